@@ -1,0 +1,39 @@
+import { catalog, type CatalogEntry } from '#base/catalog.ts'
+
+export type ErrorName = keyof typeof catalog
+
+type Placeholders<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholders<Rest>
+  : never
+
+type Values<Name extends ErrorName> = Record<Placeholders<(typeof catalog)[Name]['text']>, string | number>
+
+type Arguments<Name extends ErrorName> = [Placeholders<(typeof catalog)[Name]['text']>] extends [never]
+  ? [values?: Record<string, string | number>]
+  : [values: Values<Name> & Record<string, string | number>]
+
+/** A refusal that a caller is told about: its catalogue entry and the sentence made from it. */
+export class Problem extends Error {
+  readonly name = 'Problem'
+  readonly code: ErrorName
+  readonly status: number
+  readonly number: number | undefined
+  readonly field: string | undefined
+  /** Seconds after which it makes sense to try again. */
+  readonly retryAfter: number | undefined
+
+  constructor(code: ErrorName, values: Record<string, string | number>) {
+    const entry: CatalogEntry = catalog[code]
+    super(entry.text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? '')))
+    this.code = code
+    this.status = entry.status
+    this.number = entry.number
+    this.field = values['field'] === undefined ? undefined : String(values['field'])
+    this.retryAfter = values['retryAfter'] === undefined ? undefined : Number(values['retryAfter'])
+  }
+}
+
+/** Refuses: the text comes from the catalogue, and every placeholder in it must be given. */
+export function fail<Name extends ErrorName>(code: Name, ...[values]: Arguments<Name>): never {
+  throw new Problem(code, values ?? {})
+}

@@ -1,0 +1,99 @@
+/** One resource as the database keeps it. `body` is JSON text that the store never looks into. */
+export interface Row {
+  readonly id: string
+  readonly kind: string
+  /** The row this one belongs to: it cannot outlive it. */
+  readonly parent: string | null
+  /** 1 on insert; raised by one on each update. */
+  readonly version: number
+  readonly body: string
+}
+
+/** A value that at most one row may hold within its namespace: a domain, a port, the hash of a token. */
+export interface Claim {
+  readonly namespace: string
+  readonly value: string
+}
+
+/** A row together with what it refers to and what it claims; an update replaces all three. */
+export interface Entry {
+  readonly row: Row
+  readonly refs: readonly string[]
+  readonly claims: readonly Claim[]
+}
+
+/** An entry of the event outbox. `body` is the JSON envelope as it will be delivered. */
+export interface EventRecord {
+  readonly id: string
+  readonly type: string
+  readonly at: string
+  readonly body: string
+}
+
+export type Write =
+  | { readonly op: 'insert'; readonly entry: Entry }
+  /** `entry.row.version` is the new version; the stored one must be exactly one lower. */
+  | { readonly op: 'update'; readonly entry: Entry }
+  | { readonly op: 'remove'; readonly id: string; readonly version: number }
+  /** The batch holds only if this row still has this version. */
+  | { readonly op: 'expect'; readonly id: string; readonly version: number }
+  | { readonly op: 'event'; readonly event: EventRecord }
+
+/** Why a batch was refused as a whole; nothing of it was written. */
+export type Refusal =
+  /** A row changed or vanished since it was read. */
+  | { readonly reason: 'stale'; readonly id: string }
+  /** An inserted row's id exists already. */
+  | { readonly reason: 'exists'; readonly id: string }
+  /** `id` would refer to, or belong to, a row that does not exist. */
+  | { readonly reason: 'missing'; readonly id: string; readonly target: string }
+  /** `id` cannot be removed: `by` (one of possibly many) still refers to it or belongs to it. */
+  | { readonly reason: 'in_use'; readonly id: string; readonly by: string }
+  /** Another row, `owner`, holds the claim. */
+  | { readonly reason: 'claimed'; readonly claim: Claim; readonly owner: string }
+
+export type Outcome =
+  { readonly ok: true; readonly revision: number } | { readonly ok: false; readonly refusal: Refusal }
+
+export interface Page {
+  readonly parent?: string
+  /** Only rows with a smaller id, which by the order of ids means older ones. */
+  readonly before?: string
+  readonly limit: number
+}
+
+export interface Change {
+  readonly revision: number
+  readonly kind: string
+  readonly id: string
+  readonly op: 'insert' | 'update' | 'remove'
+}
+
+/** What the platform asks of a database. Every driver passes test/store.test.ts. */
+export interface Store extends AsyncDisposable {
+  get(id: string): Promise<Row | undefined>
+  /** The rows that exist among `ids`, in no particular order. */
+  getMany(ids: readonly string[]): Promise<Row[]>
+  /** The row that holds a claim. */
+  holder(claim: Claim): Promise<Row | undefined>
+  /** Newest first: ids are time-ordered, so this is the order of ids, descending, byte by byte. */
+  list(kind: string, page: Page): Promise<Row[]>
+  /** Rows that refer to `id`, at most `limit` of them, ordered by id. */
+  referrers(id: string, limit: number): Promise<Row[]>
+  /** All of the batch or nothing. Resolved only when it is durable. Batches take effect one after another. */
+  commit(batch: readonly Write[]): Promise<Outcome>
+  /** The number of the latest change; every insert, update and remove raises it by exactly one. */
+  revision(): Promise<number>
+  /** Changes after `revision` in order, without gaps, at most `limit`. */
+  changes(after: number, limit: number): Promise<Change[]>
+  /** The outbox in the order of commits: events after the one with sequence number `after`. */
+  events(after: number, limit: number): Promise<(EventRecord & { readonly sequence: number })[]>
+  /** Small facts about the installation itself, such as the identity of the sealing key. */
+  readMeta(key: string): Promise<string | undefined>
+  /** Writes only if the key has no value yet; resolves to the value that then stands. */
+  claimMeta(key: string, value: string): Promise<string>
+  /** Forgets changes up to `revision` and events older than `before` (RFC 3339). */
+  prune(limits: { readonly changesUpTo: number; readonly eventsBefore: string }): Promise<void>
+  /** Resolves when the database answers; rejects with what is wrong otherwise. */
+  ping(): Promise<void>
+}
