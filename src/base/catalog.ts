@@ -1,6 +1,873 @@
 export interface CatalogEntry {
+  /** The number in the public catalogue of this API; absent where that catalogue gives none. */
   readonly number?: number
   readonly status: number
+  /** One sentence that says what is wrong and what to change; `{name}` is filled in by the place that refuses. */
   readonly text: string
 }
-export const catalog = {} as const satisfies Record<string, CatalogEntry>
+
+/**
+ * Every refusal the platform knows. A number, once published, is never given another meaning. Numbers from
+ * 90001 on are Adit's own; the others are those of the public catalogue.
+ */
+export const catalog = {
+  // The call itself
+  no_authorization: {
+    number: 200,
+    status: 401,
+    text: 'This call needs an API key: send the header "Authorization: Bearer <API key>".',
+  },
+  bad_authorization: {
+    number: 201,
+    status: 401,
+    text: 'The Authorization header must have the form "Bearer <API key>".',
+  },
+  bad_token: {
+    number: 202,
+    status: 401,
+    text: 'What was sent as API key does not have the form of one. Copy the whole token that creating the key answered.',
+  },
+  unknown_token: {
+    number: 203,
+    status: 401,
+    text: 'No API key has this token. It may have been deleted; make a new one with POST /api_keys.',
+  },
+  authtoken_given: {
+    number: 206,
+    status: 401,
+    text: 'This is the token of an agent credential. The management API needs the token of an API key.',
+  },
+  key_id_given: {
+    number: 208,
+    status: 401,
+    text: 'This is the id of an API key. Send its token, which is shown once when the key is made.',
+  },
+  not_allowed: { number: 630, status: 403, text: 'Only an admin may {action}.' },
+  owner_inactive: {
+    number: 636,
+    status: 403,
+    text: 'The owner of this API key, {owner}, is not active. An admin can set "active" to true.',
+  },
+  ip_not_allowed: {
+    number: 220,
+    status: 403,
+    text: 'An IP restriction of type "api" does not allow calls from {ip}.',
+  },
+  would_lock_out: {
+    number: 90001,
+    status: 400,
+    text: 'This change would shut out the address you are calling from, {ip}. Add a rule that allows it first, or set "enforced" to false.',
+  },
+  content_type: {
+    number: 210,
+    status: 415,
+    text: 'The body must be JSON with the header "Content-Type: application/json"; "{value}" is not supported.',
+  },
+  no_content_type: {
+    number: 216,
+    status: 415,
+    text: 'A call with a body needs the header "Content-Type: application/json".',
+  },
+  unexpected_body: { number: 211, status: 400, text: 'This operation takes no body.' },
+  body_unreadable: { number: 212, status: 400, text: 'The body could not be read: {reason}.' },
+  body_unparseable: { number: 213, status: 400, text: 'The body is not acceptable JSON: {reason}.' },
+  body_too_large: { status: 413, number: 812, text: 'The body may have at most {limit} bytes.' },
+  unknown_field: {
+    number: 214,
+    status: 400,
+    text: '"{field}" is not a field of this request. Supported: {supported}.',
+  },
+  invalid_value: { number: 215, status: 400, text: '"{field}" {reason}.' },
+  missing_field: { number: 215, status: 400, text: '"{field}" is required.' },
+  bad_version: {
+    number: 217,
+    status: 400,
+    text: 'API version "{value}" is not supported. Supported versions: 2.',
+  },
+  bad_reference: {
+    number: 223,
+    status: 400,
+    text: '"{field}": "{id}" is not the id of a resource of the right kind ({kinds}).',
+  },
+  reference_missing: { number: 223, status: 400, text: '"{field}": there is no resource with id "{id}".' },
+  rate_limited: {
+    number: 226,
+    status: 429,
+    text: 'This API key may make {limit} calls in 60 seconds. Try again in {retryAfter} s.',
+  },
+  id_prefix: { number: 227, status: 400, text: '"{field}": expected an id that starts with "{prefix}_".' },
+  bad_query: { number: 230, status: 400, text: 'The query string cannot be read: {reason}.' },
+  unknown_parameter: {
+    number: 231,
+    status: 400,
+    text: 'Unknown query parameter "{field}". Supported: {supported}.',
+  },
+  repeated_parameter: {
+    number: 232,
+    status: 400,
+    text: 'Query parameter "{field}" was given more than once.',
+  },
+  page_size_range: { number: 233, status: 400, text: '"limit" must be between 1 and 100; "{value}" is not.' },
+  page_size_number: { number: 244, status: 400, text: '"limit" must be a whole number; "{value}" is not.' },
+  not_rfc3339: {
+    number: 241,
+    status: 400,
+    text: '"{field}" must be a moment in RFC 3339, such as 2030-01-31T12:00:00Z.',
+  },
+  not_found: { status: 404, text: 'Resource not found.' },
+  no_such_path: { status: 404, text: 'Not Found.' },
+  path_too_long: { status: 414, text: 'The path may have at most {limit} bytes.' },
+  headers_too_large: { status: 431, text: 'The headers of the call are too large.' },
+  bad_request: { status: 400, text: 'The call is not well-formed HTTP: {reason}.' },
+  conflict: {
+    status: 409,
+    text: 'Others kept changing this resource while this call ran. Nothing was changed; try again.',
+  },
+  internal: { status: 500, text: 'Something went wrong inside the server. Its log has the operation id.' },
+  storage_full: {
+    status: 507,
+    number: 1500,
+    text: 'The disk of the server is full: nothing was changed. Reading still works; free some space and try again.',
+  },
+  storage_unavailable: {
+    status: 503,
+    number: 1501,
+    text: 'The database cannot be reached: nothing was changed. Try again in {retryAfter} s.',
+  },
+  storage_uncertain: {
+    status: 503,
+    number: 1501,
+    text: 'The connection to the database broke while the change was being written. Read the resource to see whether it took effect.',
+  },
+  shutting_down: { status: 503, number: 1501, text: 'The server is stopping. Try again in {retryAfter} s.' },
+
+  // Common to several kinds
+  description_too_long: { number: 215, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  metadata_too_long: { number: 215, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  in_use: { number: 90023, status: 400, text: 'It is still in use by {by}. Change or remove that first.' },
+
+  // Reserved domains
+  domain_region: { number: 400, status: 400, text: '"region" must be one of au, eu, ap, us, jp, in, sa.' },
+  domain_wildcard_place: {
+    number: 402,
+    status: 400,
+    text: '"{field}": a wildcard may stand only as the first label, as in *.example.com.',
+  },
+  domain_wildcard_label: {
+    number: 403,
+    status: 400,
+    text: '"{field}": the first label of a wildcard must be exactly "*".',
+  },
+  domain_own_name: {
+    number: 404,
+    status: 400,
+    text: '"{field}": "{value}" is a name that the server itself uses. Choose another.',
+  },
+  domain_character: {
+    number: 406,
+    status: 400,
+    text: '"{field}": "{value}" has a character that is not allowed. Allowed are a-z, 0-9, "-", "." and a leading "*".',
+  },
+  domain_label_start: {
+    number: 407,
+    status: 400,
+    text: '"{field}": the label "{label}" must start with a letter or digit.',
+  },
+  domain_label_end: {
+    number: 408,
+    status: 400,
+    text: '"{field}": the label "{label}" must end with a letter or digit.',
+  },
+  domain_empty_label: {
+    number: 409,
+    status: 400,
+    text: '"{field}": "{value}" has an empty label (two dots in a row).',
+  },
+  domain_hyphens: {
+    number: 410,
+    status: 400,
+    text: '"{field}": the label "{label}" has "--" at its third place but is not punycode (xn--).',
+  },
+  domain_tld: {
+    number: 411,
+    status: 400,
+    text: '"{field}": "{value}" ends in a number; give a host name, not an address.',
+  },
+  domain_taken: { number: 413, status: 400, text: '"{value}" is reserved already, by {owner}.' },
+  domain_wildcard_shared: {
+    number: 416,
+    status: 400,
+    text: 'The wildcard of the shared domain itself, "{value}", cannot be reserved.',
+  },
+  domain_description: { number: 420, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  domain_metadata: { number: 421, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  domain_nothing: {
+    number: 422,
+    status: 400,
+    text: 'Give "domain" (a full name) or "name" (a name under the shared domain).',
+  },
+  domain_config_type: {
+    number: 428,
+    status: 400,
+    text: '"{field}": "{id}" is an endpoint configuration of type "{type}"; this needs one of type "{wanted}".',
+  },
+  domain_punycode: {
+    number: 429,
+    status: 400,
+    text: '"{field}": the label "{label}" is not valid punycode.',
+  },
+  domain_certificate_and_policy: {
+    number: 434,
+    status: 400,
+    text: 'Give "certificate_id" or "certificate_management_policy", not both.',
+  },
+  domain_certificate_managed: {
+    number: 436,
+    status: 400,
+    text: 'This certificate is managed automatically. Remove the policy instead: DELETE /reserved_domains/{id}/certificate_management_policy.',
+  },
+  domain_underscore: {
+    number: 438,
+    status: 400,
+    text: '"{field}": "{value}" has an underscore, which a host name may not have.',
+  },
+  domain_policy_shared: {
+    number: 439,
+    status: 400,
+    text: '"certificate_management_policy" does not apply to names under the shared domain: the server has a certificate for those.',
+  },
+  domain_certificate_shared: {
+    number: 440,
+    status: 400,
+    text: '"certificate_id" does not apply to names under the shared domain: the server has a certificate for those.',
+  },
+  domain_in_use: {
+    number: 446,
+    status: 400,
+    text: 'This domain is still in use by {by}. Change or remove that first.',
+  },
+  domain_not_qualified: {
+    number: 448,
+    status: 400,
+    text: '"domain" must be a full name with a dot, such as app.example.com. For a name under the shared domain use "name".',
+  },
+  domain_name_and_domain: { number: 449, status: 400, text: 'Give "name" or "domain", not both.' },
+  domain_label_length: {
+    number: 513,
+    status: 400,
+    text: '"{field}": the label "{label}" has more than 63 characters.',
+  },
+  domain_length: { number: 514, status: 400, text: '"{field}" may have at most 253 characters.' },
+
+  // Reserved addresses
+  addr_region: { number: 500, status: 400, text: '"region" must be one of au, eu, ap, us, jp, in, sa.' },
+  addr_none_free: { number: 503, status: 400, text: 'No TCP port is free for another reserved address.' },
+  addr_description: { number: 504, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  addr_metadata: { number: 505, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  addr_config_type: {
+    number: 507,
+    status: 400,
+    text: '"{field}": "{id}" is not an endpoint configuration of type "tcp".',
+  },
+  addr_in_use: {
+    number: 90006,
+    status: 400,
+    text: 'This address is still in use by {by}. Change or remove that first.',
+  },
+
+  // Keys, credentials and their owners
+  bad_acl: {
+    number: 600,
+    status: 400,
+    text: '"acl": "{rule}" is not a rule. Write "bind:<domain>", "bind:*.<domain>", "bind:<host>:<port>", "bind:<label>=<value>" or "*".',
+  },
+  credential_description: { number: 604, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  credential_metadata: { number: 605, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  ssh_key_taken: { number: 609, status: 400, text: '"public_key" is registered already, as {owner}.' },
+  ssh_key_missing: {
+    number: 611,
+    status: 400,
+    text: '"public_key" is required: one line as in ~/.ssh/id_ed25519.pub.',
+  },
+  ssh_key_bad: { number: 612, status: 400, text: '"public_key": {reason}' },
+  owner_missing: { number: 634, status: 400, text: '"{field}": there is no user or bot with id "{id}".' },
+  last_admin: {
+    number: 90002,
+    status: 400,
+    text: 'This is the last active admin; {action} it would leave nobody who can administer the server.',
+  },
+  own_user: { number: 90003, status: 400, text: 'A user cannot delete itself. Ask another admin.' },
+  user_name_taken: {
+    number: 90004,
+    status: 400,
+    text: 'There is a user with the e-mail address "{value}" already: {owner}.',
+  },
+
+  // IP policies and restrictions
+  ip_policy_missing: { number: 1402, status: 400, text: '"{field}": there is no IP policy with id "{id}".' },
+  bad_cidr: {
+    number: 1406,
+    status: 400,
+    text: '"cidr": "{value}" is not an address range. Write it as 10.0.0.0/8 or 2001:db8::/32.',
+  },
+  cidr_missing: {
+    number: 1405,
+    status: 400,
+    text: '"{field}" is required: an address range such as 10.0.0.0/8.',
+  },
+  duplicate_cidr: {
+    number: 1408,
+    status: 400,
+    text: '"cidr": this policy has a rule for {value} already: {owner}.',
+  },
+  cidr_not_lowest: {
+    number: 1409,
+    status: 400,
+    text: '"cidr": "{value}" does not start at the lowest address of its range. Did you mean {suggestion}?',
+  },
+  cidr_no_mask: {
+    number: 1413,
+    status: 400,
+    text: '"cidr": "{value}" has no mask. For a single address write {suggestion}.',
+  },
+  bad_ip_policy_id: {
+    number: 1414,
+    status: 400,
+    text: '"{field}": "{id}" is not the id of an IP policy (ipp_...).',
+  },
+  last_rule: {
+    number: 1419,
+    status: 400,
+    text: 'Without this rule, the enforced restriction {by} would shut out the address you are calling from, {ip}.',
+  },
+  ip_policy_in_use: {
+    number: 1420,
+    status: 400,
+    text: 'This IP policy is still in use by {by}. Change or remove that first.',
+  },
+  ip_description: { number: 1421, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  rule_action: { number: 1422, status: 400, text: '"action" must be "allow" or "deny".' },
+  restriction_too_many: {
+    number: 1800,
+    status: 400,
+    text: '"ip_policy_ids" may name at most 100 IP policies.',
+  },
+  restriction_policy: { number: 1801, status: 400, text: '"{field}": there is no IP policy with id "{id}".' },
+  restriction_type_taken: {
+    number: 1802,
+    status: 400,
+    text: 'There is an IP restriction of type "{value}" already: {owner}. Change that one.',
+  },
+  restriction_type: {
+    number: 1803,
+    status: 400,
+    text: '"type" must be one of dashboard, api, agent, endpoints.',
+  },
+  restriction_needs_policy: {
+    number: 1804,
+    status: 400,
+    text: '"ip_policy_ids" must name at least one IP policy.',
+  },
+
+  // Endpoint configurations
+  config_type: { number: 90007, status: 400, text: '"type" must be one of http, https, tcp.' },
+  config_in_use: {
+    number: 1619,
+    status: 400,
+    text: 'This endpoint configuration is still in use by {by}. Change or remove that first.',
+  },
+  module_not_here: { number: 7021, status: 400, text: '"{field}" does not apply to {what}.' },
+
+  // Sessions and commands
+  ssh_no_update: {
+    number: 1121,
+    status: 400,
+    text: 'This session is an SSH client, which cannot update itself.',
+  },
+  ssh_no_restart: {
+    number: 1122,
+    status: 400,
+    text: 'This session is an SSH client, which cannot restart itself.',
+  },
+  restart_unsupported: { number: 804, status: 400, text: 'The agent does not support restart: {reason}.' },
+  stop_unsupported: { number: 805, status: 400, text: 'The agent does not support stop: {reason}.' },
+  update_unsupported: { number: 806, status: 400, text: 'The agent does not support update: {reason}.' },
+  stop_failed: { number: 807, status: 400, text: 'The agent did not stop: {reason}.' },
+  restart_failed: { number: 808, status: 400, text: 'The agent did not restart: {reason}.' },
+  update_failed: { number: 809, status: 400, text: 'The agent did not update: {reason}.' },
+  command_unanswered: {
+    number: 810,
+    status: 502,
+    text: 'The agent did not answer; the command may still have been carried out.',
+  },
+
+  // Certificates
+  certificate_bad: { number: 1900, status: 400, text: '"{field}": {reason}' },
+  certificate_no_key: {
+    number: 1901,
+    status: 400,
+    text: '"private_key_pem" is required: the private key of the certificate, in PEM.',
+  },
+  certificate_key_encrypted: {
+    number: 1902,
+    status: 400,
+    text: '"private_key_pem" is encrypted. Give it without a passphrase; the server seals it.',
+  },
+  certificate_key_bad: { number: 1903, status: 400, text: '"private_key_pem": {reason}' },
+  certificate_authority_name: {
+    number: 1908,
+    status: 400,
+    text: '"{field}": the only supported authority is "letsencrypt".',
+  },
+  certificate_key_type: { number: 1909, status: 400, text: '"{field}" must be "rsa" or "ecdsa".' },
+  pem_headers: { number: 1910, status: 400, text: '"{field}": {reason}' },
+  pem_type: { number: 1911, status: 400, text: '"{field}": {reason}' },
+  authority_one: { number: 1912, status: 400, text: '"ca_pem" must hold exactly one certificate.' },
+  authority_not_ca: {
+    number: 1913,
+    status: 400,
+    text: '"ca_pem" is not the certificate of an authority: its basic constraints do not say CA:TRUE.',
+  },
+  certificate_description: { number: 1914, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  certificate_metadata: { number: 1915, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  authority_description: { number: 1916, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  authority_metadata: { number: 1917, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  pem_empty: { number: 1919, status: 400, text: '"{field}" is empty. Give a certificate in PEM.' },
+  pem_not: {
+    number: 1920,
+    status: 400,
+    text: '"{field}" is not PEM: it must start with "-----BEGIN ...-----".',
+  },
+  pem_too_big: { number: 1921, status: 400, text: '"{field}" may have at most 64 KiB.' },
+  certificate_none: { number: 1922, status: 400, text: '"{field}" is required: a certificate in PEM.' },
+  certificate_key_mismatch: {
+    number: 1923,
+    status: 400,
+    text: '"private_key_pem" is not the key of the first certificate in "certificate_pem".',
+  },
+  certificate_swapped: {
+    number: 1924,
+    status: 400,
+    text: '"certificate_pem" holds a private key. Put the key into "private_key_pem".',
+  },
+  certificate_key_swapped: {
+    number: 1925,
+    status: 400,
+    text: '"private_key_pem" holds a certificate. Put it into "certificate_pem".',
+  },
+  certificate_chain: { number: 1926, status: 400, text: '"certificate_pem": {reason}' },
+  ssh_public_key: { number: 1934, status: 400, text: '"public_key": {reason}' },
+  ssh_key_type: { number: 1936, status: 400, text: '"private_key_type" must be one of rsa, ecdsa, ed25519.' },
+  ssh_description: { number: 1937, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  ssh_metadata: { number: 1938, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  ssh_rsa_size: { number: 1939, status: 400, text: '"key_size" must be 2048 or 4096.' },
+  ssh_size_only_rsa: { number: 1940, status: 400, text: '"key_size" applies only to keys of type rsa.' },
+  ssh_curve: { number: 1941, status: 400, text: '"elliptic_curve" must be one of 256, 384, 521.' },
+  ssh_curve_only_ecdsa: {
+    number: 1942,
+    status: 400,
+    text: '"elliptic_curve" applies only to keys of type ecdsa.',
+  },
+  ssh_validity: { number: 1943, status: 400, text: '"valid_until" must be later than "valid_after".' },
+  ssh_principal: { number: 90008, status: 400, text: '"principals": {reason}' },
+  ssh_option: { number: 90009, status: 400, text: '"{field}": {reason}' },
+  ssh_ca_missing: {
+    number: 1949,
+    status: 400,
+    text: '"{field}": there is no SSH certificate authority with id "{id}".',
+  },
+  ssh_key_unsupported: { number: 1950, status: 400, text: '"public_key": {reason}' },
+  ssh_public_key_missing: {
+    number: 1952,
+    status: 400,
+    text: '"public_key" is required: one line as in ~/.ssh/id_ed25519.pub.',
+  },
+  ssh_ca_in_use: {
+    number: 1964,
+    status: 400,
+    text: 'This SSH certificate authority is still in use by {by}. Remove that first.',
+  },
+  certificate_missing: {
+    number: 1965,
+    status: 400,
+    text: '"{field}": there is no TLS certificate with id "{id}".',
+  },
+  certificate_in_use: {
+    number: 1966,
+    status: 400,
+    text: 'This TLS certificate is still in use by {by}. Detach it there first.',
+  },
+
+  // Events
+  event_format: { number: 235, status: 400, text: '"format" must be "json".' },
+  event_type: {
+    number: 238,
+    status: 400,
+    text: '"{field}": "{value}" is not an event type. They have the form ip_policy_created.v0; see docs/events.md.',
+  },
+  target_none: { number: 5100, status: 400, text: '"target" must name one destination: {supported}.' },
+  destination_missing: {
+    number: 5103,
+    status: 400,
+    text: '"{field}": there is no event destination with id "{id}".',
+  },
+  target_role_arn: {
+    number: 5104,
+    status: 400,
+    text: '"{field}" must be the ARN of a role, such as arn:aws:iam::123456789012:role/name.',
+  },
+  target_no_auth: {
+    number: 5106,
+    status: 400,
+    text: '"{field}" is required: {"role": {...}} or {"creds": {...}}.',
+  },
+  target_auth_empty: { number: 5107, status: 400, text: '"{field}" must hold "role" or "creds".' },
+  target_type_fixed: {
+    number: 5108,
+    status: 400,
+    text: 'The kind of a destination cannot change from {was} to {now}. Make a new destination.',
+  },
+  destination_in_use: {
+    number: 5112,
+    status: 400,
+    text: 'This destination is still in use by {by}. Change or remove that first.',
+  },
+  target_several: {
+    number: 5115,
+    status: 400,
+    text: '"target" must name exactly one destination, not {given}.',
+  },
+  target_auth_several: {
+    number: 5116,
+    status: 400,
+    text: '"{field}" must hold "role" or "creds", not both.',
+  },
+  target_arn: { number: 5118, status: 400, text: '"{field}" must be an ARN such as {example}.' },
+  target_url: { number: 90021, status: 400, text: '"{field}" must be a full address, such as {example}.' },
+  target_path: {
+    number: 90022,
+    status: 400,
+    text: '"{field}" must be a relative path inside the data folder, without "..".',
+  },
+  source_missing: { number: 5125, status: 404, text: 'This subscription has no source of type "{value}".' },
+  source_twice: {
+    number: 5127,
+    status: 400,
+    text: '"{field}": "{value}" is a source of this subscription already.',
+  },
+  target_datadog_key: { number: 5132, status: 400, text: '"target.datadog.api_key" is required.' },
+  target_azure: { number: 5136, status: 400, text: '"{field}" is required.' },
+
+  // Backends
+  backend_child_missing: {
+    number: 6501,
+    status: 400,
+    text: '"{field}": there is no backend with id "{id}".',
+  },
+  backend_in_use: {
+    number: 6502,
+    status: 400,
+    text: 'This backend is still in use by {by}. Change or remove that first.',
+  },
+  backend_description: { number: 6503, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  backend_metadata: { number: 6504, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  static_address: {
+    number: 6505,
+    status: 400,
+    text: '"address" must have the form host:port, such as 10.0.0.5:8080 or app.internal:443.',
+  },
+  label_count: { number: 6508, status: 400, text: '"labels" must hold between 1 and 100 labels.' },
+  label_length: {
+    number: 6509,
+    status: 400,
+    text: '"labels": the label "{label}" is empty or has more than 255 bytes.',
+  },
+  weighted_children: { number: 6511, status: 400, text: '"backends" may name at most 100 backends.' },
+  weight_range: { number: 6512, status: 400, text: '"{field}" must be a whole number between 0 and 10000.' },
+  failover_children: { number: 6513, status: 400, text: '"backends" may name at most 100 backends.' },
+  failover_twice: { number: 90010, status: 400, text: '"backends" names {id} more than once.' },
+  response_body_too_big: { number: 6516, status: 400, text: '"body" may have at most 64 KiB.' },
+  response_status: { number: 6517, status: 400, text: '"status_code" must be between 200 and 599.' },
+  header_name: { number: 6522, status: 400, text: '"{field}": "{name}" is not a header name.' },
+  header_value: {
+    number: 6523,
+    status: 400,
+    text: '"{field}": the value of "{name}" may have at most 4096 bytes and no line break.',
+  },
+  header_framing: {
+    number: 90011,
+    status: 400,
+    text: '"{field}": "{name}" belongs to the connection and cannot be set here.',
+  },
+  backend_cycle: { number: 90012, status: 400, text: '"{field}": {id} leads back to this backend: {path}.' },
+  bad_backend_id: {
+    number: 242,
+    status: 400,
+    text: '"{field}": "{id}" is not the id of a backend (bkdfo_, bkdhr_, bkdsc_, bkdtg_ or bkdwd_).',
+  },
+  label_equals: { number: 6531, status: 400, text: '"labels": the label "{label}" may not contain "=".' },
+
+  // Agent ingresses
+  ingress_description: { number: 6700, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  ingress_metadata: { number: 6701, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  ingress_domain: { number: 6704, status: 400, text: '"domain": {reason}' },
+  ingress_third_party: {
+    number: 6705,
+    status: 400,
+    text: '"domain" must be a domain of your own, not one under the shared domain.',
+  },
+  ingress_taken: {
+    number: 6706,
+    status: 400,
+    text: 'There is an agent ingress for "{value}" already: {owner}.',
+  },
+
+  // Edges, routes and modules
+  edge_ip_policy_missing: {
+    number: 7007,
+    status: 400,
+    text: '"{field}": there is no IP policy with id "{id}".',
+  },
+  breaker_threshold: {
+    number: 7011,
+    status: 400,
+    text: '"error_threshold_percentage" must be between 0 and 1.0 (a share, not per cent).',
+  },
+  edge_too_many_policies: {
+    number: 7013,
+    status: 400,
+    text: '"ip_policy_ids" may name at most 100 IP policies.',
+  },
+  too_many_headers: { number: 7015, status: 400, text: '"{field}" may name at most 100 headers.' },
+  breaker_tripped: { number: 7016, status: 400, text: '"tripped_duration" must be more than 0 seconds.' },
+  breaker_window: { number: 7017, status: 400, text: '"rolling_window" must be more than 0 seconds.' },
+  breaker_buckets: { number: 7018, status: 400, text: '"num_buckets" must be between 1 and 128.' },
+  edge_in_use: {
+    number: 7019,
+    status: 400,
+    text: 'This edge is still in use by {by}. Change or remove that first.',
+  },
+  edge_header_name: { number: 7023, status: 400, text: '"{field}": "{name}" is not a header name.' },
+  edge_header_value: {
+    number: 7024,
+    status: 400,
+    text: '"{field}": the value of "{name}" may have at most 4096 bytes and no line break.',
+  },
+  edge_needs_policy: { number: 7025, status: 400, text: '"ip_policy_ids" must name at least one IP policy.' },
+  webhook_no_secret: {
+    number: 7026,
+    status: 400,
+    text: '"secret" must be absent for SNS: its messages are signed with a public key.',
+  },
+  webhook_secret: { number: 7027, status: 400, text: '"secret" is required for {provider}.' },
+  webhook_provider_missing: { number: 7029, status: 400, text: '"provider" is required.' },
+  webhook_provider: {
+    number: 7030,
+    status: 400,
+    text: '"provider": "{value}" is not a supported sender. Supported: {supported}.',
+  },
+  oauth_client: {
+    number: 7033,
+    status: 400,
+    text: '"{field}": "client_id" and "client_secret" go together; give both or neither.',
+  },
+  oauth_scopes: {
+    number: 7034,
+    status: 400,
+    text: '"{field}.scopes" may be set only together with "client_id" and "client_secret".',
+  },
+  oauth_check_interval: {
+    number: 7035,
+    status: 400,
+    text: '"auth_check_interval" must be 0 or at least 180 seconds.',
+  },
+  oauth_several: {
+    number: 7036,
+    status: 400,
+    text: '"provider" must name exactly one identity provider, not {given}.',
+  },
+  oauth_none: { number: 7037, status: 400, text: '"provider" must name one identity provider: {supported}.' },
+  email_domain: { number: 7039, status: 400, text: '"{field}": "{value}" is not a domain.' },
+  team_format: { number: 7040, status: 400, text: '"{field}": "{value}" does not have the form org/team.' },
+  cookie_prefix: {
+    number: 7042,
+    status: 400,
+    text: '"cookie_prefix" may have letters, digits and dots only, at most 64.',
+  },
+  list_twice: { number: 7043, status: 400, text: '"{field}": "{value}" is there more than once.' },
+  list_empty_item: { number: 7044, status: 400, text: '"{field}" has an empty entry.' },
+  email_address: { number: 7045, status: 400, text: '"{field}": "{value}" is not an e-mail address.' },
+  list_too_long: { number: 7056, status: 400, text: '"{field}" may have at most 1000 entries.' },
+  needs_termination: {
+    number: 7062,
+    status: 400,
+    text: '"mutual_tls" needs TLS to end at the edge: set "tls_termination" with "terminate_at": "edge".',
+  },
+  email_lower: { number: 7067, status: 400, text: '"{field}": write "{value}" in lower case.' },
+  domain_lower: { number: 7068, status: 400, text: '"{field}": write "{value}" in lower case.' },
+  header_twice: {
+    number: 7069,
+    status: 400,
+    text: '"{field}": "{name}" is there more than once; header names do not distinguish case.',
+  },
+  ca_missing: {
+    number: 7072,
+    status: 400,
+    text: '"{field}": there is no certificate authority with id "{id}".',
+  },
+  bad_ca_id: {
+    number: 228,
+    status: 400,
+    text: '"{field}": "{id}" is not the id of a certificate authority (ca_...).',
+  },
+  bad_policy_id: {
+    number: 229,
+    status: 400,
+    text: '"{field}": "{id}" is not the id of an IP policy (ipp_...).',
+  },
+  ca_in_use: {
+    number: 90013,
+    status: 400,
+    text: 'This certificate authority is still in use by {by}. Change or remove that first.',
+  },
+  edge_description: { number: 7073, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  edge_metadata: { number: 7074, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  too_many_cas: {
+    number: 7075,
+    status: 400,
+    text: '"certificate_authority_ids" may name at most 10 authorities.',
+  },
+  needs_ca: {
+    number: 90014,
+    status: 400,
+    text: '"certificate_authority_ids" must name at least one certificate authority.',
+  },
+  one_sign_in: {
+    number: 7079,
+    status: 400,
+    text: 'A route can have one of oauth, oidc and saml; remove {present} first.',
+  },
+  saml_too_long: { number: 7080, status: 400, text: '"idp_metadata" may have at most 256 KiB.' },
+  saml_metadata_bad: { number: 7085, status: 400, text: '"idp_metadata": {reason}.' },
+  oidc_issuer_length: { number: 7087, status: 400, text: '"issuer" may have at most 255 bytes.' },
+  oidc_issuer: {
+    number: 7088,
+    status: 400,
+    text: '"issuer" must be the address of the OpenID provider, such as https://id.example.com.',
+  },
+  oidc_client_id: { number: 7089, status: 400, text: '"client_id" is required.' },
+  oidc_client_secret: { number: 7090, status: 400, text: '"client_secret" is required.' },
+  saml_metadata: {
+    number: 7091,
+    status: 400,
+    text: '"idp_metadata" is required: the EntityDescriptor XML of the identity provider.',
+  },
+  inactivity: {
+    number: 7092,
+    status: 400,
+    text: '"inactivity_timeout" may be at most one year (31536000 seconds).',
+  },
+  saml_nameid: {
+    number: 1693,
+    status: 400,
+    text: '"nameid_format": "{value}" is not supported. Supported: {supported}.',
+  },
+  hostport_format: {
+    number: 7104,
+    status: 400,
+    text: '"hostports": "{value}" does not have the form host:port.',
+  },
+  sendgrid_key: {
+    number: 7107,
+    status: 400,
+    text: '"secret" for sendgrid must be the verification key: a public EC key, base64.',
+  },
+  terminate_at_https: {
+    number: 7109,
+    status: 400,
+    text: '"terminate_at" cannot be set on an HTTPS edge: it always ends TLS at the edge.',
+  },
+  terminate_at: { number: 224, status: 400, text: '"terminate_at" must be edge, agent or upstream.' },
+  min_version: { number: 90015, status: 400, text: '"min_version" must be one of 1.0, 1.1, 1.2, 1.3.' },
+  min_version_upstream: {
+    number: 1694,
+    status: 400,
+    text: '"min_version" applies only when TLS ends at the edge; leave it out or set "terminate_at" to "edge".',
+  },
+  hostport_port: {
+    number: 7112,
+    status: 400,
+    text: '"hostports": the port of "{value}" must be between 1 and 65535.',
+  },
+  port_not_allowed: {
+    number: 90025,
+    status: 400,
+    text: '"hostports": port {port} is outside the range that this server may use ({allowed}).',
+  },
+  hostport_443: { number: 7116, status: 400, text: '"hostports": "{value}" must use port 443.' },
+  hostport_domain: {
+    number: 7117,
+    status: 400,
+    text: '"hostports": the domain of "{value}" is not reserved. Reserve it with POST /reserved_domains.',
+  },
+  hostport_not_domain: {
+    number: 7121,
+    status: 400,
+    text: '"hostports": "{value}" must name a domain, not an address.',
+  },
+  hostport_taken: {
+    number: 7122,
+    status: 400,
+    text: '"hostports": "{value}" belongs to another edge: {owner}.',
+  },
+  hostport_twice: { number: 90016, status: 400, text: '"hostports" has "{value}" more than once.' },
+  port_reserved: { number: 7114, status: 400, text: '"hostports": port {value} is reserved by {owner}.' },
+  match_required: {
+    number: 7123,
+    status: 400,
+    text: '"match" is required: a path such as /api, a host name, or both (example.com/api).',
+  },
+  match_taken: {
+    number: 7126,
+    status: 400,
+    text: '"match": "{value}" is the match of another route of this edge: {owner}.',
+  },
+  match_type: { number: 7130, status: 400, text: '"match_type" must be "exact_path" or "path_prefix".' },
+  match_form: {
+    number: 7131,
+    status: 400,
+    text: '"match": "{value}" must be a path that starts with "/", a host name, or a host name followed by a path.',
+  },
+  match_length: { number: 7135, status: 400, text: '"match" may have at most 2048 bytes.' },
+  sign_in_taken: {
+    number: 7155,
+    status: 400,
+    text: 'Only one route of an edge can have oauth, oidc or saml; {owner} has it.',
+  },
+  host_header: {
+    number: 7164,
+    status: 400,
+    text: '"remove": "host" can be removed only when "add" sets another.',
+  },
+  fixed_header: { number: 90017, status: 400, text: '"{field}": "{name}" cannot be added or removed.' },
+  oauth_own_app: {
+    number: 7166,
+    status: 400,
+    text: '"{field}" has no managed application: give your own "client_id" and "client_secret".',
+  },
+  regex_bad: {
+    number: 90018,
+    status: 400,
+    text: '"{field}": "{value}" is not a regular expression: {reason}.',
+  },
+  policy_text: { number: 90024, status: 400, text: '"{field}" may have at most 64 KiB.' },
+  bad_edge_id: { number: 7001, status: 400, text: '"{field}": "{id}" is not the id of an edge.' },
+
+  // Abuse reports
+  report_urls: { number: 90019, status: 400, text: '"urls" must hold between 1 and 100 addresses.' },
+  report_url: {
+    number: 90020,
+    status: 400,
+    text: '"urls": "{value}" is not the address of a page (http or https).',
+  },
+} as const satisfies Record<string, CatalogEntry>

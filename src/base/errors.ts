@@ -14,7 +14,7 @@ type Arguments<Name extends ErrorName> = [Placeholders<(typeof catalog)[Name]['t
 
 /** A refusal that a caller is told about: its catalogue entry and the sentence made from it. */
 export class Problem extends Error {
-  readonly name = 'Problem'
+  override readonly name = 'Problem'
   readonly code: ErrorName
   readonly status: number
   readonly number: number | undefined

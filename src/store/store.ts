@@ -69,7 +69,10 @@ export interface Change {
   readonly op: 'insert' | 'update' | 'remove'
 }
 
-/** What the platform asks of a database. Every driver passes test/store.test.ts. */
+/**
+ * What the platform asks of a database. Every driver passes test/store/store.test.ts. Every method rejects
+ * with a `StoreError` when the database fails; the next call works again as soon as the database does.
+ */
 export interface Store extends AsyncDisposable {
   get(id: string): Promise<Row | undefined>
   /** The rows that exist among `ids`, in no particular order. */
@@ -80,11 +83,18 @@ export interface Store extends AsyncDisposable {
   list(kind: string, page: Page): Promise<Row[]>
   /** Rows that refer to `id`, at most `limit` of them, ordered by id. */
   referrers(id: string, limit: number): Promise<Row[]>
-  /** All of the batch or nothing. Resolved only when it is durable. Batches take effect one after another. */
+  /**
+   * All of the batch or nothing. Resolved only when it is durable. Batches take effect one after another, and
+   * within a batch each write sees the ones before it; the first that fails decides the refusal. When it
+   * rejects nothing was acknowledged: after a lost connection the batch may still have been committed.
+   */
   commit(batch: readonly Write[]): Promise<Outcome>
   /** The number of the latest change; every insert, update and remove raises it by exactly one. */
   revision(): Promise<number>
-  /** Changes after `revision` in order, without gaps, at most `limit`. */
+  /**
+   * Changes after the revision `after` in order, without gaps, at most `limit`. A first one above `after + 1`,
+   * or none although `revision()` is above `after`, means that those between were pruned.
+   */
   changes(after: number, limit: number): Promise<Change[]>
   /** The outbox in the order of commits: events after the one with sequence number `after`. */
   events(after: number, limit: number): Promise<(EventRecord & { readonly sequence: number })[]>

@@ -1,0 +1,22 @@
+import type { Call } from '#api/call.ts'
+import type { Draft } from '#api/draft.ts'
+import type { Body } from '#contract/body.ts'
+import type { Row } from '#store/store.ts'
+
+/** A kept resource, opened. */
+export interface Record {
+  readonly row: Row
+  readonly body: Body
+}
+
+/** What one kind does beyond being kept and shown. */
+export interface Behaviour {
+  /** Completes a new or changed resource and refuses what its schema cannot express. */
+  prepare?(draft: Draft, call: Call): Promise<void> | void
+  /** Refuses a removal that must not happen. */
+  remove?(record: Record, call: Call): Promise<void> | void
+  /** Fields that are worked out when it is read. */
+  view?(body: Body, call: Call): Promise<Body>
+  /** What each action makes of the resource. */
+  readonly actions?: Readonly<{ [name: string]: (record: Record) => Body }>
+}

@@ -1,0 +1,26 @@
+import type { Behaviour } from '#api/behaviour.ts'
+import { isUnder, readName } from '#api/names.ts'
+import { fail } from '#base/errors.ts'
+import { agentIngress as kind } from '#contract/kinds/agent-ingress.ts'
+
+/** The base specification asks for the values of NS records; a registrar wants at least two. */
+const NAME_SERVERS = ['ns1', 'ns2']
+
+export const agentIngress: Behaviour = {
+  prepare(draft, { facts }) {
+    const ingress = draft.as(kind)
+    if (!draft.before) {
+      ingress.domain = readName(ingress.domain, 'domain')
+      if (!ingress.domain.includes('.') || ingress.domain.startsWith('*')) {
+        fail('ingress_domain', { field: 'domain', reason: 'give a full name such as agents.example.com.' })
+      }
+      if (isUnder(ingress.domain, facts.domain)) fail('ingress_third_party', { field: 'domain' })
+    }
+    draft.claim('agent_ingress', ingress.domain, { refusal: 'ingress_taken', field: 'domain' })
+    ingress.ns_targets = NAME_SERVERS.map(name => `${name}.${facts.domain}`)
+    ingress.region_domains = [`tunnel.${facts.region}.${ingress.domain}`]
+    ingress.certificate_management_status = ingress.certificate_management_policy
+      ? (ingress.certificate_management_status ?? { renews_at: null, provisioning_job: null })
+      : null
+  },
+}

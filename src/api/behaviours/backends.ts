@@ -1,0 +1,95 @@
+import type { Behaviour } from '#api/behaviour.ts'
+import type { Call } from '#api/call.ts'
+import type { Draft } from '#api/draft.ts'
+import { headerMap } from '#api/modules/headers.ts'
+import { readName } from '#api/names.ts'
+import { open } from '#api/records.ts'
+import { canonicalAddress } from '#base/addresses.ts'
+import { fail, Problem } from '#base/errors.ts'
+import { parseHostPort } from '#base/hosts.ts'
+import { mentions } from '#contract/body.ts'
+import {
+  httpResponseBackend as responseKind,
+  tunnelGroupBackend as groupKind,
+} from '#contract/kinds/backends.ts'
+import { staticBackend as staticKind } from '#contract/kinds/backends.ts'
+import { kindNamed } from '#contract/kinds/index.ts'
+
+export const httpResponseBackend: Behaviour = {
+  prepare(draft) {
+    const response = draft.as(responseKind)
+    const headers = headerMap('headers', response.headers ?? {})
+    response.headers = Object.keys(headers).length > 0 ? headers : null
+  },
+}
+
+/**
+ * Refuses children that lead back to this backend. The rows the walk saw must be unchanged when this one is
+ * written, or two changes at the same moment could close a circle together.
+ */
+async function refuseCycles(draft: Draft, call: Call): Promise<void> {
+  const field = 'backends'
+  let level = mentions(draft.kind.shape, draft.body).map(({ id }) => ({ id, path: [id] }))
+  const seen = new Set<string>()
+  while (level.length > 0) {
+    const back = level.find(({ id }) => id === draft.id)
+    if (back) fail('backend_cycle', { field, id: back.path[0] ?? '', path: back.path.join(' > ') })
+    const fresh = level.filter(({ id }) => !seen.has(id))
+    for (const { id } of fresh) seen.add(id)
+    const rows = await call.store.getMany(fresh.map(({ id }) => id))
+    level = rows.flatMap(row => {
+      const kind = kindNamed(row.kind)
+      const children = mentions(kind.shape, open(kind, row, call))
+      if (children.length > 0) draft.reliedOn.set(row.id, row)
+      const path = fresh.find(({ id }) => id === row.id)?.path ?? []
+      return children.map(({ id }) => ({ id, path: [...path, id] }))
+    })
+  }
+}
+
+export const weightedBackend: Behaviour = { prepare: refuseCycles }
+
+export const failoverBackend: Behaviour = {
+  prepare(draft, call) {
+    const children = mentions(draft.kind.shape, draft.body).map(({ id }) => id)
+    const twice = children.find((id, index) => children.indexOf(id) !== index)
+    if (twice !== undefined) fail('failover_twice', { field: 'backends', id: twice })
+    return refuseCycles(draft, call)
+  },
+}
+
+export const tunnelGroupBackend: Behaviour = {
+  prepare(draft) {
+    const { labels } = draft.as(groupKind)
+    if (Object.keys(labels).length === 0) fail('label_count', { field: 'labels' })
+    for (const label of Object.keys(labels)) {
+      if (label === '' || Buffer.byteLength(label) > 255) {
+        fail('label_length', { field: 'labels', label: label.slice(0, 100) })
+      }
+      if (label.includes('=')) fail('label_equals', { field: 'labels', label })
+    }
+  },
+  view: async (body, call) => ({
+    tunnels: await call.live.tunnelsWith(body['labels'] as Record<string, string>),
+  }),
+}
+
+export const staticBackend: Behaviour = {
+  prepare(draft) {
+    const backend = draft.as(staticKind)
+    const parsed = parseHostPort(backend.address)
+    if (!parsed || parsed.port < 1 || parsed.port > 65_535 || !isHost(parsed.host)) {
+      fail('static_address', { field: 'address' })
+    }
+  },
+}
+
+function isHost(host: string): boolean {
+  if (canonicalAddress(host.replace(/^\[(.*)\]$/, '$1')) !== undefined) return true
+  try {
+    return !readName(host, 'address').includes('*')
+  } catch (error) {
+    if (error instanceof Problem) return false
+    throw error
+  }
+}

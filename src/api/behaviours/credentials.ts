@@ -1,0 +1,86 @@
+import type { Behaviour } from '#api/behaviour.ts'
+import type { Call } from '#api/call.ts'
+import type { Draft } from '#api/draft.ts'
+import { withPkiProblems } from '#api/pki-problems.ts'
+import { fail } from '#base/errors.ts'
+import { nameFault, parseHostPort } from '#base/hosts.ts'
+import { newToken } from '#base/ids.ts'
+import { tokenHash } from '#base/secrets.ts'
+import { apiKey as apiKeyKind } from '#contract/kinds/api-key.ts'
+import { credential as credentialKind } from '#contract/kinds/credential.ts'
+import { sshCredential as sshKind } from '#contract/kinds/ssh-credential.ts'
+import { readSshPublicKey } from '#pki/ssh-key.ts'
+
+/** Where the hashes of tokens are claimed; looking a claim up is how a token is recognised. */
+export const API_TOKENS = 'api_token'
+export const AGENT_TOKENS = 'agent_token'
+export const SSH_KEYS = 'ssh_key'
+
+interface Owned {
+  owner_id: string
+}
+
+/** The caller owns what it makes; only an admin may say otherwise. */
+function settleOwner(body: Owned, { principal }: Call): void {
+  if (body.owner_id === '') body.owner_id = principal.id
+  if (body.owner_id !== principal.id && principal.role !== 'admin') {
+    fail('not_allowed', { field: 'owner_id', action: 'make something for another owner' })
+  }
+}
+
+/** Makes the token of a new resource, shown once; what is kept and claimed is its hash. */
+function settleToken(draft: Draft, body: { token_hash: string }, namespace: string): void {
+  if (!draft.before) {
+    const token = newToken(draft.id)
+    body.token_hash = tokenHash(token)
+    draft.revealed['token'] = token
+  }
+  draft.claim(namespace, body.token_hash, { field: 'token' })
+}
+
+const LABEL = /^[^=\s]+=[^=\s]*$/
+
+function isAclRule(rule: string): boolean {
+  if (rule === '*') return true
+  if (!rule.startsWith('bind:')) return false
+  const target = rule.slice('bind:'.length)
+  if (target.includes('=')) return LABEL.test(target)
+  const host = parseHostPort(target)
+  if (host) return host.port >= 1 && host.port <= 65_535
+  return target !== '' && nameFault(target.toLowerCase()) === undefined
+}
+
+function checkAcl(rules: readonly string[]): void {
+  const bad = rules.find(rule => !isAclRule(rule))
+  if (bad !== undefined) fail('bad_acl', { field: 'acl', rule: bad })
+}
+
+export const apiKey: Behaviour = {
+  prepare(draft, call) {
+    const body = draft.as(apiKeyKind)
+    settleOwner(body, call)
+    settleToken(draft, body, API_TOKENS)
+  },
+}
+
+export const credential: Behaviour = {
+  prepare(draft, call) {
+    const body = draft.as(credentialKind)
+    settleOwner(body, call)
+    checkAcl(body.acl)
+    settleToken(draft, body, AGENT_TOKENS)
+  },
+}
+
+export const sshCredential: Behaviour = {
+  prepare(draft, call) {
+    const body = draft.as(sshKind)
+    settleOwner(body, call)
+    checkAcl(body.acl)
+    const key = withPkiProblems('public_key', () => readSshPublicKey(body.public_key), {
+      bad_public_key: 'ssh_key_bad',
+    })
+    body.public_key = key.line
+    draft.claim(SSH_KEYS, key.fingerprint, { refusal: 'ssh_key_taken', field: 'public_key' })
+  },
+}

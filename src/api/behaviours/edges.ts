@@ -1,0 +1,101 @@
+import { isIP } from 'node:net'
+import type { Behaviour } from '#api/behaviour.ts'
+import type { Call } from '#api/call.ts'
+import type { Draft } from '#api/draft.ts'
+import { readName } from '#api/names.ts'
+import { childRows, open, show } from '#api/records.ts'
+import { fail } from '#base/errors.ts'
+import { parseHostPort, type HostPort } from '#base/hosts.ts'
+import type { Body } from '#contract/body.ts'
+import { tlsEdge as tlsEdgeKind } from '#contract/kinds/edges.ts'
+import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
+
+/** Who serves an address; one edge at most. */
+export const HOSTPORTS = 'hostport'
+/** Who holds a TCP port: a reserved address, or an edge that took it for itself. */
+export const TCP_PORTS = 'tcp_port'
+/** Who has reserved a name. */
+export const DOMAINS = 'domain'
+
+const field = 'hostports'
+
+function readHostPorts(draft: Draft): { value: string; parsed: HostPort }[] {
+  const given = (draft.body[field] ?? []) as string[]
+  const twice = given.find((value, index) => given.indexOf(value) !== index)
+  if (twice !== undefined) fail('hostport_twice', { field, value: twice })
+  return given.map(value => {
+    const parsed = parseHostPort(value)
+    if (!parsed) return fail('hostport_format', { field, value })
+    if (parsed.port < 1 || parsed.port > 65_535) fail('hostport_port', { field, value })
+    return { value, parsed }
+  })
+}
+
+/** Ports are what a TCP edge listens on: a port not reserved before is reserved by the edge. */
+async function claimPorts(draft: Draft, call: Call): Promise<void> {
+  const { first, last } = call.facts.tcpPorts
+  for (const { value, parsed } of readHostPorts(draft)) {
+    const port = String(parsed.port)
+    if (parsed.port < first || parsed.port > last) {
+      fail('port_not_allowed', { field, port, allowed: `${first}-${last}` })
+    }
+    draft.claim(HOSTPORTS, `tcp:${port}`, { refusal: 'hostport_taken', field, shown: value })
+    const holder = await call.store.holder({ namespace: TCP_PORTS, value: port })
+    if (holder?.kind === 'reserved_addr') draft.holds.add(holder.id)
+    else draft.claim(TCP_PORTS, port, { refusal: 'port_reserved', field })
+  }
+}
+
+/** `a.b.example.com`, then the wildcards that cover it, nearest first. */
+function candidates(name: string): string[] {
+  const labels = name.split('.')
+  return [name, ...labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join('.')}`)]
+}
+
+async function reservationOf(name: string, call: Call): Promise<string | undefined> {
+  for (const value of candidates(name)) {
+    const holder = await call.store.holder({ namespace: DOMAINS, value })
+    if (holder) return holder.id
+  }
+  return undefined
+}
+
+/** Domains are what HTTPS and TLS edges serve: each must be reserved, and stays so while the edge uses it. */
+async function claimDomains(draft: Draft, call: Call): Promise<void> {
+  const normal: string[] = []
+  for (const { value, parsed } of readHostPorts(draft)) {
+    if (isIP(parsed.host.replace(/^\[(.*)\]$/, '$1'))) fail('hostport_not_domain', { field, value })
+    if (parsed.port !== 443) fail('hostport_443', { field, value })
+    const name = readName(parsed.host, field)
+    const reservation = await reservationOf(name, call)
+    if (reservation === undefined) fail('hostport_domain', { field, value })
+    else draft.holds.add(reservation)
+    draft.claim(HOSTPORTS, `tls:${name}`, { refusal: 'hostport_taken', field, shown: value })
+    normal.push(`${name}:443`)
+  }
+  if (draft.body[field]) draft.body[field] = normal
+}
+
+export const tcpEdge: Behaviour = { prepare: claimPorts }
+
+export const tlsEdge: Behaviour = {
+  prepare(draft, call) {
+    const edge = draft.as(tlsEdgeKind)
+    if (edge.mutual_tls && edge.tls_termination?.terminate_at !== 'edge') {
+      fail('needs_termination', { field: 'mutual_tls' })
+    }
+    return claimDomains(draft, call)
+  },
+}
+
+export const httpsEdge: Behaviour = {
+  prepare: claimDomains,
+  async view(body, call) {
+    const rows = await childRows(httpsEdgeRoute.name, String(body['id']), call)
+    const routes: Body[] = []
+    for (const row of rows.toReversed()) {
+      routes.push(await show(httpsEdgeRoute, open(httpsEdgeRoute, row, call), call))
+    }
+    return { routes }
+  },
+}

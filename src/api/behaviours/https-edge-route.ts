@@ -1,0 +1,42 @@
+import type { Behaviour } from '#api/behaviour.ts'
+import { samlView, settleSignIn } from '#api/behaviours/sign-in.ts'
+import { readName } from '#api/names.ts'
+import { fail, Problem } from '#base/errors.ts'
+import { httpsEdgeRoute as kind } from '#contract/kinds/https-edge-route.ts'
+
+/** Visible characters that a path may have as they are; anything else must be percent-encoded. */
+const PATH = /^\/[!$%&'()*+,\-./0-9:;=@A-Z_a-z~]*$/
+
+/** A match in its one spelling: the host name in lower case, the path as it is. */
+function readMatch(match: string): string {
+  const refused = () => fail('match_form', { field: 'match', value: match.slice(0, 100) })
+  const slash = match.indexOf('/')
+  const host = slash === -1 ? match : match.slice(0, slash)
+  const path = slash === -1 ? '' : match.slice(slash)
+  if (path !== '' && (!PATH.test(path) || /%(?![0-9A-Fa-f]{2})/.test(path))) refused()
+  if (host === '') return path
+  if (!host.includes('.')) refused()
+  try {
+    return readName(host, 'match') + path
+  } catch (error) {
+    throw error instanceof Problem
+      ? new Problem('match_form', { field: 'match', value: match.slice(0, 100) })
+      : error
+  }
+}
+
+export const httpsEdgeRoute: Behaviour = {
+  prepare(draft) {
+    const route = draft.as(kind)
+    route.match = readMatch(route.match)
+    draft.claim('route_match', `${route.edge_id} ${route.match}`, {
+      refusal: 'match_taken',
+      field: 'match',
+      shown: route.match,
+    })
+    if (settleSignIn(draft)) {
+      draft.claim('route_sign_in', route.edge_id, { refusal: 'sign_in_taken', field: 'oauth, oidc or saml' })
+    }
+  },
+  view: async (body, call) => samlView(body, call),
+}

@@ -1,0 +1,54 @@
+import type { Behaviour } from '#api/behaviour.ts'
+import { abuseReport } from '#api/behaviours/abuse-report.ts'
+import { agentIngress } from '#api/behaviours/agent-ingress.ts'
+import * as backends from '#api/behaviours/backends.ts'
+import { certificateAuthority, tlsCertificate } from '#api/behaviours/certificates.ts'
+import { apiKey, credential, sshCredential } from '#api/behaviours/credentials.ts'
+import { httpsEdge, tcpEdge, tlsEdge } from '#api/behaviours/edges.ts'
+import { endpointConfiguration } from '#api/behaviours/endpoint-configuration.ts'
+import { eventDestination } from '#api/behaviours/event-destination.ts'
+import { eventSubscription } from '#api/behaviours/event-subscription.ts'
+import { httpsEdgeRoute } from '#api/behaviours/https-edge-route.ts'
+import { ipPolicyRule, ipRestriction } from '#api/behaviours/ip-restriction.ts'
+import { reservedAddr } from '#api/behaviours/reserved-addr.ts'
+import { reservedDomain } from '#api/behaviours/reserved-domain.ts'
+import { sshCertificateAuthority, sshHostCertificate, sshUserCertificate } from '#api/behaviours/ssh.ts'
+import { botUser, user } from '#api/behaviours/users.ts'
+import type { Kind } from '#contract/kind.ts'
+
+const behaviours: Readonly<Record<string, Behaviour>> = {
+  abuse_report: abuseReport,
+  agent_ingress: agentIngress,
+  api_key: apiKey,
+  bot_user: botUser,
+  certificate_authority: certificateAuthority,
+  credential,
+  endpoint_configuration: endpointConfiguration,
+  event_destination: eventDestination,
+  event_subscription: eventSubscription,
+  failover_backend: backends.failoverBackend,
+  http_response_backend: backends.httpResponseBackend,
+  https_edge: httpsEdge,
+  https_edge_route: httpsEdgeRoute,
+  ip_policy_rule: ipPolicyRule,
+  ip_restriction: ipRestriction,
+  reserved_addr: reservedAddr,
+  reserved_domain: reservedDomain,
+  service_user: botUser,
+  ssh_certificate_authority: sshCertificateAuthority,
+  ssh_credential: sshCredential,
+  ssh_host_certificate: sshHostCertificate,
+  ssh_user_certificate: sshUserCertificate,
+  static_backend: backends.staticBackend,
+  tcp_edge: tcpEdge,
+  tls_certificate: tlsCertificate,
+  tls_edge: tlsEdge,
+  tunnel_group_backend: backends.tunnelGroupBackend,
+  user,
+  weighted_backend: backends.weightedBackend,
+}
+
+const plain: Behaviour = {}
+
+/** What a kind does beyond being kept and shown; nothing for most. */
+export const behaviourOf = (kind: Kind): Behaviour => behaviours[kind.name] ?? plain

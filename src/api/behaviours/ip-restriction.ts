@@ -1,0 +1,57 @@
+import type { Behaviour } from '#api/behaviour.ts'
+import type { Call } from '#api/call.ts'
+import { requireCallerStaysIn, RESTRICTION_TYPES } from '#api/restrictions.ts'
+import { parseRange, rangeText } from '#base/addresses.ts'
+import { fail } from '#base/errors.ts'
+import { isIP } from 'node:net'
+import { ipPolicyRule as ruleKind } from '#contract/kinds/ip-policy-rule.ts'
+import { ipRestriction as restrictionKind } from '#contract/kinds/ip-restriction.ts'
+
+/** A range in its one spelling. */
+function readCidr(given: string): string {
+  const field = 'cidr'
+  if (!given.includes('/') && isIP(given)) {
+    return fail('cidr_no_mask', {
+      field,
+      value: given,
+      suggestion: `${given}/${isIP(given) === 4 ? 32 : 128}`,
+    })
+  }
+  const range = parseRange(given)
+  if (!range) return fail('bad_cidr', { field, value: given })
+  const lowest = rangeText(range)
+  const [address = ''] = given.split('/')
+  if (parseRange(`${address}/${range.family === 'ipv4' ? 32 : 128}`)?.address !== range.address) {
+    fail('cidr_not_lowest', { field, value: given, suggestion: lowest })
+  }
+  return lowest
+}
+
+export const ipPolicyRule: Behaviour = {
+  async prepare(draft, call) {
+    const rule = draft.as(ruleKind)
+    rule.cidr = readCidr(rule.cidr)
+    draft.claim('ip_policy_cidr', `${rule.ip_policy} ${rule.cidr}`, {
+      refusal: 'duplicate_cidr',
+      field: 'cidr',
+      shown: rule.cidr,
+    })
+    const { cidr, action } = rule
+    await requireCallerStaysIn(call, {
+      rule: { id: draft.id, policy: String(rule.ip_policy), now: { cidr, action } },
+    })
+  },
+  async remove({ row, body }, call: Call) {
+    await requireCallerStaysIn(call, { rule: { id: row.id, policy: String(body['ip_policy']) } })
+  },
+}
+
+export const ipRestriction: Behaviour = {
+  async prepare(draft, call) {
+    const { type, enforced, ip_policies: policies } = draft.as(restrictionKind)
+    draft.claim(RESTRICTION_TYPES, type, { refusal: 'restriction_type_taken', field: 'type' })
+    if (enforced && (type === 'api' || type === 'dashboard')) {
+      await requireCallerStaysIn(call, { restriction: { id: draft.id, policies } })
+    }
+  },
+}

@@ -1,0 +1,115 @@
+import { hash } from 'node:crypto'
+import type { Behaviour } from '#api/behaviour.ts'
+import { DOMAINS } from '#api/behaviours/edges.ts'
+import type { Call } from '#api/call.ts'
+import type { Draft } from '#api/draft.ts'
+import { isUnder, readName } from '#api/names.ts'
+import { fail } from '#base/errors.ts'
+import type { Body } from '#contract/body.ts'
+import { reservedDomain as kind } from '#contract/kinds/reserved-domain.ts'
+import type { Kept } from '#contract/shape.ts'
+
+type Domain = Kept<typeof kind.shape>
+
+/** First labels below the shared domain that the server answers for itself. */
+const OWN_LABELS = ['acme', 'api', 'cname', 'idp', 'ns1', 'ns2', 'tcp', 'tunnel']
+
+function nameOf({ name, domain }: Pick<Domain, 'name' | 'domain'>, base: string): string {
+  if (name !== '' && domain !== '') return fail('domain_name_and_domain', { field: 'domain' })
+  if (name === '' && domain === '') return fail('domain_nothing', { field: 'domain' })
+  if (name !== '') return readName(name.includes('.') ? name : `${name}.${base}`, 'name')
+  return domain.replace(/\.$/, '').includes('.')
+    ? readName(domain, 'domain')
+    : fail('domain_not_qualified', { field: 'domain' })
+}
+
+function refuseOwnNames(domain: string, base: string): void {
+  const value = domain
+  const field = 'domain'
+  if (domain === `*.${base}`) fail('domain_wildcard_shared', { field, value })
+  const last =
+    domain
+      .slice(0, -base.length - 1)
+      .split('.')
+      .at(-1) ?? ''
+  if (domain === base || OWN_LABELS.includes(last)) fail('domain_own_name', { field, value })
+}
+
+/** A name that DNS of the server answers for one reservation alone; it says nothing about the domain. */
+const targetLabel = (id: string): string => hash('sha256', id, 'hex').slice(0, 17)
+
+function nameNewDomain(draft: Draft, { facts }: Call): void {
+  const body = draft.as(kind)
+  body.domain = nameOf(body, facts.domain)
+  const shared = isUnder(body.domain, facts.domain)
+  if (shared) refuseOwnNames(body.domain, facts.domain)
+  const label = targetLabel(draft.id)
+  body.cname_target = shared ? null : `${label}.cname.${facts.domain}`
+  const wildcard = !shared && body.domain.startsWith('*.')
+  body.acme_challenge_cname_target = wildcard ? `${label}.acme.${facts.domain}` : null
+  if (!shared && !body.certificate && !body.certificate_management_policy) {
+    body.certificate_management_policy = { authority: 'letsencrypt', private_key_type: 'rsa' }
+  }
+}
+
+function settleCertificate(draft: Draft, shared: boolean): void {
+  const body = draft.as(kind)
+  const uploads = draft.sets('certificate_id') && draft.given['certificate_id'] !== ''
+  const manages = draft.sets('certificate_management_policy')
+  if (uploads && manages) fail('domain_certificate_and_policy', { field: 'certificate_id' })
+  if (shared && uploads) fail('domain_certificate_shared', { field: 'certificate_id' })
+  if (shared && manages) fail('domain_policy_shared', { field: 'certificate_management_policy' })
+  if (uploads) body.certificate_management_policy = null
+  if (manages && draft.before && !draft.before['certificate_management_policy']) body.certificate = null
+  body.certificate_management_status = body.certificate_management_policy
+    ? (body.certificate_management_status ?? { renews_at: null, provisioning_job: null })
+    : null
+}
+
+/** An endpoint configuration fits only where its type fits. */
+export async function requireConfigType(
+  draft: Draft,
+  field: string,
+  wanted: string,
+  call: Call,
+): Promise<void> {
+  const id = draft.body[field]
+  const row = typeof id === 'string' && id !== '' ? await call.store.get(id) : undefined
+  if (row?.kind !== 'endpoint_configuration') return
+  const { type } = JSON.parse(row.body) as { type: string }
+  if (type === wanted) return
+  const refused = { field: `${field}_id`, id: row.id }
+  if (wanted === 'tcp') fail('addr_config_type', refused)
+  fail('domain_config_type', { ...refused, type, wanted })
+}
+
+const without =
+  (...fields: string[]) =>
+  ({ body }: { body: Body }): Body => ({
+    ...body,
+    ...Object.fromEntries(fields.map(field => [field, null])),
+  })
+
+export const reservedDomain: Behaviour = {
+  async prepare(draft, call) {
+    if (!draft.before) nameNewDomain(draft, call)
+    const { domain } = draft.as(kind)
+    draft.claim(DOMAINS, domain, { refusal: 'domain_taken', field: 'domain' })
+    settleCertificate(draft, isUnder(domain, call.facts.domain))
+    for (const type of ['http', 'https']) {
+      await requireConfigType(draft, `${type}_endpoint_configuration`, type, call)
+    }
+  },
+  actions: {
+    delete_certificate: ({ row, body }) => {
+      if (body['certificate_management_policy']) return fail('domain_certificate_managed', { id: row.id })
+      return { ...body, certificate: null }
+    },
+    delete_certificate_management_policy: without(
+      'certificate_management_policy',
+      'certificate_management_status',
+    ),
+    delete_http_endpoint_configuration: without('http_endpoint_configuration'),
+    delete_https_endpoint_configuration: without('https_endpoint_configuration'),
+  },
+}

@@ -1,0 +1,24 @@
+import type { Call } from '#api/call.ts'
+import type { Draft } from '#api/draft.ts'
+import { samlAddresses } from '#api/modules/saml.ts'
+import { fail } from '#base/errors.ts'
+import type { Body } from '#contract/body.ts'
+import { signInModules } from '#contract/modules/sign-in.ts'
+
+/** Refuses a second way to sign in; says whether there is one. */
+export function settleSignIn(draft: Draft): boolean {
+  const present = signInModules.filter(name => draft.body[name])
+  const [first, second] = present
+  if (first && second) {
+    const given = present.find(name => draft.sets(name)) ?? second
+    const other = present.find(name => name !== given) ?? first
+    fail('one_sign_in', { field: given, present: other })
+  }
+  return first !== undefined
+}
+
+/** The addresses of a SAML module follow from where the server is reached, so they are not kept. */
+export function samlView(body: Body, call: Call): Body {
+  const saml = body['saml'] as Body | null
+  return saml ? { saml: { ...saml, ...samlAddresses(call, String(body['id'])) } } : {}
+}

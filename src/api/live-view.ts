@@ -1,0 +1,42 @@
+import type { Call } from '#api/call.ts'
+import type { Command, LiveKind } from '#api/live.ts'
+import type { PageRequest } from '#api/paging.ts'
+import { pageBody } from '#api/reading.ts'
+import { linker, resourcePath } from '#api/uris.ts'
+import { fail } from '#base/errors.ts'
+import { isId } from '#base/ids.ts'
+import { encode, type Body } from '#contract/body.ts'
+import type { Kind } from '#contract/kind.ts'
+import { kindNamed } from '#contract/kinds/index.ts'
+
+const nameOf = (kind: Kind): LiveKind => kind.name as LiveKind
+
+async function show(kind: Kind, body: Body, call: Call): Promise<Body> {
+  const view = encode(
+    kind.shape,
+    { ...body, uri: call.base + resourcePath(kind, body) },
+    linker(call.base),
+    'show',
+  )
+  // Credentials and SSH credentials share a prefix, so only the store knows which of the two an id names.
+  const row = typeof body['credential'] === 'string' ? await call.store.get(body['credential']) : undefined
+  return row
+    ? { ...view, credential: { id: row.id, uri: `${call.base}${kindNamed(row.kind).path}/${row.id}` } }
+    : view
+}
+
+export async function get(kind: Kind, id: string, call: Call): Promise<Body> {
+  const body = isId(id) ? await call.live.get(nameOf(kind), id) : undefined
+  return body ? show(kind, body, call) : fail('not_found')
+}
+
+export async function list(kind: Kind, page: PageRequest, call: Call): Promise<Body> {
+  const bodies = await call.live.list(nameOf(kind), { ...page, limit: page.limit + 1 })
+  const items = await Promise.all(bodies.map(body => show(kind, body, call)))
+  return pageBody(kind, items, page, call.base + kind.path)
+}
+
+export async function command(kind: Kind, id: string, name: string, call: Call): Promise<undefined> {
+  await get(kind, id, call)
+  await call.live.command(id, name as Command)
+}

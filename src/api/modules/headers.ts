@@ -1,0 +1,44 @@
+import type { ModuleRule } from '#api/modules/index.ts'
+import { fail } from '#base/errors.ts'
+import type { requestHeaders } from '#contract/modules/headers.ts'
+import type { Kept } from '#contract/shape.ts'
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,255}$/
+
+/** Headers that say where a message ends or how a connection is used: changing them would change the message. */
+const framing = new Set([
+  ...['connection', 'content-length', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding'],
+  'upgrade',
+])
+
+/** Header names in lower case, each checked and there once. */
+export function headerNames(field: string, names: readonly string[]): string[] {
+  const seen = new Set<string>()
+  for (const name of names) {
+    if (!TOKEN.test(name)) fail('edge_header_name', { field, name })
+    const lower = name.toLowerCase()
+    if (framing.has(lower)) fail('header_framing', { field, name })
+    if (seen.has(lower)) fail('header_twice', { field, name })
+    seen.add(lower)
+  }
+  return [...seen]
+}
+
+/** A map of headers with its names in lower case. */
+export function headerMap(field: string, headers: Readonly<Record<string, string>>): Record<string, string> {
+  const values = Object.values(headers)
+  return Object.fromEntries(
+    headerNames(field, Object.keys(headers)).map((name, index) => [name, values[index] ?? '']),
+  )
+}
+
+export const checkHeaders: ModuleRule = module => {
+  const headers = module as Kept<typeof requestHeaders.shape>
+  headers.add = headerMap('add', headers.add)
+  headers.remove = headerNames('remove', headers.remove)
+  const named = { add: Object.keys(headers.add), remove: headers.remove }
+  for (const [field, names] of Object.entries(named)) {
+    if (names.includes('user-agent')) fail('fixed_header', { field, name: 'user-agent' })
+  }
+  if (named.remove.includes('host') && !named.add.includes('host')) fail('host_header', { field: 'remove' })
+}

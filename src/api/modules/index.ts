@@ -1,0 +1,36 @@
+import type { Call } from '#api/call.ts'
+import type { Draft } from '#api/draft.ts'
+import { checkHeaders } from '#api/modules/headers.ts'
+import { checkOAuth } from '#api/modules/oauth.ts'
+import { checkOidc } from '#api/modules/oidc.ts'
+import { completeSaml } from '#api/modules/saml.ts'
+import { checkTlsTermination } from '#api/modules/tls-termination.ts'
+import { checkUserAgentFilter } from '#api/modules/user-agent-filter.ts'
+import { checkWebhookVerification } from '#api/modules/webhook-verification.ts'
+import type { Body } from '#contract/body.ts'
+
+/** Completes a module's new configuration and refuses what its schema cannot express. */
+export type ModuleRule = (
+  module: Body,
+  context: { readonly before: Body | undefined; readonly call: Call; readonly owner: string },
+) => Promise<void> | void
+
+const rules: Readonly<Record<string, ModuleRule>> = {
+  oauth: checkOAuth,
+  oidc: checkOidc,
+  request_headers: checkHeaders,
+  response_headers: checkHeaders,
+  saml: completeSaml,
+  tls_termination: checkTlsTermination,
+  user_agent_filter: checkUserAgentFilter,
+  webhook_verification: checkWebhookVerification,
+}
+
+/** Applies the rules of every module that a call sets. */
+export async function checkModules(draft: Draft, call: Call): Promise<void> {
+  for (const [name, module] of Object.entries(draft.kind.modules)) {
+    if (!draft.sets(name)) continue
+    const before = (draft.before?.[name] ?? undefined) as Body | undefined
+    await rules[module.name]?.(draft.body[name] as Body, { before, call, owner: draft.id })
+  }
+}

@@ -1,0 +1,15 @@
+import { fail } from '#base/errors.ts'
+import { nameFault, normalName } from '#base/hosts.ts'
+
+/** A host name in its one spelling, or the refusal that says what is wrong with it. */
+export function readName(given: string, field: string): string {
+  const name = normalName(given)
+  const fault = nameFault(name)
+  if (fault)
+    fail(fault.code as 'domain_label_start', { field, value: given.slice(0, 100), label: fault.label })
+  if (/(^|\.)\d+$/.test(name)) fail('domain_tld', { field, value: given })
+  return name
+}
+
+/** Is the name the base itself or below it? */
+export const isUnder = (name: string, base: string): boolean => name === base || name.endsWith(`.${base}`)

@@ -1,0 +1,84 @@
+import type { Call } from '#api/call.ts'
+import { behaviourOf } from '#api/behaviours/index.ts'
+import * as liveView from '#api/live-view.ts'
+import { readPage, type PageRequest } from '#api/paging.ts'
+import * as reading from '#api/reading.ts'
+import { remove } from '#api/removing.ts'
+import * as sources from '#api/sources.ts'
+import * as writing from '#api/writing.ts'
+import { fail } from '#base/errors.ts'
+import type { Body } from '#contract/body.ts'
+import type { Kind } from '#contract/kind.ts'
+import type { Operation } from '#contract/operations.ts'
+
+/** What a path, a query and a body say. */
+export interface Arguments {
+  readonly id: string
+  readonly parent: string | null
+  readonly query: Map<string, string>
+  readonly body: Body
+}
+
+/** Carries out an operation; resolves to the body of the answer, undefined for none. */
+export type Operate = (given: Arguments, call: Call) => Promise<Body | undefined>
+
+const address = (kind: Kind, { id, parent }: Arguments) => ({ kind, id, parent })
+
+function resourceOperations(kind: Kind): Record<string, Operate> {
+  return {
+    create: ({ body, parent }, call) => writing.create(kind, body, parent, call),
+    get: (given, call) => reading.get(address(kind, given), call),
+    list: (given, call) => reading.list(kind, page(kind, given), given.parent, call),
+    update: (given, call) => writing.update(address(kind, given), given.body, call),
+    delete: async (given, call) => {
+      await remove(address(kind, given), call)
+      return undefined
+    },
+  }
+}
+
+const page = (kind: Kind, given: Arguments): PageRequest => readPage(given.query, kind)
+
+function liveOperations(kind: Kind): Record<string, Operate> {
+  return {
+    get: ({ id }, call) => liveView.get(kind, id, call),
+    list: (given, call) => liveView.list(kind, page(kind, given), call),
+  }
+}
+
+function moduleOperation(kind: Kind, name: string, verb: 'replace' | 'get' | 'delete'): Operate {
+  switch (verb) {
+    case 'replace':
+      return (given, call) => writing.replaceModule(address(kind, given), name, given.body, call)
+    case 'get':
+      return (given, call) => reading.getModule(address(kind, given), name, call)
+    case 'delete':
+      return async (given, call) => {
+        await writing.removeModule(address(kind, given), name, call)
+        return undefined
+      }
+  }
+}
+
+function actionOperation(kind: Kind, name: string): Operate {
+  if (kind.live) return ({ id }, call) => liveView.command(kind, id, name, call)
+  const action = behaviourOf(kind).actions?.[name]
+  if (!action) throw new Error(`nothing carries out ${name} of ${kind.name}`)
+  return async (given, call) => {
+    await writing.change(address(kind, given), call, record => ({ body: action(record), given: {} }))
+    return undefined
+  }
+}
+
+function verbOperations(kind: Kind): Record<string, Operate> {
+  if (kind.key === 'type') return sources.operations
+  return kind.live ? liveOperations(kind) : resourceOperations(kind)
+}
+
+/** What carries out an operation. */
+export function operate(operation: Operation): Operate {
+  const { kind, does } = operation
+  if ('module' in does) return moduleOperation(kind, does.module, does.verb)
+  if ('action' in does) return actionOperation(kind, does.action)
+  return verbOperations(kind)[does.verb] ?? (() => fail('not_found'))
+}

@@ -1,0 +1,47 @@
+import { fail } from '#base/errors.ts'
+import { isId } from '#base/ids.ts'
+import type { Kind } from '#contract/kind.ts'
+
+export const MAX_PAGE = 100
+
+export interface PageRequest {
+  readonly before?: string
+  readonly limit: number
+}
+
+function pageSize(text: string): number {
+  if (!/^[+-]?\d{1,9}$/.test(text)) return fail('page_size_number', { field: 'limit', value: text })
+  const limit = Number(text)
+  return limit >= 1 && limit <= MAX_PAGE ? limit : fail('page_size_range', { field: 'limit', value: text })
+}
+
+function cursor(id: string, kind: Kind): string {
+  const prefix = kind.prefix ?? ''
+  return isId(id) && id.startsWith(`${prefix}_`) ? id : fail('id_prefix', { field: 'before_id', prefix })
+}
+
+/** Reads the query string; only the named parameters exist, and each at most once. */
+export function readQuery(query: string, supported: readonly string[]): Map<string, string> {
+  const values = new Map<string, string>()
+  if (query === '') return values
+  if (!isWellFormed(query))
+    return fail('bad_query', { reason: 'a % is not followed by two hexadecimal digits' })
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!supported.includes(name)) {
+      fail('unknown_parameter', { field: name, supported: supported.join(', ') || 'none' })
+    }
+    if (values.has(name)) fail('repeated_parameter', { field: name })
+    values.set(name, value)
+  }
+  return values
+}
+
+const isWellFormed = (query: string): boolean => !/%(?![0-9a-fA-F]{2})/.test(query)
+
+export function readPage(query: Map<string, string>, kind: Kind): PageRequest {
+  const before = query.get('before_id')
+  return {
+    ...(before !== undefined && { before: cursor(before, kind) }),
+    limit: pageSize(query.get('limit') ?? String(MAX_PAGE)),
+  }
+}

@@ -1,0 +1,38 @@
+import type { RefusableClaim } from '#api/draft.ts'
+import { fail } from '#base/errors.ts'
+import type { Mention } from '#contract/body.ts'
+import type { Kind } from '#contract/kind.ts'
+import { childrenOf } from '#contract/kinds/index.ts'
+import type { Refusal } from '#store/store.ts'
+
+/**
+ * Tells the caller why the store refused. Returns false where the refusal means only that somebody else was
+ * quicker, and the same call on fresh data may succeed.
+ */
+export function explain(
+  refusal: Refusal,
+  kind: Kind,
+  written: { claims: readonly RefusableClaim[]; named: readonly Mention[] } = { claims: [], named: [] },
+): false {
+  switch (refusal.reason) {
+    case 'claimed': {
+      const { namespace, value } = refusal.claim
+      const claim = written.claims.find(each => each.namespace === namespace && each.value === value)
+      if (!claim?.refusal) return false
+      const { field, shown } = claim
+      return fail(claim.refusal as 'domain_taken', { field, value: shown, owner: refusal.owner })
+    }
+    case 'missing': {
+      const mention = written.named.find(each => each.id === refusal.target)
+      if (!mention) return false
+      return fail(mention.target.missing as 'reference_missing', { field: mention.field, id: mention.id })
+    }
+    case 'in_use':
+      // A child that came into being after the removal had looked for children goes with the next attempt.
+      if (childrenOf(kind.name).some(child => refusal.by.startsWith(`${child.prefix}_`))) return false
+      return fail((kind.inUse ?? 'in_use') as 'in_use', { by: refusal.by })
+    case 'stale':
+    case 'exists':
+      return false
+  }
+}

@@ -1,0 +1,34 @@
+import type { Record } from '#api/behaviour.ts'
+import { behaviourOf } from '#api/behaviours/index.ts'
+import type { Call } from '#api/call.ts'
+import { eventOf } from '#api/events.ts'
+import { childRows, find, open, type Address } from '#api/records.ts'
+import { explain } from '#api/refusals.ts'
+import { ATTEMPTS } from '#api/writing.ts'
+import { fail } from '#base/errors.ts'
+import type { Kind } from '#contract/kind.ts'
+import { childrenOf } from '#contract/kinds/index.ts'
+import type { Write } from '#store/store.ts'
+
+/** Removes a resource and all that belongs to it. */
+export async function remove(address: Address, call: Call): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const record = await find(address, call)
+    await behaviourOf(address.kind).remove?.(record, call)
+    const outcome = await call.store.commit(await removal(address.kind, record, call))
+    if (outcome.ok || explain(outcome.refusal, address.kind)) return
+  }
+  fail('conflict')
+}
+
+/** The writes that remove a resource, what belongs to it first. */
+async function removal(kind: Kind, { row, body }: Record, call: Call): Promise<Write[]> {
+  const writes: Write[] = []
+  for (const child of childrenOf(kind.name)) {
+    for (const childRow of await childRows(child.name, row.id, call)) {
+      writes.push(...(await removal(child, { row: childRow, body: open(child, childRow, call) }, call)))
+    }
+  }
+  const event = await eventOf(kind, body, 'deleted', call)
+  return [...writes, { op: 'remove', id: row.id, version: row.version }, ...event]
+}

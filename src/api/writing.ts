@@ -1,0 +1,89 @@
+import type { Record } from '#api/behaviour.ts'
+import { behaviourOf } from '#api/behaviours/index.ts'
+import type { Call } from '#api/call.ts'
+import { Draft } from '#api/draft.ts'
+import { eventOf } from '#api/events.ts'
+import { checkModules } from '#api/modules/index.ts'
+import { close, find, requireAccess, requireParent, show, type Address } from '#api/records.ts'
+import { checkReferences } from '#api/references.ts'
+import { explain } from '#api/refusals.ts'
+import { fail } from '#base/errors.ts'
+import { newId, timestamp } from '#base/ids.ts'
+import { decode, mentions, type Body } from '#contract/body.ts'
+import type { Kind } from '#contract/kind.ts'
+import type { Write } from '#store/store.ts'
+
+/** How often a change is tried again when others change the same rows at the same moment. */
+export const ATTEMPTS = 8
+
+export async function create(kind: Kind, given: Body, parent: string | null, call: Call): Promise<Body> {
+  requireAccess(kind, call)
+  await requireParent(kind, parent, call)
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const id = newId(kind.prefix ?? '', call.now())
+    const body: Body = { ...decode(kind.shape, given), id, created_at: timestamp(call.now()) }
+    if (kind.parent) body[kind.parent.param] = parent
+    const draft = new Draft({ kind, id, body, given, parent })
+    if (await write(draft, 1, call)) return show(kind, { ...draft.body, ...draft.revealed }, call)
+  }
+  return fail('conflict')
+}
+
+/** What a change makes of a resource: its new body, and which of its fields the caller gave. */
+export interface Next {
+  readonly body: Body
+  readonly given: Body
+}
+
+/** Reads a resource, lets `apply` say what it becomes, and writes that; again if it changed meanwhile. */
+export async function change(address: Address, call: Call, apply: (record: Record) => Next): Promise<Body> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const record = await find(address, call)
+    const { kind, id } = address
+    const draft = new Draft({ kind, id, before: record.body, parent: record.row.parent, ...apply(record) })
+    if (await write(draft, record.row.version + 1, call)) return draft.body
+  }
+  return fail('conflict')
+}
+
+export async function update(address: Address, given: Body, call: Call): Promise<Body> {
+  const { kind } = address
+  const body = await change(address, call, ({ body }) => ({
+    body: { ...body, ...decode(kind.shape, given, body) },
+    given,
+  }))
+  return show(kind, body, call)
+}
+
+export async function replaceModule(address: Address, name: string, given: Body, call: Call): Promise<Body> {
+  const view = await update(address, { [name]: given }, call)
+  return view[name] as Body
+}
+
+/** A module that is not set is gone already: removing it again is no error. */
+export async function removeModule(address: Address, name: string, call: Call): Promise<void> {
+  await change(address, call, ({ body }) => ({ body: { ...body, [name]: null }, given: {} }))
+}
+
+/** Checks a draft and commits it with its event; false when it must be tried again on fresh data. */
+async function write(draft: Draft, version: number, call: Call): Promise<boolean> {
+  const { kind, id, body } = draft
+  await checkModules(draft, call)
+  await behaviourOf(kind).prepare?.(draft, call)
+  const named = mentions(kind.shape, body)
+  await checkReferences(named, call)
+  const parent = kind.belongsTo ? String(body[kind.belongsTo.field]) : draft.parent
+  const row = { id, kind: kind.name, parent, version, body: close(kind, id, body, call) }
+  const refs = [...new Set([...named.map(mention => mention.id), ...draft.holds])]
+  const batch: Write[] = [
+    ...[...draft.reliedOn.values()].map(read => ({
+      op: 'expect' as const,
+      id: read.id,
+      version: read.version,
+    })),
+    { op: version === 1 ? 'insert' : 'update', entry: { row, refs, claims: draft.claims } },
+    ...(await eventOf(kind, body, version === 1 ? 'created' : 'updated', call)),
+  ]
+  const outcome = await call.store.commit(batch)
+  return outcome.ok || explain(outcome.refusal, kind, { claims: draft.claims, named })
+}

@@ -1,0 +1,106 @@
+import type { Ref } from '#contract/schema.ts'
+import { isWritable, writtenName, type Field, type Shape, type Target } from '#contract/shape.ts'
+
+/** A resource as it is kept: keyed by the names read, with ids where Refs are read. */
+export type Body = Record<string, unknown>
+
+const isBody = (value: unknown): value is Body =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Leaves out what a caller gave as null: clients send it for "nothing to say". Only where the shape knows a
+ * field; a null inside a map or a list is a wrong value and is left for validation to refuse.
+ */
+export function withoutNulls(shape: Shape, given: Body): Body {
+  const cleaned = { ...given }
+  for (const [name, field] of Object.entries(shape)) {
+    const key = writtenName(name, field)
+    const value = cleaned[key]
+    if (value === null && field.write) delete cleaned[key]
+    else if (field.shape && isBody(value)) cleaned[key] = withoutNulls(field.shape, value)
+  }
+  return cleaned
+}
+
+function fallback(field: Field): unknown {
+  if (field.fallback !== undefined) return structuredClone(field.fallback)
+  return field.shape ? decode(field.shape, {}) : null
+}
+
+/** What to keep: the caller's values over the current ones, or over the defaults on create. */
+export function decode(shape: Shape, given: Body, current?: Body): Body {
+  const operation = current ? 'update' : 'create'
+  const kept: Body = {}
+  for (const [name, field] of Object.entries(shape)) {
+    const value = isWritable(field, operation) ? given[writtenName(name, field)] : undefined
+    if (value === undefined) kept[name] = current?.[name] ?? fallback(field)
+    else kept[name] = field.shape && isBody(value) ? decode(field.shape, value) : value
+  }
+  return kept
+}
+
+/** What to answer. `link` makes the Ref for an id; `secrets` are masked where others than the caller may read. */
+export function encode(shape: Shape, kept: Body, link: (id: string) => Ref, secrets: 'show' | 'mask'): Body {
+  const view: Body = {}
+  for (const name in shape) {
+    const field = shape[name] as Field
+    if (!field.read) continue
+    const value = kept[name] ?? fallback(field)
+    if (field.secret === 'masked' || (field.secret && secrets === 'mask'))
+      view[name] = changeEach(value, () => '')
+    else if (field.expand) view[name] = expanded(value, link)
+    else view[name] = field.shape && isBody(value) ? encode(field.shape, value, link, secrets) : value
+  }
+  return view
+}
+
+function expanded(value: unknown, link: (id: string) => Ref): Ref | Ref[] | null {
+  if (Array.isArray(value)) return value.map(id => link(String(id)))
+  return typeof value === 'string' ? link(value) : null
+}
+
+export interface Mention {
+  readonly id: string
+  readonly target: Target
+  /** The name under which the caller wrote it. */
+  readonly field: string
+}
+
+function idsIn(value: unknown): string[] {
+  if (typeof value === 'string') return value === '' ? [] : [value]
+  if (Array.isArray(value)) return value.map(String)
+  return isBody(value) ? Object.keys(value) : []
+}
+
+/** Every id of another resource in a kept body. */
+export function mentions(shape: Shape, kept: Body, path = ''): Mention[] {
+  return Object.entries(shape).flatMap(([name, field]) => {
+    const value = kept[name]
+    const { target } = field
+    if (target) return idsIn(value).map(id => ({ id, target, field: path + writtenName(name, field) }))
+    return field.shape && isBody(value) ? mentions(field.shape, value, `${path}${name}.`) : []
+  })
+}
+
+/** A secret is a text or a map of texts; an empty one is nothing to hide. */
+function changeEach(value: unknown, change: (value: string) => string): unknown {
+  if (isBody(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, changeEach(item, change)]))
+  }
+  return typeof value === 'string' && value !== '' ? change(value) : value
+}
+
+/** The body with every secret passed through `change`, which seals or unseals it. */
+export function mapSecrets(shape: Shape, kept: Body, change: (value: string) => string): Body {
+  const changed = { ...kept }
+  for (const [name, field] of Object.entries(shape)) {
+    const value = kept[name]
+    if (field.secret) changed[name] = changeEach(value, change)
+    else if (field.shape && isBody(value)) changed[name] = mapSecrets(field.shape, value, change)
+  }
+  return changed
+}
+
+/** Does the shape hold anything that is sealed at rest? */
+export const hasSecrets = (shape: Shape): boolean =>
+  Object.values(shape).some(field => field.secret !== undefined || (field.shape && hasSecrets(field.shape)))

@@ -1,0 +1,111 @@
+import type { ErrorName } from '#base/errors.ts'
+import { flag, line, moment, text } from '#contract/schema.ts'
+import { computed, input, maybe, type Field, type Shape } from '#contract/shape.ts'
+
+export type Verb = 'create' | 'get' | 'list' | 'update' | 'delete'
+export const allVerbs: readonly Verb[] = ['create', 'get', 'list', 'update', 'delete']
+
+/** A part of an edge, route or endpoint configuration that acts on traffic and can be set on its own. */
+export interface Module<S extends Shape = Shape> {
+  readonly name: string
+  readonly doc: string
+  readonly shape: S
+}
+
+const enabled = input(flag(true), 'True: the module is applied to traffic.')
+
+/** Declares a module. Every module can be switched off without losing its configuration. */
+export const module = <const S extends Shape>(spec: { name: string; doc: string; fields: S }) =>
+  ({ name: spec.name, doc: spec.doc, shape: { enabled, ...spec.fields } }) as Module<
+    { enabled: typeof enabled } & S
+  >
+
+/** Something that can be done to one resource beyond the five verbs; answers 204. */
+export interface Action {
+  readonly method: 'POST' | 'DELETE'
+  readonly path: string
+  readonly doc: string
+}
+
+interface Spec<S extends Shape, M extends Modules> {
+  /** Singular, as events and errors name it. */
+  readonly name: string
+  readonly doc: string
+  /** Absent for what is known by something other than an id. */
+  readonly prefix?: string
+  readonly path: string
+  readonly listKey: string
+  readonly fields: S
+  readonly modules?: M
+  readonly verbs?: readonly Verb[]
+  readonly actions?: Readonly<Record<string, Action>>
+  /** The kind whose resources this one's belong to, and the path parameter that names it. */
+  readonly parent?: { readonly kind: string; readonly param: string }
+  /** The same where the path does not say it: the field that names the one it belongs to. */
+  readonly belongsTo?: { readonly kinds: readonly string[]; readonly field: string }
+  /** It belongs to a user or bot, and members see only their own. */
+  readonly owned?: boolean
+  /** Only admins may read or change these. */
+  readonly adminOnly?: boolean
+  /** Name in event types, where it differs from the kind's; false for none. */
+  readonly event?: string | false
+  /** How removal is refused while another resource needs this one. */
+  readonly inUse?: ErrorName
+  /** What is online now; the gateway knows it, the store does not. */
+  readonly live?: boolean
+  readonly without?: readonly ('uri' | 'created_at')[]
+}
+
+type Modules = Readonly<Record<string, Module>>
+type ModuleFields<M extends Modules> = {
+  [N in keyof M]: M[N] extends Module<infer S> ? ReturnType<typeof maybe<S>> : never
+}
+
+const identity = {
+  id: computed(line(), 'Unique, assigned by the server.'),
+  uri: computed(line(), 'Address of this resource.'),
+  created_at: computed(moment(), 'When it was made.'),
+}
+type Identity = typeof identity
+
+export interface Kind<S extends Shape = Shape> extends Spec<Shape, Modules> {
+  readonly shape: S
+  readonly modules: Modules
+  readonly verbs: readonly Verb[]
+  readonly actions: Readonly<Record<string, Action>>
+  /** The path parameter and field that names one resource. */
+  readonly key: 'id' | 'type'
+}
+
+/** Declares a resource kind; everything else about it is derived from this. */
+export function kind<const S extends Shape, const M extends Modules = Record<never, never>>(
+  spec: Spec<S, M> & { readonly key?: 'type' },
+): Kind<Identity & S & ModuleFields<M>> {
+  const modules: Modules = spec.modules ?? {}
+  const own = Object.entries(identity).filter(
+    ([name]) => !spec.without?.some(left => left === name) && !(name === 'id' && spec.key === 'type'),
+  )
+  const moduleFields = Object.entries(modules).map(([name, { shape, doc }]): [string, Field] => [
+    name,
+    maybe(shape, doc),
+  ])
+  const shape = { ...Object.fromEntries(own), ...spec.fields, ...Object.fromEntries(moduleFields) }
+  return {
+    ...spec,
+    modules,
+    verbs: spec.verbs ?? allVerbs,
+    actions: spec.actions ?? {},
+    key: spec.key ?? 'id',
+    shape: shape as unknown as Identity & S & ModuleFields<M>,
+  }
+}
+
+const limited = (maxBytes: number, refusal: ErrorName) => text({ maxBytes, refusals: { maxBytes: refusal } })
+
+/** Human-readable purpose; `refusal` is the catalogue's word for one that is too long. */
+export const description = (refusal: ErrorName = 'description_too_long') =>
+  input(limited(255, refusal), 'Human-readable purpose, at most 255 bytes.')
+
+/** Opaque data of the caller. */
+export const metadata = (refusal: ErrorName = 'metadata_too_long') =>
+  input(limited(4096, refusal), 'Opaque data of the caller, often JSON, at most 4096 bytes.')

@@ -1,0 +1,24 @@
+import { description, kind, metadata } from '#contract/kind.ts'
+import { certificateManagement, certificateStatus } from '#contract/kinds/certificate-management.ts'
+import { line, listOf, nullable } from '#contract/schema.ts'
+import { computed, fixed, input, maybe, required } from '#contract/shape.ts'
+
+export const agentIngress = kind({
+  name: 'agent_ingress',
+  doc: 'A domain of yours through which agents reach the gateway.',
+  prefix: 'agin',
+  path: '/agent_ingresses',
+  listKey: 'ingresses',
+  fields: {
+    description: description('ingress_description'),
+    metadata: metadata('ingress_metadata'),
+    domain: required(fixed(input(line({ maxBytes: 1024 }), 'A domain that you own.'))),
+    ns_targets: computed(listOf(line()), 'The name servers to delegate the domain to.'),
+    region_domains: computed(listOf(line()), 'The names that agents connect to.'),
+    certificate_management_policy: maybe(
+      certificateManagement,
+      'How certificates are issued; null: not at all.',
+    ),
+    certificate_management_status: computed(nullable(certificateStatus), 'How issuing them goes.'),
+  },
+})

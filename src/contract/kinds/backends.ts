@@ -1,0 +1,110 @@
+import { description, kind, metadata } from '#contract/kind.ts'
+import { flag, integer, line, listOf, mapOf, text } from '#contract/schema.ts'
+import { idOf, input, nested, optional, required, shownRefs } from '#contract/shape.ts'
+import { backends } from '#contract/targets.ts'
+
+const about = { description: description('backend_description'), metadata: metadata('backend_metadata') }
+
+export const httpResponseBackend = kind({
+  name: 'http_response_backend',
+  doc: 'Answers every request in the same way.',
+  prefix: 'bkdhr',
+  path: '/backends/http_response',
+  listKey: 'backends',
+  inUse: 'backend_in_use',
+  fields: {
+    ...about,
+    body: input(
+      text({ maxBytes: 65_536, refusals: { maxBytes: 'response_body_too_big' } }),
+      'Body of the answer.',
+    ),
+    headers: optional(mapOf(line({ maxBytes: 4096 }), { maxProperties: 100 }), 'Headers of the answer.'),
+    status_code: input(
+      integer(200, 599, { default: 200, refusal: 'response_status' }),
+      'Status of the answer; 200 when absent.',
+    ),
+  },
+})
+
+export const weightedBackend = kind({
+  name: 'weighted_backend',
+  doc: 'Shares traffic among backends by weight.',
+  prefix: 'bkdwd',
+  path: '/backends/weighted',
+  listKey: 'backends',
+  inUse: 'backend_in_use',
+  fields: {
+    ...about,
+    backends: idOf(
+      backends,
+      input(
+        mapOf(integer(0, 10_000, { refusal: 'weight_range' }), {
+          maxProperties: 100,
+          refusals: { maxProperties: 'weighted_children' },
+        }),
+        'Id of each backend with its weight, 0 to 10000.',
+      ),
+    ),
+  },
+})
+
+export const failoverBackend = kind({
+  name: 'failover_backend',
+  doc: 'Tries backends in order until one can be reached.',
+  prefix: 'bkdfo',
+  path: '/backends/failover',
+  listKey: 'backends',
+  inUse: 'backend_in_use',
+  fields: {
+    ...about,
+    backends: idOf(
+      backends,
+      input(
+        listOf(line({ refusal: 'bad_backend_id' }), {
+          maxItems: 100,
+          refusals: { maxItems: 'failover_children' },
+        }),
+        'Ids of the backends, in the order of trying.',
+      ),
+    ),
+  },
+})
+
+export const tunnelGroupBackend = kind({
+  name: 'tunnel_group_backend',
+  doc: 'Shares traffic among the online tunnels that carry all of its labels.',
+  prefix: 'bkdtg',
+  path: '/backends/tunnel_group',
+  listKey: 'backends',
+  inUse: 'backend_in_use',
+  fields: {
+    ...about,
+    labels: input(
+      mapOf(line({ maxBytes: 255, refusals: { maxBytes: 'label_length' } }), {
+        maxProperties: 100,
+        refusals: { maxProperties: 'label_count' },
+      }),
+      'The labels that a tunnel must carry.',
+    ),
+    tunnels: shownRefs('The online tunnels that match.'),
+  },
+})
+
+export const staticBackend = kind({
+  name: 'static_backend',
+  doc: 'Forwards to a fixed address.',
+  prefix: 'bkdsc',
+  path: '/backends/static',
+  listKey: 'backends',
+  inUse: 'backend_in_use',
+  fields: {
+    ...about,
+    address: required(
+      input(
+        line({ maxBytes: 300, missing: 'static_address', refusal: 'static_address' }),
+        'Where to forward to, host:port.',
+      ),
+    ),
+    tls: nested({ enabled: input(flag(false), 'Speak TLS to the address.') }),
+  },
+})

@@ -1,0 +1,29 @@
+import { description, kind, metadata } from '#contract/kind.ts'
+import { line, listOf, moment, text } from '#contract/schema.ts'
+import { computed, fixed, input, required } from '#contract/shape.ts'
+
+export const certificateAuthority = kind({
+  name: 'certificate_authority',
+  doc: 'An authority whose client certificates mutual TLS accepts.',
+  prefix: 'ca',
+  path: '/certificate_authorities',
+  listKey: 'certificate_authorities',
+  inUse: 'ca_in_use',
+  fields: {
+    description: description('authority_description'),
+    metadata: metadata('authority_metadata'),
+    ca_pem: required(
+      fixed(
+        input(
+          text({ maxBytes: 65_536, missing: 'certificate_none', refusals: { maxBytes: 'pem_too_big' } }),
+          'The certificate of the authority in PEM.',
+        ),
+      ),
+    ),
+    subject_common_name: computed(line()),
+    not_before: computed(moment()),
+    not_after: computed(moment()),
+    key_usages: computed(listOf(line())),
+    extended_key_usages: computed(listOf(line())),
+  },
+})

@@ -1,0 +1,30 @@
+import { description, kind, metadata } from '#contract/kind.ts'
+import { line, listOf, nullable } from '#contract/schema.ts'
+import { computed, fixed, idOf, input, internal } from '#contract/shape.ts'
+import { owners } from '#contract/targets.ts'
+
+export const acl = input(
+  listOf(line({ maxBytes: 512, refusal: 'bad_acl' }), { maxItems: 100 }),
+  'What agents with this credential may bind, as bind:<domain>, bind:<host>:<port> or bind:<label>=<value>; anything when empty.',
+)
+
+export const credential = kind({
+  name: 'credential',
+  doc: 'The token with which agents connect.',
+  prefix: 'cr',
+  path: '/credentials',
+  listKey: 'credentials',
+  event: 'tunnel_credential',
+  owned: true,
+  belongsTo: { kinds: owners.kinds, field: 'owner_id' },
+  fields: {
+    description: description('credential_description'),
+    metadata: metadata('credential_metadata'),
+    token: computed(nullable(line()), 'The authtoken: only in the answer to its creation.'),
+    token_hash: internal(),
+    acl,
+    owner_id: fixed(
+      idOf(owners, input(line(), 'The user or bot that owns the credential; the caller when absent.')),
+    ),
+  },
+})

@@ -1,0 +1,39 @@
+import { flag, line, mapOf } from '#contract/schema.ts'
+import { input, maybe, nested, optional, required, secret } from '#contract/shape.ts'
+
+const word = (doc?: string) => input(line({ maxBytes: 2048 }), doc)
+const masked = () => secret(input(line({ maxBytes: 4096 })), 'masked')
+
+const awsAuth = {
+  role: maybe({ role_arn: required(word('Role to assume.')) }),
+  creds: maybe({ aws_access_key_id: required(word()), aws_secret_access_key: required(masked()) }),
+}
+
+/** One key per place that events can be sent to; exactly one is given. */
+export const eventTarget = {
+  firehose: maybe({ auth: nested(awsAuth), delivery_stream_arn: required(word()) }),
+  kinesis: maybe({ auth: nested(awsAuth), stream_arn: required(word()) }),
+  cloudwatch_logs: maybe({ auth: nested(awsAuth), log_group_arn: required(word()) }),
+  datadog: maybe({
+    api_key: masked(),
+    ddtags: optional(line({ maxBytes: 2048 })),
+    service: optional(line({ maxBytes: 2048 })),
+    ddsite: optional(line({ maxBytes: 2048 })),
+  }),
+  azure_logs_ingestion: maybe({
+    tenant_id: required(word()),
+    client_id: required(word()),
+    client_secret: required(masked()),
+    logs_ingestion_uri: required(word()),
+    data_collection_rule_id: required(word()),
+    data_collection_stream_name: required(word()),
+  }),
+  webhook: maybe({ url: required(word('Where to POST.')), secret: masked() }),
+  otlp: maybe({
+    endpoint: required(word('OTLP logs over HTTP.')),
+    headers: secret(input(mapOf(line({ maxBytes: 4096 }), { maxProperties: 32 })), 'masked'),
+  }),
+  syslog: maybe({ address: required(word('host:port.')), tls: input(flag(true)) }),
+  file: maybe({ path: required(word('Inside the data folder.')) }),
+  debug: maybe({}),
+}

@@ -1,0 +1,77 @@
+import type { Kind } from '#contract/kind.ts'
+import { abuseReport } from '#contract/kinds/abuse-report.ts'
+import { agentIngress } from '#contract/kinds/agent-ingress.ts'
+import { apiKey } from '#contract/kinds/api-key.ts'
+import { applicationSession, applicationUser } from '#contract/kinds/application.ts'
+import * as backends from '#contract/kinds/backends.ts'
+import { certificateAuthority } from '#contract/kinds/certificate-authority.ts'
+import { credential } from '#contract/kinds/credential.ts'
+import { httpsEdge, tcpEdge, tlsEdge } from '#contract/kinds/edges.ts'
+import { endpointConfiguration } from '#contract/kinds/endpoint-configuration.ts'
+import { eventDestination, eventSource, eventSubscription } from '#contract/kinds/events.ts'
+import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
+import { ipPolicyRule } from '#contract/kinds/ip-policy-rule.ts'
+import { ipPolicy } from '#contract/kinds/ip-policy.ts'
+import { ipRestriction } from '#contract/kinds/ip-restriction.ts'
+import { endpoint, tunnel, tunnelSession } from '#contract/kinds/live.ts'
+import { reservedAddr } from '#contract/kinds/reserved-addr.ts'
+import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
+import { sshCredential } from '#contract/kinds/ssh-credential.ts'
+import { sshCertificateAuthority, sshHostCertificate, sshUserCertificate } from '#contract/kinds/ssh.ts'
+import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
+import { botUser, serviceUser, user } from '#contract/kinds/users.ts'
+
+/** Every kind of resource, under the name of its collection in the client and on the command line. */
+export const kinds = {
+  abuse_reports: abuseReport,
+  agent_ingresses: agentIngress,
+  api_keys: apiKey,
+  application_sessions: applicationSession,
+  application_users: applicationUser,
+  bot_users: botUser,
+  certificate_authorities: certificateAuthority,
+  credentials: credential,
+  endpoint_configurations: endpointConfiguration,
+  endpoints: endpoint,
+  event_destinations: eventDestination,
+  event_sources: eventSource,
+  event_subscriptions: eventSubscription,
+  failover_backends: backends.failoverBackend,
+  http_response_backends: backends.httpResponseBackend,
+  https_edge_routes: httpsEdgeRoute,
+  https_edges: httpsEdge,
+  ip_policies: ipPolicy,
+  ip_policy_rules: ipPolicyRule,
+  ip_restrictions: ipRestriction,
+  reserved_addrs: reservedAddr,
+  reserved_domains: reservedDomain,
+  service_users: serviceUser,
+  ssh_certificate_authorities: sshCertificateAuthority,
+  ssh_credentials: sshCredential,
+  ssh_host_certificates: sshHostCertificate,
+  ssh_user_certificates: sshUserCertificate,
+  static_backends: backends.staticBackend,
+  tcp_edges: tcpEdge,
+  tls_certificates: tlsCertificate,
+  tls_edges: tlsEdge,
+  tunnel_group_backends: backends.tunnelGroupBackend,
+  tunnel_sessions: tunnelSession,
+  tunnels: tunnel,
+  users: user,
+  weighted_backends: backends.weightedBackend,
+}
+
+export type Kinds = typeof kinds
+export type Collection = keyof Kinds
+
+const byName: ReadonlyMap<string, Kind> = new Map(Object.values(kinds).map(kind => [kind.name, kind]))
+
+export function kindNamed(name: string): Kind {
+  const kind = byName.get(name)
+  if (!kind) throw new Error(`no kind is named ${name}`)
+  return kind
+}
+
+/** The kinds whose resources go when one of this kind goes. */
+export const childrenOf = (name: string): Kind[] =>
+  [...byName.values()].filter(kind => kind.parent?.kind === name || kind.belongsTo?.kinds.includes(name))

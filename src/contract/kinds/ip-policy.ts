@@ -1,0 +1,11 @@
+import { description, kind, metadata } from '#contract/kind.ts'
+
+export const ipPolicy = kind({
+  name: 'ip_policy',
+  doc: 'A named set of rules about addresses.',
+  prefix: 'ipp',
+  path: '/ip_policies',
+  listKey: 'ip_policies',
+  inUse: 'ip_policy_in_use',
+  fields: { description: description('ip_description'), metadata: metadata() },
+})

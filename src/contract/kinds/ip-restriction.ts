@@ -1,0 +1,37 @@
+import { description, kind, metadata } from '#contract/kind.ts'
+import { also, flag, oneOf } from '#contract/schema.ts'
+import { fixed, input, refs, required } from '#contract/shape.ts'
+import { restrictionPolicies } from '#contract/targets.ts'
+
+/** Binds IP policies to one kind of traffic. */
+export const ipRestriction = kind({
+  name: 'ip_restriction',
+  doc: 'Binds IP policies to one kind of traffic.',
+  prefix: 'ipx',
+  path: '/ip_restrictions',
+  listKey: 'ip_restrictions',
+  adminOnly: true,
+  fields: {
+    description: description(),
+    metadata: metadata(),
+    // False when absent: the Go client leaves out what is false.
+    enforced: input(flag(false), 'False: violations are only logged.'),
+    type: required(
+      fixed(
+        also(oneOf('dashboard', 'api', 'agent', 'endpoints'), {
+          refusal: 'restriction_type',
+          missing: 'restriction_type',
+        }),
+      ),
+      'The traffic that the policies restrict.',
+    ),
+    ip_policies: required(
+      refs(restrictionPolicies, 'ip_policy_ids', {
+        min: 1,
+        max: 100,
+        tooFew: 'restriction_needs_policy',
+        tooMany: 'restriction_too_many',
+      }),
+    ),
+  },
+})

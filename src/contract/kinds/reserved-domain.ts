@@ -1,0 +1,59 @@
+import { description, kind, metadata } from '#contract/kind.ts'
+import { certificateManagement, certificateStatus } from '#contract/kinds/certificate-management.ts'
+import { line, nullable } from '#contract/schema.ts'
+import { computed, fixed, input, maybe, ref, writeOnly } from '#contract/shape.ts'
+import { regionField } from '#contract/kinds/region.ts'
+import { endpointConfigurations, tlsCertificates } from '#contract/targets.ts'
+
+const name = (doc: string) => fixed(input(line({ maxBytes: 1024 }), doc))
+
+export const reservedDomain = kind({
+  name: 'reserved_domain',
+  doc: 'A host name that only this account may serve.',
+  prefix: 'rd',
+  path: '/reserved_domains',
+  listKey: 'reserved_domains',
+  event: 'domain',
+  inUse: 'domain_in_use',
+  actions: {
+    delete_certificate: { method: 'DELETE', path: '/certificate', doc: 'Detaches the uploaded certificate.' },
+    delete_certificate_management_policy: {
+      method: 'DELETE',
+      path: '/certificate_management_policy',
+      doc: 'Ends automatic certificate management.',
+    },
+    delete_http_endpoint_configuration: {
+      method: 'DELETE',
+      path: '/http_endpoint_configuration',
+      doc: 'Detaches the endpoint configuration for HTTP.',
+    },
+    delete_https_endpoint_configuration: {
+      method: 'DELETE',
+      path: '/https_endpoint_configuration',
+      doc: 'Detaches the endpoint configuration for HTTPS.',
+    },
+  },
+  fields: {
+    description: description('domain_description'),
+    metadata: metadata('domain_metadata'),
+    name: writeOnly(name('A full name, or one without a dot for that name under the shared domain.')),
+    domain: name('The host name.'),
+    region: fixed(regionField('domain_region')),
+    cname_target: computed(
+      nullable(line()),
+      'What the CNAME record of a custom name must point at; null under the shared domain.',
+    ),
+    http_endpoint_configuration: ref(endpointConfigurations, 'http_endpoint_configuration_id'),
+    https_endpoint_configuration: ref(endpointConfigurations, 'https_endpoint_configuration_id'),
+    certificate: ref(tlsCertificates, 'certificate_id', 'The certificate it is served with.'),
+    certificate_management_policy: maybe(
+      certificateManagement,
+      'How certificates are issued; null: not at all.',
+    ),
+    certificate_management_status: computed(nullable(certificateStatus), 'How issuing them goes.'),
+    acme_challenge_cname_target: computed(
+      nullable(line()),
+      'What the CNAME record of _acme-challenge must point at, for a custom wildcard.',
+    ),
+  },
+})

@@ -1,0 +1,92 @@
+import { description, kind, metadata } from '#contract/kind.ts'
+import { also, integer, line, listOf, mapOf, moment, oneOf, text } from '#contract/schema.ts'
+import {
+  computed,
+  fixed,
+  idOf,
+  input,
+  optional,
+  ownSecret,
+  required,
+  writeOnly,
+  type Field,
+} from '#contract/shape.ts'
+import { sshAuthorities } from '#contract/targets.ts'
+
+const about = { description: description('ssh_description'), metadata: metadata('ssh_metadata') }
+const keyType = computed(oneOf('rsa', 'ecdsa', 'ed25519'), 'The kind of key.')
+
+/** Says how to make the key; not part of the resource. */
+const made = <F extends Field>(field: F) => writeOnly(fixed(field))
+
+export const sshCertificateAuthority = kind({
+  name: 'ssh_certificate_authority',
+  doc: 'A key that signs SSH user and host certificates.',
+  prefix: 'sshca',
+  path: '/ssh_certificate_authorities',
+  listKey: 'ssh_certificate_authorities',
+  inUse: 'ssh_ca_in_use',
+  fields: {
+    ...about,
+    public_key: computed(line(), 'The public key as an authorized-keys line.'),
+    key_type: keyType,
+    private_key_type: made(
+      input(
+        also(oneOf('rsa', 'ecdsa', 'ed25519'), { default: 'ed25519', refusal: 'ssh_key_type' }),
+        'The kind of key to make; ed25519 when absent.',
+      ),
+    ),
+    elliptic_curve: made(input(line({ maxBytes: 32 }), 'For ecdsa: 256, 384 or 521.')),
+    key_size: made(optional(integer(0, 65_536, { refusal: 'ssh_rsa_size' }), 'For rsa: 2048 or 4096.')),
+    private_key: ownSecret(),
+  },
+})
+
+const certificateFields = {
+  ...about,
+  public_key: required(
+    fixed(
+      input(
+        line({ maxBytes: 16_384, missing: 'ssh_public_key_missing' }),
+        'The key to certify, as an authorized-keys line.',
+      ),
+    ),
+  ),
+  key_type: keyType,
+  ssh_certificate_authority_id: required(
+    fixed(idOf(sshAuthorities, input(line({ missing: 'ssh_ca_missing' }), 'The authority that signs.'))),
+  ),
+  principals: fixed(input(listOf(text({ maxBytes: 255 }), { maxItems: 256 }), 'Who the holder may be.')),
+  valid_after: fixed(input(moment(), 'From when it is valid; from now when absent.')),
+  valid_until: fixed(input(moment(), 'Until when it is valid.')),
+  certificate: computed(line(), 'The signed certificate, as an authorized-keys line.'),
+}
+
+export const sshUserCertificate = kind({
+  name: 'ssh_user_certificate',
+  doc: 'Lets the holder of a key sign in to SSH servers that trust the authority.',
+  prefix: 'sucrt',
+  path: '/ssh_user_certificates',
+  listKey: 'ssh_user_certificates',
+  fields: {
+    ...certificateFields,
+    critical_options: fixed(
+      input(mapOf(text({ maxBytes: 4096 }), { maxProperties: 16 }), 'force-command and source-address.'),
+    ),
+    extensions: fixed(
+      optional(
+        mapOf(text({ maxBytes: 4096 }), { maxProperties: 32 }),
+        'What the session may do; permit-pty and permit-user-rc when absent.',
+      ),
+    ),
+  },
+})
+
+export const sshHostCertificate = kind({
+  name: 'ssh_host_certificate',
+  doc: 'Lets SSH clients that trust the authority recognise a server.',
+  prefix: 'shcrt',
+  path: '/ssh_host_certificates',
+  listKey: 'ssh_host_certificates',
+  fields: certificateFields,
+})

@@ -1,0 +1,9 @@
+import { module } from '#contract/kind.ts'
+import { ref, required } from '#contract/shape.ts'
+import { backends } from '#contract/targets.ts'
+
+export const backend = module({
+  name: 'backend',
+  doc: 'Where accepted traffic goes.',
+  fields: { backend: required(ref(backends, 'backend_id', 'The backend that answers.')) },
+})

@@ -1,0 +1,147 @@
+import type { Kind, Verb } from '#contract/kind.ts'
+import { kinds } from '#contract/kinds/index.ts'
+import { line, listOf, nullable, object, type TSchema } from '#contract/schema.ts'
+import { readSchema, writeSchema, type Shape } from '#contract/shape.ts'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+
+/** One thing that a caller can do, as derived from a kind. */
+export interface Operation {
+  /** `<collection>_<what>`, unique. */
+  readonly id: string
+  readonly collection: string
+  readonly kind: Kind
+  readonly does:
+    | { readonly verb: Verb }
+    | { readonly module: string; readonly verb: 'replace' | 'get' | 'delete' }
+    | { readonly action: string }
+  /** The word for it in the client and on the command line. */
+  readonly word: string
+  readonly method: Method
+  readonly path: string
+  /** Names of the path's parameters, in order. */
+  readonly params: readonly string[]
+  readonly summary: string
+  /** The fields a body may have, and their schema; absent where no body is read. */
+  readonly input?: { readonly shape: Shape; readonly schema: TSchema }
+  readonly status: 200 | 201 | 204
+  readonly output?: TSchema
+}
+
+const paramsOf = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(match => String(match[1]))
+
+export const isPaged = (kind: Kind): boolean => kind.key === 'id'
+
+function listSchema(kind: Kind): TSchema {
+  const items = { [kind.listKey]: listOf(readSchema(kind.shape)), uri: line() }
+  return object(isPaged(kind) ? { ...items, next_page_uri: nullable(line()) } : items)
+}
+
+const phrase = (name: string): string => name.replaceAll('_', ' ')
+const article = (name: string): string => (/^[aeiou]/.test(name) ? 'an' : 'a')
+
+function verbOperation(collection: string, kind: Kind, verb: Verb): Operation {
+  const one = `${article(kind.name)} ${phrase(kind.name)}`
+  const item = `${kind.path}/{${kind.key}}`
+  const resource = readSchema(kind.shape)
+  const details: Record<
+    Verb,
+    Pick<Operation, 'method' | 'path' | 'summary' | 'status' | 'input' | 'output'>
+  > = {
+    create: {
+      method: 'POST',
+      path: kind.path,
+      summary: `Make ${one}.`,
+      status: 201,
+      ...body(kind, 'create'),
+      output: resource,
+    },
+    get: { method: 'GET', path: item, summary: `Read ${one}.`, status: 200, output: resource },
+    list: {
+      method: 'GET',
+      path: kind.path,
+      summary: `List ${phrase(collection)}, newest first.`,
+      status: 200,
+      output: listSchema(kind),
+    },
+    update: {
+      method: 'PATCH',
+      path: item,
+      summary: `Change ${one}; what is not given stays.`,
+      status: 200,
+      ...body(kind, 'update'),
+      output: resource,
+    },
+    delete: { method: 'DELETE', path: item, summary: `Remove ${one}.`, status: 204 },
+  }
+  const detail = details[verb]
+  return {
+    id: `${collection}_${verb}`,
+    collection,
+    kind,
+    does: { verb },
+    word: verb,
+    params: paramsOf(detail.path),
+    ...detail,
+  }
+}
+
+function body(kind: Kind, verb: 'create' | 'update'): Pick<Operation, 'input'> {
+  return { input: { shape: kind.shape, schema: writeSchema(kind.shape, verb) } }
+}
+
+function moduleOperations(collection: string, kind: Kind, name: string): Operation[] {
+  const shape = kind.modules[name]?.shape ?? {}
+  const path = `${kind.path}/{id}/${name}`
+  const common = { collection, kind, path, params: paramsOf(path) }
+  const of = `the ${phrase(name)} module of ${article(kind.name)} ${phrase(kind.name)}`
+  const operation = (verb: 'replace' | 'get' | 'delete') => ({
+    ...common,
+    id: `${collection}_${verb}_${name}`,
+    word: `${verb}_${name}`,
+    does: { module: name, verb },
+  })
+  const output = readSchema(shape)
+  return [
+    {
+      ...operation('replace'),
+      method: 'PUT',
+      summary: `Set ${of}, replacing it whole.`,
+      status: 200,
+      input: { shape, schema: writeSchema(shape, 'create') },
+      output,
+    },
+    { ...operation('get'), method: 'GET', summary: `Read ${of}.`, status: 200, output },
+    { ...operation('delete'), method: 'DELETE', summary: `Remove ${of}.`, status: 204 },
+  ]
+}
+
+function actionOperation(collection: string, kind: Kind, name: string): Operation {
+  const action = kind.actions[name]
+  if (!action) throw new Error(`${kind.name} has no action ${name}`)
+  const path = `${kind.path}/{id}${action.path}`
+  return {
+    id: `${collection}_${name}`,
+    collection,
+    kind,
+    does: { action: name },
+    word: name,
+    method: action.method,
+    path,
+    params: paramsOf(path),
+    summary: action.doc,
+    status: 204,
+  }
+}
+
+/** Everything that can be done to one kind. */
+export const operationsOf = (collection: string, kind: Kind): Operation[] => [
+  ...kind.verbs.map(verb => verbOperation(collection, kind, verb)),
+  ...Object.keys(kind.modules).flatMap(name => moduleOperations(collection, kind, name)),
+  ...Object.keys(kind.actions).map(name => actionOperation(collection, kind, name)),
+]
+
+/** Everything that can be done. */
+export const operations: readonly Operation[] = Object.entries(kinds).flatMap(([collection, kind]) =>
+  operationsOf(collection, kind),
+)

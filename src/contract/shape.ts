@@ -1,0 +1,293 @@
+import type { ErrorName } from '#base/errors.ts'
+import {
+  listOf,
+  line,
+  nullable,
+  object,
+  refSchema,
+  type Ref,
+  type Static,
+  type TSchema,
+} from '#contract/schema.ts'
+import { Type } from 'typebox'
+
+/** What TypeScript knows of a field: as written, as kept, as read, and when a caller may write it. */
+export interface FieldTypes {
+  in: unknown
+  kept: unknown
+  out: unknown
+  create: 'required' | 'optional' | 'never'
+  update: boolean
+  as: string | undefined
+  read: boolean
+}
+
+/** The kinds that an id may name, and how a wrong or unknown one is refused. */
+export interface Target {
+  readonly kinds: readonly string[]
+  readonly wrong: ErrorName
+  readonly missing: ErrorName
+}
+
+/** One field of a resource or module: the only description of it that exists. */
+export interface Field<T extends FieldTypes = FieldTypes> {
+  readonly types?: T
+  readonly write?: TSchema
+  /** Absent for a field that is written but never read back. */
+  readonly read?: TSchema
+  readonly create: T['create']
+  readonly update: T['update']
+  /** The name a caller writes, where it differs from the name read. */
+  readonly as?: string
+  /** What is kept when the caller says nothing. */
+  readonly fallback?: unknown
+  /** Set when the value is an id, a list of ids or a map keyed by ids. */
+  readonly target?: Target
+  /** True when the ids are read back as Refs. */
+  readonly expand?: boolean
+  /** Sealed at rest; `masked` ones are read back as the empty string. */
+  readonly secret?: 'returned' | 'masked' | 'hidden'
+  readonly shape?: Shape
+  readonly doc?: string
+}
+
+export type Shape = Readonly<Record<string, Field>>
+
+type TypesOf<F> = F extends Field<infer T> ? T : never
+type With<T extends FieldTypes, Part extends Partial<FieldTypes>> = Field<
+  Omit<T, keyof Part> & Part & FieldTypes
+>
+
+interface Plain<Value> extends FieldTypes {
+  in: Value
+  kept: Value
+  out: Value
+  create: 'optional'
+  update: true
+  as: undefined
+  read: true
+}
+
+const isField = (value: Field | TSchema): value is Field => 'create' in value && 'update' in value
+
+/** A field that a caller may write on create and on update. */
+export function input<S extends TSchema>(schema: S, doc?: string): Field<Plain<Static<S>>> {
+  const fallback: unknown =
+    'default' in schema ? schema.default : 'type' in schema && schema.type === 'string' ? '' : null
+  return { write: schema, read: schema, create: 'optional', update: true, fallback, ...(doc && { doc }) }
+}
+
+/** A field whose absence means "none", read back as null. */
+export const optional = <S extends TSchema>(schema: S, doc?: string) =>
+  ({ ...input(schema, doc), read: nullable(schema), fallback: null }) as Field<
+    Omit<Plain<Static<S>>, 'kept' | 'out'> & { kept: Static<S> | null; out: Static<S> | null }
+  >
+
+type AsField<F> = F extends Field<infer T> ? Field<T> : F extends TSchema ? Field<Plain<Static<F>>> : never
+
+const asField = <F extends Field | TSchema>(value: F): Field => (isField(value) ? value : input(value))
+
+/** Must be given on create. */
+export const required = <F extends Field | TSchema>(value: F, doc?: string) =>
+  ({ ...asField(value), create: 'required', ...(doc && { doc }) }) as With<
+    TypesOf<AsField<F>>,
+    { create: 'required' }
+  >
+
+/** Cannot change after create. */
+export const fixed = <F extends Field | TSchema>(value: F, doc?: string) =>
+  ({ ...asField(value), update: false, ...(doc && { doc }) }) as With<TypesOf<AsField<F>>, { update: false }>
+
+/** Made by the server alone. */
+export const computed = <S extends TSchema>(schema: S, doc?: string) =>
+  ({ read: schema, create: 'never', update: false, ...(doc && { doc }) }) as Field<
+    Omit<Plain<Static<S>>, 'create' | 'update'> & { create: 'never'; update: false }
+  >
+
+/** A resource that the server names by itself: kept as an id, read as a Ref or null. */
+export const shownRef = (doc?: string) =>
+  ({ ...computed(nullable(refSchema), doc), fallback: null, expand: true }) as Field<
+    Omit<Plain<Ref | null>, 'create' | 'update' | 'kept'> & {
+      create: 'never'
+      update: false
+      kept: string | null
+    }
+  >
+
+/** The same for several. */
+export const shownRefs = (doc?: string) =>
+  ({ ...computed(listOf(refSchema), doc), fallback: [], expand: true }) as unknown as Field<
+    Omit<Plain<Ref[]>, 'create' | 'update' | 'kept'> & { create: 'never'; update: false; kept: string[] }
+  >
+
+/** Sealed at rest. `returned`: the specification shows it to callers; `masked`: read as ""; `hidden`: not read. */
+export const secret = <F extends Field>(field: F, secrecy: 'returned' | 'masked' | 'hidden') => {
+  const { read, ...rest } = field
+  return { ...rest, ...(secrecy !== 'hidden' && { read }), secret: secrecy } as F
+}
+
+/** Written, never read back. */
+export const writeOnly = <F extends Field>(field: F) => {
+  const { read: _, ...rest } = field
+  return rest as unknown as With<TypesOf<F>, { read: false }>
+}
+
+/** A secret that is written and never read back. */
+export const hidden = <F extends Field>(field: F) =>
+  secret(field, 'hidden') as unknown as With<TypesOf<F>, { read: false }>
+
+/** A secret key that the server makes for itself. */
+export const ownSecret = (): Field<
+  Omit<Plain<string>, 'create' | 'update' | 'read'> & { create: 'never'; update: false; read: false }
+> => ({ create: 'never', update: false, secret: 'hidden' })
+
+/** Kept for the server's own use: neither written nor read by callers. */
+export const internal = (): Field<
+  Omit<Plain<string>, 'create' | 'update' | 'read'> & { create: 'never'; update: false; read: false }
+> => ({ create: 'never', update: false, fallback: '' })
+
+/** A plain id of another resource, read back as it was written. */
+export const idOf = <F extends Field>(target: Target, field: F) => ({ ...field, target }) as F
+
+/** One other resource: written as `<name>_id`, read back as a Ref or null. */
+export const ref = <const As extends string>(target: Target, as: As, doc?: string) =>
+  ({
+    write: line({ refusal: target.wrong }),
+    read: nullable(refSchema),
+    create: 'optional',
+    update: true,
+    as,
+    fallback: null,
+    target,
+    expand: true,
+    ...(doc && { doc }),
+  }) as Field<{
+    in: string
+    kept: string | null
+    out: Ref | null
+    create: 'optional'
+    update: true
+    as: As
+    read: true
+  }>
+
+/** A list of other resources: written as `<name>_ids`, read back as Refs in the same order. */
+export const refs = <const As extends string>(
+  target: Target,
+  as: As,
+  limits: { min?: number; max?: number; tooFew?: ErrorName; tooMany?: ErrorName } = {},
+) =>
+  ({
+    write: listOf(line({ refusal: target.wrong }), {
+      ...(limits.min && { minItems: limits.min }),
+      maxItems: limits.max ?? 100,
+      ...(limits.tooFew && { missing: limits.tooFew }),
+      refusals: {
+        ...(limits.tooFew && { minItems: limits.tooFew }),
+        ...(limits.tooMany && { maxItems: limits.tooMany }),
+      },
+    }),
+    read: listOf(refSchema),
+    create: 'optional',
+    update: true,
+    as,
+    fallback: [],
+    target,
+    expand: true,
+  }) as Field<{
+    in: string[]
+    kept: string[]
+    out: Ref[]
+    create: 'optional'
+    update: true
+    as: As
+    read: true
+  }>
+
+/** An object that is always there. */
+export const nested = <S extends Shape>(shape: S, doc?: string) =>
+  ({
+    write: writeSchema(shape, 'create'),
+    read: readSchema(shape),
+    create: 'optional',
+    update: true,
+    shape,
+    ...(doc && { doc }),
+  }) as Field<{
+    in: Create<S>
+    kept: Kept<S>
+    out: View<S>
+    create: 'optional'
+    update: true
+    as: undefined
+    read: true
+  }>
+
+/** An object that is null until it is given, and replaced whole when it is given again. */
+export const maybe = <S extends Shape>(shape: S, doc?: string) => {
+  const field = nested(shape, doc)
+  return { ...field, read: nullable(readSchema(shape)), fallback: null } as unknown as Field<{
+    in: Create<S>
+    kept: Kept<S> | null
+    out: View<S> | null
+    create: 'optional'
+    update: true
+    as: undefined
+    read: true
+  }>
+}
+
+export const writtenName = (name: string, field: Field): string => field.as ?? name
+
+/** May a caller give this field in this operation? */
+export const isWritable = (field: Field, operation: 'create' | 'update'): boolean =>
+  operation === 'create' ? field.create !== 'never' : field.update
+
+/** JSON Schema of what a caller sends. */
+export function writeSchema(shape: Shape, operation: 'create' | 'update'): TSchema {
+  const properties: Record<string, TSchema> = {}
+  for (const [name, field] of Object.entries(shape)) {
+    if (!field.write || !isWritable(field, operation)) continue
+    const schema = field.doc ? { ...field.write, description: field.doc } : field.write
+    const demanded = operation === 'create' && field.create === 'required'
+    properties[writtenName(name, field)] = demanded ? schema : Type.Optional(schema)
+  }
+  return object(properties)
+}
+
+/** JSON Schema of what the API answers. */
+export function readSchema(shape: Shape): TSchema {
+  const properties: Record<string, TSchema> = {}
+  for (const [name, field] of Object.entries(shape)) {
+    if (field.read) properties[name] = field.doc ? { ...field.read, description: field.doc } : field.read
+  }
+  return object(properties)
+}
+
+type NamesBy<S extends Shape, Operation extends 'create' | 'update', Need> = {
+  [N in keyof S]: Operation extends 'create'
+    ? TypesOf<S[N]>['create'] extends Need
+      ? N
+      : never
+    : TypesOf<S[N]>['update'] extends true
+      ? Need extends 'optional'
+        ? N
+        : never
+      : never
+}[keyof S]
+
+type Written<N, F> = TypesOf<F>['as'] extends string ? TypesOf<F>['as'] : N
+type Flat<T> = { [N in keyof T]: T[N] }
+
+export type Create<S extends Shape> = Flat<
+  { [N in NamesBy<S, 'create', 'required'> as Written<N, S[N]> & PropertyKey]: TypesOf<S[N]>['in'] } & {
+    [N in NamesBy<S, 'create', 'optional'> as Written<N, S[N]> & PropertyKey]?: TypesOf<S[N]>['in']
+  }
+>
+export type Update<S extends Shape> = Flat<{
+  [N in NamesBy<S, 'update', 'optional'> as Written<N, S[N]> & PropertyKey]?: TypesOf<S[N]>['in']
+}>
+export type Kept<S extends Shape> = Flat<{ -readonly [N in keyof S]: TypesOf<S[N]>['kept'] }>
+export type View<S extends Shape> = Flat<{
+  [N in keyof S as TypesOf<S[N]>['read'] extends true ? N : never]: TypesOf<S[N]>['out']
+}>

@@ -1,0 +1,35 @@
+import { boolean, integer, line, mapOf, moment, nullable, object, type TSchema } from '#contract/schema.ts'
+import { apiKey } from '#contract/kinds/api-key.ts'
+import { readSchema } from '#contract/shape.ts'
+
+/** Something that exists once and can only be read. */
+export interface Singleton {
+  readonly path: string
+  readonly summary: string
+  readonly output: TSchema
+}
+
+const account = object({
+  id: line(),
+  name: line(),
+  created_at: moment(),
+  suspended: boolean(),
+  enforce_sso: boolean(),
+  min_api_version: integer(0, 2),
+  min_agent_version: line(),
+  user_mfa_required: boolean(),
+  traffic_full_capture: boolean(),
+})
+
+export const singletons = {
+  root: {
+    path: '/',
+    summary: 'The collections of this API.',
+    output: object({ uri: line(), subresource_uris: mapOf(line()) }),
+  },
+  self: {
+    path: '/self',
+    summary: 'Who is calling: the account, the API key and the user.',
+    output: object({ account, api_key: readSchema(apiKey.shape), user: nullable(line()) }),
+  },
+} as const satisfies Record<string, Singleton>

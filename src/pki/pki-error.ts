@@ -1,0 +1,54 @@
+/** Why a certificate, key or signing request was refused. The API layer gives each its published number. */
+export type PkiCode =
+  | 'empty'
+  | 'too_big'
+  | 'not_pem'
+  | 'pem_headers'
+  | 'pem_type'
+  | 'bad_certificate'
+  | 'no_certificate'
+  | 'several_certificates'
+  | 'not_a_ca'
+  | 'chain_order'
+  | 'no_key'
+  | 'bad_key'
+  | 'encrypted_key'
+  | 'unsupported_key'
+  | 'key_mismatch'
+  | 'key_in_certificate'
+  | 'certificate_in_key'
+  | 'bad_public_key'
+  | 'bad_key_type'
+  | 'bad_key_size'
+  | 'size_needs_rsa'
+  | 'bad_curve'
+  | 'curve_needs_ecdsa'
+  | 'bad_key_id'
+  | 'bad_principal'
+  | 'bad_validity'
+  | 'bad_option'
+  | 'bad_ssh_certificate'
+
+/** A refusal whose message tells a person what to change. It never quotes key material. */
+export class PkiError extends Error {
+  override readonly name = 'PkiError'
+  readonly code: PkiCode
+
+  constructor(code: PkiCode, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.code = code
+  }
+}
+
+export function refuse(code: PkiCode, message: string): never {
+  throw new PkiError(code, message)
+}
+
+/** Runs a parser we did not write: whatever it throws becomes the given refusal. */
+export function refuseAs<Value>(code: PkiCode, message: string, parse: () => Value): Value {
+  try {
+    return parse()
+  } catch (cause) {
+    throw cause instanceof PkiError ? cause : new PkiError(code, message, cause)
+  }
+}

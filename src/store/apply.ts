@@ -1,0 +1,151 @@
+import { query, type Steps } from './engine.ts'
+import type { Statements } from './statements.ts'
+import { StoreError } from './store-error.ts'
+import type { Change, Entry, EventRecord, Outcome, Refusal, Row, Write } from './store.ts'
+
+interface Counter {
+  revision: number
+  sequence: number
+}
+
+type Standing = Pick<Row, 'id' | 'kind' | 'version'>
+
+/** JSON for the engines' `each`. A text that is not well-formed is never stored, and PostgreSQL refuses it. */
+export const idList = (ids: readonly string[]): string => JSON.stringify(ids.map(id => id.toWellFormed()))
+
+/**
+ * One transaction for many batches. A refused batch is undone alone; only a batch that has the transaction
+ * for itself needs no savepoint.
+ */
+export function* commitGroup(sql: Statements, batches: readonly (readonly Write[])[]): Steps<Outcome[]> {
+  yield* query(sql.begin)
+  const start = yield* lockCounter(sql)
+  const alone = batches.length === 1
+  const outcomes: Outcome[] = []
+  let counter = start
+
+  for (const batch of batches) {
+    if (!alone) yield* query(sql.savepoint)
+    const after = { ...counter }
+    const refusal = yield* applyBatch(sql, batch, after)
+    if (refusal === undefined) counter = after
+    else if (!alone) yield* query(sql.undo)
+    if (!alone) yield* query(sql.release)
+    outcomes.push(refusal ? { ok: false, refusal } : { ok: true, revision: counter.revision })
+  }
+
+  // A counter that stands still means that nothing was written, or nothing that may stay.
+  if (counter.revision === start.revision && counter.sequence === start.sequence) {
+    yield* query(sql.rollback)
+    return outcomes
+  }
+  yield* query(sql.writeCounter, counter.revision, counter.sequence)
+  yield* query(sql.commit)
+  return outcomes
+}
+
+/** Takes the lock that all writers share, then tells where the counters stand. */
+export function* lockCounter(sql: Statements): Steps<Counter> {
+  const [counter] = yield* query<Counter>(sql.lockCounter)
+  if (counter === undefined) throw new StoreError('unusable', 'The database has lost its counter row.')
+  return { revision: counter.revision, sequence: counter.sequence }
+}
+
+function* applyBatch(sql: Statements, batch: readonly Write[], counter: Counter): Steps<Refusal | undefined> {
+  for (const write of batch) {
+    const refusal = yield* applyWrite(sql, write, counter)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}
+
+function* applyWrite(sql: Statements, write: Write, counter: Counter): Steps<Refusal | undefined> {
+  switch (write.op) {
+    case 'insert':
+    case 'update':
+      return yield* put(sql, write, counter)
+    case 'remove':
+      return yield* remove(sql, write, counter)
+    case 'expect': {
+      const standing = yield* standingRows(sql, [write.id])
+      return standing.get(write.id)?.version === write.version ? undefined : { reason: 'stale', id: write.id }
+    }
+    case 'event':
+      return yield* emit(sql, write.event, counter)
+  }
+}
+
+function* put(
+  sql: Statements,
+  { op, entry }: Extract<Write, { entry: Entry }>,
+  counter: Counter,
+): Steps<Refusal | undefined> {
+  const { id, kind, parent, version, body } = entry.row
+  // A row's reference to itself would only keep it from ever being removed.
+  const refs = [...new Set(entry.refs)].filter(ref => ref !== id)
+  const targets = parent === null ? refs : [parent, ...refs]
+  const standing = yield* standingRows(sql, [id, ...targets])
+
+  if (op === 'insert' && standing.has(id)) return { reason: 'exists', id }
+  if (op === 'update' && standing.get(id)?.version !== version - 1) return { reason: 'stale', id }
+  const target = targets.find(other => !standing.has(other))
+  if (target !== undefined) return { reason: 'missing', id, target }
+
+  if (op === 'update') {
+    yield* query(sql.removeReferences, id)
+    yield* query(sql.removeClaims, id)
+  }
+  yield* query(op === 'insert' ? sql.insertRow : sql.updateRow, id, kind, parent, version, body)
+  if (refs.length > 0) yield* query(sql.insertReferences, idList(refs), id)
+  const refusal = yield* claim(sql, entry)
+  return refusal ?? (yield* record(sql, { kind, id, op }, counter))
+}
+
+function* claim(sql: Statements, { row, claims }: Entry): Steps<Refusal | undefined> {
+  for (const { namespace, value } of claims) {
+    const inserted = yield* query(sql.insertClaim, namespace, value, row.id)
+    if (inserted.length > 0) continue
+    const [standing] = yield* query<{ owner: string }>(sql.claimOwner, namespace, value)
+    // The same claim twice in one entry is one claim.
+    if (standing !== undefined && standing.owner !== row.id) {
+      return { reason: 'claimed', claim: { namespace, value }, owner: standing.owner }
+    }
+  }
+  return undefined
+}
+
+function* remove(
+  sql: Statements,
+  { id, version }: Extract<Write, { op: 'remove' }>,
+  counter: Counter,
+): Steps<Refusal | undefined> {
+  const row = (yield* standingRows(sql, [id])).get(id)
+  if (row?.version !== version) return { reason: 'stale', id }
+
+  const [dependent] = yield* query<{ id: string | null }>(sql.dependent, id)
+  if (typeof dependent?.id === 'string') return { reason: 'in_use', id, by: dependent.id }
+
+  yield* query(sql.removeRow, id)
+  return yield* record(sql, { kind: row.kind, id, op: 'remove' }, counter)
+}
+
+function* emit(sql: Statements, { id, type, at, body }: EventRecord, counter: Counter): Steps<undefined> {
+  counter.sequence += 1
+  yield* query(sql.insertEvent, counter.sequence, id, type, at, body)
+  return undefined
+}
+
+function* record(
+  sql: Statements,
+  { kind, id, op }: Omit<Change, 'revision'>,
+  counter: Counter,
+): Steps<undefined> {
+  counter.revision += 1
+  yield* query(sql.insertChange, counter.revision, kind, id, op)
+  return undefined
+}
+
+function* standingRows(sql: Statements, ids: readonly string[]): Steps<Map<string, Standing>> {
+  const rows = yield* query<Standing>(sql.standing, idList(ids))
+  return new Map(rows.map(row => [row.id, row]))
+}

@@ -1,0 +1,47 @@
+/** Everything in which the SQL of the two engines differs. */
+export interface Dialect {
+  readonly name: 'sqlite' | 'postgres'
+  /** The type of ids and other names, which compare byte by byte. */
+  readonly nameType: string
+  readonly integer: string
+  /** What follows the closing parenthesis of CREATE TABLE. */
+  readonly tableEnd: string
+  /** The strings of the JSON array that is parameter `$1`, as a subquery. */
+  readonly each: string
+  /** The condition that a column equals one of them, in the form that leads to an index. */
+  readonly amongThem: string
+  readonly begin: string
+  /** The first statement of a write transaction: it makes writers wait for one another. */
+  readonly lockCounter: string
+  /** The first statement of a migration's transaction. */
+  readonly lockSchema: string
+}
+
+export const sqlite: Dialect = {
+  name: 'sqlite',
+  nameType: 'TEXT',
+  integer: 'INTEGER',
+  tableEnd: 'STRICT',
+  each: 'SELECT value FROM json_each($1)',
+  amongThem: 'IN (SELECT value FROM json_each($1))',
+  begin: 'BEGIN IMMEDIATE',
+  // BEGIN IMMEDIATE holds the only write lock there is.
+  lockCounter: 'SELECT revision, sequence FROM counter WHERE id = 1',
+  lockSchema: 'SELECT 1',
+}
+
+export const postgres: Dialect = {
+  name: 'postgres',
+  nameType: 'TEXT COLLATE "C"',
+  integer: 'BIGINT',
+  tableEnd: '',
+  each: 'SELECT json_array_elements_text($1::json)',
+  amongThem: '= ANY (ARRAY(SELECT json_array_elements_text($1::json)))',
+  begin: 'BEGIN ISOLATION LEVEL READ COMMITTED',
+  // Each statement after this one sees all that earlier holders of the row's lock have committed. What is
+  // acknowledged must be durable, whatever the database's default for synchronous_commit says.
+  lockCounter: `SELECT revision, sequence, set_config('synchronous_commit', 'on', true)
+    FROM counter WHERE id = 1 FOR UPDATE`,
+  // The number only has to differ from those of other programs in the same database.
+  lockSchema: 'SELECT pg_advisory_xact_lock(7237089412)',
+}

@@ -1,0 +1,28 @@
+import type { Dialect } from './dialect.ts'
+
+export type Value = string | number | null
+
+/** One SQL statement with its parameters, which the text names `$1`, `$2` and so on. */
+export interface Step {
+  readonly text: string
+  readonly values: readonly Value[]
+}
+
+/**
+ * Work on a database, written once for all engines: it yields statements and is resumed with their rows.
+ * SQLite runs it without a pause, PostgreSQL awaits every answer.
+ */
+export type Steps<Result> = Generator<Step, Result, readonly unknown[]>
+
+/** A database as the store needs it. Every failure of the driver is thrown as a `StoreError`. */
+export interface Engine {
+  readonly dialect: Dialect
+  /** Runs the steps on one connection. When one fails, what was open is rolled back. */
+  run<Result>(steps: Steps<Result>): Promise<Result>
+  close(): Promise<void>
+}
+
+/** Runs one statement. The caller vouches for the shape of its rows, next to the SQL that makes them. */
+export function* query<Fields>(text: string, ...values: readonly Value[]): Steps<readonly Fields[]> {
+  return (yield { text, values }) as readonly Fields[]
+}

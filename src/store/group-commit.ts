@@ -1,0 +1,73 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { StoreError } from './store-error.ts'
+import type { Outcome, Write } from './store.ts'
+
+type Batch = readonly Write[]
+
+interface Waiting {
+  readonly batch: Batch
+  readonly resolve: (outcome: Outcome) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Beyond it the database is too slow for its callers: telling them is better than growing. */
+const MAX_WAITING = 10_000
+const MAX_GROUP = 256
+
+/**
+ * Lets many batches share one transaction, so that one flush to disk serves them all: those of the same turn
+ * of the event loop, and those that arrive while the group before them is being committed.
+ */
+export class GroupCommit {
+  readonly #run: (batches: readonly Batch[]) => Promise<Outcome[]>
+  readonly #waiting: Waiting[] = []
+  #working: Promise<void> | undefined
+  #closed = false
+
+  /** `run` commits all batches in one transaction and resolves to their outcomes in the same order. */
+  constructor(run: (batches: readonly Batch[]) => Promise<Outcome[]>) {
+    this.#run = run
+  }
+
+  commit(batch: Batch): Promise<Outcome> {
+    if (this.#closed) return Promise.reject(new StoreError('unavailable', 'The store is closed.'))
+    if (this.#waiting.length >= MAX_WAITING) {
+      return Promise.reject(new StoreError('unavailable', 'Too many writes are waiting for the database.'))
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
+    this.#waiting.push({ batch, resolve, reject })
+    this.#working ??= this.#work()
+    return promise
+  }
+
+  /** Takes no more batches and resolves when those already taken are settled. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#working
+  }
+
+  async #work(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await nextTurn()
+      await this.#settle(this.#waiting.splice(0, MAX_GROUP))
+    }
+    this.#working = undefined
+  }
+
+  async #settle(group: readonly Waiting[]): Promise<void> {
+    try {
+      const outcomes = await this.#run(group.map(waiting => waiting.batch))
+      for (const [index, outcome] of outcomes.entries()) group[index]?.resolve(outcome)
+    } catch (error) {
+      if (group.length > 1 && concernsOneBatch(error)) {
+        for (const waiting of group) await this.#settle([waiting])
+        return
+      }
+      for (const waiting of group) waiting.reject(error)
+    }
+  }
+}
+
+/** Data that the database cannot hold fails the transaction; the other batches must not suffer for it. */
+const concernsOneBatch = (error: unknown): boolean =>
+  !(error instanceof StoreError) || error.code === 'unusable'

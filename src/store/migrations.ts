@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import type { Dialect } from './dialect.ts'
+import { query, type Steps } from './engine.ts'
+import { StoreError } from './store-error.ts'
+
+/** A step from one schema to the next. Once released its SQL never changes: databases remember its checksum. */
+export interface Migration {
+  readonly version: number
+  readonly statements: (dialect: Dialect) => readonly string[]
+}
+
+export const migrations: readonly Migration[] = [
+  {
+    version: 1,
+    statements: ({ nameType: name, integer, tableEnd }) => [
+      `CREATE TABLE resource (
+        id ${name} PRIMARY KEY,
+        kind ${name} NOT NULL,
+        parent ${name} REFERENCES resource (id),
+        version ${integer} NOT NULL,
+        body TEXT NOT NULL
+      ) ${tableEnd}`,
+      'CREATE INDEX resource_kind ON resource (kind, id)',
+      'CREATE INDEX resource_kind_parent ON resource (kind, parent, id) WHERE parent IS NOT NULL',
+      // Without it every removal of a row would look through all rows for its children.
+      'CREATE INDEX resource_parent ON resource (parent, id) WHERE parent IS NOT NULL',
+      `CREATE TABLE reference (
+        source ${name} NOT NULL REFERENCES resource (id) ON DELETE CASCADE,
+        target ${name} NOT NULL REFERENCES resource (id),
+        PRIMARY KEY (source, target)
+      ) ${tableEnd}`,
+      'CREATE INDEX reference_target ON reference (target, source)',
+      `CREATE TABLE claim (
+        namespace ${name} NOT NULL,
+        value ${name} NOT NULL,
+        owner ${name} NOT NULL REFERENCES resource (id) ON DELETE CASCADE,
+        PRIMARY KEY (namespace, value)
+      ) ${tableEnd}`,
+      'CREATE INDEX claim_owner ON claim (owner)',
+      `CREATE TABLE change (
+        revision ${integer} PRIMARY KEY,
+        kind ${name} NOT NULL,
+        id ${name} NOT NULL,
+        op ${name} NOT NULL
+      ) ${tableEnd}`,
+      `CREATE TABLE event (
+        sequence ${integer} PRIMARY KEY,
+        id ${name} NOT NULL UNIQUE,
+        type ${name} NOT NULL,
+        at ${name} NOT NULL,
+        body TEXT NOT NULL
+      ) ${tableEnd}`,
+      'CREATE INDEX event_at ON event (at)',
+      `CREATE TABLE meta (key ${name} PRIMARY KEY, value TEXT NOT NULL) ${tableEnd}`,
+      // One row: the numbers of the latest change and the latest event.
+      `CREATE TABLE counter (
+        id ${integer} PRIMARY KEY CHECK (id = 1),
+        revision ${integer} NOT NULL,
+        sequence ${integer} NOT NULL
+      ) ${tableEnd}`,
+      'INSERT INTO counter (id, revision, sequence) VALUES (1, 0, 0)',
+    ],
+  },
+]
+
+interface Applied {
+  readonly version: number
+  readonly checksum: string
+}
+
+const checksum = (statements: readonly string[]) =>
+  createHash('sha256').update(statements.join(';\n')).digest('hex')
+
+/** Brings the schema up to date: every migration in a transaction of its own, under a lock all openers share. */
+export function* migrate(dialect: Dialect, known: readonly Migration[] = migrations): Steps<void> {
+  yield* query(dialect.begin)
+  yield* query(dialect.lockSchema)
+  yield* query(
+    `CREATE TABLE IF NOT EXISTS migration (version ${dialect.integer} PRIMARY KEY, checksum TEXT NOT NULL)
+      ${dialect.tableEnd}`,
+  )
+  verify(dialect, known, yield* applied())
+  yield* query('COMMIT')
+
+  for (const migration of known) yield* apply(dialect, migration)
+}
+
+function* apply(dialect: Dialect, { version, statements }: Migration): Steps<void> {
+  yield* query(dialect.begin)
+  yield* query(dialect.lockSchema)
+  // Another process may have applied it while this one waited for the lock.
+  if (!(yield* applied()).some(other => other.version === version)) {
+    const texts = statements(dialect)
+    for (const text of texts) yield* query(text)
+    yield* query('INSERT INTO migration (version, checksum) VALUES ($1, $2)', version, checksum(texts))
+  }
+  yield* query('COMMIT')
+}
+
+const applied = () => query<Applied>('SELECT version, checksum FROM migration ORDER BY version')
+
+function verify(dialect: Dialect, known: readonly Migration[], present: readonly Applied[]): void {
+  const newest = Math.max(0, ...known.map(migration => migration.version))
+  for (const { version, checksum: recorded } of present) {
+    if (version > newest) {
+      throw new StoreError(
+        'newer_schema',
+        `The database has schema version ${version}, but this program knows only versions up to ${newest}. Start the newer program.`,
+      )
+    }
+    const migration = known.find(other => other.version === version)
+    if (migration === undefined || checksum(migration.statements(dialect)) !== recorded) {
+      throw new StoreError('unusable', `The database was migrated to version ${version} by another program.`)
+    }
+  }
+}

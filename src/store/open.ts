@@ -1,0 +1,34 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openPostgres } from './postgres.ts'
+import { openSqlite } from './sqlite.ts'
+import { StoreError } from './store-error.ts'
+import type { Store } from './store.ts'
+
+export interface StoreOptions {
+  /** Without one the store is a file in the data folder. */
+  readonly databaseUrl: string | undefined
+  readonly dataDir: string
+}
+
+export async function openStore({ databaseUrl, dataDir }: StoreOptions): Promise<Store> {
+  if (databaseUrl === undefined) {
+    await createFolder(dataDir)
+    return openSqlite(join(dataDir, 'adit.db'))
+  }
+  if (/^postgres(ql)?:/.test(databaseUrl)) return openPostgres(databaseUrl)
+  // Only the scheme is named: the rest may hold a password.
+  const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(databaseUrl)?.[0] ?? 'none'
+  throw new StoreError(
+    'unusable',
+    `The database URL must begin with postgresql:// (its scheme is ${scheme}).`,
+  )
+}
+
+async function createFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new StoreError('unusable', `The data folder ${folder} cannot be created.`, { cause: error })
+  }
+}

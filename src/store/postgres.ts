@@ -1,0 +1,140 @@
+import pg from 'pg'
+import { postgres } from './dialect.ts'
+import type { Engine, Step, Steps } from './engine.ts'
+import { migrate } from './migrations.ts'
+import { SqlStore } from './sql-store.ts'
+import { StoreError } from './store-error.ts'
+import type { Store } from './store.ts'
+
+const INT8_OID = 20
+
+const connection = {
+  application_name: 'adit',
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+  // Counters stay far below 2^53, so they need not be strings.
+  types: {
+    getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+      oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format),
+  },
+} satisfies pg.PoolConfig
+
+const working = {
+  max: 10,
+  // Every statement looks up an index. A plan is kept for the life of a connection, so one that was made while
+  // a table was small must not scan it when it is large.
+  onConnect: client => client.query('SET enable_seqscan = off; SET jit = off'),
+  idleTimeoutMillis: 30_000,
+  statement_timeout: 10_000,
+  // For a server that no longer answers at all, and so cannot apply its own time-out.
+  query_timeout: 15_000,
+  // A process that hangs inside a transaction must not hold the lock that all writers need.
+  idle_in_transaction_session_timeout: 10_000,
+} satisfies pg.PoolConfig
+
+/** A migration may take long, but not wait long for one that another process is running. */
+const migrating = { max: 1, lock_timeout: 60_000 } satisfies pg.PoolConfig
+
+/** Opens the database behind a `postgresql:` URL and brings its schema up to date. */
+export async function openPostgres(url: string): Promise<Store> {
+  const migrator = openEngine(url, migrating)
+  try {
+    await migrator.run(migrate(postgres))
+  } finally {
+    await migrator.close()
+  }
+  return new SqlStore(openEngine(url, working))
+}
+
+function openEngine(url: string, config: pg.PoolConfig): PostgresEngine {
+  try {
+    return new PostgresEngine(new pg.Pool({ ...connection, ...config, connectionString: url }))
+  } catch (error) {
+    throw new StoreError('unusable', 'The database URL cannot be read.', { cause: error })
+  }
+}
+
+class PostgresEngine implements Engine {
+  readonly dialect = postgres
+  readonly #pool: pg.Pool
+  readonly #names = new Map<string, string>()
+
+  constructor(pool: pg.Pool) {
+    // A connection that breaks is replaced when it is needed next; whoever uses it at that moment is told by
+    // the failing query. Without listeners both events would end the process.
+    const ignore = () => undefined
+    pool.on('error', ignore)
+    pool.on('connect', client => client.on('error', ignore))
+    this.#pool = pool
+  }
+
+  async run<Result>(steps: Steps<Result>): Promise<Result> {
+    const client = await this.#pool.connect().catch(rethrow)
+    try {
+      let step = steps.next()
+      while (!step.done) step = steps.next(await this.#rows(client, step.value))
+      client.release()
+      return step.value
+    } catch (error) {
+      await giveBack(client, error)
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end().catch(rethrow)
+  }
+
+  async #rows(client: pg.PoolClient, { text, values }: Step): Promise<readonly unknown[]> {
+    const query = { name: this.#nameOf(text), text, values: [...values] }
+    const { command, rows } = await client.query<object>(query).catch(rethrow)
+    // PostgreSQL answers the COMMIT of a failed transaction with success, having rolled it back.
+    if (text === 'COMMIT' && command !== 'COMMIT') {
+      throw new StoreError('unusable', `The database answered COMMIT with ${command}.`)
+    }
+    return rows
+  }
+
+  /** A named statement is parsed once per connection. */
+  #nameOf(text: string): string {
+    const name = this.#names.get(text) ?? `adit_${this.#names.size}`
+    this.#names.set(text, name)
+    return name
+  }
+}
+
+/** Ends the transaction that failed, or the connection when it may still be busy or is broken. */
+async function giveBack(client: pg.PoolClient, error: unknown): Promise<void> {
+  if (error instanceof StoreError && error.code === 'unavailable') {
+    client.release(true)
+    return
+  }
+  try {
+    await client.query('ROLLBACK')
+    client.release()
+  } catch {
+    client.release(true)
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw toStoreError(error)
+}
+
+/** Errors of the server have a five-character SQLSTATE; all others are about the connection. */
+function toStoreError(error: unknown): StoreError {
+  const because = { cause: error }
+  const code = error instanceof pg.DatabaseError ? (error.code ?? '') : ''
+  if (code === '53100') return new StoreError('full', 'The disk of the database server is full.', because)
+  if (code === '55P03') return new StoreError('locked', 'Another process holds a lock for too long.', because)
+  if (code === '' || isPassing(code)) {
+    return new StoreError('unavailable', 'The database server does not answer.', because)
+  }
+  return new StoreError('unusable', `The database server refused the work (SQLSTATE ${code}).`, because)
+}
+
+/**
+ * Connection failures (08), read-only during a failover (25006), conflicts (40), a lack of resources (53),
+ * and the operator or a time-out stepping in (57).
+ */
+const isPassing = (code: string): boolean => /^(08|40|53|57)/.test(code) || code === '25006'

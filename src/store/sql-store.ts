@@ -1,0 +1,126 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { commitGroup, idList, lockCounter } from './apply.ts'
+import { query, type Engine, type Steps, type Value } from './engine.ts'
+import { GroupCommit } from './group-commit.ts'
+import { pageOfRows, statements, type Statements } from './statements.ts'
+import { StoreError } from './store-error.ts'
+import type { Change, Claim, EventRecord, Outcome, Page, Row, Store, Write } from './store.ts'
+
+const PRUNE_CHUNK = 1000
+
+/** PostgreSQL cannot hold the NUL character, so no store does. */
+const hasNul = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? value.includes('\0')
+    : typeof value === 'object' && value !== null && Object.values(value).some(hasNul)
+
+function refuseNul(value: unknown): void {
+  if (hasNul(value)) throw new StoreError('unusable', 'A NUL character cannot be stored.')
+}
+
+/** The store, whichever engine runs its SQL. */
+export class SqlStore implements Store {
+  readonly #engine: Engine
+  readonly #sql: Statements
+  readonly #group: GroupCommit
+  #closing: Promise<void> | undefined
+
+  constructor(engine: Engine) {
+    const sql = statements(engine.dialect)
+    this.#engine = engine
+    this.#sql = sql
+    this.#group = new GroupCommit(batches => engine.run(commitGroup(sql, batches)))
+  }
+
+  async get(id: string): Promise<Row | undefined> {
+    const [row] = await this.#read<Row>(this.#sql.row, id)
+    return row
+  }
+
+  getMany(ids: readonly string[]): Promise<Row[]> {
+    return this.#read<Row>(this.#sql.rows, idList(ids.filter(id => !hasNul(id))))
+  }
+
+  async holder({ namespace, value }: Claim): Promise<Row | undefined> {
+    const [row] = await this.#read<Row>(this.#sql.holder, namespace, value)
+    return row
+  }
+
+  list(kind: string, { parent, before, limit }: Page): Promise<Row[]> {
+    const text = pageOfRows({ parent: parent !== undefined, before: before !== undefined })
+    const given = [kind, parent, before, limit].filter(value => value !== undefined)
+    return this.#read<Row>(text, ...given)
+  }
+
+  referrers(id: string, limit: number): Promise<Row[]> {
+    return this.#read<Row>(this.#sql.referrers, id, limit)
+  }
+
+  async commit(batch: readonly Write[]): Promise<Outcome> {
+    refuseNul(batch)
+    return this.#group.commit(batch)
+  }
+
+  async revision(): Promise<number> {
+    const [counter] = await this.#read<{ revision: number }>(this.#sql.readCounter)
+    if (counter === undefined) throw new StoreError('unusable', 'The database has lost its counter row.')
+    return counter.revision
+  }
+
+  changes(after: number, limit: number): Promise<Change[]> {
+    return this.#read<Change>(this.#sql.changes, after, limit)
+  }
+
+  events(after: number, limit: number): Promise<(EventRecord & { readonly sequence: number })[]> {
+    return this.#read<EventRecord & { sequence: number }>(this.#sql.events, after, limit)
+  }
+
+  async readMeta(key: string): Promise<string | undefined> {
+    const [meta] = await this.#read<{ value: string }>(this.#sql.readMeta, key)
+    return meta?.value
+  }
+
+  async claimMeta(key: string, value: string): Promise<string> {
+    refuseNul([key, value])
+    return this.#engine.run(claimMeta(this.#sql, key, value))
+  }
+
+  async prune(limits: { readonly changesUpTo: number; readonly eventsBefore: string }): Promise<void> {
+    await this.#removeInChunks(this.#sql.pruneChanges, limits.changesUpTo)
+    await this.#removeInChunks(this.#sql.pruneEvents, limits.eventsBefore)
+  }
+
+  async ping(): Promise<void> {
+    await this.revision()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#group.close().then(() => this.#engine.close())
+    return this.#closing
+  }
+
+  async #read<Fields extends object>(text: string, ...values: readonly Value[]): Promise<Fields[]> {
+    if (values.some(hasNul)) return []
+    const rows = await this.#engine.run(query<Fields>(text, ...values))
+    // Copied because SQLite's rows have no prototype.
+    return rows.map(row => ({ ...row }))
+  }
+
+  /** Small transactions with pauses between them, so that other work is never held up for long. */
+  async #removeInChunks(text: string, limit: Value): Promise<void> {
+    for (;;) {
+      const removed = await this.#read(text, limit, PRUNE_CHUNK)
+      if (removed.length < PRUNE_CHUNK) return
+      await nextTurn()
+    }
+  }
+}
+
+function* claimMeta(sql: Statements, key: string, value: string): Steps<string> {
+  yield* query(sql.begin)
+  yield* lockCounter(sql)
+  yield* query(sql.insertMeta, key, value)
+  const [meta] = yield* query<{ value: string }>(sql.readMeta, key)
+  yield* query(sql.commit)
+  return meta?.value ?? value
+}

@@ -1,0 +1,164 @@
+import { closeSync, openSync, realpathSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { sqlite } from './dialect.ts'
+import type { Engine, Step, Steps } from './engine.ts'
+import { migrate } from './migrations.ts'
+import { SqlStore } from './sql-store.ts'
+import { StoreError } from './store-error.ts'
+import type { Store } from './store.ts'
+
+/** How long a write waits for another program's lock; the whole process waits with it. */
+const BUSY_TIMEOUT_MS = 1000
+
+// https://sqlite.org/rescode.html
+const BUSY = 5
+const LOCKED = 6
+const IO_ERROR = 10
+const FULL = 13
+/** The file beside the database that holds the index of its WAL could not grow. */
+const IO_ERROR_SHM_SIZE = 4874
+
+/** Opens the database file, creating it when it is new. `:memory:` is gone when closed. */
+export async function openSqlite(file: string): Promise<Store> {
+  const engine = openEngine(file)
+  try {
+    await engine.run(migrate(sqlite))
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+  return new SqlStore(engine)
+}
+
+function openEngine(file: string): SqliteEngine {
+  if (file === ':memory:') return new SqliteEngine(new DatabaseSync(file), undefined)
+  const path = createPrivately(file)
+  const lock = takeLock(`${path}.lock`)
+  try {
+    return new SqliteEngine(new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS }), lock)
+  } catch (error) {
+    lock.close()
+    throw toStoreError(error)
+  }
+}
+
+/** Creates the file readable by its owner alone, and resolves links so that one file has one lock. */
+function createPrivately(file: string): string {
+  try {
+    closeSync(openSync(file, 'a', 0o600))
+    return realpathSync(file)
+  } catch (error) {
+    throw new StoreError('unusable', `The database file ${file} cannot be opened.`, { cause: error })
+  }
+}
+
+/**
+ * Keeps other processes away for as long as this one lives. The lock is on a file of its own, so that other
+ * programs may still read the database, and it is the operating system's, so that even SIGKILL frees it.
+ */
+function takeLock(path: string): DatabaseSync {
+  let lock: DatabaseSync | undefined
+  try {
+    lock = new DatabaseSync(path, { timeout: 0 })
+    lock.exec('BEGIN EXCLUSIVE')
+    return lock
+  } catch (error) {
+    lock?.close()
+    const problem = toStoreError(error)
+    if (problem.code !== 'locked') throw problem
+    throw new StoreError('locked', `Another process uses this database: it holds ${path}.`, { cause: error })
+  }
+}
+
+class SqliteEngine implements Engine {
+  readonly dialect = sqlite
+  readonly #database: DatabaseSync
+  readonly #lock: DatabaseSync | undefined
+  readonly #prepared = new Map<string, StatementSync>()
+
+  constructor(database: DatabaseSync, lock: DatabaseSync | undefined) {
+    // FULL: what was committed survives the loss of power, not only the end of the process.
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = FULL;
+      PRAGMA foreign_keys = ON;
+      PRAGMA journal_size_limit = 67108864;
+    `)
+    this.#database = database
+    this.#lock = lock
+  }
+
+  async run<Result>(steps: Steps<Result>): Promise<Result> {
+    return this.#runNow(steps)
+  }
+
+  async close(): Promise<void> {
+    this.#prepared.clear()
+    if (this.#database.isOpen) this.#database.close()
+    if (this.#lock?.isOpen) this.#lock.close()
+  }
+
+  /** Without a pause from the first step to the last, so that no other work comes into a transaction. */
+  #runNow<Result>(steps: Steps<Result>): Result {
+    try {
+      let step = steps.next()
+      while (!step.done) step = steps.next(this.#rows(step.value))
+      return step.value
+    } catch (error) {
+      this.#rollBack()
+      throw error
+    }
+  }
+
+  #rows({ text, values }: Step): readonly unknown[] {
+    try {
+      return this.#prepare(text).all(...values)
+    } catch (error) {
+      throw toStoreError(error)
+    }
+  }
+
+  #prepare(text: string): StatementSync {
+    const known = this.#prepared.get(text)
+    if (known !== undefined) return known
+    const statement = this.#database.prepare(text.replaceAll('$', '?'))
+    this.#prepared.set(text, statement)
+    return statement
+  }
+
+  /** SQLite itself has rolled back after some failures, among them a full disk, but not after all. */
+  #rollBack(): void {
+    if (!this.#database.isOpen || !this.#database.isTransaction) return
+    try {
+      this.#database.exec('ROLLBACK')
+    } catch {
+      // The failure before this one is what the caller has to know.
+    }
+  }
+}
+
+function toStoreError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  const because = { cause: error }
+  if (!(error instanceof Error) || !('errcode' in error)) {
+    const closed = error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE'
+    return closed
+      ? new StoreError('unavailable', 'The database is closed.', because)
+      : new StoreError('unusable', 'SQLite was given what it cannot take.', because)
+  }
+  const result = Number(error.errcode)
+  if (result === IO_ERROR_SHM_SIZE)
+    return new StoreError('full', 'The disk of the database is full.', because)
+
+  switch (result & 0xff) {
+    case FULL:
+      return new StoreError('full', 'The disk of the database is full.', because)
+    case BUSY:
+    case LOCKED:
+      return new StoreError('locked', 'Another program holds a lock on the database.', because)
+    case IO_ERROR:
+      return new StoreError('unavailable', 'The disk of the database failed to read or write.', because)
+    default:
+      return new StoreError('unusable', `SQLite refused the work (result ${result}).`, because)
+  }
+}

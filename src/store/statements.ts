@@ -1,0 +1,62 @@
+import type { Dialect } from './dialect.ts'
+
+const ROW = 'id, kind, parent, version, body'
+const qualified = (table: string) => ROW.replaceAll(/\w+/g, column => `${table}.${column}`)
+
+/** The SQL of one engine. Parameters are `$1`, `$2` and so on for both. */
+export const statements = ({ each, amongThem, begin, lockCounter }: Dialect) => ({
+  begin,
+  commit: 'COMMIT',
+  rollback: 'ROLLBACK',
+  savepoint: 'SAVEPOINT batch',
+  release: 'RELEASE SAVEPOINT batch',
+  undo: 'ROLLBACK TO SAVEPOINT batch',
+
+  lockCounter,
+  readCounter: 'SELECT revision, sequence FROM counter WHERE id = 1',
+  writeCounter: 'UPDATE counter SET revision = $1, sequence = $2 WHERE id = 1',
+
+  standing: `SELECT id, kind, version FROM resource WHERE id ${amongThem}`,
+  insertRow: `INSERT INTO resource (${ROW}) VALUES ($1, $2, $3, $4, $5)`,
+  updateRow: 'UPDATE resource SET kind = $2, parent = $3, version = $4, body = $5 WHERE id = $1',
+  removeRow: 'DELETE FROM resource WHERE id = $1',
+  dependent: `SELECT min(id) AS id FROM (
+    SELECT min(source) AS id FROM reference WHERE target = $1
+    UNION ALL SELECT min(id) FROM resource WHERE parent = $1) AS dependents`,
+
+  insertReferences: `INSERT INTO reference (source, target) SELECT $2, them.* FROM (${each}) AS them`,
+  removeReferences: 'DELETE FROM reference WHERE source = $1',
+  insertClaim: `INSERT INTO claim (namespace, value, owner) VALUES ($1, $2, $3)
+    ON CONFLICT DO NOTHING RETURNING owner`,
+  claimOwner: 'SELECT owner FROM claim WHERE namespace = $1 AND value = $2',
+  removeClaims: 'DELETE FROM claim WHERE owner = $1',
+  insertChange: 'INSERT INTO change (revision, kind, id, op) VALUES ($1, $2, $3, $4)',
+  insertEvent: 'INSERT INTO event (sequence, id, type, at, body) VALUES ($1, $2, $3, $4, $5)',
+
+  row: `SELECT ${ROW} FROM resource WHERE id = $1`,
+  rows: `SELECT ${ROW} FROM resource WHERE id ${amongThem}`,
+  holder: `SELECT ${qualified('resource')} FROM claim JOIN resource ON resource.id = claim.owner
+    WHERE claim.namespace = $1 AND claim.value = $2`,
+  referrers: `SELECT ${qualified('resource')} FROM reference JOIN resource ON resource.id = reference.source
+    WHERE reference.target = $1 ORDER BY reference.source LIMIT $2`,
+  changes: 'SELECT revision, kind, id, op FROM change WHERE revision > $1 ORDER BY revision LIMIT $2',
+  events: 'SELECT sequence, id, type, at, body FROM event WHERE sequence > $1 ORDER BY sequence LIMIT $2',
+
+  readMeta: 'SELECT value FROM meta WHERE key = $1',
+  insertMeta: 'INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+
+  pruneChanges: `DELETE FROM change WHERE revision IN (
+    SELECT revision FROM change WHERE revision <= $1 ORDER BY revision LIMIT $2) RETURNING revision`,
+  pruneEvents: `DELETE FROM event WHERE sequence IN (
+    SELECT sequence FROM event WHERE at < $1 ORDER BY at LIMIT $2) RETURNING sequence`,
+})
+
+export type Statements = ReturnType<typeof statements>
+
+/** A page of one kind's rows, newest first; `$1` is the kind and the last parameter the limit. */
+export function pageOfRows(narrowed: { readonly parent: boolean; readonly before: boolean }): string {
+  const conditions = ['kind', ...(narrowed.parent ? ['parent'] : []), ...(narrowed.before ? ['id'] : [])]
+  const where = conditions.map((column, at) => `${column} ${column === 'id' ? '<' : '='} $${at + 1}`)
+  return `SELECT ${ROW} FROM resource WHERE ${where.join(' AND ')}
+    ORDER BY id DESC LIMIT $${conditions.length + 1}`
+}

@@ -1,0 +1,69 @@
+import { Folder, must } from '../support/openssh.ts'
+
+/** How `openssl genpkey` is asked for each kind of key. */
+export const KEYS = {
+  'RSA 2048': ['RSA', 'rsa_keygen_bits:2048'],
+  'RSA 3072': ['RSA', 'rsa_keygen_bits:3072'],
+  'P-256': ['EC', 'ec_paramgen_curve:P-256'],
+  'P-384': ['EC', 'ec_paramgen_curve:P-384'],
+  'P-521': ['EC', 'ec_paramgen_curve:P-521'],
+  Ed25519: ['ED25519'],
+  'RSA 1024': ['RSA', 'rsa_keygen_bits:1024'],
+  'RSA-PSS': ['RSA-PSS', 'rsa_keygen_bits:2048'],
+  secp256k1: ['EC', 'ec_paramgen_curve:secp256k1'],
+} as const
+
+export type KeyName = keyof typeof KEYS
+
+export interface Identity {
+  readonly certificate: string
+  readonly key: string
+  readonly files: { readonly certificate: string; readonly key: string }
+}
+
+interface Wish {
+  readonly name: string
+  readonly key?: KeyName
+  readonly subject?: string
+  readonly issuer?: Identity
+  readonly extensions?: readonly string[]
+}
+
+export const AUTHORITY = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign,cRLSign']
+
+/** Makes a key and its certificate with OpenSSL, self-signed unless an issuer is given. */
+export async function issue(folder: Folder, wish: Wish): Promise<Identity> {
+  const { name, subject = `/CN=${name}`, issuer, extensions = ['basicConstraints=critical,CA:FALSE'] } = wish
+  const [algorithm, ...parameters] = KEYS[wish.key ?? 'P-256']
+  const files = { certificate: folder.file(`${name}.crt`), key: folder.file(`${name}.key`) }
+  const options = parameters.flatMap(parameter => ['-pkeyopt', parameter])
+  await must('openssl', 'genpkey', '-quiet', '-algorithm', algorithm, ...options, '-out', files.key)
+  const signer = issuer ? ['-CA', issuer.files.certificate, '-CAkey', issuer.files.key] : []
+  const extra = extensions.flatMap(extension => ['-addext', extension])
+  const request = ['req', '-x509', '-new', '-utf8', '-multivalue-rdn', '-subj', subject, '-days', '30']
+  await must('openssl', ...request, '-key', files.key, ...signer, ...extra, '-out', files.certificate)
+  return { certificate: await folder.read(`${name}.crt`), key: await folder.read(`${name}.key`), files }
+}
+
+/** What OpenSSL prints for the options given, without the indentation. */
+export async function show({ files }: Identity, ...options: readonly string[]): Promise<string[]> {
+  const text = await must('openssl', 'x509', '-in', files.certificate, '-noout', ...options)
+  return text.split('\n').map(line => line.trim())
+}
+
+/** A root, an intermediate, a leaf, and a stranger, in a folder of their own. */
+export async function newFamily() {
+  const folder = await Folder.make()
+  const root = await issue(folder, { name: 'root', key: 'RSA 2048', extensions: AUTHORITY })
+  const middle = await issue(folder, { name: 'middle', issuer: root, extensions: AUTHORITY })
+  const leaf = await issue(folder, { name: 'leaf', issuer: middle })
+  const other = await issue(folder, { name: 'other' })
+  return { folder, root, middle, leaf, other }
+}
+
+export type Family = Awaited<ReturnType<typeof newFamily>>
+
+export const refusal = (code: string) => ({ name: 'PkiError', code })
+
+/** Valid PEM around bytes that are not what they were. */
+export const damaged = (pem: string): string => pem.replace(/^M.{7}/m, 'MAAAAAAA')

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Outcome, Store } from '#store/store.ts'
+import { forEachDriver } from './drivers.ts'
+import { domain, event, insert, remove, update, write } from './writes.ts'
+
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
+
+const accepted = (outcomes: readonly Outcome[]) => outcomes.filter(outcome => outcome.ok)
+
+/** Adds one to the number in the row's body, again whenever another writer was faster. */
+async function increment(store: Store, id: string): Promise<void> {
+  for (;;) {
+    const row = await store.get(id)
+    assert.ok(row)
+    const body = String(Number(row.body) + 1)
+    const outcome = await store.commit([update(id, row.version + 1, { body })])
+    if (outcome.ok) return
+    assert.deepEqual(outcome.refusal, { reason: 'stale', id })
+  }
+}
+
+forEachDriver('store under concurrent writers', ({ name, newDatabase }) => {
+  /** Two stores on the same database where that is possible; a SQLite file has one process and one store. */
+  async function openTwo() {
+    const open = await newDatabase()
+    const first = await open()
+    const second = name === 'sqlite' ? first : await open()
+    const close = async () => {
+      await first[Symbol.asyncDispose]()
+      await second[Symbol.asyncDispose]()
+    }
+    return { first, second, either: (n: number) => (n % 2 ? first : second), [Symbol.asyncDispose]: close }
+  }
+
+  test('numbers 200 concurrent commits without a gap', async () => {
+    await using stores = await openTwo()
+    const outcomes = await Promise.all(
+      numbers(200).map(n => stores.either(n).commit([insert(`r${n}`), event(`e${n}`)])),
+    )
+    const revisions = outcomes.map(outcome => (outcome.ok ? outcome.revision : 0))
+    assert.deepEqual(
+      revisions.toSorted((a, b) => a - b),
+      numbers(200).map(n => n + 1),
+    )
+    const changes = await stores.first.changes(0, 1000)
+    assert.deepEqual(
+      changes.map(change => change.revision),
+      numbers(200).map(n => n + 1),
+    )
+    for (const [n, revision] of revisions.entries()) assert.equal(changes[revision - 1]?.id, `r${n}`)
+    const events = await stores.first.events(0, 1000)
+    assert.deepEqual(
+      events.map(one => `r${one.id.slice(1)}`),
+      changes.map(change => change.id),
+    )
+  })
+
+  test('shows a reader of changes each revision once, in order, while they are being made', async () => {
+    await using stores = await openTwo()
+    const writing = Promise.all(numbers(100).map(n => write(stores.either(n), insert(`r${n}`))))
+    const seen: number[] = []
+    while (seen.length < 100) {
+      const next = await stores.second.changes(seen.at(-1) ?? 0, 7)
+      seen.push(...next.map(change => change.revision))
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    await writing
+    assert.deepEqual(
+      seen,
+      numbers(100).map(n => n + 1),
+    )
+  })
+
+  test('loses no update', async () => {
+    await using stores = await openTwo()
+    await write(stores.first, insert('n', { body: '0' }))
+    await Promise.all(numbers(24).map(n => increment(stores.either(n), 'n')))
+    const row = await stores.first.get('n')
+    assert.deepEqual([row?.body, row?.version], ['24', 25])
+  })
+
+  test('gives a claim to one of many', async () => {
+    await using stores = await openTwo()
+    const outcomes = await Promise.all(
+      numbers(50).map(n => stores.either(n).commit([insert(`r${n}`, { claims: [domain('a.test')] })])),
+    )
+    assert.equal(accepted(outcomes).length, 1)
+    const owner = await stores.first.holder(domain('a.test'))
+    for (const outcome of outcomes) {
+      if (outcome.ok) continue
+      assert.deepEqual(outcome.refusal, { reason: 'claimed', claim: domain('a.test'), owner: owner?.id })
+    }
+    assert.equal((await stores.first.list('thing', { limit: 99 })).length, 1)
+  })
+
+  test('never breaks a reference when one side is removed while the other is made', async () => {
+    await using stores = await openTwo()
+    for (const n of numbers(20)) {
+      const [target, source] = [`t${n}`, `s${n}`]
+      await write(stores.first, insert(target))
+      const [made, removed] = await Promise.all([
+        stores.first.commit([insert(source, n % 2 ? { refs: [target] } : { parent: target })]),
+        stores.second.commit([remove(target)]),
+      ])
+      assert.notEqual(made.ok, removed.ok)
+      assert.equal((await stores.first.get(source)) !== undefined, made.ok)
+      assert.equal((await stores.first.get(target)) !== undefined, made.ok)
+    }
+  })
+
+  test('lets one of many decide a meta key', async () => {
+    await using stores = await openTwo()
+    const values = await Promise.all(numbers(20).map(n => stores.either(n).claimMeta('key', `v${n}`)))
+    assert.equal(new Set(values).size, 1)
+  })
+
+  test('takes a bounded number of waiting batches and says so beyond it', async () => {
+    await using stores = await openTwo()
+    const results = await Promise.allSettled(numbers(10_001).map(() => stores.first.commit([])))
+    const rejected = results.filter(result => result.status === 'rejected')
+    assert.deepEqual(
+      rejected.map(result => result.reason.code),
+      ['unavailable'],
+    )
+    await write(stores.first, insert('after'))
+  })
+})

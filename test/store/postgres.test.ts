@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import pg from 'pg'
+import { openStore } from '#store/open.ts'
+import { openPostgres } from '#store/postgres.ts'
+import { StoreError } from '#store/store-error.ts'
+import type { Store } from '#store/store.ts'
+import { startPostgres, type TestPostgres } from '../support/postgres.ts'
+import { insert, write } from './writes.ts'
+
+const unavailable = { name: 'StoreError', code: 'unavailable' }
+
+function assertUnavailable(error: unknown): void {
+  assert.ok(error instanceof StoreError)
+  assert.equal(error.code, 'unavailable')
+}
+
+suite('postgres server', () => {
+  let server: TestPostgres
+  before(async () => {
+    server = await startPostgres()
+  })
+  after(() => server.stop())
+
+  async function administer(text: string): Promise<void> {
+    const client = new pg.Client({ connectionString: server.url })
+    await client.connect()
+    await client.query(text)
+    await client.end()
+  }
+
+  test('is opened for a postgresql: URL', async () => {
+    await using store = await openStore({ databaseUrl: await server.newDatabase(), dataDir: '/nonexistent' })
+    await store.ping()
+  })
+
+  test('is refused with what is wrong when it cannot be opened', async () => {
+    const missing = server.url.replace('/postgres?', '/no_such_database?')
+    await assert.rejects(openPostgres(missing), { name: 'StoreError', code: 'unusable', message: /3D000/ })
+    await assert.rejects(openPostgres('postgresql://postgres@127.0.0.1:1/postgres'), unavailable)
+  })
+
+  test('works again after its connections were cut', async () => {
+    await using store = await openPostgres(await server.newDatabase())
+    await write(store, insert('a'))
+    for (let round = 0; round < 3; round += 1) {
+      const calls = Array.from({ length: 20 }, (_, n) => store.commit([insert(`r${round}_${n}`)]))
+      const settled = Promise.allSettled([...calls, store.list('thing', { limit: 1 })])
+      await administer(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'adit'`,
+      )
+      for (const result of await settled) {
+        if (result.status === 'rejected') assertUnavailable(result.reason)
+      }
+      await answersAgain(store)
+    }
+  })
+
+  test('keeps every acknowledged row through a crash, and needs no restart of its own', async () => {
+    await using store = await openPostgres(await server.newDatabase())
+    const acknowledged: string[] = []
+    let failures = 0
+    let running = true
+    const writers = Array.from({ length: 8 }, async (_, writer) => {
+      for (let n = 0; running; n += 1) {
+        const id = `w${writer}_${n}`
+        await store.commit([insert(id)]).then(
+          outcome => outcome.ok && acknowledged.push(id),
+          (error: unknown) => {
+            assertUnavailable(error)
+            failures += 1
+            running = false
+          },
+        )
+      }
+    })
+    while (acknowledged.length < 200) await new Promise(resolve => setImmediate(resolve))
+    await server.crash()
+    await Promise.all(writers)
+    assert.ok(failures > 0)
+    await assert.rejects(store.ping(), unavailable)
+
+    await server.restart()
+    await answersAgain(store)
+    assert.equal((await store.getMany(acknowledged)).length, acknowledged.length)
+    const revision = await store.revision()
+    const changes = await store.changes(0, revision + 1)
+    assert.deepEqual(
+      changes.map(change => change.revision),
+      Array.from({ length: revision }, (_, n) => n + 1),
+    )
+    await write(store, insert('after'))
+  })
+
+  test('commits durably even where the database does not by default', async () => {
+    const url = await server.newDatabase()
+    await administer(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`)
+    await using store = await openPostgres(url)
+    await write(store, insert('a'))
+    await server.crash()
+    await server.restart()
+    await answersAgain(store)
+    assert.ok(await store.get('a'))
+  })
+})
+
+/** The first call may meet a connection that is already dead; it must not take more than a few. */
+async function answersAgain(store: Store): Promise<void> {
+  for (let attempt = 0; attempt < 12; attempt += 1) {
+    try {
+      await store.ping()
+      return
+    } catch (error) {
+      assertUnavailable(error)
+    }
+  }
+  assert.fail('The store did not recover.')
+}

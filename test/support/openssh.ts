@@ -1,0 +1,167 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+
+export interface Outcome {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a program to its end. Its exit code is part of the answer, not an exception. */
+export function run(program: string, args: readonly string[]): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { timeout: 60_000 }, (error, stdout, stderr) => {
+      if (error && typeof error.code !== 'number') reject(error)
+      else resolve({ code: Number(error?.code ?? 0), stdout, stderr })
+    })
+  })
+}
+
+/** Runs a program that must succeed. */
+export async function must(program: string, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(program, args)
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr}`)
+  return stdout
+}
+
+/** A folder that is gone with the test that made it. */
+export class Folder implements AsyncDisposable {
+  readonly path: string
+
+  private constructor(path: string) {
+    this.path = path
+  }
+
+  static async make(): Promise<Folder> {
+    return new Folder(await mkdtemp(join(tmpdir(), 'adit-')))
+  }
+
+  file(name: string): string {
+    return join(this.path, name)
+  }
+
+  read(name: string): Promise<string> {
+    return readFile(this.file(name), 'utf8')
+  }
+
+  /** ssh refuses private keys that others may read. */
+  async write(name: string, text: string): Promise<string> {
+    await writeFile(this.file(name), text.endsWith('\n') ? text : `${text}\n`, { mode: 0o600 })
+    return this.file(name)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.path, { recursive: true, force: true })
+  }
+}
+
+/** Makes a key pair with ssh-keygen, the private one in `name`, and returns the public line. */
+export async function newSshKey(folder: Folder, name: string, type: string, bits?: number): Promise<string> {
+  const size = bits === undefined ? [] : ['-b', String(bits)]
+  await must('ssh-keygen', '-q', '-t', type, ...size, '-N', '', '-C', `${name}@test`, '-f', folder.file(name))
+  return (await folder.read(`${name}.pub`)).trim()
+}
+
+export interface Sshd extends AsyncDisposable {
+  readonly port: number
+  /** What it has logged so far. */
+  log(): string
+  /** Resolves when it has logged a match behind the given position, which may be after ssh has ended. */
+  logs(pattern: RegExp, from?: number): Promise<void>
+}
+
+/** Certificates are the only way in. */
+const SSHD_CONFIG = [
+  'UsePAM no',
+  'PidFile none',
+  'StrictModes no',
+  'PasswordAuthentication no',
+  'KbdInteractiveAuthentication no',
+  'PermitRootLogin prohibit-password',
+  'AuthorizedKeysFile none',
+  'LogLevel VERBOSE',
+]
+
+/** Starts a real sshd on a loopback port with the given lines in its configuration. */
+export async function startSshd(folder: Folder, lines: readonly string[]): Promise<Sshd> {
+  const port = await freePort()
+  const config = await folder.write(
+    `sshd-${port}.conf`,
+    [`ListenAddress 127.0.0.1:${port}`, ...SSHD_CONFIG, ...lines].join('\n'),
+  )
+  // sshd separates its privileges in this folder, which is missing where no service manager made it.
+  await mkdir('/run/sshd', { recursive: true, mode: 0o755 })
+  const child = spawn('/usr/sbin/sshd', ['-D', '-e', '-f', config], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const ended = once(child, 'exit')
+  let log = ''
+  await new Promise<void>((resolve, reject) => {
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text
+      if (log.includes('Server listening')) resolve()
+    })
+    child.once('error', reject)
+    child.once('exit', () => reject(new Error(`sshd did not start: ${log}`)))
+  })
+  return {
+    port,
+    log: () => log,
+    async logs(pattern, from = 0) {
+      for (const end = Date.now() + 5000; !pattern.test(log.slice(from)); await setTimeout(20))
+        if (Date.now() > end) throw new Error(`sshd logged no ${pattern} but: ${log.slice(from)}`)
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+/** Starts an ssh-agent that holds one key of the folder and the certificate beside it. */
+export async function startSshAgent(
+  folder: Folder,
+  key: string,
+): Promise<AsyncDisposable & { socket: string }> {
+  const socket = folder.file('agent.sock')
+  const child = spawn('ssh-agent', ['-D', '-a', socket], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const ended = once(child, 'exit')
+  await once(child.stdout, 'data')
+  await must('env', `SSH_AUTH_SOCK=${socket}`, 'ssh-add', '-q', folder.file(key))
+  return {
+    socket,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+/** Runs a command on an sshd as root with ssh, which reads nothing of the person who runs the test. */
+export function ssh(sshd: Sshd, options: readonly string[], command: string): Promise<Outcome> {
+  const fixed = [
+    'BatchMode=yes',
+    'StrictHostKeyChecking=yes',
+    'GlobalKnownHostsFile=/dev/null',
+    'IdentityAgent=none',
+    'IdentitiesOnly=yes',
+    'LogLevel=ERROR',
+    'ConnectTimeout=10',
+  ]
+  // ssh takes the first value it meets, so the options given come before ours.
+  const flags = [...options, ...fixed].flatMap(option => ['-o', option])
+  return run('ssh', ['-F', '/dev/null', ...flags, '-p', String(sshd.port), 'root@127.0.0.1', command])
+}

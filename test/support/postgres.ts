@@ -1,0 +1,173 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, globSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+
+const START_TIMEOUT_MS = 60_000
+
+/** Small memory, private socket, and `fsync` as in production. */
+const SETTINGS = ['listen_addresses=', 'shared_buffers=16MB', 'max_connections=60', 'fsync=on']
+
+/** A PostgreSQL of the test's own, on a unix socket that nobody else knows. */
+export interface TestPostgres {
+  /** The maintenance database. */
+  readonly url: string
+  /** Creates an empty database and resolves to its URL. */
+  newDatabase(): Promise<string>
+  /** SIGKILL: nothing is flushed, connections break. */
+  crash(): Promise<void>
+  /** Starts it again on the same folder, recovering what was committed. */
+  restart(): Promise<void>
+  /** Ends it and removes its folder. */
+  stop(): Promise<void>
+}
+
+interface Account {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** PostgreSQL refuses to run as root, so root lends it Debian's account. */
+function account(): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const line = readFileSync('/etc/passwd', 'utf8').match(/^postgres:[^:]*:(\d+):(\d+):/m)
+  if (line === null) throw new Error('There is no user "postgres": run scripts/install-test-parts.sh.')
+  return { uid: Number(line[1]), gid: Number(line[2]) }
+}
+
+function programs(): string {
+  const initdb = globSync('/usr/lib/postgresql/*/bin/initdb').toSorted().at(-1)
+  if (initdb === undefined) throw new Error('PostgreSQL is missing: run scripts/install-test-parts.sh.')
+  return dirname(initdb)
+}
+
+const hasEnded = (server: ChildProcess | undefined): boolean =>
+  server === undefined || server.exitCode !== null || server.signalCode !== null
+
+export async function startPostgres(): Promise<TestPostgres> {
+  const folder = await mkdtemp(join(tmpdir(), 'adit-pg-'))
+  const user = account()
+  if (user) chownSync(folder, user.uid, user.gid)
+  const cluster = new Cluster({ folder, user, bin: programs() })
+  try {
+    cluster.initialise()
+    await cluster.restart()
+  } catch (error) {
+    await cluster.stop()
+    throw error
+  }
+  return cluster
+}
+
+class Cluster implements TestPostgres {
+  readonly #folder: string
+  readonly #user: Account | undefined
+  readonly #bin: string
+  #server: ChildProcess | undefined
+  #databases = 0
+  #log = ''
+  /** For a test process that ends without having called `stop`. */
+  readonly #onExit = () => {
+    this.#server?.kill('SIGQUIT')
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10 })
+  }
+
+  constructor(options: { folder: string; user: Account | undefined; bin: string }) {
+    this.#folder = options.folder
+    this.#user = options.user
+    this.#bin = options.bin
+    process.on('exit', this.#onExit)
+  }
+
+  get url(): string {
+    return this.#urlOf('postgres')
+  }
+
+  initialise(): void {
+    const options = ['--pgdata', this.#data, '--username=postgres', '--auth=trust', '--encoding=UTF8']
+    // A locale whose order differs from that of bytes, as databases in production have.
+    options.push('--locale-provider=icu', '--icu-locale=en-US', '--locale=C.UTF-8')
+    execFileSync(join(this.#bin, 'initdb'), options, { ...this.#user, cwd: this.#folder, stdio: 'pipe' })
+  }
+
+  async newDatabase(): Promise<string> {
+    this.#databases += 1
+    const name = `test_${this.#databases}`
+    await this.#query(`CREATE DATABASE ${name}`)
+    return this.#urlOf(name)
+  }
+
+  crash(): Promise<void> {
+    return this.#end('SIGKILL')
+  }
+
+  async restart(): Promise<void> {
+    await this.#end('SIGINT')
+    const deadline = Date.now() + START_TIMEOUT_MS
+    while (!(await this.#answers())) {
+      if (Date.now() > deadline) throw new Error(`PostgreSQL did not start:\n${this.#log}`)
+      // After a crash the new server gives up until the last of the old one's processes are gone.
+      if (hasEnded(this.#server)) this.#spawn()
+      await sleep(50)
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#end('SIGINT')
+    process.off('exit', this.#onExit)
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10 })
+  }
+
+  get #data(): string {
+    return join(this.#folder, 'data')
+  }
+
+  #urlOf(database: string): string {
+    return `postgresql://postgres@localhost/${database}?host=${encodeURIComponent(this.#folder)}`
+  }
+
+  #spawn(): void {
+    const settings = [`unix_socket_directories=${this.#folder}`, ...SETTINGS].flatMap(one => ['-c', one])
+    const server = spawn(join(this.#bin, 'postgres'), ['-D', this.#data, ...settings], {
+      ...this.#user,
+      cwd: this.#folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    server.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#log = `${this.#log}${text}`.slice(-4000)
+    })
+    this.#server = server
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    if (server === undefined || hasEnded(server)) return
+    const ended = once(server, 'exit')
+    server.kill(signal)
+    await ended
+  }
+
+  #answers(): Promise<boolean> {
+    return this.#query('SELECT 1').then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async #query(text: string): Promise<void> {
+    const client = new pg.Client({ connectionString: this.url })
+    // A server that ends in the middle of this is reported by the query.
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await client.query(text)
+    } finally {
+      await client.end()
+    }
+  }
+}
