@@ -14,6 +14,7 @@ export interface Principal {
 /** What the API needs to know about the server it describes. */
 export interface Facts {
   readonly accountId: string
+  readonly accountCreatedAt: string
   /** The shared base domain. */
   readonly domain: string
   readonly region: string

@@ -21,12 +21,17 @@ function cursor(id: string, kind: Kind): string {
 }
 
 /** Reads the query string; only the named parameters exist, and each at most once. */
-export function readQuery(query: string, supported: readonly string[]): Map<string, string> {
+export function readQuery(
+  query: string,
+  supported: readonly string[],
+  aliases: ReadonlyMap<string, string>,
+): Map<string, string> {
   const values = new Map<string, string>()
   if (query === '') return values
   if (!isWellFormed(query))
     return fail('bad_query', { reason: 'a % is not followed by two hexadecimal digits' })
-  for (const [name, value] of new URLSearchParams(query)) {
+  for (const [given, value] of new URLSearchParams(query)) {
+    const name = aliases.get(given) ?? given
     if (!supported.includes(name)) {
       fail('unknown_parameter', { field: name, supported: supported.join(', ') || 'none' })
     }

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { parseDocument } from 'yaml'
+import { SettingError, settings, type Setting, type SettingName, type Settings } from '#base/settings.ts'
+
+const names = Object.keys(settings) as SettingName[]
+const declared = (name: SettingName): Setting<unknown> => settings[name]
+export const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`
+export const variableOf = (name: string): string => `ADIT_${name.toUpperCase()}`
+
+/** Variables that are not settings but may be set. */
+const OTHER_VARIABLES = new Set(['ADIT_CONFIG'])
+
+function fromEnvironment(environment: NodeJS.ProcessEnv): Map<string, string> {
+  const known = new Map(names.map(name => [variableOf(name), name]))
+  const found = new Map<string, string>()
+  for (const [variable, value] of Object.entries(environment)) {
+    if (!variable.startsWith('ADIT_') || OTHER_VARIABLES.has(variable) || value === undefined) continue
+    const name = known.get(variable)
+    if (name === undefined)
+      throw new SettingError(`${variable} is not a setting; adit serve --help lists them`)
+    found.set(name, value)
+  }
+  return found
+}
+
+function fromFile(path: string): Map<string, string> {
+  const document = parseDocument(readText(path), { uniqueKeys: true })
+  const [error] = document.errors
+  if (error) throw new SettingError(`${path}: ${error.message.split('\n')[0] ?? ''}`)
+  const content: unknown = document.toJS({ maxAliasCount: 0 }) ?? {}
+  if (typeof content !== 'object' || Array.isArray(content)) {
+    throw new SettingError(`${path}: expected lines of the form "setting: value"`)
+  }
+  return new Map(
+    Object.entries(content as object).map(([name, value]) => [checkedName(name, path), String(value)]),
+  )
+}
+
+function checkedName(name: string, path: string): string {
+  if (names.some(known => known === name)) return name
+  throw new SettingError(`${path}: "${name}" is not a setting; adit serve --help lists them`)
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'unknown'
+    throw new SettingError(`the settings file cannot be read: ${reason}`)
+  }
+}
+
+function valueOf(name: SettingName, given: string, origin: string): unknown {
+  try {
+    return declared(name).read(given)
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error
+    throw new SettingError(`${origin} must be ${error.message}`)
+  }
+}
+
+/** Settles every setting: flag before variable before file before default. */
+export function readSettings(flags: ReadonlyMap<string, string>, environment: NodeJS.ProcessEnv): Settings {
+  const path = flags.get('config') ?? environment['ADIT_CONFIG']
+  const origins = [
+    { values: flags, label: flagOf },
+    { values: fromEnvironment(environment), label: variableOf },
+    {
+      values: path === undefined ? new Map<string, string>() : fromFile(path),
+      label: (name: string) => `"${name}" in ${path ?? ''}`,
+    },
+  ]
+  const settled = names.map(name => {
+    const origin = origins.find(({ values }) => values.has(name))
+    const given = origin?.values.get(name) ?? declared(name).fallback
+    return [name, given === undefined ? undefined : valueOf(name, given, origin?.label(name) ?? name)]
+  })
+  return Object.fromEntries(settled) as Settings
+}

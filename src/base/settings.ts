@@ -1,0 +1,214 @@
+import { logLevels, type LogLevel } from '#base/log.ts'
+import { MASTER_KEY_BYTES, Secret } from '#base/secrets.ts'
+
+/** A setting that cannot be used; the program says so and ends with exit code 2. */
+export class SettingError extends Error {
+  override readonly name = 'SettingError'
+}
+
+/** How one setting is written and what it means. Its flag, variable and file key follow from its name. */
+export interface Setting<Value> {
+  readonly doc: string
+  readonly example: string
+  /** As text, for people; absent where there is none. */
+  readonly fallback?: string
+  /** Rejects by throwing with the words that follow "must be". */
+  readonly read: (text: string) => Value
+  /** Understood, so that one script serves all releases, but nothing acts on it yet. */
+  readonly later?: true
+}
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+const setting = <Value, const Spec extends Setting<Value>>(spec: Spec & Setting<Value>): Spec => spec
+const text = (value: string): string => value
+
+function refuse(what: string): never {
+  throw new SettingError(what)
+}
+
+function address(value: string): Address | undefined {
+  if (value === 'off') return undefined
+  const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s]*):(\d{1,5})$/.exec(value)
+  const port = Number(match?.[2])
+  if (!match || port > 65_535) return refuse('host:port, such as 127.0.0.1:4600, or off')
+  return { host: (match[1] ?? '').replace(/^\[(.*)\]$/, '$1') || '0.0.0.0', port }
+}
+
+function ports(value: string): { first: number; last: number } {
+  const [, from, to] = /^(\d{1,5})-(\d{1,5})$/.exec(value) ?? []
+  const [first, last] = [Number(from), Number(to)]
+  return first >= 1 && last <= 65_535 && first <= last
+    ? { first, last }
+    : refuse('a range such as 1024-65535')
+}
+
+function wholeNumber(minimum: number, maximum: number): (value: string) => number {
+  return value =>
+    /^\d{1,9}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum
+      ? Number(value)
+      : refuse(`a whole number between ${minimum} and ${maximum}`)
+}
+
+function url(value: string): string {
+  const parsed = URL.parse(value)
+  const web = parsed?.protocol === 'http:' || parsed?.protocol === 'https:'
+  return web ? value.replace(/\/+$/, '') : refuse('an address such as https://api.example.com')
+}
+
+function token(value: string): Secret {
+  return /^[\x21-\x7e]{1,512}$/.test(value) ? new Secret(value) : refuse('1 to 512 visible ASCII characters')
+}
+
+/** Reads a key of 32 bytes, in base64 or hex. */
+export function masterKey(value: string): Secret {
+  const trimmed = value.trim()
+  const bytes = Buffer.from(trimmed, /^[0-9a-fA-F]{64}$/.test(trimmed) ? 'hex' : 'base64')
+  return bytes.length === MASTER_KEY_BYTES
+    ? new Secret(bytes.toString('base64'))
+    : refuse('32 bytes in base64 or hex')
+}
+
+function domain(value: string): string {
+  const name = value.toLowerCase()
+  return /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(name) ? name : refuse('a domain such as example.com')
+}
+
+function logLevel(value: string): LogLevel {
+  return logLevels.find(level => level === value) ?? refuse(`one of ${logLevels.join(', ')}`)
+}
+
+/** Every setting of the program. */
+export const settings = {
+  data_dir: setting({ doc: 'Data folder.', example: 'FOLDER', fallback: './data', read: text }),
+  database_url: setting({
+    doc: 'Database; a SQLite file in the data folder when absent.',
+    example: 'postgres://...',
+    read: text,
+  }),
+  api_addr: setting({
+    doc: 'Where the management API listens.',
+    example: 'HOST:PORT',
+    fallback: '127.0.0.1:4600',
+    read: address,
+  }),
+  api_url: setting({
+    doc: 'Public address of the API, used in every uri; derived from each call when absent.',
+    example: 'URL',
+    read: url,
+  }),
+  domain: setting({
+    doc: 'Shared base domain.',
+    example: 'DOMAIN',
+    fallback: 'adit.localhost',
+    read: domain,
+  }),
+  region: setting({ doc: 'Region identifier.', example: 'REGION', fallback: 'us', read: text }),
+  tcp_ports: setting({
+    doc: 'TCP ports that edges and tunnels may use.',
+    example: 'FIRST-LAST',
+    fallback: '1024-65535',
+    read: ports,
+  }),
+  api_key: setting({
+    doc: "The first admin's API key, made on the first start; generated when absent.",
+    example: 'TOKEN',
+    read: token,
+  }),
+  authtoken: setting({
+    doc: 'The first agent credential, made on the first start; generated when absent.',
+    example: 'TOKEN',
+    read: token,
+  }),
+  master_key: setting({
+    doc: 'Key that seals secrets at rest, 32 bytes in base64 or hex.',
+    example: 'KEY',
+    read: masterKey,
+  }),
+  master_key_file: setting({
+    doc: 'The same from a file; generated as master.key in the data folder when absent.',
+    example: 'FILE',
+    read: text,
+  }),
+  rate_limit: setting({
+    doc: 'API calls per minute and key; 0 for no limit.',
+    example: 'CALLS',
+    fallback: '120',
+    read: wholeNumber(0, 1_000_000),
+  }),
+  log_level: setting({
+    doc: `How much is logged: ${logLevels.join(', ')}.`,
+    example: 'LEVEL',
+    fallback: 'info',
+    read: logLevel,
+  }),
+  https_addr: setting({
+    doc: 'Where visitors reach HTTPS; its port is part of the addresses given for signing in.',
+    example: 'HOST:PORT',
+    fallback: '127.0.0.1:8443',
+    read: address,
+  }),
+  http_addr: setting({
+    doc: 'Public HTTP.',
+    example: 'HOST:PORT',
+    fallback: '127.0.0.1:8080',
+    read: address,
+    later: true,
+  }),
+  agent_addr: setting({
+    doc: 'Agents.',
+    example: 'HOST:PORT',
+    fallback: '127.0.0.1:4443',
+    read: address,
+    later: true,
+  }),
+  ssh_addr: setting({
+    doc: 'SSH reverse tunnels.',
+    example: 'HOST:PORT',
+    fallback: '127.0.0.1:2222',
+    read: address,
+    later: true,
+  }),
+  dns_addr: setting({
+    doc: 'Authoritative DNS.',
+    example: 'HOST:PORT',
+    fallback: 'off',
+    read: address,
+    later: true,
+  }),
+  tcp_host: setting({
+    doc: 'Where TCP edges listen.',
+    example: 'HOST',
+    fallback: '127.0.0.1',
+    read: text,
+    later: true,
+  }),
+  acme_directory: setting({ doc: 'ACME directory.', example: 'URL', read: url, later: true }),
+  acme_ca_file: setting({ doc: 'Extra trusted root for it.', example: 'FILE', read: text, later: true }),
+  egress_allow: setting({
+    doc: 'Private networks that may be called.',
+    example: 'CIDR,...',
+    read: text,
+    later: true,
+  }),
+  workers: setting({
+    doc: 'Gateway processes.',
+    example: 'N',
+    fallback: '1',
+    read: wholeNumber(1, 64),
+    later: true,
+  }),
+} satisfies Record<string, Setting<unknown>>
+
+export type SettingName = keyof typeof settings
+type Value<Name extends SettingName> = ReturnType<(typeof settings)[Name]['read']>
+
+/** A setting with a default always has a value; `off` is read as undefined. */
+export type Settings = {
+  readonly [Name in SettingName]: (typeof settings)[Name] extends { fallback: string }
+    ? Value<Name>
+    : Value<Name> | undefined
+}

@@ -1,0 +1,90 @@
+import { operations, type Operation } from '#contract/operations.ts'
+import type { TSchema } from '#contract/schema.ts'
+import { singletons } from '#contract/singletons.ts'
+
+const errorSchema = {
+  type: 'object',
+  properties: {
+    error_code: { type: 'string', description: 'ERR_ADIT_ and a number; absent for plain not-found.' },
+    status_code: { type: 'integer' },
+    msg: { type: 'string', description: 'What is wrong and what to change.' },
+    details: {
+      type: 'object',
+      properties: { operation_id: { type: 'string' }, field: { type: 'string' } },
+      required: ['operation_id'],
+    },
+  },
+  required: ['status_code', 'msg', 'details'],
+}
+
+/** Words of our own that JSON Schema does not know. */
+const ownKeywords = new Set(['refusal', 'refusals', 'missing', 'maxBytes'])
+
+/** A schema as others may read it: our keywords gone, the byte limit said in words. */
+function published(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(published)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const entries = Object.entries(schema).filter(([name]) => !ownKeywords.has(name))
+  return Object.fromEntries(entries.map(([name, value]) => [name, published(value)]))
+}
+
+const json = (schema: TSchema | object) => ({ 'application/json': { schema: published(schema) } })
+
+const refusals = (codes: readonly number[]) =>
+  Object.fromEntries(codes.map(code => [code, { $ref: '#/components/responses/Refused' }]))
+
+function parametersOf({ params, does, kind }: Operation): object[] {
+  const inPath = params.map(name => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+  if (!('verb' in does) || does.verb !== 'list' || kind.key !== 'id') return inPath
+  return [
+    ...inPath,
+    { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 100, default: 100 } },
+    {
+      name: 'before_id',
+      in: 'query',
+      description: 'Only what is older than this.',
+      schema: { type: 'string' },
+    },
+  ]
+}
+
+function describe(operation: Operation): object {
+  const { id, collection, summary, input, output, status } = operation
+  const answer = output ? { description: 'Done.', content: json(output) } : { description: 'Done; no body.' }
+  return {
+    operationId: id,
+    tags: [collection],
+    summary,
+    parameters: parametersOf(operation),
+    ...(input && { requestBody: { required: true, content: json(input.schema) } }),
+    responses: { [status]: answer, ...refusals([400, 401, 403, 404, 409, 413, 415, 429]) },
+  }
+}
+
+/** The whole API in OpenAPI 3.1. */
+export function openApi(serverUrl: string): object {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const [name, { path, summary, output }] of Object.entries(singletons)) {
+    const responses = { 200: { description: 'Done.', content: json(output) }, ...refusals([401, 403, 429]) }
+    paths[path] = { get: { operationId: name, summary, responses } }
+  }
+  for (const operation of operations) {
+    const item = (paths[operation.path] ??= {})
+    item[operation.method.toLowerCase()] = describe(operation)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Adit management API',
+      version: '2',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: serverUrl }],
+    security: [{ key: [] }],
+    paths,
+    components: {
+      securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'The token of an API key.' } },
+      responses: { Refused: { description: 'Refused, with the reason.', content: json(errorSchema) } },
+    },
+  }
+}

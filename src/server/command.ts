@@ -1,0 +1,61 @@
+import { Command } from 'commander'
+import { flagOf, readSettings, variableOf } from '#base/read-settings.ts'
+import { settings, type Setting } from '#base/settings.ts'
+import { serve } from '#server/serve.ts'
+import { welcome } from '#server/welcome.ts'
+
+/** What runs may take this long to finish after SIGTERM. */
+const DRAIN_MS = 30_000
+
+const all: [string, Setting<unknown>][] = Object.entries(settings)
+
+function help(part: [string, Setting<unknown>][]): string {
+  const lines = part.map(([name, { doc, fallback }]) => {
+    const usual = fallback === undefined ? '' : ` (default ${fallback})`
+    return `  ${flagOf(name).padEnd(19)} ${variableOf(name).padEnd(22)} ${doc}${usual}`
+  })
+  return lines.join('\n')
+}
+
+const helpText = (): string => `
+Every setting is a flag, an environment variable or a key of the YAML file given with --config
+(ADIT_CONFIG), in that order of strength. The file's keys are the flags without dashes: data_dir.
+
+${help(all.filter(([, spec]) => !spec.later))}
+
+Understood, for parts that this release does not have yet:
+
+${help(all.filter(([, spec]) => spec.later))}
+
+"off" turns a listener off.
+`
+
+/** `adit serve`: runs the platform until it is told to stop. */
+export function serveCommand(): Command {
+  const command = new Command('serve')
+    .description("Run the platform: management API, gateway and agents' listener.")
+    .option('--config <file>', 'YAML file with settings')
+    .addHelpText('after', helpText())
+    .action(async (options: Record<string, string>) => run(options))
+  for (const [name, { example, doc }] of all)
+    command.addOption(command.createOption(`${flagOf(name)} <${example}>`, doc).hideHelp())
+  return command
+}
+
+async function run(options: Readonly<Record<string, string>>): Promise<void> {
+  const flags = new Map(Object.entries(options).map(([name, value]) => [snake(name), value]))
+  const settled = readSettings(flags, process.env)
+  const running = await serve(settled)
+  process.stdout.write(welcome(running, settled))
+  await stopSignal()
+  const late = setTimeout(() => process.exit(0), DRAIN_MS)
+  late.unref()
+  await running.close()
+}
+
+const snake = (camel: string): string => camel.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+
+const stopSignal = (): Promise<void> =>
+  new Promise(resolve => {
+    for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => resolve())
+  })

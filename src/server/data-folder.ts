@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto'
+import { accessSync, chmodSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { MASTER_KEY_BYTES, Secret } from '#base/secrets.ts'
+import { masterKey, SettingError, type Settings } from '#base/settings.ts'
+import { StartError } from '#server/start-error.ts'
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Makes sure that the data folder is there, is ours alone, and can be written. */
+export function prepareDataFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw new StartError(`the data folder ${path} (ADIT_DATA_DIR) cannot be used: ${reasonOf(error)}`)
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new StartError(`${path} cannot be read: ${reasonOf(error)}`)
+  }
+}
+
+/** Keeps a secret in the data folder so that only its owner can read it. */
+export function keepSecret(folder: string, name: string, secret: Secret): void {
+  const path = join(folder, name)
+  try {
+    writeFileSync(path, `${secret.reveal()}\n`, { mode: 0o600, flush: true })
+    chmodSync(path, 0o600)
+  } catch (error) {
+    throw new StartError(`${path} cannot be written: ${reasonOf(error)}`)
+  }
+}
+
+/** A secret kept before, if there is one. */
+export function keptSecret(folder: string, name: string): Secret | undefined {
+  const text = readIfThere(join(folder, name))
+  return text === undefined || text === '' ? undefined : new Secret(text)
+}
+
+/** The key that seals secrets: given, from a file, or made on the first start and kept. */
+export function findMasterKey(settings: Settings): Buffer {
+  return Buffer.from(given(settings).reveal(), 'base64')
+}
+
+function given(settings: Settings): Secret {
+  const { master_key: key, master_key_file: file, data_dir: folder } = settings
+  if (key && file !== undefined) throw new StartError('set ADIT_MASTER_KEY or ADIT_MASTER_KEY_FILE, not both')
+  if (key) return key
+  if (file !== undefined) return fromFile(file) ?? notThere(file)
+  const kept = fromFile(join(folder, 'master.key'))
+  if (kept) return kept
+  const made = new Secret(randomBytes(MASTER_KEY_BYTES).toString('base64'))
+  keepSecret(folder, 'master.key', made)
+  return made
+}
+
+const notThere = (file: string): never => {
+  throw new StartError(`the master key file ${file} (ADIT_MASTER_KEY_FILE) does not exist`)
+}
+
+function fromFile(path: string): Secret | undefined {
+  const text = readIfThere(path)
+  if (text === undefined) return undefined
+  try {
+    return masterKey(text)
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error
+    throw new StartError(`the master key in ${path} must be ${error.message}`)
+  }
+}

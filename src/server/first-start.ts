@@ -1,0 +1,104 @@
+import { AGENT_TOKENS, API_TOKENS } from '#api/behaviours/credentials.ts'
+import { newId, newToken, timestamp } from '#base/ids.ts'
+import { Secret, tokenHash, type Sealer } from '#base/secrets.ts'
+import type { Settings } from '#base/settings.ts'
+import { decode, type Body } from '#contract/body.ts'
+import type { Kind } from '#contract/kind.ts'
+import { apiKey } from '#contract/kinds/api-key.ts'
+import { credential } from '#contract/kinds/credential.ts'
+import { user } from '#contract/kinds/users.ts'
+import { keepSecret, keptSecret } from '#server/data-folder.ts'
+import { StartError } from '#server/start-error.ts'
+import type { Claim, Store, Write } from '#store/store.ts'
+
+const ADMIN_EMAIL = 'admin@localhost'
+
+/** What identifies the installation in the store. */
+export interface Account {
+  readonly id: string
+  readonly createdAt: string
+}
+
+export async function findAccount(store: Store, now: number): Promise<Account> {
+  const id = await store.claimMeta('account_id', newId('ac', now))
+  return { id, createdAt: await store.claimMeta('account_created_at', timestamp(now)) }
+}
+
+/** Refuses a master key that cannot open what the store holds. */
+export async function checkMasterKey(store: Store, sealer: Sealer): Promise<void> {
+  const known = await store.claimMeta('master_key_id', sealer.keyId)
+  if (known === sealer.keyId) return
+  throw new StartError(
+    `the secrets in this database were sealed with another master key (${known}, not ${sealer.keyId}); ` +
+      'start with the key it was made with: ADIT_MASTER_KEY, ADIT_MASTER_KEY_FILE or master.key in the data folder',
+  )
+}
+
+/** The secrets made on the first start. */
+export interface FirstSecrets {
+  readonly apiKey: Secret
+  readonly authtoken: Secret
+}
+
+interface Row {
+  readonly kind: Kind
+  readonly id: string
+  readonly fields: Body
+  readonly parent: string | null
+  readonly claim: Claim
+}
+
+function insertion({ kind, id, fields, parent, claim }: Row, now: number): Write {
+  const body = { ...decode(kind.shape, {}), ...fields, id, created_at: timestamp(now) }
+  const row = { id, kind: kind.name, parent, version: 1, body: JSON.stringify(body) }
+  return { op: 'insert', entry: { row, refs: parent === null ? [] : [parent], claims: [claim] } }
+}
+
+/**
+ * Makes the first admin with a key and an agent credential, if there is no user yet. The tokens are written to
+ * the data folder before the store knows them: a crash in between leaves them usable, never lost.
+ */
+export async function firstStart(
+  store: Store,
+  settings: Settings,
+  now: number,
+): Promise<FirstSecrets | undefined> {
+  const [existing] = await store.list(user.name, { limit: 1 })
+  if (existing) return undefined
+  const folder = settings.data_dir
+  const [userId, keyId, credentialId] = [newId('usr', now), newId('ak', now), newId('cr', now)]
+  const secrets: FirstSecrets = {
+    apiKey: settings.api_key ?? keptSecret(folder, 'api-key') ?? new Secret(newToken(keyId)),
+    authtoken: settings.authtoken ?? keptSecret(folder, 'authtoken') ?? new Secret(newToken(credentialId)),
+  }
+  keepSecret(folder, 'api-key', secrets.apiKey)
+  keepSecret(folder, 'authtoken', secrets.authtoken)
+  const [keyHash, agentHash] = [tokenHash(secrets.apiKey.reveal()), tokenHash(secrets.authtoken.reveal())]
+  const owned = (token_hash: string) => ({ description: 'made on first start', owner_id: userId, token_hash })
+  const rows: Row[] = [
+    {
+      kind: user,
+      id: userId,
+      fields: { name: 'Admin', email: ADMIN_EMAIL, role: 'admin' },
+      parent: null,
+      claim: { namespace: 'user_email', value: ADMIN_EMAIL },
+    },
+    {
+      kind: apiKey,
+      id: keyId,
+      fields: owned(keyHash),
+      parent: userId,
+      claim: { namespace: API_TOKENS, value: keyHash },
+    },
+    {
+      kind: credential,
+      id: credentialId,
+      fields: owned(agentHash),
+      parent: userId,
+      claim: { namespace: AGENT_TOKENS, value: agentHash },
+    },
+  ]
+  const outcome = await store.commit(rows.map(row => insertion(row, now)))
+  // Another process on the same database was quicker: then its admin is the first.
+  return outcome.ok ? secrets : undefined
+}

@@ -1,0 +1,160 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { readSettings } from '#base/read-settings.ts'
+import { serve } from '#server/serve.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test may look at any field of any answer
+  readonly body: any
+}
+
+export interface CallOptions {
+  readonly body?: unknown
+  /** The token to call with; the first admin's unless said, none when null. */
+  readonly token?: string | null
+  readonly headers?: Record<string, string>
+}
+
+/** Calls an API the way any client would: over its socket. */
+export class Caller {
+  readonly url: string
+  readonly token: string
+
+  constructor(url: string, token: string) {
+    this.url = url
+    this.token = token
+  }
+
+  async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const { body, token = this.token, headers = {} } = options
+    const response = await fetch(path.startsWith('http') ? path : this.url + path, {
+      method,
+      headers: {
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    }
+  }
+
+  get = (path: string, options?: CallOptions) => this.call('GET', path, options)
+  post = (path: string, body: unknown = {}, options?: CallOptions) =>
+    this.call('POST', path, { body, ...options })
+  patch = (path: string, body: unknown = {}, options?: CallOptions) =>
+    this.call('PATCH', path, { body, ...options })
+  put = (path: string, body: unknown = {}, options?: CallOptions) =>
+    this.call('PUT', path, { body, ...options })
+  delete = (path: string, options?: CallOptions) => this.call('DELETE', path, options)
+}
+
+export interface TestServer extends AsyncDisposable {
+  readonly api: Caller
+  readonly dataDir: string
+}
+
+export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'adit-test-'))
+
+/** The whole program in this process, on a free port and an empty data folder; no rate limit unless asked for. */
+export async function startServer(settings: Record<string, string> = {}): Promise<TestServer> {
+  const dataDir = newFolder()
+  const flags = {
+    data_dir: dataDir,
+    api_addr: '127.0.0.1:0',
+    rate_limit: '0',
+    log_level: 'silent',
+    ...settings,
+  }
+  const running = await serve(readSettings(new Map(Object.entries(flags)), {}))
+  if (running.url === undefined || !running.first) throw new Error('the server did not start afresh')
+  return {
+    api: new Caller(running.url, running.first.apiKey.reveal()),
+    dataDir,
+    async [Symbol.asyncDispose]() {
+      await running.close()
+      rmSync(dataDir, { recursive: true })
+    },
+  }
+}
+
+const root = join(import.meta.dirname, '../..')
+
+/** `adit` as a process of its own. Variables named ADIT_* of the test's own environment do not reach it. */
+export function spawnAdit(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ADIT_'))
+  return spawn(process.execPath, [join(root, 'src/bin/adit.ts'), ...args], {
+    env: { ...Object.fromEntries(inherited), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+export interface Finished {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs `adit` to its end. */
+export async function runAdit(
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<Finished> {
+  const child = spawnAdit(args, environment)
+  const output = { stdout: '', stderr: '' }
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  await once(child, 'close')
+  return { code: child.exitCode, ...output }
+}
+
+export interface Process {
+  readonly child: ChildProcess
+  readonly api: Caller
+  /** Sends a signal and waits for the end. */
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
+}
+
+/** `adit serve` as a process of its own, once it has said that it runs. */
+export async function spawnServer(
+  dataDir: string,
+  environment: Record<string, string> = {},
+): Promise<Process> {
+  const child = spawnAdit(['serve'], {
+    ADIT_DATA_DIR: dataDir,
+    ADIT_API_ADDR: '127.0.0.1:0',
+    ADIT_RATE_LIMIT: '0',
+    ...environment,
+  })
+  let complaint = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (complaint += text))
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('close', () => reject(new Error(`adit serve ended: ${complaint}`)))
+    if (!child.stdout) return
+    createInterface(child.stdout).on('line', line => {
+      const found = /^ +API +(http\S+)/.exec(line)?.[1]
+      if (found !== undefined) resolve(found)
+    })
+  })
+  return {
+    child,
+    api: new Caller(url, readFileSync(join(dataDir, 'api-key'), 'utf8').trim()),
+    async end(signal) {
+      const closed = once(child, 'close')
+      child.kill(signal)
+      await closed
+      return child.exitCode
+    },
+  }
+}
