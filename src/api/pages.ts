@@ -18,7 +18,7 @@ export function addPublicPages(app: FastifyInstance, ready: () => Promise<void>)
         .send({ status: 'not ready', reason: error instanceof Error ? error.message : 'unknown' })
     }
   })
-  app.get('/openapi.json', async request => openApi(`http://${request.host}`))
+  app.get('/openapi.json', (request, reply) => reply.send(openApi(`http://${request.host}`)))
   app.get('/docs', async (_request, reply) =>
     reply
       .header('content-type', 'text/html; charset=utf-8')

@@ -46,8 +46,8 @@ export async function show(
   call: Call,
   secrets: 'show' | 'mask' = 'show',
 ): Promise<Body> {
-  const { view } = behaviourOf(kind)
-  const seen = view ? { ...body, ...(await view(body, call)) } : body
+  const behaviour = behaviourOf(kind)
+  const seen = behaviour.view ? { ...body, ...(await behaviour.view(body, call)) } : body
   return encode(
     kind.shape,
     { ...seen, uri: call.base + resourcePath(kind, seen) },

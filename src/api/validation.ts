@@ -28,9 +28,9 @@ const compiled = new WeakMap<TSchema, ValidateFunction>()
 function validatorFor(schema: TSchema): ValidateFunction {
   const known = compiled.get(schema)
   if (known) return known
-  const validate = ajv.compile(schema)
-  compiled.set(schema, validate)
-  return validate
+  const made = ajv.compile(schema)
+  compiled.set(schema, made)
+  return made
 }
 
 /** Refuses a body that does not fit, naming the first field at fault and what to change about it. */
@@ -52,7 +52,7 @@ function refuse(error: ErrorObject): never {
   const inside = (name: string) => (at ? `${at}.${name}` : name)
   const schema = (error.parentSchema ?? {}) as Extras
   if (error.keyword === 'additionalProperties') {
-    const supported = Object.keys((schema['properties'] ?? {}) as object).join(', ') || 'none'
+    const supported = Object.keys(schema['properties'] ?? {}).join(', ') || 'none'
     return fail('unknown_field', { field: inside(String(error.params['additionalProperty'])), supported })
   }
   if (error.keyword === 'required') {
@@ -68,7 +68,7 @@ function refuse(error: ErrorObject): never {
 
 function refuseAs(code: ErrorName, field: string, reason: string, value: unknown): never {
   const shown = typeof value === 'string' ? value.slice(0, 100) : JSON.stringify(value)?.slice(0, 100)
-  const said = String(shown ?? '')
+  const said = shown ?? ''
   return fail(code as 'invalid_value', {
     field,
     reason,

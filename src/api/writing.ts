@@ -48,11 +48,11 @@ export async function change(address: Address, call: Call, apply: (record: Recor
 
 export async function update(address: Address, given: Body, call: Call): Promise<Body> {
   const { kind } = address
-  const body = await change(address, call, ({ body }) => ({
+  const changed = await change(address, call, ({ body }) => ({
     body: { ...body, ...decode(kind.shape, given, body) },
     given,
   }))
-  return show(kind, body, call)
+  return show(kind, changed, call)
 }
 
 export async function replaceModule(address: Address, name: string, given: Body, call: Call): Promise<Body> {

@@ -204,11 +204,11 @@ export const settings = {
 } satisfies Record<string, Setting<unknown>>
 
 export type SettingName = keyof typeof settings
-type Value<Name extends SettingName> = ReturnType<(typeof settings)[Name]['read']>
+type ValueOf<Name extends SettingName> = ReturnType<(typeof settings)[Name]['read']>
 
 /** A setting with a default always has a value; `off` is read as undefined. */
 export type Settings = {
   readonly [Name in SettingName]: (typeof settings)[Name] extends { fallback: string }
-    ? Value<Name>
-    : Value<Name> | undefined
+    ? ValueOf<Name>
+    : ValueOf<Name> | undefined
 }

@@ -78,7 +78,7 @@ export interface Kind<S extends Shape = Shape> extends Spec<Shape, Modules> {
 }
 
 /** Declares a resource kind; everything else about it is derived from this. */
-export function kind<const S extends Shape, const M extends Modules = Record<never, never>>(
+export function kind<const S extends Shape, const M extends Modules = Readonly<Record<string, never>>>(
   spec: Spec<S, M> & { readonly key?: 'type' },
 ): Kind<Identity & S & ModuleFields<M>> {
   const modules: Modules = spec.modules ?? {}

@@ -85,7 +85,7 @@ export const optional = <S extends TSchema>(schema: S, doc?: string) =>
 
 type AsField<F> = F extends Field<infer T> ? Field<T> : F extends TSchema ? Field<Plain<Static<F>>> : never
 
-const asField = <F extends Field | TSchema>(value: F): Field => (isField(value) ? value : input(value))
+const asField = (value: Field | TSchema): Field => (isField(value) ? value : input(value))
 
 /** Must be given on create. */
 export const required = <F extends Field | TSchema>(value: F, doc?: string) =>

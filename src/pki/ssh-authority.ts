@@ -46,7 +46,7 @@ export async function newSshAuthority(request: AuthorityRequest = {}): Promise<S
   const blob = encodePublicKey(publicKey)
   const name = blob.subarray(4, 4 + blob.readUInt32BE())
   const { keyType, line } = readSshPublicKey(`${name.toString()} ${blob.toString('base64')}`)
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
   return { keyType, publicKey: line, privateKeyPem: new Secret(pem) }
 }
 

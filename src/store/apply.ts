@@ -1,7 +1,7 @@
-import { query, type Steps } from './engine.ts'
-import type { Statements } from './statements.ts'
-import { StoreError } from './store-error.ts'
-import type { Change, Entry, EventRecord, Outcome, Refusal, Row, Write } from './store.ts'
+import { query, type Steps } from '#store/engine.ts'
+import type { Statements } from '#store/statements.ts'
+import { StoreError } from '#store/store-error.ts'
+import type { Change, Entry, EventRecord, Outcome, Refusal, Row, Write } from '#store/store.ts'
 
 interface Counter {
   revision: number

@@ -1,4 +1,4 @@
-import type { Dialect } from './dialect.ts'
+import type { Dialect } from '#store/dialect.ts'
 
 export type Value = string | number | null
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { StoreError } from './store-error.ts'
-import type { Outcome, Write } from './store.ts'
+import { StoreError } from '#store/store-error.ts'
+import type { Outcome, Write } from '#store/store.ts'
 
 type Batch = readonly Write[]
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Dialect } from './dialect.ts'
-import { query, type Steps } from './engine.ts'
-import { StoreError } from './store-error.ts'
+import type { Dialect } from '#store/dialect.ts'
+import { query, type Steps } from '#store/engine.ts'
+import { StoreError } from '#store/store-error.ts'
 
 /** A step from one schema to the next. Once released its SQL never changes: databases remember its checksum. */
 export interface Migration {

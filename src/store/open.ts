@@ -1,9 +1,9 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openPostgres } from './postgres.ts'
-import { openSqlite } from './sqlite.ts'
-import { StoreError } from './store-error.ts'
-import type { Store } from './store.ts'
+import { openPostgres } from '#store/postgres.ts'
+import { openSqlite } from '#store/sqlite.ts'
+import { StoreError } from '#store/store-error.ts'
+import type { Store } from '#store/store.ts'
 
 export interface StoreOptions {
   /** Without one the store is a file in the data folder. */

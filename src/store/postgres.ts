@@ -1,10 +1,10 @@
 import pg from 'pg'
-import { postgres } from './dialect.ts'
-import type { Engine, Step, Steps } from './engine.ts'
-import { migrate } from './migrations.ts'
-import { SqlStore } from './sql-store.ts'
-import { StoreError } from './store-error.ts'
-import type { Store } from './store.ts'
+import { postgres } from '#store/dialect.ts'
+import type { Engine, Step, Steps } from '#store/engine.ts'
+import { migrate } from '#store/migrations.ts'
+import { SqlStore } from '#store/sql-store.ts'
+import { StoreError } from '#store/store-error.ts'
+import type { Store } from '#store/store.ts'
 
 const INT8_OID = 20
 

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { commitGroup, idList, lockCounter } from './apply.ts'
-import { query, type Engine, type Steps, type Value } from './engine.ts'
-import { GroupCommit } from './group-commit.ts'
-import { pageOfRows, statements, type Statements } from './statements.ts'
-import { StoreError } from './store-error.ts'
-import type { Change, Claim, EventRecord, Outcome, Page, Row, Store, Write } from './store.ts'
+import { commitGroup, idList, lockCounter } from '#store/apply.ts'
+import { query, type Engine, type Steps, type Value } from '#store/engine.ts'
+import { GroupCommit } from '#store/group-commit.ts'
+import { pageOfRows, statements, type Statements } from '#store/statements.ts'
+import { StoreError } from '#store/store-error.ts'
+import type { Change, Claim, EventRecord, Outcome, Page, Row, Store, Write } from '#store/store.ts'
 
 const PRUNE_CHUNK = 1000
 

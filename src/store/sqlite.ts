@@ -1,11 +1,11 @@
 import { closeSync, openSync, realpathSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { sqlite } from './dialect.ts'
-import type { Engine, Step, Steps } from './engine.ts'
-import { migrate } from './migrations.ts'
-import { SqlStore } from './sql-store.ts'
-import { StoreError } from './store-error.ts'
-import type { Store } from './store.ts'
+import { sqlite } from '#store/dialect.ts'
+import type { Engine, Step, Steps } from '#store/engine.ts'
+import { migrate } from '#store/migrations.ts'
+import { SqlStore } from '#store/sql-store.ts'
+import { StoreError } from '#store/store-error.ts'
+import type { Store } from '#store/store.ts'
 
 /** How long a write waits for another program's lock; the whole process waits with it. */
 const BUSY_TIMEOUT_MS = 1000

@@ -1,4 +1,4 @@
-import type { Dialect } from './dialect.ts'
+import type { Dialect } from '#store/dialect.ts'
 
 const ROW = 'id, kind, parent, version, body'
 const qualified = (table: string) => ROW.replaceAll(/\w+/g, column => `${table}.${column}`)

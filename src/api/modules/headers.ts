@@ -6,10 +6,9 @@ import type { Kept } from '#contract/shape.ts'
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,255}$/
 
 /** Headers that say where a message ends or how a connection is used: changing them would change the message. */
-const framing = new Set([
-  ...['connection', 'content-length', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding'],
-  'upgrade',
-])
+const framing = new Set(
+  'connection content-length keep-alive proxy-connection te trailer transfer-encoding upgrade'.split(' '),
+)
 
 /** Header names in lower case, each checked and there once. */
 export function headerNames(field: string, names: readonly string[]): string[] {

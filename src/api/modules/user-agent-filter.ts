@@ -9,7 +9,7 @@ export const checkUserAgentFilter: ModuleRule = module => {
 
 function checkPattern(field: string, value: string): void {
   try {
-    new RegExp(value, 'u')
+    RegExp(value, 'u')
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^.*: /, '') : 'unknown'
     fail('regex_bad', { field, value, reason })
