@@ -1,3 +1,4 @@
+import { maxHeaderSize } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Access } from '#api/access.ts'
 import type { Call, Deps } from '#api/call.ts'
@@ -5,9 +6,10 @@ import { addCors } from '#api/cors.ts'
 import { addPublicPages } from '#api/pages.ts'
 import { problemBody, problemOf } from '#api/problems.ts'
 import { operate, type Arguments } from '#api/operate.ts'
+import { requireAccess } from '#api/records.ts'
 import { wantsBodyInsteadOf204 } from '#api/quirks.ts'
 import { RateLimit } from '#api/rate-limit.ts'
-import { brandFor, checkVersion, MAX_BODY, readBody, readParameters } from '#api/request.ts'
+import { brandFor, checkMessage, checkVersion, MAX_BODY, readBody, readParameters } from '#api/request.ts'
 import { answerMalformed } from '#api/malformed.ts'
 import { root, self } from '#api/singletons.ts'
 import { fail, Problem } from '#base/errors.ts'
@@ -36,7 +38,8 @@ export function createApi(options: ApiOptions): FastifyInstance {
     bodyLimit: MAX_BODY,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 512, querystringParser: () => ({}) },
+    // The parser bounds the whole head to this; a lower limit would be refused before we could say how.
+    routerOptions: { maxParamLength: maxHeaderSize, querystringParser: () => ({}) },
     clientErrorHandler: answerMalformed,
     frameworkErrors: (error, request, reply) => refuse(error, request, reply, options.log),
     genReqId: () => newId('op'),
@@ -69,6 +72,7 @@ function admission(options: ApiOptions): (request: FastifyRequest) => Promise<Ca
   const limit = new RateLimit(options.rateLimit, options.now)
   return async request => {
     const { url, headers } = request.raw
+    checkMessage(request.raw)
     if ((url?.length ?? 0) > MAX_URL) fail('path_too_long', { limit: MAX_URL })
     const ip = request.ip.replace(/^::ffff:(?=\d+\.)/, '')
     const principal = await access.admit(headers.authorization, ip)
@@ -90,6 +94,7 @@ function addOperation(
     url: path.replace(/\{(\w+)\}/g, ':$1'),
     handler: async (request, reply) => {
       const call = await admit(request)
+      requireAccess(kind, call)
       const params = request.params as Record<string, string | undefined>
       const given: Arguments = {
         id: params[kind.key] ?? '',

@@ -1,4 +1,4 @@
-import { fail } from '#base/errors.ts'
+import { fail, Problem } from '#base/errors.ts'
 
 /** Deeper than any body of this API; bounds the work of everything that walks one. */
 const MAX_DEPTH = 32
@@ -77,11 +77,21 @@ function decode(bytes: Buffer): string {
   }
 }
 
+const LONE_CANDIDATE = /\\u[dD][89a-fA-F]/
+
+function refuseHalfCharacters(key: string, value: unknown): unknown {
+  if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed()))
+    fail('body_unparseable', { reason: 'a text in it has half of a character (\\ud800 to \\udfff)' })
+  return value
+}
+
 function parse(text: string): unknown {
   refuseTraps(text)
   try {
-    return JSON.parse(text)
+    // RFC 8259 §8.2: half a surrogate pair is no character; no database or other client could give it back.
+    return LONE_CANDIDATE.test(text) ? JSON.parse(text, refuseHalfCharacters) : JSON.parse(text)
   } catch (error) {
+    if (error instanceof Problem) throw error
     const reason = error instanceof Error ? error.message.replace(/, ?".*$/s, '').slice(0, 100) : 'unknown'
     return fail('body_unparseable', { reason })
   }

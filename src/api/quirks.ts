@@ -37,14 +37,43 @@ export function withoutPathParameters(body: Body, operation: Operation): Body {
 /** The TypeScript client and the public OpenAPI document wrap a module in `module`; others send it bare. */
 export function unwrappedModule(body: Body): Body {
   const inner = body['module']
-  return typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? { ...inner } : body
+  const wraps = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+  return wraps && Object.keys(body).length === 1 ? { ...inner } : body
 }
 
-/** `X-Foo` arrives as `_x-_foo`, `bkdhr_2AbC` as `bkdhr_2_ab_c`: an underscore before each capital. */
-function recapitalised(key: string): string {
-  const prefix = /^(?:[a-z]+_)?/.exec(key)?.[0] ?? ''
-  return prefix + key.slice(prefix.length).replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+const capitals = (text: string): string =>
+  text.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** `bkdhr_2AbC` arrives as `bkdhr_2_ab_c`; behind its prefix an id has no underscore of its own. */
+function mendedId(key: string): string {
+  const start = key.indexOf('_') + 1
+  return key.slice(0, start) + capitals(key.slice(start))
 }
+
+/** `X-Foo` arrives as `_x-_foo`. In `team_name` nothing tells a rewritten key from one written so: it stays. */
+const mendedKey = (key: string): string => key.replace(/(?<![a-z0-9_])(?:_+[a-z][a-z0-9]*)+/g, capitals)
+
+interface Described {
+  readonly type?: string
+  readonly format?: string
+  readonly properties?: Readonly<Record<string, Described>>
+  readonly items?: Described
+}
+
+/** A value with the keys of every map in it mended; an object without named properties is a map. */
+function mendedValue(schema: Described | undefined, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(item => mendedValue(schema?.items, item))
+  if (typeof value !== 'object' || value === null) return value
+  const named = schema?.properties
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) =>
+      named ? [key, mendedValue(named[key], inner)] : [mendedKey(key), mendedValue(undefined, inner)],
+    ),
+  )
+}
+
+const withMendedIds = (map: object): Body =>
+  Object.fromEntries(Object.entries(map).map(([key, value]) => [mendedId(key), value]))
 
 /**
  * The TypeScript client rewrites the keys of maps as if they were field names, and sends a Date as `{}`.
@@ -56,14 +85,13 @@ export function mendedBody(userAgent: string, shape: Shape, body: Body): Body {
   for (const [name, field] of Object.entries(shape)) {
     const key = writtenName(name, field)
     const value = mended[key]
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) continue
-    const schema = (field.write ?? {}) as { type?: string; format?: string }
-    if (schema.format === 'date-time' && Object.keys(value).length === 0) delete mended[key]
+    if (typeof value !== 'object' || value === null) continue
+    const schema = (field.write ?? {}) as Described
+    if (Array.isArray(value)) mended[key] = mendedValue(schema, value)
+    else if (schema.format === 'date-time' && Object.keys(value).length === 0) delete mended[key]
     else if (field.shape) mended[key] = mendedBody(userAgent, field.shape, value as Body)
-    else if (schema.type === 'object') mended[key] = withKeys(value as Body, recapitalised)
+    else if (schema.type === 'object')
+      mended[key] = field.target ? withMendedIds(value) : mendedValue(schema, value)
   }
   return mended
 }
-
-const withKeys = (map: Body, change: (key: string) => string): Body =>
-  Object.fromEntries(Object.entries(map).map(([key, value]) => [change(key), value]))

@@ -1,6 +1,6 @@
 import type { Call } from '#api/call.ts'
 import type { PageRequest } from '#api/paging.ts'
-import { find, open, ownerLimit, requireAccess, requireParent, show, type Address } from '#api/records.ts'
+import { find, open, ownerLimit, requireParent, show, type Address } from '#api/records.ts'
 import { collectionPath } from '#api/uris.ts'
 import { fail } from '#base/errors.ts'
 import type { Body } from '#contract/body.ts'
@@ -19,7 +19,6 @@ export function pageBody(kind: Kind, items: readonly Body[], page: PageRequest, 
 }
 
 export async function list(kind: Kind, page: PageRequest, parent: string | null, call: Call): Promise<Body> {
-  requireAccess(kind, call)
   await requireParent(kind, parent, call)
   const within = parent ?? ownerLimit(kind, call)
   const rows = await call.store.list(kind.name, {

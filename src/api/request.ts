@@ -12,6 +12,23 @@ export const MAX_BODY = 1_048_576
 /** Exactly one content type exists, in one spelling: anything looser has let bodies past validation elsewhere. */
 const JSON_TYPE = /^application\/json(; ?charset=(utf-8|UTF-8))?$/
 
+const HOST = /^([\w.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/
+
+/**
+ * Refuses what Node's parser lets through although two readers could understand it differently, or that would
+ * end up in the addresses of an answer.
+ */
+export function checkMessage({ url = '', httpVersion, headers, headersDistinct }: IncomingMessage): void {
+  const [host = '', second] = headersDistinct.host ?? []
+  if (second !== undefined || !HOST.test(host))
+    fail('bad_request', { reason: 'it needs one valid Host header' })
+  const path = url.startsWith(`http://${host}/`) ? url.slice(`http://${host}`.length) : url
+  if (!path.startsWith('/') || /[#\\]/.test(path)) fail('bad_request', { reason: 'its target is not a path' })
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0'))
+    fail('bad_request', { reason: 'the only transfer coding is chunked' })
+}
+
 const VERSION_HEADERS = ['service-version', 'adit-version', 'ngrok-version'] as const
 
 /** Absent means the one version there is. */
@@ -28,6 +45,8 @@ export const brandFor = (headers: IncomingMessage['headers']): 'ADIT' | 'NGROK' 
 
 function checkContentType(message: IncomingMessage, hasBody: boolean): void {
   const [first, second] = message.headersDistinct['content-type'] ?? []
+  const coding = message.headers['content-encoding']
+  if (coding !== undefined) fail('content_type', { value: coding.slice(0, 100) })
   if (first === undefined) {
     if (hasBody) fail('no_content_type')
     return
@@ -41,7 +60,8 @@ export function readBody(operation: Operation, message: IncomingMessage, bytes: 
   if (!input) return {}
   checkContentType(message, bytes.length > 0)
   const parsed = parseBody(bytes)
-  const own = withoutPathParameters('module' in operation.does ? unwrappedModule(parsed) : parsed, operation)
+  const bare = withoutPathParameters(parsed, operation)
+  const own = 'module' in operation.does ? unwrappedModule(bare) : bare
   const body = withoutNulls(input.shape, mendedBody(message.headers['user-agent'] ?? '', input.shape, own))
   validate(input.schema, body)
   return body

@@ -4,7 +4,7 @@ import type { Call } from '#api/call.ts'
 import { Draft } from '#api/draft.ts'
 import { eventOf } from '#api/events.ts'
 import { checkModules } from '#api/modules/index.ts'
-import { close, find, requireAccess, requireParent, show, type Address } from '#api/records.ts'
+import { close, find, requireParent, show, type Address } from '#api/records.ts'
 import { checkReferences } from '#api/references.ts'
 import { explain } from '#api/refusals.ts'
 import { fail } from '#base/errors.ts'
@@ -17,7 +17,6 @@ import type { Write } from '#store/store.ts'
 export const ATTEMPTS = 8
 
 export async function create(kind: Kind, given: Body, parent: string | null, call: Call): Promise<Body> {
-  requireAccess(kind, call)
   await requireParent(kind, parent, call)
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const id = newId(kind.prefix ?? '', call.now())

@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url'
 import type { ErrorName } from '#base/errors.ts'
 
 /** Why a name cannot be a host name: the catalogue's entry and the label at fault. */
@@ -18,11 +19,8 @@ function labelFault(label: string): NameFault['code'] | undefined {
   return label.slice(2, 4) === '--' ? 'domain_hyphens' : undefined
 }
 
-/** URL parsing decodes punycode, and fails or changes the text where it is not what encoding would give. */
-function isPunycode(label: string): boolean {
-  const url = URL.parse(`http://${label}.test`)
-  return url?.hostname === `${label}.test`
-}
+/** What cannot be decoded is left as it is. */
+const isPunycode = (label: string): boolean => domainToUnicode(label) !== label
 
 /** What is wrong with a normalised name that may start with the wildcard label. */
 export function nameFault(name: string): NameFault | undefined {

@@ -27,18 +27,28 @@ export interface Action {
   readonly doc: string
 }
 
-interface Spec<S extends Shape, M extends Modules> {
+/** What TypeScript knows of a kind beyond its fields: what can be done with it, and how it is addressed. */
+export interface KindTypes {
+  path: string
+  verb: Verb
+  modules: Modules
+  action: string
+  without: 'uri' | 'created_at'
+  key: 'id' | 'type'
+}
+
+interface Spec<S extends Shape, M extends Modules, T extends KindTypes = KindTypes> {
   /** Singular, as events and errors name it. */
   readonly name: string
   readonly doc: string
   /** Absent for what is known by something other than an id. */
   readonly prefix?: string
-  readonly path: string
+  readonly path: T['path']
   readonly listKey: string
   readonly fields: S
   readonly modules?: M
-  readonly verbs?: readonly Verb[]
-  readonly actions?: Readonly<Record<string, Action>>
+  readonly verbs?: readonly T['verb'][]
+  readonly actions?: Readonly<Record<T['action'], Action>>
   /** The kind whose resources this one's belong to, and the path parameter that names it. */
   readonly parent?: { readonly kind: string; readonly param: string }
   /** The same where the path does not say it: the field that names the one it belongs to. */
@@ -53,10 +63,12 @@ interface Spec<S extends Shape, M extends Modules> {
   readonly inUse?: ErrorName
   /** What is online now; the gateway knows it, the store does not. */
   readonly live?: boolean
-  readonly without?: readonly ('uri' | 'created_at')[]
+  readonly without?: readonly T['without'][]
 }
 
 type Modules = Readonly<Record<string, Module>>
+// A record of string would offer a module under any name.
+type NoModules = { readonly [N in never]: Module }
 type ModuleFields<M extends Modules> = {
   [N in keyof M]: M[N] extends Module<infer S> ? ReturnType<typeof maybe<S>> : never
 }
@@ -68,7 +80,8 @@ const identity = {
 }
 type Identity = typeof identity
 
-export interface Kind<S extends Shape = Shape> extends Spec<Shape, Modules> {
+export interface Kind<S extends Shape = Shape, T extends KindTypes = KindTypes> extends Spec<Shape, Modules> {
+  readonly types?: T
   readonly shape: S
   readonly modules: Modules
   readonly verbs: readonly Verb[]
@@ -77,10 +90,23 @@ export interface Kind<S extends Shape = Shape> extends Spec<Shape, Modules> {
   readonly key: 'id' | 'type'
 }
 
+type Absent<W, K> = W | (K extends 'type' ? 'id' : never)
+
 /** Declares a resource kind; everything else about it is derived from this. */
-export function kind<const S extends Shape, const M extends Modules = Readonly<Record<string, never>>>(
-  spec: Spec<S, M> & { readonly key?: 'type' },
-): Kind<Identity & S & ModuleFields<M>> {
+export function kind<
+  const S extends Shape,
+  const Path extends string,
+  const M extends Modules = NoModules,
+  const V extends Verb = Verb,
+  const A extends string = never,
+  const W extends KindTypes['without'] = never,
+  const K extends KindTypes['key'] = 'id',
+>(
+  spec: Spec<S, M, { path: Path; verb: V; modules: M; action: A; without: W; key: K }> & { readonly key?: K },
+): Kind<
+  Omit<Identity, Absent<W, K>> & S & ModuleFields<M>,
+  { path: Path; verb: V; modules: M; action: A; without: W; key: K }
+> {
   const modules: Modules = spec.modules ?? {}
   const own = Object.entries(identity).filter(
     ([name]) => !spec.without?.some(left => left === name) && !(name === 'id' && spec.key === 'type'),
@@ -96,7 +122,7 @@ export function kind<const S extends Shape, const M extends Modules = Readonly<R
     verbs: spec.verbs ?? allVerbs,
     actions: spec.actions ?? {},
     key: spec.key ?? 'id',
-    shape: shape as unknown as Identity & S & ModuleFields<M>,
+    shape: shape as unknown as Omit<Identity, Absent<W, K>> & S & ModuleFields<M>,
   }
 }
 

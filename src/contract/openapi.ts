@@ -18,20 +18,39 @@ const errorSchema = {
 }
 
 /** Words of our own that JSON Schema does not know. */
-const ownKeywords = new Set(['refusal', 'refusals', 'missing', 'maxBytes'])
+const ownKeywords = new Set(['refusal', 'refusals', 'missing'])
 
-/** A schema as others may read it: our keywords gone, the byte limit said in words. */
+/**
+ * A schema as others may read it: our keywords gone. A character has at least one byte, so the limit in bytes
+ * holds for characters too; that text of other alphabets reaches it sooner, JSON Schema cannot say.
+ */
 function published(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(published)
   if (typeof schema !== 'object' || schema === null) return schema
   const entries = Object.entries(schema).filter(([name]) => !ownKeywords.has(name))
-  return Object.fromEntries(entries.map(([name, value]) => [name, published(value)]))
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name === 'maxBytes' ? 'maxLength' : name, published(value)]),
+  )
 }
 
 const json = (schema: TSchema | object) => ({ 'application/json': { schema: published(schema) } })
 
 const refusals = (codes: readonly number[]) =>
   Object.fromEntries(codes.map(code => [code, { $ref: '#/components/responses/Refused' }]))
+
+/** How any call can be refused: the caller, its rate, what it asks for, the path's length, the database. */
+const always = [400, 401, 403, 404, 414, 429, 503]
+const writes = [409, 413, 507]
+
+function refusalsOf({ method, input, kind, does }: Operation): readonly number[] {
+  return [
+    ...always,
+    ...(method === 'GET' ? [] : writes),
+    ...(input ? [415] : []),
+    // An agent that does not answer its command.
+    ...(kind.live && 'action' in does ? [502] : []),
+  ]
+}
 
 function parametersOf({ params, does, kind }: Operation): object[] {
   const inPath = params.map(name => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
@@ -57,7 +76,7 @@ function describe(operation: Operation): object {
     summary,
     parameters: parametersOf(operation),
     ...(input && { requestBody: { required: true, content: json(input.schema) } }),
-    responses: { [status]: answer, ...refusals([400, 401, 403, 404, 409, 413, 415, 429]) },
+    responses: { [status]: answer, ...refusals(refusalsOf(operation)) },
   }
 }
 
@@ -65,7 +84,7 @@ function describe(operation: Operation): object {
 export function openApi(serverUrl: string): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const [name, { path, summary, output }] of Object.entries(singletons)) {
-    const responses = { 200: { description: 'Done.', content: json(output) }, ...refusals([401, 403, 429]) }
+    const responses = { 200: { description: 'Done.', content: json(output) }, ...refusals(always) }
     paths[path] = { get: { operationId: name, summary, responses } }
   }
   for (const operation of operations) {

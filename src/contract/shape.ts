@@ -9,7 +9,7 @@ import {
   type Static,
   type TSchema,
 } from '#contract/schema.ts'
-import { Type } from 'typebox'
+import { Type, type TUnsafe } from 'typebox'
 
 /** What TypeScript knows of a field: as written, as kept, as read, and when a caller may write it. */
 export interface FieldTypes {
@@ -256,12 +256,12 @@ export function writeSchema(shape: Shape, operation: 'create' | 'update'): TSche
 }
 
 /** JSON Schema of what the API answers. */
-export function readSchema(shape: Shape): TSchema {
+export function readSchema<S extends Shape>(shape: S): TUnsafe<View<S>> {
   const properties: Record<string, TSchema> = {}
   for (const [name, field] of Object.entries(shape)) {
     if (field.read) properties[name] = field.doc ? { ...field.read, description: field.doc } : field.read
   }
-  return object(properties)
+  return object(properties) as unknown as TUnsafe<View<S>>
 }
 
 type NamesBy<S extends Shape, Operation extends 'create' | 'update', Need> = {

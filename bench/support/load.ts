@@ -1,0 +1,57 @@
+import type { ChildProcess } from 'node:child_process'
+import { ask, program } from './programs.ts'
+
+/** What the load generator is to do: requests are `before`, one of `values` at random, and `after`. */
+export interface Job {
+  readonly port: number
+  readonly connections: number
+  readonly before: string
+  readonly values: readonly string[]
+  readonly after: string
+  readonly until: { readonly milliseconds: number } | { readonly requests: number }
+}
+
+export interface Measured {
+  readonly perSecond: number
+  readonly medianMs: number
+  readonly p99Ms: number
+  /** The generator's own share of a processor: near 1 it is the generator that was measured. */
+  readonly busy: number
+}
+
+/** Load from a process of its own, over kept-alive connections, one request at a time on each. */
+export class Load implements Disposable {
+  readonly #child: ChildProcess = program('load-program.ts')
+  /** The highest share of a processor that the generator has needed. */
+  busiest = 0
+
+  async run(job: Job): Promise<Measured> {
+    const measured = await ask<Measured>(this.#child, job)
+    this.busiest = Math.max(this.busiest, measured.busy)
+    return measured
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.kill()
+  }
+}
+
+const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+/** Lets all contestants run in turn, round after round, the first to warm up, and takes medians. */
+export async function alternate(
+  contestants: readonly (() => Promise<number>)[],
+  rounds = 7,
+): Promise<number[]> {
+  const results: number[][] = contestants.map(() => [])
+  for (let round = 0; round <= rounds; round++) {
+    for (const [index, contestant] of contestants.entries()) {
+      const value = await contestant()
+      if (round > 0) results[index]?.push(value)
+    }
+  }
+  return results.map(median)
+}

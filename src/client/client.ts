@@ -1,0 +1,31 @@
+import { allPages, isList, methodOf } from '#client/method.ts'
+import { sender, type ClientOptions, type Send } from '#client/send.ts'
+import type { Client, PageRequest } from '#client/types.ts'
+import { operations, type Operation } from '#contract/operations.ts'
+import { singletons } from '#contract/singletons.ts'
+
+function methodsOf(operation: Operation, send: Send): [string, unknown][] {
+  const method = methodOf(operation, send)
+  if (!isList(operation)) return [[operation.word, method]]
+  const { length } = operation.params
+  const all = (...args: unknown[]) => allPages(method, args.slice(0, length), args[length] as PageRequest)
+  return [
+    [operation.word, method],
+    ['all', all],
+  ]
+}
+
+/** A client of the management API. Its members are the collections, theirs the words of their operations. */
+export function createClient(options: ClientOptions): Client {
+  const send = sender(options)
+  const collections = Map.groupBy(operations, ({ collection }) => collection)
+  const members = [...collections].map(([name, all]) => [
+    name,
+    Object.fromEntries(all.flatMap(operation => methodsOf(operation, send))),
+  ])
+  const once = Object.entries(singletons).map(([name, { path }]) => [
+    name,
+    () => send({ method: 'GET', path }),
+  ])
+  return Object.fromEntries([...members, ...once]) as Client
+}

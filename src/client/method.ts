@@ -1,0 +1,79 @@
+import type { Page, PageRequest } from '#client/types.ts'
+import type { Send } from '#client/send.ts'
+import type { Operation } from '#contract/operations.ts'
+
+/** A method of the client before types: the path's parameters, then the body or the page asked for. */
+export type Method = (...args: readonly unknown[]) => Promise<unknown>
+
+/** Puts values in place of the path's parameters. */
+function filled(operation: Operation, args: readonly unknown[]): string {
+  return operation.params.reduce(
+    (path, name, at) => path.replace(`{${name}}`, segment(name, args[at])),
+    operation.path,
+  )
+}
+
+function segment(name: string, value: unknown): string {
+  // An empty or dotted segment would make the address another one's.
+  if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) {
+    throw new TypeError(`${name} must be an id, not ${JSON.stringify(value)}`)
+  }
+  return encodeURIComponent(value)
+}
+
+function queryOf(page: unknown): URLSearchParams {
+  const given = Object.entries((page ?? {}) as PageRequest).filter(([, value]) => value !== undefined)
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
+}
+
+/**
+ * What to ask for next, if something follows. Only the query of the address is used: its host may be the API's
+ * public name, which the caller need not reach and to which the token was not addressed.
+ */
+function following(uri: unknown): Pick<Page<unknown>, 'next'> {
+  const query = typeof uri === 'string' ? URL.parse(uri)?.searchParams : undefined
+  const before = query?.get('before_id')
+  if (!query || !before) return {}
+  const limit = query.get('limit')
+  return { next: { before_id: before, ...(limit !== null && { limit: Number(limit) }) } }
+}
+
+function pageOf(operation: Operation, answer: unknown): Page<unknown> {
+  const body = { ...(answer as object) } as Record<string, unknown>
+  const items = body[operation.kind.listKey]
+  return { items: Array.isArray(items) ? items : [], ...following(body['next_page_uri']) }
+}
+
+export const isList = ({ does }: Operation): boolean =>
+  'verb' in does && !('module' in does) && does.verb === 'list'
+
+export function methodOf(operation: Operation, send: Send): Method {
+  const { method, params } = operation
+  if (isList(operation)) {
+    return async (...args) =>
+      pageOf(
+        operation,
+        await send({ method, path: filled(operation, args), query: queryOf(args[params.length]) }),
+      )
+  }
+  return async (...args) =>
+    send({
+      method,
+      path: filled(operation, args),
+      ...(operation.input && { body: args[params.length] ?? {} }),
+    })
+}
+
+/** Walks all pages of a list, asking for the next only when it is needed. */
+export async function* allPages(
+  list: Method,
+  args: readonly unknown[],
+  page: PageRequest = {},
+): AsyncGenerator {
+  let request: PageRequest | undefined = page
+  while (request) {
+    const { items, next } = (await list(...args, request)) as Page<unknown>
+    yield* items
+    request = next
+  }
+}

@@ -1,0 +1,88 @@
+import { ApiError, UnreachableError } from '#client/errors.ts'
+import type { Method } from '#contract/operations.ts'
+
+export interface ClientOptions {
+  /** Where the API is, such as `http://127.0.0.1:4600`. */
+  readonly url: string
+  /** The token of an API key. */
+  readonly token: string
+  readonly fetch?: typeof globalThis.fetch
+  /** How long one call may take, its answer included. */
+  readonly timeoutMs?: number
+}
+
+export interface Message {
+  readonly method: Method
+  readonly path: string
+  readonly query?: URLSearchParams
+  readonly body?: unknown
+}
+
+/** Makes one call and resolves to the body of the answer, undefined when it has none. */
+export type Send = (message: Message) => Promise<unknown>
+
+const DEFAULT_TIMEOUT_MS = 30_000
+
+export function sender({ url, token, timeoutMs = DEFAULT_TIMEOUT_MS, ...options }: ClientOptions): Send {
+  const base = url.replace(/\/+$/, '')
+  const fetch = options.fetch ?? globalThis.fetch
+
+  return async ({ method, path, query, body }) => {
+    const search = query && query.size > 0 ? `?${query.toString()}` : ''
+    const request = {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        'adit-version': '2',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      // A redirect would turn a POST into a GET; the address is wrong and the caller should know.
+      redirect: 'error' as const,
+      signal: AbortSignal.timeout(timeoutMs),
+    }
+    try {
+      const response = await fetch(base + path + search, request)
+      return answerOf(response, await response.text())
+    } catch (error) {
+      if (error instanceof ApiError) throw error
+      throw new UnreachableError(`no answer from ${base}: ${reasonOf(error, timeoutMs)}`, { cause: error })
+    }
+  }
+}
+
+function answerOf(response: Response, text: string): unknown {
+  const body = text === '' ? undefined : parsed(text)
+  if (response.ok && (text === '' || body !== undefined)) return body
+  const { error_code: code, msg, details } = partsOf(body)
+  const { operation_id: operationId, field } = partsOf(details)
+  throw new ApiError(
+    typeof msg === 'string' ? msg : `The answer (status ${response.status}) is not the API's.`,
+    {
+      status: response.status,
+      code,
+      operationId: operationId ?? response.headers.get('adit-operation-id'),
+      field,
+    },
+  )
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+const partsOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? { ...value } : {}
+
+function reasonOf(error: unknown, timeoutMs: number): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'TimeoutError') return `nothing came within ${timeoutMs / 1000} s`
+  // fetch says only "fetch failed"; why is in the cause, and in its parts where several addresses were tried.
+  const causes = error.cause instanceof AggregateError ? (error.cause.errors as unknown[]) : [error.cause]
+  const messages = causes.flatMap(cause => (cause instanceof Error ? [cause.message] : []))
+  return messages.join(', ') || error.message
+}

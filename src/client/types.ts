@@ -1,0 +1,69 @@
+import type { Kind, KindTypes, Module } from '#contract/kind.ts'
+import type { Kinds } from '#contract/kinds/index.ts'
+import type { Static } from '#contract/schema.ts'
+import type { Create, Shape, Update, View } from '#contract/shape.ts'
+import type { singletons } from '#contract/singletons.ts'
+
+export interface PageRequest {
+  /** 1 to 100; 100 when absent. */
+  readonly limit?: number
+  /** Only what is older than this. */
+  readonly before_id?: string
+}
+
+export interface Page<Item> {
+  /** Newest first. */
+  readonly items: Item[]
+  /** What to ask for next; absent on the last page. */
+  readonly next?: PageRequest
+}
+
+/** One text for each parameter that a path has before the resource's own. */
+type Parents<Path extends string> = Path extends `${string}{${string}}${infer Rest}`
+  ? [parent: string, ...Parents<Rest>]
+  : []
+
+/** Kinds that are known by something else than an id are few, and their lists come whole. */
+type Paging<T extends KindTypes> = T['key'] extends 'id' ? [page?: PageRequest] : []
+
+interface Verbs<S extends Shape, T extends KindTypes, Above extends string[] = Parents<T['path']>> {
+  create(...args: [...Above, body: Create<S>]): Promise<View<S>>
+  get(...args: [...Above, id: string]): Promise<View<S>>
+  list(...args: [...Above, ...Paging<T>]): Promise<Page<View<S>>>
+  /** Every resource, page after page. */
+  all(...args: [...Above, ...Paging<T>]): AsyncGenerator<View<S>, void>
+  update(...args: [...Above, id: string, body: Update<S>]): Promise<View<S>>
+  delete(...args: [...Above, id: string]): Promise<void>
+}
+
+type Words<T extends KindTypes> = T['verb'] | ('list' extends T['verb'] ? 'all' : never)
+type ShapeOf<M> = M extends Module<infer S> ? S : never
+type Name<N> = N & string
+
+type ModuleMethods<M, Above extends string[]> = {
+  [N in keyof M as `replace_${Name<N>}`]: (
+    ...args: [...Above, id: string, body: Create<ShapeOf<M[N]>>]
+  ) => Promise<View<ShapeOf<M[N]>>>
+} & {
+  [N in keyof M as `get_${Name<N>}`]: (...args: [...Above, id: string]) => Promise<View<ShapeOf<M[N]>>>
+} & {
+  [N in keyof M as `delete_${Name<N>}`]: (...args: [...Above, id: string]) => Promise<void>
+}
+
+type ActionMethods<A extends string, Above extends string[]> = Record<
+  A,
+  (...args: [...Above, id: string]) => Promise<void>
+>
+
+type Methods<S extends Shape, T extends KindTypes> = Pick<Verbs<S, T>, Words<T>> &
+  ModuleMethods<T['modules'], Parents<T['path']>> &
+  ActionMethods<T['action'], Parents<T['path']>>
+
+/** What can be done with a kind of resource: nothing that the kind does not offer. */
+export type CollectionOf<K> = K extends Kind<infer S, infer T> ? Methods<S, T> : never
+
+type Singletons = typeof singletons
+
+export type Client = { readonly [C in keyof Kinds]: CollectionOf<Kinds[C]> } & {
+  readonly [N in keyof Singletons]: () => Promise<Static<Singletons[N]['output']>>
+}

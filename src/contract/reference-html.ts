@@ -1,0 +1,36 @@
+/** Text that is markup already, and so is put into markup as it is. Everything else is escaped. */
+export class Markup {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+type Part = Markup | string | number | readonly Part[]
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, character => entities[character] ?? '')
+
+function written(part: Part): string {
+  if (part instanceof Markup) return part.text
+  if (typeof part === 'object') return part.map(written).join('')
+  return escaped(String(part))
+}
+
+/** Builds markup from a template; values put into it are escaped. */
+export const html = (fixed: TemplateStringsArray, ...parts: Part[]): Markup =>
+  new Markup(fixed.map((text, index) => text + written(parts[index] ?? '')).join(''))
+
+/** A sentence in which `backticks` mark code. */
+export const prose = (text: string): Markup[] =>
+  text
+    .split('`')
+    .map((piece, index) => (index % 2 === 0 ? html`${piece}` : html`<code>${piece}</code>`))
