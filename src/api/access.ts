@@ -1,3 +1,4 @@
+import type { Memory } from '#api/change-watch.ts'
 import type { Principal } from '#api/call.ts'
 import { AGENT_TOKENS, API_TOKENS } from '#api/behaviours/credentials.ts'
 import { filterFor, restrictionOn } from '#api/restrictions.ts'
@@ -7,58 +8,64 @@ import type { Log } from '#base/log.ts'
 import { sameText, tokenHash } from '#base/secrets.ts'
 import type { Row, Store } from '#store/store.ts'
 
-/** Answers remembered at most, so that wrong tokens cannot fill memory. */
+/** Callers remembered at most. */
 const MAX_REMEMBERED = 10_000
 const TOKEN = /^[\x21-\x7e]{1,512}$/
 
 /** Is a call from this address allowed, and if not, is it refused or only logged? */
 type Verdict = 'allowed' | 'refused' | 'warned'
 
-/**
- * Says who calls and whether they may. What it learns is remembered for one revision of the store only, so a
- * change made anywhere acts on the next call.
- */
-export class Access {
+/** Kinds from which follow who a token belongs to, and which addresses may call. */
+const PRINCIPAL_KINDS = ['api_key', 'user', 'bot_user', 'service_user']
+const ADDRESS_KINDS = ['ip_restriction', 'ip_policy', 'ip_policy_rule']
+
+/** Says who calls and whether they may. */
+export class Access implements Memory {
   readonly #store: Store
   readonly #log: Log
-  #revision = -1
   readonly #principals = new Map<string, Principal>()
   #addresses: ((ip: string) => Verdict) | undefined
+  #generation = 0
 
   constructor(store: Store, log: Log) {
     this.#store = store
     this.#log = log
   }
 
+  forget(kind: string | undefined): void {
+    if (kind === undefined || PRINCIPAL_KINDS.includes(kind)) this.#principals.clear()
+    else if (!ADDRESS_KINDS.includes(kind)) return
+    this.#addresses = undefined
+    this.#generation++
+  }
+
   /** The caller behind an Authorization header, allowed to call from `ip`. */
   async admit(header: string | undefined, ip: string): Promise<Principal> {
-    const token = readToken(header)
-    await this.#forgetIfChanged()
-    const principal = this.#principals.get(token) ?? (await this.#recognise(token))
-    const verdict = (this.#addresses ??= await this.#loadAddresses())(ip)
+    const principal = this.#principals.get(header ?? '') ?? (await this.#recognise(header))
+    const verdict = (this.#addresses ?? (await this.#loadAddresses()))(ip)
     if (verdict === 'refused') fail('ip_not_allowed', { ip })
-    if (verdict === 'warned')
+    if (verdict === 'warned') {
       this.#log.warn({ ip, key: principal.keyId }, 'call from an address that no rule allows')
+    }
     return principal
   }
 
-  async #forgetIfChanged(): Promise<void> {
-    const revision = await this.#store.revision()
-    if (revision === this.#revision && this.#principals.size < MAX_REMEMBERED) return
-    this.#revision = revision
-    this.#principals.clear()
-    this.#addresses = undefined
-  }
-
-  async #recognise(token: string): Promise<Principal> {
+  async #recognise(header: string | undefined): Promise<Principal> {
+    const generation = this.#generation
+    const token = readToken(header)
     const hash = tokenHash(token)
     const key = await this.#store.holder({ namespace: API_TOKENS, value: hash })
     if (!key || !sameText(hash, tokenHashOf(key))) return this.#refuse(token, hash)
     const owner = key.parent === null ? undefined : await this.#store.get(key.parent)
     if (!owner) return fail('unknown_token')
     const principal = principalOf(owner, key.id)
-    this.#principals.set(token, principal)
+    if (generation === this.#generation && header !== undefined) this.#remember(header, principal)
     return principal
+  }
+
+  #remember(header: string, principal: Principal): void {
+    if (this.#principals.size >= MAX_REMEMBERED) this.#principals.clear()
+    this.#principals.set(header, principal)
   }
 
   /** Tells apart the mistakes that are made most, without helping anybody to guess. */
@@ -69,6 +76,13 @@ export class Access {
   }
 
   async #loadAddresses(): Promise<(ip: string) => Verdict> {
+    const generation = this.#generation
+    const verdictOn = await this.#readAddresses()
+    if (generation === this.#generation) this.#addresses = verdictOn
+    return verdictOn
+  }
+
+  async #readAddresses(): Promise<(ip: string) => Verdict> {
     const reader = { store: this.#store }
     const restriction = await restrictionOn('api', reader)
     if (!restriction) return () => 'allowed'

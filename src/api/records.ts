@@ -26,6 +26,15 @@ function keepsSecrets(kind: Kind): boolean {
   return answer
 }
 
+/** True when what callers see of a resource follows from its row alone and is the same for all of them. */
+export const alwaysShowsTheSame = (kind: Kind): boolean =>
+  !kind.live &&
+  !kind.owned &&
+  kind.key === 'id' &&
+  !kind.parent &&
+  !keepsSecrets(kind) &&
+  !behaviourOf(kind).view
+
 /** Reads a row's text and unseals its secrets. */
 export function open(kind: Kind, row: Row, call: Pick<Call, 'sealer'>): Body {
   const body = JSON.parse(row.body) as Body

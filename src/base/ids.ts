@@ -4,43 +4,67 @@ const ID_LENGTH = 27
 const EPOCH_MS = 1_400_000_000_000
 const FRACTION_STEPS = 2 ** 32
 
-let lastTick = 0n
+let lastSeconds = 0
+let lastFraction = 0
 
 /**
  * The next moment as seconds and a 32-bit fraction. Ids of one process are strictly increasing, so that
  * "newest first" has one meaning even within a second.
  */
-function nextTick(now: number): bigint {
+function nextTick(now: number): [seconds: number, fraction: number] {
   const sinceEpoch = now - EPOCH_MS
   const seconds = Math.floor(sinceEpoch / 1000)
   const fraction = Math.floor(((sinceEpoch % 1000) / 1000) * FRACTION_STEPS)
-  const tick = (BigInt(seconds) << 32n) | BigInt(fraction)
-  lastTick = tick > lastTick ? tick : lastTick + 1n
-  return lastTick
+  if (seconds > lastSeconds || (seconds === lastSeconds && fraction > lastFraction)) {
+    lastSeconds = seconds
+    lastFraction = fraction
+  } else if (++lastFraction === FRACTION_STEPS) {
+    lastSeconds++
+    lastFraction = 0
+  }
+  return [lastSeconds, lastFraction]
 }
 
-function base62(value: bigint, length: number): string {
+/** Random words drawn many at a time: one call of the generator costs more than the id made from it. */
+const pool = new Uint32Array(1024)
+let unused = 0
+
+function randomWord(): number {
+  if (unused === 0) {
+    crypto.getRandomValues(pool)
+    unused = pool.length
+  }
+  const word = pool[--unused] ?? 0
+  pool[unused] = 0
+  return word
+}
+
+/** Writes a large number, given as 32-bit words, in base 62: by long division, as BigInt is many times slower. */
+function base62(words: number[], length: number): string {
   let text = ''
-  for (let rest = value; text.length < length; rest /= 62n) text = ALPHABET.charAt(Number(rest % 62n)) + text
+  while (text.length < length) {
+    let rest = 0
+    for (let index = 0; index < words.length; index++) {
+      const part = rest * FRACTION_STEPS + (words[index] ?? 0)
+      words[index] = Math.floor(part / 62)
+      rest = part % 62
+    }
+    text = ALPHABET.charAt(rest) + text
+  }
   return text
-}
-
-function randomBits(bytes: number): bigint {
-  let value = 0n
-  for (const byte of crypto.getRandomValues(new Uint8Array(bytes))) value = (value << 8n) | BigInt(byte)
-  return value
 }
 
 /** Time-ordered id in the KSUID form: `prefix_` and 27 characters, 96 bits of them random. */
 export function newId(prefix: string, now = Date.now()): string {
-  return `${prefix}_${base62((nextTick(now) << 96n) | randomBits(12), ID_LENGTH)}`
+  return `${prefix}_${base62([...nextTick(now), randomWord(), randomWord(), randomWord()], ID_LENGTH)}`
 }
 
 /** The part of an id after its prefix. */
 export const randomPart = (id: string): string => id.slice(id.lastIndexOf('_') + 1)
 
 /** A bearer token for the resource `id`: 256 bits of randomness behind the id's own random part. */
-export const newToken = (id: string): string => `${randomPart(id)}_${base62(randomBits(32), 43)}`
+export const newToken = (id: string): string =>
+  `${randomPart(id)}_${base62(Array.from({ length: 8 }, randomWord), 43)}`
 
 /** True for text of the form `prefix_` + 27 base-62 characters. */
 export const isId = (text: string): boolean => /^[a-z0-9]+_[0-9A-Za-z]{27}$/.test(text)

@@ -7,6 +7,12 @@ export type LogLevel = (typeof logLevels)[number]
 /** JSON lines on standard error: standard output belongs to what a person or a script asked for. */
 export const createLog = (level: LogLevel): Log =>
   pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      // An Error has no enumerable properties: without this it is written as {}.
+      serializers: { error: pino.stdSerializers.err },
+    },
     pino.destination({ dest: 2, sync: true }),
   )

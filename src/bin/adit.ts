@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { SettingError } from '#base/settings.ts'
+import { apiCommand } from '#cli/api-command.ts'
+import { failureOf } from '#cli/failure.ts'
 import { serveCommand } from '#server/command.ts'
 import { StartError } from '#server/start-error.ts'
 import metadata from '../../package.json' with { type: 'json' }
@@ -10,6 +12,7 @@ const program = new Command('adit')
   .version(metadata.version)
   .exitOverride()
 program.addCommand(serveCommand().exitOverride())
+program.addCommand(apiCommand())
 
 try {
   await program.parseAsync()
@@ -20,7 +23,13 @@ try {
 /** Says in one line what went wrong; the code tells scripts which kind of thing it was. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  if (!(error instanceof SettingError || error instanceof StartError)) throw error
-  process.stderr.write(`adit: ${error.message}\n`)
-  return error instanceof SettingError ? 2 : 1
+  const failure =
+    error instanceof SettingError
+      ? { text: error.message, exitCode: 2 }
+      : error instanceof StartError
+        ? { text: error.message, exitCode: 1 }
+        : failureOf(error)
+  if (!failure) throw error
+  process.stderr.write(`adit: ${failure.text}\n`)
+  return failure.exitCode
 }

@@ -82,7 +82,7 @@ export const examples: { readonly [C in Collection]?: Create<Kinds[C]['shape']> 
   },
   tls_edges: {
     description: 'mail',
-    hostports: ['shop.example.com:443'],
+    hostports: ['mail.example.com:443'],
     backend,
     tls_termination: { terminate_at: 'upstream' },
   },

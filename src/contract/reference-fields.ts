@@ -39,7 +39,10 @@ interface Known {
 
 const known = (schema: TSchema): Known => schema
 
-const formats: Readonly<Record<string, string>> = { 'date-time': 'moment (RFC 3339)', email: 'e-mail address' }
+const formats: Readonly<Record<string, string>> = {
+  'date-time': 'moment (RFC 3339)',
+  email: 'e-mail address',
+}
 const words: Readonly<Record<string, string>> = {
   string: 'text',
   integer: 'whole number',

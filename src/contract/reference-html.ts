@@ -31,6 +31,8 @@ export const html = (fixed: TemplateStringsArray, ...parts: Part[]): Markup =>
 
 /** A sentence in which `backticks` mark code. */
 export const prose = (text: string): Markup[] =>
-  text
-    .split('`')
-    .map((piece, index) => (index % 2 === 0 ? html`${piece}` : html`<code>${piece}</code>`))
+  text.split('`').map((piece, index) => (index % 2 === 0 ? html`${piece}` : html`<code>${piece}</code>`))
+
+/** Code that may be broken after each of its separators, where it does not fit on a line. */
+export const breakable = (text: string): Markup[] =>
+  text.split(/(?<=[/._])/).map((piece, index) => (index === 0 ? html`${piece}` : html`<wbr />${piece}`))

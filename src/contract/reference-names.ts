@@ -21,3 +21,10 @@ export function titleOf(name: string): string {
     .join(' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
+
+/** A sentence with its abbreviations in capitals: "a https edge" becomes "an HTTPS edge". */
+export const spoken = (sentence: string): string =>
+  sentence
+    .replace(/\b(api|https?|ip|ssh|tcp|tls)\b/g, word => abbreviations[word] ?? word)
+    .replace(/\baddr(s?)\b/g, (_, several: string) => (several ? 'addresses' : 'address'))
+    .replace(/\ba (?=HTTP|SSH)/g, 'an ')

@@ -53,12 +53,15 @@ td { vertical-align: top; padding: .55rem 1rem .55rem 0; border-bottom: 1px soli
 td > p { margin: 0; }
 td .type { display: block; color: var(--quiet); font-size: .875rem; }
 td:last-child, th:last-child { padding-right: 0; }
-.fields td:first-child { width: 42%; }
+.fields td:first-child, .operations td:first-child { width: 42%; }
+.operations code, .modules code { background: none; padding: 0; }
+.errors td:first-child, .modules td:first-child { width: 16rem; }
 .fields .name { background: none; padding: 0; font-weight: 600; }
 .tags { list-style: none; display: flex; flex-wrap: wrap; gap: .1rem .9rem; margin: .1rem 0 0; padding: 0; font-size: .875rem; color: var(--quiet); }
 .tags .required { color: var(--text); font-weight: 600; }
 .tags .secret { color: var(--patch); }
-.method { font: 600 .78rem/1 ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; letter-spacing: .03em; }
+.method { font: 600 .78rem/1 ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; letter-spacing: .03em; flex: 0 0 3.4rem; }
+.call { display: flex; align-items: baseline; gap: .4rem; }
 .GET { color: var(--get); } .POST { color: var(--post); } .PATCH { color: var(--patch); } .PUT { color: var(--put); } .DELETE { color: var(--delete); }
 .columns { columns: 17rem auto; padding: 0; list-style: none; max-width: 60rem; }
 .columns code { background: none; padding: 0; }
@@ -68,7 +71,7 @@ td:last-child, th:last-child { padding-right: 0; }
   table, tbody, tr, td { display: block; width: auto; }
   tr { border-bottom: 1px solid var(--line); padding: .6rem 0; }
   td { border: 0; padding: .1rem 0; }
-  .fields td:first-child { width: auto; }
+  .fields td:first-child, .operations td:first-child, .errors td:first-child, .modules td:first-child { width: auto; }
 }
 @media (min-width: 64rem) {
   body { display: grid; grid-template-columns: 17rem minmax(0, 1fr); }

@@ -6,7 +6,7 @@ import { isPaged, operationsOf, type Method, type Operation } from '#contract/op
 import { exampleId, examples } from '#contract/reference-examples.ts'
 import { fieldLines, type FieldLine } from '#contract/reference-fields.ts'
 import { groupSpecs } from '#contract/reference-groups.ts'
-import { titleOf } from '#contract/reference-names.ts'
+import { spoken, titleOf } from '#contract/reference-names.ts'
 import { singletons } from '#contract/singletons.ts'
 
 export interface OperationLine {
@@ -87,14 +87,16 @@ function answerText({ does, status, kind }: Operation): string {
 const operationLine = (operation: Operation): OperationLine => ({
   method: operation.method,
   path: operation.path,
-  summary: operation.summary,
+  summary: spoken(operation.summary),
   body: bodyText(operation),
   answer: answerText(operation),
 })
 
 /** Replaces the parameters of a path by made-up ids. */
 const examplePath = (kind: Kind): string =>
-  kind.path.replace(/\{\w+\}/g, () => exampleId(kind.parent ? (kindNamed(kind.parent.kind).prefix ?? '') : ''))
+  kind.path.replace(/\{\w+\}/g, () =>
+    exampleId(kind.parent ? (kindNamed(kind.parent.kind).prefix ?? '') : ''),
+  )
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 

@@ -17,6 +17,8 @@ export type Steps<Result> = Generator<Step, Result, readonly unknown[]>
 /** A database as the store needs it. Every failure of the driver is thrown as a `StoreError`. */
 export interface Engine {
   readonly dialect: Dialect
+  /** True when no other process can write to the database. */
+  readonly alone: boolean
   /** Runs the steps on one connection. When one fails, what was open is rolled back. */
   run<Result>(steps: Steps<Result>): Promise<Result>
   close(): Promise<void>

@@ -56,6 +56,7 @@ function openEngine(url: string, config: pg.PoolConfig): PostgresEngine {
 
 class PostgresEngine implements Engine {
   readonly dialect = postgres
+  readonly alone = false
   readonly #pool: pg.Pool
   readonly #names = new Map<string, string>()
 

@@ -72,6 +72,7 @@ function takeLock(path: string): DatabaseSync {
 
 class SqliteEngine implements Engine {
   readonly dialect = sqlite
+  readonly alone = true
   readonly #database: DatabaseSync
   readonly #lock: DatabaseSync | undefined
   readonly #prepared = new Map<string, StatementSync>()

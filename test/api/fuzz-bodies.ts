@@ -2,7 +2,25 @@ import fc, { type Arbitrary } from 'fast-check'
 import type { Schema } from './fuzz-document.ts'
 
 /** Characters of one to four bytes, some of which combine, change case oddly or are written from right to left. */
-const odd = fc.constantFrom('a', 'Z', '0', '-', '.', '/', ':', '"', '\\', '\n', 'é', 'ß', 'İ', 'א', '漢', '😀', '\u202e')
+const odd = fc.constantFrom(
+  'a',
+  'Z',
+  '0',
+  '-',
+  '.',
+  '/',
+  ':',
+  '"',
+  '\\',
+  '\n',
+  'é',
+  'ß',
+  'İ',
+  'א',
+  '漢',
+  '😀',
+  '\u202e',
+)
 const word = fc.stringMatching(/^[a-z0-9-]{1,12}$/)
 
 function text(schema: Schema): Arbitrary<string> {

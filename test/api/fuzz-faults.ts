@@ -40,7 +40,10 @@ function wrongNumber({ type, minimum, maximum }: Schema): Fault[] {
   ]
 }
 
-function wrongList({ items = {}, minItems = 0, maxItems = 1000 }: Schema, value: readonly unknown[]): Fault[] {
+function wrongList(
+  { items = {}, minItems = 0, maxItems = 1000 }: Schema,
+  value: readonly unknown[],
+): Fault[] {
   const [first, ...rest] = value
   const inside = first === undefined ? [] : faultsOf(items, first)
   return [
@@ -71,11 +74,17 @@ function wrongObject(schema: Schema, value: Readonly<Record<string, unknown>>): 
     return faults.map(({ what, body }) => ({ what: `${name}: ${what}`, body: { ...value, [name]: body } }))
   })
   const without = required.flatMap(name => [
-    { what: `${name}: missing`, body: Object.fromEntries(Object.entries(value).filter(([key]) => key !== name)) },
+    {
+      what: `${name}: missing`,
+      body: Object.fromEntries(Object.entries(value).filter(([key]) => key !== name)),
+    },
     // Null for what is optional means "nothing to say"; for what is required it is missing.
     { what: `${name}: null`, body: { ...value, [name]: null } },
   ])
-  const unknown = [null, 'text', {}].map(more => ({ what: 'unknown field', body: { ...value, unknown_field: more } }))
+  const unknown = [null, 'text', {}].map(more => ({
+    what: 'unknown field',
+    body: { ...value, unknown_field: more },
+  }))
   return [...inside, ...without, ...(additionalProperties === false ? unknown : [])]
 }
 

@@ -1,0 +1,120 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { settings, SettingError } from '#base/settings.ts'
+import type { Given } from '#cli/body.ts'
+import { call, callSingleton, type CallOptions } from '#cli/call.ts'
+import { collectionDoc, exampleOf, paramDoc } from '#cli/example.ts'
+import { dashed, flagsOf, type Flag, type Form } from '#cli/flags.ts'
+import { formats } from '#cli/output.ts'
+import { isList } from '#client/method.ts'
+import { isPaged, operations, type Operation } from '#contract/operations.ts'
+import { singletons } from '#contract/singletons.ts'
+
+const AFTER_HELP = `
+The key comes from --key-file, ADIT_API_KEY or the file api-key of the data folder (ADIT_DATA_DIR), so in the
+folder where the server runs nothing need be said. On a terminal answers are tables, elsewhere JSON.
+
+Exit codes: 0 done, 1 refused, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict, 69 not reachable or an
+error of the server, 75 too many calls, 130 interrupted.
+
+Examples:
+  $ adit api self
+  $ adit api ip-policies create --description 'the office'
+  $ adit api ip-policies list --output table
+  $ adit api ip-policies delete ipp_2abcDEFghiJKLmnoPQRstuVWXyz
+`
+
+function address(text: string): string {
+  try {
+    return settings.api_url.read(text)
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error
+    throw new InvalidArgumentError(`It must be ${error.message}.`)
+  }
+}
+
+function count(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number from 1.')
+}
+
+const placeholders: Readonly<Record<Form, string>> = {
+  text: '<text|@file>',
+  choice: '<word>',
+  number: '<number>',
+  switch: '',
+  list: '<a,b>',
+  map: '<name=value>',
+  json: '<json|@file>',
+}
+
+const repeated = (text: string, before: readonly string[] = []): string[] => [...before, text]
+
+function docOf({ schema, required, form, flag }: Flag): string {
+  const fallback = schema.default
+  const isTold = ['string', 'number', 'boolean'].includes(typeof fallback) && fallback !== ''
+  return [
+    ...(schema.description === undefined ? [] : [schema.description]),
+    ...(schema.enum ? [`One of ${schema.enum.join(', ')}.`] : []),
+    ...(form === 'switch' ? [`${flag.replace('--', '--no-')} for false.`] : []),
+    ...(required ? ['Required.'] : []),
+    ...(isTold ? [`Default: ${String(fallback)}.`] : []),
+  ].join(' ')
+}
+
+function optionsOf(flag: Flag): Option[] {
+  const option = new Option(`${flag.flag} ${placeholders[flag.form]}`.trim(), docOf(flag)).helpGroup(
+    'Fields:',
+  )
+  if (flag.form !== 'switch') return [option.argParser(repeated)]
+  return [option, new Option(flag.flag.replace('--', '--no-')).hideHelp()]
+}
+
+/** What was given for the fields, apart from what is about the call. */
+function givenIn(command: Command, flags: readonly Flag[]): Given {
+  const values: Record<string, unknown> = command.opts()
+  return new Map(
+    flags.flatMap(({ field, flag }) => {
+      const value = values[new Option(flag).attributeName()]
+      return value === undefined ? [] : [[field, [value].flat().map(String)] as const]
+    }),
+  )
+}
+
+function addOperation(group: Command, operation: Operation): void {
+  const flags = flagsOf(operation)
+  const command = group.command(dashed(operation.word)).description(operation.summary)
+  for (const param of operation.params) command.argument(`<${dashed(param)}>`, paramDoc(operation, param))
+  for (const option of flags.flatMap(optionsOf)) command.addOption(option)
+  if (operation.input) command.option('--json <file|-|{...}>', 'The whole body; flags are set over it.')
+  if (operation.method === 'DELETE') command.option('-y, --yes', 'Do not ask.')
+  if (isList(operation) && isPaged(operation.kind)) {
+    command.option('--limit <number>', 'At most so many; all when absent.', count)
+    command.option('--before-id <id>', 'Only what is older than this.')
+  }
+  command.addHelpText('after', `\nExample:\n  $ ${exampleOf(operation)}`)
+  command.action(() =>
+    call(operation, command.args, givenIn(command, flags), command.optsWithGlobals<CallOptions>()),
+  )
+}
+
+/** `adit api`: everything that the management API can do, one command for each of its operations. */
+export function apiCommand(): Command {
+  const api = new Command('api')
+    .description('Call the management API.')
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .option('--url <url>', 'Where the API is; ADIT_API_URL, or this machine, when absent.', address)
+    .option('--key-file <file>', 'File that holds the API key.')
+    .addOption(new Option('-o, --output <format>', 'How answers are written.').choices(formats))
+    .option('-q, --quiet', 'Print ids only.')
+    .addHelpText('after', AFTER_HELP)
+  for (const [name, { path, summary }] of Object.entries(singletons)) {
+    const command = api.command(name).description(summary)
+    command.action(() => callSingleton(path, command.optsWithGlobals<CallOptions>()))
+  }
+  for (const [collection, all] of Map.groupBy(operations, operation => operation.collection)) {
+    const group = api.command(dashed(collection)).description(collectionDoc(collection))
+    for (const operation of all) addOperation(group, operation)
+  }
+  return api
+}

@@ -1,0 +1,71 @@
+import { bodyOf, type Given } from '#cli/body.ts'
+import { confirm } from '#cli/confirm.ts'
+import { findConnection, type ConnectionOptions } from '#cli/connection.ts'
+import { exitCodes } from '#cli/failure.ts'
+import { flagsOf } from '#cli/flags.ts'
+import { columnsOf, outputOf, type OutputOptions } from '#cli/output.ts'
+import { allPages, isList, methodOf, type Method } from '#client/method.ts'
+import { sender, type Send } from '#client/send.ts'
+import type { PageRequest } from '#client/types.ts'
+import type { Operation } from '#contract/operations.ts'
+
+export interface CommonOptions extends ConnectionOptions, OutputOptions {}
+
+export interface CallOptions extends CommonOptions {
+  readonly json?: string
+  readonly yes?: boolean
+  readonly limit?: number
+  readonly beforeId?: string
+}
+
+const MAX_PAGE = 100
+
+function connect(options: ConnectionOptions): Send {
+  process.once('SIGINT', () => process.exit(exitCodes.interrupted))
+  const { url, token } = findConnection(options, process.env)
+  return sender({ url, token: token.reveal() })
+}
+
+function print(text: string): void {
+  // The reader has gone, as `head` does: nobody is left to tell.
+  process.stdout.on('error', () => process.exit(0))
+  process.stdout.write(text)
+}
+
+/** Everything, or as much as was asked for, however many pages that takes. */
+async function collect(list: Method, ids: readonly string[], options: CallOptions): Promise<unknown[]> {
+  const { limit = Infinity, beforeId } = options
+  const page: PageRequest = {
+    ...(limit < MAX_PAGE && { limit }),
+    ...(beforeId !== undefined && { before_id: beforeId }),
+  }
+  const items: unknown[] = []
+  for await (const item of allPages(list, ids, page)) {
+    items.push(item)
+    if (items.length >= limit) break
+  }
+  return items
+}
+
+/** Carries out one operation and prints its answer. */
+export async function call(
+  operation: Operation,
+  ids: readonly string[],
+  given: Given,
+  options: CallOptions,
+): Promise<void> {
+  const flags = flagsOf(operation)
+  const body = operation.input ? await bodyOf(flags, given, options.json) : undefined
+  const method = methodOf(operation, connect(options))
+  if (operation.method === 'DELETE' && !options.yes)
+    await confirm(`${operation.summary} ${ids.join(' ')}: sure?`)
+  const answer = isList(operation) ? await collect(method, ids, options) : await method(...ids, body)
+  const { key, shape } = operation.kind
+  print(outputOf(answer, columnsOf(key, shape), options))
+  if (answer === undefined && process.stderr.isTTY && !options.quiet) process.stderr.write('Done.\n')
+}
+
+/** Reads something that exists once. */
+export async function callSingleton(path: string, options: CommonOptions): Promise<void> {
+  print(outputOf(await connect(options)({ method: 'GET', path }), [], options))
+}

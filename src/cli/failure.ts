@@ -1,0 +1,73 @@
+import { ApiError, UnreachableError } from '#client/errors.ts'
+import { printable } from '#cli/printable.ts'
+
+/** The command cannot be carried out as it was written. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** There is no key to call with. */
+export class NoKeyError extends Error {
+  override readonly name = 'NoKeyError'
+}
+
+/** A person was asked and said no, or a key was pressed to stop. */
+export class DeclinedError extends Error {
+  override readonly name = 'DeclinedError'
+}
+
+/** What scripts compare; documented, so never renumbered. */
+export const exitCodes = {
+  failure: 1,
+  usage: 2,
+  notFound: 3,
+  auth: 4,
+  conflict: 5,
+  unavailable: 69,
+  temporary: 75,
+  interrupted: 130,
+} as const
+
+const byStatus: Readonly<Record<number, number>> = {
+  401: exitCodes.auth,
+  403: exitCodes.auth,
+  404: exitCodes.notFound,
+  409: exitCodes.conflict,
+  429: exitCodes.temporary,
+}
+
+const exitCodeOf = (status: number): number =>
+  byStatus[status] ?? (status >= 500 ? exitCodes.unavailable : exitCodes.failure)
+
+const hints: Readonly<Record<number, string>> = {
+  401: 'The key comes from --key-file, ADIT_API_KEY or the file api-key of the data folder.',
+}
+
+function linesOf(error: ApiError): string {
+  const facts = [
+    error.field !== undefined && `field ${error.field}`,
+    error.code !== undefined && `code ${error.code}`,
+    error.operationId !== undefined && `operation ${error.operationId}`,
+  ].filter(fact => fact !== false)
+  const hint = hints[error.status]
+  return [error.message, `  ${facts.join(', ')}`, ...(hint === undefined ? [] : [`  ${hint}`])].join('\n')
+}
+
+export interface Failure {
+  readonly text: string
+  readonly exitCode: number
+}
+
+/** What to tell a person and a script; undefined for what nobody foresaw. */
+export function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof ApiError)
+    return { text: printable(linesOf(error)), exitCode: exitCodeOf(error.status) }
+  if (error instanceof UnreachableError) {
+    const text = `${error.message}\n  Is it running? --url or ADIT_API_URL says where to call.`
+    return { text: printable(text), exitCode: exitCodes.unavailable }
+  }
+  if (error instanceof UsageError) return { text: error.message, exitCode: exitCodes.usage }
+  if (error instanceof NoKeyError) return { text: error.message, exitCode: exitCodes.auth }
+  if (error instanceof DeclinedError) return { text: error.message, exitCode: exitCodes.failure }
+  return undefined
+}
