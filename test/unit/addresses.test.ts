@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { BlockList, isIP } from 'node:net'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { addressFilter, canonicalAddress, parseRange, rangeText } from '#base/addresses.ts'
+
+suite('addresses', () => {
+  const ranges: [string, string | undefined][] = [
+    ['10.1.2.3/8', '10.0.0.0/8'],
+    ['255.255.255.255/1', '128.0.0.0/1'],
+    ['0.0.0.0/0', '0.0.0.0/0'],
+    ['192.0.2.7/32', '192.0.2.7/32'],
+    ['2001:DB8::1/32', '2001:db8::/32'],
+    ['::ffff:10.0.0.1/128', '::ffff:a00:1/128'],
+    ['fe80::1/10', 'fe80::/10'],
+    ['::/0', '::/0'],
+    ['10.0.0.0/33', undefined],
+    ['::/129', undefined],
+    ['10.0.0.0', undefined],
+    ['10.0.0.0/8/8', undefined],
+    ['10.0.0/8', undefined],
+    ['010.0.0.0/8', undefined],
+    ['fe80::1%eth0/64', undefined],
+    ['10.0.0.0/ 8', undefined],
+    ['', undefined],
+  ]
+  for (const [given, expected] of ranges) {
+    test(`reads ${given || 'nothing'} as ${expected ?? 'no range'}`, () => {
+      const range = parseRange(given)
+      assert.equal(range && rangeText(range), expected)
+    })
+  }
+
+  test('are found in ranges as the platform itself finds them', () => {
+    fc.assert(
+      fc.property(fc.ipV6(), fc.integer({ min: 0, max: 128 }), fc.ipV6(), (network, bits, address) => {
+        fc.pre(isIP(network) === 6 && isIP(address) === 6)
+        const list = new BlockList()
+        list.addSubnet(network, bits, 'ipv6')
+        const filter = addressFilter([{ cidr: `${network}/${bits}`, action: 'allow' }])
+        assert.equal(filter(address), list.check(address, 'ipv6'))
+        assert.equal(canonicalAddress(canonicalAddress(address) ?? ''), canonicalAddress(address))
+      }),
+    )
+  })
+
+  test('are let through when some rule allows them and none denies', () => {
+    const filter = addressFilter([
+      { cidr: '10.0.0.0/8', action: 'allow' },
+      { cidr: '10.9.0.0/16', action: 'deny' },
+      { cidr: '2001:db8::/32', action: 'allow' },
+    ])
+    assert.deepEqual(
+      [
+        '10.1.1.1',
+        '::ffff:10.1.1.1',
+        '10.9.1.1',
+        '11.0.0.1',
+        '2001:db8::9',
+        '2001:db8::9%eth0',
+        'nonsense',
+      ].map(filter),
+      [true, true, false, false, true, true, false],
+    )
+    assert.equal(addressFilter([])('10.0.0.1'), false)
+  })
+})
