@@ -1,3 +1,4 @@
+import { maxHeaderSize } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { Access } from '#api/access.ts'
 import { refuse, sendNothing, sendText } from '#api/answer.ts'
@@ -10,7 +11,7 @@ import { addPublicPages } from '#api/pages.ts'
 import { addPreflight } from '#api/preflight.ts'
 import { RateLimit } from '#api/rate-limit.ts'
 import { alwaysShowsTheSame, requireAccess } from '#api/records.ts'
-import { checkVersion, MAX_BODY, readBody, readParameters } from '#api/request.ts'
+import { checkMessage, checkVersion, MAX_BODY, readBody, readParameters } from '#api/request.ts'
 import { root, self } from '#api/singletons.ts'
 import { fail, Problem } from '#base/errors.ts'
 import { newId } from '#base/ids.ts'
@@ -38,7 +39,8 @@ export function createApi(options: ApiOptions): FastifyInstance {
     bodyLimit: MAX_BODY,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 512, querystringParser: () => ({}) },
+    // The parser bounds the whole head to this; a lower limit would be refused before we could say how.
+    routerOptions: { maxParamLength: maxHeaderSize, querystringParser: () => ({}) },
     clientErrorHandler: answerMalformed,
     frameworkErrors: (error, request, reply) => refuse(error, request, reply, log),
     genReqId: () => newId('op'),
@@ -74,6 +76,7 @@ function admission(options: ApiOptions, watch: ChangeWatch): Admit {
   const limit = new RateLimit(options.rateLimit, now)
   return async request => {
     const { url = '', headers } = request.raw
+    checkMessage(request.raw)
     if (url.length > MAX_URL) fail('path_too_long', { limit: MAX_URL })
     await watch.catchUp()
     const ip = plainAddress(request.ip)

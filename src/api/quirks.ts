@@ -34,6 +34,27 @@ export function withoutPathParameters(body: Body, operation: Operation): Body {
   )
 }
 
+const isEmpty = (value: unknown): boolean =>
+  value === '' ||
+  value === 0 ||
+  (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
+
+/**
+ * The Python client sends "", 0, [] or {} for arguments that its caller left out: on create for all of them, on
+ * update for a few, and newer releases for fields that are not known here.
+ */
+export function withoutUnset(userAgent: string, { method, input }: Operation, body: Body): Body {
+  if (!isPythonClient(userAgent)) return body
+  const meant = new Set(
+    Object.entries(input?.shape ?? {}).flatMap(([name, field]) =>
+      method === 'POST' && field.create === 'optional' ? [] : [writtenName(name, field)],
+    ),
+  )
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => meant.has(name) || !isEmpty(value)),
+  )
+}
+
 /** The TypeScript client and the public OpenAPI document wrap a module in `module`; others send it bare. */
 export function unwrappedModule(body: Body): Body {
   const inner = body['module']

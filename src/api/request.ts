@@ -1,7 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { parseBody } from '#api/json.ts'
 import { readQuery } from '#api/paging.ts'
-import { mendedBody, queryAliases, unwrappedModule, withoutPathParameters } from '#api/quirks.ts'
+import {
+  mendedBody,
+  queryAliases,
+  unwrappedModule,
+  withoutPathParameters,
+  withoutUnset,
+} from '#api/quirks.ts'
 import { validate } from '#api/validation.ts'
 import { fail } from '#base/errors.ts'
 import { withoutNulls, type Body } from '#contract/body.ts'
@@ -60,9 +66,10 @@ export function readBody(operation: Operation, message: IncomingMessage, bytes: 
   if (!input) return {}
   checkContentType(message, bytes.length > 0)
   const parsed = parseBody(bytes)
-  const bare = withoutPathParameters(parsed, operation)
+  const agent = message.headers['user-agent'] ?? ''
+  const bare = withoutUnset(agent, operation, withoutPathParameters(parsed, operation))
   const own = 'module' in operation.does ? unwrappedModule(bare) : bare
-  const body = withoutNulls(input.shape, mendedBody(message.headers['user-agent'] ?? '', input.shape, own))
+  const body = withoutNulls(input.shape, mendedBody(agent, input.shape, own))
   validate(input.schema, body)
   return body
 }

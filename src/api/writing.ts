@@ -7,6 +7,7 @@ import { checkModules } from '#api/modules/index.ts'
 import { close, find, requireParent, show, type Address } from '#api/records.ts'
 import { checkReferences } from '#api/references.ts'
 import { explain } from '#api/refusals.ts'
+import { inTurn } from '#api/turns.ts'
 import { fail } from '#base/errors.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import { decode, mentions, type Body } from '#contract/body.ts'
@@ -17,8 +18,8 @@ import type { Write } from '#store/store.ts'
 export const ATTEMPTS = 8
 
 export async function create(kind: Kind, given: Body, parent: string | null, call: Call): Promise<Body> {
-  await requireParent(kind, parent, call)
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    await requireParent(kind, parent, call)
     const id = newId(kind.prefix ?? '', call.now())
     const body: Body = { ...decode(kind.shape, given), id, created_at: timestamp(call.now()) }
     if (kind.parent) body[kind.parent.param] = parent
@@ -35,7 +36,11 @@ export interface Next {
 }
 
 /** Reads a resource, lets `apply` say what it becomes, and writes that; again if it changed meanwhile. */
-export async function change(address: Address, call: Call, apply: (record: Record) => Next): Promise<Body> {
+export function change(address: Address, call: Call, apply: (record: Record) => Next): Promise<Body> {
+  return inTurn(address.id, () => tryToChange(address, call, apply))
+}
+
+async function tryToChange(address: Address, call: Call, apply: (record: Record) => Next): Promise<Body> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const record = await find(address, call)
     const { kind, id } = address

@@ -3,7 +3,8 @@ import { settings, SettingError } from '#base/settings.ts'
 import type { Given } from '#cli/body.ts'
 import { call, callSingleton, type CallOptions } from '#cli/call.ts'
 import { collectionDoc, exampleOf, paramDoc } from '#cli/example.ts'
-import { dashed, flagsOf, type Flag, type Form } from '#cli/flags.ts'
+import { optionsOf } from '#cli/field-options.ts'
+import { dashed, flagsOf, type Flag } from '#cli/flags.ts'
 import { formats } from '#cli/output.ts'
 import { isList } from '#client/method.ts'
 import { isPaged, operations, type Operation } from '#contract/operations.ts'
@@ -35,38 +36,6 @@ function address(text: string): string {
 function count(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It must be a whole number from 1.')
-}
-
-const placeholders: Readonly<Record<Form, string>> = {
-  text: '<text|@file>',
-  choice: '<word>',
-  number: '<number>',
-  switch: '',
-  list: '<a,b>',
-  map: '<name=value>',
-  json: '<json|@file>',
-}
-
-const repeated = (text: string, before: readonly string[] = []): string[] => [...before, text]
-
-function docOf({ schema, required, form, flag }: Flag): string {
-  const fallback = schema.default
-  const isTold = ['string', 'number', 'boolean'].includes(typeof fallback) && fallback !== ''
-  return [
-    ...(schema.description === undefined ? [] : [schema.description]),
-    ...(schema.enum ? [`One of ${schema.enum.join(', ')}.`] : []),
-    ...(form === 'switch' ? [`${flag.replace('--', '--no-')} for false.`] : []),
-    ...(required ? ['Required.'] : []),
-    ...(isTold ? [`Default: ${String(fallback)}.`] : []),
-  ].join(' ')
-}
-
-function optionsOf(flag: Flag): Option[] {
-  const option = new Option(`${flag.flag} ${placeholders[flag.form]}`.trim(), docOf(flag)).helpGroup(
-    'Fields:',
-  )
-  if (flag.form !== 'switch') return [option.argParser(repeated)]
-  return [option, new Option(flag.flag.replace('--', '--no-')).hideHelp()]
 }
 
 /** What was given for the fields, apart from what is about the call. */

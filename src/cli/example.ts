@@ -1,3 +1,4 @@
+import { negated } from '#cli/field-options.ts'
 import { dashed, flagsOf, type Flag } from '#cli/flags.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kindNamed, kinds } from '#contract/kinds/index.ts'
@@ -11,7 +12,7 @@ const quoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 const writeFlag = ({ flag, form, field }: Flag, value: unknown): string => {
-  if (form === 'switch') return value === true ? flag : flag.replace('--', '--no-')
+  if (form === 'switch') return value === true ? flag : negated(flag)
   if (field.endsWith('_pem')) return `${flag} @${dashed(field).replace(/-pem$/, '.pem')}`
   if (Array.isArray(value) && form === 'list') return `${flag} ${quoted(value.join(','))}`
   if (form === 'map') {

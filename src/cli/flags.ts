@@ -1,5 +1,6 @@
 import { UsageError } from '#cli/failure.ts'
 import type { Operation } from '#contract/operations.ts'
+import { writtenName } from '#contract/shape.ts'
 
 /** What a flag needs to know of the JSON Schema of its field. */
 export interface FieldSchema {
@@ -22,6 +23,10 @@ export interface Flag {
   readonly form: Form
   readonly schema: FieldSchema
   readonly required: boolean
+  /** The kinds whose ids it takes. */
+  readonly kinds: readonly string[]
+  /** What holds when it is not given; a change leaves things as they are. */
+  readonly fallback: unknown
 }
 
 export const dashed = (name: string): string => name.replaceAll('_', '-')
@@ -43,14 +48,19 @@ function formOf(schema: FieldSchema): Form {
 }
 
 /** The flags of an operation: one for each field that its body may have. */
-export function flagsOf({ input }: Operation): Flag[] {
+export function flagsOf({ input, method }: Operation): Flag[] {
   const { properties = {}, required = [] } = (input?.schema ?? {}) as FieldSchema
+  const targets = new Map(
+    Object.entries(input?.shape ?? {}).map(([name, field]) => [writtenName(name, field), field.target]),
+  )
   return Object.entries(properties).map(([field, schema]) => ({
     field,
     flag: `--${dashed(field)}`,
     form: formOf(schema),
     schema,
     required: required.includes(field),
+    kinds: targets.get(field)?.kinds ?? [],
+    fallback: method === 'PATCH' ? undefined : schema.default,
   }))
 }
 

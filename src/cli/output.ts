@@ -33,6 +33,9 @@ const idOf = (value: unknown): string[] => {
   return typeof known === 'string' ? [`${known}\n`] : []
 }
 
+/** A terminal that does not know its size says 0. */
+const roomOn = (stream: NodeJS.WriteStream): number => (stream.isTTY && stream.columns) || Infinity
+
 /** The text for standard output: for people on a terminal, for programs elsewhere. */
 export function outputOf(value: unknown, columns: readonly string[], options: OutputOptions): string {
   if (value === undefined) return ''
@@ -44,7 +47,7 @@ export function outputOf(value: unknown, columns: readonly string[], options: Ou
       return printableYaml(stringify(value, { lineWidth: 0 }))
     case 'table':
       return Array.isArray(value)
-        ? table(value as Record<string, unknown>[], columns, process.stdout.columns)
+        ? table(value as Record<string, unknown>[], columns, roomOn(process.stdout))
         : record(value as Record<string, unknown>)
   }
 }

@@ -22,12 +22,17 @@ function brief(value: unknown): string {
 }
 
 const oneLine = (text: string): string => printable(text.replaceAll(/\s*\n\s*/g, ' '))
-const cut = (text: string, length: number): string => {
-  const characters = [...text]
-  return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : text
-}
-const padded = (text: string, width: number): string =>
-  text + ' '.repeat(Math.max(0, width - [...text].length))
+const segmenter = new Intl.Segmenter()
+const lettersOf = (text: string): string[] => Array.from(segmenter.segment(text), ({ segment }) => segment)
+const widthOf = (text: string): number => lettersOf(text).length
+
+const cut = (text: string, length: number): string =>
+  widthOf(text) > length
+    ? `${lettersOf(text)
+        .slice(0, length - 1)
+        .join('')}…`
+    : text
+const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)))
 
 interface Column {
   readonly name: string
@@ -37,7 +42,7 @@ interface Column {
 
 function columnOf(name: string, items: readonly Item[], isKey: boolean): Column {
   const cells = items.map(item => cut(oneLine(brief(item[name])), isKey ? Infinity : MAX_CELL))
-  return { name, cells, width: Math.max(name.length, ...cells.map(cell => [...cell].length)) }
+  return { name, cells, width: Math.max(name.length, ...cells.map(widthOf)) }
 }
 
 /** As many columns as the terminal has room for; the first is always there. */
@@ -51,7 +56,7 @@ function fitting(columns: readonly Column[], room: number): Column[] {
 }
 
 /** Rows under the names of their fields, leaving out fields that are empty in every row. */
-export function table(items: readonly Item[], names: readonly string[], room = Infinity): string {
+export function table(items: readonly Item[], names: readonly string[], room: number): string {
   if (items.length === 0) return 'None.\n'
   const columns = names
     .map((name, at) => columnOf(name, items, at === 0))

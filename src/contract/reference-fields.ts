@@ -101,7 +101,7 @@ function limitsOf(schema: Known): string[] {
 }
 
 const secrecy = {
-  returned: 'Secret: sealed at rest.',
+  returned: 'Secret: sealed at rest, read back.',
   masked: 'Secret: sealed at rest, read back as empty text.',
   hidden: 'Secret: sealed at rest, never read back.',
 }

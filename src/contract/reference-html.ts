@@ -26,13 +26,13 @@ function written(part: Part): string {
 }
 
 /** Builds markup from a template; values put into it are escaped. */
-export const html = (fixed: TemplateStringsArray, ...parts: Part[]): Markup =>
+export const markup = (fixed: TemplateStringsArray, ...parts: Part[]): Markup =>
   new Markup(fixed.map((text, index) => text + written(parts[index] ?? '')).join(''))
 
 /** A sentence in which `backticks` mark code. */
 export const prose = (text: string): Markup[] =>
-  text.split('`').map((piece, index) => (index % 2 === 0 ? html`${piece}` : html`<code>${piece}</code>`))
+  text.split('`').map((piece, index) => (index % 2 === 0 ? markup`${piece}` : markup`<code>${piece}</code>`))
 
 /** Code that may be broken after each of its separators, where it does not fit on a line. */
 export const breakable = (text: string): Markup[] =>
-  text.split(/(?<=[/._])/).map((piece, index) => (index === 0 ? html`${piece}` : html`<wbr />${piece}`))
+  text.split(/(?<=[/._])/).map((piece, index) => (index === 0 ? markup`${piece}` : markup`<wbr />${piece}`))

@@ -86,7 +86,7 @@ export const anchorOf = (heading: string): string =>
 const fileOf = (id: string): string =>
   `${reference.groups.find(({ collections }) => collections.some(each => each.id === id))?.id ?? ''}.md`
 
-function index(): string {
+function indexFile(): string {
   const contents = reference.groups.map(({ id, title, doc, collections }) => {
     const links = collections.map(each => `[${each.title}](${id}.md#${anchorOf(each.title)})`)
     return [`[${title}](${id}.md)`, cell(doc), links.join(', ')]
@@ -102,7 +102,7 @@ ${operationTable(reference.singletons)}`,
   )
 }
 
-function modules(): string {
+function modulesFile(): string {
   const parts = reference.modules.map(({ id, title, doc, fields, usedBy }) => {
     const places = usedBy.map(({ collection: of, title: name, as }) => {
       return `[${name}](${fileOf(of)}#${anchorOf(name)}) as \`${as}\``
@@ -113,7 +113,7 @@ function modules(): string {
   return generated('Modules', [what, ...parts].join('\n\n'))
 }
 
-function errors(): string {
+function errorsFile(): string {
   const rows = reference.errors.map(({ code: name, status, text }) => {
     return [name === '' ? '' : code(name), String(status), cell(text)]
   })
@@ -125,7 +125,7 @@ ${markdownTable(['Code', 'Status', 'Message'], rows)}`,
   )
 }
 
-function events(): string {
+function eventsFile(): string {
   const rows = reference.groups
     .flatMap(({ collections }) => collections)
     .filter(entry => entry.events.length > 0)
@@ -148,9 +148,9 @@ ${others}`,
 /** Every file of the reference that follows from the contract, by its name. */
 export const markdownFiles = (): ReadonlyMap<string, string> =>
   new Map([
-    ['README.md', index()],
+    ['README.md', indexFile()],
     ...reference.groups.map((group): [string, string] => [`${group.id}.md`, groupFile(group)]),
-    ['modules.md', modules()],
-    ['errors.md', errors()],
-    ['events.md', events()],
+    ['modules.md', modulesFile()],
+    ['errors.md', errorsFile()],
+    ['events.md', eventsFile()],
   ])

@@ -41,10 +41,11 @@ nav li a:hover { color: var(--accent); text-decoration: underline; }
 nav .brand { font-weight: 700; font-size: 1.05rem; margin: 0; }
 main { padding: 2rem 1.25rem 6rem; min-width: 0; }
 main > section { border-top: 1px solid var(--line); margin-top: 3.5rem; padding-top: 2.5rem; }
+main > .basics { margin-top: 2rem; padding-top: 2rem; }
 article { margin-top: 3rem; }
 article + article { border-top: 1px solid var(--line); padding-top: 2.5rem; }
-main > article { margin-top: 2.25rem; max-width: 44rem; }
-main > article + article { border: 0; padding: 0; }
+.basics > article { margin-top: 1.75rem; max-width: 44rem; }
+.basics > article + article { border: 0; padding: 0; }
 .facts { list-style: none; margin: .6rem 0 0; padding: 0; color: var(--quiet); font-size: .9rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .9375rem; }

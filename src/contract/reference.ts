@@ -164,10 +164,13 @@ function moduleEntry(module: Module, id: string): ModuleEntry {
   return { id, title, doc: module.doc, fields: fieldLines(module.shape, { changes: false }), usedBy }
 }
 
+const errorCode = (number: number): string => (Number.isFinite(number) ? `ERR_ADIT_${number}` : '')
+
+/** In the order of their numbers; those without one come last. */
 const errors: ErrorEntry[] = Object.entries<CatalogEntry>(catalog)
-  .map(([id, { number, status, text }]) => ({ id, number: number ?? 0, status, text }))
-  .toSorted((one, other) => one.number - other.number)
-  .map(({ id, number, status, text }) => ({ id, code: number ? `ERR_ADIT_${number}` : '', status, text }))
+  .map(([id, { number, status, text }]) => ({ id, number: number ?? Infinity, status, text }))
+  .toSorted((one, other) => (one.number < other.number ? -1 : Number(one.number > other.number)))
+  .map(({ id, number, status, text }) => ({ id, code: errorCode(number), status, text }))
 
 function build(): Reference {
   const names = nameModules()

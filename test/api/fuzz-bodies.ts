@@ -85,7 +85,7 @@ function object({ properties, required, additionalProperties, maxProperties }: S
   const fields = Object.entries(properties).map(([name, schema]) => {
     const value = valid(schema)
     const needed = required?.includes(name) === true
-    return fc.tuple(fc.constant(name), needed ? value : fc.option(value, { freq: 1, nil: undefined }))
+    return fc.tuple(fc.constant(name), needed ? value : fc.option(value, { freq: 3, nil: undefined }))
   })
   return fc
     .tuple(...fields)

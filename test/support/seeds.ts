@@ -4,7 +4,7 @@ import { eventTypes } from '#contract/events/index.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds, type Collection } from '#contract/kinds/index.ts'
 import { newSshAuthority } from '#pki/ssh-authority.ts'
-import { AUTHORITY, issue } from '../pki/openssl.ts'
+import { AUTHORITY, issue } from './openssl.ts'
 import { Folder } from './openssh.ts'
 import type { Caller } from './server.ts'
 
@@ -74,7 +74,8 @@ const bodies: Readonly<Partial<Record<Collection, Seed>>> = {
   weighted_backends: async seeds => ({ backends: { [await seeds.id('http_response_backends')]: 1 } }),
 }
 
-const METADATA = '<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://idp.example"/>'
+const METADATA =
+  '<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://idp.example"/>'
 const policies: Seed = async seeds => ({ ip_policy_ids: [await seeds.id('ip_policies')] })
 
 /** The least that sets a module; what is not here takes an empty body. */

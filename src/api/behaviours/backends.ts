@@ -39,8 +39,8 @@ async function refuseCycles(draft: Draft, call: Call): Promise<void> {
     const rows = await call.store.getMany(fresh.map(({ id }) => id))
     level = rows.flatMap(row => {
       const kind = kindNamed(row.kind)
+      draft.reliedOn.set(row.id, row)
       const children = mentions(kind.shape, open(kind, row, call))
-      if (children.length > 0) draft.reliedOn.set(row.id, row)
       const path = fresh.find(({ id }) => id === row.id)?.path ?? []
       return children.map(({ id }) => ({ id, path: [...path, id] }))
     })

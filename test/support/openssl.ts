@@ -1,4 +1,4 @@
-import { Folder, must } from '../support/openssh.ts'
+import { Folder, must } from './openssh.ts'
 
 /** How `openssl genpkey` is asked for each kind of key. */
 export const KEYS = {
