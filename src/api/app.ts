@@ -19,6 +19,13 @@ import type { Log } from '#base/log.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import { singletons } from '#contract/singletons.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set once the caller is let in. */
+    call: Call | null
+  }
+}
+
 export interface ApiOptions extends Deps {
   readonly log: Log
   /** Calls per minute and key; 0 for no limit. */
@@ -30,6 +37,8 @@ export interface ApiOptions extends Deps {
 }
 
 const MAX_URL = 8192
+/** For the whole of a call to arrive: a caller that dribbles does not hold a connection for ever. */
+const REQUEST_TIMEOUT_MS = 60_000
 const EMPTY = Buffer.alloc(0)
 
 /** The management API as an HTTP application. */
@@ -39,6 +48,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
     bodyLimit: MAX_BODY,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
+    requestTimeout: REQUEST_TIMEOUT_MS,
     // The parser bounds the whole head to this; a lower limit would be refused before we could say how.
     routerOptions: { maxParamLength: maxHeaderSize, querystringParser: () => ({}) },
     clientErrorHandler: answerMalformed,
@@ -50,6 +60,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) => body)
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply, log))
   app.setNotFoundHandler((request, reply) => refuse(new Problem('no_such_path', {}), request, reply, log))
+  app.decorateRequest('call', null)
   addPublicPages(app, options.ready)
   addPreflight(app)
 
@@ -60,6 +71,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   for (const [name, answer] of Object.entries({ root, self })) {
     const { path } = singletons[name as keyof typeof singletons]
     app.get(path, async (request, reply) => {
+      if (name === 'root' && isBrowser(request)) return reply.redirect('/docs')
       const call = await admit(request)
       return sendText(request, reply, 200, JSON.stringify(await answer(call)))
     })
@@ -102,9 +114,14 @@ function addOperation(
   app.route({
     method,
     url: path.replace(/\{(\w+)\}/g, ':$1'),
-    handler: async (request, reply) => {
+    // Before the body is read: nobody may make the server take in what it will refuse.
+    onRequest: async request => {
       const call = await admit(request)
       requireAccess(kind, call)
+      request.call = call
+    },
+    handler: async (request, reply) => {
+      const call = request.call ?? fail('internal')
       const url = call.base + (request.raw.url ?? '')
       const remembered = pages?.find(url)
       if (remembered) return sendText(request, reply, 200, remembered)
@@ -118,6 +135,9 @@ function addOperation(
     },
   })
 }
+
+/** A person who opens the address gets something to read. */
+const isBrowser = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') === true
 
 const isList = ({ does }: Operation): boolean => 'verb' in does && does.verb === 'list'
 

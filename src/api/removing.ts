@@ -4,6 +4,7 @@ import type { Call } from '#api/call.ts'
 import { eventOf } from '#api/events.ts'
 import { childRows, find, open, type Address } from '#api/records.ts'
 import { explain } from '#api/refusals.ts'
+import { inTurn } from '#api/turns.ts'
 import { ATTEMPTS } from '#api/writing.ts'
 import { fail } from '#base/errors.ts'
 import type { Kind } from '#contract/kind.ts'
@@ -11,7 +12,10 @@ import { childrenOf } from '#contract/kinds/index.ts'
 import type { Write } from '#store/store.ts'
 
 /** Removes a resource and all that belongs to it. */
-export async function remove(address: Address, call: Call): Promise<void> {
+export const remove = (address: Address, call: Call): Promise<void> =>
+  inTurn(address.id, () => tryToRemove(address, call))
+
+async function tryToRemove(address: Address, call: Call): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const record = await find(address, call)
     await behaviourOf(address.kind).remove?.(record, call)
