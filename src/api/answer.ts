@@ -1,51 +1,53 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { Exchange } from '#api/http-server.ts'
 import { problemBody, problemOf } from '#api/problems.ts'
 import { wantsBodyInsteadOf204 } from '#api/quirks.ts'
-import { brandFor, MAX_BODY } from '#api/request.ts'
+import { brandFor } from '#api/request.ts'
 import type { Log } from '#base/log.ts'
 
 /**
  * What every answer carries. Pages of other origins may read it: they call with a token of their own, and as
  * nothing here works by cookie, no credential of the browser comes along.
  */
-function addHead({ id, raw }: FastifyRequest, reply: FastifyReply): void {
-  const { origin, 'ngrok-version': ngrok } = raw.headers
-  reply.header('adit-operation-id', id)
-  if (ngrok !== undefined) reply.header('ngrok-operation-id', id)
-  if (origin === undefined) return
-  reply.header('access-control-allow-origin', origin)
-  reply.header('access-control-expose-headers', 'adit-operation-id, retry-after')
-  reply.header('vary', 'origin')
+function headOf({ request, operationId }: Exchange): OutgoingHttpHeaders {
+  const { origin, 'ngrok-version': ngrok } = request.headers
+  const head: OutgoingHttpHeaders = { 'adit-operation-id': operationId, 'cache-control': 'no-store' }
+  if (ngrok !== undefined) head['ngrok-operation-id'] = operationId
+  if (origin !== undefined) {
+    head['access-control-allow-origin'] = origin
+    head['access-control-expose-headers'] = 'adit-operation-id, retry-after'
+    head.vary = 'origin'
+  }
+  return head
 }
 
 /** Sends a body that is JSON text already. */
-export function sendText(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  status: number,
-  text: string | Buffer,
-): FastifyReply {
-  addHead(request, reply)
-  return reply
-    .code(status)
-    .header('content-type', 'application/json')
-    .header('cache-control', 'no-store')
-    .send(text)
+export function sendText(exchange: Exchange, status: number, text: string | Buffer): void {
+  const head = headOf(exchange)
+  head['content-type'] = 'application/json'
+  head['content-length'] = Buffer.byteLength(text)
+  exchange.response.writeHead(status, head).end(text)
 }
 
 /** Sends the answer to a call that has nothing to say. */
-export function sendNothing(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { headers, method = '' } = request.raw
-  if (wantsBodyInsteadOf204(headers['user-agent'] ?? '', method)) return sendText(request, reply, 200, '{}')
-  addHead(request, reply)
-  return reply.code(204).send()
+export function sendNothing(exchange: Exchange): void {
+  const { headers, method = '' } = exchange.request
+  if (wantsBodyInsteadOf204(headers['user-agent'] ?? '', method)) sendText(exchange, 200, '{}')
+  else exchange.response.writeHead(204, headOf(exchange)).end()
 }
 
 /** Tells the caller why not. What nobody foresaw is logged, and told without its insides. */
-export function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
-  const problem = problemOf(error, MAX_BODY)
-  const { id, raw } = request
-  if (problem.status >= 500) log.error({ operation: id, method: raw.method, err: error }, problem.message)
-  if (problem.retryAfter !== undefined) reply.header('retry-after', String(problem.retryAfter))
-  return sendText(request, reply, problem.status, problemBody(problem, brandFor(raw.headers), id))
+export function refuse(error: unknown, exchange: Exchange, log: Log): void {
+  const problem = problemOf(error)
+  const { request, response, operationId } = exchange
+  if (problem.status >= 500)
+    log.error({ operation: operationId, method: request.method, err: error }, problem.message)
+  if (response.headersSent || response.destroyed) {
+    response.destroy()
+    return
+  }
+  if (problem.retryAfter !== undefined) response.setHeader('retry-after', String(problem.retryAfter))
+  // What is still to come of a body that was refused is not worth reading.
+  if (!request.complete) response.setHeader('connection', 'close')
+  sendText(exchange, problem.status, problemBody(problem, brandFor(request.headers), operationId))
 }

@@ -24,7 +24,7 @@ export async function eventOf(kind: Kind, body: Body, what: Happening, call: Cal
       source: 'API',
       credential: { id: principal.keyId, uri: `${call.base}/api_keys/${principal.keyId}` },
     },
-    object: await show(kind, body, call, 'mask'),
+    object: await show(kind, { ...body }, call, 'mask'),
   }
   return [{ op: 'event', event: { id, type, at, body: JSON.stringify(envelope) } }]
 }

@@ -1,28 +1,33 @@
-import type { FastifyInstance } from 'fastify'
+import { sendText } from '#api/answer.ts'
+import type { HttpServer } from '#api/http-server.ts'
 import { openApi } from '#contract/openapi.ts'
 import { referencePage } from '#contract/reference-page.ts'
 
 /** The page loads nothing and runs nothing; its style is in it. */
-const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
+const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+  'x-content-type-options': 'nosniff',
+}
 
 /** What anybody may read: whether the server lives, and how the API is called. */
-export function addPublicPages(app: FastifyInstance, ready: () => Promise<void>): void {
-  app.get('/healthz', async () => ({ status: 'ok' }))
-  app.get('/readyz', async (_request, reply) => {
+export function addPublicPages(server: HttpServer, ready: () => Promise<void>): void {
+  server.on('GET', '/healthz', exchange => sendText(exchange, 200, '{"status":"ok"}'))
+  server.on('GET', '/readyz', async exchange => {
     try {
       await ready()
-      return { status: 'ready' }
+      sendText(exchange, 200, '{"status":"ready"}')
     } catch (error) {
-      return reply
-        .code(503)
-        .send({ status: 'not ready', reason: error instanceof Error ? error.message : 'unknown' })
+      const reason = error instanceof Error ? error.message : 'unknown'
+      sendText(exchange, 503, JSON.stringify({ status: 'not ready', reason }))
     }
   })
-  app.get('/openapi.json', (request, reply) => reply.send(openApi(`http://${request.host}`)))
-  app.get('/docs', async (_request, reply) =>
-    reply
-      .header('content-type', 'text/html; charset=utf-8')
-      .header('content-security-policy', PAGE_POLICY)
-      .send(referencePage()),
-  )
+  server.on('GET', '/openapi.json', exchange => {
+    const { host = 'localhost' } = exchange.request.headers
+    sendText(exchange, 200, JSON.stringify(openApi(`http://${host}`)))
+  })
+  server.on('GET', '/docs', ({ response }) => {
+    response.writeHead(200, PAGE_HEADERS).end(referencePage())
+  })
 }

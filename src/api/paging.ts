@@ -30,7 +30,8 @@ export function readQuery(
   if (query === '') return values
   if (!isWellFormed(query))
     return fail('bad_query', { reason: 'a % is not followed by two hexadecimal digits' })
-  for (const [given, value] of new URLSearchParams(query)) {
+  // One "?" is taken for the start of the query: without ours, a second one of the caller's would vanish.
+  for (const [given, value] of new URLSearchParams(`?${query}`)) {
     const name = aliases.get(given) ?? given
     if (!supported.includes(name)) {
       fail('unknown_parameter', { field: name, supported: supported.join(', ') || 'none' })

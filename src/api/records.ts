@@ -48,7 +48,7 @@ export function close(kind: Kind, id: string, body: Body, call: Pick<Call, 'seal
   )
 }
 
-/** What a caller sees of a resource. */
+/** What a caller sees of a resource. `body` is the caller's own copy. */
 export async function show(
   kind: Kind,
   body: Body,
@@ -57,12 +57,8 @@ export async function show(
 ): Promise<Body> {
   const behaviour = behaviourOf(kind)
   const seen = behaviour.view ? { ...body, ...(await behaviour.view(body, call)) } : body
-  return encode(
-    kind.shape,
-    { ...seen, uri: call.base + resourcePath(kind, seen) },
-    linker(call.base),
-    secrets,
-  )
+  seen['uri'] = call.base + resourcePath(kind, seen)
+  return encode(kind.shape, seen, linker(call.base), secrets)
 }
 
 /** Refuses callers that may not use a kind at all. */

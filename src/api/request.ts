@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { bodyBytes } from '#api/body-bytes.ts'
 import { parseBody } from '#api/json.ts'
 import { readQuery } from '#api/paging.ts'
 import {
@@ -13,8 +14,6 @@ import { fail } from '#base/errors.ts'
 import { withoutNulls, type Body } from '#contract/body.ts'
 import { isPaged, type Operation } from '#contract/operations.ts'
 
-export const MAX_BODY = 1_048_576
-
 /** Exactly one content type exists, in one spelling: anything looser has let bodies past validation elsewhere. */
 const JSON_TYPE = /^application\/json(; ?charset=(utf-8|UTF-8))?$/
 
@@ -24,15 +23,26 @@ const HOST = /^([\w.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/
  * Refuses what Node's parser lets through although two readers could understand it differently, or that would
  * end up in the addresses of an answer.
  */
-export function checkMessage({ url = '', httpVersion, headers, headersDistinct }: IncomingMessage): void {
-  const [host = '', second] = headersDistinct.host ?? []
-  if (second !== undefined || !HOST.test(host))
+export function checkMessage({ url = '', httpVersion, headers, rawHeaders }: IncomingMessage): void {
+  const { host = '' } = headers
+  if (!HOST.test(host) || countOf('host', rawHeaders) !== 1)
     fail('bad_request', { reason: 'it needs one valid Host header' })
-  const path = url.startsWith(`http://${host}/`) ? url.slice(`http://${host}`.length) : url
-  if (!path.startsWith('/') || /[#\\]/.test(path)) fail('bad_request', { reason: 'its target is not a path' })
+  if (!url.startsWith('/') || url.includes('#') || url.includes('\\'))
+    fail('bad_request', { reason: 'its target is not a path' })
+  if (httpVersion === '0.9') fail('bad_request', { reason: 'it names no version of HTTP' })
   const coding = headers['transfer-encoding']
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0'))
     fail('bad_request', { reason: 'the only transfer coding is chunked' })
+}
+
+/** Node keeps the first of several headers and says nothing of the others. */
+function countOf(name: string, rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const header = rawHeaders[index] ?? ''
+    if (header.length === name.length && header.toLowerCase() === name) count++
+  }
+  return count
 }
 
 const VERSION_HEADERS = ['service-version', 'adit-version', 'ngrok-version'] as const
@@ -50,20 +60,21 @@ export const brandFor = (headers: IncomingMessage['headers']): 'ADIT' | 'NGROK' 
   headers['ngrok-version'] === undefined ? 'ADIT' : 'NGROK'
 
 function checkContentType(message: IncomingMessage, hasBody: boolean): void {
-  const [first, second] = message.headersDistinct['content-type'] ?? []
-  const coding = message.headers['content-encoding']
+  const { 'content-type': type, 'content-encoding': coding } = message.headers
   if (coding !== undefined) fail('content_type', { value: coding.slice(0, 100) })
-  if (first === undefined) {
+  if (type === undefined) {
     if (hasBody) fail('no_content_type')
     return
   }
-  if (second !== undefined || !JSON_TYPE.test(first)) fail('content_type', { value: first.slice(0, 100) })
+  if (!JSON_TYPE.test(type) || countOf('content-type', message.rawHeaders) !== 1)
+    fail('content_type', { value: type.slice(0, 100) })
 }
 
 /** The body of a call as the operation takes it: parsed, mended for known clients, and checked. */
-export function readBody(operation: Operation, message: IncomingMessage, bytes: Buffer): Body {
+export async function readBody(operation: Operation, message: IncomingMessage): Promise<Body> {
   const { input } = operation
   if (!input) return {}
+  const bytes = await bodyBytes(message)
   checkContentType(message, bytes.length > 0)
   const parsed = parseBody(bytes)
   const agent = message.headers['user-agent'] ?? ''

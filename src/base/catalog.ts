@@ -503,7 +503,7 @@ export const catalog = {
   event_type: {
     number: 238,
     status: 400,
-    text: '"{field}": "{value}" is not an event type. They have the form ip_policy_created.v0; see docs/events.md.',
+    text: '"{field}": "{value}" is not an event type. They have the form ip_policy_created.v0; see docs/reference/events.md.',
   },
   target_none: { number: 5100, status: 400, text: '"target" must name one destination: {supported}.' },
   destination_missing: {

@@ -49,8 +49,8 @@ function linesOf(error: ApiError): string {
     error.code !== undefined && `code ${error.code}`,
     error.operationId !== undefined && `operation ${error.operationId}`,
   ].filter(fact => fact !== false)
-  const hint = hints[error.status]
-  return [error.message, `  ${facts.join(', ')}`, ...(hint === undefined ? [] : [`  ${hint}`])].join('\n')
+  const lines = [error.message, facts.join(', '), hints[error.status] ?? '']
+  return lines.filter(line => line !== '').join('\n  ')
 }
 
 export interface Failure {

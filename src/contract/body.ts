@@ -39,12 +39,21 @@ export function decode(shape: Shape, given: Body, current?: Body): Body {
   return kept
 }
 
+const readableFields = new WeakMap<Shape, readonly [string, Field][]>()
+
+/** The fields that are read, worked out once: every answer walks them. */
+function readable(shape: Shape): readonly [string, Field][] {
+  const known = readableFields.get(shape)
+  if (known) return known
+  const fields = Object.entries(shape).filter(([, field]) => field.read)
+  readableFields.set(shape, fields)
+  return fields
+}
+
 /** What to answer. `link` makes the Ref for an id; `secrets` are masked where others than the caller may read. */
 export function encode(shape: Shape, kept: Body, link: (id: string) => Ref, secrets: 'show' | 'mask'): Body {
   const view: Body = {}
-  for (const name in shape) {
-    const field = shape[name] as Field
-    if (!field.read) continue
+  for (const [name, field] of readable(shape)) {
     const value = kept[name] ?? fallback(field)
     if (field.secret === 'masked' || (field.secret && secrets === 'mask'))
       view[name] = changeEach(value, () => '')

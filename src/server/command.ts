@@ -6,6 +6,7 @@ import { welcome } from '#server/welcome.ts'
 
 /** What runs may take this long to finish after SIGTERM. */
 const DRAIN_MS = 30_000
+const DAY_MS = 86_400_000
 
 const all: [string, Setting<unknown>][] = Object.entries(settings)
 
@@ -46,8 +47,10 @@ async function run(options: Readonly<Record<string, string>>): Promise<void> {
   const flags = new Map(Object.entries(options).map(([name, value]) => [snake(name), value]))
   const settled = readSettings(flags, process.env)
   const running = await serve(settled)
+  // Before anybody is told that it runs, since whoever knows may stop it at once.
+  const stopped = stopSignal()
   process.stdout.write(welcome(running, settled))
-  await stopSignal()
+  await stopped
   const late = setTimeout(() => process.exit(0), DRAIN_MS)
   late.unref()
   await running.close()
@@ -57,5 +60,11 @@ const snake = (camel: string): string => camel.replace(/[A-Z]/g, letter => `_${l
 
 const stopSignal = (): Promise<void> =>
   new Promise(resolve => {
-    for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => resolve())
+    // Waiting for a signal does not keep a process alive, and its listeners may all be off.
+    const alive = setInterval(() => undefined, DAY_MS)
+    const stop = () => {
+      clearInterval(alive)
+      resolve()
+    }
+    for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, stop)
   })

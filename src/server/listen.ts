@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { HttpServer } from '#api/http-server.ts'
 import type { Address } from '#base/settings.ts'
 import { StartError } from '#server/start-error.ts'
 
@@ -10,9 +10,9 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 /** Opens a listener and says where it is reached; a refusal names the setting to change. */
-export async function listen(app: FastifyInstance, address: Address, variable: string): Promise<string> {
+export async function listen(server: HttpServer, address: Address, variable: string): Promise<string> {
   try {
-    return await app.listen(address)
+    return await server.listen(address)
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     const where = `${address.host}:${address.port}`

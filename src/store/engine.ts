@@ -19,6 +19,8 @@ export interface Engine {
   readonly dialect: Dialect
   /** True when no other process can write to the database. */
   readonly alone: boolean
+  /** Runs a statement on its own. */
+  read(step: Step): Promise<readonly unknown[]>
   /** Runs the steps on one connection. When one fails, what was open is rolled back. */
   run<Result>(steps: Steps<Result>): Promise<Result>
   close(): Promise<void>

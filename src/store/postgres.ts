@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { postgres } from '#store/dialect.ts'
-import type { Engine, Step, Steps } from '#store/engine.ts'
+import { query, type Engine, type Step, type Steps } from '#store/engine.ts'
 import { migrate } from '#store/migrations.ts'
 import { SqlStore } from '#store/sql-store.ts'
 import { StoreError } from '#store/store-error.ts'
@@ -69,6 +69,10 @@ class PostgresEngine implements Engine {
     this.#pool = pool
   }
 
+  read(step: Step): Promise<readonly unknown[]> {
+    return this.run(query(step.text, ...step.values))
+  }
+
   async run<Result>(steps: Steps<Result>): Promise<Result> {
     const client = await this.#pool.connect().catch(rethrow)
     try {
@@ -87,8 +91,8 @@ class PostgresEngine implements Engine {
   }
 
   async #rows(client: pg.PoolClient, { text, values }: Step): Promise<readonly unknown[]> {
-    const query = { name: this.#nameOf(text), text, values: [...values] }
-    const { command, rows } = await client.query<object>(query).catch(rethrow)
+    const named = { name: this.#nameOf(text), text, values: [...values] }
+    const { command, rows } = await client.query<object>(named).catch(rethrow)
     // PostgreSQL answers the COMMIT of a failed transaction with success, having rolled it back.
     if (text === 'COMMIT' && command !== 'COMMIT') {
       throw new StoreError('unusable', `The database answered COMMIT with ${command}.`)

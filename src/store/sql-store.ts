@@ -122,7 +122,7 @@ export class SqlStore implements Store {
 
   async #read<Fields extends object>(text: string, ...values: readonly Value[]): Promise<Fields[]> {
     if (values.some(hasNul)) return []
-    const rows = await this.#engine.run(query<Fields>(text, ...values))
+    const rows = (await this.#engine.read({ text, values })) as readonly Fields[]
     // Copied because SQLite's rows have no prototype.
     return rows.map(row => ({ ...row }))
   }
@@ -130,7 +130,7 @@ export class SqlStore implements Store {
   /** The same for rows, field by field: they are read with every call, and a spread takes ten times as long. */
   async #rows(text: string, ...values: readonly Value[]): Promise<Row[]> {
     if (values.some(hasNul)) return []
-    const rows = await this.#engine.run(query<Row>(text, ...values))
+    const rows = (await this.#engine.read({ text, values })) as readonly Row[]
     return rows.map(({ id, kind, parent, version, body }) => ({ id, kind, parent, version, body }))
   }
 

@@ -89,6 +89,10 @@ class SqliteEngine implements Engine {
     this.#lock = lock
   }
 
+  async read(step: Step): Promise<readonly unknown[]> {
+    return this.#rows(step)
+  }
+
   async run<Result>(steps: Steps<Result>): Promise<Result> {
     return this.#runNow(steps)
   }

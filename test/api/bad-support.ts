@@ -24,7 +24,7 @@ export async function changesNothing(api: Caller, run: () => Promise<void>): Pro
 export function assertRefused(answer: Pick<Answer, 'status' | 'body'>, name: ErrorName, said?: RegExp): void {
   const entry: { status: number; number?: number } = catalog[name]
   const { error_code: code, status_code: status, msg, details, ...rest } = answer.body ?? {}
-  assert.equal(code, entry.number === undefined ? undefined : `ERR_ADIT_${entry.number}`, msg)
+  assert.equal(code, entry.number === undefined ? undefined : `ERR_ADIT_${entry.number}`, String(msg))
   assert.deepEqual([answer.status, status], [entry.status, entry.status])
   assert.ok(typeof msg === 'string' && msg !== '' && !msg.includes('{'), msg)
   if (said) assert.match(msg, said)
@@ -39,8 +39,8 @@ export function assertRefusal(answer: Answer, name: ErrorName, said?: RegExp): v
   assert.equal(answer.headers.get('cache-control'), 'no-store')
 }
 
-/** Sends bytes as they are and reads until the other side ends. */
-export function exchange(api: Caller, bytes: string | Buffer): Promise<string> {
+/** Sends bytes as they are, ends if told to, and reads until the other side ends. */
+export function exchange(api: Caller, bytes: string | Buffer, then?: 'then end'): Promise<string> {
   const { hostname, port } = new URL(api.url)
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname)
@@ -48,7 +48,8 @@ export function exchange(api: Caller, bytes: string | Buffer): Promise<string> {
     socket.setTimeout(10_000, () => socket.destroy(new Error(`no end after: ${received}`)))
     socket.setEncoding('utf8').on('data', text => (received += String(text)))
     socket.once('close', () => resolve(received)).once('error', reject)
-    socket.write(bytes)
+    if (then) socket.end(bytes)
+    else socket.write(bytes)
   })
 }
 

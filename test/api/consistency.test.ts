@@ -6,7 +6,7 @@ import { openSqlite } from '#store/sqlite.ts'
 import { made, onEachStore } from '../support/each-store.ts'
 import { newFolder, spawnServer, type Answer } from '../support/server.ts'
 
-const statuses = (answers: Answer[]) => answers.map(answer => answer.status).toSorted()
+const statuses = (answers: Answer[]) => answers.map(answer => answer.status).toSorted((a, b) => a - b)
 const times = <Value>(count: number, make: (index: number) => Promise<Value>) =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)))
 

@@ -37,7 +37,7 @@ function text(schema: Schema): Arbitrary<string> {
       { weight: 1, arbitrary: fc.constant('') },
       { weight: 1, arbitrary: longest },
     )
-    .filter(value => allowed.test(value) && value.length >= minLength && [...value].length <= maxLength)
+    .filter(value => allowed.test(value) && value.length >= minLength && value.length <= maxLength)
 }
 
 const formats: Readonly<Record<string, Arbitrary<string>>> = {

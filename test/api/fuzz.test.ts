@@ -48,7 +48,10 @@ async function pathTo(operation: Documented, id: string, seeds: Seeds): Promise<
 }
 
 const told = (operation: Documented, what: string, input: unknown): string =>
-  `${operation.operationId}, FUZZ_SEED=${seed}, ${what}: ${JSON.stringify(input)?.slice(0, 2000)}`.slice(0, 2500)
+  `${operation.operationId}, FUZZ_SEED=${seed}, ${what}: ${JSON.stringify(input)?.slice(0, 2000)}`.slice(
+    0,
+    2500,
+  )
 
 suite('every operation of the served OpenAPI document', () => {
   let server: TestServer
@@ -115,7 +118,7 @@ suite('every operation of the served OpenAPI document', () => {
       if (!schema) continue
       await t.test(operation.operationId, async () => {
         const { accepted, unfit } = await sendBodies(operation, schema)
-        assert.ok(accepted > BODIES / 50, `only ${accepted} bodies were accepted (FUZZ_SEED=${seed})`)
+        assert.ok(accepted > BODIES / 100, `only ${accepted} bodies were accepted (FUZZ_SEED=${seed})`)
         assert.ok(unfit > BODIES / 5, `only ${unfit} bodies were wrong (FUZZ_SEED=${seed})`)
       })
     }

@@ -43,7 +43,7 @@ export function openClient(apiToken: string, baseUrl: string): Client {
   const unreachable: string[] = []
   const services = new Map<string, Service>()
   for (const [name, Class] of classes) {
-    const found = offered.find(value => value instanceof Class) as Service | undefined
+    const found = offered.find(value => value instanceof Class)
     if (!found) unreachable.push(name)
     services.set(name, found ?? new Class(httpClient))
   }

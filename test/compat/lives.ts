@@ -53,7 +53,7 @@ export async function live(trial: Trial, api: Caller, life: Life): Promise<void>
   await trial.works('update', [{ ...within, id: first.id, ...update }], async value => {
     assert.deepStrictEqual(value, defined({ ...got, ...update, ...updated }))
     assert.deepStrictEqual(await trial.call('get', address), value)
-    if (wire) assert.partialDeepStrictEqual((await api.get(value.uri)).body, wire.updated)
+    if (wire) assert.partialDeepStrictEqual((await api.get(first.uri)).body, wire.updated)
   })
   await trial.works('delete', [address], async () => {
     await trial.rejects404('get', address)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Answer, Caller } from '../support/server.ts'
 import { Folder, newSshKey } from '../support/openssh.ts'
-import { AUTHORITY, issue, type Identity } from '../pki/openssl.ts'
+import { AUTHORITY, issue, type Identity } from '../support/openssl.ts'
 
 /** What the scenarios need to be there before them, made with plain requests. */
 export interface World {

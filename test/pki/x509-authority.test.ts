@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import { selfSignedCertificate } from '#pki/self-signed.ts'
 import { readAuthority, readCertificate } from '#pki/x509.ts'
 import { must } from '../support/openssh.ts'
-import { AUTHORITY, damaged, issue, newFamily, refusal, type Family } from './openssl.ts'
+import { AUTHORITY, damaged, issue, newFamily, refusal, type Family } from '../support/openssl.ts'
 
 let family: Family
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { readCertificate } from '#pki/x509.ts'
 import { must } from '../support/openssh.ts'
-import { AUTHORITY, damaged, issue, newFamily, refusal, type Family } from './openssl.ts'
+import { AUTHORITY, damaged, issue, newFamily, refusal, type Family } from '../support/openssl.ts'
 
 let family: Family
 

@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls'
 import { after, before, suite, test } from 'node:test'
 import { readCertificate } from '#pki/x509.ts'
 import { must } from '../support/openssh.ts'
-import { issue, newFamily, show, type Family, type KeyName } from './openssl.ts'
+import { issue, newFamily, show, type Family, type KeyName } from '../support/openssl.ts'
 
 const KEY_TYPES = {
   'RSA 2048': 'rsa',

@@ -50,7 +50,7 @@ export interface Refused {
 export async function assertRefused(api: Caller, refused: Refused, watched: string[] = []): Promise<void> {
   const { method = 'POST', path, body, status = 400, code, says, field } = refused
   const seen = () => Promise.all(watched.map(each => api.get(each)))
-  const before = await seen()
+  const earlier = await seen()
   const answer = await api.call(method, path, body === undefined ? {} : { body })
   const shown = JSON.stringify(answer.body)
   assert.equal(answer.status, status, `${method} ${path}: ${shown}`)
@@ -64,7 +64,7 @@ export async function assertRefused(api: Caller, refused: Refused, watched: stri
   const afterwards = await seen()
   assert.deepEqual(
     afterwards.map(each => each.body),
-    before.map(each => each.body),
+    earlier.map(each => each.body),
     'nothing may have changed',
   )
 }

@@ -28,7 +28,8 @@ const sshCertificate: Seed = async seeds => ({
   ssh_certificate_authority_id: await seeds.id('ssh_certificate_authorities'),
 })
 
-const restrictionTypes = ['agent', 'endpoints', 'dashboard', 'api']
+/** One restriction of each type may exist: the first stays, the others take turns. */
+const restrictionTypes = ['endpoints', 'dashboard', 'api']
 const sourceTypes = [...eventTypes.keys()]
 
 /** The least that creates one of each; `count` tells those apart of which no two may be equal. */
@@ -54,7 +55,7 @@ const bodies: Readonly<Partial<Record<Collection, Seed>>> = {
     action: 'allow',
   }),
   ip_restrictions: async (seeds, count) => ({
-    type: restrictionTypes[count % restrictionTypes.length],
+    type: count === 0 ? 'agent' : restrictionTypes[count % restrictionTypes.length],
     ip_policy_ids: [await seeds.id('ip_policies')],
   }),
   reserved_addrs: () => ({}),

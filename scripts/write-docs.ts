@@ -1,0 +1,69 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { flagOf, variableOf } from '#base/read-settings.ts'
+import { settings, type Setting } from '#base/settings.ts'
+import { openApi } from '#contract/openapi.ts'
+import { generated, markdownFiles, markdownTable } from '#contract/reference-markdown.ts'
+
+const root = join(import.meta.dirname, '..')
+const FOLDER = 'docs/reference'
+/** What a server says of itself when it runs with its defaults. */
+const DEFAULT_URL = 'http://127.0.0.1:4600'
+
+const all: [string, Setting<unknown>][] = Object.entries(settings)
+
+const settingRows = (part: readonly [string, Setting<unknown>][]): string =>
+  markdownTable(
+    ['Flag', 'Variable', 'Default', 'Meaning'],
+    part.map(([name, { doc, example, fallback }]) => [
+      `\`${flagOf(name)} ${example}\``,
+      `\`${variableOf(name)}\``,
+      fallback === undefined ? '' : `\`${fallback}\``,
+      doc,
+    ]),
+  )
+
+const settingsFile = (): string =>
+  generated(
+    'Settings',
+    `Every setting of \`adit serve\` is a flag, an environment variable, or a key of the YAML file that \`--config\` or \`ADIT_CONFIG\` names, in that order of strength. The keys of the file are the flags without dashes: \`data_dir\`. A setting that does not exist, or a value that cannot be used, is an error with exit code 2.
+
+${settingRows(all.filter(([, { later }]) => !later))}
+These are understood, so that one script serves all releases, but nothing acts on them yet:
+
+${settingRows(all.filter(([, { later }]) => later))}
+\`off\` turns a listener off.`,
+  )
+
+/** One line for each operation: short enough to compare two versions, and not five times as long as it must be. */
+function openApiFile(): string {
+  const { paths, ...rest } = openApi(DEFAULT_URL) as { paths: Record<string, Record<string, object>> }
+  const items = Object.entries(paths).map(([path, item]) => {
+    const methods = Object.entries(item).map(
+      ([method, operation]) => `"${method}":${JSON.stringify(operation)}`,
+    )
+    return `${JSON.stringify(path)}:{\n${methods.join(',\n')}}`
+  })
+  return `${JSON.stringify(rest, null, 2).slice(0, -2)},\n"paths":{\n${items.join(',\n')}}}\n`
+}
+
+/** Every generated file by its path in the repository. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  const files = new Map([...markdownFiles()].map(([name, text]) => [`${FOLDER}/${name}`, text]))
+  files.set(`${FOLDER}/settings.md`, settingsFile())
+  files.set('docs/openapi.json', openApiFile())
+  return files
+}
+
+if (import.meta.main) {
+  const files = generatedFiles()
+  mkdirSync(join(root, FOLDER), { recursive: true })
+  for (const old of readdirSync(join(root, FOLDER))) {
+    if (!files.has(`${FOLDER}/${old}`)) rmSync(join(root, FOLDER, old))
+  }
+  for (const [path, text] of files) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  process.stdout.write(`${files.size} files written\n`)
+}

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Finished } from '../support/server.ts'
+
+export const launcher = join(import.meta.dirname, '../../bin/adit')
+
+export interface RunOptions {
+  readonly environment?: Record<string, string>
+  readonly input?: string
+  /** What the program says before it is given the input; a terminal loses what is typed too early. */
+  readonly prompt?: string
+  readonly cwd?: string
+}
+
+/** Runs a program to its end, with something to read on its standard input. */
+export async function run(
+  program: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Finished> {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ADIT_'))
+  const child = spawn(program, args, {
+    env: { ...Object.fromEntries(inherited), ...options.environment },
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  const { prompt = '', input = '' } = options
+  if (prompt === '') child.stdin.end(input)
+  child.stdout.on('data', () => {
+    if (prompt !== '' && output.stdout.includes(prompt) && child.stdin.writable) child.stdin.end(input)
+  })
+  await once(child, 'close')
+  return { code: child.exitCode, ...output }
+}
+
+const TERMINAL = '/usr/bin/script'
+/** Is there a way to give a program a terminal? */
+export const hasTerminal = existsSync(TERMINAL)
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+/** The same on a terminal, where `input` is typed; what the program writes comes back as one stream. */
+export const runOnTerminal = (args: readonly string[], options: RunOptions = {}): Promise<Finished> =>
+  run(TERMINAL, ['-qec', [launcher, ...args].map(quoted).join(' '), '/dev/null'], options)
