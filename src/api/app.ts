@@ -28,7 +28,7 @@ export interface ApiOptions extends Deps {
 /** The management API as an HTTP server. */
 export function createApi(options: ApiOptions): HttpServer {
   const server = new HttpServer((error, exchange) => refuse(error, exchange, options.log))
-  addPublicPages(server, options.ready)
+  addPublicPages(server, options)
   server.on('OPTIONS', '*', preflight)
 
   const watch = new ChangeWatch(options.store)

@@ -12,7 +12,10 @@ const PAGE_HEADERS = {
 }
 
 /** What anybody may read: whether the server lives, and how the API is called. */
-export function addPublicPages(server: HttpServer, ready: () => Promise<void>): void {
+export function addPublicPages(
+  server: HttpServer,
+  { ready, publicUrl }: { ready: () => Promise<void>; publicUrl: string | undefined },
+): void {
   server.on('GET', '/healthz', exchange => sendText(exchange, 200, '{"status":"ok"}'))
   server.on('GET', '/readyz', async exchange => {
     try {
@@ -25,7 +28,7 @@ export function addPublicPages(server: HttpServer, ready: () => Promise<void>): 
   })
   server.on('GET', '/openapi.json', exchange => {
     const { host = 'localhost' } = exchange.request.headers
-    sendText(exchange, 200, JSON.stringify(openApi(`http://${host}`)))
+    sendText(exchange, 200, JSON.stringify(openApi(publicUrl ?? `http://${host}`)))
   })
   server.on('GET', '/docs', ({ response }) => {
     response.writeHead(200, PAGE_HEADERS).end(referencePage())

@@ -39,13 +39,18 @@ export function decode(shape: Shape, given: Body, current?: Body): Body {
   return kept
 }
 
-const readableFields = new WeakMap<Shape, readonly [string, Field][]>()
+interface ReadableField {
+  readonly name: string
+  readonly field: Field
+}
+
+const readableFields = new WeakMap<Shape, readonly ReadableField[]>()
 
 /** The fields that are read, worked out once: every answer walks them. */
-function readable(shape: Shape): readonly [string, Field][] {
+function readable(shape: Shape): readonly ReadableField[] {
   const known = readableFields.get(shape)
   if (known) return known
-  const fields = Object.entries(shape).filter(([, field]) => field.read)
+  const fields = Object.entries(shape).flatMap(([name, field]) => (field.read ? [{ name, field }] : []))
   readableFields.set(shape, fields)
   return fields
 }
@@ -53,7 +58,9 @@ function readable(shape: Shape): readonly [string, Field][] {
 /** What to answer. `link` makes the Ref for an id; `secrets` are masked where others than the caller may read. */
 export function encode(shape: Shape, kept: Body, link: (id: string) => Ref, secrets: 'show' | 'mask'): Body {
   const view: Body = {}
-  for (const [name, field] of readable(shape)) {
+  const fields = readable(shape)
+  for (let index = 0; index < fields.length; index++) {
+    const { name, field } = fields[index] as ReadableField
     const value = kept[name] ?? fallback(field)
     if (field.secret === 'masked' || (field.secret && secrets === 'mask'))
       view[name] = changeEach(value, () => '')

@@ -1,6 +1,6 @@
 import type { ErrorName } from '#base/errors.ts'
 import { flag, line, moment, text } from '#contract/schema.ts'
-import { computed, input, maybe, type Field, type Shape } from '#contract/shape.ts'
+import { computed, input, maybe, named, type Field, type Shape } from '#contract/shape.ts'
 
 export type Verb = 'create' | 'get' | 'list' | 'update' | 'delete'
 export const allVerbs: readonly Verb[] = ['create', 'get', 'list', 'update', 'delete']
@@ -16,9 +16,11 @@ const enabled = input(flag(true), 'True: the module is applied to traffic.')
 
 /** Declares a module. Every module can be switched off without losing its configuration. */
 export const module = <const S extends Shape>(spec: { name: string; doc: string; fields: S }) =>
-  ({ name: spec.name, doc: spec.doc, shape: { enabled, ...spec.fields } }) as Module<
-    { enabled: typeof enabled } & S
-  >
+  ({
+    name: spec.name,
+    doc: spec.doc,
+    shape: named(`${spec.name}_module`, { enabled, ...spec.fields }),
+  }) as Module<{ enabled: typeof enabled } & S>
 
 /** Something that can be done to one resource beyond the five verbs; answers 204. */
 export interface Action {
@@ -115,14 +117,14 @@ export function kind<
     name,
     maybe(shape, doc),
   ])
-  const shape = { ...Object.fromEntries(own), ...spec.fields, ...Object.fromEntries(moduleFields) }
+  const fields = { ...Object.fromEntries(own), ...spec.fields, ...Object.fromEntries(moduleFields) }
   return {
     ...spec,
     modules,
     verbs: spec.verbs ?? allVerbs,
     actions: spec.actions ?? {},
     key: spec.key ?? 'id',
-    shape: shape as unknown as Omit<Identity, Absent<W, K>> & S & ModuleFields<M>,
+    shape: named(spec.name, fields) as unknown as Omit<Identity, Absent<W, K>> & S & ModuleFields<M>,
   }
 }
 

@@ -20,13 +20,24 @@ const errorSchema = {
 /** Words of our own that JSON Schema does not know. */
 const ownKeywords = new Set(['refusal', 'refusals', 'missing'])
 
+/** The schemas that others refer to by name, in the order in which they are met. */
+const named: Record<string, object> = {}
+
 /**
- * A schema as others may read it: our keywords gone. A character has at least one byte, so the limit in bytes
- * holds for characters too; that text of other alphabets reaches it sooner, JSON Schema cannot say.
+ * A schema as others may read it: our keywords gone, and what has a name replaced by a reference to it. A
+ * character has at least one byte, so the limit in bytes holds for characters too; that text of other
+ * alphabets reaches it sooner, JSON Schema cannot say.
  */
 function published(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(published)
   if (typeof schema !== 'object' || schema === null) return schema
+  if (!('title' in schema) || typeof schema.title !== 'string') return plainly(schema)
+  const { title, description, ...rest } = schema as { title: string; description?: string }
+  named[title] ??= plainly(rest)
+  return { $ref: `#/components/schemas/${title}`, ...(description !== undefined && { description }) }
+}
+
+function plainly(schema: object): object {
   const entries = Object.entries(schema).filter(([name]) => !ownKeywords.has(name))
   return Object.fromEntries(
     entries.map(([name, value]) => [name === 'maxBytes' ? 'maxLength' : name, published(value)]),
@@ -80,8 +91,7 @@ function describe(operation: Operation): object {
   }
 }
 
-/** The whole API in OpenAPI 3.1. */
-export function openApi(serverUrl: string): object {
+function describeAll(): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const [name, { path, summary, output }] of Object.entries(singletons)) {
     const responses = { 200: { description: 'Done.', content: json(output) }, ...refusals(always) }
@@ -98,12 +108,20 @@ export function openApi(serverUrl: string): object {
       version: '2',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: serverUrl }],
     security: [{ key: [] }],
     paths,
     components: {
+      schemas: named,
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'The token of an API key.' } },
       responses: { Refused: { description: 'Refused, with the reason.', content: json(errorSchema) } },
     },
   }
 }
+
+let described: object | undefined
+
+/** The whole API in OpenAPI 3.1. */
+export const openApi = (serverUrl: string): object => ({
+  ...(described ??= describeAll()),
+  servers: [{ url: serverUrl }],
+})

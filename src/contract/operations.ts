@@ -1,5 +1,6 @@
 import type { Kind, Verb } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
+import { spoken } from '#contract/reference-names.ts'
 import { line, listOf, nullable, object, type TSchema } from '#contract/schema.ts'
 import { readSchema, writeSchema, type Shape } from '#contract/shape.ts'
 
@@ -51,28 +52,28 @@ function verbOperation(collection: string, kind: Kind, verb: Verb): Operation {
     create: {
       method: 'POST',
       path: kind.path,
-      summary: `Make ${one}.`,
+      summary: spoken(`Make ${one}.`),
       status: 201,
       ...body(kind, 'create'),
       output: resource,
     },
-    get: { method: 'GET', path: item, summary: `Read ${one}.`, status: 200, output: resource },
+    get: { method: 'GET', path: item, summary: spoken(`Read ${one}.`), status: 200, output: resource },
     list: {
       method: 'GET',
       path: kind.path,
-      summary: `List ${phrase(collection)}, newest first.`,
+      summary: spoken(`List ${phrase(collection)}, newest first.`),
       status: 200,
       output: listSchema(kind),
     },
     update: {
       method: 'PATCH',
       path: item,
-      summary: `Change ${one}; what is not given stays.`,
+      summary: spoken(`Change ${one}; what is not given stays.`),
       status: 200,
       ...body(kind, 'update'),
       output: resource,
     },
-    delete: { method: 'DELETE', path: item, summary: `Remove ${one}.`, status: 204 },
+    delete: { method: 'DELETE', path: item, summary: spoken(`Remove ${one}.`), status: 204 },
   }
   const detail = details[verb]
   return {
@@ -106,13 +107,13 @@ function moduleOperations(collection: string, kind: Kind, name: string): Operati
     {
       ...operation('replace'),
       method: 'PUT',
-      summary: `Set ${of}, replacing it whole.`,
+      summary: spoken(`Set ${of}, replacing it whole.`),
       status: 200,
       input: { shape, schema: writeSchema(shape, 'create') },
       output,
     },
-    { ...operation('get'), method: 'GET', summary: `Read ${of}.`, status: 200, output },
-    { ...operation('delete'), method: 'DELETE', summary: `Remove ${of}.`, status: 204 },
+    { ...operation('get'), method: 'GET', summary: spoken(`Read ${of}.`), status: 200, output },
+    { ...operation('delete'), method: 'DELETE', summary: spoken(`Remove ${of}.`), status: 204 },
   ]
 }
 

@@ -243,6 +243,22 @@ export const writtenName = (name: string, field: Field): string => field.as ?? n
 export const isWritable = (field: Field, operation: 'create' | 'update'): boolean =>
   operation === 'create' ? field.create !== 'never' : field.update
 
+const titles = new WeakMap<Shape, string>()
+
+/** Gives the schemas of a shape a name, under which documents can refer to them: `IpPolicy` for `ip_policy`. */
+export function named<S extends Shape>(name: string, shape: S): S {
+  titles.set(
+    shape,
+    name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()),
+  )
+  return shape
+}
+
+function withTitle(schema: TSchema, shape: Shape, ending: string): TSchema {
+  const title = titles.get(shape)
+  return title === undefined ? schema : { ...schema, title: title + ending }
+}
+
 /** JSON Schema of what a caller sends. */
 export function writeSchema(shape: Shape, operation: 'create' | 'update'): TSchema {
   const properties: Record<string, TSchema> = {}
@@ -252,7 +268,7 @@ export function writeSchema(shape: Shape, operation: 'create' | 'update'): TSche
     const demanded = operation === 'create' && field.create === 'required'
     properties[writtenName(name, field)] = demanded ? schema : Type.Optional(schema)
   }
-  return object(properties)
+  return withTitle(object(properties), shape, operation === 'create' ? 'Create' : 'Update')
 }
 
 /** JSON Schema of what the API answers. */
@@ -261,7 +277,7 @@ export function readSchema<S extends Shape>(shape: S): TUnsafe<View<S>> {
   for (const [name, field] of Object.entries(shape)) {
     if (field.read) properties[name] = field.doc ? { ...field.read, description: field.doc } : field.read
   }
-  return object(properties) as unknown as TUnsafe<View<S>>
+  return withTitle(object(properties), shape, '') as unknown as TUnsafe<View<S>>
 }
 
 type NamesBy<S extends Shape, Operation extends 'create' | 'update', Need> = {

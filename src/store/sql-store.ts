@@ -35,8 +35,9 @@ export class SqlStore implements Store {
   }
 
   async get(id: string): Promise<Row | undefined> {
-    const [row] = await this.#rows(this.#sql.row, id)
-    return row
+    if (hasNul(id)) return undefined
+    const [row] = (await this.#engine.read({ text: this.#sql.row, values: [id] })) as readonly Row[]
+    return row && plain(row)
   }
 
   getMany(ids: readonly string[]): Promise<Row[]> {
@@ -131,7 +132,7 @@ export class SqlStore implements Store {
   async #rows(text: string, ...values: readonly Value[]): Promise<Row[]> {
     if (values.some(hasNul)) return []
     const rows = (await this.#engine.read({ text, values })) as readonly Row[]
-    return rows.map(({ id, kind, parent, version, body }) => ({ id, kind, parent, version, body }))
+    return rows.map(plain)
   }
 
   /** Small transactions with pauses between them, so that other work is never held up for long. */
@@ -143,6 +144,8 @@ export class SqlStore implements Store {
     }
   }
 }
+
+const plain = ({ id, kind, parent, version, body }: Row): Row => ({ id, kind, parent, version, body })
 
 function* claimMeta(sql: Statements, key: string, value: string): Steps<string> {
   yield* query(sql.begin)

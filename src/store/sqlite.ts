@@ -70,12 +70,16 @@ function takeLock(path: string): DatabaseSync {
   }
 }
 
+const BEGIN_READING: Step = { text: 'BEGIN', values: [] }
+const STOP_READING: Step = { text: 'COMMIT', values: [] }
+
 class SqliteEngine implements Engine {
   readonly dialect = sqlite
   readonly alone = true
   readonly #database: DatabaseSync
   readonly #lock: DatabaseSync | undefined
   readonly #prepared = new Map<string, StatementSync>()
+  #isReading = false
 
   constructor(database: DatabaseSync, lock: DatabaseSync | undefined) {
     // FULL: what was committed survives the loss of power, not only the end of the process.
@@ -90,7 +94,25 @@ class SqliteEngine implements Engine {
   }
 
   async read(step: Step): Promise<readonly unknown[]> {
+    this.#startReading()
     return this.#rows(step)
+  }
+
+  /**
+   * Lets the reads of one turn of the event loop share a transaction: taking and giving back the lock costs as
+   * much as the look-up itself.
+   */
+  #startReading(): void {
+    if (this.#isReading || this.#database.isTransaction) return
+    this.#rows(BEGIN_READING)
+    this.#isReading = true
+    setImmediate(() => this.#stopReading())
+  }
+
+  #stopReading(): void {
+    if (!this.#isReading) return
+    this.#isReading = false
+    if (this.#database.isOpen) this.#rows(STOP_READING)
   }
 
   async run<Result>(steps: Steps<Result>): Promise<Result> {
@@ -98,6 +120,7 @@ class SqliteEngine implements Engine {
   }
 
   async close(): Promise<void> {
+    this.#stopReading()
     this.#prepared.clear()
     if (this.#database.isOpen) this.#database.close()
     if (this.#lock?.isOpen) this.#lock.close()
@@ -105,6 +128,7 @@ class SqliteEngine implements Engine {
 
   /** Without a pause from the first step to the last, so that no other work comes into a transaction. */
   #runNow<Result>(steps: Steps<Result>): Result {
+    this.#stopReading()
     try {
       let step = steps.next()
       while (!step.done) step = steps.next(this.#rows(step.value))

@@ -58,6 +58,18 @@ export function fits(schema: Schema, value: unknown): boolean {
 
 const faults = (schema: Schema): string => JSON.stringify(compiled.get(schema)?.errors)
 
+/** Puts every named schema in the place of the references to it. */
+function resolved(part: unknown, schemas: Readonly<Record<string, unknown>>): unknown {
+  if (Array.isArray(part)) return part.map(each => resolved(each, schemas))
+  if (typeof part !== 'object' || part === null) return part
+  const name = '$ref' in part ? /^#\/components\/schemas\/(\w+)$/.exec(String(part.$ref))?.[1] : undefined
+  if (name !== undefined) {
+    assert.ok(schemas[name], `the document refers to ${name} but does not have it`)
+    return resolved(schemas[name], schemas)
+  }
+  return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, resolved(value, schemas)]))
+}
+
 export class OpenApiDocument {
   readonly operations: readonly Documented[]
   readonly #refused: Schema
@@ -70,7 +82,7 @@ export class OpenApiDocument {
   static async fetch(api: Caller): Promise<OpenApiDocument> {
     const { status, body } = await api.get('/openapi.json', { token: null })
     assert.equal(status, 200)
-    const paths = body.paths as Record<string, Record<string, Described>>
+    const paths = resolved(body.paths, body.components.schemas) as Record<string, Record<string, Described>>
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, described]) => {
         const collection = described.tags?.[0] ?? ''

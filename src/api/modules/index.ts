@@ -22,6 +22,7 @@ const rules: Readonly<Record<string, ModuleRule>> = {
   response_headers: checkHeaders,
   saml: completeSaml,
   tls_termination: checkTlsTermination,
+  tls_termination_at_edge: checkTlsTermination,
   user_agent_filter: checkUserAgentFilter,
   webhook_verification: checkWebhookVerification,
 }

@@ -22,7 +22,7 @@ export const tlsTermination = module({
 
 /** For HTTPS edges, which always end TLS themselves. */
 export const tlsTerminationAtEdge = module({
-  name: 'tls_termination',
+  name: 'tls_termination_at_edge',
   doc: 'How TLS ends at the edge.',
   fields: { terminate_at: { ...computed(oneOf('edge')), fallback: 'edge' }, min_version: minVersion },
 })
