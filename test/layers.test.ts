@@ -26,9 +26,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 
 const files = globSync('src/**/*.ts', { cwd: root })
 const importsOf = (file: string): string[] =>
-  [...readFileSync(join(root, file), 'utf8').matchAll(/^(?:import|export)\b[^'"]*['"]([^'"]+)['"]/gm)].map(
-    match => String(match[1]),
-  )
+  [
+    ...readFileSync(join(root, file), 'utf8').matchAll(
+      /(?:^(?:import|export)\b[^'"]*|\bimport\()['"]([^'"]+)['"]/gm,
+    ),
+  ].map(match => String(match[1]))
 const folderOf = (file: string): string => relative('src', file).split('/')[0] ?? ''
 
 suite('imports', () => {

@@ -14,6 +14,11 @@ const program = new Command('adit')
 program.addCommand(serveCommand().exitOverride())
 program.addCommand(apiCommand())
 
+// Whoever reads our output may stop early, as `head` does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 1)
+})
+
 try {
   await program.parseAsync()
 } catch (error) {

@@ -43,20 +43,18 @@ export function keptSecret(folder: string, name: string): Secret | undefined {
   return text === undefined || text === '' ? undefined : new Secret(text)
 }
 
-/** The key that seals secrets: given, from a file, or made on the first start and kept. */
-export function findMasterKey(settings: Settings): Buffer {
-  return Buffer.from(given(settings).reveal(), 'base64')
-}
-
-function given(settings: Settings): Secret {
+/** The key that seals secrets: given, from a file, or the one kept before; undefined when there is none yet. */
+export function findMasterKey(settings: Settings): Secret | undefined {
   const { master_key: key, master_key_file: file, data_dir: folder } = settings
   if (key && file !== undefined) throw new StartError('set ADIT_MASTER_KEY or ADIT_MASTER_KEY_FILE, not both')
   if (key) return key
-  if (file !== undefined) return fromFile(file) ?? notThere(file)
-  const kept = fromFile(join(folder, 'master.key'))
-  if (kept) return kept
+  return file === undefined ? fromFile(join(folder, 'master.key')) : (fromFile(file) ?? notThere(file))
+}
+
+/** Makes the key on the first start and keeps it. */
+export function makeMasterKey(settings: Settings): Secret {
   const made = new Secret(randomBytes(MASTER_KEY_BYTES).toString('base64'))
-  keepSecret(folder, 'master.key', made)
+  keepSecret(settings.data_dir, 'master.key', made)
   return made
 }
 

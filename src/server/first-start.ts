@@ -1,13 +1,13 @@
 import { AGENT_TOKENS, API_TOKENS } from '#api/behaviours/credentials.ts'
 import { newId, newToken, timestamp } from '#base/ids.ts'
-import { Secret, tokenHash, type Sealer } from '#base/secrets.ts'
+import { Sealer, Secret, tokenHash } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
 import { decode, type Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { credential } from '#contract/kinds/credential.ts'
 import { user } from '#contract/kinds/users.ts'
-import { keepSecret, keptSecret } from '#server/data-folder.ts'
+import { findMasterKey, keepSecret, keptSecret, makeMasterKey } from '#server/data-folder.ts'
 import { StartError } from '#server/start-error.ts'
 import type { Claim, Store, Write } from '#store/store.ts'
 
@@ -24,10 +24,20 @@ export async function findAccount(store: Store, now: number): Promise<Account> {
   return { id, createdAt: await store.claimMeta('account_created_at', timestamp(now)) }
 }
 
-/** Refuses a master key that cannot open what the store holds. */
-export async function checkMasterKey(store: Store, sealer: Sealer): Promise<void> {
-  const known = await store.claimMeta('master_key_id', sealer.keyId)
-  if (known === sealer.keyId) return
+const KEY_ID = 'master_key_id'
+
+/** Opens secrets with the key that the store's were sealed with; a new store gets a new key. */
+export async function openSealer(store: Store, settings: Settings): Promise<Sealer> {
+  const found = findMasterKey(settings)
+  if (!found && (await store.readMeta(KEY_ID)) !== undefined) {
+    throw new StartError(
+      'the master key of this database is missing: put master.key back into the data folder, ' +
+        'or set ADIT_MASTER_KEY or ADIT_MASTER_KEY_FILE',
+    )
+  }
+  const sealer = new Sealer(Buffer.from((found ?? makeMasterKey(settings)).reveal(), 'base64'))
+  const known = await store.claimMeta(KEY_ID, sealer.keyId)
+  if (known === sealer.keyId) return sealer
   throw new StartError(
     `the secrets in this database were sealed with another master key (${known}, not ${sealer.keyId}); ` +
       'start with the key it was made with: ADIT_MASTER_KEY, ADIT_MASTER_KEY_FILE or master.key in the data folder',

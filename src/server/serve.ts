@@ -1,11 +1,11 @@
 import { createApi } from '#api/app.ts'
 import { nothingOnline } from '#api/live.ts'
 import { createLog } from '#base/log.ts'
-import { Sealer, tokenHash } from '#base/secrets.ts'
+import { tokenHash } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
 import { API_TOKENS } from '#api/behaviours/credentials.ts'
-import { findMasterKey, prepareDataFolder } from '#server/data-folder.ts'
-import { checkMasterKey, findAccount, firstStart, type FirstSecrets } from '#server/first-start.ts'
+import { prepareDataFolder } from '#server/data-folder.ts'
+import { findAccount, firstStart, openSealer, type FirstSecrets } from '#server/first-start.ts'
 import { listen } from '#server/listen.ts'
 import { startPruning } from '#server/prune.ts'
 import { StartError } from '#server/start-error.ts'
@@ -39,19 +39,18 @@ async function open(settings: Settings): Promise<Store> {
 /** Starts the platform. */
 export async function serve(settings: Settings): Promise<Running> {
   prepareDataFolder(settings.data_dir)
-  const sealer = new Sealer(findMasterKey(settings))
   const store = await open(settings)
   try {
-    return await serveFrom(store, sealer, settings)
+    return await serveFrom(store, settings)
   } catch (error) {
     await store[Symbol.asyncDispose]()
     throw error
   }
 }
 
-async function serveFrom(store: Store, sealer: Sealer, settings: Settings): Promise<Running> {
+async function serveFrom(store: Store, settings: Settings): Promise<Running> {
   const now = Date.now
-  await checkMasterKey(store, sealer)
+  const sealer = await openSealer(store, settings)
   const account = await findAccount(store, now())
   const first = await firstStart(store, settings, now())
   const log = createLog(settings.log_level)

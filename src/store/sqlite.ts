@@ -59,7 +59,7 @@ function createPrivately(file: string): string {
 function takeLock(path: string): DatabaseSync {
   let lock: DatabaseSync | undefined
   try {
-    lock = new DatabaseSync(path, { timeout: 0 })
+    lock = new DatabaseSync(createPrivately(path), { timeout: 0 })
     lock.exec('BEGIN EXCLUSIVE')
     return lock
   } catch (error) {

@@ -4,9 +4,8 @@ import { nothingOnline, type Live } from '#api/live.ts'
 import { newId } from '#base/ids.ts'
 import { createLog } from '#base/log.ts'
 import { readSettings } from '#base/read-settings.ts'
-import { Sealer } from '#base/secrets.ts'
-import { findMasterKey, prepareDataFolder } from '#server/data-folder.ts'
-import { firstStart } from '#server/first-start.ts'
+import { prepareDataFolder } from '#server/data-folder.ts'
+import { firstStart, openSealer } from '#server/first-start.ts'
 import { openStore } from '#store/open.ts'
 import { Caller, newFolder } from '../support/server.ts'
 
@@ -15,8 +14,8 @@ export async function apiWithAgent() {
   const dataDir = newFolder()
   const settings = readSettings(new Map(Object.entries({ data_dir: dataDir })), {})
   prepareDataFolder(dataDir)
-  const sealer = new Sealer(findMasterKey(settings))
   const store = await openStore({ databaseUrl: undefined, dataDir })
+  const sealer = await openSealer(store, settings)
   const first = await firstStart(store, settings, Date.now())
   const session = newId('ts')
   const commands: string[] = []
