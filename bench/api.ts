@@ -8,9 +8,17 @@ import { perSecond, type Row } from './support/row.ts'
 const ROUND = { milliseconds: 1000 }
 const CONNECTIONS = [1, 64]
 
+interface Reads {
+  readonly name: string
+  readonly path: string
+  /** What follows the path, one of them at random. */
+  readonly values?: readonly string[]
+}
+
 /** Ours against a bare node:http server that answers the same bytes from memory. */
-async function* reads(adit: Adit, load: Load, name: string, path: string): AsyncGenerator<Row> {
-  const response = await fetch(`http://127.0.0.1:${adit.port}${path}`, {
+async function* reads(adit: Adit, load: Load, what: Reads): AsyncGenerator<Row> {
+  const { name, path, values = [''] } = what
+  const response = await fetch(`http://127.0.0.1:${adit.port}${path}${values[0]}`, {
     headers: { authorization: `Bearer ${adit.process.api.token}` },
   })
   const own = ['content-type', 'cache-control', 'adit-operation-id']
@@ -20,7 +28,7 @@ async function* reads(adit: Adit, load: Load, name: string, path: string): Async
   try {
     const { port } = await ask<{ port: number }>(peer, answer)
     for (const connections of CONNECTIONS) {
-      const job: Job = { ...adit.get(path), connections, until: ROUND }
+      const job: Job = { ...adit.get(path, values), connections, until: ROUND }
       const [ours = 0, theirs = 0] = await alternate([
         async () => (await load.run(job)).perSecond,
         async () => (await load.run({ ...job, port })).perSecond,
@@ -47,7 +55,8 @@ async function writes(load: Load): Promise<Row> {
     const [ours = 0, theirs = 0] = await alternate([
       async () => (await load.run(job)).perSecond,
       async () =>
-        (await ask<{ perSecond: number }>(commits, { file: join(adit.dataDir, 'bare.db'), ...ROUND })).perSecond,
+        (await ask<{ perSecond: number }>(commits, { file: join(adit.dataDir, 'bare.db'), ...ROUND }))
+          .perSecond,
     ])
     return {
       name: 'POST ip_policies, 64 connections, vs one-row commits of SQLite',
@@ -68,8 +77,15 @@ export async function* api(): AsyncGenerator<Row> {
     await using adit = await Adit.start()
     await adit.fill(load, 100)
     const [id = ''] = await adit.ids()
-    yield* reads(adit, load, 'GET by id', `/ip_policies/${id}`)
-    yield* reads(adit, load, 'list of 100', '/ip_policies?limit=100')
+    yield* reads(adit, load, { name: 'GET by id', path: `/ip_policies/${id}` })
+    yield* reads(adit, load, { name: 'list of 100', path: '/ip_policies?limit=100' })
+    await adit.fill(load, 101)
+    const values = (await adit.ids()).slice(0, 100)
+    yield* reads(adit, load, {
+      name: '100 from a random position',
+      path: '/ip_policies?limit=100&before_id=',
+      values,
+    })
   }
   yield await writes(load)
 }

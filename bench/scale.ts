@@ -43,8 +43,7 @@ const questions: readonly Question[] = [
     name: `random page, limit=${PAGE}`,
     atMost: 1.5,
     // Only where a whole page and a bit more is older, so that all pages have the same length.
-    of: (adit, ids) =>
-      adit.get(`/ip_policies?limit=${PAGE}&before_id=`, sample(ids.slice(0, -PAGE - 1))),
+    of: (adit, ids) => adit.get(`/ip_policies?limit=${PAGE}&before_id=`, sample(ids.slice(0, -PAGE - 1))),
   },
 ]
 
@@ -58,7 +57,10 @@ async function* slowdown(load: Load, few: Population, many: Population): AsyncGe
     for (const connections of [1, 64]) {
       const rate = (requests: Requests) => async () =>
         (await load.run({ ...requests, connections, until: ROUND })).perSecond
-      const [fast = 0, slow = 0] = await alternate([rate(of(few.adit, few.ids)), rate(of(many.adit, many.ids))])
+      const [fast = 0, slow = 0] = await alternate([
+        rate(of(few.adit, few.ids)),
+        rate(of(many.adit, many.ids)),
+      ])
       yield {
         name: `${name}, ${connections} conn., ${MANY} resources (peer: ${FEW})`,
         ours: perSecond(slow),

@@ -52,7 +52,7 @@ export class Adit implements AsyncDisposable {
   /** The ids of all IP policies, newest first. */
   async ids(): Promise<string[]> {
     const ids: string[] = []
-    for (let path: string | null = '/ip_policies'; path !== null; ) {
+    for (let path: string | null = '/ip_policies'; path !== null;) {
       const { body } = await this.process.api.get(path)
       ids.push(...body.ip_policies.map((policy: { id: string }) => policy.id))
       path = body.next_page_uri

@@ -7,7 +7,7 @@ const MAX_HEAD = 1024
 
 /** How many bytes of the answer that begins with this chunk are still to come. */
 function missingAfter(chunk: Buffer): number {
-  const text = chunk.latin1Slice(0, Math.min(chunk.length, MAX_HEAD))
+  const text = chunk.toString('latin1', 0, MAX_HEAD)
   const end = text.indexOf('\r\n\r\n')
   if (end === -1) throw new Error(`no complete head in: ${text}`)
   if (chunk[STATUS_CLASS] !== SUCCESS) throw new Error(`refused: ${text}`)
@@ -40,7 +40,7 @@ function drive(port: number, next: () => string | undefined, latencies: number[]
       try {
         receive((buffer as Buffer).subarray(0, size))
       } catch (error) {
-        reject(error as Error)
+        reject(error)
       }
       return true
     },

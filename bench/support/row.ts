@@ -19,7 +19,9 @@ const met = ({ figure, target }: Row): boolean =>
 
 const widths = [60, 12, 12, 10, 10, 6]
 const line = (cells: readonly string[]): string =>
-  cells.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join(' ')
+  cells
+    .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+    .join(' ')
 
 export const heading = (): string => line(['', 'ours', 'peer', 'ratio', 'target', ''])
 

@@ -1,0 +1,103 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { Caller, newFolder, runAdit, spawnAdit, type Finished } from '../support/server.ts'
+
+/** A data folder for one test. */
+export class Folder implements Disposable {
+  readonly path = newFolder();
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true })
+  }
+}
+
+/** `adit serve` as a process, and all that it writes. */
+export class Program implements AsyncDisposable {
+  readonly child: ChildProcess
+  stdout = ''
+  stderr = ''
+
+  constructor(environment: Record<string, string>, args: readonly string[] = []) {
+    this.child = spawnAdit(['serve', ...args], { ADIT_API_ADDR: '127.0.0.1:0', ...environment })
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
+  }
+
+  /** Resolves once it has said that it runs. */
+  async started(): Promise<this> {
+    while (!/Ctrl-C|API +off/.test(this.stdout)) {
+      if (this.#hasEnded) throw new Error(`adit serve ended: ${this.stderr}`)
+      await Promise.race([once(this.child.stdout ?? this.child, 'data'), once(this.child, 'close')])
+    }
+    return this
+  }
+
+  get #hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null
+  }
+
+  /** The address that it shows. */
+  get url(): string {
+    return /^ +API +(http\S+)$/m.exec(this.stdout)?.[1] ?? ''
+  }
+
+  /** The key that it shows. */
+  get key(): string | undefined {
+    return /^ +API key +(\S+)$/m.exec(this.stdout)?.[1]
+  }
+
+  caller(token = this.key ?? ''): Caller {
+    return new Caller(this.url, token)
+  }
+
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (this.#hasEnded) return this.child.exitCode
+    const closed = once(this.child, 'close')
+    this.child.kill(signal)
+    await closed
+    return this.child.exitCode
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end('SIGKILL')
+  }
+}
+
+export const start = (environment: Record<string, string>, args?: readonly string[]): Promise<Program> =>
+  new Program(environment, args).started()
+
+/** Runs `adit serve` that is expected to refuse: it would listen on a free port if it did not. */
+export const refused = (
+  environment: Record<string, string>,
+  args: readonly string[] = [],
+): Promise<Finished> => runAdit(['serve', ...args], { ADIT_API_ADDR: '127.0.0.1:0', ...environment })
+
+/** A port that somebody else listens on. */
+export async function takePort(): Promise<{ readonly port: number } & AsyncDisposable> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, 'close')
+      server.close()
+      await closed
+    },
+  }
+}
+
+/** Resolves when nothing listens on the port any more. */
+export async function untilRefused(port: number): Promise<void> {
+  for (;;) {
+    const socket = connect({ port, host: '127.0.0.1' })
+    try {
+      await once(socket, 'connect')
+    } catch {
+      return
+    } finally {
+      socket.destroy()
+    }
+  }
+}
