@@ -90,7 +90,7 @@ function operationRoute(operation: Operation, admit: Admit, firstPages: FirstPag
     const given = await readArguments(operation, exchange)
     const body = await carryOut(given, call)
     if (body === undefined) return sendNothing(exchange)
-    const text = JSON.stringify(body)
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
     if (url !== undefined && !given.query.has('before_id')) {
       pages?.keep(url, kind.name, Buffer.from(text), generation)
     }

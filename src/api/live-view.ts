@@ -1,7 +1,7 @@
 import type { Call } from '#api/call.ts'
 import type { Command, LiveKind } from '#api/live.ts'
 import type { PageRequest } from '#api/paging.ts'
-import { pageBody } from '#api/reading.ts'
+import { nextPage, pageText } from '#api/reading.ts'
 import { linker, resourcePath } from '#api/uris.ts'
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
@@ -30,10 +30,13 @@ export async function get(kind: Kind, id: string, call: Call): Promise<Body> {
   return body ? show(kind, body, call) : fail('not_found')
 }
 
-export async function list(kind: Kind, page: PageRequest, call: Call): Promise<Body> {
+export async function list(kind: Kind, page: PageRequest, call: Call): Promise<string> {
   const bodies = await call.live.list(nameOf(kind), { ...page, limit: page.limit + 1 })
-  const items = await Promise.all(bodies.map(body => show(kind, body, call)))
-  return pageBody(kind, items, page, call.base + kind.path)
+  const shown = bodies.slice(0, page.limit)
+  const items = await Promise.all(shown.map(async body => JSON.stringify(await show(kind, body, call))))
+  const uri = call.base + kind.path
+  const next = bodies.length > page.limit ? nextPage(uri, String(shown.at(-1)?.['id']), page) : null
+  return pageText(kind, items, uri, next)
 }
 
 export async function command(kind: Kind, id: string, name: string, call: Call): Promise<undefined> {

@@ -19,8 +19,8 @@ export interface Arguments {
   readonly body: Body
 }
 
-/** Carries out an operation; resolves to the body of the answer, undefined for none. */
-export type Operate = (given: Arguments, call: Call) => Promise<Body | undefined>
+/** Carries out an operation; resolves to the body of the answer, which may be JSON text already, or to nothing. */
+export type Operate = (given: Arguments, call: Call) => Promise<Body | string | undefined>
 
 const address = (kind: Kind, { id, parent }: Arguments) => ({ kind, id, parent })
 

@@ -1,24 +1,45 @@
 import type { Call } from '#api/call.ts'
 import type { PageRequest } from '#api/paging.ts'
-import { find, open, ownerLimit, requireParent, show, type Address } from '#api/records.ts'
+import { findRow, open, ownerLimit, requireParent, show, type Address } from '#api/records.ts'
+import { answerFrom } from '#api/row-text.ts'
 import { collectionPath } from '#api/uris.ts'
 import { fail } from '#base/errors.ts'
 import type { Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
+import type { Row } from '#store/store.ts'
 
-export async function get(address: Address, call: Call): Promise<Body> {
-  return show(address.kind, (await find(address, call)).body, call)
+async function render(kind: Kind, row: Row, call: Call): Promise<string> {
+  return JSON.stringify(await show(kind, open(kind, row, call), call))
 }
 
-/** The body of a list: one item more than asked for was read, to know whether another page follows. */
-export function pageBody(kind: Kind, items: readonly Body[], page: PageRequest, uri: string): Body {
-  const shown = items.slice(0, page.limit)
-  const more = items.length > page.limit
-  const next = `${uri}?before_id=${String(shown.at(-1)?.['id'])}&limit=${page.limit}`
-  return { [kind.listKey]: shown, uri, next_page_uri: more ? next : null }
+/** A resource as JSON text. */
+export async function get(address: Address, call: Call): Promise<string> {
+  const row = await findRow(address, call)
+  return answerFrom(address.kind, row, call.base) ?? render(address.kind, row, call)
 }
 
-export async function list(kind: Kind, page: PageRequest, parent: string | null, call: Call): Promise<Body> {
+/** A resource as a caller sees it. */
+export async function read(address: Address, call: Call): Promise<Body> {
+  return show(address.kind, open(address.kind, await findRow(address, call), call), call)
+}
+
+/** A page as JSON text, from items that are JSON text. */
+export function pageText(kind: Kind, items: readonly string[], uri: string, next: string | null): string {
+  const rest = JSON.stringify({ uri, next_page_uri: next })
+  return `{${JSON.stringify(kind.listKey)}:[${items.join(',')}],${rest.slice(1)}`
+}
+
+/** The address of the page behind one that ends with `last`. */
+export const nextPage = (uri: string, last: string, { limit }: PageRequest): string =>
+  `${uri}?before_id=${last}&limit=${limit}`
+
+/** A page of resources as JSON text. One row more than asked for is read, to know whether another page follows. */
+export async function list(
+  kind: Kind,
+  page: PageRequest,
+  parent: string | null,
+  call: Call,
+): Promise<string> {
   await requireParent(kind, parent, call)
   const within = parent ?? ownerLimit(kind, call)
   const rows = await call.store.list(kind.name, {
@@ -26,11 +47,14 @@ export async function list(kind: Kind, page: PageRequest, parent: string | null,
     ...(within !== null && { parent: within }),
     limit: page.limit + 1,
   })
-  const items = await Promise.all(rows.map(row => show(kind, open(kind, row, call), call)))
-  return pageBody(kind, items, page, call.base + collectionPath(kind, parent))
+  const shown = rows.slice(0, page.limit)
+  const items = shown.map(row => answerFrom(kind, row, call.base) ?? render(kind, row, call))
+  const uri = call.base + collectionPath(kind, parent)
+  const next = rows.length > page.limit ? nextPage(uri, shown.at(-1)?.id ?? '', page) : null
+  return pageText(kind, await Promise.all(items), uri, next)
 }
 
 export async function getModule(address: Address, name: string, call: Call): Promise<Body> {
-  const view = await get(address, call)
+  const view = await read(address, call)
   return (view[name] ?? fail('not_found')) as Body
 }

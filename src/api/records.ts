@@ -1,6 +1,7 @@
 import type { Record } from '#api/behaviour.ts'
 import { behaviourOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
+import { inWrittenForm } from '#api/row-text.ts'
 import { linker, resourcePath } from '#api/uris.ts'
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
@@ -43,9 +44,9 @@ export function open(kind: Kind, row: Row, call: Pick<Call, 'sealer'>): Body {
 
 /** The text of a row, its secrets sealed. */
 export function close(kind: Kind, id: string, body: Body, call: Pick<Call, 'sealer'>): string {
-  return JSON.stringify(
-    keepsSecrets(kind) ? mapSecrets(kind.shape, body, text => call.sealer.seal(text, id)) : body,
-  )
+  if (keepsSecrets(kind))
+    return JSON.stringify(mapSecrets(kind.shape, body, text => call.sealer.seal(text, id)))
+  return JSON.stringify(inWrittenForm(kind, body))
 }
 
 /** What a caller sees of a resource. `body` is the caller's own copy. */
@@ -73,11 +74,16 @@ export const ownerLimit = (kind: Kind, call: Call): string | null =>
   kind.owned && call.principal.role !== 'admin' ? call.principal.id : null
 
 /** Finds what a path names, if the caller may see it. */
-export async function find({ kind, id, parent }: Address, call: Call): Promise<Record> {
+export async function findRow({ kind, id, parent }: Address, call: Call): Promise<Row> {
   const row = isId(id) ? await call.store.get(id) : undefined
   const within = kind.parent ? parent : ownerLimit(kind, call)
-  if (row?.kind !== kind.name || (within !== null && row.parent !== within)) return fail('not_found')
-  return { row, body: open(kind, row, call) }
+  return row?.kind === kind.name && (within === null || row.parent === within) ? row : fail('not_found')
+}
+
+/** The same, opened. */
+export async function find(address: Address, call: Call): Promise<Record> {
+  const row = await findRow(address, call)
+  return { row, body: open(address.kind, row, call) }
 }
 
 /** Refuses a path whose outer resource does not exist. */

@@ -1,5 +1,5 @@
 import type { Call } from '#api/call.ts'
-import { get } from '#api/reading.ts'
+import { read } from '#api/reading.ts'
 import type { Body } from '#contract/body.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { kinds } from '#contract/kinds/index.ts'
@@ -25,7 +25,7 @@ export async function self(call: Call): Promise<Body> {
       user_mfa_required: false,
       traffic_full_capture: false,
     },
-    api_key: await get({ kind: apiKey, id: principal.keyId, parent: null }, call),
+    api_key: await read({ kind: apiKey, id: principal.keyId, parent: null }, call),
     user: principal.id,
   }
 }

@@ -137,7 +137,7 @@ export const catalog = {
   storage_uncertain: {
     status: 503,
     number: 1501,
-    text: 'The connection to the database broke while the change was being written. Read the resource to see whether it took effect.',
+    text: 'The connection to the database broke while the change was being written. Read the resource in {retryAfter} s to see whether it took effect.',
   },
   shutting_down: { status: 503, number: 1501, text: 'The server is stopping. Try again in {retryAfter} s.' },
 

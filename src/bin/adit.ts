@@ -1,40 +1,8 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from 'commander'
-import { SettingError } from '#base/settings.ts'
-import { apiCommand } from '#cli/api-command.ts'
-import { failureOf } from '#cli/failure.ts'
-import { serveCommand } from '#server/command.ts'
-import { StartError } from '#server/start-error.ts'
-import metadata from '../../package.json' with { type: 'json' }
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
 
-const program = new Command('adit')
-  .description('Tunnels and ingress on a machine of your own.')
-  .version(metadata.version)
-  .exitOverride()
-program.addCommand(serveCommand().exitOverride())
-program.addCommand(apiCommand())
-
-// Whoever reads our output may stop early, as `head` does.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? 0 : 1)
-})
-
-try {
-  await program.parseAsync()
-} catch (error) {
-  process.exitCode = report(error)
-}
-
-/** Says in one line what went wrong; the code tells scripts which kind of thing it was. */
-function report(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  const failure =
-    error instanceof SettingError
-      ? { text: error.message, exitCode: 2 }
-      : error instanceof StartError
-        ? { text: error.message, exitCode: 1 }
-        : failureOf(error)
-  if (!failure) throw error
-  process.stderr.write(`adit: ${failure.text}\n`)
-  return failure.exitCode
-}
+// The stripped and compiled source is kept beside the packages, where only their owner can write: the program
+// then starts in two thirds of the time and needs less memory. Where nobody can write, it works without.
+enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/compiled'))
+await import('#bin/main.ts')

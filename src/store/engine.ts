@@ -2,6 +2,9 @@ import type { Dialect } from '#store/dialect.ts'
 
 export type Value = string | number | null
 
+/** One row, column by column. */
+export type Columns = readonly unknown[]
+
 /** One SQL statement with its parameters, which the text names `$1`, `$2` and so on. */
 export interface Step {
   readonly text: string
@@ -19,8 +22,8 @@ export interface Engine {
   readonly dialect: Dialect
   /** True when no other process can write to the database. */
   readonly alone: boolean
-  /** Runs a statement on its own. */
-  read(step: Step): Promise<readonly unknown[]>
+  /** Runs a statement on its own; its rows are lists of their columns, which are quicker to make than objects. */
+  read(step: Step): Promise<readonly Columns[]>
   /** Runs the steps on one connection. When one fails, what was open is rolled back. */
   run<Result>(steps: Steps<Result>): Promise<Result>
   close(): Promise<void>

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { postgres } from '#store/dialect.ts'
-import { query, type Engine, type Step, type Steps } from '#store/engine.ts'
+import type { Columns, Engine, Step, Steps } from '#store/engine.ts'
 import { migrate } from '#store/migrations.ts'
 import { SqlStore } from '#store/sql-store.ts'
 import { StoreError } from '#store/store-error.ts'
@@ -69,8 +69,10 @@ class PostgresEngine implements Engine {
     this.#pool = pool
   }
 
-  read(step: Step): Promise<readonly unknown[]> {
-    return this.run(query(step.text, ...step.values))
+  async read({ text, values }: Step): Promise<readonly Columns[]> {
+    const config = { name: this.#nameOf(text), text, values: [...values], rowMode: 'array' as const }
+    const { rows } = await this.#pool.query<unknown[]>(config).catch(rethrow)
+    return rows
   }
 
   async run<Result>(steps: Steps<Result>): Promise<Result> {
@@ -92,7 +94,9 @@ class PostgresEngine implements Engine {
 
   async #rows(client: pg.PoolClient, { text, values }: Step): Promise<readonly unknown[]> {
     const named = { name: this.#nameOf(text), text, values: [...values] }
-    const { command, rows } = await client.query<object>(named).catch(rethrow)
+    const { command, rows } = await client
+      .query<object>(named)
+      .catch(text === 'COMMIT' ? rethrowCommit : rethrow)
     // PostgreSQL answers the COMMIT of a failed transaction with success, having rolled it back.
     if (text === 'COMMIT' && command !== 'COMMIT') {
       throw new StoreError('unusable', `The database answered COMMIT with ${command}.`)
@@ -110,7 +114,7 @@ class PostgresEngine implements Engine {
 
 /** Ends the transaction that failed, or the connection when it may still be busy or is broken. */
 async function giveBack(client: pg.PoolClient, error: unknown): Promise<void> {
-  if (error instanceof StoreError && error.code === 'unavailable') {
+  if (error instanceof StoreError && (error.code === 'unavailable' || error.code === 'uncertain')) {
     client.release(true)
     return
   }
@@ -120,6 +124,13 @@ async function giveBack(client: pg.PoolClient, error: unknown): Promise<void> {
   } catch {
     client.release(true)
   }
+}
+
+/** Nobody can know what became of a commit whose answer was lost. */
+function rethrowCommit(error: unknown): never {
+  const problem = toStoreError(error)
+  if (problem.code !== 'unavailable') throw problem
+  throw new StoreError('uncertain', 'The connection broke during a commit.', { cause: error })
 }
 
 function rethrow(error: unknown): never {

@@ -1,7 +1,7 @@
 import { closeSync, openSync, realpathSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { sqlite } from '#store/dialect.ts'
-import type { Engine, Step, Steps } from '#store/engine.ts'
+import type { Columns, Engine, Step, Steps } from '#store/engine.ts'
 import { migrate } from '#store/migrations.ts'
 import { SqlStore } from '#store/sql-store.ts'
 import { StoreError } from '#store/store-error.ts'
@@ -78,7 +78,9 @@ class SqliteEngine implements Engine {
   readonly alone = true
   readonly #database: DatabaseSync
   readonly #lock: DatabaseSync | undefined
+  /** Statements whose rows are objects, and those whose rows are lists. */
   readonly #prepared = new Map<string, StatementSync>()
+  readonly #reading = new Map<string, StatementSync>()
   #isReading = false
 
   constructor(database: DatabaseSync, lock: DatabaseSync | undefined) {
@@ -93,9 +95,13 @@ class SqliteEngine implements Engine {
     this.#lock = lock
   }
 
-  async read(step: Step): Promise<readonly unknown[]> {
-    this.#startReading()
-    return this.#rows(step)
+  async read({ text, values }: Step): Promise<readonly Columns[]> {
+    try {
+      this.#startReading()
+      return this.#prepare(text, this.#reading).all(...values) as unknown as Columns[]
+    } catch (error) {
+      throw toStoreError(error)
+    }
   }
 
   /**
@@ -122,6 +128,7 @@ class SqliteEngine implements Engine {
   async close(): Promise<void> {
     this.#stopReading()
     this.#prepared.clear()
+    this.#reading.clear()
     if (this.#database.isOpen) this.#database.close()
     if (this.#lock?.isOpen) this.#lock.close()
   }
@@ -141,17 +148,18 @@ class SqliteEngine implements Engine {
 
   #rows({ text, values }: Step): readonly unknown[] {
     try {
-      return this.#prepare(text).all(...values)
+      return this.#prepare(text, this.#prepared).all(...values)
     } catch (error) {
       throw toStoreError(error)
     }
   }
 
-  #prepare(text: string): StatementSync {
-    const known = this.#prepared.get(text)
+  #prepare(text: string, prepared: Map<string, StatementSync>): StatementSync {
+    const known = prepared.get(text)
     if (known !== undefined) return known
     const statement = this.#database.prepare(text.replaceAll('$', '?'))
-    this.#prepared.set(text, statement)
+    statement.setReturnArrays(prepared === this.#reading)
+    prepared.set(text, statement)
     return statement
   }
 

@@ -5,6 +5,8 @@ export type StoreErrorCode =
   | 'locked'
   /** No answer in time, or the connection was lost: trying again later makes sense. */
   | 'unavailable'
+  /** The connection was lost while a commit was under way: it may or may not have taken effect. */
+  | 'uncertain'
   /** No space is left for the database. */
   | 'full'
   /** Trying again will not help: damaged, not a database, no access, or data that it cannot hold. */

@@ -12,7 +12,8 @@ const unavailable = { name: 'StoreError', code: 'unavailable' }
 
 function assertUnavailable(error: unknown): void {
   assert.ok(error instanceof StoreError)
-  assert.equal(error.code, 'unavailable')
+  // Which of the two depends on whether the connection broke before the commit or during it.
+  assert.ok(error.code === 'unavailable' || error.code === 'uncertain', error.code)
 }
 
 suite('postgres server', () => {
