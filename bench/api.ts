@@ -13,6 +13,7 @@ interface Reads {
   readonly path: string
   /** What follows the path, one of them at random. */
   readonly values?: readonly string[]
+  readonly target?: Row['target']
 }
 
 /** Ours against a bare node:http server that answers the same bytes from memory. */
@@ -38,7 +39,7 @@ async function* reads(adit: Adit, load: Load, what: Reads): AsyncGenerator<Row> 
         ours: perSecond(ours),
         peer: perSecond(theirs),
         figure: ours / theirs,
-        target: { atLeast: 0.6 },
+        ...(what.target && { target: what.target }),
       }
     }
   } finally {
@@ -77,8 +78,10 @@ export async function* api(): AsyncGenerator<Row> {
     await using adit = await Adit.start()
     await adit.fill(load, 100)
     const [id = ''] = await adit.ids()
-    yield* reads(adit, load, { name: 'GET by id', path: `/ip_policies/${id}` })
-    yield* reads(adit, load, { name: 'list of 100', path: '/ip_policies?limit=100' })
+    const target = { atLeast: 0.6 }
+    yield* reads(adit, load, { name: 'GET by id', path: `/ip_policies/${id}`, target })
+    yield* reads(adit, load, { name: 'list of 100', path: '/ip_policies?limit=100', target })
+    // The first page is remembered; this one is read from the database each time.
     await adit.fill(load, 101)
     const values = (await adit.ids()).slice(0, 100)
     yield* reads(adit, load, {

@@ -6,7 +6,8 @@ export interface Row {
   readonly figure: number
   /** What the figure counts: nothing for a ratio. */
   readonly unit?: 's' | 'MB'
-  readonly target: { readonly atLeast: number } | { readonly atMost: number }
+  /** Absent for a figure that is only for information. */
+  readonly target?: { readonly atLeast: number } | { readonly atMost: number }
 }
 
 /** A topic measures itself row by row. */
@@ -14,8 +15,13 @@ export type Topic = () => AsyncIterable<Row>
 
 export const perSecond = (value: number): string => `${Math.round(value).toLocaleString('en')}/s`
 
-const met = ({ figure, target }: Row): boolean =>
+type Target = NonNullable<Row['target']>
+
+const met = (figure: number, target: Target): boolean =>
   'atLeast' in target ? figure >= target.atLeast : figure <= target.atMost
+
+const goal = (target: Target): string =>
+  'atLeast' in target ? `>= ${target.atLeast}` : `<= ${target.atMost}`
 
 const widths = [60, 12, 12, 10, 10, 6]
 const line = (cells: readonly string[]): string =>
@@ -27,7 +33,7 @@ export const heading = (): string => line(['', 'ours', 'peer', 'ratio', 'target'
 
 export function render(row: Row): string {
   const { name, ours, peer, figure, unit = '', target } = row
-  const goal = 'atLeast' in target ? `>= ${target.atLeast}` : `<= ${target.atMost}`
-  const shown = `${figure.toFixed(2)}${unit && ` ${unit}`}`
-  return line([name, ours, peer, shown, `${goal}${unit && ` ${unit}`}`, met(row) ? 'met' : 'missed'])
+  const inUnit = (text: string) => (unit ? `${text} ${unit}` : text)
+  const verdict = target ? [inUnit(goal(target)), met(figure, target) ? 'met' : 'missed'] : ['', '']
+  return line([name, ours, peer, inUnit(figure.toFixed(2)), ...verdict])
 }

@@ -1,7 +1,6 @@
 import { sendText } from '#api/answer.ts'
 import type { HttpServer } from '#api/http-server.ts'
 import { openApi } from '#contract/openapi.ts'
-import { referencePage } from '#contract/reference-page.ts'
 
 /** The page loads nothing and runs nothing; its style is in it. */
 const PAGE_HEADERS = {
@@ -30,7 +29,9 @@ export function addPublicPages(
     const { host = 'localhost' } = exchange.request.headers
     sendText(exchange, 200, JSON.stringify(openApi(publicUrl ?? `http://${host}`)))
   })
-  server.on('GET', '/docs', ({ response }) => {
+  server.on('GET', '/docs', async ({ response }) => {
+    // Loaded when somebody reads it: most servers never show it, and it takes megabytes.
+    const { referencePage } = await import('#contract/reference-page.ts')
     response.writeHead(200, PAGE_HEADERS).end(referencePage())
   })
 }

@@ -6,6 +6,8 @@ export interface Dialect {
   readonly integer: string
   /** What follows the closing parenthesis of CREATE TABLE. */
   readonly tableEnd: string
+  /** The same for a table that is looked up by a primary key of text: its rows lie in the tree of that key. */
+  readonly keyedTableEnd: string
   /** The strings of the JSON array that is parameter `$1`, as a subquery. */
   readonly each: string
   /** The condition that a column equals one of them, in the form that leads to an index. */
@@ -22,6 +24,7 @@ export const sqlite: Dialect = {
   nameType: 'TEXT',
   integer: 'INTEGER',
   tableEnd: 'STRICT',
+  keyedTableEnd: 'STRICT, WITHOUT ROWID',
   each: 'SELECT value FROM json_each($1)',
   amongThem: 'IN (SELECT value FROM json_each($1))',
   begin: 'BEGIN IMMEDIATE',
@@ -35,6 +38,7 @@ export const postgres: Dialect = {
   nameType: 'TEXT COLLATE "C"',
   integer: 'BIGINT',
   tableEnd: '',
+  keyedTableEnd: '',
   each: 'SELECT json_array_elements_text($1::json)',
   amongThem: '= ANY (ARRAY(SELECT json_array_elements_text($1::json)))',
   begin: 'BEGIN ISOLATION LEVEL READ COMMITTED',

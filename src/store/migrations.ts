@@ -12,14 +12,14 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   {
     version: 1,
-    statements: ({ nameType: name, integer, tableEnd }) => [
+    statements: ({ nameType: name, integer, tableEnd, keyedTableEnd }) => [
       `CREATE TABLE resource (
         id ${name} PRIMARY KEY,
         kind ${name} NOT NULL,
         parent ${name} REFERENCES resource (id),
         version ${integer} NOT NULL,
         body TEXT NOT NULL
-      ) ${tableEnd}`,
+      ) ${keyedTableEnd}`,
       'CREATE INDEX resource_kind ON resource (kind, id)',
       'CREATE INDEX resource_kind_parent ON resource (kind, parent, id) WHERE parent IS NOT NULL',
       // Without it every removal of a row would look through all rows for its children.
@@ -28,14 +28,14 @@ export const migrations: readonly Migration[] = [
         source ${name} NOT NULL REFERENCES resource (id) ON DELETE CASCADE,
         target ${name} NOT NULL REFERENCES resource (id),
         PRIMARY KEY (source, target)
-      ) ${tableEnd}`,
+      ) ${keyedTableEnd}`,
       'CREATE INDEX reference_target ON reference (target, source)',
       `CREATE TABLE claim (
         namespace ${name} NOT NULL,
         value ${name} NOT NULL,
         owner ${name} NOT NULL REFERENCES resource (id) ON DELETE CASCADE,
         PRIMARY KEY (namespace, value)
-      ) ${tableEnd}`,
+      ) ${keyedTableEnd}`,
       'CREATE INDEX claim_owner ON claim (owner)',
       `CREATE TABLE change (
         revision ${integer} PRIMARY KEY,
@@ -51,7 +51,7 @@ export const migrations: readonly Migration[] = [
         body TEXT NOT NULL
       ) ${tableEnd}`,
       'CREATE INDEX event_at ON event (at)',
-      `CREATE TABLE meta (key ${name} PRIMARY KEY, value TEXT NOT NULL) ${tableEnd}`,
+      `CREATE TABLE meta (key ${name} PRIMARY KEY, value TEXT NOT NULL) ${keyedTableEnd}`,
       // One row: the numbers of the latest change and the latest event.
       `CREATE TABLE counter (
         id ${integer} PRIMARY KEY CHECK (id = 1),

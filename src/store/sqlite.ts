@@ -90,6 +90,7 @@ class SqliteEngine implements Engine {
       PRAGMA synchronous = FULL;
       PRAGMA foreign_keys = ON;
       PRAGMA journal_size_limit = 67108864;
+      PRAGMA cache_size = -16384;
     `)
     this.#database = database
     this.#lock = lock

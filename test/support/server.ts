@@ -94,7 +94,7 @@ const root = join(import.meta.dirname, '../..')
 /** `adit` as a process of its own. Variables named ADIT_* of the test's own environment do not reach it. */
 export function spawnAdit(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ADIT_'))
-  return spawn(process.execPath, [join(root, 'src/bin/adit.ts'), ...args], {
+  return spawn(join(root, 'bin/adit'), args, {
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
