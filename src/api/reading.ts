@@ -48,10 +48,11 @@ export async function list(
     limit: page.limit + 1,
   })
   const shown = rows.slice(0, page.limit)
-  const items = shown.map(row => answerFrom(kind, row, call.base) ?? render(kind, row, call))
+  const items: string[] = []
+  for (const row of shown) items.push(answerFrom(kind, row, call.base) ?? (await render(kind, row, call)))
   const uri = call.base + collectionPath(kind, parent)
   const next = rows.length > page.limit ? nextPage(uri, shown.at(-1)?.id ?? '', page) : null
-  return pageText(kind, await Promise.all(items), uri, next)
+  return pageText(kind, items, uri, next)
 }
 
 export async function getModule(address: Address, name: string, call: Call): Promise<Body> {

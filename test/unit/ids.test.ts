@@ -7,7 +7,7 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 /** Reads a KSUID independently of how it was written. */
 function read(text: string): { seconds: number; payload: bigint } {
-  const value = [...text].reduce((sum, digit) => sum * 62n + BigInt(ALPHABET.indexOf(digit)), 0n)
+  const value = text.split('').reduce((sum, digit) => sum * 62n + BigInt(ALPHABET.indexOf(digit)), 0n)
   return { seconds: Number(value >> 128n), payload: value & ((1n << 128n) - 1n) }
 }
 

@@ -9,7 +9,7 @@ suite('secrets', () => {
   test('never show themselves by accident', () => {
     const secret = new Secret('hunter2')
     const shown = [
-      `${secret}`,
+      'a ' + String(secret),
       JSON.stringify({ secret }),
       inspect(secret),
       inspect({ secret }),
