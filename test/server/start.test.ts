@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
@@ -22,7 +22,7 @@ suite('the first start', () => {
     const self = await program.caller().get('/self')
     assert.equal(self.status, 200)
     assert.equal(readFileSync(join(folder.path, 'api-key'), 'utf8'), `${program.key}\n`)
-    for (const name of ['api-key', 'authtoken', 'master.key', 'adit.db']) {
+    for (const name of ['api-key', 'authtoken', 'master.key', 'adit.db', 'adit.db.lock']) {
       assert.equal(modeOf(join(folder.path, name)), '600', name)
     }
     assert.equal(program.stderr, '')
@@ -86,6 +86,16 @@ suite('a later start', () => {
     const { code, stdout, stderr } = await refused({ ADIT_DATA_DIR: folder.path })
     assert.deepEqual([code, stdout], [1, ''])
     assertOneLine(stderr, /999/, /newer/)
+  })
+
+  test('says that the master key is missing, and makes no other', async () => {
+    using folder = new Folder()
+    assert.equal(await (await start({ ADIT_DATA_DIR: folder.path })).end(), 0)
+    rmSync(join(folder.path, 'master.key'))
+    const { code, stderr } = await refused({ ADIT_DATA_DIR: folder.path })
+    assert.equal(code, 1)
+    assertOneLine(stderr, /master key .* is missing/, /ADIT_MASTER_KEY/)
+    assert.ok(!existsSync(join(folder.path, 'master.key')))
   })
 
   test('refuses another master key', async () => {
