@@ -1,6 +1,7 @@
 import type { Body } from '#contract/body.ts'
 import type { Operation } from '#contract/operations.ts'
-import { writtenName, type Shape } from '#contract/shape.ts'
+import { writtenName } from '#contract/shape-schema.ts'
+import type { Shape } from '#contract/shape.ts'
 
 /**
  * What published clients of this API do that the specification does not ask for. Each has its client and its

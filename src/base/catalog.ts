@@ -251,7 +251,11 @@ export const catalog = {
     status: 400,
     text: '"domain" must be a full name with a dot, such as app.example.com. For a name under the shared domain use "name".',
   },
-  domain_name_and_domain: { number: 449, status: 400, text: 'Give "name" or "domain", not both.' },
+  domain_name_and_domain: {
+    number: 449,
+    status: 400,
+    text: '"name" and "domain" name different domains. Give one of them.',
+  },
   domain_label_length: {
     number: 513,
     status: 400,

@@ -1,6 +1,6 @@
 import { UsageError } from '#cli/failure.ts'
 import type { Operation } from '#contract/operations.ts'
-import { writtenName } from '#contract/shape.ts'
+import { writtenName } from '#contract/shape-schema.ts'
 
 /** What a flag needs to know of the JSON Schema of its field. */
 export interface FieldSchema {

@@ -1,5 +1,6 @@
 import type { Ref } from '#contract/schema.ts'
-import { isWritable, writtenName, type Field, type Shape, type Target } from '#contract/shape.ts'
+import { isWritable, writtenName } from '#contract/shape-schema.ts'
+import type { Field, Shape, Target } from '#contract/shape.ts'
 
 /** A resource as it is kept: keyed by the names read, with ids where Refs are read. */
 export type Body = Record<string, unknown>

@@ -1,6 +1,7 @@
 import type { ErrorName } from '#base/errors.ts'
 import { flag, line, moment, text } from '#contract/schema.ts'
-import { computed, input, maybe, named, type Field, type Shape } from '#contract/shape.ts'
+import { named } from '#contract/shape-schema.ts'
+import { computed, input, maybe, type Field, type Shape } from '#contract/shape.ts'
 
 export type Verb = 'create' | 'get' | 'list' | 'update' | 'delete'
 export const allVerbs: readonly Verb[] = ['create', 'get', 'list', 'update', 'delete']

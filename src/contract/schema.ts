@@ -1,7 +1,7 @@
-import { Type, type Static, type TSchema } from 'typebox'
+import { Type, type Static, type TSchema, type TUnsafe } from 'typebox'
 import type { ErrorName } from '#base/errors.ts'
 
-export type { Static, TSchema }
+export type { Static, TSchema, TUnsafe }
 
 /** What a schema may say beyond JSON Schema. */
 export interface Extras {

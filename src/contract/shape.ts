@@ -1,15 +1,6 @@
 import type { ErrorName } from '#base/errors.ts'
-import {
-  listOf,
-  line,
-  nullable,
-  object,
-  refSchema,
-  type Ref,
-  type Static,
-  type TSchema,
-} from '#contract/schema.ts'
-import { Type, type TUnsafe } from 'typebox'
+import { line, listOf, nullable, refSchema, type Ref, type Static, type TSchema } from '#contract/schema.ts'
+import { readSchema, writeSchema } from '#contract/shape-schema.ts'
 
 /** What TypeScript knows of a field: as written, as kept, as read, and when a caller may write it. */
 export interface FieldTypes {
@@ -235,49 +226,6 @@ export const maybe = <S extends Shape>(shape: S, doc?: string) => {
     as: undefined
     read: true
   }>
-}
-
-export const writtenName = (name: string, field: Field): string => field.as ?? name
-
-/** May a caller give this field in this operation? */
-export const isWritable = (field: Field, operation: 'create' | 'update'): boolean =>
-  operation === 'create' ? field.create !== 'never' : field.update
-
-const titles = new WeakMap<Shape, string>()
-
-/** Gives the schemas of a shape a name, under which documents can refer to them: `IpPolicy` for `ip_policy`. */
-export function named<S extends Shape>(name: string, shape: S): S {
-  titles.set(
-    shape,
-    name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()),
-  )
-  return shape
-}
-
-function withTitle(schema: TSchema, shape: Shape, ending: string): TSchema {
-  const title = titles.get(shape)
-  return title === undefined ? schema : { ...schema, title: title + ending }
-}
-
-/** JSON Schema of what a caller sends. */
-export function writeSchema(shape: Shape, operation: 'create' | 'update'): TSchema {
-  const properties: Record<string, TSchema> = {}
-  for (const [name, field] of Object.entries(shape)) {
-    if (!field.write || !isWritable(field, operation)) continue
-    const schema = field.doc ? { ...field.write, description: field.doc } : field.write
-    const demanded = operation === 'create' && field.create === 'required'
-    properties[writtenName(name, field)] = demanded ? schema : Type.Optional(schema)
-  }
-  return withTitle(object(properties), shape, operation === 'create' ? 'Create' : 'Update')
-}
-
-/** JSON Schema of what the API answers. */
-export function readSchema<S extends Shape>(shape: S): TUnsafe<View<S>> {
-  const properties: Record<string, TSchema> = {}
-  for (const [name, field] of Object.entries(shape)) {
-    if (field.read) properties[name] = field.doc ? { ...field.read, description: field.doc } : field.read
-  }
-  return withTitle(object(properties), shape, '') as unknown as TUnsafe<View<S>>
 }
 
 type NamesBy<S extends Shape, Operation extends 'create' | 'update', Need> = {

@@ -1,6 +1,6 @@
 import { boolean, integer, line, mapOf, moment, nullable, object, type TSchema } from '#contract/schema.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
-import { readSchema } from '#contract/shape.ts'
+import { readSchema } from '#contract/shape-schema.ts'
 
 /** Something that exists once and can only be read. */
 export interface Singleton {

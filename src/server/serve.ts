@@ -1,4 +1,5 @@
 import { createApi } from '#api/app.ts'
+import type { PortRange } from '#api/call.ts'
 import { nothingOnline } from '#api/live.ts'
 import { createLog } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
@@ -70,7 +71,7 @@ async function serveFrom(store: Store, settings: Settings): Promise<Running> {
       region: settings.region,
       signInUrl: signInUrl(settings),
       tcpPorts: settings.tcp_ports,
-      randomTcpPorts: RANDOM_TCP_PORTS,
+      randomTcpPorts: randomPorts(settings),
     },
   })
   const url = settings.api_addr && (await listen(api, settings.api_addr, 'ADIT_API_ADDR'))
@@ -85,6 +86,13 @@ async function serveFrom(store: Store, settings: Settings): Promise<Running> {
       await store[Symbol.asyncDispose]()
     },
   }
+}
+
+/** Of the ports that are handed out, those that may be used; if that leaves none, all that may. */
+function randomPorts({ tcp_ports: allowed }: Settings): PortRange {
+  const first = Math.max(RANDOM_TCP_PORTS.first, allowed.first)
+  const last = Math.min(RANDOM_TCP_PORTS.last, allowed.last)
+  return first <= last ? { first, last } : allowed
 }
 
 /** One address for signing in serves all endpoints, so an identity provider needs to know only one. */

@@ -216,7 +216,44 @@ onEachStore('HTTPS edge routes', api => {
   })
 })
 
+onEachStore(
+  'reserved addresses',
+  api => {
+    test('are ports that edges may use, until none is free', async () => {
+      const ports = new Set<number>()
+      for (let count = 0; count < 3; count++) {
+        const { addr } = await made(api(), '/reserved_addrs', { region: 'eu' })
+        assert.match(addr, /^1\.tcp\.eu\.adit\.localhost:3000[0-2]$/)
+        ports.add(Number(addr.split(':')[1]))
+        await made(api(), '/edges/tcp', { hostports: [addr] })
+      }
+      assert.equal(ports.size, 3)
+      const refused = await api().post('/reserved_addrs')
+      assert.deepEqual([refused.status, refused.body.error_code], [400, 'ERR_ADIT_503'])
+    })
+
+    test('keep their port from edges only while they exist', async () => {
+      const { reserved_addrs: addresses } = (await api().get('/reserved_addrs')).body
+      const { tcp_edges: edges } = (await api().get('/edges/tcp')).body
+      for (const edge of edges) assert.equal((await api().delete(`/edges/tcp/${edge.id}`)).status, 204)
+      const [first] = addresses
+      assert.equal((await api().delete(`/reserved_addrs/${first.id}`)).status, 204)
+      await made(api(), '/edges/tcp', { hostports: [first.addr] })
+    })
+  },
+  { tcp_ports: '30000-30002' },
+)
+
 onEachStore('HTTPS and TLS edges', api => {
+  test('serve a domain reserved by name and by domain at once, if both mean the same', async () => {
+    const both = await made(api(), '/reserved_domains', {
+      name: 'both.example.com',
+      domain: 'Both.example.com',
+    })
+    assert.equal(both.domain, 'both.example.com')
+    await made(api(), '/edges/https', { hostports: ['both.example.com:443'] })
+  })
+
   test('ask for client certificates of listed authorities', async () => {
     const { certificatePem } = await selfSignedCertificate({ commonName: 'ca', organization: 'o', years: 1 })
     const refusedAuthority = await api().post('/certificate_authorities', { ca_pem: certificatePem })

@@ -14,14 +14,20 @@ type Domain = Kept<typeof kind.shape>
 /** First labels below the shared domain that the server answers for itself. */
 const OWN_LABELS = ['acme', 'api', 'cname', 'idp', 'ns1', 'ns2', 'tcp', 'tunnel']
 
+/** The one domain that is asked for; both fields may be given when they mean the same. */
 function nameOf({ name, domain }: Pick<Domain, 'name' | 'domain'>, base: string): string {
-  if (name !== '' && domain !== '') return fail('domain_name_and_domain', { field: 'domain' })
-  if (name === '' && domain === '') return fail('domain_nothing', { field: 'domain' })
-  if (name !== '') return readName(name.includes('.') ? name : `${name}.${base}`, 'name')
-  return domain.replace(/\.$/, '').includes('.')
+  const byName = name === '' ? undefined : readName(name.includes('.') ? name : `${name}.${base}`, 'name')
+  const byDomain = domain === '' ? undefined : readFullName(domain)
+  if (byName !== undefined && byDomain !== undefined && byName !== byDomain) {
+    fail('domain_name_and_domain', { field: 'domain' })
+  }
+  return byDomain ?? byName ?? fail('domain_nothing', { field: 'domain' })
+}
+
+const readFullName = (domain: string): string =>
+  domain.replace(/\.$/, '').includes('.')
     ? readName(domain, 'domain')
     : fail('domain_not_qualified', { field: 'domain' })
-}
 
 function refuseOwnNames(domain: string, base: string): void {
   const value = domain

@@ -6,7 +6,8 @@ import { mutualTls } from '#contract/modules/mutual-tls.ts'
 import { policy, trafficPolicy } from '#contract/modules/policy.ts'
 import { tlsTermination, tlsTerminationAtEdge } from '#contract/modules/tls-termination.ts'
 import { line, listOf } from '#contract/schema.ts'
-import { computed, optional, readSchema } from '#contract/shape.ts'
+import { readSchema } from '#contract/shape-schema.ts'
+import { computed, optional } from '#contract/shape.ts'
 
 const fields = {
   description: description('edge_description'),

@@ -1,0 +1,45 @@
+import { object, partly, type TSchema, type TUnsafe } from '#contract/schema.ts'
+import type { Field, Shape, View } from '#contract/shape.ts'
+
+export const writtenName = (name: string, field: Field): string => field.as ?? name
+
+/** May a caller give this field in this operation? */
+export const isWritable = (field: Field, operation: 'create' | 'update'): boolean =>
+  operation === 'create' ? field.create !== 'never' : field.update
+
+const titles = new WeakMap<Shape, string>()
+
+/** Gives the schemas of a shape a name, under which documents can refer to them: `IpPolicy` for `ip_policy`. */
+export function named<S extends Shape>(name: string, shape: S): S {
+  titles.set(
+    shape,
+    name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()),
+  )
+  return shape
+}
+
+function withTitle(schema: TSchema, shape: Shape, ending: string): TSchema {
+  const title = titles.get(shape)
+  return title === undefined ? schema : { ...schema, title: title + ending }
+}
+
+/** JSON Schema of what a caller sends. */
+export function writeSchema(shape: Shape, operation: 'create' | 'update'): TSchema {
+  const properties: Record<string, TSchema> = {}
+  for (const [name, field] of Object.entries(shape)) {
+    if (!field.write || !isWritable(field, operation)) continue
+    const schema = field.doc ? { ...field.write, description: field.doc } : field.write
+    const demanded = operation === 'create' && field.create === 'required'
+    properties[writtenName(name, field)] = demanded ? schema : partly(schema)
+  }
+  return withTitle(object(properties), shape, operation === 'create' ? 'Create' : 'Update')
+}
+
+/** JSON Schema of what the API answers. */
+export function readSchema<S extends Shape>(shape: S): TUnsafe<View<S>> {
+  const properties: Record<string, TSchema> = {}
+  for (const [name, field] of Object.entries(shape)) {
+    if (field.read) properties[name] = field.doc ? { ...field.read, description: field.doc } : field.read
+  }
+  return withTitle(object(properties), shape, '') as unknown as TUnsafe<View<S>>
+}
