@@ -1,6 +1,7 @@
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
 import type { Body } from '#contract/body.ts'
+import type { Kind } from '#contract/kind.ts'
 import type { Row } from '#store/store.ts'
 
 /** A kept resource, opened. */
@@ -9,6 +10,9 @@ export interface Record {
   readonly body: Body
 }
 
+/** Makes what a caller sees of a resource that is part of another. */
+type Show = (kind: Kind, body: Body, call: Call) => Promise<Body>
+
 /** What one kind does beyond being kept and shown. */
 export interface Behaviour {
   /** Completes a new or changed resource and refuses what its schema cannot express. */
@@ -16,7 +20,7 @@ export interface Behaviour {
   /** Refuses a removal that must not happen. */
   remove?(record: Record, call: Call): Promise<void> | void
   /** Fields that are worked out when it is read. */
-  view?(body: Body, call: Call): Promise<Body>
+  view?(body: Body, call: Call, show: Show): Promise<Body>
   /** What each action makes of the resource. */
   readonly actions?: Readonly<{ [name: string]: (record: Record) => Body }>
 }

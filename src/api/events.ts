@@ -1,5 +1,5 @@
 import type { Call } from '#api/call.ts'
-import { show } from '#api/records.ts'
+import { show } from '#api/showing.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import type { Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'

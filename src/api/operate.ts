@@ -1,4 +1,4 @@
-import type { Call } from '#api/call.ts'
+import type { Arguments, Operate } from '#api/arguments.ts'
 import { behaviourOf } from '#api/behaviours/index.ts'
 import * as liveView from '#api/live-view.ts'
 import { readPage, type PageRequest } from '#api/paging.ts'
@@ -7,20 +7,8 @@ import { remove } from '#api/removing.ts'
 import * as sources from '#api/sources.ts'
 import * as writing from '#api/writing.ts'
 import { fail } from '#base/errors.ts'
-import type { Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Operation } from '#contract/operations.ts'
-
-/** What a path, a query and a body say. */
-export interface Arguments {
-  readonly id: string
-  readonly parent: string | null
-  readonly query: Map<string, string>
-  readonly body: Body
-}
-
-/** Carries out an operation; resolves to the body of the answer, which may be JSON text already, or to nothing. */
-export type Operate = (given: Arguments, call: Call) => Promise<Body | string | undefined>
 
 const address = (kind: Kind, { id, parent }: Arguments) => ({ kind, id, parent })
 

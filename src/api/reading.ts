@@ -1,6 +1,7 @@
 import type { Call } from '#api/call.ts'
 import type { PageRequest } from '#api/paging.ts'
-import { findRow, open, ownerLimit, requireParent, show, type Address } from '#api/records.ts'
+import { findRow, open, ownerLimit, requireParent, type Address } from '#api/records.ts'
+import { show } from '#api/showing.ts'
 import { answerFrom } from '#api/row-text.ts'
 import { collectionPath } from '#api/uris.ts'
 import { fail } from '#base/errors.ts'

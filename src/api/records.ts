@@ -1,11 +1,8 @@
 import type { Record } from '#api/behaviour.ts'
-import { behaviourOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
-import { inWrittenForm } from '#api/row-text.ts'
-import { linker, resourcePath } from '#api/uris.ts'
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
-import { encode, hasSecrets, mapSecrets, type Body } from '#contract/body.ts'
+import { hasSecrets, mapSecrets, type Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Row } from '#store/store.ts'
 
@@ -19,7 +16,8 @@ export interface Address {
 
 const secretive = new WeakMap<Kind, boolean>()
 
-function keepsSecrets(kind: Kind): boolean {
+/** Is anything of this kind sealed at rest? */
+export function keepsSecrets(kind: Kind): boolean {
   const known = secretive.get(kind)
   if (known !== undefined) return known
   const answer = hasSecrets(kind.shape)
@@ -27,39 +25,10 @@ function keepsSecrets(kind: Kind): boolean {
   return answer
 }
 
-/** True when what callers see of a resource follows from its row alone and is the same for all of them. */
-export const alwaysShowsTheSame = (kind: Kind): boolean =>
-  !kind.live &&
-  !kind.owned &&
-  kind.key === 'id' &&
-  !kind.parent &&
-  !keepsSecrets(kind) &&
-  !behaviourOf(kind).view
-
 /** Reads a row's text and unseals its secrets. */
 export function open(kind: Kind, row: Row, call: Pick<Call, 'sealer'>): Body {
   const body = JSON.parse(row.body) as Body
   return keepsSecrets(kind) ? mapSecrets(kind.shape, body, text => call.sealer.unseal(text, row.id)) : body
-}
-
-/** The text of a row, its secrets sealed. */
-export function close(kind: Kind, id: string, body: Body, call: Pick<Call, 'sealer'>): string {
-  if (keepsSecrets(kind))
-    return JSON.stringify(mapSecrets(kind.shape, body, text => call.sealer.seal(text, id)))
-  return JSON.stringify(inWrittenForm(kind, body))
-}
-
-/** What a caller sees of a resource. `body` is the caller's own copy. */
-export async function show(
-  kind: Kind,
-  body: Body,
-  call: Call,
-  secrets: 'show' | 'mask' = 'show',
-): Promise<Body> {
-  const behaviour = behaviourOf(kind)
-  const seen = behaviour.view ? { ...body, ...(await behaviour.view(body, call)) } : body
-  seen['uri'] = call.base + resourcePath(kind, seen)
-  return encode(kind.shape, seen, linker(call.base), secrets)
 }
 
 /** Refuses callers that may not use a kind at all. */

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { behaviourOf } from '#api/behaviours/index.ts'
-import type { Body } from '#contract/body.ts'
+import type { Call } from '#api/call.ts'
+import { keepsSecrets } from '#api/records.ts'
+import { mapSecrets, type Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Shape } from '#contract/shape.ts'
 import type { Row } from '#store/store.ts'
@@ -34,7 +36,7 @@ function digestOf(kind: Kind): string | undefined {
 }
 
 /** The body to keep: with exactly the fields of its shape, in their order, if answers can be made from it. */
-export function inWrittenForm(kind: Kind, body: Body): Body {
+function inWrittenForm(kind: Kind, body: Body): Body {
   const digest = digestOf(kind)
   if (digest === undefined) return body
   return Object.fromEntries(
@@ -49,4 +51,11 @@ export function answerFrom(kind: Kind, row: Row, base: string): string | undefin
   const head = `{"id":"${row.id}","uri":"${digest}",`
   if (!row.body.startsWith(head)) return undefined
   return `{"id":"${row.id}","uri":${JSON.stringify(`${base}${kind.path}/${row.id}`)},${row.body.slice(head.length)}`
+}
+
+/** The text of a row, its secrets sealed. */
+export function close(kind: Kind, id: string, body: Body, call: Pick<Call, 'sealer'>): string {
+  if (keepsSecrets(kind))
+    return JSON.stringify(mapSecrets(kind.shape, body, text => call.sealer.seal(text, id)))
+  return JSON.stringify(inWrittenForm(kind, body))
 }

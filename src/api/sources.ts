@@ -1,6 +1,6 @@
 import { sourcesOf, type Source } from '#api/behaviours/event-subscription.ts'
 import type { Call } from '#api/call.ts'
-import type { Arguments, Operate } from '#api/operate.ts'
+import type { Arguments, Operate } from '#api/arguments.ts'
 import { find } from '#api/records.ts'
 import { change } from '#api/writing.ts'
 import { fail } from '#base/errors.ts'

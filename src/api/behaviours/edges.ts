@@ -3,7 +3,7 @@ import type { Behaviour } from '#api/behaviour.ts'
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
 import { readName } from '#api/names.ts'
-import { childRows, open, show } from '#api/records.ts'
+import { childRows, open } from '#api/records.ts'
 import { fail } from '#base/errors.ts'
 import { parseHostPort, type HostPort } from '#base/hosts.ts'
 import type { Body } from '#contract/body.ts'
@@ -90,7 +90,7 @@ export const tlsEdge: Behaviour = {
 
 export const httpsEdge: Behaviour = {
   prepare: claimDomains,
-  async view(body, call) {
+  async view(body, call, show) {
     const rows = await childRows(httpsEdgeRoute.name, String(body['id']), call)
     const routes: Body[] = []
     for (const row of rows.toReversed()) {

@@ -1,4 +1,4 @@
-import type { ModuleRule } from '#api/modules/index.ts'
+import type { ModuleRule } from '#api/modules/rule.ts'
 import { fail } from '#base/errors.ts'
 import type { requestHeaders } from '#contract/modules/headers.ts'
 import type { Kept } from '#contract/shape.ts'

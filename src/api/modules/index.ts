@@ -8,12 +8,7 @@ import { checkTlsTermination } from '#api/modules/tls-termination.ts'
 import { checkUserAgentFilter } from '#api/modules/user-agent-filter.ts'
 import { checkWebhookVerification } from '#api/modules/webhook-verification.ts'
 import type { Body } from '#contract/body.ts'
-
-/** Completes a module's new configuration and refuses what its schema cannot express. */
-export type ModuleRule = (
-  module: Body,
-  context: { readonly before: Body | undefined; readonly call: Call; readonly owner: string },
-) => Promise<void> | void
+import type { ModuleRule } from '#api/modules/rule.ts'
 
 const rules: Readonly<Record<string, ModuleRule>> = {
   oauth: checkOAuth,

@@ -1,4 +1,4 @@
-import type { ModuleRule } from '#api/modules/index.ts'
+import type { ModuleRule } from '#api/modules/rule.ts'
 import { fail } from '#base/errors.ts'
 import { nameFault } from '#base/hosts.ts'
 import { oauthProviders, ownApplicationOnly, type oauth } from '#contract/modules/oauth.ts'

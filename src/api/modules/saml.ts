@@ -1,6 +1,6 @@
 import { DOMParser, ParseError } from '@xmldom/xmldom'
 import type { Call } from '#api/call.ts'
-import type { ModuleRule } from '#api/modules/index.ts'
+import type { ModuleRule } from '#api/modules/rule.ts'
 import { fail } from '#base/errors.ts'
 import type { Body } from '#contract/body.ts'
 import { nameIdFormats, type saml } from '#contract/modules/saml.ts'

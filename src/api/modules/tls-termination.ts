@@ -1,4 +1,4 @@
-import type { ModuleRule } from '#api/modules/index.ts'
+import type { ModuleRule } from '#api/modules/rule.ts'
 import { fail } from '#base/errors.ts'
 
 export const checkTlsTermination: ModuleRule = module => {

@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto'
-import type { ModuleRule } from '#api/modules/index.ts'
+import type { ModuleRule } from '#api/modules/rule.ts'
 import { fail } from '#base/errors.ts'
 import { webhookProviders } from '#contract/modules/webhook-verification.ts'
 

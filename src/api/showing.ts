@@ -1,0 +1,28 @@
+import { behaviourOf } from '#api/behaviours/index.ts'
+import type { Call } from '#api/call.ts'
+import { keepsSecrets } from '#api/records.ts'
+import { linker, resourcePath } from '#api/uris.ts'
+import { encode, type Body } from '#contract/body.ts'
+import type { Kind } from '#contract/kind.ts'
+
+/** What a caller sees of a resource. `body` is the caller's own copy. */
+export async function show(
+  kind: Kind,
+  body: Body,
+  call: Call,
+  secrets: 'show' | 'mask' = 'show',
+): Promise<Body> {
+  const behaviour = behaviourOf(kind)
+  const seen = behaviour.view ? { ...body, ...(await behaviour.view(body, call, show)) } : body
+  seen['uri'] = call.base + resourcePath(kind, seen)
+  return encode(kind.shape, seen, linker(call.base), secrets)
+}
+
+/** True when what callers see of a resource follows from its row alone and is the same for all of them. */
+export const alwaysShowsTheSame = (kind: Kind): boolean =>
+  !kind.live &&
+  !kind.owned &&
+  kind.key === 'id' &&
+  !kind.parent &&
+  !keepsSecrets(kind) &&
+  !behaviourOf(kind).view
