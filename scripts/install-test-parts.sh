@@ -12,6 +12,7 @@ need openssh-server '/usr/sbin/sshd'
 need openssh-client '/usr/bin/ssh'
 need openssl '/usr/bin/openssl'
 need curl '/usr/bin/curl'
+need bsdutils '/usr/bin/script'
 
 [ "${#missing[@]}" -eq 0 ] && exit 0
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { parse } from 'yaml'
 import { runAdit, startServer, type Finished, type TestServer } from '../support/server.ts'
-import { hasTerminal, launcher, run, runOnTerminal } from './run.ts'
+import { launcher, run, runOnTerminal } from './run.ts'
 
 suite('adit api', () => {
   let server: TestServer
@@ -161,7 +161,7 @@ suite('adit api', () => {
     assert.match(wrong.stderr, /operation \w+/)
   })
 
-  test('asks a person before it removes, and nobody else', { skip: !hasTerminal }, async () => {
+  test('asks a person before it removes, and nobody else', async () => {
     const id = await made('ip-policies', 'create')
     const answer = (input: string) =>
       runOnTerminal(['api', 'ip-policies', 'delete', id], { environment, prompt: '[y/N]', input })
@@ -179,7 +179,7 @@ suite('adit api', () => {
     )
   })
 
-  test('shows a table on a terminal, in colour unless told not to', { skip: !hasTerminal }, async () => {
+  test('shows a table on a terminal, in colour unless told not to', async () => {
     const list = ['api', 'users', 'list']
     const coloured = await runOnTerminal(list, { environment: { ...environment, TERM: 'xterm' } })
     assert.ok(coloured.stdout.startsWith('\u001b[1mid'))

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Finished } from '../support/server.ts'
 
@@ -14,13 +13,18 @@ export interface RunOptions {
   readonly cwd?: string
 }
 
+/** They decide about colour on a terminal, so the test's own must not reach the program. */
+const COLOUR_VARIABLES = new Set(['CI', 'FORCE_COLOR', 'NODE_DISABLE_COLORS', 'NO_COLOR'])
+
 /** Runs a program to its end, with something to read on its standard input. */
 export async function run(
   program: string,
   args: readonly string[],
   options: RunOptions = {},
 ): Promise<Finished> {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ADIT_'))
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('ADIT_') && !COLOUR_VARIABLES.has(name),
+  )
   const child = spawn(program, args, {
     env: { ...Object.fromEntries(inherited), ...options.environment },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
@@ -38,8 +42,6 @@ export async function run(
 }
 
 const TERMINAL = '/usr/bin/script'
-/** Is there a way to give a program a terminal? */
-export const hasTerminal = existsSync(TERMINAL)
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
