@@ -1,0 +1,43 @@
+import { Duplex } from 'node:stream'
+import type { TunnelStream } from '#tunnel/stream.ts'
+
+/**
+ * A stream as node's Duplex, for code that wants one. It stays half-open: end it when the peer has ended, or use
+ * it in a pipeline. Destroying it gives the stream up as `abort` does.
+ */
+export function asDuplex(stream: TunnelStream): Duplex {
+  let written: (() => void) | undefined
+  const duplex = new Duplex({
+    allowHalfOpen: true,
+    read: () => stream.resume(),
+    write: (bytes: Buffer, _, done) => {
+      if (stream.write(bytes)) done()
+      else written = done
+    },
+    final: done => {
+      stream.end()
+      done()
+    },
+    destroy: (error, done) => {
+      stream.abort()
+      done(error)
+    },
+  })
+  // Nothing is taken before somebody reads, so that the window bounds what waits here.
+  stream.pause()
+  stream.attach({
+    data: bytes => {
+      if (!duplex.push(bytes)) stream.pause()
+    },
+    end: () => duplex.push(null),
+    writable: () => {
+      const done = written
+      written = undefined
+      done?.()
+    },
+    closed: error => {
+      if (error !== undefined) duplex.destroy(error)
+    },
+  })
+  return duplex
+}

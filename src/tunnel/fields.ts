@@ -1,0 +1,90 @@
+/** What a peer sent does not have the form the protocol gives it. */
+export class MessageError extends Error {
+  override readonly name = 'MessageError'
+}
+
+/** Reads one value of a message; `undefined` stands for a member that is absent. */
+export type Field<T> = (value: unknown, name: string) => T
+
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
+export type JsonObject = { [name: string]: Json }
+
+const wrong = (name: string, wanted: string): never => {
+  throw new MessageError(`${name} must be ${wanted}.`)
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Text of at most `limit` characters; absent and null are the empty text, as in the agents' own readers. */
+export const text =
+  (limit: number): Field<string> =>
+  (value, name) => {
+    if (value === undefined || value === null) return ''
+    if (typeof value !== 'string') return wrong(name, 'a string')
+    return value.length <= limit ? value : wrong(name, `at most ${limit} characters long`)
+  }
+
+export const flag: Field<boolean> = (value, name) => {
+  if (value === undefined || value === null) return false
+  return typeof value === 'boolean' ? value : wrong(name, 'true or false')
+}
+
+export const integer: Field<number> = (value, name) => {
+  if (value === undefined || value === null) return 0
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : wrong(name, 'an integer')
+}
+
+/** Keeps apart what is absent (or null) and what is given. */
+export const nullable =
+  <T>(field: Field<T>): Field<T | null> =>
+  (value, name) =>
+    value === undefined || value === null ? null : field(value, name)
+
+/** Absent members stay absent. */
+export const optional =
+  <T>(field: Field<T>): Field<T | undefined> =>
+  (value, name) =>
+    value === undefined ? undefined : field(value, name)
+
+export const list =
+  <T>(field: Field<T>, limit: number): Field<T[]> =>
+  (value, name) => {
+    if (value === undefined || value === null) return []
+    if (!Array.isArray(value)) return wrong(name, 'a list')
+    if (value.length > limit) return wrong(name, `a list of at most ${limit}`)
+    return value.map(item => field(item, name))
+  }
+
+/** Texts under names the peer chose, such as labels. */
+export const texts =
+  (limit: number, length: number): Field<Record<string, string>> =>
+  (value, name) => {
+    const entries = Object.entries(anyObject(value, name))
+    if (entries.length > limit) return wrong(name, `an object of at most ${limit} members`)
+    const read = text(length)
+    return Object.fromEntries(entries.map(([key, item]) => [read(key, name), read(item, name)]))
+  }
+
+/** An object that is passed on as it came. The size of the whole message bounds it. */
+export const anyObject: Field<JsonObject> = (value, name) => {
+  if (value === undefined || value === null) return {}
+  return isObject(value) ? value : wrong(name, 'an object')
+}
+
+type Shape<T> = { readonly [Name in keyof T]: Field<T[Name]> }
+
+/** An object with these members, in any case of their names; others are ignored. */
+export const object =
+  <T extends object>(shape: Shape<T>): Field<T> =>
+  (value, name) => {
+    const given = anyObject(value, name)
+    const byName = new Map(Object.entries(given).map(([key, item]) => [key.toLowerCase(), item]))
+    const entries = Object.entries<Field<unknown>>(shape)
+      .map(([key, field]) => {
+        const item = Object.hasOwn(given, key) ? given[key] : byName.get(key.toLowerCase())
+        return [key, field(item, name === '' ? key : `${name}.${key}`)] as const
+      })
+      .filter(([, item]) => item !== undefined)
+    return Object.fromEntries(entries) as T
+  }

@@ -1,0 +1,101 @@
+export const HEADER_BYTES = 8
+/** What either side may send on a stream before it is granted more; fixed by the protocol. */
+export const INITIAL_WINDOW = 262_144
+export const MAX_ID = 0x7fff_ffff
+/** The largest body of a frame we write: large enough for bulk, small enough that others get their turn. */
+export const MAX_FRAME = 65_536
+/** A stream id nobody ever opens. Credit for it is ignored by every agent, which makes it a harmless sign of life. */
+export const NUDGE_ID = 0x7fff_fffe
+
+export const frameTypes = { rst: 0, data: 1, wndinc: 2, goaway: 3 } as const
+export const FIN = 1
+export const SYN = 2
+
+/** Error codes of RST and GOAWAY. */
+export const errorCodes = {
+  none: 0,
+  protocol: 1,
+  internal: 2,
+  flow_control: 3,
+  stream_closed: 4,
+  stream_refused: 5,
+  stream_cancelled: 6,
+  stream_reset: 7,
+  frame_size: 8,
+  accept_queue_full: 9,
+  enhance_your_calm: 10,
+  remote_gone_away: 11,
+  streams_exhausted: 12,
+  write_timeout: 13,
+  session_closed: 14,
+  peer_eof: 15,
+  unknown: 0xff,
+} as const
+
+export type TunnelErrorCode = keyof typeof errorCodes
+
+const names = new Map<number, TunnelErrorCode>(
+  Object.entries(errorCodes).map(([name, code]) => [code, name as TunnelErrorCode]),
+)
+
+/** The name of a code received from a peer; peers may use numbers this protocol does not list. */
+export const errorName = (code: number): TunnelErrorCode => names.get(code) ?? 'unknown'
+
+/** Why a stream or a session ended other than by both sides being finished. */
+export class TunnelError extends Error {
+  override readonly name = 'TunnelError'
+  readonly code: TunnelErrorCode
+
+  constructor(code: TunnelErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+  }
+}
+
+export interface Header {
+  readonly length: number
+  readonly type: number
+  readonly flags: number
+  readonly id: number
+}
+
+/** Writes the 8 bytes of a header: length (24 bit), type and flags (4 bit each), stream id. */
+export function putHeader(target: Uint8Array, at: number, { length, type, flags, id }: Header): void {
+  target[at] = length >>> 16
+  target[at + 1] = length >>> 8
+  target[at + 2] = length
+  target[at + 3] = (type << 4) | flags
+  putWord(target, at + 4, id)
+}
+
+export function putWord(target: Uint8Array, at: number, value: number): void {
+  target[at] = value >>> 24
+  target[at + 1] = value >>> 16
+  target[at + 2] = value >>> 8
+  target[at + 3] = value
+}
+
+/** Reads a header; the id keeps its top bit, so that the caller can refuse it. */
+export function readHeader(bytes: Buffer, at: number): Header {
+  const kind = bytes.readUInt8(at + 3)
+  return {
+    length: bytes.readUIntBE(at, 3),
+    type: kind >>> 4,
+    flags: kind & 0xf,
+    id: bytes.readUInt32BE(at + 4),
+  }
+}
+
+export function encodeFrame(header: Omit<Header, 'length'>, body: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(HEADER_BYTES + body.length)
+  putHeader(frame, 0, { ...header, length: body.length })
+  frame.set(body, HEADER_BYTES)
+  return frame
+}
+
+export function encodeGoaway(lastId: number, code: TunnelErrorCode, text: string): Buffer {
+  const words = Buffer.allocUnsafe(8)
+  putWord(words, 0, lastId)
+  putWord(words, 4, errorCodes[code])
+  return encodeFrame({ type: frameTypes.goaway, flags: 0, id: 0 }, Buffer.concat([words, Buffer.from(text)]))
+}

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto'
+import { TunnelError } from '#tunnel/frame.ts'
+import type { Session } from '#tunnel/session.ts'
+import { streamTypes } from '#tunnel/stream-types.ts'
+import type { TunnelStream } from '#tunnel/stream.ts'
+
+export interface HeartbeatOptions {
+  readonly intervalMs?: number
+  /** Silence of the peer, on every stream, after which the session is closed. */
+  readonly limitMs?: number
+}
+
+const BEAT_BYTES = 4
+
+/** Cuts a stream into beats of 4 bytes, however they were fragmented. */
+function beats(take: (beat: Buffer) => void): (bytes: Buffer) => void {
+  let rest = Buffer.alloc(0)
+  return bytes => {
+    const all = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
+    let at = 0
+    for (; at + BEAT_BYTES <= all.length; at += BEAT_BYTES) take(all.subarray(at, at + BEAT_BYTES))
+    // A copy, because what is left must not keep a whole socket read alive.
+    rest = Buffer.from(all.subarray(at))
+  }
+}
+
+/** Echoes the peer's beats, each in one frame. */
+export function answerHeartbeat(stream: TunnelStream): void {
+  stream.attach({
+    data: beats(beat => {
+      // A peer that does not read its echoes gets no further credit, so they cannot pile up.
+      if (!stream.write(Buffer.from(beat))) stream.pause()
+    }),
+    writable: () => stream.resume(),
+    // An agent that sees FIN on a heartbeat floods zeros; only RST ends such a stream.
+    end: () => stream.reset('stream_cancelled'),
+    closed: () => undefined,
+  })
+}
+
+class Heartbeat {
+  readonly #session: Session
+  readonly #intervalMs: number
+  readonly #limitMs: number
+  #stream: TunnelStream | undefined
+  #opening = false
+  #sent: { readonly beat: Buffer; readonly at: number } | undefined
+  #nextBeat = performance.now()
+  #latencyMs: number | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(session: Session, { intervalMs = 5000, limitMs = 15_000 }: HeartbeatOptions = {}) {
+    this.#session = session
+    this.#intervalMs = intervalMs
+    this.#limitMs = limitMs
+    void session.closed.then(() => this.#stop())
+    this.#turn()
+  }
+
+  /** Round trip of the last echoed beat; undefined before the first. */
+  get latencyMs(): number | undefined {
+    return this.#latencyMs
+  }
+
+  #turn(): void {
+    const now = performance.now()
+    const deadline = this.#session.lastInput + this.#limitMs
+    if (now >= deadline) {
+      this.#session.fail(new TunnelError('peer_eof', `The peer was silent for ${this.#limitMs} ms.`))
+      return
+    }
+    if (now >= this.#nextBeat) {
+      this.#nextBeat = now + this.#intervalMs
+      this.#beat(now)
+    }
+    const wake = Math.min(this.#nextBeat, deadline) - now
+    this.#timer = setTimeout(() => this.#turn(), Math.ceil(wake))
+  }
+
+  #beat(now: number): void {
+    // Never more than one beat is under way.
+    if (this.#sent !== undefined || this.#opening) return
+    if (this.#stream === undefined) {
+      void this.#open()
+      return
+    }
+    const beat = randomBytes(BEAT_BYTES)
+    this.#sent = { beat, at: now }
+    this.#stream.write(beat)
+  }
+
+  async #open(): Promise<void> {
+    this.#opening = true
+    try {
+      this.#stream = await this.#session.open(streamTypes.heartbeat)
+    } catch {
+      // The session is over or full; the next turn tries again, and silence is measured all the same.
+      return
+    } finally {
+      this.#opening = false
+    }
+    const stream = this.#stream
+    stream.attach({
+      data: beats(beat => this.#echo(beat)),
+      end: () => stream.reset('stream_cancelled'),
+      closed: () => {
+        this.#stream = undefined
+        this.#sent = undefined
+      },
+    })
+    this.#beat(performance.now())
+  }
+
+  #echo(beat: Buffer): void {
+    if (this.#sent === undefined || !this.#sent.beat.equals(beat)) return
+    this.#latencyMs = performance.now() - this.#sent.at
+    this.#sent = undefined
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer)
+  }
+}
+
+export type { Heartbeat }
+
+/** Sends beats to the peer, measures how long it takes to echo them, and closes the session when it is silent. */
+export const startHeartbeat = (session: Session, options?: HeartbeatOptions): Heartbeat =>
+  new Heartbeat(session, options)

@@ -1,0 +1,98 @@
+import { FIN, INITIAL_WINDOW, MAX_FRAME, MAX_ID, TunnelError } from '#tunnel/frame.ts'
+import type { FrameWriter } from '#tunnel/writer.ts'
+
+const EMPTY = Buffer.alloc(0)
+
+/** Our direction of a stream: what waits for the peer's credit or for the socket, and whether FIN was sent. */
+export class Outgoing {
+  readonly #id: number
+  readonly #writer: FrameWriter
+  #window = INITIAL_WINDOW
+  #queue: Buffer[] = []
+  #ending = false
+  #finished = false
+
+  constructor(id: number, writer: FrameWriter) {
+    this.#id = id
+    this.#writer = writer
+  }
+
+  /** FIN was sent. */
+  get finished(): boolean {
+    return this.#finished
+  }
+
+  /** Bytes wait that the peer has given credit for. */
+  get sendable(): boolean {
+    return this.#queue.length > 0 && this.#window > 0
+  }
+
+  /** Sends the first frame of a stream, which holds at least its type and header. */
+  start(bytes: Buffer, flags: number): void {
+    const first = bytes.subarray(0, MAX_FRAME)
+    this.#frame(first, flags)
+    if (first.length < bytes.length) this.write(bytes.subarray(first.length))
+  }
+
+  /** True: all of it is on its way. */
+  write(bytes: Buffer): boolean {
+    if (this.#ending)
+      throw new TunnelError('stream_closed', 'Bytes were written after the end of the stream.')
+    this.#sendOrKeep(bytes, 0)
+    return this.#queue.length === 0
+  }
+
+  end(bytes: Buffer): void {
+    if (this.#ending) return
+    this.#ending = true
+    this.#sendOrKeep(bytes, FIN)
+  }
+
+  /** Forgets what waits and finishes at once; FIN needs no credit. */
+  cut(): void {
+    this.#queue = []
+    this.#ending = true
+    if (!this.#finished) this.#frame(EMPTY, FIN)
+  }
+
+  clear(): void {
+    this.#queue = []
+  }
+
+  /** False: the peer gave more credit than a window can be. */
+  allow(increment: number): boolean {
+    this.#window += increment
+    return this.#window <= MAX_ID
+  }
+
+  /** Sends one frame of what waits; true when it was the last of a stream that goes on. */
+  pump(): boolean {
+    const [first] = this.#queue
+    if (first === undefined || this.#window === 0) return false
+    const size = Math.min(first.length, this.#window, MAX_FRAME)
+    if (size < first.length) this.#queue[0] = first.subarray(size)
+    else this.#queue.shift()
+    const done = this.#queue.length === 0
+    this.#frame(first.subarray(0, size), done && this.#ending ? FIN : 0)
+    return done && !this.#ending
+  }
+
+  /** Puts `flags` on the last frame, which `pump` does for what is kept. */
+  #sendOrKeep(bytes: Buffer, flags: number): void {
+    let at = 0
+    const behind = this.#queue.length > 0
+    while (at < bytes.length && !behind && this.#window > 0 && !this.#writer.full) {
+      const size = Math.min(bytes.length - at, this.#window, MAX_FRAME)
+      this.#frame(bytes.subarray(at, at + size), at + size === bytes.length ? flags : 0)
+      at += size
+    }
+    if (at < bytes.length) this.#queue.push(bytes.subarray(at))
+    else if (flags === FIN && bytes.length === 0 && !behind) this.#frame(EMPTY, FIN)
+  }
+
+  #frame(body: Buffer, flags: number): void {
+    this.#window -= body.length
+    this.#finished ||= flags === FIN
+    this.#writer.data(this.#id, flags, body)
+  }
+}

@@ -1,0 +1,18 @@
+import type { TunnelStream } from '#tunnel/stream.ts'
+
+export interface SessionOptions {
+  /** The agent is the client. */
+  readonly role: 'client' | 'server'
+  /** A stream of the peer whose type is known. Without it every stream is refused. */
+  readonly accept?: (type: number, stream: TunnelStream) => void
+  /** Streams of ours that may be open at once; some agents die at 512. */
+  readonly maxOpen?: number
+  /** Openings that may wait for another stream to finish. */
+  readonly maxWaiting?: number
+  /** Streams of the peer that may be open at once; more are refused. */
+  readonly maxAccepted?: number
+  /** Window granted on proxy streams; more than the initial one only where the peer is our own. */
+  readonly receiveWindow?: number
+  /** Unread bytes of all streams beyond which no credit is given. */
+  readonly memoryLimit?: number
+}

@@ -1,0 +1,300 @@
+import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { Budget } from '#tunnel/budget.ts'
+import {
+  errorCodes,
+  errorName,
+  FIN,
+  type Header,
+  INITIAL_WINDOW,
+  NUDGE_ID,
+  SYN,
+  TunnelError,
+  type TunnelErrorCode,
+} from '#tunnel/frame.ts'
+import { OpenQueue } from '#tunnel/open-queue.ts'
+import { FrameReader } from '#tunnel/reader.ts'
+import { streamTypes } from '#tunnel/stream-types.ts'
+import type { SessionOptions } from '#tunnel/session-options.ts'
+import { type Link, TunnelStream } from '#tunnel/stream.ts'
+import { FrameWriter } from '#tunnel/writer.ts'
+
+// How long a peer may take to close its side of the connection after ours.
+const LINGER_MS = 1000
+const TYPE_BYTES = 4
+
+/** One connection with an agent (or, in the agent, with the gateway) that carries many streams. */
+export class Session {
+  /** Answer input that causes no output by a tiny frame, so that a peer with Nagle's algorithm gets its ACK at once. */
+  nudge = false
+  /** Why the session ended; resolves when no frame will come or go any more. Code `none`: it was closed here. */
+  readonly closed: Promise<TunnelError>
+  readonly #socket: Duplex
+  readonly #accept: SessionOptions['accept']
+  readonly #maxAccepted: number
+  readonly #receiveWindow: number
+  readonly #budget: Budget
+  readonly #writer: FrameWriter
+  readonly #reader: FrameReader
+  readonly #link: Link
+  readonly #opening: OpenQueue
+  readonly #streams = new Map<number, TunnelStream>()
+  readonly #ready = new Set<TunnelStream>()
+  readonly #tellClosed: (reason: TunnelError) => void
+  #nextId: number
+  #lastPeerId = 0
+  #accepted = 0
+  #lastInput = performance.now()
+  #heard = false
+  #current: TunnelStream | undefined
+  #currentFin = false
+  #ended: TunnelError | undefined
+  #drained: (() => void) | undefined
+
+  constructor(socket: Duplex, options: SessionOptions) {
+    this.#socket = socket
+    this.#accept = options.accept
+    this.#maxAccepted = options.maxAccepted ?? 1024
+    this.#receiveWindow = options.receiveWindow ?? INITIAL_WINDOW
+    this.#budget = new Budget(options.memoryLimit ?? 64 * 1024 * 1024)
+    this.#nextId = options.role === 'client' ? 3 : 2
+    this.#opening = new OpenQueue(options.maxOpen ?? 480, options.maxWaiting ?? 1024)
+    const { promise, resolve } = Promise.withResolvers<TunnelError>()
+    this.closed = promise
+    this.#tellClosed = resolve
+    this.#writer = new FrameWriter(
+      socket,
+      () => this.#guard(() => this.#fillTurn()),
+      () => this.#ready.size > 0 && this.#writer.schedule(),
+    )
+    this.#link = this.#makeLink()
+    this.#reader = this.#makeReader()
+    if (socket instanceof Socket) socket.setNoDelay(true)
+    socket.on('data', (chunk: Buffer) => this.#input(chunk))
+    socket.on('end', () => this.#end(new TunnelError('peer_eof', 'The peer closed the connection.')))
+    socket.on('close', () => this.#end(new TunnelError('peer_eof', 'The connection was closed.')))
+    socket.on('error', error => this.#end(new TunnelError('peer_eof', 'The connection failed.', error)))
+  }
+
+  /** Streams that exist now, of both sides. */
+  get streams(): number {
+    return this.#streams.size
+  }
+
+  /** Bytes of all streams that wait for a reader. */
+  get unread(): number {
+    return this.#budget.unread
+  }
+
+  /** When the last bytes of the peer came, on the clock of `performance.now`. */
+  get lastInput(): number {
+    return this.#lastInput
+  }
+
+  /**
+   * Opens a stream: its type and `first` leave in one frame. Waits while too many are open; rejects with
+   * `streams_exhausted` when too many wait already, and with `session_closed` when the session is over.
+   */
+  async open(
+    type: number,
+    first: Uint8Array = new Uint8Array(),
+    signal?: AbortSignal,
+  ): Promise<TunnelStream> {
+    await this.#opening.enter(signal)
+    if (this.#ended !== undefined) throw this.#ended
+    const id = this.#nextId
+    if (id >= NUDGE_ID) throw new TunnelError('streams_exhausted', 'The session has used up its stream ids.')
+    this.#nextId += 2
+    const stream = new TunnelStream(id, this.#link)
+    stream.type = type
+    this.#streams.set(id, stream)
+    const bytes = Buffer.allocUnsafe(TYPE_BYTES + first.length)
+    bytes.writeUInt32BE(type)
+    bytes.set(first, TYPE_BYTES)
+    stream.start(bytes, SYN)
+    if (type === streamTypes.proxy) stream.widen(this.#receiveWindow)
+    return stream
+  }
+
+  /** Ends the session now. Streams still open fail; what they sent so far is written first. */
+  close(code: TunnelErrorCode = 'none', text = ''): void {
+    this.#end(new TunnelError(code, text || 'The session was closed.'))
+  }
+
+  /** Drops the connection without a word: the peer is known not to read it. */
+  fail(reason: TunnelError): void {
+    this.#end(reason, false)
+  }
+
+  /** Opens nothing more, waits until the streams of both sides are finished or the time is over, then closes. */
+  async drain(timeoutMs: number): Promise<void> {
+    if (this.#ended !== undefined) return
+    this.#opening.stop(new TunnelError('session_closed', 'The session is being drained.'))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#drained = resolve
+    const timer = setTimeout(resolve, timeoutMs)
+    this.#checkDrained()
+    await promise
+    clearTimeout(timer)
+    this.close()
+  }
+
+  #makeLink(): Link {
+    return {
+      writer: this.#writer,
+      budget: this.#budget,
+      ready: stream => {
+        this.#ready.add(stream)
+        this.#writer.schedule()
+      },
+      forget: stream => this.#forget(stream),
+    }
+  }
+
+  #makeReader(): FrameReader {
+    return new FrameReader({
+      begin: header => this.#begin(header),
+      piece: bytes => this.#piece(bytes),
+      finish: () => this.#finish(),
+      reset: (id, code) => this.#peerReset(id, code),
+      window: (id, increment) => this.#window(id, increment),
+      goaway: (_, code, text) =>
+        this.#end(new TunnelError('remote_gone_away', `${errorName(code)}: ${text}`)),
+    })
+  }
+
+  #input(chunk: Buffer): void {
+    if (this.#ended !== undefined) return
+    this.#lastInput = performance.now()
+    this.#guard(() => this.#reader.push(chunk))
+    if (this.nudge && this.#heard) this.#writer.schedule()
+  }
+
+  #guard(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      // A fault in what one peer sent, or in the code that serves it, must not reach other sessions.
+      this.#end(error instanceof TunnelError ? error : new TunnelError('internal', 'A stream failed.', error))
+    }
+  }
+
+  #begin({ id, flags, length }: Header): void {
+    this.#heard = true
+    this.#currentFin = (flags & FIN) !== 0
+    this.#current = undefined
+    const known = this.#streams.get(id)
+    if ((flags & SYN) !== 0 && known !== undefined)
+      throw new TunnelError('protocol', `Stream ${id} was opened twice.`)
+    const stream = (flags & SYN) === 0 ? known : this.#admit(id)
+    if (stream === undefined || stream.peerFinished) {
+      if ((flags & SYN) === 0 && (length > 0 || !this.#currentFin)) this.#refuse(id, 'stream_closed')
+      return
+    }
+    if (stream.expect(length)) this.#current = stream
+    else stream.reset('flow_control')
+  }
+
+  #piece(bytes: Buffer): void {
+    const stream = this.#current
+    if (stream === undefined) return
+    this.#heard = true
+    stream.receive(bytes)
+    if (stream.type === undefined && stream.held >= TYPE_BYTES) this.#introduce(stream)
+  }
+
+  #finish(): void {
+    const stream = this.#current
+    if (stream === undefined || !this.#currentFin || stream.closed) return
+    if (stream.type === undefined) stream.reset('protocol')
+    else stream.finish()
+  }
+
+  #admit(id: number): TunnelStream | undefined {
+    if (id % 2 === this.#nextId % 2)
+      throw new TunnelError('protocol', `The peer opened stream ${id}, which is one of our ids.`)
+    if (this.#accept === undefined || this.#accepted >= this.#maxAccepted || this.#budget.exceeded) {
+      this.#refuse(id, 'stream_refused')
+      return undefined
+    }
+    this.#accepted++
+    this.#lastPeerId = Math.max(this.#lastPeerId, id)
+    const stream = new TunnelStream(id, this.#link)
+    this.#streams.set(id, stream)
+    return stream
+  }
+
+  #introduce(stream: TunnelStream): void {
+    const type = stream.take(TYPE_BYTES).readUInt32BE()
+    stream.type = type
+    if (type === streamTypes.proxy) stream.widen(this.#receiveWindow)
+    this.#accept?.(type, stream)
+  }
+
+  #refuse(id: number, code: TunnelErrorCode): void {
+    // A peer that does not read gets no answers, or they would pile up for as long as it sends.
+    if (!this.#writer.full) this.#writer.reset(id, errorCodes[code])
+  }
+
+  #peerReset(id: number, code: number): void {
+    this.#heard = true
+    this.#streams.get(id)?.fail(new TunnelError(errorName(code), 'The stream was reset by the peer.'))
+  }
+
+  #window(id: number, increment: number): void {
+    // Two ends that both nudge must not do so in turns for ever.
+    this.#heard ||= id !== NUDGE_ID
+    this.#streams.get(id)?.allow(increment)
+  }
+
+  #fillTurn(): void {
+    for (const stream of this.#ready) {
+      if (this.#writer.full) break
+      this.#ready.delete(stream)
+      // It asks for its next turn behind the others, so that a large transfer does not hold them up.
+      stream.pump()
+    }
+    if (this.nudge && this.#heard && this.#writer.idle && !this.#writer.full) this.#writer.window(NUDGE_ID, 1)
+    this.#heard = false
+  }
+
+  #forget(stream: TunnelStream): void {
+    this.#ready.delete(stream)
+    this.#budget.forget(stream)
+    if (!this.#streams.delete(stream.id)) return
+    if (stream.id % 2 === this.#nextId % 2) this.#opening.leave()
+    else this.#accepted--
+    this.#checkDrained()
+  }
+
+  #checkDrained(): void {
+    // Heartbeats last as long as the session, so they cannot be waited for.
+    if (this.#drained === undefined) return
+    if ([...this.#streams.values()].every(stream => stream.type === streamTypes.heartbeat)) this.#drained()
+  }
+
+  #end(reason: TunnelError, tell = reason.code !== 'peer_eof' && reason.code !== 'remote_gone_away'): void {
+    if (this.#ended !== undefined) return
+    this.#ended = reason
+    this.#reader.stop()
+    const gone = new TunnelError(
+      reason.code === 'none' ? 'session_closed' : reason.code,
+      reason.message,
+      reason,
+    )
+    for (const stream of this.#streams.values()) stream.fail(gone)
+    this.#opening.stop(gone)
+    this.#drained?.()
+    if (tell) this.#leave(reason)
+    else this.#socket.destroy()
+    this.#tellClosed(reason)
+  }
+
+  #leave(reason: TunnelError): void {
+    this.#writer.leave(this.#lastPeerId, reason.code, reason.message)
+    const timer = setTimeout(() => this.#socket.destroy(), LINGER_MS)
+    this.#socket.once('close', () => clearTimeout(timer))
+    // What still comes is read and dropped: unread input would turn our end into a reset that loses the GOAWAY.
+    this.#socket.once('end', () => this.#socket.destroy())
+  }
+}

@@ -1,0 +1,15 @@
+/** The number in front of every stream. */
+export const streamTypes = {
+  auth: 0,
+  bind: 1,
+  unbind: 2,
+  proxy: 3,
+  restart: 4,
+  stop: 5,
+  update: 6,
+  startTunnelWithLabel: 7,
+  srvInfo: 8,
+  stopTunnel: 9,
+  patchTunnelState: 10,
+  heartbeat: 0xffff_ffff,
+} as const

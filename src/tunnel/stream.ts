@@ -1,0 +1,261 @@
+import type { Budget } from '#tunnel/budget.ts'
+import { errorCodes, INITIAL_WINDOW, TunnelError, type TunnelErrorCode } from '#tunnel/frame.ts'
+import { HeldBytes } from '#tunnel/held-bytes.ts'
+import { Outgoing } from '#tunnel/outgoing.ts'
+import type { FrameWriter } from '#tunnel/writer.ts'
+
+/** Who reads a stream. Its methods are called by the session while it reads its socket. */
+export interface Sink {
+  /** Bytes of the peer, to be used or copied; call `pause` on the stream when no more can be taken. */
+  data(bytes: Buffer): void
+  /** The peer is finished. Every stream must be ended in our direction too, or it counts as open for ever. */
+  end(): void
+  /** All bytes given to `write` are on their way, after it answered false. */
+  writable?(): void
+  /** The last call: without an error both directions are finished. */
+  closed(error: TunnelError | undefined): void
+}
+
+/** What a stream needs of its session. */
+export interface Link {
+  readonly writer: FrameWriter
+  readonly budget: Budget
+  /** Asks for `pump` when the socket can take bytes. */
+  ready(stream: TunnelStream): void
+  forget(stream: TunnelStream): void
+}
+
+const EMPTY = Buffer.alloc(0)
+// After an abort a well-behaved peer stops soon; one that sends on past this is told by RST.
+const DISCARDED_BYTES = INITIAL_WINDOW / 2
+
+/**
+ * One stream of a session: a pair of byte streams with half-close and a window each. It is no node Duplex, because
+ * that costs more than all of the rest on the path of a small request; `asDuplex` makes one where that is wanted.
+ */
+export class TunnelStream {
+  readonly id: number
+  /** The type in front of every stream; undefined until the peer has sent it. */
+  type: number | undefined
+  readonly #link: Link
+  readonly #out: Outgoing
+  #sink: Sink | undefined
+  readonly #held = new HeldBytes()
+  #window = INITIAL_WINDOW
+  #credit = INITIAL_WINDOW
+  #paused = false
+  #delivering = false
+  #peerFinished = false
+  #endTold = false
+  // Defined once the stream was aborted: how much of the peer was thrown away since.
+  #discarded: number | undefined
+  #closed = false
+  #error: TunnelError | undefined
+
+  constructor(id: number, link: Link) {
+    this.id = id
+    this.#link = link
+    this.#out = new Outgoing(id, link.writer)
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Bytes that wait for a reader here. */
+  get held(): number {
+    return this.#held.length
+  }
+
+  get peerFinished(): boolean {
+    return this.#peerFinished
+  }
+
+  /** Gives the stream its reader; what came before is delivered at once. */
+  attach(sink: Sink): void {
+    if (this.#closed) {
+      sink.closed(this.#error)
+      return
+    }
+    this.#sink = sink
+    this.#deliver()
+  }
+
+  /** Takes the reader away, for another one; `rest` is what it was given but did not use. */
+  detach(rest: Buffer = EMPTY): void {
+    this.#sink = undefined
+    if (rest.length === 0 || this.#closed) return
+    this.#held.unshift(rest)
+    this.#link.budget.hold(rest.length)
+  }
+
+  pause(): void {
+    this.#paused = true
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#deliver()
+  }
+
+  /** Sends bytes, which must not change afterwards. False: wait for `writable` before sending more. */
+  write(bytes: Buffer): boolean {
+    if (this.#closed || this.#discarded !== undefined) return true
+    const done = this.#out.write(bytes)
+    this.#afterSending()
+    return done
+  }
+
+  /** Finishes our direction, after the bytes that still wait; the peer may go on sending. */
+  end(bytes: Buffer = EMPTY): void {
+    if (this.#closed || this.#discarded !== undefined) return
+    this.#out.end(bytes)
+    this.#afterSending()
+  }
+
+  /**
+   * Gives the stream up in the way that frees it in every agent: FIN, then input is thrown away, and RST only if
+   * it keeps coming. The stream stays counted until the peer has finished, and its reader hears no more.
+   */
+  abort(): void {
+    if (this.#closed || this.#discarded !== undefined) return
+    this.#sink = undefined
+    this.#discarded = 0
+    this.#dropHeld()
+    this.#out.cut()
+    this.#settle()
+  }
+
+  /** Ends both directions at once. Some agents then leak the stream: prefer `abort` for a proxied connection. */
+  reset(code: TunnelErrorCode): void {
+    if (this.#closed) return
+    this.#link.writer.reset(this.id, errorCodes[code])
+    this.fail(new TunnelError(code, 'The stream was reset by this side.'))
+  }
+
+  /** The session's word that the stream is over. */
+  fail(error: TunnelError): void {
+    if (this.#closed) return
+    this.#out.clear()
+    this.#dropHeld()
+    this.#close(error)
+  }
+
+  /** Sends the first frame, with SYN; the session has put the type in front. */
+  start(bytes: Buffer, flags: number): void {
+    this.#out.start(bytes, flags)
+    this.#afterSending()
+  }
+
+  /** Sends one frame of what waits, then asks for another turn if there is more. */
+  pump(): void {
+    if (this.#out.pump()) this.#sink?.writable?.()
+    this.#afterSending()
+  }
+
+  /** Credit from the peer. */
+  allow(increment: number): void {
+    if (this.#out.allow(increment)) this.#afterSending()
+    else this.reset('flow_control')
+  }
+
+  /** Allows the peer more than the initial window, from the start of the stream. */
+  widen(window: number): void {
+    const more = window - this.#window
+    if (more <= 0 || !this.#link.budget.mayGrant(this)) return
+    this.#window = window
+    this.#credit += more
+    this.#link.writer.window(this.id, more)
+  }
+
+  /** Returns credit for what was read, at half a window so that small reads do not cost a frame each. */
+  grant(): void {
+    const due = this.#window - this.#credit - this.#held.length
+    if (due * 2 < this.#window || this.#closed || this.#peerFinished || this.#discarded !== undefined) return
+    if (!this.#link.budget.mayGrant(this)) return
+    this.#credit += due
+    this.#link.writer.window(this.id, due)
+  }
+
+  /** A DATA frame is announced. False: it is larger than what the peer was allowed to send. */
+  expect(length: number): boolean {
+    if (length > this.#credit) return false
+    this.#credit -= length
+    return true
+  }
+
+  receive(bytes: Buffer): void {
+    if (this.#closed) return
+    if (this.#discarded !== undefined) {
+      this.#discarded += bytes.length
+      if (this.#discarded > DISCARDED_BYTES) this.reset('stream_cancelled')
+      return
+    }
+    if (this.#sink !== undefined && !this.#paused && !this.#delivering && this.#held.length === 0) {
+      this.#delivering = true
+      this.#sink.data(bytes)
+      this.#delivering = false
+      this.#deliver()
+      return
+    }
+    this.#held.push(bytes)
+    this.#link.budget.hold(bytes.length)
+  }
+
+  /** Removes the first bytes; for the type in front of a stream, before it has a reader. */
+  take(count: number): Buffer {
+    this.#link.budget.release(count)
+    return this.#held.take(count)
+  }
+
+  /** The peer's FIN. */
+  finish(): void {
+    this.#peerFinished = true
+    this.#deliver()
+    this.#settle()
+  }
+
+  #deliver(): void {
+    if (this.#delivering) return
+    this.#delivering = true
+    while (this.#sink !== undefined && !this.#paused) {
+      const piece = this.#held.shift()
+      if (piece === undefined) break
+      this.#link.budget.release(piece.length)
+      this.#sink.data(piece)
+    }
+    this.#delivering = false
+    this.grant()
+    if (!this.#peerFinished || this.#endTold || this.#held.length > 0 || this.#sink === undefined) return
+    this.#endTold = true
+    this.#sink.end()
+    this.#settle()
+  }
+
+  #afterSending(): void {
+    if (this.#out.finished) this.#settle()
+    else if (this.#out.sendable) this.#link.ready(this)
+  }
+
+  /** Lets the session forget a stream that is finished both ways, and tells the reader once it has read all. */
+  #settle(): void {
+    if (!this.#out.finished || !this.#peerFinished) return
+    this.#link.forget(this)
+    if (this.#endTold || this.#discarded !== undefined) this.#close(undefined)
+  }
+
+  #dropHeld(): void {
+    this.#link.budget.release(this.#held.length)
+    this.#held.clear()
+  }
+
+  #close(error: TunnelError | undefined): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#error = error
+    this.#link.forget(this)
+    const sink = this.#sink
+    this.#sink = undefined
+    sink?.closed(error)
+  }
+}

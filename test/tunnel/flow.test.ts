@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { accepting, exchange } from './exchange.ts'
+import { couple, Ear, facing, frame, listen, word } from './support.ts'
+
+const MIB = 1_048_576
+const WINDOW = 262_144
+
+suite('flow control', () => {
+  test('never sends a byte more than the window, the type counted too', async () => {
+    const { session, peer } = facing({ role: 'server' })
+    const stream = await session.open(3, Buffer.alloc(1000))
+    assert.equal(stream.write(Buffer.alloc(MIB)), false)
+    stream.end()
+    await peer.settle()
+    const sent = (): number =>
+      peer.frames
+        .filter(({ id, kind }) => id === 2 && kind >> 4 === 1)
+        .reduce((sum, { body }) => sum + body.length, 0)
+    assert.equal(sent(), WINDOW)
+    peer.send(frame(0x20, 2, word(1)))
+    await peer.settle()
+    assert.equal(sent(), WINDOW + 1)
+    peer.send(frame(0x20, 2, word(2 * MIB)))
+    const last = await peer.next(({ kind }) => kind === 0x11)
+    assert.ok(last.body.length > 0, 'the last bytes carry the FIN')
+    assert.equal(sent(), 1004 + MIB)
+  })
+
+  test('takes a frame as large as the window, and resets a stream with code 3 one byte beyond it', async () => {
+    const { session, peer } = facing({ role: 'server' })
+    const [full, over, exact] = [await session.open(3), await session.open(3), await session.open(3)]
+    full.pause()
+    peer.send(
+      frame(0x10, 2, Buffer.alloc(WINDOW)),
+      frame(0x10, 4, Buffer.alloc(WINDOW + 1)),
+      frame(0x10, 6, 'alive'),
+    )
+    peer.send(frame(0x10, 2, 'x'))
+    await peer.settle()
+    assert.deepEqual([peer.story(2).at(-1), peer.story(4).at(-1)], ['0:00000003', '0:00000003'])
+    assert.equal(over.closed, true)
+    assert.equal(listen(exact).text, 'alive')
+    assert.equal(session.unread, 0)
+  })
+
+  test('returns credit for what was read, in few frames, never an increment of 0', async () => {
+    const { session, peer } = facing({ role: 'server' })
+    const ear = listen(await session.open(3))
+    for (let sent = 0; sent < 4 * MIB; sent += 8192) {
+      peer.send(frame(0x10, 2, Buffer.alloc(8192)))
+      if (sent % WINDOW === 0) await peer.settle()
+    }
+    await peer.settle()
+    const credit = peer.frames.filter(({ kind }) => kind === 0x20).map(({ body }) => body.readUInt32BE())
+    assert.equal(ear.size, 4 * MIB)
+    assert.ok(credit.every(increment => increment >= WINDOW / 2))
+    assert.ok(credit.reduce((sum, increment) => sum + increment, 0) >= 4 * MIB - WINDOW / 2)
+  })
+
+  test('grants a larger window on proxy streams at their start, in one frame', async () => {
+    const { session, peer } = facing({
+      role: 'client',
+      receiveWindow: 4 * MIB,
+      accept: (_, stream) => stream.pause(),
+    })
+    await session.open(3)
+    await session.open(0)
+    peer.send(frame(0x12, 2, word(3)), frame(0x10, 2, Buffer.alloc(4 * MIB - 4)), frame(0x10, 2, 'x'))
+    await peer.settle()
+    const more = word(4 * MIB - WINDOW).toString('hex')
+    assert.deepEqual(peer.story(3), ['12:00000003', `20:${more}`])
+    assert.deepEqual(peer.story(5), ['12:00000000'])
+    assert.deepEqual(peer.story(2), [`20:${more}`, '0:00000003'])
+  })
+
+  test('resets a stream whose peer grants more than a window can be', async () => {
+    const { session, peer } = facing({ role: 'server' })
+    await session.open(3)
+    peer.send(frame(0x20, 2, word(0x7fff_ffff)))
+    await peer.settle()
+    assert.equal(peer.story(2).at(-1), '0:00000003')
+  })
+
+  test('lets a stalled reader hold one window and stall no other stream', async () => {
+    const { accept, next } = accepting()
+    const { gateway, agent } = couple({}, { accept })
+    const stalled = await gateway.open(3)
+    assert.equal(stalled.write(Buffer.alloc(2 * MIB)), false)
+    const paused = await next()
+    await exchange(gateway, next, [4, 3 * MIB])
+    assert.equal(agent.unread, WINDOW - 4)
+    assert.equal(paused.held, WINDOW - 4)
+    const ear = listen(paused)
+    stalled.end()
+    await ear.whenEnded
+    assert.equal(ear.size, 2 * MIB)
+    assert.equal(agent.unread, 0)
+  })
+
+  test('gives no more credit beyond the memory limit of the session, and gives it when there is room again', async () => {
+    const { session, peer } = facing({ role: 'server', memoryLimit: WINDOW, accept: () => undefined })
+    const [idle, also, busy] = [await session.open(3), await session.open(3), await session.open(3)]
+    const ear = listen(busy)
+    peer.send(frame(0x10, 2, Buffer.alloc(WINDOW)), frame(0x10, 4, Buffer.alloc(WINDOW)))
+    peer.send(frame(0x10, 6, Buffer.alloc(WINDOW)), frame(0x12, 3, word(0)))
+    await peer.settle()
+    assert.equal(ear.size, WINDOW)
+    assert.deepEqual(peer.story(6), ['12:00000003'], 'read, but no credit')
+    assert.deepEqual(peer.story(3), ['0:00000005'], 'a new stream is refused')
+    listen(idle)
+    await peer.settle()
+    assert.deepEqual(peer.story(6).at(-1), `20:${word(WINDOW).toString('hex')}`)
+    assert.equal(also.held, WINDOW)
+  })
+
+  test('holds a flood of tiny frames in little more memory than their bytes', async () => {
+    const { session, peer } = facing({ role: 'server' })
+    const stream = await session.open(3)
+    const flood = Buffer.concat(Array.from({ length: 1000 }, () => frame(0x10, 2, 'x')))
+    for (let round = 0; round < 200; round++) peer.send(flood)
+    await peer.settle()
+    const pieces: Buffer[] = []
+    stream.attach(Object.assign(new Ear(), { data: (bytes: Buffer) => void pieces.push(bytes) }))
+    const memory = new Set(pieces.map(({ buffer }) => buffer))
+    assert.equal(
+      pieces.reduce((sum, { length }) => sum + length, 0),
+      200_000,
+    )
+    assert.ok([...memory].reduce((sum, { byteLength }) => sum + byteLength, 0) < 230_000)
+  })
+
+  test('keeps a small exchange fast beside a large one', async () => {
+    const { accept, next } = accepting()
+    const { gateway } = couple({}, { accept })
+    const bulk = await gateway.open(3)
+    const taken = listen(await next())
+    bulk.write(Buffer.alloc(64 * MIB))
+    const small = await gateway.open(3, Buffer.from('ping'))
+    const echo = await next()
+    const heard = listen(small)
+    const ear = new Ear()
+    echo.attach(Object.assign(ear, { data: () => echo.end(Buffer.from('pong')) }))
+    await heard.whenEnded
+    assert.equal(heard.text, 'pong')
+    assert.ok(taken.size < 16 * MIB, `${taken.size} bytes went first`)
+  })
+})

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { duplexPair } from 'node:stream'
+import { suite, test } from 'node:test'
+import { Session } from '#tunnel/session.ts'
+import { streamTypes } from '#tunnel/stream-types.ts'
+import { couple, facing, frame, listen, word } from './support.ts'
+
+const NUDGE = '00000420 7ffffffe 00000001'.replaceAll(' ', '')
+
+suite('a session', () => {
+  test('keeps at most so many streams open, and opens the next in order when one is finished both ways', async () => {
+    const { session, peer } = facing({ role: 'server', maxOpen: 2, maxWaiting: 2 })
+    const first = await session.open(3)
+    await session.open(3)
+    const order: string[] = []
+    const third = session.open(3).then(() => order.push('third'))
+    const fourth = session.open(3).then(() => order.push('fourth'))
+    await assert.rejects(session.open(3), { code: 'streams_exhausted' })
+    first.end()
+    await peer.settle()
+    assert.deepEqual(order, [], 'a stream the agent has not finished still counts')
+    peer.send(frame(0x11, 2), frame(0x00, 4, word(7)))
+    listen(first)
+    await Promise.all([third, fourth])
+    assert.deepEqual(order, ['third', 'fourth'])
+    assert.equal(session.streams, 2)
+  })
+
+  test('has room for 480 streams by default, which is below what kills an agent', async () => {
+    const { session } = facing({ role: 'server' })
+    await Promise.all(Array.from({ length: 480 }, () => session.open(3)))
+    const next = session.open(3, undefined, AbortSignal.timeout(5))
+    await assert.rejects(next, { name: 'TimeoutError' })
+    assert.equal(session.streams, 480)
+  })
+
+  test('refuses streams of the peer above its limit with RST 5', async () => {
+    const { session, peer } = facing({ role: 'server', maxAccepted: 2, accept: () => undefined })
+    peer.send(...[3, 5, 7].map(id => frame(0x12, id, word(0))))
+    await peer.settle()
+    assert.deepEqual([peer.story(5), peer.story(7)], [[], ['0:00000005']])
+    assert.equal(session.streams, 2)
+  })
+
+  test('writes the frames of one turn at once', async () => {
+    const { session, peer } = facing({ role: 'server' })
+    const chunks: number[] = []
+    peer.socket.on('data', (chunk: Buffer) => chunks.push(chunk.length))
+    const streams = await Promise.all([session.open(3), session.open(3)])
+    for (const stream of streams) stream.end(Buffer.from('x'))
+    await peer.next(({ id, kind }) => id === 4 && kind === 0x11)
+    assert.deepEqual(chunks, [12 + 12 + 9 + 9])
+  })
+
+  test('nudges when input causes no output, only where asked, and never in answer to a nudge', async () => {
+    const { session, peer } = facing({ role: 'server' })
+    listen(await session.open(3))
+    await peer.next()
+    peer.send(frame(0x10, 2, 'quiet'))
+    await peer.settle()
+    assert.ok(!peer.received.toString('hex').includes(NUDGE))
+    session.nudge = true
+    peer.send(frame(0x10, 2, 'loud'))
+    await peer.next(({ id, body }) => id === 0x7fff_fffe && body.readUInt32BE() === 1)
+    const before = peer.frames.length
+    peer.send(Buffer.from(NUDGE, 'hex'))
+    await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    session.nudge = false
+    await peer.settle()
+    assert.equal(peer.frames.length, before + 1, 'only the answer to the stray frame')
+  })
+
+  test('does not nudge when it had something to say', async () => {
+    const { session, peer } = facing({ role: 'server' })
+    session.nudge = true
+    const stream = await session.open(3)
+    await peer.next()
+    stream.attach({
+      data: bytes => void stream.write(Buffer.from(bytes)),
+      end: () => stream.end(),
+      closed: () => undefined,
+    })
+    peer.send(frame(0x11, 2, 'echo'))
+    await peer.next(({ kind }) => kind === 0x11)
+    assert.ok(!peer.received.toString('hex').includes(NUDGE))
+  })
+
+  test('drains: opens nothing more, waits for its streams but not for heartbeats, then closes', async () => {
+    const { session, peer } = facing({ role: 'server' })
+    const stream = await session.open(3)
+    await session.open(streamTypes.heartbeat)
+    listen(stream)
+    const drained = session.drain(60_000)
+    await assert.rejects(session.open(3), { code: 'session_closed' })
+    stream.end(Buffer.from('the rest'))
+    peer.send(frame(0x11, 2))
+    await drained
+    assert.equal((await session.closed).code, 'none')
+    assert.equal((await peer.next(({ kind }) => kind === 0x30)).body.readUInt32BE(4), 0)
+    assert.deepEqual(peer.story(2).at(-1), `11:${Buffer.from('the rest').toString('hex')}`)
+  })
+
+  test('stops draining when the time is over', async () => {
+    const { session } = facing({ role: 'server' })
+    const ear = listen(await session.open(3))
+    await session.drain(5)
+    assert.equal(((await ear.whenClosed) as { code?: string }).code, 'session_closed')
+  })
+
+  test('fails its streams and what waits to be opened when the connection is lost', async () => {
+    const { session, peer } = facing({ role: 'server', maxOpen: 1 })
+    const ear = listen(await session.open(3))
+    const waiting = session.open(3)
+    peer.socket.destroy()
+    await assert.rejects(waiting, { code: 'peer_eof' })
+    assert.equal(((await ear.whenClosed) as { code?: string }).code, 'peer_eof')
+    assert.equal((await session.closed).code, 'peer_eof')
+    assert.equal(session.streams, 0)
+  })
+
+  test('tells the other end that it leaves', async () => {
+    const { gateway, agent } = couple()
+    agent.close('none', 'bye')
+    const reason = await gateway.closed
+    assert.deepEqual([reason.code, reason.message], ['remote_gone_away', 'none: bye'])
+  })
+
+  test('answers little to a peer that floods it and does not read', async () => {
+    const [near, far] = duplexPair()
+    const session = new Session(near, { role: 'server', accept: () => undefined })
+    const flood = Buffer.concat(Array.from({ length: 10_000 }, (_, index) => frame(0x10, 2 * index + 1, 'x')))
+    for (let round = 0; round < 30; round++) far.write(flood)
+    while (far.writableLength > 0) await new Promise(setImmediate)
+    session.close()
+    const answers = Buffer.concat((await far.toArray()) as Buffer[])
+    assert.ok(answers.length < 1_048_576, `${answers.length} bytes of answers were kept`)
+  })
+})

@@ -1,0 +1,158 @@
+import { type Duplex, duplexPair } from 'node:stream'
+import type { SessionOptions } from '#tunnel/session-options.ts'
+import { Session } from '#tunnel/session.ts'
+import type { Sink, TunnelStream } from '#tunnel/stream.ts'
+
+export interface Frame {
+  readonly kind: number
+  readonly id: number
+  readonly body: Buffer
+}
+
+export const hex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ''), 'hex')
+
+/** A frame written out by hand: `kind` is the fourth byte of the header, type and flags. */
+export function frame(kind: number, id: number, body: Uint8Array | string = ''): Buffer {
+  const bytes = Buffer.from(body as string)
+  const header = Buffer.alloc(8)
+  header.writeUIntBE(bytes.length, 0, 3)
+  header.writeUInt8(kind, 3)
+  header.writeUInt32BE(id, 4)
+  return Buffer.concat([header, bytes])
+}
+
+export const word = (value: number): Buffer => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+const UNUSED_ID = 0x7fff_fff0
+
+/** The other end of a connection, that speaks in frames written by hand and knows nothing of our code. */
+export class Peer {
+  readonly socket: Duplex
+  readonly frames: Frame[] = []
+  received = Buffer.alloc(0)
+  #parsed = 0
+  #seen = 0
+  #wake: (() => void) | undefined
+
+  constructor(socket: Duplex) {
+    this.socket = socket
+    socket.on('error', () => undefined)
+    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('end', () => socket.end())
+  }
+
+  send(...parts: readonly Uint8Array[]): void {
+    this.socket.write(Buffer.concat(parts))
+  }
+
+  /** The next frame not yet looked at that fits. */
+  async next(fits: (frame: Frame) => boolean = () => true): Promise<Frame> {
+    for (;;) {
+      for (; this.#seen < this.frames.length;) {
+        const found = this.frames[this.#seen++]
+        if (found !== undefined && fits(found)) return found
+      }
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#wake = resolve
+      await promise
+    }
+  }
+
+  /** Waits until all sent so far was handled: stray data is always answered, and answers keep their order. */
+  async settle(id = UNUSED_ID): Promise<void> {
+    const before = this.frames.length
+    this.send(frame(0x10, id, 'x'))
+    while (!this.frames.slice(before).some(({ kind, id: of }) => kind === 0x00 && of === id)) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#wake = resolve
+      await promise
+    }
+  }
+
+  /** Frames of one stream, as `kind:bytes`. */
+  story(id: number): string[] {
+    return this.frames
+      .filter(({ id: of }) => of === id)
+      .map(({ kind, body }) => `${kind.toString(16)}:${body.toString('hex')}`)
+  }
+
+  #take(chunk: Buffer): void {
+    this.received = Buffer.concat([this.received, chunk])
+    for (;;) {
+      const rest = this.received.subarray(this.#parsed)
+      if (rest.length < 8 || rest.length < 8 + rest.readUIntBE(0, 3)) break
+      const end = 8 + rest.readUIntBE(0, 3)
+      this.frames.push({
+        kind: rest.readUInt8(3),
+        id: rest.readUInt32BE(4),
+        body: rest.subarray(8, end),
+      })
+      this.#parsed += end
+    }
+    this.#wake?.()
+  }
+}
+
+/** A session of ours whose other end is spoken by hand. */
+export function facing(options: SessionOptions): { session: Session; peer: Peer } {
+  const [near, far] = duplexPair()
+  return { session: new Session(near, options), peer: new Peer(far) }
+}
+
+/** Two sessions of ours that face each other. */
+export function couple(
+  server: Omit<SessionOptions, 'role'> = {},
+  client: Omit<SessionOptions, 'role'> = {},
+): { gateway: Session; agent: Session } {
+  const [near, far] = duplexPair()
+  return {
+    gateway: new Session(near, { role: 'server', ...server }),
+    agent: new Session(far, { role: 'client', ...client }),
+  }
+}
+
+/** A reader that keeps all it hears. */
+export class Ear implements Sink {
+  readonly pieces: Buffer[] = []
+  ended = false
+  readonly whenClosed: Promise<Error | undefined>
+  readonly whenEnded: Promise<void>
+  readonly closed: (error: Error | undefined) => void
+  readonly #tellEnded: () => void
+
+  constructor() {
+    const closing = Promise.withResolvers<Error | undefined>()
+    const ending = Promise.withResolvers<void>()
+    this.whenClosed = closing.promise
+    this.closed = closing.resolve
+    this.whenEnded = ending.promise
+    this.#tellEnded = ending.resolve
+  }
+
+  get text(): string {
+    return Buffer.concat(this.pieces).toString()
+  }
+
+  get size(): number {
+    return this.pieces.reduce((sum, { length }) => sum + length, 0)
+  }
+
+  data(bytes: Buffer): void {
+    this.pieces.push(Buffer.from(bytes))
+  }
+
+  end(): void {
+    this.ended = true
+    this.#tellEnded()
+  }
+}
+
+export function listen(stream: TunnelStream): Ear {
+  const ear = new Ear()
+  stream.attach(ear)
+  return ear
+}
