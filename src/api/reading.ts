@@ -2,7 +2,7 @@ import type { Call } from '#api/call.ts'
 import type { PageRequest } from '#api/paging.ts'
 import { findRow, open, ownerLimit, requireParent, type Address } from '#api/records.ts'
 import { show } from '#api/showing.ts'
-import { answerFrom } from '#api/row-text.ts'
+import { answers } from '#api/row-text.ts'
 import { collectionPath } from '#api/uris.ts'
 import { fail } from '#base/errors.ts'
 import type { Body } from '#contract/body.ts'
@@ -16,7 +16,7 @@ async function render(kind: Kind, row: Row, call: Call): Promise<string> {
 /** A resource as JSON text. */
 export async function get(address: Address, call: Call): Promise<string> {
   const row = await findRow(address, call)
-  return answerFrom(address.kind, row, call.base) ?? render(address.kind, row, call)
+  return answers(address.kind, call.base)(row) ?? render(address.kind, row, call)
 }
 
 /** A resource as a caller sees it. */
@@ -50,7 +50,8 @@ export async function list(
   })
   const shown = rows.slice(0, page.limit)
   const items: string[] = []
-  for (const row of shown) items.push(answerFrom(kind, row, call.base) ?? (await render(kind, row, call)))
+  const answer = answers(kind, call.base)
+  for (const row of shown) items.push(answer(row) ?? (await render(kind, row, call)))
   const uri = call.base + collectionPath(kind, parent)
   const next = rows.length > page.limit ? nextPage(uri, shown.at(-1)?.id ?? '', page) : null
   return pageText(kind, items, uri, next)

@@ -44,14 +44,21 @@ function inWrittenForm(kind: Kind, body: Body): Body {
   )
 }
 
-/** The answer that shows a row, if it can be made from its text. */
-export function answerFrom(kind: Kind, row: Row, base: string): string | undefined {
+/** Makes the answers that show rows of a kind, where they can be made from the text of the row. */
+export function answers(kind: Kind, base: string): (row: Row) => string | undefined {
   const digest = digestOf(kind)
-  if (digest === undefined) return undefined
-  const head = `{"id":"${row.id}","uri":"${digest}",`
-  if (!row.body.startsWith(head)) return undefined
-  return `{"id":"${row.id}","uri":${JSON.stringify(`${base}${kind.path}/${row.id}`)},${row.body.slice(head.length)}`
+  if (digest === undefined) return () => undefined
+  const written = `","uri":"${digest}",`
+  const shown = `","uri":${JSON.stringify(`${base}${kind.path}/`).slice(0, -1)}`
+  return ({ id, body }) => {
+    const start = ID_START + id.length
+    if (!body.startsWith(written, start)) return undefined
+    return `${body.slice(0, start)}${shown}${id}",${body.slice(start + written.length)}`
+  }
 }
+
+/** Every row begins with its id. */
+const ID_START = '{"id":"'.length
 
 /** The text of a row, its secrets sealed. */
 export function close(kind: Kind, id: string, body: Body, call: Pick<Call, 'sealer'>): string {

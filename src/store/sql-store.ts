@@ -139,15 +139,16 @@ export class SqlStore implements Store {
   }
 }
 
-// The columns are in the order of the SELECT in statements.ts that each of these belongs to.
+// The columns are in the order of the SELECT in statements.ts that each of these belongs to. They are taken by
+// their number, which is several times as fast as taking a list apart.
 
-const toRow = ([id, kind, parent, version, body]: Columns): Row =>
-  ({ id, kind, parent, version, body }) as Row
+const toRow = (at: Columns): Row =>
+  ({ id: at[0], kind: at[1], parent: at[2], version: at[3], body: at[4] }) as Row
 
-const toChange = ([revision, kind, id, op]: Columns): Change => ({ revision, kind, id, op }) as Change
+const toChange = (at: Columns): Change => ({ revision: at[0], kind: at[1], id: at[2], op: at[3] }) as Change
 
-const toEvent = ([sequence, id, type, at, body]: Columns): EventRecord & { sequence: number } =>
-  ({ sequence, id, type, at, body }) as EventRecord & { sequence: number }
+const toEvent = (at: Columns): EventRecord & { sequence: number } =>
+  ({ sequence: at[0], id: at[1], type: at[2], at: at[3], body: at[4] }) as EventRecord & { sequence: number }
 
 function* claimMeta(sql: Statements, key: string, value: string): Steps<string> {
   yield* query(sql.begin)
