@@ -68,7 +68,6 @@ export const catalog = {
     status: 415,
     text: 'A call with a body needs the header "Content-Type: application/json".',
   },
-  unexpected_body: { number: 211, status: 400, text: 'This operation takes no body.' },
   body_unreadable: { number: 212, status: 400, text: 'The body could not be read: {reason}.' },
   body_unparseable: { number: 213, status: 400, text: 'The body is not acceptable JSON: {reason}.' },
   body_too_large: { status: 413, number: 812, text: 'The body may have at most {limit} bytes.' },
@@ -109,11 +108,6 @@ export const catalog = {
   },
   page_size_range: { number: 233, status: 400, text: '"limit" must be between 1 and 100; "{value}" is not.' },
   page_size_number: { number: 244, status: 400, text: '"limit" must be a whole number; "{value}" is not.' },
-  not_rfc3339: {
-    number: 241,
-    status: 400,
-    text: '"{field}" must be a moment in RFC 3339, such as 2030-01-31T12:00:00Z.',
-  },
   not_found: { status: 404, text: 'Resource not found.' },
   no_such_path: { status: 404, text: 'Not Found.' },
   path_too_long: { status: 414, text: 'The path may have at most {limit} bytes.' },
@@ -139,7 +133,6 @@ export const catalog = {
     number: 1501,
     text: 'The connection to the database broke while the change was being written. Read the resource in {retryAfter} s to see whether it took effect.',
   },
-  shutting_down: { status: 503, number: 1501, text: 'The server is stopping. Try again in {retryAfter} s.' },
 
   // Common to several kinds
   description_too_long: { number: 215, status: 400, text: '"{field}" may have at most 255 bytes.' },
@@ -520,11 +513,6 @@ export const catalog = {
     status: 400,
     text: '"{field}" must be the ARN of a role, such as arn:aws:iam::123456789012:role/name.',
   },
-  target_no_auth: {
-    number: 5106,
-    status: 400,
-    text: '"{field}" is required: {"role": {...}} or {"creds": {...}}.',
-  },
   target_auth_empty: { number: 5107, status: 400, text: '"{field}" must hold "role" or "creds".' },
   target_type_fixed: {
     number: 5108,
@@ -592,12 +580,6 @@ export const catalog = {
   failover_twice: { number: 90010, status: 400, text: '"backends" names {id} more than once.' },
   response_body_too_big: { number: 6516, status: 400, text: '"body" may have at most 64 KiB.' },
   response_status: { number: 6517, status: 400, text: '"status_code" must be between 200 and 599.' },
-  header_name: { number: 6522, status: 400, text: '"{field}": "{name}" is not a header name.' },
-  header_value: {
-    number: 6523,
-    status: 400,
-    text: '"{field}": the value of "{name}" may have at most 4096 bytes and no line break.',
-  },
   header_framing: {
     number: 90011,
     status: 400,
@@ -652,11 +634,6 @@ export const catalog = {
     text: 'This edge is still in use by {by}. Change or remove that first.',
   },
   edge_header_name: { number: 7023, status: 400, text: '"{field}": "{name}" is not a header name.' },
-  edge_header_value: {
-    number: 7024,
-    status: 400,
-    text: '"{field}": the value of "{name}" may have at most 4096 bytes and no line break.',
-  },
   edge_needs_policy: { number: 7025, status: 400, text: '"ip_policy_ids" must name at least one IP policy.' },
   webhook_no_secret: {
     number: 7026,
@@ -786,11 +763,6 @@ export const catalog = {
     status: 400,
     text: '"secret" for sendgrid must be the verification key: a public EC key, base64.',
   },
-  terminate_at_https: {
-    number: 7109,
-    status: 400,
-    text: '"terminate_at" cannot be set on an HTTPS edge: it always ends TLS at the edge.',
-  },
   terminate_at: { number: 224, status: 400, text: '"terminate_at" must be edge, agent or upstream.' },
   min_version: { number: 90015, status: 400, text: '"min_version" must be one of 1.0, 1.1, 1.2, 1.3.' },
   min_version_upstream: {
@@ -865,7 +837,6 @@ export const catalog = {
     text: '"{field}": "{value}" is not a regular expression: {reason}.',
   },
   policy_text: { number: 90024, status: 400, text: '"{field}" may have at most 64 KiB.' },
-  bad_edge_id: { number: 7001, status: 400, text: '"{field}": "{id}" is not the id of an edge.' },
 
   // Abuse reports
   report_urls: { number: 90019, status: 400, text: '"urls" must hold between 1 and 100 addresses.' },

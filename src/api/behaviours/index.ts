@@ -13,14 +13,13 @@ import { ipPolicyRule, ipRestriction } from '#api/behaviours/ip-restriction.ts'
 import { reservedAddr } from '#api/behaviours/reserved-addr.ts'
 import { reservedDomain } from '#api/behaviours/reserved-domain.ts'
 import { sshCertificateAuthority, sshHostCertificate, sshUserCertificate } from '#api/behaviours/ssh.ts'
-import { botUser, user } from '#api/behaviours/users.ts'
+import { user } from '#api/behaviours/users.ts'
 import type { Kind } from '#contract/kind.ts'
 
 const behaviours: Readonly<Record<string, Behaviour>> = {
   abuse_report: abuseReport,
   agent_ingress: agentIngress,
   api_key: apiKey,
-  bot_user: botUser,
   certificate_authority: certificateAuthority,
   credential,
   endpoint_configuration: endpointConfiguration,
@@ -34,7 +33,6 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   ip_restriction: ipRestriction,
   reserved_addr: reservedAddr,
   reserved_domain: reservedDomain,
-  service_user: botUser,
   ssh_certificate_authority: sshCertificateAuthority,
   ssh_credential: sshCredential,
   ssh_host_certificate: sshHostCertificate,

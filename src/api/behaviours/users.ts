@@ -37,5 +37,3 @@ export const user: Behaviour = {
     if (administers(body as User)) await requireAnotherAdmin(row.id, 'removing', call)
   },
 }
-
-export const botUser: Behaviour = {}
