@@ -3,11 +3,15 @@ export interface Granter {
   grant(): void
 }
 
-/** The unread bytes of all streams of a session, and who waits with credit until they are fewer. */
+/**
+ * The unread bytes of all streams of a session, and who waits with credit until they are fewer. Never more than the
+ * limit, half of it again for windows that grew, and an initial window for each stream.
+ */
 export class Budget {
   readonly #limit: number
   readonly #waiting = new Set<Granter>()
   #unread = 0
+  #lent = 0
 
   constructor(limit: number) {
     this.#limit = limit
@@ -19,6 +23,22 @@ export class Budget {
 
   get exceeded(): boolean {
     return this.#unread > this.#limit
+  }
+
+  /** So much is unread that windows should not be large. */
+  get tight(): boolean {
+    return this.#unread * 2 > this.#limit
+  }
+
+  /** Lets a window be larger by so much, which is memory the peer may fill; false: all that may be lent is lent. */
+  lend(bytes: number): boolean {
+    if (this.#lent + bytes > this.#limit / 2) return false
+    this.#lent += bytes
+    return true
+  }
+
+  unlend(bytes: number): void {
+    this.#lent -= bytes
   }
 
   hold(bytes: number): void {

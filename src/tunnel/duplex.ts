@@ -1,11 +1,11 @@
 import { Duplex } from 'node:stream'
-import type { TunnelStream } from '#tunnel/stream.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 /**
  * A stream as node's Duplex, for code that wants one. It stays half-open: end it when the peer has ended, or use
  * it in a pipeline. Destroying it gives the stream up as `abort` does.
  */
-export function asDuplex(stream: TunnelStream): Duplex {
+export function asDuplex(stream: ByteStream): Duplex {
   let written: (() => void) | undefined
   const duplex = new Duplex({
     allowHalfOpen: true,

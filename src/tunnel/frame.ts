@@ -52,19 +52,12 @@ export class TunnelError extends Error {
   }
 }
 
-export interface Header {
-  readonly length: number
-  readonly type: number
-  readonly flags: number
-  readonly id: number
-}
-
 /** Writes the 8 bytes of a header: length (24 bit), type and flags (4 bit each), stream id. */
-export function putHeader(target: Uint8Array, at: number, { length, type, flags, id }: Header): void {
+export function putHeader(target: Uint8Array, at: number, length: number, kind: number, id: number): void {
   target[at] = length >>> 16
   target[at + 1] = length >>> 8
   target[at + 2] = length
-  target[at + 3] = (type << 4) | flags
+  target[at + 3] = kind
   putWord(target, at + 4, id)
 }
 
@@ -75,27 +68,11 @@ export function putWord(target: Uint8Array, at: number, value: number): void {
   target[at + 3] = value
 }
 
-/** Reads a header; the id keeps its top bit, so that the caller can refuse it. */
-export function readHeader(bytes: Buffer, at: number): Header {
-  const kind = bytes.readUInt8(at + 3)
-  return {
-    length: bytes.readUIntBE(at, 3),
-    type: kind >>> 4,
-    flags: kind & 0xf,
-    id: bytes.readUInt32BE(at + 4),
-  }
-}
-
-export function encodeFrame(header: Omit<Header, 'length'>, body: Uint8Array): Buffer {
-  const frame = Buffer.allocUnsafe(HEADER_BYTES + body.length)
-  putHeader(frame, 0, { ...header, length: body.length })
-  frame.set(body, HEADER_BYTES)
-  return frame
-}
-
 export function encodeGoaway(lastId: number, code: TunnelErrorCode, text: string): Buffer {
-  const words = Buffer.allocUnsafe(8)
-  putWord(words, 0, lastId)
-  putWord(words, 4, errorCodes[code])
-  return encodeFrame({ type: frameTypes.goaway, flags: 0, id: 0 }, Buffer.concat([words, Buffer.from(text)]))
+  const bytes = Buffer.from(text)
+  const fixed = Buffer.allocUnsafe(HEADER_BYTES + 8)
+  putHeader(fixed, 0, 8 + bytes.length, frameTypes.goaway << 4, 0)
+  putWord(fixed, HEADER_BYTES, lastId)
+  putWord(fixed, HEADER_BYTES + 4, errorCodes[code])
+  return Buffer.concat([fixed, bytes])
 }

@@ -114,6 +114,7 @@ class Heartbeat {
   #echo(beat: Buffer): void {
     if (this.#sent === undefined || !this.#sent.beat.equals(beat)) return
     this.#latencyMs = performance.now() - this.#sent.at
+    this.#session.measured(this.#latencyMs)
     this.#sent = undefined
   }
 

@@ -10,14 +10,16 @@ export class HeldBytes {
   #tailFilled = 0
   length = 0
 
-  push(piece: Buffer): void {
+  /** True: the piece was copied, and is not looked at again. */
+  push(piece: Buffer): boolean {
     this.length += piece.length
     if (piece.length * 2 >= piece.buffer.byteLength && piece.length >= BLOCK_BYTES / 2) {
       this.#closeTail()
       this.#pieces.push(piece)
-      return
+      return false
     }
     for (let at = 0; at < piece.length;) at += this.#append(piece, at)
+    return true
   }
 
   /** Puts bytes back in front of all others. */

@@ -69,6 +69,8 @@ export const authAnswer = object({
     DeprecationWarning: optional(nullable(object({ NextMin: name, NextDate: name, Msg: metadata }))),
     ConnectAddresses: optional(list(object({ Region: name, ServerAddr: line }), 64)),
     AgentSessionID: optional(name),
+    // Which process of the gateway answers; our own agents keep their two connections on different ones.
+    Node: optional(name),
   }),
 })
 export type AuthAnswer = MessageOf<typeof authAnswer>

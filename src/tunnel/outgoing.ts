@@ -3,12 +3,17 @@ import type { FrameWriter } from '#tunnel/writer.ts'
 
 const EMPTY = Buffer.alloc(0)
 
+interface Waiting {
+  readonly bytes: Buffer
+  readonly spent: boolean
+}
+
 /** Our direction of a stream: what waits for the peer's credit or for the socket, and whether FIN was sent. */
 export class Outgoing {
   readonly #id: number
   readonly #writer: FrameWriter
   #window = INITIAL_WINDOW
-  #queue: Buffer[] = []
+  #queue: Waiting[] = []
   #ending = false
   #finished = false
 
@@ -30,29 +35,29 @@ export class Outgoing {
   /** Sends the first frame of a stream, which holds at least its type and header. */
   start(bytes: Buffer, flags: number): void {
     const first = bytes.subarray(0, MAX_FRAME)
-    this.#frame(first, flags)
-    if (first.length < bytes.length) this.write(bytes.subarray(first.length))
+    this.#frame(first, flags, false)
+    if (first.length < bytes.length) this.write(bytes.subarray(first.length), false)
   }
 
   /** True: all of it is on its way. */
-  write(bytes: Buffer): boolean {
+  write(bytes: Buffer, spent: boolean): boolean {
     if (this.#ending)
       throw new TunnelError('stream_closed', 'Bytes were written after the end of the stream.')
-    this.#sendOrKeep(bytes, 0)
+    this.#sendOrKeep(bytes, 0, spent)
     return this.#queue.length === 0
   }
 
   end(bytes: Buffer): void {
     if (this.#ending) return
     this.#ending = true
-    this.#sendOrKeep(bytes, FIN)
+    this.#sendOrKeep(bytes, FIN, false)
   }
 
   /** Forgets what waits and finishes at once; FIN needs no credit. */
   cut(): void {
     this.#queue = []
     this.#ending = true
-    if (!this.#finished) this.#frame(EMPTY, FIN)
+    if (!this.#finished) this.#frame(EMPTY, FIN, false)
   }
 
   clear(): void {
@@ -67,32 +72,38 @@ export class Outgoing {
 
   /** Sends one frame of what waits; true when it was the last of a stream that goes on. */
   pump(): boolean {
-    const [first] = this.#queue
+    const first = this.#queue[0]
     if (first === undefined || this.#window === 0) return false
-    const size = Math.min(first.length, this.#window, MAX_FRAME)
-    if (size < first.length) this.#queue[0] = first.subarray(size)
+    const { bytes, spent } = first
+    const size = Math.min(bytes.length, this.#window, MAX_FRAME)
+    if (size < bytes.length) this.#queue[0] = { bytes: bytes.subarray(size), spent }
     else this.#queue.shift()
     const done = this.#queue.length === 0
-    this.#frame(first.subarray(0, size), done && this.#ending ? FIN : 0)
+    this.#frame(bytes.subarray(0, size), done && this.#ending ? FIN : 0, spent)
     return done && !this.#ending
   }
 
   /** Puts `flags` on the last frame, which `pump` does for what is kept. */
-  #sendOrKeep(bytes: Buffer, flags: number): void {
-    let at = 0
+  #sendOrKeep(bytes: Buffer, flags: number, spent: boolean): void {
     const behind = this.#queue.length > 0
-    while (at < bytes.length && !behind && this.#window > 0 && !this.#writer.full) {
+    const sends = !behind && !this.#writer.full
+    if (sends && bytes.length <= MAX_FRAME && bytes.length <= this.#window) {
+      if (bytes.length > 0 || flags === FIN) this.#frame(bytes, flags, spent)
+      return
+    }
+    let at = 0
+    while (at < bytes.length && sends && this.#window > 0 && !this.#writer.full) {
       const size = Math.min(bytes.length - at, this.#window, MAX_FRAME)
-      this.#frame(bytes.subarray(at, at + size), at + size === bytes.length ? flags : 0)
+      this.#frame(bytes.subarray(at, at + size), at + size === bytes.length ? flags : 0, spent)
       at += size
     }
-    if (at < bytes.length) this.#queue.push(bytes.subarray(at))
-    else if (flags === FIN && bytes.length === 0 && !behind) this.#frame(EMPTY, FIN)
+    if (at < bytes.length) this.#queue.push({ bytes: bytes.subarray(at), spent })
+    else if (flags === FIN && bytes.length === 0 && !behind) this.#frame(EMPTY, FIN, false)
   }
 
-  #frame(body: Buffer, flags: number): void {
+  #frame(body: Buffer, flags: number, spent: boolean): void {
     this.#window -= body.length
     this.#finished ||= flags === FIN
-    this.#writer.data(this.#id, flags, body)
+    this.#writer.data(this.#id, flags, body, spent)
   }
 }

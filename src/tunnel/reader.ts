@@ -1,8 +1,10 @@
-import { frameTypes, HEADER_BYTES, type Header, MAX_ID, readHeader, TunnelError } from '#tunnel/frame.ts'
+import { frameTypes, HEADER_BYTES, MAX_ID, TunnelError } from '#tunnel/frame.ts'
+import { lastingCopy } from '#tunnel/slabs.ts'
 
 /** What a parsed frame leads to. A DATA frame is `begin`, any number of `piece`, then `finish`. */
 export interface FrameHandler {
-  begin(header: Header): void
+  /** False: nobody wants the pieces. */
+  begin(id: number, flags: number, length: number): boolean
   piece(bytes: Buffer): void
   finish(): void
   reset(id: number, code: number): void
@@ -12,99 +14,125 @@ export interface FrameHandler {
 
 const WORD_BYTES = 4
 const GOAWAY_FIXED_BYTES = 8
+const SMALL_READ = 16_384
 // The text is for people; a longer one is cut rather than collected.
 const GOAWAY_TEXT_BYTES = 1024
 
 /**
- * Cuts socket chunks into frames. Bodies of DATA are passed on as views of the chunk, never collected, so the
- * announced length costs no memory. Throws a TunnelError on input no peer may send.
+ * Cuts socket reads into frames. Bodies of DATA are passed on as they come, never collected, so the announced length
+ * costs no memory. Throws a TunnelError on input no peer may send.
  */
 export class FrameReader {
   readonly #handler: FrameHandler
-  // Holds a header, or the body of a control frame, that arrived in several chunks.
+  // Holds a header, or the body of a control frame, that arrived in several reads.
   readonly #part = Buffer.allocUnsafe(GOAWAY_FIXED_BYTES + GOAWAY_TEXT_BYTES)
   #filled = 0
-  #control: Header | undefined
+  // The control frame whose body comes next: how much of it is looked at, its type and its stream.
+  #controlBytes = 0
+  #controlType = 0
+  #controlId = 0
   #dataLeft = 0
+  #wanted = false
   #stopped = false
 
   constructor(handler: FrameHandler) {
     this.#handler = handler
   }
 
-  /** Ignores everything from here on, also the rest of a chunk being read. */
+  /** Ignores everything from here on, also the rest of what is being read. */
   stop(): void {
     this.#stopped = true
   }
 
-  push(chunk: Buffer): void {
+  /** Reads the first `length` bytes; where they do not last, what is passed on is copied. */
+  push(read: Buffer, length: number, readLasts: boolean): void {
+    // One copy for many small frames; a large read is copied frame by frame, so that each can be given back alone.
+    const lasting = readLasts || length <= SMALL_READ
+    const bytes = lasting && !readLasts ? lastingCopy(read, 0, length) : read
     let at = 0
-    while (at < chunk.length && !this.#stopped) {
-      if (this.#dataLeft > 0) at = this.#passBody(chunk, at)
-      else if (this.#control !== undefined) at = this.#collectControl(chunk, at, this.#control)
-      else at = this.#collectHeader(chunk, at)
+    while (at < length && !this.#stopped) {
+      if (this.#dataLeft > 0) {
+        const end = Math.min(length, at + this.#dataLeft)
+        this.#passBody(bytes, at, end, lasting)
+        at = end
+      } else if (this.#controlBytes > 0) at = this.#collectControl(bytes, at, length)
+      else at = this.#collectHeader(bytes, at, length)
     }
   }
 
-  #passBody(chunk: Buffer, at: number): number {
-    const end = Math.min(chunk.length, at + this.#dataLeft)
+  #passBody(bytes: Buffer, at: number, end: number, lasting: boolean): void {
     this.#dataLeft -= end - at
-    this.#handler.piece(chunk.subarray(at, end))
+    if (!this.#wanted) return
+    this.#handler.piece(lasting ? bytes.subarray(at, end) : lastingCopy(bytes, at, end))
     if (this.#dataLeft === 0) this.#handler.finish()
-    return end
   }
 
-  #collectHeader(chunk: Buffer, at: number): number {
-    if (this.#filled === 0 && chunk.length - at >= HEADER_BYTES) {
-      this.#startFrame(readHeader(chunk, at))
+  #collectHeader(bytes: Buffer, at: number, length: number): number {
+    if (this.#filled === 0 && length - at >= HEADER_BYTES) {
+      this.#startFrame(bytes, at)
       return at + HEADER_BYTES
     }
-    const end = this.#fill(chunk, at, HEADER_BYTES)
+    const end = this.#fill(bytes, at, Math.min(length, at + HEADER_BYTES - this.#filled))
     if (this.#filled === HEADER_BYTES) {
       this.#filled = 0
-      this.#startFrame(readHeader(this.#part, 0))
+      this.#startFrame(this.#part, 0)
     }
     return end
   }
 
-  #startFrame(header: Header): void {
-    const { type, id, length } = header
+  #startFrame(header: Buffer, at: number): void {
+    const length = header.readUIntBE(at, 3)
+    const kind = header.readUInt8(at + 3)
+    const id = header.readUInt32BE(at + 4)
+    const type = kind >>> 4
     if (type === frameTypes.goaway) {
       // One agent family leaves the fixed part out of the length, so any length has to be taken.
       if (length < GOAWAY_FIXED_BYTES) this.#leave(0, 0, '')
-      else this.#control = header
+      else this.#expectControl(type, id, Math.min(length, this.#part.length))
       return
     }
     if (id === 0 || id > MAX_ID) throw new TunnelError('protocol', `No stream can have the id ${id}.`)
     if (type === frameTypes.data) {
       this.#dataLeft = length
-      this.#handler.begin(header)
-      if (length === 0) this.#handler.finish()
+      this.#wanted = this.#handler.begin(id, kind & 0xf, length)
+      if (length === 0 && this.#wanted) this.#handler.finish()
       return
     }
     if (type > frameTypes.goaway) throw new TunnelError('protocol', `There is no frame type ${type}.`)
     if (length !== WORD_BYTES)
       throw new TunnelError('frame_size', `A frame of type ${type} has a body of 4 bytes, not ${length}.`)
-    this.#control = header
+    this.#expectControl(type, id, length)
   }
 
-  #collectControl(chunk: Buffer, at: number, header: Header): number {
-    const size = Math.min(header.length, this.#part.length)
-    const whole = this.#filled === 0 && chunk.length - at >= size
-    const end = whole ? at + size : this.#fill(chunk, at, size)
+  #expectControl(type: number, id: number, bytes: number): void {
+    this.#controlType = type
+    this.#controlId = id
+    this.#controlBytes = bytes
+  }
+
+  #collectControl(bytes: Buffer, at: number, length: number): number {
+    const size = this.#controlBytes
+    const whole = this.#filled === 0 && length - at >= size
+    const end = whole ? at + size : this.#fill(bytes, at, Math.min(length, at + size - this.#filled))
     if (!whole && this.#filled < size) return end
-    const body = whole ? chunk.subarray(at, end) : this.#part.subarray(0, size)
     this.#filled = 0
-    this.#control = undefined
-    this.#finishControl(header, body)
+    this.#controlBytes = 0
+    if (whole) this.#finishControl(bytes, at, end)
+    else this.#finishControl(this.#part, 0, size)
     return end
   }
 
-  #finishControl({ type, id }: Header, body: Buffer): void {
-    const word = body.readUInt32BE(0)
-    if (type === frameTypes.rst) this.#handler.reset(id, word)
-    else if (type === frameTypes.wndinc) this.#handler.window(id, word & MAX_ID)
-    else this.#leave(word, body.readUInt32BE(WORD_BYTES), body.toString('utf8', GOAWAY_FIXED_BYTES))
+  #finishControl(body: Buffer, at: number, end: number): void {
+    const word = body.readUInt32BE(at)
+    const type = this.#controlType
+    if (type === frameTypes.rst) this.#handler.reset(this.#controlId, word)
+    else if (type === frameTypes.wndinc) this.#handler.window(this.#controlId, word & MAX_ID)
+    else
+      this.#leave(
+        word,
+        body.readUInt32BE(at + WORD_BYTES),
+        body.toString('utf8', at + GOAWAY_FIXED_BYTES, end),
+      )
   }
 
   #leave(lastId: number, code: number, text: string): void {
@@ -113,9 +141,8 @@ export class FrameReader {
     this.#handler.goaway(lastId, code, text)
   }
 
-  #fill(chunk: Buffer, at: number, size: number): number {
-    const end = Math.min(chunk.length, at + size - this.#filled)
-    this.#filled += chunk.copy(this.#part, this.#filled, at, end)
+  #fill(bytes: Buffer, at: number, end: number): number {
+    this.#filled += bytes.copy(this.#part, this.#filled, at, end)
     return end
   }
 }

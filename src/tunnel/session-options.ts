@@ -11,8 +11,8 @@ export interface SessionOptions {
   readonly maxWaiting?: number
   /** Streams of the peer that may be open at once; more are refused. */
   readonly maxAccepted?: number
-  /** Window granted on proxy streams; more than the initial one only where the peer is our own. */
-  readonly receiveWindow?: number
-  /** Unread bytes of all streams beyond which no credit is given. */
+  /** How large the window of a proxy stream may become on a long way; more than the initial one only with a peer of our own. */
+  readonly growTo?: number
+  /** Unread bytes of all streams beyond which no credit is given; windows grow by half of this together. */
   readonly memoryLimit?: number
 }

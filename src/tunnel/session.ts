@@ -5,7 +5,6 @@ import {
   errorCodes,
   errorName,
   FIN,
-  type Header,
   INITIAL_WINDOW,
   NUDGE_ID,
   SYN,
@@ -13,7 +12,9 @@ import {
   type TunnelErrorCode,
 } from '#tunnel/frame.ts'
 import { OpenQueue } from '#tunnel/open-queue.ts'
+import type { Distance } from '#tunnel/receive-window.ts'
 import { FrameReader } from '#tunnel/reader.ts'
+import { readPassing } from '#tunnel/socket-reads.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { SessionOptions } from '#tunnel/session-options.ts'
 import { type Link, TunnelStream } from '#tunnel/stream.ts'
@@ -32,7 +33,8 @@ export class Session {
   readonly #socket: Duplex
   readonly #accept: SessionOptions['accept']
   readonly #maxAccepted: number
-  readonly #receiveWindow: number
+  readonly #growTo: number
+  readonly #distance: Distance = { roundTripMs: undefined }
   readonly #budget: Budget
   readonly #writer: FrameWriter
   readonly #reader: FrameReader
@@ -55,7 +57,7 @@ export class Session {
     this.#socket = socket
     this.#accept = options.accept
     this.#maxAccepted = options.maxAccepted ?? 1024
-    this.#receiveWindow = options.receiveWindow ?? INITIAL_WINDOW
+    this.#growTo = options.growTo ?? INITIAL_WINDOW
     this.#budget = new Budget(options.memoryLimit ?? 64 * 1024 * 1024)
     this.#nextId = options.role === 'client' ? 3 : 2
     this.#opening = new OpenQueue(options.maxOpen ?? 480, options.maxWaiting ?? 1024)
@@ -64,14 +66,16 @@ export class Session {
     this.#tellClosed = resolve
     this.#writer = new FrameWriter(
       socket,
-      () => this.#guard(() => this.#fillTurn()),
+      () => this.#fillTurn(),
       () => this.#ready.size > 0 && this.#writer.schedule(),
     )
     this.#link = this.#makeLink()
     this.#reader = this.#makeReader()
     if (socket instanceof Socket) socket.setNoDelay(true)
-    socket.on('data', (chunk: Buffer) => this.#input(chunk))
-    socket.on('end', () => this.#end(new TunnelError('peer_eof', 'The peer closed the connection.')))
+    readPassing(socket, {
+      pass: (bytes, length, lasting) => this.#input(bytes, length, lasting),
+      end: () => this.#end(new TunnelError('peer_eof', 'The peer closed the connection.')),
+    })
     socket.on('close', () => this.#end(new TunnelError('peer_eof', 'The connection was closed.')))
     socket.on('error', error => this.#end(new TunnelError('peer_eof', 'The connection failed.', error)))
   }
@@ -89,6 +93,11 @@ export class Session {
   /** When the last bytes of the peer came, on the clock of `performance.now`. */
   get lastInput(): number {
     return this.#lastInput
+  }
+
+  /** A measured round trip. The shortest is remembered: a longer one says how much was under way, not how far it is. */
+  measured(roundTripMs: number): void {
+    this.#distance.roundTripMs = Math.min(roundTripMs, this.#distance.roundTripMs ?? roundTripMs)
   }
 
   /**
@@ -112,7 +121,7 @@ export class Session {
     bytes.writeUInt32BE(type)
     bytes.set(first, TYPE_BYTES)
     stream.start(bytes, SYN)
-    if (type === streamTypes.proxy) stream.widen(this.#receiveWindow)
+    if (type === streamTypes.proxy) stream.mayGrowTo(this.#growTo)
     return stream
   }
 
@@ -143,6 +152,7 @@ export class Session {
     return {
       writer: this.#writer,
       budget: this.#budget,
+      distance: this.#distance,
       ready: stream => {
         this.#ready.add(stream)
         this.#writer.schedule()
@@ -153,7 +163,7 @@ export class Session {
 
   #makeReader(): FrameReader {
     return new FrameReader({
-      begin: header => this.#begin(header),
+      begin: (id, flags, length) => this.#begin(id, flags, length),
       piece: bytes => this.#piece(bytes),
       finish: () => this.#finish(),
       reset: (id, code) => this.#peerReset(id, code),
@@ -163,23 +173,23 @@ export class Session {
     })
   }
 
-  #input(chunk: Buffer): void {
+  #input(bytes: Buffer, length: number, lasting: boolean): void {
     if (this.#ended !== undefined) return
     this.#lastInput = performance.now()
-    this.#guard(() => this.#reader.push(chunk))
+    try {
+      this.#reader.push(bytes, length, lasting)
+    } catch (error) {
+      this.#fault(error)
+    }
     if (this.nudge && this.#heard) this.#writer.schedule()
   }
 
-  #guard(work: () => void): void {
-    try {
-      work()
-    } catch (error) {
-      // A fault in what one peer sent, or in the code that serves it, must not reach other sessions.
-      this.#end(error instanceof TunnelError ? error : new TunnelError('internal', 'A stream failed.', error))
-    }
+  /** A fault in what one peer sent, or in the code that serves it, must not reach other sessions. */
+  #fault(error: unknown): void {
+    this.#end(error instanceof TunnelError ? error : new TunnelError('internal', 'A stream failed.', error))
   }
 
-  #begin({ id, flags, length }: Header): void {
+  #begin(id: number, flags: number, length: number): boolean {
     this.#heard = true
     this.#currentFin = (flags & FIN) !== 0
     this.#current = undefined
@@ -189,10 +199,11 @@ export class Session {
     const stream = (flags & SYN) === 0 ? known : this.#admit(id)
     if (stream === undefined || stream.peerFinished) {
       if ((flags & SYN) === 0 && (length > 0 || !this.#currentFin)) this.#refuse(id, 'stream_closed')
-      return
+      return false
     }
     if (stream.expect(length)) this.#current = stream
     else stream.reset('flow_control')
+    return this.#current !== undefined
   }
 
   #piece(bytes: Buffer): void {
@@ -227,7 +238,7 @@ export class Session {
   #introduce(stream: TunnelStream): void {
     const type = stream.take(TYPE_BYTES).readUInt32BE()
     stream.type = type
-    if (type === streamTypes.proxy) stream.widen(this.#receiveWindow)
+    if (type === streamTypes.proxy) stream.mayGrowTo(this.#growTo)
     this.#accept?.(type, stream)
   }
 
@@ -248,11 +259,15 @@ export class Session {
   }
 
   #fillTurn(): void {
-    for (const stream of this.#ready) {
-      if (this.#writer.full) break
-      this.#ready.delete(stream)
-      // It asks for its next turn behind the others, so that a large transfer does not hold them up.
-      stream.pump()
+    try {
+      for (const stream of this.#ready) {
+        if (this.#writer.full) break
+        this.#ready.delete(stream)
+        // It asks for its next turn behind the others, so that a large transfer does not hold them up.
+        stream.pump()
+      }
+    } catch (error) {
+      this.#fault(error)
     }
     if (this.nudge && this.#heard && this.#writer.idle && !this.#writer.full) this.#writer.window(NUDGE_ID, 1)
     this.#heard = false

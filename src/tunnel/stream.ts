@@ -1,25 +1,17 @@
 import type { Budget } from '#tunnel/budget.ts'
+import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import { errorCodes, INITIAL_WINDOW, TunnelError, type TunnelErrorCode } from '#tunnel/frame.ts'
 import { HeldBytes } from '#tunnel/held-bytes.ts'
 import { Outgoing } from '#tunnel/outgoing.ts'
+import { type Distance, ReceiveWindow } from '#tunnel/receive-window.ts'
+import { giveBack } from '#tunnel/slabs.ts'
 import type { FrameWriter } from '#tunnel/writer.ts'
-
-/** Who reads a stream. Its methods are called by the session while it reads its socket. */
-export interface Sink {
-  /** Bytes of the peer, to be used or copied; call `pause` on the stream when no more can be taken. */
-  data(bytes: Buffer): void
-  /** The peer is finished. Every stream must be ended in our direction too, or it counts as open for ever. */
-  end(): void
-  /** All bytes given to `write` are on their way, after it answered false. */
-  writable?(): void
-  /** The last call: without an error both directions are finished. */
-  closed(error: TunnelError | undefined): void
-}
 
 /** What a stream needs of its session. */
 export interface Link {
   readonly writer: FrameWriter
   readonly budget: Budget
+  readonly distance: Distance
   /** Asks for `pump` when the socket can take bytes. */
   ready(stream: TunnelStream): void
   forget(stream: TunnelStream): void
@@ -33,7 +25,7 @@ const DISCARDED_BYTES = INITIAL_WINDOW / 2
  * One stream of a session: a pair of byte streams with half-close and a window each. It is no node Duplex, because
  * that costs more than all of the rest on the path of a small request; `asDuplex` makes one where that is wanted.
  */
-export class TunnelStream {
+export class TunnelStream implements ByteStream {
   readonly id: number
   /** The type in front of every stream; undefined until the peer has sent it. */
   type: number | undefined
@@ -41,8 +33,7 @@ export class TunnelStream {
   readonly #out: Outgoing
   #sink: Sink | undefined
   readonly #held = new HeldBytes()
-  #window = INITIAL_WINDOW
-  #credit = INITIAL_WINDOW
+  readonly #window: ReceiveWindow
   #paused = false
   #delivering = false
   #peerFinished = false
@@ -56,6 +47,7 @@ export class TunnelStream {
     this.id = id
     this.#link = link
     this.#out = new Outgoing(id, link.writer)
+    this.#window = new ReceiveWindow(link.budget, link.distance)
   }
 
   get closed(): boolean {
@@ -99,9 +91,9 @@ export class TunnelStream {
   }
 
   /** Sends bytes, which must not change afterwards. False: wait for `writable` before sending more. */
-  write(bytes: Buffer): boolean {
+  write(bytes: Buffer, spent = false): boolean {
     if (this.#closed || this.#discarded !== undefined) return true
-    const done = this.#out.write(bytes)
+    const done = this.#out.write(bytes, spent)
     this.#afterSending()
     return done
   }
@@ -159,29 +151,24 @@ export class TunnelStream {
     else this.reset('flow_control')
   }
 
-  /** Allows the peer more than the initial window, from the start of the stream. */
-  widen(window: number): void {
-    const more = window - this.#window
-    if (more <= 0 || !this.#link.budget.mayGrant(this)) return
-    this.#window = window
-    this.#credit += more
-    this.#link.writer.window(this.id, more)
+  /** Lets the peer have a larger window while that makes the stream faster. */
+  mayGrowTo(window: number): void {
+    this.#window.mayGrowTo(window)
   }
 
-  /** Returns credit for what was read, at half a window so that small reads do not cost a frame each. */
+  /** Returns credit for what was read, if it is time to. */
   grant(): void {
-    const due = this.#window - this.#credit - this.#held.length
-    if (due * 2 < this.#window || this.#closed || this.#peerFinished || this.#discarded !== undefined) return
+    if (!this.#window.isDue(this.#held.length)) return
+    if (this.#closed || this.#peerFinished || this.#discarded !== undefined) return
     if (!this.#link.budget.mayGrant(this)) return
-    this.#credit += due
-    this.#link.writer.window(this.id, due)
+    const increment = this.#window.grant(this.#held.length)
+    // Credit of 0 kills the session of some agents.
+    if (increment > 0) this.#link.writer.window(this.id, increment)
   }
 
   /** A DATA frame is announced. False: it is larger than what the peer was allowed to send. */
   expect(length: number): boolean {
-    if (length > this.#credit) return false
-    this.#credit -= length
-    return true
+    return this.#window.receive(length)
   }
 
   receive(bytes: Buffer): void {
@@ -195,10 +182,12 @@ export class TunnelStream {
       this.#delivering = true
       this.#sink.data(bytes)
       this.#delivering = false
-      this.#deliver()
+      // The reader may have handed some of it on to another one.
+      if (this.#held.length > 0) this.#deliver()
+      else this.grant()
       return
     }
-    this.#held.push(bytes)
+    if (this.#held.push(bytes)) giveBack(bytes)
     this.#link.budget.hold(bytes.length)
   }
 
@@ -240,6 +229,7 @@ export class TunnelStream {
   /** Lets the session forget a stream that is finished both ways, and tells the reader once it has read all. */
   #settle(): void {
     if (!this.#out.finished || !this.#peerFinished) return
+    this.#window.close()
     this.#link.forget(this)
     if (this.#endTold || this.#discarded !== undefined) this.#close(undefined)
   }
@@ -253,6 +243,7 @@ export class TunnelStream {
     if (this.#closed) return
     this.#closed = true
     this.#error = error
+    this.#window.close()
     this.#link.forget(this)
     const sink = this.#sink
     this.#sink = undefined

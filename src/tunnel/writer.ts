@@ -1,4 +1,6 @@
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import {
   encodeGoaway,
   frameTypes,
@@ -7,17 +9,21 @@ import {
   putWord,
   type TunnelErrorCode,
 } from '#tunnel/frame.ts'
+import { giveBack } from '#tunnel/slabs.ts'
 
+const WORD_BYTES = 4
+const DATA = frameTypes.data << 4
 const SLAB_BYTES = 65_536
 const KEPT_SLABS = 256
 // Below this, copying into the slab is cheaper than one more entry in the vectored write.
 const COPIED_BYTES = 16_384
 /** Streams keep their bytes while this much waits for the socket, so that a late small frame is not far behind. */
 const HIGH_WATER = 524_288
+const EMPTY = Buffer.alloc(0)
 
 const free: Buffer[] = []
 const takeSlab = (): Buffer => free.pop() ?? Buffer.allocUnsafeSlow(SLAB_BYTES)
-const giveBack = (slab: Buffer): void => {
+const keep = (slab: Buffer): void => {
   if (free.length < KEPT_SLABS) free.push(slab)
 }
 
@@ -29,8 +35,17 @@ export class FrameWriter {
   readonly #socket: Duplex
   readonly #beforeFlush: () => void
   readonly #flushed: () => void
+  // A socket is done with memory it has written; another stream may have passed it on to a reader who keeps it.
+  readonly #reuses: boolean
+  readonly #encrypted: boolean
+  readonly #turnEnds = (): void => {
+    this.#scheduled = false
+    this.#beforeFlush()
+    this.#write()
+  }
   #pieces: Buffer[] = []
   #slabs: Buffer[] = []
+  #spent: Buffer[] = []
   #slab: Buffer | undefined
   #sealed = 0
   #filled = 0
@@ -42,6 +57,8 @@ export class FrameWriter {
     this.#socket = socket
     this.#beforeFlush = beforeFlush
     this.#flushed = flushed
+    this.#reuses = socket instanceof Socket
+    this.#encrypted = socket instanceof TLSSocket
   }
 
   get full(): boolean {
@@ -53,17 +70,23 @@ export class FrameWriter {
     return this.#pending === 0
   }
 
-  data(id: number, flags: number, body: Uint8Array): void {
-    const copied = body.length <= COPIED_BYTES
-    const at = this.#reserve(HEADER_BYTES + (copied ? body.length : 0))
-    putHeader(at.slab, at.start, { length: body.length, type: frameTypes.data, flags, id })
+  /** `spent` bodies are given back as soon as they are sent. */
+  data(id: number, flags: number, body: Buffer, spent: boolean): void {
+    const length = body.length
+    const copied = length <= COPIED_BYTES
+    const slab = this.#reserve(HEADER_BYTES + (copied ? length : 0))
+    putHeader(slab, this.#filled, length, DATA | flags, id)
+    this.#filled += HEADER_BYTES
     if (copied) {
-      at.slab.set(body, at.start + HEADER_BYTES)
+      body.copy(slab, this.#filled)
+      this.#filled += length
+      if (spent) giveBack(body)
       return
     }
     this.#seal()
-    this.#pieces.push(Buffer.from(body.buffer, body.byteOffset, body.length))
-    this.#pending += body.length
+    this.#pieces.push(body)
+    this.#pending += length
+    if (spent) this.#spent.push(body)
   }
 
   reset(id: number, code: number): void {
@@ -87,27 +110,23 @@ export class FrameWriter {
   schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      this.#beforeFlush()
-      this.#write()
-    })
+    setImmediate(this.#turnEnds)
   }
 
   #word(type: number, id: number, value: number): void {
-    const { slab, start } = this.#reserve(HEADER_BYTES + 4)
-    putHeader(slab, start, { length: 4, type, flags: 0, id })
-    putWord(slab, start + HEADER_BYTES, value)
+    const slab = this.#reserve(HEADER_BYTES + WORD_BYTES)
+    putHeader(slab, this.#filled, WORD_BYTES, type << 4, id)
+    putWord(slab, this.#filled + HEADER_BYTES, value)
+    this.#filled += HEADER_BYTES + WORD_BYTES
   }
 
-  #reserve(bytes: number): { slab: Buffer; start: number } {
+  /** The slab in which so many bytes after the filled ones are free, and are now to be filled. */
+  #reserve(bytes: number): Buffer {
     if (this.#slab !== undefined && this.#filled + bytes > SLAB_BYTES) this.#retireSlab()
     this.#slab ??= takeSlab()
-    const start = this.#filled
-    this.#filled += bytes
     this.#pending += bytes
     this.schedule()
-    return { slab: this.#slab, start }
+    return this.#slab
   }
 
   #seal(): void {
@@ -124,22 +143,54 @@ export class FrameWriter {
   }
 
   #write(): void {
-    this.#retireSlab()
+    // What cannot be used again is filled to its end, over several turns.
+    if (this.#reuses) this.#retireSlab()
+    else this.#seal()
     const pieces = this.#pieces
-    const slabs = this.#slabs
-    this.#pieces = []
-    this.#slabs = []
     this.#pending = 0
-    if (pieces.length === 0 || this.#socket.destroyed || this.#socket.writableEnded) return
+    if (pieces.length === 0) return
+    if (this.#socket.destroyed || this.#socket.writableEnded) {
+      this.#pieces = []
+      this.#slabs = []
+      this.#spent = []
+    } else if (this.#encrypted || !this.#reuses) {
+      this.#writeAll(this.#whenWritten())
+    } else {
+      this.#writeAll()
+      // Mostly the kernel has taken all by now, and a callback would cost more than the rest of a small write.
+      if (this.#socket.writableLength > 0) this.#socket.write(EMPTY, this.#whenWritten())
+      else this.#written(this.#slabs, this.#spent)
+    }
+  }
+
+  #writeAll(done?: (error?: Error | null) => void): void {
+    const pieces = this.#pieces
     const last = pieces.length - 1
-    this.#socket.cork()
+    if (last > 0) this.#socket.cork()
     for (let index = 0; index < last; index++) this.#socket.write(pieces[index])
-    this.#socket.write(pieces[last], error => {
-      // After an error the socket may still hold the memory; only what was written is used again.
-      if (error) return
-      slabs.forEach(giveBack)
-      this.#flushed()
-    })
-    this.#socket.uncork()
+    this.#socket.write(pieces[last], done)
+    if (last > 0) this.#socket.uncork()
+    pieces.length = 0
+  }
+
+  #whenWritten(): (error?: Error | null) => void {
+    const slabs = this.#slabs
+    const spent = this.#spent
+    this.#slabs = []
+    this.#spent = []
+    // After an error the socket may still hold the memory; only what was written is used again.
+    return error => {
+      if (!error) this.#written(slabs, spent)
+    }
+  }
+
+  #written(slabs: Buffer[], spent: Buffer[]): void {
+    if (this.#reuses) {
+      for (const slab of slabs) keep(slab)
+      for (const bytes of spent) giveBack(bytes)
+    }
+    slabs.length = 0
+    spent.length = 0
+    this.#flushed()
   }
 }

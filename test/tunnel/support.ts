@@ -1,7 +1,8 @@
 import { type Duplex, duplexPair } from 'node:stream'
 import type { SessionOptions } from '#tunnel/session-options.ts'
 import { Session } from '#tunnel/session.ts'
-import type { Sink, TunnelStream } from '#tunnel/stream.ts'
+import type { Sink } from '#tunnel/byte-stream.ts'
+import type { TunnelStream } from '#tunnel/stream.ts'
 
 export interface Frame {
   readonly kind: number

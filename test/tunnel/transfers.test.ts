@@ -44,7 +44,7 @@ suite('a session', () => {
     test(`carries large transfers over many streams of ${name} unchanged`, async () => {
       const [near, far] = await link()
       const { accept, next } = accepting()
-      const gateway = new Session(near, { role: 'server', receiveWindow: MIB })
+      const gateway = new Session(near, { role: 'server', growTo: MIB })
       const agent = new Session(far, { role: 'client', accept })
       await exchange(gateway, next, [40, 2 * MIB])
       assert.deepEqual([gateway.streams, agent.streams, gateway.unread, agent.unread], [0, 0, 0, 0])

@@ -1,0 +1,209 @@
+import type { Duplex } from 'node:stream'
+import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
+import { TunnelError } from '#tunnel/frame.ts'
+import { HeldBytes } from '#tunnel/held-bytes.ts'
+
+/** How a stream that is shared or half-closes in its own way differs from a plain Duplex. */
+export interface DuplexHabits {
+  /** Finishes our direction once all bytes are out; `end` of the Duplex when absent. */
+  readonly finish?: () => void
+  /** Both directions are finished. */
+  readonly release?: () => void
+  /** What is below the Duplex takes no more for now; call `wake` on the stream when it does again. */
+  readonly full?: () => boolean
+}
+
+/** How much may wait in the Duplex before a writer is asked to wait. */
+const WAITING_BYTES = 256 * 1024
+const EMPTY = Buffer.alloc(0)
+
+/** Reads and writes a Duplex as a ByteStream. A socket must allow half-open, or our end finishes both ways. */
+export const fromDuplex = (duplex: Duplex, habits: DuplexHabits = {}): DuplexStream =>
+  new DuplexStream(duplex, habits)
+
+export class DuplexStream implements ByteStream {
+  readonly #duplex: Duplex
+  readonly #habits: DuplexHabits
+  readonly #held = new HeldBytes()
+  #sink: Sink | undefined
+  #paused = false
+  #delivering = false
+  #unsent = 0
+  #writerWaits = false
+  #ended = false
+  #finished = false
+  #peerFinished = false
+  #endTold = false
+  #duplexClosed = false
+  #closed = false
+  #error: TunnelError | undefined
+
+  constructor(duplex: Duplex, habits: DuplexHabits) {
+    this.#duplex = duplex
+    this.#habits = habits
+    duplex.on('data', (bytes: Buffer) => this.#receive(bytes))
+    duplex.on('end', () => this.#peerEnded())
+    duplex.on('error', error => this.fail(new TunnelError('stream_reset', error.message, error)))
+    duplex.on('close', () => this.#gone())
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  get peerFinished(): boolean {
+    return this.#peerFinished
+  }
+
+  /** Bytes of the peer that wait for a reader. */
+  get waiting(): number {
+    return this.#held.length + this.#duplex.readableLength
+  }
+
+  attach(sink: Sink): void {
+    if (this.#closed) {
+      sink.closed(this.#error)
+      return
+    }
+    this.#sink = sink
+    this.#deliver()
+  }
+
+  detach(rest: Buffer = EMPTY): void {
+    this.#sink = undefined
+    // The next reader must hear of the end too.
+    this.#endTold = false
+    if (rest.length > 0 && !this.#closed) this.#held.unshift(rest)
+  }
+
+  pause(): void {
+    this.#paused = true
+    if (!this.#peerFinished) this.#duplex.pause()
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#deliver()
+  }
+
+  write(bytes: Buffer): boolean {
+    if (this.#closed || this.#ended) return true
+    if (bytes.length > 0) this.#send(bytes)
+    const takesMore = this.#unsent <= WAITING_BYTES && this.#habits.full?.() !== true
+    this.#writerWaits ||= !takesMore
+    return takesMore
+  }
+
+  end(bytes: Buffer = EMPTY): void {
+    if (this.#closed || this.#ended) return
+    if (bytes.length > 0) this.#send(bytes)
+    this.#ended = true
+    this.#finish()
+  }
+
+  abort(): void {
+    if (this.#closed) return
+    this.#sink = undefined
+    this.#close(undefined)
+    this.#duplex.destroy()
+  }
+
+  /** What is below has room again. */
+  wake(): void {
+    if (!this.#writerWaits || this.#unsent > 0 || this.#closed || this.#habits.full?.() === true) return
+    this.#writerWaits = false
+    this.#sink?.writable?.()
+  }
+
+  /** The stream is over: what carried it is gone. */
+  fail(error: TunnelError): void {
+    this.#close(error)
+  }
+
+  #send(bytes: Buffer): void {
+    this.#unsent += bytes.length
+    this.#duplex.write(bytes, error => {
+      this.#unsent -= bytes.length
+      if (error) return
+      this.wake()
+      if (this.#ended) this.#finish()
+    })
+  }
+
+  #finish(): void {
+    if (this.#unsent > 0 || this.#finished || this.#closed) return
+    this.#finished = true
+    if (this.#habits.finish) this.#habits.finish()
+    else this.#duplex.end()
+    this.#settle()
+  }
+
+  #receive(bytes: Buffer): void {
+    if (this.#closed) return
+    if (this.#sink !== undefined && !this.#paused && !this.#delivering && this.#held.length === 0) {
+      this.#delivering = true
+      this.#sink.data(bytes)
+      this.#delivering = false
+    } else {
+      this.#held.push(bytes)
+    }
+    this.#deliver()
+  }
+
+  #peerEnded(): void {
+    this.#peerFinished = true
+    this.#deliver()
+  }
+
+  /** Gives out what is there, then lets the Duplex flow or stand still as the reader wants it. */
+  #deliver(): void {
+    if (this.#delivering || this.#closed) return
+    this.#delivering = true
+    while (this.#sink !== undefined && !this.#paused) {
+      const piece = this.#held.shift()
+      if (piece === undefined) break
+      this.#sink.data(piece)
+    }
+    this.#delivering = false
+    if (this.#closed) return
+    // A Duplex that stands still tells neither of its end nor of its close, so it stands only as long as it must.
+    if (!this.#peerFinished) {
+      if (this.#paused || this.#held.length > 0) this.#duplex.pause()
+      else this.#duplex.resume()
+      return
+    }
+    if (this.#endTold || this.#held.length > 0 || this.#sink === undefined) return
+    this.#endTold = true
+    this.#sink.end()
+    this.#settle()
+  }
+
+  #settle(): void {
+    if (!this.#endTold || this.#closed) return
+    if (this.#finished) {
+      this.#close(undefined)
+      this.#habits.release?.()
+    } else if (this.#duplexClosed) {
+      this.fail(new TunnelError('stream_closed', 'The connection was closed by the peer.'))
+    }
+  }
+
+  /** What the Duplex gave before is still read; then the reader hears that nothing can be written any more. */
+  #gone(): void {
+    this.#duplexClosed = true
+    if (this.#peerFinished) this.#settle()
+    else this.fail(new TunnelError('stream_closed', 'The connection was cut.'))
+  }
+
+  #close(error: TunnelError | undefined): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#error = error
+    this.#held.clear()
+    // Whatever still comes is thrown away, so that the end and the close of the Duplex come through.
+    this.#duplex.resume()
+    const sink = this.#sink
+    this.#sink = undefined
+    sink?.closed(error)
+  }
+}

@@ -1,0 +1,95 @@
+import type { Budget } from '#tunnel/budget.ts'
+import { INITIAL_WINDOW } from '#tunnel/frame.ts'
+
+/** How far the other end of a session is away. */
+export interface Distance {
+  /** The shortest round trip measured; undefined before the first. */
+  roundTripMs: number | undefined
+}
+
+// Below this the initial window does not hold anything up, and a larger one would only make others wait.
+const NEAR_MS = 1
+const FAST_ROUND_TRIPS = 2
+const SLOW_ROUND_TRIPS = 8
+
+/**
+ * What the peer may send on one stream. Between our own ends it grows while the stream is read as fast as it may come,
+ * because a window is what can be under way in one round trip, and shrinks when the stream is slow or memory short.
+ */
+export class ReceiveWindow {
+  readonly #budget: Budget
+  readonly #distance: Distance
+  #size = INITIAL_WINDOW
+  #credit = INITIAL_WINDOW
+  #largest = INITIAL_WINDOW
+  // Bytes granted since then, to see how long it takes to read a whole window.
+  #measured = 0
+  #measuredSince: number | undefined
+
+  constructor(budget: Budget, distance: Distance) {
+    this.#budget = budget
+    this.#distance = distance
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  mayGrowTo(largest: number): void {
+    this.#largest = largest
+  }
+
+  /** False: the peer was not allowed to send so much. */
+  receive(length: number): boolean {
+    if (length > this.#credit) return false
+    this.#credit -= length
+    return true
+  }
+
+  /** Whether it is time to give credit: at half a window, so that small reads do not cost a frame each. */
+  isDue(held: number): boolean {
+    return (this.#size - this.#credit - held) * 2 >= this.#size
+  }
+
+  /** The credit to give for all that was read, while `held` bytes were not. */
+  grant(held: number): number {
+    const read = this.#size - this.#credit - held
+    if (this.#largest > INITIAL_WINDOW) this.#adapt(read)
+    const increment = this.#size - this.#credit - held
+    this.#credit += increment
+    return increment
+  }
+
+  /** Gives back what the budget lent. */
+  close(): void {
+    this.#budget.unlend(this.#size - INITIAL_WINDOW)
+    this.#size = INITIAL_WINDOW
+    this.#largest = INITIAL_WINDOW
+  }
+
+  #adapt(read: number): void {
+    const { roundTripMs } = this.#distance
+    if (roundTripMs === undefined || roundTripMs < NEAR_MS) return
+    const now = performance.now()
+    this.#measured += read
+    const since = this.#measuredSince
+    if (since !== undefined && this.#measured < this.#size && !this.#budget.tight) return
+    if (since === undefined) this.#measured = 0
+    else if (this.#budget.tight || now - since > SLOW_ROUND_TRIPS * roundTripMs) this.#halve()
+    else if (now - since < FAST_ROUND_TRIPS * roundTripMs) this.#double()
+    this.#measured = 0
+    this.#measuredSince = now
+  }
+
+  #double(): void {
+    const more = Math.min(this.#size, this.#largest - this.#size)
+    if (more > 0 && this.#budget.lend(more)) this.#size += more
+  }
+
+  /** At half a window read, not more than the other half is under way, so the peer never has too much credit. */
+  #halve(): void {
+    const less = Math.min(this.#size - INITIAL_WINDOW, Math.floor(this.#size / 2))
+    this.#budget.unlend(less)
+    this.#size -= less
+  }
+}

@@ -1,0 +1,108 @@
+import { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
+
+// Copies up to this size are cut from shared blocks; a larger one gets a slab of its own, which can be used again.
+const SMALL_BYTES = 16_384
+const BLOCK_BYTES = 65_536
+const SLAB_SIZES = [32_768, 65_536, 131_072] as const
+const LARGEST_SLAB = 131_072
+// Slabs kept of each size. More exist only while much is under way, and are then left to the collector.
+const KEPT_SLABS = 64
+
+interface Slab {
+  readonly memory: Buffer
+  readonly free: Slab[]
+  /** Bytes handed out that were not given back. */
+  used: number
+}
+
+const pools = SLAB_SIZES.map(size => ({ size, free: [] as Slab[] }))
+const slabs = new WeakMap<ArrayBufferLike, Slab>()
+let block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
+let blockUsed = 0
+
+function takeSlab(bytes: number): Slab | undefined {
+  for (const { size, free } of pools) {
+    if (size < bytes) continue
+    const kept = free.pop()
+    if (kept !== undefined) return kept
+    const slab = { memory: Buffer.allocUnsafeSlow(size), free, used: 0 }
+    slabs.set(slab.memory.buffer, slab)
+    return slab
+  }
+  return undefined
+}
+
+/** A copy of `source` from `from` to `to` that stays as it is for as long as anybody holds it. */
+export function lastingCopy(source: Buffer, from: number, to: number): Buffer {
+  const length = to - from
+  if (length <= SMALL_BYTES) return smallCopy(source, from, to)
+  const slab = takeSlab(length)
+  if (slab === undefined) return Buffer.from(source.subarray(from, to))
+  slab.used = length
+  source.copy(slab.memory, 0, from, to)
+  return slab.memory.subarray(0, length)
+}
+
+function smallCopy(source: Buffer, from: number, to: number): Buffer {
+  const length = to - from
+  if (blockUsed + length > BLOCK_BYTES) {
+    block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
+    blockUsed = 0
+  }
+  const start = blockUsed
+  blockUsed += length
+  source.copy(block, start, from, to)
+  return block.subarray(start, blockUsed)
+}
+
+/**
+ * Says that nobody will look at these bytes again, so that large reads need no new memory. It is never wrong to leave
+ * this out; it is wrong to say it twice, or of bytes that somebody else may have kept. Parts of what was read may be
+ * given back one by one, and bytes that no read has brought are left alone.
+ */
+export function giveBack(bytes: Buffer): void {
+  if (bytes.length === 0) return
+  const slab = slabs.get(bytes.buffer)
+  if (slab === undefined) return
+  slab.used -= bytes.length
+  if (slab.used === 0 && slab.free.length < KEPT_SLABS) slab.free.push(slab)
+}
+
+/** Writes bytes that nobody else will look at, and gives them back when the socket has taken them. */
+export function writeSpent(socket: Writable, bytes: Buffer): boolean {
+  // Another stream may pass the bytes on to a reader who keeps them.
+  if (bytes.length <= SMALL_BYTES || !(socket instanceof Socket)) return socket.write(bytes)
+  return socket.write(bytes, error => {
+    // After an error the socket may still hold the memory.
+    if (!error) giveBack(bytes)
+  })
+}
+
+/** Joins small reads into one piece. */
+export class Gathering {
+  #slab: Slab | undefined
+  length = 0
+
+  get room(): number {
+    return LARGEST_SLAB - this.length
+  }
+
+  /** Adds the first `count` bytes, which must fit. */
+  add(source: Buffer, count: number): void {
+    this.#slab ??= takeSlab(LARGEST_SLAB)
+    if (this.#slab !== undefined) source.copy(this.#slab.memory, this.length, 0, count)
+    this.length += count
+  }
+
+  /** All that was added, to be kept or given back. */
+  take(): Buffer {
+    const slab = this.#slab
+    if (slab === undefined) return Buffer.alloc(0)
+    const bytes = slab.memory.subarray(0, this.length)
+    slab.used = this.length
+    this.#slab = undefined
+    this.length = 0
+    return bytes
+  }
+}

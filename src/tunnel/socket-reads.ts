@@ -1,0 +1,189 @@
+import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
+import { Gathering, giveBack, lastingCopy } from '#tunnel/slabs.ts'
+
+/** Who reads a socket. */
+export interface SocketReader {
+  /** Bytes that stay valid for as long as they are held; `giveBack` and `writeSpent` let their memory be used again. */
+  data(bytes: Buffer): void
+  /** The peer is finished; comes after all bytes. */
+  end(): void
+}
+
+/** Reading that can be stopped: after `pause` nothing is delivered, not even the end, until `resume`. */
+export interface SocketReads {
+  pause(): void
+  resume(): void
+}
+
+/** Who cuts up the first `length` bytes before the call returns; afterwards they change, unless they are lasting. */
+export interface PassingReader {
+  pass(bytes: Buffer, length: number, lasting: boolean): void
+  end(): void
+}
+
+// One buffer for the reads of all sockets: they are read one at a time, and what was read is used or copied at once.
+const scratch = Buffer.allocUnsafeSlow(131_072)
+// Node decrypts one TLS record at a time. A full one is seldom the last, and large pieces cost less further on.
+const FULL_RECORD = 16_384
+
+// What node's `onread` option sets on a socket. That option is for outgoing plain sockets only, so its members are set
+// from here; without them every read allocates 64 KiB, which costs more than all else on the path of bulk data.
+type Opened = Duplex &
+  Record<symbol, unknown> & {
+    readonly _handle?: { useUserBuffer?(buffer: Buffer): void } | null
+    /** Of a TLS socket: its handshake is not over. */
+    readonly secureConnecting?: boolean
+    readonly connecting?: boolean
+  }
+
+function findInternals(): { readonly buffer: symbol; readonly callback: symbol } | undefined {
+  const socket = new Socket()
+  const byName = new Map(Object.getOwnPropertySymbols(socket).map(symbol => [symbol.description, symbol]))
+  socket.destroy()
+  const buffer = byName.get('kBuffer')
+  const callback = byName.get('kBufferCb')
+  return buffer === undefined || callback === undefined ? undefined : { buffer, callback }
+}
+
+const internals = findInternals()
+let plain = false
+
+/** Makes sockets from now on be read by `data` events, for a node whose internals have another meaning. */
+export function usePlainReads(yes = true): void {
+  plain = yes
+}
+
+/**
+ * Reads a socket without an allocation for each read. Takes accepted and outgoing sockets, also before they are
+ * connected, and TLS sockets, also before their handshake; other streams are read by `data` events. From here on
+ * nobody else may read or pause the socket. Errors and the close stay its own events; after `destroy` nothing comes.
+ */
+export function readSocket(socket: Duplex, reader: SocketReader): SocketReads {
+  const passing: PassingReader = {
+    pass: (bytes, length, lasting) =>
+      reader.data(lasting ? bytes.subarray(0, length) : lastingCopy(bytes, 0, length)),
+    end: () => reader.end(),
+  }
+  return new Reads(socket, passing, true)
+}
+
+/** As `readSocket`, without the copy that makes bytes last. */
+export function readPassing(socket: Duplex, reader: PassingReader): SocketReads {
+  return new Reads(socket, reader, false)
+}
+
+class Reads implements SocketReads {
+  readonly #socket: Opened
+  readonly #reader: PassingReader
+  // Whether joined records are kept by the reader, which then need not copy them.
+  readonly #keeps: boolean
+  readonly #encrypted: boolean
+  readonly #gathered = new Gathering()
+  readonly #turnEnds = (): void => {
+    this.#scheduled = false
+    this.#flush()
+  }
+  // What came before the start or after `pause`: node decrypts all it has read, whatever it is told meanwhile.
+  #held: Buffer[] = []
+  #scheduled = false
+  #paused = false
+  #ended = false
+  #endTold = false
+
+  constructor(socket: Duplex, reader: PassingReader, keeps: boolean) {
+    this.#socket = socket as Opened
+    this.#reader = reader
+    this.#keeps = keeps
+    this.#encrypted = socket instanceof TLSSocket
+    if (socket.readableEnded) process.nextTick(() => this.#end())
+    else socket.once('end', () => this.#end())
+    if (this.#encrypted && this.#socket.secureConnecting === true) socket.once('secure', () => this.#start())
+    else if (!this.#encrypted && this.#socket.connecting === true) socket.once('connect', () => this.#start())
+    else this.#start()
+  }
+
+  pause(): void {
+    this.#paused = true
+    this.#socket.pause()
+    if (this.#gathered.length > 0) this.#held.push(this.#gathered.take())
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#flush()
+    if (!this.#paused) this.#socket.resume()
+  }
+
+  get #stopped(): boolean {
+    // A socket that has ended destroys itself, perhaps before a reader that pauses has had the last bytes.
+    return this.#paused || (this.#socket.destroyed && !this.#ended)
+  }
+
+  #start(): void {
+    const socket = this.#socket
+    if (socket.destroyed) return
+    const { _handle: handle } = socket
+    if (plain || internals === undefined || typeof handle?.useUserBuffer !== 'function') {
+      socket.on('data', (chunk: Buffer) => this.#reader.pass(chunk, chunk.length, true))
+    } else {
+      socket[internals.buffer] = scratch
+      socket[internals.callback] = (count: number) => this.#read(count)
+      handle.useUserBuffer(scratch)
+      this.#takeEarly()
+    }
+    if (this.#paused) socket.pause()
+    else socket.resume()
+  }
+
+  /** What was read before this reader came. It waits a moment, until the caller has what `readSocket` returns. */
+  #takeEarly(): void {
+    const early = this.#socket.read() as Buffer | null
+    if (early === null) return
+    this.#held.push(early)
+    process.nextTick(() => this.#flush())
+  }
+
+  #read(count: number): void {
+    if (this.#paused || this.#held.length > 0) this.#held.push(lastingCopy(scratch, 0, count))
+    else if (this.#encrypted && (count === FULL_RECORD || this.#gathered.length > 0)) this.#gather(count)
+    else this.#reader.pass(scratch, count, false)
+  }
+
+  #gather(count: number): void {
+    this.#gathered.add(scratch, count)
+    if (count < FULL_RECORD || this.#gathered.room < FULL_RECORD) {
+      this.#flush()
+    } else if (!this.#scheduled) {
+      this.#scheduled = true
+      setImmediate(this.#turnEnds)
+    }
+  }
+
+  #end(): void {
+    this.#ended = true
+    this.#flush()
+  }
+
+  /** Delivers what waits, and the end after it. */
+  #flush(): void {
+    while (!this.#stopped) {
+      const bytes = this.#held.shift()
+      if (bytes === undefined) break
+      this.#reader.pass(bytes, bytes.length, true)
+    }
+    if (this.#stopped) return
+    if (this.#gathered.length > 0) this.#passGathered()
+    if (!this.#ended || this.#endTold || this.#stopped) return
+    this.#endTold = true
+    this.#reader.end()
+  }
+
+  #passGathered(): void {
+    const bytes = this.#gathered.take()
+    this.#reader.pass(bytes, bytes.length, this.#keeps)
+    if (!this.#keeps) giveBack(bytes)
+  }
+}

@@ -1,0 +1,125 @@
+import type { Socket } from 'node:net'
+import type { TunnelError } from '#tunnel/frame.ts'
+import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
+import { writeSpent } from '#tunnel/slabs.ts'
+import { readSocket, type SocketReads } from '#tunnel/socket-reads.ts'
+
+export interface SpliceEnd {
+  /** Bytes the socket's peer sent, and bytes it was sent. */
+  readonly received: number
+  readonly sent: number
+  /** Why it was cut short; undefined when both sides had finished. */
+  readonly error: Error | undefined
+}
+
+/** Looks at bytes that pass by; they must not be kept or changed. */
+export interface Tap {
+  received(bytes: Buffer): void
+  sent(bytes: Buffer): void
+}
+
+export interface SpliceOptions {
+  /** Counts as received, though it was not read here: it left with the opening of the stream. */
+  readonly alreadySent?: number
+  readonly tap?: Tap | undefined
+  readonly ended?: ((end: SpliceEnd) => void) | undefined
+  /** The socket is gone before both sides had finished: tells the stream's peer, by `abort` when absent. */
+  readonly giveUp?: ((error: Error) => void) | undefined
+}
+
+/** Joins a socket and a stream: bytes, half-close and resets pass both ways, and no more than fits. */
+export function splice(socket: Socket, stream: ByteStream, options: SpliceOptions = {}): void {
+  new Splice(socket, stream, options).start()
+}
+
+class Splice implements Sink {
+  readonly #socket: Socket
+  readonly #stream: ByteStream
+  readonly #options: SpliceOptions
+  readonly #tap: Tap | undefined
+  #received: number
+  #sent = 0
+  #error: Error | undefined
+  #reads: SocketReads | undefined
+  #socketEnded = false
+  #streamClosed = false
+
+  constructor(socket: Socket, stream: ByteStream, options: SpliceOptions) {
+    this.#socket = socket
+    this.#stream = stream
+    this.#options = options
+    this.#tap = options.tap
+    this.#received = options.alreadySent ?? 0
+  }
+
+  start(): void {
+    const socket = this.#socket
+    if (socket.destroyed) {
+      this.#stream.abort()
+      this.#tell(new Error('The connection was closed before it could be used.'))
+      return
+    }
+    socket.on('error', error => (this.#error ??= error))
+    socket.on('close', () => this.#socketClosed())
+    socket.on('drain', () => this.#stream.resume())
+    this.#stream.attach(this)
+    this.#reads = readSocket(socket, {
+      data: bytes => this.#fromSocket(bytes),
+      end: () => {
+        this.#socketEnded = true
+        this.#stream.end()
+      },
+    })
+  }
+
+  data(bytes: Buffer): void {
+    this.#sent += bytes.length
+    this.#tap?.sent(bytes)
+    if (!writeSpent(this.#socket, bytes)) this.#stream.pause()
+  }
+
+  end(): void {
+    this.#socket.end()
+  }
+
+  writable(): void {
+    this.#reads?.resume()
+  }
+
+  closed(error: TunnelError | undefined): void {
+    this.#streamClosed = true
+    if (error === undefined) return
+    this.#error ??= error
+    cut(this.#socket)
+  }
+
+  #fromSocket(bytes: Buffer): void {
+    this.#received += bytes.length
+    this.#tap?.received(bytes)
+    if (!this.#stream.write(bytes)) this.#reads?.pause()
+  }
+
+  #socketClosed(): void {
+    // After both ends were passed on the stream finishes on its own; otherwise its peer must hear that we cut.
+    const finished = this.#socketEnded && this.#socket.writableFinished
+    if (!finished) this.#error ??= new Error('The connection was closed.')
+    if (!this.#streamClosed && this.#error !== undefined) this.#giveUp(this.#error)
+    this.#tell(this.#error)
+  }
+
+  #giveUp(error: Error): void {
+    if (this.#options.giveUp) this.#options.giveUp(error)
+    else this.#stream.abort()
+  }
+
+  #tell(error: Error | undefined): void {
+    this.#options.ended?.({ received: this.#received, sent: this.#sent, error })
+  }
+}
+
+/** Ends a connection so that its peer does not take what it has for the whole. */
+export function cut(socket: Socket): void {
+  // Only TCP that is connected can be reset; of TLS the missing close_notify tells the same.
+  if ('encrypted' in socket || socket.connecting || socket.remoteAddress === undefined) socket.destroy()
+  else socket.resetAndDestroy()
+}
