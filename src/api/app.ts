@@ -6,7 +6,7 @@ import { FirstPages } from '#api/first-pages.ts'
 import { HttpServer, type Exchange, type Route } from '#api/http-server.ts'
 import type { Arguments } from '#api/arguments.ts'
 import { operate } from '#api/operate.ts'
-import { addPublicPages } from '#api/pages.ts'
+import { addPublicPages, type PublicPages } from '#api/pages.ts'
 import { preflight } from '#api/preflight.ts'
 import { RateLimit } from '#api/rate-limit.ts'
 import { requireAccess } from '#api/records.ts'
@@ -17,14 +17,10 @@ import type { Log } from '#base/log.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import { singletons } from '#contract/singletons.ts'
 
-export interface ApiOptions extends Deps {
+export interface ApiOptions extends Deps, PublicPages {
   readonly log: Log
   /** Calls per minute and key; 0 for no limit. */
   readonly rateLimit: number
-  /** The address in every `uri`; derived from each call when absent. */
-  readonly publicUrl: string | undefined
-  /** Rejects with what is missing while the program cannot do its work. */
-  readonly ready: () => Promise<void>
 }
 
 /** The management API as an HTTP server. */

@@ -10,11 +10,19 @@ const PAGE_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
+export interface PublicPages {
+  /** Rejects with what is missing while the program cannot do its work. */
+  readonly ready: () => Promise<void>
+  /** What is counted, in the text format of Prometheus. */
+  readonly metrics: () => Promise<string>
+  /** The address in every `uri`; derived from each call when absent. */
+  readonly publicUrl: string | undefined
+}
+
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
 /** What anybody may read: whether the server lives, and how the API is called. */
-export function addPublicPages(
-  server: HttpServer,
-  { ready, publicUrl }: { ready: () => Promise<void>; publicUrl: string | undefined },
-): void {
+export function addPublicPages(server: HttpServer, { ready, metrics, publicUrl }: PublicPages): void {
   server.on('GET', '/healthz', exchange => sendText(exchange, 200, '{"status":"ok"}'))
   server.on('GET', '/readyz', async exchange => {
     try {
@@ -24,6 +32,11 @@ export function addPublicPages(
       const reason = error instanceof Error ? error.message : 'unknown'
       sendText(exchange, 503, JSON.stringify({ status: 'not ready', reason }))
     }
+  })
+  server.on('GET', '/metrics', async ({ response }) => {
+    response
+      .writeHead(200, { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' })
+      .end(await metrics())
   })
   server.on('GET', '/openapi.json', exchange => {
     const { host = 'localhost' } = exchange.request.headers

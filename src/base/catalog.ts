@@ -845,4 +845,183 @@ export const catalog = {
     status: 400,
     text: '"urls": "{value}" is not the address of a page (http or https).',
   },
+  // What visitors of the gateway are told
+  bad_message: { number: 90030, status: 400, text: 'The request cannot be understood: {reason}.' },
+  head_too_large: {
+    number: 90031,
+    status: 431,
+    text: 'The header fields of the request are too large: {reason}.',
+  },
+  target_too_long: {
+    number: 90032,
+    status: 414,
+    text: 'The address of the request is too long: at most {limit} bytes.',
+  },
+  coding_unsupported: {
+    number: 90033,
+    status: 501,
+    text: 'The only transfer coding understood is "chunked".',
+  },
+  version_unsupported: { number: 90034, status: 505, text: 'That version of HTTP is not spoken here.' },
+  request_timeout: { number: 90035, status: 408, text: 'The request did not arrive in time.' },
+  expectation_failed: { number: 90036, status: 417, text: 'The only expectation met is "100-continue".' },
+  misdirected: {
+    number: 90037,
+    status: 421,
+    text: 'This connection was opened for another name than {host}.',
+  },
+  endpoint_offline: { number: 3200, status: 404, text: 'The endpoint {host} is offline.' },
+  upstream_unreachable: {
+    number: 8012,
+    status: 502,
+    text: 'The agent cannot reach the service behind {host}.',
+  },
+  upstream_invalid: {
+    number: 3004,
+    status: 502,
+    text: 'The service behind {host} gave an answer that is not valid HTTP: {reason}.',
+  },
+  upstream_closed: {
+    number: 90038,
+    status: 502,
+    text: 'The service behind {host} closed the connection before it answered.',
+  },
+  upstream_timeout: {
+    number: 90039,
+    status: 504,
+    text: 'The service behind {host} did not answer within {seconds} seconds.',
+  },
+  agent_gone: { number: 90040, status: 502, text: 'The agent of {host} lost its connection.' },
+  agent_busy: {
+    number: 90041,
+    status: 503,
+    text: 'The agent of {host} has as many connections as it can take.',
+  },
+  backend_empty: { number: 90042, status: 503, text: 'No tunnel is online for {host}.' },
+  not_servable: { number: 90043, status: 503, text: 'The edge of {host} cannot be served: {reason}.' },
+  visitor_refused: { number: 90044, status: 403, text: 'The address {ip} may not visit {host}.' },
+  password_required: { number: 90045, status: 401, text: '{host} asks for a user name and a password.' },
+  gateway_fault: { number: 90046, status: 500, text: 'The gateway failed to handle the request.' },
+  gateway_full: { number: 90047, status: 503, text: 'The gateway has as many connections as it can take.' },
+
+  // What agents are told
+  agent_token_malformed: {
+    number: 105,
+    status: 401,
+    text: 'The authtoken "{shown}" does not look like one. Copy it again; "adit config add-authtoken" keeps it.',
+  },
+  agent_token_unknown: {
+    number: 107,
+    status: 401,
+    text: 'The authtoken is not known: it was mistyped, or its credential was deleted.',
+  },
+  agent_address_refused: {
+    number: 90050,
+    status: 403,
+    text: 'Agents may not connect from {ip}: an IP restriction of type "agent" forbids it.',
+  },
+  agent_sessions_full: {
+    number: 108,
+    status: 403,
+    text: 'The gateway takes at most {limit} agent sessions.',
+  },
+  agent_not_signed_in: { number: 90051, status: 401, text: 'The agent must sign in first.' },
+  address_taken: {
+    number: 334,
+    status: 400,
+    text: 'The endpoint {url} is online already, on the session {owner}. Stop that one, or choose another name.',
+  },
+  address_of_edge: {
+    number: 90052,
+    status: 400,
+    text: 'The address {url} is served by the edge {owner}.',
+  },
+  acl_refused: {
+    number: 90053,
+    status: 403,
+    text: 'The credential may not bind {address}: its ACL allows only {allowed}.',
+  },
+  name_not_reserved: {
+    number: 90054,
+    status: 400,
+    text: 'The name {name} is neither under {domain} nor reserved. Reserve it first: adit api reserved-domains create --domain {name}',
+  },
+  bind_name: { number: 90055, status: 400, text: '"{name}" cannot be the name of an endpoint: {reason}.' },
+  bind_port: { number: 90056, status: 400, text: 'Port {port} cannot be used: {reason}.' },
+  bind_protocol: {
+    number: 90057,
+    status: 400,
+    text: '"{proto}" is not a protocol of endpoints: use http, https, tcp or tls.',
+  },
+  bind_option: { number: 90058, status: 400, text: 'The option {option} cannot be used: {reason}.' },
+  bind_labels: {
+    number: 90059,
+    status: 400,
+    text: 'A labelled tunnel needs at least one label, of the form name=value.',
+  },
+  bind_limit: { number: 90060, status: 400, text: 'A session may have at most {limit} tunnels.' },
+  ports_exhausted: { number: 90061, status: 503, text: 'No TCP port is free between {first} and {last}.' },
+  listener_off: { number: 90062, status: 400, text: 'The gateway serves no {scheme}: that listener is off.' },
+
+  // What people see who open tunnels with ssh
+  ssh_command: {
+    number: 90070,
+    status: 400,
+    text: 'The command after the host name cannot be understood: {reason}. Run ssh without -R to see what can be said.',
+  },
+  ssh_certificate_forwarding: {
+    number: 90071,
+    status: 403,
+    text: 'Your certificate does not allow tunnels: it needs the extension permit-port-forwarding.',
+  },
+  ssh_forward_taken: {
+    number: 90072,
+    status: 400,
+    text: 'This connection forwards {bind} already. Give each -R another port or name.',
+  },
+  ssh_forward_limit: {
+    number: 90073,
+    status: 400,
+    text: 'One ssh connection opens at most {limit} tunnels.',
+  },
+  ssh_bind_address: {
+    number: 90074,
+    status: 400,
+    text: 'The bind address of -R is too long or holds characters that no name has.',
+  },
+
+  // What an agent says on its own machine
+  agent_server_address: {
+    number: 90080,
+    status: 400,
+    text: '"{value}" is not the address of a gateway: write host:port, such as 127.0.0.1:4443.',
+  },
+  agent_file: { number: 90081, status: 400, text: 'The file {path} cannot be read: {reason}.' },
+  agent_unreachable: {
+    number: 90082,
+    status: 502,
+    text: 'The gateway {server} cannot be reached: {reason}.',
+  },
+  agent_untrusted: {
+    number: 90083,
+    status: 502,
+    text: 'The certificate of {server} is not trusted: {reason}. Name the authority that signed it; that of a gateway is the file ca.pem in its data folder.',
+  },
+  agent_connection_lost: {
+    number: 90084,
+    status: 502,
+    text: 'The connection to {server} was lost: {reason}.',
+  },
+  agent_closed: { number: 90085, status: 400, text: 'The agent was closed.' },
+  agent_answer: {
+    number: 90086,
+    status: 502,
+    text: 'The gateway {server} gave an answer that cannot be used: {reason}.',
+  },
+  agent_target: {
+    number: 90087,
+    status: 400,
+    text: '"{value}" is not an address to forward to: write a port, host:port, a URL without a path, or unix:/path.',
+  },
+  agent_endpoint: { number: 90088, status: 400, text: 'The endpoint cannot be opened: {reason}.' },
 } as const satisfies Record<string, CatalogEntry>

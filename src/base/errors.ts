@@ -21,11 +21,14 @@ export class Problem extends Error {
   readonly field: string | undefined
   /** Seconds after which it makes sense to try again. */
   readonly retryAfter: number | undefined
+  /** What its sentence was made with, so that another process can make the same one. */
+  readonly values: Readonly<Record<string, string | number>>
 
-  constructor(code: ErrorName, values: Record<string, string | number>) {
+  constructor(code: ErrorName, values: Readonly<Record<string, string | number>>) {
     const entry: CatalogEntry = catalog[code]
     super(entry.text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? '')))
     this.code = code
+    this.values = values
     this.status = entry.status
     this.number = entry.number
     this.field = values['field'] === undefined ? undefined : String(values['field'])

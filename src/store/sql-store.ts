@@ -26,6 +26,7 @@ export class SqlStore implements Store {
   /** What `revision` answers while nobody else can change it; read again after a commit that failed. */
   #revision: number | undefined
   #closing: Promise<void> | undefined
+  readonly #listeners: (() => void)[] = []
 
   constructor(engine: Engine) {
     const sql = statements(engine.dialect)
@@ -62,6 +63,10 @@ export class SqlStore implements Store {
   async commit(batch: readonly Write[]): Promise<Outcome> {
     refuseNul(batch)
     return this.#group.commit(batch)
+  }
+
+  onCommit(listener: () => void): void {
+    this.#listeners.push(listener)
   }
 
   async revision(): Promise<number> {
@@ -117,7 +122,10 @@ export class SqlStore implements Store {
     this.#revision = undefined
     const outcomes = await this.#engine.run(commitGroup(this.#sql, batches))
     const latest = outcomes.findLast(outcome => outcome.ok)
-    if (latest) this.#revision = latest.revision
+    if (latest) {
+      this.#revision = latest.revision
+      for (const listener of this.#listeners) listener()
+    }
     return outcomes
   }
 

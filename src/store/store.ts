@@ -89,6 +89,8 @@ export interface Store extends AsyncDisposable {
    * rejects nothing was acknowledged: after a lost connection the batch may still have been committed.
    */
   commit(batch: readonly Write[]): Promise<Outcome>
+  /** Calls back after each batch that this process has committed, so that it need not poll for its own writes. */
+  onCommit(listener: () => void): void
   /** The number of the latest change; every insert, update and remove raises it by exactly one. */
   revision(): Promise<number>
   /**

@@ -36,7 +36,8 @@ export async function apiWithAgent() {
   }
   const log = createLog('silent')
   const ready = () => store.ping()
-  const rest = { rateLimit: 0, publicUrl: undefined, ready, now: Date.now, log }
+  const metrics = async (): Promise<string> => ''
+  const rest = { rateLimit: 0, publicUrl: undefined, ready, metrics, now: Date.now, log }
   const api = createApi({ store, sealer, live, facts, ...rest })
   const caller = new Caller(
     await api.listen({ host: '127.0.0.1', port: 0 }),

@@ -5,14 +5,12 @@ import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
 import { isUnder, readName } from '#api/names.ts'
 import { fail } from '#base/errors.ts'
+import { isOwnName } from '#base/own-names.ts'
 import type { Body } from '#contract/body.ts'
 import { reservedDomain as kind } from '#contract/kinds/reserved-domain.ts'
 import type { Kept } from '#contract/shape.ts'
 
 type Domain = Kept<typeof kind.shape>
-
-/** First labels below the shared domain that the server answers for itself. */
-const OWN_LABELS = ['acme', 'api', 'cname', 'idp', 'ns1', 'ns2', 'tcp', 'tunnel']
 
 /** The one domain that is asked for; both fields may be given when they mean the same. */
 function nameOf({ name, domain }: Pick<Domain, 'name' | 'domain'>, base: string): string {
@@ -33,12 +31,7 @@ function refuseOwnNames(domain: string, base: string): void {
   const value = domain
   const field = 'domain'
   if (domain === `*.${base}`) fail('domain_wildcard_shared', { field, value })
-  const last =
-    domain
-      .slice(0, -base.length - 1)
-      .split('.')
-      .at(-1) ?? ''
-  if (domain === base || OWN_LABELS.includes(last)) fail('domain_own_name', { field, value })
+  if (isOwnName(domain, base)) fail('domain_own_name', { field, value })
 }
 
 /** A name that DNS of the server answers for one reservation alone; it says nothing about the domain. */
