@@ -58,7 +58,7 @@ export async function selfSignedCertificate(request: SelfSignedRequest): Promise
 }
 
 /** RFC 5280 §4.1.2.2: positive, at most 20 bytes, no leading zero. */
-function serialNumber(): string {
+export function serialNumber(): string {
   const bytes = randomBytes(16)
   bytes[0] = 0x40 | (bytes.readUInt8(0) & 0x3f)
   return bytes.toString('hex')

@@ -1,0 +1,79 @@
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Secret, type Sealer } from '#base/secrets.ts'
+import { makeLocalRoot, type Identity } from '#pki/local-authority.ts'
+import { StartError } from '#server/start-error.ts'
+import type { Store } from '#store/store.ts'
+
+const META = 'local_authority'
+const FILE = 'ca.pem'
+
+interface Kept {
+  readonly certificate: string
+  readonly sealed_key: string
+}
+
+export interface AuthorityPlace {
+  readonly store: Store
+  readonly sealer: Sealer
+  readonly dataDir: string
+  readonly now?: () => number
+}
+
+/**
+ * The identity of the installation's own authority; the first start makes it. Its key is kept sealed in the store, so that
+ * all processes on one database sign with the same one; its root is put into the data folder for people to trust.
+ */
+export async function openLocalRoot(place: AuthorityPlace): Promise<Identity> {
+  const { store, sealer, dataDir, now = Date.now } = place
+  const root = unsealed(
+    (await store.readMeta(META)) ?? (await store.claimMeta(META, sealed(await newRoot(now), sealer))),
+    sealer,
+  )
+  publish(join(dataDir, FILE), root.certificatePem)
+  return root
+}
+
+/** The date tells apart the roots of several installations in the list of a browser. */
+const newRoot = (now: () => number): Promise<Identity> =>
+  makeLocalRoot(`Adit local authority ${new Date(now()).toISOString().slice(0, 10)}`, now())
+
+function sealed(root: Identity, sealer: Sealer): string {
+  const kept: Kept = {
+    certificate: root.certificatePem,
+    sealed_key: sealer.seal(root.privateKeyPem.reveal(), META),
+  }
+  return JSON.stringify(kept)
+}
+
+function unsealed(text: string, sealer: Sealer): Identity {
+  const kept = JSON.parse(text) as Kept
+  return {
+    certificatePem: kept.certificate,
+    privateKeyPem: new Secret(sealer.unseal(kept.sealed_key, META)),
+  }
+}
+
+/** Writes the file whole or not at all: another process may be reading it. */
+function publish(path: string, pem: string): void {
+  const draft = `${path}.${process.pid}`
+  try {
+    if (readIfThere(path) !== pem) {
+      writeFileSync(draft, pem, { flush: true })
+      renameSync(draft, path)
+    }
+    chmodSync(path, 0o644)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StartError(`${path} cannot be written: ${reason}`)
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
