@@ -1,0 +1,73 @@
+import { StreamPool } from '#gateway/backends/stream-pool.ts'
+import { type Upstream, UpstreamCall } from '#gateway/backends/upstream-call.ts'
+import {
+  proxyHeaderOf,
+  proxyProtocolOf,
+  requestText,
+  rewrittenHost,
+} from '#gateway/backends/upstream-text.ts'
+import type { TunnelRecord } from '#gateway/directory.ts'
+import type { Endpoint, Exchange, Reply } from '#gateway/exchange.ts'
+import type { Fleet } from '#gateway/fleet.ts'
+import { http2Backend } from '#gateway/http/http2-upstream.ts'
+import { sweeper as sharedSweeper, type Sweeper } from '#gateway/sweeper.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+
+export interface TunnelBackendOptions {
+  readonly fleet: Fleet
+  readonly tunnel: TunnelRecord
+  /** How long a service may take to begin its answer. */
+  readonly answerTimeoutMs?: number
+  /** Upstream connections kept for further requests, and for how long. */
+  readonly maxIdle?: number
+  readonly idleMs?: number
+  readonly sweeper?: Sweeper
+}
+
+export type TunnelBackend = Endpoint & {
+  /** The tunnel is gone: idle connections are ended, and those in use after their request. */
+  close(): void
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** Answers from the service that a tunnel forwards to. */
+export function tunnelBackend(options: TunnelBackendOptions): TunnelBackend {
+  const { fleet, tunnel } = options
+  if (tunnel.forwardsProto === 'http2') {
+    const dial = async (visitor: Exchange['visitor']): Promise<ByteStream> =>
+      fleet.dial(tunnel, proxyHeaderOf(tunnel, visitor), proxyProtocolOf(tunnel, visitor) ?? EMPTY)
+    return http2Backend({ dial, tunnel })
+  }
+  const upstream = http1Upstream(options)
+  const answer = (exchange: Exchange): Promise<Reply> =>
+    new Promise((resolve, reject) => {
+      new UpstreamCall(upstream, exchange, resolve, reject).start()
+    })
+  return Object.assign(answer, { close: () => upstream.pool.close() })
+}
+
+function http1Upstream({
+  fleet,
+  tunnel,
+  answerTimeoutMs = 300_000,
+  maxIdle = 64,
+  idleMs = 60_000,
+  sweeper = sharedSweeper,
+}: TunnelBackendOptions): Upstream {
+  const host = rewrittenHost(tunnel)
+  const { ProxyProto } = tunnel.options
+  return {
+    pool: new StreamPool({ sweeper, maxIdle, idleMs }),
+    // The PROXY header in front of a connection names one visitor.
+    reusable: ProxyProto !== 1 && ProxyProto !== 2,
+    answerTimeoutMs,
+    now: () => sweeper.now,
+    text: exchange => requestText(exchange, host),
+    dial: async ({ visitor }, first) => {
+      const prefix = proxyProtocolOf(tunnel, visitor)
+      const bytes = prefix === undefined ? first : Buffer.concat([prefix, first])
+      return fleet.dial(tunnel, proxyHeaderOf(tunnel, visitor), bytes)
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import type { Body, BodySink } from '#gateway/http/body.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+
+/** Carries the content of a request to the service behind, in the framing it came in. */
+export class Upload implements BodySink {
+  /** Some of it was sent, so it cannot be sent again. */
+  started = false
+  finished = false
+  readonly #body: Body
+  readonly #moved: () => void
+  readonly #failed: () => void
+  #stream: ByteStream | undefined
+
+  /** `moved` is called when bytes come, `failed` when the visitor cannot finish. */
+  constructor(body: Body, moved: () => void, failed: () => void) {
+    this.#body = body
+    this.#moved = moved
+    this.#failed = failed
+  }
+
+  /** Starts, or goes on with another connection. */
+  connect(stream: ByteStream): void {
+    const first = this.#stream === undefined
+    this.#stream = stream
+    if (first) this.#body.read(this, true)
+    else this.#body.resume()
+  }
+
+  /** The connection was lost before anything was sent; the content waits for another. */
+  wait(): void {
+    this.#body.pause()
+  }
+
+  resume(): void {
+    this.#body.resume()
+  }
+
+  data(bytes: Buffer): void {
+    this.started = true
+    this.#moved()
+    if (this.#stream?.write(bytes, true) === false) this.#body.pause()
+  }
+
+  end(): void {
+    this.finished = true
+  }
+
+  fail(): void {
+    this.#failed()
+  }
+}

@@ -1,0 +1,336 @@
+import type { ErrorName } from '#base/errors.ts'
+import type { StreamPool, StreamUser, UpstreamStream } from '#gateway/backends/stream-pool.ts'
+import { Upload } from '#gateway/backends/upload.ts'
+import type { Exchange, Reply } from '#gateway/exchange.ts'
+import { DialError } from '#gateway/fleet.ts'
+import { bodyOf, noBody } from '#gateway/http/body.ts'
+import { type BodySource, IncomingBody } from '#gateway/http/http1-body.ts'
+import { bareLineFeed } from '#gateway/http/http1-request-head.ts'
+import { MAX_RESPONSE_HEAD, parseResponseHead, type UpstreamHead } from '#gateway/http/http1-response-head.ts'
+import { errorReply } from '#gateway/pages.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import { TunnelError, type TunnelErrorCode } from '#tunnel/frame.ts'
+
+/** What all requests through one tunnel share. */
+export interface Upstream {
+  readonly pool: StreamPool
+  /** Connections may serve other requests afterwards. */
+  readonly reusable: boolean
+  readonly answerTimeoutMs: number
+  now(): number
+  /** The head of a request as it leaves. */
+  text(exchange: Exchange): string
+  dial(exchange: Exchange, first: Buffer): Promise<ByteStream>
+}
+
+const MAX_INTERIM = 10
+const FIRST_LOOK = 2048
+// A service may close a connection just when a request is on its way; what must not be sent twice avoids that.
+const FRESH_MS = 1000
+const DIAL_FAILURE = 'failed to dial backend'
+const OLD_AGENT_FAILURE = 'HTTP/0.0 502'
+const START = 'HTTP/'
+const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+const sessionLost: ReadonlySet<TunnelErrorCode> = new Set(['session_closed', 'peer_eof', 'remote_gone_away'])
+const emptyBody = bodyOf(Buffer.alloc(0))
+
+type Phase = 'head' | 'peek' | 'body' | 'done'
+
+/** One request to the service behind a tunnel, and its answer. */
+export class UpstreamCall implements StreamUser, BodySource {
+  readonly #upstream: Upstream
+  readonly #exchange: Exchange
+  readonly #resolve: (reply: Reply) => void
+  readonly #reject: (error: unknown) => void
+  readonly #upload: Upload | undefined
+  #phase: Phase = 'head'
+  #used: UpstreamStream | undefined
+  #retried = false
+  #partial: Buffer | undefined
+  #interims = 0
+  #head: UpstreamHead | undefined
+  #body: IncomingBody | undefined
+  #since: number
+
+  constructor(
+    upstream: Upstream,
+    exchange: Exchange,
+    resolve: (reply: Reply) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#upstream = upstream
+    this.#exchange = exchange
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#since = upstream.now()
+    const { framing } = exchange.head
+    if (framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0))
+      this.#upload = new Upload(
+        exchange.body,
+        () => (this.#since = upstream.now()),
+        () => this.#unanswered('upstream_closed'),
+      )
+  }
+
+  start(): void {
+    const { head, departure } = this.#exchange
+    departure.whenGone(() => this.#departed())
+    const { pool, reusable } = this.#upstream
+    const used = reusable ? pool.take(idempotent.has(head.method) ? Infinity : FRESH_MS) : undefined
+    const first = Buffer.from(this.#upstream.text(this.#exchange), 'latin1')
+    if (used === undefined) {
+      this.#dial(first)
+      return
+    }
+    this.#used = used
+    used.use(this)
+    used.stream.write(first)
+    this.#upload?.connect(used.stream)
+  }
+
+  data(bytes: Buffer): void {
+    if (this.#phase === 'body') this.#body?.push(bytes)
+    else if (this.#phase === 'head') this.#readHead(bytes)
+    else if (this.#phase === 'peek') this.#peek(bytes)
+  }
+
+  end(): void {
+    if (this.#phase === 'head') this.#endedEarly()
+    else if (this.#phase === 'peek') this.#peeked()
+    if (this.#phase === 'body') this.#body?.close()
+  }
+
+  writable(): void {
+    this.#upload?.resume()
+  }
+
+  closed(error: TunnelError | undefined): void {
+    if (this.#phase === 'done') return
+    if (this.#phase === 'body') {
+      this.#giveUp()
+      this.#body?.fail(error ?? new Error('the connection was closed'))
+    } else if (this.#phase === 'head' && (error === undefined || !sessionLost.has(error.code)))
+      this.#endedEarly()
+    else this.#unanswered('agent_gone')
+  }
+
+  sweep(now: number): void {
+    const { answerTimeoutMs } = this.#upstream
+    if ((this.#phase !== 'head' && this.#phase !== 'peek') || now - this.#since <= answerTimeoutMs) return
+    this.#unanswered('upstream_timeout', { seconds: Math.round(answerTimeoutMs / 1000) })
+  }
+
+  holdContent(): void {
+    this.#used?.stream.pause()
+  }
+
+  moreContent(): void {
+    this.#used?.stream.resume()
+  }
+
+  contentEnded(rest: Buffer | undefined): void {
+    this.#complete(rest)
+  }
+
+  contentBroken(): void {
+    this.#giveUp()
+  }
+
+  contentUnwanted(): void {
+    this.#giveUp()
+  }
+
+  #dial(first: Buffer): void {
+    this.#upstream.dial(this.#exchange, first).then(
+      stream => this.#dialled(stream),
+      error => this.#notDialled(error),
+    )
+  }
+
+  #dialled(stream: ByteStream): void {
+    if (this.#phase !== 'head') {
+      stream.abort()
+      return
+    }
+    const used = (this.#used = this.#upstream.pool.add(stream))
+    used.use(this)
+    // What came with the connection may have been the whole answer.
+    if (this.#used === used) this.#upload?.connect(stream)
+  }
+
+  #notDialled(error: unknown): void {
+    if (error instanceof DialError) this.#unanswered(error.code === 'busy' ? 'agent_busy' : 'agent_gone')
+    else if (error instanceof TunnelError) this.#unanswered('agent_gone')
+    else {
+      this.#giveUp()
+      this.#reject(error)
+    }
+  }
+
+  #readHead(bytes: Buffer): void {
+    let chunk = this.#partial === undefined ? bytes : Buffer.concat([this.#partial, bytes])
+    this.#partial = undefined
+    while (chunk.length > 0) {
+      let text = chunk.toString('latin1', 0, FIRST_LOOK)
+      let end = text.indexOf('\r\n\r\n')
+      if (end < 0 && chunk.length > FIRST_LOOK) {
+        text = chunk.toString('latin1', 0, MAX_RESPONSE_HEAD)
+        end = text.indexOf('\r\n\r\n')
+      }
+      if (end < 0) {
+        this.#wait(chunk, text)
+        return
+      }
+      if (text.startsWith(OLD_AGENT_FAILURE)) {
+        this.#unanswered('upstream_unreachable')
+        return
+      }
+      const head = parseResponseHead(text.slice(0, end + 2), this.#exchange.head.method)
+      chunk = chunk.subarray(end + 4)
+      if (typeof head === 'string') {
+        this.#invalid(head)
+        return
+      }
+      if (head.status >= 200 || head.status === 101) {
+        this.#final(head, chunk.length === 0 ? undefined : chunk)
+        return
+      }
+      if (!this.#interim(head)) return
+    }
+  }
+
+  /** The head is not complete; one that cannot become one is not waited for. */
+  #wait(chunk: Buffer, text: string): void {
+    if (!text.startsWith(START.slice(0, text.length))) this.#invalid('it does not begin with a status line')
+    else if (chunk.length >= MAX_RESPONSE_HEAD)
+      this.#invalid(`its head has more than ${MAX_RESPONSE_HEAD} bytes`)
+    else if (bareLineFeed(text) < text.length) this.#invalid('a line ends without a carriage return')
+    else this.#partial = chunk
+  }
+
+  #interim(head: UpstreamHead): boolean {
+    this.#since = this.#upstream.now()
+    if (++this.#interims > MAX_INTERIM) {
+      this.#invalid(`it sends more than ${MAX_INTERIM} interim answers`)
+      return false
+    }
+    this.#exchange.inform(head)
+    return true
+  }
+
+  #final(head: UpstreamHead, rest: Buffer | undefined): void {
+    this.#head = head
+    const { framing, status } = head
+    if (status === 101) {
+      this.#upgrade(head, rest)
+    } else if (framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)) {
+      this.#complete(rest)
+      this.#resolve({ head, body: framing.kind === 'none' ? noBody : emptyBody })
+    } else if (status === 502 && this.#used?.fresh === true) {
+      this.#phase = 'peek'
+      this.#peek(rest ?? Buffer.alloc(0))
+    } else this.#flow(head, rest)
+  }
+
+  #flow(head: UpstreamHead, rest: Buffer | undefined): void {
+    this.#phase = 'body'
+    const body = (this.#body = new IncomingBody(head.framing, this))
+    if (rest !== undefined) body.push(rest)
+    // Until the visitor's side reads, a microtask from now, the rest waits where the window bounds it.
+    this.#used?.stream.pause()
+    this.#resolve({ head, body })
+  }
+
+  #upgrade(head: UpstreamHead, rest: Buffer | undefined): void {
+    const used = this.#used
+    if (this.#exchange.head.upgrade === '' || used === undefined) {
+      this.#invalid('it changes the protocol without being asked')
+      return
+    }
+    this.#phase = 'done'
+    this.#used = undefined
+    this.#resolve({ head, body: noBody, upgraded: used.handOver(rest) })
+  }
+
+  /** Some agents answer in the place of a service they cannot reach. */
+  #peek(bytes: Buffer): void {
+    const seen = this.#partial === undefined ? bytes : Buffer.concat([this.#partial, bytes])
+    this.#partial = seen
+    const text = seen.toString('latin1', 0, DIAL_FAILURE.length)
+    if (text.length === DIAL_FAILURE.length || !DIAL_FAILURE.startsWith(text)) this.#peeked()
+  }
+
+  #peeked(): void {
+    const seen = this.#partial
+    this.#partial = undefined
+    if (seen?.toString('latin1', 0, DIAL_FAILURE.length) === DIAL_FAILURE)
+      this.#unanswered('upstream_unreachable')
+    else if (this.#head !== undefined) this.#flow(this.#head, seen?.length === 0 ? undefined : seen)
+  }
+
+  /** The answer is complete: the connection serves the next request, if all is quiet on it. */
+  #complete(rest: Buffer | undefined): void {
+    const used = this.#used
+    this.#phase = 'done'
+    this.#used = undefined
+    if (used === undefined) return
+    if (this.#upload?.finished === false) {
+      this.#exchange.body.cancel()
+      used.abort()
+    } else if (rest !== undefined || this.#exchange.head.upgrade !== '') used.abort()
+    else if (
+      this.#head?.keepAlive === true &&
+      this.#head.framing.kind !== 'until_close' &&
+      this.#upstream.reusable
+    )
+      this.#upstream.pool.release(used)
+    else used.finish()
+  }
+
+  /** The connection ended before the head of the answer. */
+  #endedEarly(): void {
+    const used = this.#used
+    const nothing = this.#partial === undefined && this.#interims === 0
+    if (used === undefined || !nothing) {
+      this.#unanswered('upstream_closed')
+      return
+    }
+    const mayRepeat = used.fresh || idempotent.has(this.#exchange.head.method)
+    if (this.#retried || !mayRepeat || this.#upload?.started === true) {
+      this.#unanswered(this.#retried ? 'upstream_unreachable' : 'upstream_closed')
+      return
+    }
+    this.#retried = true
+    this.#used = undefined
+    this.#upload?.wait()
+    used.finish()
+    this.#dial(Buffer.from(this.#upstream.text(this.#exchange), 'latin1'))
+  }
+
+  #departed(): void {
+    if (this.#phase === 'head' || this.#phase === 'peek') this.#unanswered('upstream_closed')
+    else this.#giveUp()
+  }
+
+  #invalid(reason: string): void {
+    this.#unanswered('upstream_invalid', { reason })
+  }
+
+  #unanswered(code: ErrorName, values?: Record<string, string | number>): void {
+    if (this.#phase === 'body' || this.#phase === 'done') {
+      this.#giveUp()
+      return
+    }
+    this.#giveUp()
+    this.#exchange.body.cancel()
+    this.#resolve(errorReply(code, this.#exchange.head, values))
+  }
+
+  /** Nothing more is wanted of the connection, and it must not be used again. */
+  #giveUp(): void {
+    const used = this.#used
+    this.#phase = 'done'
+    this.#used = undefined
+    used?.abort()
+  }
+}

@@ -1,0 +1,46 @@
+import type { TunnelRecord } from '#gateway/directory.ts'
+import type { Exchange, Visitor } from '#gateway/exchange.ts'
+import { forwardedLines } from '#gateway/http/forwarded.ts'
+import { framingField } from '#gateway/http/http1-text.ts'
+import { encodeProxyProtocol } from '#gateway/proxy-protocol.ts'
+import type { ProxyHeader } from '#tunnel/messages.ts'
+
+const HOST = /^(?:[a-z][a-z0-9+.-]*:\/\/)?((?:\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::\d{1,5})?)(?:\/.*)?$/i
+
+/** The Host that the service behind is sent instead of the visitor's; undefined: none. */
+export function rewrittenHost({ options, forwardsTo }: TunnelRecord): string | undefined {
+  return options.HostHeaderRewrite ? HOST.exec(forwardsTo)?.[1] : undefined
+}
+
+/** The text of a request's head on its way to the service behind. Who asked, and for what name, is ours to say. */
+export function requestText({ head, visitor }: Exchange, host: string | undefined): string {
+  const { framing, upgrade, authority } = head
+  return (
+    `${head.method} ${head.target} HTTP/1.1\r\nHost: ${host ?? authority}\r\n${head.fields.text}` +
+    (framing.kind === 'none' ? '' : framingField(framing, '1.1')) +
+    (upgrade === '' ? '' : `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`) +
+    `${forwardedLines(visitor, head)}\r\n`
+  )
+}
+
+/** What an agent is told of a connection. */
+export function proxyHeaderOf({ id, address }: TunnelRecord, { ip, port }: Visitor): ProxyHeader {
+  return {
+    Id: id,
+    ClientAddr: ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`,
+    Proto: address?.scheme ?? '',
+    EdgeType: address === undefined ? '3' : '0',
+    PassthroughTLS: false,
+  }
+}
+
+/** What goes in front of a connection when the tunnel asked for the PROXY protocol. */
+export function proxyProtocolOf({ options }: TunnelRecord, visitor: Visitor): Buffer | undefined {
+  const version = options.ProxyProto
+  if (version !== 1 && version !== 2) return undefined
+  return encodeProxyProtocol(
+    version,
+    { ip: visitor.ip, port: visitor.port },
+    { ip: visitor.localIp, port: visitor.localPort },
+  )
+}

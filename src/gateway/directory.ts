@@ -1,0 +1,70 @@
+import type { BindOptions } from '#tunnel/messages.ts'
+
+export type Command = 'restart' | 'stop' | 'update'
+
+/** An agent that is connected, as every gateway knows it. Plain data: it travels between processes. */
+export interface SessionRecord {
+  /** `ts_...`, kept over reconnects of the same agent process. */
+  readonly id: string
+  /** The gateway process that holds the connection. */
+  readonly node: string
+  readonly credentialId: string
+  readonly agentVersion: string
+  readonly ip: string
+  readonly metadata: string
+  readonly os: string
+  readonly region: string
+  readonly startedAt: string
+  readonly transport: 'adit/v2' | 'ssh'
+}
+
+/** What a tunnel answers for; at most one tunnel holds an address. */
+export type Address =
+  /** Names of the HTTP listeners and of TLS by SNI. http and https of one name are two addresses. */
+  | { readonly scheme: 'http' | 'https' | 'tls'; readonly host: string }
+  | { readonly scheme: 'tcp'; readonly host: string; readonly port: number }
+
+export interface TunnelRecord {
+  /** `tn_...` */
+  readonly id: string
+  readonly sessionId: string
+  readonly node: string
+  /** Undefined for a labelled tunnel, which is reached through a tunnel-group backend. */
+  readonly address: Address | undefined
+  /** As people type it; empty for a labelled tunnel. */
+  readonly url: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly forwardsTo: string
+  /** What the upstream speaks. */
+  readonly forwardsProto: 'http1' | 'http2'
+  readonly metadata: string
+  readonly startedAt: string
+  /** The reservations it uses, if any. */
+  readonly domainId: string | undefined
+  readonly addrId: string | undefined
+  readonly options: BindOptions
+}
+
+export type Added = { readonly ok: true } | { readonly ok: false; readonly holder: TunnelRecord }
+
+export interface DirectoryListener {
+  sessionAdded?(session: SessionRecord): void
+  sessionRemoved?(session: SessionRecord): void
+  added?(tunnel: TunnelRecord): void
+  removed?(tunnel: TunnelRecord): void
+}
+
+/** All that is online, on every gateway process; each keeps the whole of it in memory. */
+export interface Directory {
+  readonly sessions: ReadonlyMap<string, SessionRecord>
+  readonly tunnels: ReadonlyMap<string, TunnelRecord>
+  /** A record with the same id is replaced. */
+  addSession(record: SessionRecord): Promise<void>
+  /** Takes its tunnels with it. Nothing happens to what the agent has meanwhile at another process. */
+  removeSession(id: string, node: string): Promise<void>
+  /** Lists a tunnel and takes its address; refused while another tunnel holds that. The same id is replaced. */
+  addTunnel(record: TunnelRecord): Promise<Added>
+  removeTunnel(id: string): Promise<void>
+  /** Tells of every change from now on; returns how to stop it. */
+  watch(listener: DirectoryListener): () => void
+}

@@ -1,0 +1,68 @@
+import type { ErrorName } from '#base/errors.ts'
+import type { Body } from '#gateway/http/body.ts'
+import type { RequestHead, ResponseHead } from '#gateway/http/head.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+
+/** Who sent a request, as the sockets tell it. */
+export interface Visitor {
+  readonly ip: string
+  readonly port: number
+  /** The address the visitor connected to. */
+  readonly localIp: string
+  readonly localPort: number
+  readonly scheme: 'http' | 'https'
+  /** The name in the TLS handshake; undefined without one. */
+  readonly serverName: string | undefined
+}
+
+/** Tells once that the visitor has gone, so that work for it can be given up. */
+export class Departure {
+  #gone = false
+  #listeners: (() => void)[] | undefined
+
+  get happened(): boolean {
+    return this.#gone
+  }
+
+  /** Calls back at once when it has happened already. */
+  whenGone(listener: () => void): void {
+    if (this.#gone) listener()
+    else (this.#listeners ??= []).push(listener)
+  }
+
+  /** The visitor has gone. */
+  tell(): void {
+    if (this.#gone) return
+    this.#gone = true
+    const listeners = this.#listeners
+    this.#listeners = undefined
+    listeners?.forEach(listener => listener())
+  }
+}
+
+/** One request on its way. Handlers pass on a changed copy; they never change it. */
+export interface Exchange {
+  readonly visitor: Visitor
+  readonly head: RequestHead
+  readonly body: Body
+  readonly departure: Departure
+  /** Passes on an interim answer (100, 103). */
+  inform(head: ResponseHead): void
+}
+
+export interface Reply {
+  readonly head: ResponseHead
+  readonly body: Body
+  /** Set on a 101: from here on bytes go both ways, and there is no body. */
+  readonly upgraded?: ByteStream
+  /** Set when the gateway itself refuses: why. */
+  readonly refusal?: ErrorName
+}
+
+/** Answers a request. An unreachable upstream is an answer too: it rejects only for a fault of our own. */
+export type Endpoint = (exchange: Exchange) => Promise<Reply>
+export type Handler = (exchange: Exchange, next: Endpoint) => Promise<Reply>
+
+/** Runs handlers first to last and ends at the backend. A handler that does not call `next` has answered. */
+export const chain = (handlers: readonly Handler[], backend: Endpoint): Endpoint =>
+  handlers.reduceRight<Endpoint>((next, handler) => exchange => handler(exchange, next), backend)

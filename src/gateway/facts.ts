@@ -1,0 +1,16 @@
+/** What a gateway process knows of itself and of the installation. */
+export interface Facts {
+  /** This process, among all that serve the installation. */
+  readonly node: string
+  readonly version: string
+  /** The shared base domain. */
+  readonly domain: string
+  readonly region: string
+  readonly tcpPorts: { readonly first: number; readonly last: number }
+  readonly randomTcpPorts: { readonly first: number; readonly last: number }
+  /** Where TCP endpoints listen. */
+  readonly tcpHost: string
+  /** Ports in public URLs: those the listeners are bound to; undefined when a listener is off. */
+  readonly httpPort: number | undefined
+  readonly httpsPort: number | undefined
+}

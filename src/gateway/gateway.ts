@@ -1,0 +1,293 @@
+import type { Socket } from 'node:net'
+import type { Log } from '#base/log.ts'
+import type { Secret } from '#base/secrets.ts'
+import { tunnelBackend } from '#gateway/backends/tunnel.ts'
+import type { Directory } from '#gateway/directory.ts'
+import type { Endpoint, Visitor } from '#gateway/exchange.ts'
+import type { Facts } from '#gateway/facts.ts'
+import type { Fleet } from '#gateway/fleet.ts'
+import { serveHttp1 } from '#gateway/http/http1-visitor.ts'
+import { serveHttp2 } from '#gateway/http/http2-visitor.ts'
+import type { ListenAddress } from '#gateway/listeners/acceptor.ts'
+import { Admission } from '#gateway/listeners/admission.ts'
+import { AgentListener } from '#gateway/listeners/agents.ts'
+import { HttpListener } from '#gateway/listeners/http.ts'
+import { HttpsListener } from '#gateway/listeners/https.ts'
+import { SshListener } from '#gateway/listeners/ssh.ts'
+import { TcpPorts } from '#gateway/listeners/tcp.ts'
+import { GatewayMetrics } from '#gateway/metrics.ts'
+import { counted, timed } from '#gateway/observed.ts'
+import type { MakeBackend } from '#gateway/plan/compiled.ts'
+import { PortKeeper } from '#gateway/plan/port-keeper.ts'
+import { Router } from '#gateway/plan/router.ts'
+import { Records } from '#gateway/records/records.ts'
+import type { Source } from '#gateway/records/source.ts'
+import { Proofs } from '#gateway/sessions/proofs.ts'
+import { Sessions } from '#gateway/sessions/sessions.ts'
+import { gatewayDeps } from '#gateway/ssh/gateway-deps.ts'
+import { Certificates, defaultNames } from '#gateway/tls/certificates.ts'
+import type { LocalAuthority } from '#pki/local-authority.ts'
+
+export const listenerNames = ['http', 'https', 'agent', 'ssh'] as const
+export type ListenerName = (typeof listenerNames)[number]
+
+export interface GatewayOptions {
+  readonly facts: Omit<Facts, 'httpPort' | 'httpsPort'>
+  /** Where each listener is to be bound; undefined is off. */
+  readonly addresses: Readonly<Record<ListenerName, ListenAddress | undefined>>
+  /** Ports in public addresses, where others than those bound are mapped to them. */
+  readonly publicPorts: { readonly http: number | undefined; readonly https: number | undefined }
+  readonly source: Source
+  readonly directory: Directory
+  readonly authority: LocalAuthority
+  readonly keys: GatewayKeys
+  readonly log: Log
+  /** Several processes share the ports. */
+  readonly reusePort?: boolean
+  /** Reaches the agents of other processes too, given those of this one. */
+  readonly fleet?: (local: Sessions) => Fleet
+}
+
+/** What all processes of an installation have in common, so that what one gives out another understands. */
+export interface GatewayKeys {
+  /** 32 bytes: what agents prove themselves with when they return. */
+  readonly proofs: Buffer
+  /** 48 bytes: TLS sessions that are taken up again. */
+  readonly tickets: Buffer
+  /** Ed25519, PKCS #8. */
+  readonly sshHost: Secret
+}
+
+type Bound = Partial<Record<ListenerName, ListenAddress>>
+
+/** A listener that could not be opened. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError'
+  readonly listener: ListenerName
+  readonly address: ListenAddress
+
+  constructor(listener: ListenerName, address: ListenAddress, cause: unknown) {
+    super(`The listener for ${listener} cannot be opened.`, { cause })
+    this.listener = listener
+    this.address = address
+  }
+}
+
+export interface Gateway {
+  readonly bound: Readonly<Bound>
+  readonly facts: Facts
+  readonly records: Records
+  /** The agents of this process. */
+  readonly sessions: Sessions
+  readonly metrics: GatewayMetrics
+  /** Takes nobody in any more, finishes what runs, lets the agents go, and gives everything back. */
+  drain(deadlineMs: number): Promise<void>
+}
+
+// Agents go when their visitors have gone; this is for those whose connections hang.
+const AGENT_DRAIN_MS = 2000
+
+/** Starts the data plane of one process: its listeners, and all that is between them. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const records = new Records()
+  const unfollow = await records.follow(options.source)
+  const bound: Bound = {}
+  const facts = factsOf(options, bound)
+  const metrics = new GatewayMetrics(facts.version)
+  const { directory, log } = options
+  const common = { facts, records, directory, log, proofs: new Proofs(options.keys.proofs) }
+  const sessions: Sessions = new Sessions({ ...common, probe: id => fleet.probe(id) })
+  const fleet: Fleet = options.fleet?.(sessions) ?? sessions
+  const ssh = makeSsh(options, { facts, records, sessions })
+  const backend = makeBackend({ directory, metrics, ssh, fleet })
+  const router = new Router({ ...common, fleet, backend })
+  const certificates = await makeCertificates(options, records, router)
+  const visitors = makeListeners(options, {
+    router,
+    certificates,
+    metrics,
+    answer: counted(router.answer, metrics),
+  })
+  const ports = new PortKeeper({ ...common, router, ports: visitors.tcp })
+  const { reusePort = false } = options
+  const agents = new AgentListener({
+    ...common,
+    sessions,
+    certificates,
+    reusePort,
+    handshaken: visitors.handshaken,
+  })
+  const listeners = {
+    ...visitors,
+    agent: agents,
+    ssh: ssh && { listen: async ({ host }: ListenAddress) => ({ host, port: await ssh.listen() }) },
+  }
+  count(metrics, listeners, { sessions, directory, facts })
+  const gateway: Gateway = {
+    bound,
+    facts,
+    records,
+    sessions,
+    metrics,
+    async drain(deadlineMs) {
+      // The agents last, because what still runs needs them.
+      const { http, https, tcp } = visitors
+      ports.close()
+      await Promise.all([http.drain(deadlineMs), https.drain(deadlineMs), tcp.drain(deadlineMs)])
+      await Promise.all([agents.drain(AGENT_DRAIN_MS), ssh?.close()])
+      router.close()
+      sessions.close()
+      unfollow()
+      metrics[Symbol.dispose]()
+    },
+  }
+  await listen(listeners, options.addresses, bound).catch(async (error: unknown) => {
+    await gateway.drain(0)
+    throw error
+  })
+  await ports.settled()
+  return gateway
+}
+
+/** The ports in public addresses are known once the listeners are open; nothing asks for them before. */
+function factsOf({ facts, publicPorts }: GatewayOptions, bound: Bound): Facts {
+  return {
+    ...facts,
+    get httpPort() {
+      return bound.http && (publicPorts.http ?? bound.http.port)
+    },
+    get httpsPort() {
+      return bound.https && (publicPorts.https ?? bound.https.port)
+    },
+  }
+}
+
+function makeCertificates(
+  { authority, facts, addresses, keys, log }: GatewayOptions,
+  records: Records,
+  router: Router,
+): Promise<Certificates> {
+  const hosts = Object.values(addresses).flatMap(address => (address ? [address.host] : []))
+  return Certificates.create({
+    authority,
+    log,
+    names: defaultNames(facts.domain, hosts),
+    uploaded: name => records.certificate(name),
+    serves: name => router.serves(name),
+    ticketKeys: keys.tickets,
+  })
+}
+
+function makeSsh(
+  { addresses, keys, log, reusePort = false, fleet }: GatewayOptions,
+  parts: Pick<Gateway, 'facts' | 'records' | 'sessions'>,
+): SshListener | undefined {
+  const address = addresses.ssh
+  if (address === undefined) return undefined
+  return new SshListener({
+    address,
+    hostKey: keys.sshHost,
+    deps: gatewayDeps({ ...parts, log }),
+    facts: parts.facts,
+    log,
+    reusePort,
+    // A visitor at another process is not seen here as a request, only as a connection.
+    requestLines: fleet === undefined,
+  })
+}
+
+interface BackendParts {
+  readonly directory: Directory
+  readonly metrics: GatewayMetrics
+  readonly ssh: SshListener | undefined
+  readonly fleet: Fleet
+}
+
+const makeBackend =
+  ({ directory, metrics, ssh, fleet }: BackendParts): MakeBackend =>
+  tunnel => {
+    const { sessionId } = tunnel
+    const isSsh = directory.sessions.get(sessionId)?.transport === 'ssh'
+    const show = isSsh && ssh ? (line: string): void => ssh.onRequest(sessionId, line) : undefined
+    return timed(tunnelBackend({ fleet, tunnel }), metrics, show)
+  }
+
+interface ListenerParts {
+  readonly router: Router
+  readonly certificates: Certificates
+  readonly metrics: GatewayMetrics
+  readonly answer: Endpoint
+}
+
+function makeListeners(
+  { log, facts, reusePort = false }: GatewayOptions,
+  { router, certificates, metrics, answer }: ListenerParts,
+) {
+  const shared = { admission: new Admission(), log, reusePort }
+  const handshaken = (seconds: number): void => metrics.tlsHandshake.observe(seconds)
+  const measured = <Connection extends Socket>(socket: Connection): Connection =>
+    socket.once('close', () => {
+      metrics.bytes.in.add(socket.bytesRead)
+      metrics.bytes.out.add(socket.bytesWritten)
+    })
+  const http1 = (socket: Socket, visitor: Visitor) => serveHttp1(measured(socket), { visitor, answer })
+  return {
+    handshaken,
+    http: new HttpListener({ ...shared, http1 }),
+    https: new HttpsListener({
+      ...shared,
+      certificates,
+      handshaken,
+      http1,
+      http2: (socket, visitor) => serveHttp2(measured(socket), { visitor, answer }),
+      route: ({ serverName }, { ip }) => router.serverName(serverName, ip),
+    }),
+    tcp: new TcpPorts({ ...shared, host: facts.tcpHost }),
+  }
+}
+
+interface Listeners {
+  readonly http: HttpListener
+  readonly https: HttpsListener
+  readonly tcp: TcpPorts
+  readonly agent: AgentListener
+  readonly ssh: { listen(address: ListenAddress): Promise<ListenAddress> } | undefined
+}
+
+interface Counted {
+  readonly sessions: Sessions
+  readonly directory: Directory
+  readonly facts: Facts
+}
+
+function count(
+  metrics: GatewayMetrics,
+  { http, https, tcp, agent }: Listeners,
+  { sessions, directory, facts }: Counted,
+): void {
+  const { connections } = metrics
+  const isOwn = ({ node }: { readonly node: string }): boolean => node === facts.node
+  connections.http.from(() => http.connections)
+  connections.https.from(() => https.connections - https.streams)
+  connections.tls.from(() => https.streams)
+  connections.tcp.from(() => tcp.connections)
+  connections.agent.from(() => agent.connections)
+  metrics.agentSessions.from(() => sessions.size)
+  metrics.tunnels.from(() => [...directory.tunnels.values()].filter(isOwn).length)
+}
+
+async function listen(
+  listeners: Listeners,
+  addresses: GatewayOptions['addresses'],
+  bound: Bound,
+): Promise<void> {
+  for (const name of listenerNames) {
+    const [address, listener] = [addresses[name], listeners[name]]
+    if (address === undefined || listener === undefined) continue
+    try {
+      bound[name] = await listener.listen(address)
+    } catch (error) {
+      throw new ListenError(name, address, error)
+    }
+  }
+}

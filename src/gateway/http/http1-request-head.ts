@@ -1,0 +1,208 @@
+import type { Framing } from '#gateway/http/body.ts'
+import { Fields } from '#gateway/http/fields.ts'
+import type { RequestHead } from '#gateway/http/head.ts'
+import { allIn, methodCharacters, nameCharacters } from '#gateway/http/http1-characters.ts'
+import {
+  type FieldLines,
+  type FieldRules,
+  lettersByLength,
+  listed,
+  readFieldLines,
+  takeCoding,
+  takeConnection,
+  takeLength,
+} from '#gateway/http/http1-field-lines.ts'
+import { hostOf, MAX_TARGET, readTarget } from '#gateway/http/http1-target.ts'
+import { malformed, Refusal } from '#gateway/http/refusal.ts'
+
+export const MAX_REQUEST_HEAD = 32_768
+export const MAX_REQUEST_FIELDS = 100
+const MAX_METHOD = 32
+// A request line that is longer has a target that is too long, whatever else it holds.
+const MAX_REQUEST_LINE = MAX_METHOD + 1 + MAX_TARGET + ' HTTP/1.1'.length
+
+const codings = new Set(['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress', 'br', 'zstd'])
+/** Connection may name these, but they are for the far end or for us, and stay. */
+const endToEnd = new Set(['authorization', 'cookie', 'content-type', 'content-encoding', 'expect', 'trailer'])
+const framing = new Set(['content-length', 'transfer-encoding', 'host'])
+const lineFeedAlone = malformed('a line ends without a carriage return')
+const noContent: Framing = { kind: 'none' }
+const chunked: Framing = { kind: 'chunked' }
+
+export const isForwarding = (name: string): boolean =>
+  name === 'forwarded' || name === 'x-real-ip' || name.startsWith('x-forwarded-')
+
+const letters = lettersByLength(
+  (
+    'host content-length transfer-encoding connection keep-alive proxy-connection te upgrade http2-settings ' +
+    'expect forwarded x-real-ip'
+  ).split(' '),
+)
+// Whatever begins with "x-forwarded-" is ours to say, so every longer name with an X is looked at.
+for (let size = 'x-forwarded-'.length; size < 64; size++)
+  letters[size] = (letters[size] ?? 0) | (1 << ('x'.charCodeAt(0) - 'a'.charCodeAt(0)))
+
+const rules: FieldRules = { maxFields: MAX_REQUEST_FIELDS, nameCharacters, letters, take }
+
+function take(lines: FieldLines, name: string, value: string): boolean {
+  switch (name) {
+    case 'host':
+      if (lines.host !== undefined) lines.fault ??= 'there is more than one Host'
+      lines.host = value
+      return true
+    case 'content-length':
+      takeLength(lines, value)
+      return true
+    case 'transfer-encoding':
+      takeCoding(lines, value)
+      return true
+    case 'connection':
+      takeConnection(lines, value)
+      return true
+    case 'upgrade':
+      lines.upgrade = lines.upgrade === '' ? value.toLowerCase() : `${lines.upgrade},${value.toLowerCase()}`
+      return true
+    case 'expect':
+      lines.expect = lines.expect === undefined ? value.toLowerCase() : `${lines.expect},${value}`
+      return false
+    case 'te':
+      return value.toLowerCase() !== 'trailers'
+    case 'keep-alive':
+    case 'proxy-connection':
+    case 'http2-settings':
+      return true
+    default:
+      return isForwarding(name)
+  }
+}
+
+/**
+ * Looks for the end of a head in what has come so far. Answers where its last line ends, or undefined while more is
+ * needed; what can never become a head is refused at the byte that shows it, however the bytes were split.
+ */
+export function findRequestEnd(text: string): number | undefined | Refusal {
+  const end = text.indexOf('\r\n\r\n')
+  // Within the limit of a request line none of the other limits can have been passed.
+  if (end >= 0 && end + 4 <= MAX_REQUEST_LINE) return end + 2
+  // After how many bytes each outcome shows: the first one counts.
+  const complete = end < 0 ? Infinity : end + 4
+  const line = text.indexOf('\r\n', text.startsWith('\r\n') ? 2 : 0)
+  const tooLong = line < 0 || line > MAX_REQUEST_LINE + 2 ? MAX_REQUEST_LINE + 5 : Infinity
+  const broken = bareLineFeed(text) + 1
+  const first = Math.min(complete, tooLong, broken, MAX_REQUEST_HEAD + 1)
+  if (first > text.length) return undefined
+  if (first === complete) return end + 2
+  if (first === broken) return lineFeedAlone
+  return first === tooLong
+    ? new Refusal('target_too_long', { limit: MAX_TARGET })
+    : new Refusal('head_too_large', { reason: `at most ${MAX_REQUEST_HEAD} bytes` })
+}
+
+/** Where the first line ends that has no carriage return. */
+export function bareLineFeed(text: string): number {
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
+    if (at === 0 || text.charCodeAt(at - 1) !== 0x0d) return at
+  return Infinity
+}
+
+/** Parses a head: the request line and the lines of its fields, each with its CRLF, without the empty line. */
+export function parseRequestHead(text: string): RequestHead | Refusal {
+  const head = parse(text)
+  // Such a line is refused before the rest has come, so it is the reason also when all came at once.
+  return head instanceof Refusal && bareLineFeed(text) < text.length ? lineFeedAlone : head
+}
+
+function parse(text: string): RequestHead | Refusal {
+  // One empty line in front is forgiven, as old programs send one behind a body.
+  const start = text.startsWith('\r\n') ? 2 : 0
+  const end = text.indexOf('\r\n', start)
+  const methodEnd = text.indexOf(' ', start)
+  const targetEnd = text.indexOf(' ', methodEnd + 1)
+  if (methodEnd <= start || targetEnd < 0 || targetEnd > end)
+    return malformed('its first line is not a request line')
+  const version = readVersion(text.slice(targetEnd + 1, end))
+  if (version instanceof Refusal) return version
+  const method = text.slice(start, methodEnd)
+  if (method.length > MAX_METHOD || !allIn(methodCharacters, method, 0, method.length))
+    return malformed('its method is not one')
+  if (method === 'CONNECT' || method === 'TRACE') return malformed(`${method} is not served here`)
+  const lines = readFieldLines(text, end + 2, rules)
+  if (lines.tooMany) return new Refusal('head_too_large', { reason: `at most ${MAX_REQUEST_FIELDS} fields` })
+  if (lines.fault !== undefined) return malformed(lines.fault)
+  return compose(method, text.slice(methodEnd + 1, targetEnd), version, lines)
+}
+
+function readVersion(text: string): '1.0' | '1.1' | Refusal {
+  if (text === 'HTTP/1.1') return '1.1'
+  if (text === 'HTTP/1.0') return '1.0'
+  return /^HTTP\/\d\.\d$/.test(text)
+    ? new Refusal('version_unsupported')
+    : malformed('its first line is not a request line')
+}
+
+function compose(
+  method: string,
+  written: string,
+  version: '1.0' | '1.1',
+  lines: FieldLines,
+): RequestHead | Refusal {
+  const authority = lines.host
+  const host = authority === undefined ? undefined : hostOf(authority)
+  if (authority === undefined || host === undefined) return malformed('it does not have one valid Host')
+  const destination = readTarget(written, method, authority)
+  if (destination instanceof Refusal) return destination
+  const content = framingOf(lines, version)
+  if (content instanceof Refusal) return content
+  if (lines.expect !== undefined && lines.expect !== '100-continue') return new Refusal('expectation_failed')
+  const named = lines.connection === '' ? [] : listed(lines.connection)
+  const fields = keptFields(lines.text, named)
+  if (fields === undefined) return malformed('Connection names a field it must not')
+  const { target, path } = destination
+  const current = version === '1.1'
+  return {
+    method,
+    target,
+    path,
+    host,
+    authority,
+    version,
+    keepAlive: current ? !named.includes('close') : named.includes('keep-alive') && !named.includes('close'),
+    upgrade: current && lines.upgrade !== '' ? upgradeOf(lines.upgrade, named, content) : '',
+    expectsContinue: current && lines.expect !== undefined,
+    framing: content,
+    fields: current || lines.expect === undefined ? fields : fields.without('expect'),
+  }
+}
+
+function framingOf(lines: FieldLines, version: '1.0' | '1.1'): Framing | Refusal {
+  const { coding, length } = lines
+  if (coding === undefined) return length === undefined ? noContent : { kind: 'length', length }
+  if (length !== undefined) return malformed('it has both Content-Length and Transfer-Encoding')
+  if (version === '1.0') return malformed('HTTP/1.0 has no Transfer-Encoding')
+  if (coding === 'chunked') return chunked
+  const members = listed(coding)
+  if (members.at(-1) === 'chunked') members.pop()
+  return members.length > 0 && members.every(member => codings.has(member))
+    ? new Refusal('coding_unsupported')
+    : malformed('its Transfer-Encoding is not "chunked"')
+}
+
+/** The fields without those that Connection names; undefined when it names what says where the message ends or goes. */
+function keptFields(text: string, named: readonly string[]): Fields | undefined {
+  let fields = new Fields(text)
+  for (const name of named) {
+    if (framing.has(name) || isForwarding(name)) return undefined
+    if (!endToEnd.has(name) && name !== 'keep-alive' && name !== 'close' && name !== 'te')
+      fields = fields.without(name)
+  }
+  return fields
+}
+
+/** A request with content keeps its connection: nobody could tell where the other protocol begins. */
+function upgradeOf(upgrade: string, named: readonly string[], content: Framing): string {
+  const empty = content.kind === 'none' || (content.kind === 'length' && content.length === 0)
+  if (!empty || !named.includes('upgrade')) return ''
+  return listed(upgrade)
+    .filter(member => member !== 'h2c')
+    .join(', ')
+}

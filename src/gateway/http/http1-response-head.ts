@@ -1,0 +1,107 @@
+import type { Framing } from '#gateway/http/body.ts'
+import { Fields } from '#gateway/http/fields.ts'
+import type { ResponseHead } from '#gateway/http/head.ts'
+import { allIn, tokenCharacters, valueCharacters } from '#gateway/http/http1-characters.ts'
+import {
+  type FieldLines,
+  type FieldRules,
+  lettersByLength,
+  listed,
+  readFieldLines,
+  takeCoding,
+  takeConnection,
+  takeLength,
+} from '#gateway/http/http1-field-lines.ts'
+
+export const MAX_RESPONSE_HEAD = 65_536
+const MAX_RESPONSE_FIELDS = 256
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([^\r\n]*))?\r\n/
+
+const noContent: Framing = { kind: 'none' }
+const chunked: Framing = { kind: 'chunked' }
+const untilClose: Framing = { kind: 'until_close' }
+
+/** The head of an answer as it came from the service behind. */
+export interface UpstreamHead extends ResponseHead {
+  /** Whether its connection may carry another request. */
+  readonly keepAlive: boolean
+}
+
+const letters = lettersByLength(
+  'content-length transfer-encoding connection keep-alive proxy-connection te upgrade'.split(' '),
+)
+const rules: FieldRules = {
+  maxFields: MAX_RESPONSE_FIELDS,
+  nameCharacters: tokenCharacters,
+  letters,
+  take,
+}
+/** Connection may name these, but they are for the visitor, and stay. */
+const endToEnd = new Set(['set-cookie', 'content-type', 'content-encoding', 'cache-control', 'location'])
+const ofConnection = new Set(['close', 'keep-alive', 'upgrade', 'te'])
+
+function take(lines: FieldLines, name: string, value: string): boolean {
+  switch (name) {
+    case 'content-length':
+      takeLength(lines, value)
+      return true
+    case 'transfer-encoding':
+      takeCoding(lines, value)
+      return true
+    case 'connection':
+      takeConnection(lines, value)
+      return true
+    case 'upgrade':
+      lines.upgrade = value
+      return true
+    case 'keep-alive':
+    case 'proxy-connection':
+    case 'te':
+      return true
+    default:
+      return false
+  }
+}
+
+/** Parses the head of an answer, as of a request; a text says what is wrong with it. */
+export function parseResponseHead(text: string, method: string): UpstreamHead | string {
+  const line = STATUS_LINE.exec(text)
+  if (line?.[2] === undefined) return 'it does not begin with a status line'
+  const reason = line[3] ?? ''
+  if (!allIn(valueCharacters, reason, 0, reason.length)) return 'its status line has a control character'
+  const lines = readFieldLines(text, line[0].length, rules)
+  if (lines.tooMany) return `it has more than ${MAX_RESPONSE_FIELDS} header fields`
+  if (lines.fault !== undefined) return lines.fault
+  const current = line[1] === '1'
+  const status = Number(line[2])
+  if (status === 101 && lines.upgrade === '') return 'it changes the protocol without naming one'
+  const content = framingOf(lines, current)
+  if (typeof content === 'string') return content
+  const named = lines.connection === '' ? [] : listed(lines.connection)
+  if (named.includes('content-length') || named.includes('transfer-encoding'))
+    return 'Connection names a field it must not'
+  const bare = method === 'HEAD' || status < 200 || status === 204 || status === 304
+  const announced = bare && status !== 204 && status >= 200 ? lines.length : undefined
+  return {
+    status,
+    reason,
+    framing: bare ? noContent : content,
+    ...(announced !== undefined && { announcedLength: announced }),
+    fields: keptFields(lines, named, status),
+    keepAlive: named.includes('close') ? false : current || named.includes('keep-alive'),
+  }
+}
+
+function framingOf(lines: FieldLines, current: boolean): Framing | string {
+  const { coding, length } = lines
+  if (coding === undefined) return length === undefined ? untilClose : { kind: 'length', length }
+  if (length !== undefined) return 'it has both Content-Length and Transfer-Encoding'
+  if (!current) return 'HTTP/1.0 has no Transfer-Encoding'
+  return coding === 'chunked' ? chunked : 'its Transfer-Encoding is not "chunked"'
+}
+
+function keptFields(lines: FieldLines, named: readonly string[], status: number): Fields {
+  let fields = new Fields(lines.text)
+  for (const name of named) if (!ofConnection.has(name) && !endToEnd.has(name)) fields = fields.without(name)
+  return status === 101 ? fields.with('Upgrade', lines.upgrade) : fields
+}

@@ -1,0 +1,62 @@
+import type { Socket } from 'node:net'
+import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
+import { writeSpent } from '#tunnel/slabs.ts'
+import type { SocketReads } from '#tunnel/socket-reads.ts'
+
+const HIGH_WATER = 131_072
+
+/** Joins a visitor's socket with a stream after a change of protocol. The owner of the socket reports its events. */
+export class SocketSplice implements Sink {
+  readonly #socket: Socket
+  readonly #reads: SocketReads
+  readonly #stream: ByteStream
+  #held = false
+
+  constructor(socket: Socket, reads: SocketReads, stream: ByteStream) {
+    this.#socket = socket
+    this.#reads = reads
+    this.#stream = stream
+    stream.attach(this)
+  }
+
+  /** Bytes of the visitor. */
+  send(bytes: Buffer): void {
+    if (!this.#stream.write(bytes, true)) this.#reads.pause()
+  }
+
+  /** The visitor has ended its side. */
+  finish(): void {
+    this.#stream.end()
+  }
+
+  /** The socket has taken all that waited. */
+  drained(): void {
+    if (!this.#held) return
+    this.#held = false
+    this.#stream.resume()
+  }
+
+  abort(): void {
+    this.#stream.abort()
+  }
+
+  data(bytes: Buffer): void {
+    writeSpent(this.#socket, bytes)
+    if (this.#held || this.#socket.writableLength < HIGH_WATER) return
+    this.#held = true
+    this.#stream.pause()
+  }
+
+  end(): void {
+    this.#socket.end()
+  }
+
+  writable(): void {
+    this.#reads.resume()
+  }
+
+  closed(error: Error | undefined): void {
+    if (error === undefined) this.#socket.end()
+    else this.#socket.destroy()
+  }
+}

@@ -1,0 +1,129 @@
+import { connect, type ClientHttp2Session } from 'node:http2'
+import type { Visitor } from '#gateway/exchange.ts'
+import { DialError } from '#gateway/fleet.ts'
+import { CONNECTION_WINDOW, STREAM_WINDOW } from '#gateway/http/http2-limits.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import { asDuplex } from '#tunnel/duplex.ts'
+
+const MAX_LINKS = 8
+const IDLE = 90_000
+/** What is assumed of an upstream that has not told its limit yet. */
+const USUAL_STREAMS = 100
+
+const sessionOptions = {
+  settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
+  maxSessionMemory: 32,
+  // Visitors repeat fields that should be single; it is not ours to refuse that.
+  strictSingleValueFields: false,
+}
+
+/** One connection to an upstream that speaks HTTP/2. */
+export class Http2Link {
+  readonly session: ClientHttp2Session
+  readonly #single: boolean
+  #open = 0
+  #limit = USUAL_STREAMS
+  #greeted = false
+
+  constructor(session: ClientHttp2Session, single: boolean) {
+    this.session = session
+    this.#single = single
+    session.on('remoteSettings', settings => {
+      this.#greeted = true
+      this.#limit = settings.maxConcurrentStreams ?? USUAL_STREAMS
+    })
+    session.on('error', () => undefined)
+    session.setTimeout(IDLE, () => {
+      if (this.#open === 0) session.close()
+    })
+    session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW))
+  }
+
+  get alive(): boolean {
+    return !this.session.closed && !this.session.destroyed
+  }
+
+  get hasRoom(): boolean {
+    return this.alive && !this.#single && this.#open < this.#limit
+  }
+
+  /** Whether the upstream ever spoke. */
+  get greeted(): boolean {
+    return this.#greeted
+  }
+
+  reserve(): void {
+    this.#open++
+  }
+
+  release(): void {
+    this.#open--
+    if (this.#single && this.alive) this.session.close()
+  }
+}
+
+/** The connections to one tunnel's upstream. They are shared by its requests, as many as the upstream allows. */
+export class Http2Pool {
+  readonly #dial: (visitor: Visitor) => Promise<ByteStream>
+  readonly #shared: boolean
+  #links: Http2Link[] = []
+  #dialing: Promise<Http2Link> | undefined
+  #closed = false
+
+  /** Not shared: each request has a connection of its own, because it begins with who the visitor is. */
+  constructor(dial: (visitor: Visitor) => Promise<ByteStream>, shared: boolean) {
+    this.#dial = dial
+    this.#shared = shared
+  }
+
+  /** A connection with room for one more request, which counts from now on until `release`. */
+  async take(visitor: Visitor): Promise<Http2Link> {
+    if (!this.#shared) {
+      const link = await this.#connect(visitor)
+      link.reserve()
+      return link
+    }
+    for (let round = 0; round <= MAX_LINKS; round++) {
+      const link = this.#links.find(({ hasRoom }) => hasRoom)
+      if (link !== undefined) {
+        link.reserve()
+        return link
+      }
+      if (this.#links.length >= MAX_LINKS) break
+      this.#dialing ??= this.#connect(visitor).finally(() => (this.#dialing = undefined))
+      await this.#dialing
+    }
+    throw new DialError('busy', 'The upstream has as many requests as its connections can take.')
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const { session } of this.#links) session.destroy()
+  }
+
+  async #connect(visitor: Visitor): Promise<Http2Link> {
+    const stream = await this.#dial(visitor)
+    if (this.#closed) {
+      stream.abort()
+      throw new DialError('offline', 'The tunnel is gone.')
+    }
+    const duplex = asDuplex(stream)
+    const session = connect('http://upstream', { ...sessionOptions, createConnection: () => duplex })
+    // HTTP/2 knows no half-closed connection, and node would wait for the rest of it.
+    duplex.once('end', () => session.destroy())
+    duplex.once('close', () => session.destroy())
+    const link = new Http2Link(session, !this.#shared)
+    this.#links.push(link)
+    session.on('goaway', () => this.#forget(link))
+    session.once('close', () => this.#forget(link))
+    // Its peer may keep the stream open for ever, and an unanswered half is counted as open in the agent.
+    session.once('close', () => stream.abort())
+    return link
+  }
+
+  #forget(link: Http2Link): void {
+    this.#links = this.#links.filter(other => other !== link)
+    // An upstream that said it will go is not asked again, but what it is answering is waited for.
+    if (link.alive) link.session.close()
+  }
+}

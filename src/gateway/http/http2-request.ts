@@ -1,0 +1,167 @@
+import { constants, type ServerHttp2Stream } from 'node:http2'
+import { Departure, type Endpoint, type Exchange, type Reply, type Visitor } from '#gateway/exchange.ts'
+import { noBody } from '#gateway/http/body.ts'
+import type { RequestHead, ResponseHead } from '#gateway/http/head.ts'
+import { Http2Body } from '#gateway/http/http2-body.ts'
+import { addPairs, headersOf } from '#gateway/http/http2-fields.ts'
+import { guarded } from '#gateway/http/http2-guard.ts'
+import { requestHead } from '#gateway/http/http2-head.ts'
+import { IDLE_BODY } from '#gateway/http/http2-limits.ts'
+import { ContentSender } from '#gateway/http/http2-send.ts'
+import { Refusal } from '#gateway/http/refusal.ts'
+import { errorReply } from '#gateway/pages.ts'
+
+const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants
+
+export interface RequestOptions {
+  readonly visitor: Visitor
+  readonly answer: Endpoint
+  /** Milliseconds without content after which a request is given up. */
+  readonly bodyPatience?: number
+}
+
+/** One stream of a visitor: a request and its answer. */
+export class Http2Request {
+  readonly #stream: ServerHttp2Stream
+  readonly #options: RequestOptions
+  readonly #departure = new Departure()
+  #head: RequestHead | undefined
+  #body: Http2Body | undefined
+  #sender: ContentSender | undefined
+  #refused = false
+
+  constructor(stream: ServerHttp2Stream, options: RequestOptions) {
+    this.#stream = stream
+    this.#options = options
+  }
+
+  /** Reads the head and has the request answered; `ends` tells that no content follows. */
+  start(pairs: readonly string[], ends: boolean): void {
+    const head = requestHead(pairs, ends)
+    if (head instanceof Refusal) {
+      this.#send(errorReply(head.code, undefined, head.values))
+      return
+    }
+    this.#head = head
+    const stream = this.#stream
+    this.#options.answer(this.#exchange(head, ends)).then(
+      reply => guarded(stream, () => this.#reply(reply)),
+      () => guarded(stream, () => this.#fault()),
+    )
+  }
+
+  #exchange(head: RequestHead, ends: boolean): Exchange {
+    const { visitor } = this.#options
+    if (!ends) this.#body = this.#contentOf(head)
+    return {
+      visitor,
+      head,
+      body: this.#body ?? (head.framing.kind === 'none' ? noBody : { ...noBody, framing: head.framing }),
+      departure: this.#departure,
+      inform: interim => this.#inform(interim),
+    }
+  }
+
+  #contentOf({ framing, fields }: RequestHead): Http2Body {
+    // In a call of gRPC either side may be silent for hours; that is what its own keep-alive and deadlines are for.
+    const isCall = fields.get('content-type')?.startsWith('application/grpc') === true
+    const milliseconds = this.#options.bodyPatience ?? IDLE_BODY
+    const patience = { milliseconds, idle: () => this.#stream.close(NGHTTP2_CANCEL) }
+    return new Http2Body({
+      stream: this.#stream,
+      from: 'visitor',
+      framing,
+      patience: isCall ? undefined : patience,
+    })
+  }
+
+  #inform({ status, fields }: ResponseHead): void {
+    if (this.#stream.destroyed || this.#stream.closed || this.#stream.headersSent) return
+    // RFC 9113 §8.6: HTTP/2 has no 101.
+    if (status === 101) return
+    guarded(this.#stream, () => {
+      this.#stream.additionalHeaders({ ...headersOf(fields.text), ':status': status })
+    })
+  }
+
+  #reply(reply: Reply): void {
+    if (reply.upgraded !== undefined) {
+      reply.upgraded.abort()
+      this.#send(errorReply('upstream_invalid', this.#head, { reason: 'it changed the protocol' }))
+      return
+    }
+    this.#send(reply)
+  }
+
+  #fault(): void {
+    this.#send(errorReply('gateway_fault', this.#head))
+  }
+
+  #send(reply: Reply): void {
+    const stream = this.#stream
+    if (stream.destroyed || stream.closed) {
+      reply.body.cancel()
+      return
+    }
+    guarded(stream, () => {
+      const { status } = reply.head
+      // Node has ended our direction at once when the request is a HEAD.
+      if (stream.writableEnded || status === 204 || status === 304) this.#sendHeadAlone(reply)
+      else this.#sendAll(reply)
+    })
+  }
+
+  #sendHeadAlone({ head, body }: Reply): void {
+    // A body that is none tells by being read that the exchange is over; any other is not wanted.
+    if (body.framing.kind === 'none') body.read(ignored, false)
+    else body.cancel()
+    if (this.#respond(head, true, false)) this.#answered()
+  }
+
+  #sendAll({ head, body }: Reply): void {
+    const sender = new ContentSender({
+      body,
+      head: (ends, trailers) => (this.#respond(head, ends, trailers) ? this.#stream : undefined),
+      failed: (_error, headSent) => {
+        if (headSent) this.#stream.close(NGHTTP2_INTERNAL_ERROR)
+        else this.#send(errorReply('upstream_closed', this.#head))
+      },
+      finished: () => this.#answered(),
+    })
+    this.#sender = sender
+    sender.start()
+  }
+
+  #respond(head: ResponseHead, endStream: boolean, waitForTrailers: boolean): boolean {
+    const { framing, announcedLength, status, fields } = head
+    const pairs = [':status', String(status)]
+    const length = framing.kind === 'length' ? framing.length : announcedLength
+    if (length !== undefined && status !== 204) pairs.push('content-length', String(length))
+    addPairs(pairs, fields.text)
+    const options = { endStream, waitForTrailers, sendDate: false }
+    this.#body?.relax()
+    try {
+      this.#stream.respond(pairs, options)
+      return true
+    } catch (error) {
+      // A status or field that HTTP/2 does not know: the visitor is told as much, unless even that fails.
+      if (this.#refused || this.#stream.headersSent) throw error
+      this.#refused = true
+      this.#send(errorReply('upstream_invalid', this.#head, { reason: 'its head cannot be sent in HTTP/2' }))
+      return false
+    }
+  }
+
+  /** All of the answer is on its way. Content that nobody read any more is stopped (RFC 9113 §8.1). */
+  #answered(): void {
+    if (this.#body !== undefined && !this.#body.finished) this.#stream.close(NGHTTP2_NO_ERROR)
+  }
+
+  /** The stream is over, in whatever way. */
+  closed(): void {
+    this.#departure.tell()
+    this.#sender?.cancel()
+  }
+}
+
+const ignored = { data: () => undefined, end: () => undefined, fail: () => undefined }

@@ -1,0 +1,68 @@
+import { rewrittenHost } from '#gateway/backends/upstream-text.ts'
+import type { TunnelRecord } from '#gateway/directory.ts'
+import type { Endpoint, Exchange, Reply, Visitor } from '#gateway/exchange.ts'
+import { DialError } from '#gateway/fleet.ts'
+import { Http2Call, type Outcome } from '#gateway/http/http2-call.ts'
+import { Http2Pool } from '#gateway/http/http2-pool.ts'
+import { errorReply } from '#gateway/pages.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+
+const FIRST_ANSWER = 300_000
+
+export interface Http2BackendOptions {
+  readonly dial: (visitor: Visitor) => Promise<ByteStream>
+  readonly tunnel: TunnelRecord
+  /** Milliseconds to wait for the head of an answer. */
+  readonly patience?: number
+}
+
+export type Http2Backend = Endpoint & { close(): void }
+
+/**
+ * The upstream of a tunnel that asked for HTTP/2, spoken to without TLS and without asking first (RFC 9113 §3.3).
+ * Close it with its tunnel.
+ */
+export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2BackendOptions): Http2Backend {
+  const { ProxyProto } = tunnel.options
+  // The PROXY header in front of a connection names one visitor.
+  const pool = new Http2Pool(dial, ProxyProto !== 1 && ProxyProto !== 2)
+  const authority = rewrittenHost(tunnel)
+
+  const attempt = async (exchange: Exchange): Promise<Outcome | DialError['code']> => {
+    try {
+      const link = await pool.take(exchange.visitor)
+      return await new Http2Call({ link, exchange, authority, patience }).start()
+    } catch (error) {
+      return error instanceof DialError ? error.code : 'unreachable'
+    }
+  }
+
+  const answer: Endpoint = async exchange => {
+    let outcome = await attempt(exchange)
+    // A connection that was just being closed refuses; content that went there cannot be sent again.
+    if (outcome === 'refused' && exchange.body.framing.kind === 'none') outcome = await attempt(exchange)
+    return replyTo(exchange, outcome, patience)
+  }
+
+  return Object.assign(answer, { close: () => pool.close() })
+}
+
+function replyTo({ head }: Exchange, outcome: Outcome | DialError['code'], patience: number): Reply {
+  switch (outcome) {
+    case 'offline':
+      return errorReply('agent_gone', head)
+    case 'busy':
+      return errorReply('agent_busy', head)
+    case 'unreachable':
+      return errorReply('upstream_unreachable', head)
+    case 'invalid':
+      return errorReply('upstream_invalid', head, { reason: 'it breaks the rules of HTTP/2' })
+    case 'timeout':
+      return errorReply('upstream_timeout', head, { seconds: Math.round(patience / 1000) })
+    case 'closed':
+    case 'refused':
+      return errorReply('upstream_closed', head)
+    default:
+      return outcome
+  }
+}

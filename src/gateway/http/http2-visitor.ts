@@ -1,0 +1,167 @@
+import {
+  constants,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+import { guarded } from '#gateway/http/http2-guard.ts'
+import {
+  CONNECTION_WINDOW,
+  GlitchMeter,
+  IDLE_CONNECTION,
+  SETTINGS_ANSWER,
+  sessionOptions,
+  type Glitch,
+} from '#gateway/http/http2-limits.ts'
+import { Http2Request, type RequestOptions } from '#gateway/http/http2-request.ts'
+import { sweeper, type Swept } from '#gateway/sweeper.ts'
+
+const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } =
+  constants
+const { NGHTTP2_SETTINGS_TIMEOUT } = constants
+
+/** No stream has a higher number: "all that you sent will be answered". */
+const LAST_STREAM = 2 ** 31 - 1
+
+const LAST_WORDS = 1000
+
+/** Less than this in a second is not worth a closer look. */
+const SUSPICIOUS_BYTES = 64 * 1024
+
+export interface Http2Options extends RequestOptions {
+  /** Milliseconds without any request after which the connection is closed. */
+  readonly idle?: number
+  readonly settingsPatience?: number
+}
+
+export interface Http2Connection {
+  readonly closed: Promise<void>
+  /** Requests that are not answered yet. */
+  readonly open: number
+  /** Takes no new requests and closes when the last one is answered. */
+  drain(): void
+  /** Gives up the connection and all of its requests. */
+  destroy(): void
+}
+
+/** Serves a visitor's connection on which HTTP/2 was agreed. */
+export const serveHttp2 = (socket: TLSSocket, options: Http2Options): Http2Connection =>
+  new VisitorConnection(socket, options)
+
+// Every stream, session and socket that fails is closed as well, and that is what counts.
+const ignored = (): void => undefined
+
+class VisitorConnection implements Http2Connection, Swept {
+  readonly closed: Promise<void>
+  readonly #session: ServerHttp2Session
+  readonly #options: Http2Options
+  readonly #meter = new GlitchMeter()
+  readonly #socket: TLSSocket
+  #open = 0
+  #accepted = 0
+  #turnedAway = 0
+  #bytesRead = 0
+  #draining = false
+
+  constructor(socket: TLSSocket, options: Http2Options) {
+    this.#options = options
+    this.#socket = socket
+    // The session listens only while it lives, and a socket may fail after it.
+    socket.on('error', ignored)
+    const session = performServerHandshake(socket, sessionOptions)
+    this.#session = session
+    this.closed = new Promise(resolve => session.once('close', () => resolve()))
+    session.on('error', ignored)
+    // HTTP/2 knows no half-closed connection, and node would wait for the rest of it.
+    socket.on('end', () => this.destroy())
+    session.setLocalWindowSize(CONNECTION_WINDOW)
+    session.on('stream', (stream, _headers, flags, pairs) => this.#accept(stream, flags, pairs))
+    session.on('ping', () => this.#count('ping'))
+    session.on('remoteSettings', () => this.#count('settings'))
+    session.setTimeout(options.idle ?? IDLE_CONNECTION, () => this.#idle())
+    this.#expectSettingsAnswer(options.settingsPatience ?? SETTINGS_ANSWER)
+    sweeper.add(this)
+    session.once('close', () => sweeper.delete(this))
+  }
+
+  get open(): number {
+    return this.#open
+  }
+
+  drain(): void {
+    const session = this.#session
+    if (this.#draining || session.destroyed) return
+    this.#draining = true
+    // Node reads no further once it has said goodbye and nothing is open, so it would not hear the answer to a ping.
+    if (this.#open === 0) {
+      session.close()
+      return
+    }
+    // Requests that crossed our notice on the way are still answered: only a round trip later the door is shut.
+    session.goaway(NGHTTP2_NO_ERROR, LAST_STREAM)
+    session.ping(() => {
+      if (!session.destroyed) session.close()
+    })
+  }
+
+  destroy(code = NGHTTP2_NO_ERROR): void {
+    this.#session.destroy(undefined, code)
+    // Node waits until its last words are sent, which a visitor that does not read can put off for ever.
+    const timer = setTimeout(() => this.#socket.destroy(), LAST_WORDS).unref()
+    this.#socket.once('close', () => clearTimeout(timer))
+  }
+
+  #accept(stream: ServerHttp2Stream, flags: number, pairs: readonly string[]): void {
+    this.#accepted++
+    stream.on('error', ignored)
+    // It can be gone already: opened and reset in one read of the socket.
+    if (stream.destroyed || stream.closed) {
+      this.#count('reset')
+      return
+    }
+    this.#open++
+    const request = new Http2Request(stream, this.#options)
+    stream.on('close', () => {
+      this.#left(stream)
+      guarded(stream, () => request.closed())
+    })
+    guarded(stream, () => request.start(pairs, (flags & NGHTTP2_FLAG_END_STREAM) !== 0))
+  }
+
+  #left(stream: ServerHttp2Stream): void {
+    this.#open--
+    if (this.#draining && this.#open === 0 && !this.#session.destroyed) this.#session.close()
+    // Our own resets are of the other two kinds.
+    if (stream.rstCode !== NGHTTP2_NO_ERROR && stream.rstCode !== NGHTTP2_INTERNAL_ERROR) this.#count('reset')
+  }
+
+  /** Looks for heads that node turned away because of their size, of which it tells nobody. */
+  sweep(): void {
+    const { bytesRead } = this.#socket
+    if (this.#session.destroyed || bytesRead - this.#bytesRead < SUSPICIOUS_BYTES) return
+    this.#bytesRead = bytesRead
+    // Visitors number their streams 1, 3, 5 and so on.
+    const begun = ((this.#session.state.lastProcStreamID ?? 0) + 1) / 2
+    const turnedAway = begun - this.#accepted
+    this.#count('reset', turnedAway - this.#turnedAway)
+    this.#turnedAway = turnedAway
+  }
+
+  #count(glitch: Glitch, times = 1): void {
+    if (this.#session.destroyed || this.#meter.tolerates(glitch, times)) return
+    this.destroy(NGHTTP2_ENHANCE_YOUR_CALM)
+  }
+
+  #idle(): void {
+    // A visitor may wait for its answer as long as the answer takes.
+    if (this.#open === 0 && !this.#session.destroyed) this.#session.close()
+  }
+
+  /** A visitor that never agrees to our limits is not kept, nor one that says nothing at all. */
+  #expectSettingsAnswer(patience: number): void {
+    const timer = setTimeout(() => this.destroy(NGHTTP2_SETTINGS_TIMEOUT), patience).unref()
+    this.#session.once('localSettings', () => clearTimeout(timer))
+    this.#session.once('close', () => clearTimeout(timer))
+  }
+}

@@ -1,0 +1,116 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import type { Log } from '#base/log.ts'
+import type { Admission, Admitted } from '#gateway/listeners/admission.ts'
+import { plainAddress } from '#gateway/listeners/visitor.ts'
+
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** What all listeners of visitors are given. */
+export interface ListenerOptions {
+  /** One for all listeners of a process. */
+  readonly admission: Admission
+  readonly log: Log
+  /** Several processes share the port; a port that another program uses is then not always noticed. */
+  readonly reusePort?: boolean
+}
+
+export interface AcceptorOptions extends ListenerOptions {
+  readonly accept: (socket: Socket) => void
+  /** A visitor that is not admitted; by default its connection is closed without a word. */
+  readonly refuse?: (socket: Socket, reason: Exclude<Admitted, { ok: true }>['reason']) => void
+}
+
+// Reads and writes of 64 KiB: the default of 16 KiB halves the speed of bulk.
+const HIGH_WATER_MARK = 65_536
+const BACKLOG = 4096
+const KEEP_ALIVE_MS = 60_000
+
+/** A listening socket, the connections that came through it, and how to end both. */
+export class Acceptor {
+  readonly #options: AcceptorOptions
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  readonly #waiting: (() => void)[] = []
+
+  constructor(options: AcceptorOptions) {
+    this.#options = options
+    this.#server = createServer(
+      // Half-open, because a visitor may finish sending long before it is answered.
+      { allowHalfOpen: true, noDelay: true, highWaterMark: HIGH_WATER_MARK },
+      socket => this.#take(socket),
+    )
+  }
+
+  /** Connections that are open, of those that were admitted. */
+  get connections(): number {
+    return this.#sockets.size
+  }
+
+  /** Resolves to the address in use; rejects with the system's error (`EADDRINUSE`, `EACCES`, ...). */
+  async listen({ host, port }: ListenAddress): Promise<ListenAddress> {
+    const { reusePort = false, log } = this.#options
+    this.#server.listen({ host, port, backlog: BACKLOG, reusePort })
+    await once(this.#server, 'listening')
+    this.#server.on('error', error => log.error({ error }, 'a listener failed to accept a connection'))
+    return { host, port: (this.#server.address() as AddressInfo).port }
+  }
+
+  /** Accepts no more. Connections go on. */
+  close(): void {
+    if (this.#server.listening) this.#server.close()
+  }
+
+  /** Accepts no more and waits until all connections have ended; those that last longer are cut. */
+  async drain(deadlineMs: number): Promise<void> {
+    this.close()
+    const timer = setTimeout(() => this.destroy(), deadlineMs)
+    await this.whenEmpty()
+    clearTimeout(timer)
+  }
+
+  /** Resolves when no connection is open. */
+  whenEmpty(): Promise<void> {
+    if (this.#sockets.size === 0) return Promise.resolve()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#waiting.push(resolve)
+    return promise
+  }
+
+  /** Cuts all connections. */
+  destroy(): void {
+    this.close()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #take(socket: Socket): void {
+    // Whoever takes the socket listens too; this one keeps an early or late error from ending the process.
+    socket.on('error', () => undefined)
+    const { admission, refuse, accept, log } = this.#options
+    try {
+      const admitted = admission.admit(plainAddress(socket.remoteAddress ?? ''))
+      if (!admitted.ok) {
+        if (refuse) refuse(socket, admitted.reason)
+        else socket.resetAndDestroy()
+        return
+      }
+      this.#sockets.add(socket)
+      socket.on('close', () => this.#left(socket, admitted.leave))
+      // A visitor that vanished without a word would hold its place for ever.
+      socket.setKeepAlive(true, KEEP_ALIVE_MS)
+      accept(socket)
+    } catch (error) {
+      log.error({ error }, 'a connection could not be served')
+      socket.destroy()
+    }
+  }
+
+  #left(socket: Socket, leave: () => void): void {
+    leave()
+    this.#sockets.delete(socket)
+    if (this.#sockets.size === 0) this.#waiting.splice(0).forEach(resolve => resolve())
+  }
+}

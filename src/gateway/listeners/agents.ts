@@ -1,0 +1,103 @@
+import type { Socket } from 'node:net'
+import { Acceptor, type ListenAddress } from '#gateway/listeners/acceptor.ts'
+import { Admission, type AdmissionLimits } from '#gateway/listeners/admission.ts'
+import { plainAddress } from '#gateway/listeners/visitor.ts'
+import { AgentSession, type AgentOptions } from '#gateway/sessions/agent-session.ts'
+import type { Certificates } from '#gateway/tls/certificates.ts'
+import { Handshakes, type HandshakeLimits } from '#gateway/tls/handshakes.ts'
+import { peekClientHello } from '#gateway/tls/peek.ts'
+import { terminate } from '#gateway/tls/terminate.ts'
+import { OWN_ALPN } from '#tunnel/alpn.ts'
+
+export interface AgentListenerOptions extends AgentOptions {
+  readonly certificates: Pick<Certificates, 'contextFor'>
+  /** Connections that have not signed in yet. */
+  readonly entering?: Partial<AdmissionLimits>
+  readonly handshakes?: Partial<HandshakeLimits>
+  readonly reusePort?: boolean
+  /** Seconds that a handshake took which came to its end. */
+  readonly handshaken?: (seconds: number) => void
+}
+
+// Connections that have signed in are bounded as sessions.
+const OPEN: AdmissionLimits = { total: 110_000, perAddress: 110_000 }
+const ENTERING: AdmissionLimits = { total: 512, perAddress: 100 }
+
+/** Takes in agents. */
+export class AgentListener {
+  readonly #options: AgentListenerOptions
+  readonly #acceptor: Acceptor
+  readonly #entering: Admission
+  readonly #handshakes: Handshakes
+  readonly #agents = new Set<AgentSession>()
+
+  constructor(options: AgentListenerOptions) {
+    this.#options = options
+    const { log, reusePort = false } = options
+    this.#entering = new Admission({ ...ENTERING, ...options.entering })
+    this.#handshakes = new Handshakes({ pending: ENTERING.total, ...options.handshakes })
+    this.#acceptor = new Acceptor({
+      admission: new Admission(OPEN),
+      log,
+      reusePort,
+      accept: socket => this.#accept(socket),
+    })
+  }
+
+  get connections(): number {
+    return this.#acceptor.connections
+  }
+
+  listen(address: ListenAddress): Promise<ListenAddress> {
+    return this.#acceptor.listen(address)
+  }
+
+  /** Accepts no more; each agent goes elsewhere when its connections are finished, or at the deadline. */
+  async drain(deadlineMs: number): Promise<void> {
+    this.#acceptor.close()
+    await Promise.all([...this.#agents].map(agent => agent.drain(deadlineMs)))
+    await this.#acceptor.drain(FAREWELL_MS)
+    await Promise.all([...this.#agents].map(agent => agent.ended))
+  }
+
+  #accept(socket: Socket): void {
+    const ip = plainAddress(socket.remoteAddress ?? '')
+    const entered = this.#entering.admit(ip)
+    if (!entered.ok) {
+      socket.resetAndDestroy()
+      return
+    }
+    socket.on('close', entered.leave)
+    void this.#serve(socket, ip, entered.leave)
+  }
+
+  async #serve(socket: Socket, ip: string, leave: () => void): Promise<void> {
+    const { log, certificates, handshaken } = this.#options
+    try {
+      this.#handshakes.enter(socket)
+      const peeked = await peekClientHello(socket)
+      if (peeked.kind !== 'hello') return void socket.destroy()
+      await this.#handshakes.turn()
+      const begun = performance.now()
+      const secured = await terminate(socket, peeked.bytes, {
+        context: await certificates.contextFor(peeked.hello.serverName),
+        // Only where it is offered: most agents offer nothing, and a name of another protocol is left unanswered.
+        alpn: peeked.hello.alpn.includes(OWN_ALPN) ? [OWN_ALPN] : undefined,
+        clientCertificate: false,
+      })
+      this.#handshakes.leave(socket)
+      handshaken?.((performance.now() - begun) / 1000)
+      const agent = new AgentSession(secured, ip, this.#options)
+      this.#agents.add(agent)
+      void agent.ended.finally(() => this.#agents.delete(agent))
+      await agent.settled
+      leave()
+    } catch (error) {
+      log.debug({ error, ip }, 'an agent could not be taken in')
+      socket.destroy()
+    }
+  }
+}
+
+// Time for the last frames to be read by agents that were told to go.
+const FAREWELL_MS = 1500

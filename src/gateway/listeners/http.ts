@@ -1,0 +1,46 @@
+import type { Socket } from 'node:net'
+import { Acceptor, type ListenAddress, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
+import { refuseHttp } from '#gateway/listeners/last-words.ts'
+import { OpenHttp, type ServeHttp } from '#gateway/listeners/open-http.ts'
+import { guestOf } from '#gateway/listeners/visitor.ts'
+
+export interface HttpListenerOptions extends ListenerOptions {
+  readonly http1: ServeHttp<Socket>
+}
+
+/** Visitors by plain HTTP. */
+export class HttpListener {
+  readonly #acceptor: Acceptor
+  readonly #serving = new OpenHttp()
+  readonly #http1: ServeHttp<Socket>
+
+  constructor(options: HttpListenerOptions) {
+    this.#http1 = options.http1
+    this.#acceptor = new Acceptor({
+      ...options,
+      accept: socket => this.#accept(socket),
+      refuse: socket => refuseHttp(socket, 'gateway_full'),
+    })
+  }
+
+  get connections(): number {
+    return this.#acceptor.connections
+  }
+
+  listen(address: ListenAddress): Promise<ListenAddress> {
+    return this.#acceptor.listen(address)
+  }
+
+  /** Lets what runs finish; idle connections end at once, and what lasts past the deadline is cut. */
+  async drain(deadlineMs: number): Promise<void> {
+    this.#acceptor.close()
+    this.#serving.drain()
+    await this.#acceptor.drain(deadlineMs)
+  }
+
+  #accept(socket: Socket): void {
+    const guest = guestOf(socket, undefined)
+    if (guest === undefined) socket.destroy()
+    else this.#serving.add(socket, this.#http1(socket, { ...guest, scheme: 'http' }))
+  }
+}

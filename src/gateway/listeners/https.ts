@@ -1,0 +1,148 @@
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Visitor } from '#gateway/exchange.ts'
+import { Acceptor, type ListenAddress, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
+import { forward, type Upstream } from '#gateway/listeners/forward.ts'
+import { refuseHttp, sayLast } from '#gateway/listeners/last-words.ts'
+import { OpenHttp, type ServeHttp } from '#gateway/listeners/open-http.ts'
+import { guestOf } from '#gateway/listeners/visitor.ts'
+import type { Certificates } from '#gateway/tls/certificates.ts'
+import type { ClientHello } from '#gateway/tls/client-hello.ts'
+import type { TlsTerms } from '#gateway/tls/contexts.ts'
+import { Handshakes, type HandshakeLimits } from '#gateway/tls/handshakes.ts'
+import { peekClientHello } from '#gateway/tls/peek.ts'
+import { terminate } from '#gateway/tls/terminate.ts'
+
+/** What is done with a connection, by the name in its handshake. */
+export type TlsRoute =
+  | { readonly kind: 'http'; readonly terms?: TlsTerms }
+  /** TLS ends here, and what is in it is passed on. */
+  | { readonly kind: 'terminated'; readonly terms?: TlsTerms; readonly upstream: Upstream }
+  /** TLS is the upstream's own. */
+  | { readonly kind: 'passthrough'; readonly upstream: Upstream }
+  /** Nothing is served under that name, not even a page that says so. */
+  | { readonly kind: 'refused' }
+
+export interface HttpsListenerOptions extends ListenerOptions {
+  readonly certificates: Pick<Certificates, 'contextFor'>
+  /** A name without a route is `http`: its visitors are told that nothing is there. */
+  readonly route: (hello: ClientHello, visitor: Visitor) => TlsRoute
+  readonly http1: ServeHttp<Socket>
+  readonly http2: ServeHttp<TLSSocket>
+  readonly handshakes?: Partial<HandshakeLimits>
+  /** Seconds that a handshake took which came to its end. */
+  readonly handshaken?: (seconds: number) => void
+}
+
+const ALPN = ['h2', 'http/1.1']
+// Alerts of RFC 8446 §6, each a record of its own.
+const DECODE_ERROR = Buffer.from([21, 3, 1, 0, 2, 2, 50])
+const UNRECOGNIZED_NAME = Buffer.from([21, 3, 1, 0, 2, 2, 112])
+
+/** Visitors by TLS: HTTP, other protocols inside of TLS, and TLS that is passed on as it is. */
+export class HttpsListener {
+  readonly #options: HttpsListenerOptions
+  readonly #acceptor: Acceptor
+  readonly #serving = new OpenHttp()
+  readonly #handshakes: Handshakes
+  #streams = 0
+
+  constructor(options: HttpsListenerOptions) {
+    this.#options = options
+    this.#handshakes = new Handshakes(options.handshakes)
+    this.#acceptor = new Acceptor({ ...options, accept: socket => void this.#accept(socket) })
+  }
+
+  get connections(): number {
+    return this.#acceptor.connections
+  }
+
+  /** Of those open, the ones whose handshake is not finished, and the ones that do not carry HTTP. */
+  get handshaking(): number {
+    return this.#handshakes.pending
+  }
+
+  get streams(): number {
+    return this.#streams
+  }
+
+  listen(address: ListenAddress): Promise<ListenAddress> {
+    return this.#acceptor.listen(address)
+  }
+
+  /** Lets what runs finish; idle connections end at once, and what lasts past the deadline is cut. */
+  async drain(deadlineMs: number): Promise<void> {
+    this.#acceptor.close()
+    this.#serving.drain()
+    await this.#acceptor.drain(deadlineMs)
+  }
+
+  async #accept(socket: Socket): Promise<void> {
+    try {
+      this.#handshakes.enter(socket)
+      const peeked = await peekClientHello(socket)
+      if (peeked.kind === 'hello') await this.#serve(socket, peeked.hello, peeked.bytes)
+      else if (peeked.kind === 'gone') socket.destroy()
+      else this.#refuse(socket, peeked.bytes)
+    } catch (error) {
+      this.#options.log.debug({ error }, 'a TLS connection could not be served')
+      socket.destroy()
+    }
+  }
+
+  async #serve(socket: Socket, hello: ClientHello, peeked: Buffer): Promise<void> {
+    const guest = guestOf(socket, hello.serverName)
+    if (guest === undefined) return void socket.destroy()
+    const visitor: Visitor = { ...guest, scheme: 'https' }
+    const { log } = this.#options
+    const route = this.#options.route(hello, visitor)
+    if (route.kind === 'refused') return sayLast(socket, UNRECOGNIZED_NAME)
+    if (route.kind === 'passthrough') {
+      this.#handshakes.leave(socket)
+      this.#countStream(socket)
+      return forward(socket, visitor, route.upstream, { log, peeked })
+    }
+    const secured = await this.#handshake(socket, peeked, visitor, route)
+    if (route.kind === 'http') return this.#http(secured, visitor)
+    this.#countStream(socket)
+    return forward(secured, visitor, route.upstream, { log })
+  }
+
+  async #handshake(
+    socket: Socket,
+    peeked: Buffer,
+    { serverName }: Visitor,
+    { kind, terms }: Extract<TlsRoute, { readonly terms?: TlsTerms }>,
+  ): Promise<TLSSocket> {
+    await this.#handshakes.turn(socket)
+    const begun = performance.now()
+    const context = await this.#options.certificates.contextFor(serverName, terms)
+    const secured = await terminate(socket, peeked, {
+      context,
+      alpn: kind === 'http' ? ALPN : undefined,
+      clientCertificate: terms?.clientAuthorities !== undefined,
+    })
+    this.#handshakes.leave(socket)
+    this.#options.handshaken?.((performance.now() - begun) / 1000)
+    return secured
+  }
+
+  #http(socket: TLSSocket, visitor: Visitor): void {
+    const { http1, http2 } = this.#options
+    const served = socket.alpnProtocol === 'h2' ? http2(socket, visitor) : http1(socket, visitor)
+    this.#serving.add(socket, served)
+  }
+
+  #countStream(socket: Socket): void {
+    this.#streams++
+    socket.on('close', () => this.#streams--)
+  }
+
+  #refuse(socket: Socket, bytes: Buffer): void {
+    this.#handshakes.leave(socket)
+    // A plain request, most likely of somebody who forgot the "s" of https.
+    if (/^[A-Z]{3,20} /.test(bytes.toString('latin1', 0, 24)))
+      refuseHttp(socket, 'bad_message', { reason: 'it is plain HTTP, and this port speaks HTTPS' })
+    else sayLast(socket, DECODE_ERROR)
+  }
+}

@@ -1,0 +1,44 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { Problem, type ErrorName } from '#base/errors.ts'
+
+const LINGER_MS = 1000
+/** Beyond this many at a time nothing is said: a flood must not live on in its refusals. */
+const MAX_LINGERING = 256
+let lingering = 0
+
+/** Tells a visitor that speaks HTTP why it is not served, and closes, without reading what it has to say. */
+export function refuseHttp(
+  socket: Socket,
+  code: ErrorName,
+  values: Record<string, string | number> = {},
+): void {
+  sayLast(socket, Buffer.from(httpText(new Problem(code, values))))
+}
+
+/** Sends some bytes and closes, so that they arrive: to close while input waits would throw them away. */
+export function sayLast(socket: Socket, bytes: Buffer): void {
+  if (lingering >= MAX_LINGERING) {
+    socket.destroy()
+    return
+  }
+  lingering++
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.on('close', () => {
+    lingering--
+    clearTimeout(timer)
+  })
+  socket.on('data', () => undefined)
+  socket.end(bytes)
+  socket.resume()
+}
+
+function httpText({ status, number, message }: Problem): string {
+  const code = `ERR_ADIT_${number ?? status}`
+  const body = `${message}\n\n${code}\n`
+  return (
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nContent-Type: text/plain; charset=utf-8\r\n` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nAdit-Error-Code: ${code}\r\n` +
+    `${status === 503 ? 'Retry-After: 5\r\n' : ''}Connection: close\r\n\r\n${body}`
+  )
+}

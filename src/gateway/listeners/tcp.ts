@@ -1,0 +1,75 @@
+import type { Socket } from 'node:net'
+import { Acceptor, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
+import { forward, type Upstream } from '#gateway/listeners/forward.ts'
+import { guestOf } from '#gateway/listeners/visitor.ts'
+
+export interface TcpPortsOptions extends ListenerOptions {
+  /** The address on which all ports are opened. */
+  readonly host: string
+}
+
+/** The ports of TCP endpoints, opened and closed while the gateway runs. */
+export class TcpPorts {
+  readonly #options: TcpPortsOptions
+  readonly #ports = new Map<number, Acceptor>()
+  // Closed ports whose connections go on.
+  readonly #closed = new Set<Acceptor>()
+
+  constructor(options: TcpPortsOptions) {
+    this.#options = options
+  }
+
+  get connections(): number {
+    return [...this.#ports.values(), ...this.#closed].reduce((sum, { connections }) => sum + connections, 0)
+  }
+
+  get ports(): readonly number[] {
+    return [...this.#ports.keys()]
+  }
+
+  /**
+   * Opens a port; 0 is any that is free, and the one that was taken is the answer. Rejects with the system's error:
+   * the code is EADDRINUSE when this or another program uses it already.
+   */
+  async open(port: number, upstream: Upstream): Promise<number> {
+    if (this.#ports.has(port)) throw inUse(port)
+    const { host } = this.#options
+    const acceptor = new Acceptor({ ...this.#options, accept: socket => this.#accept(socket, upstream) })
+    // Noted before it is open: two openings at the same time must not both succeed where ports are shared.
+    if (port !== 0) this.#ports.set(port, acceptor)
+    try {
+      const taken = await acceptor.listen({ host, port })
+      this.#ports.set(taken.port, acceptor)
+      return taken.port
+    } catch (error) {
+      if (this.#ports.get(port) === acceptor) this.#ports.delete(port)
+      throw error
+    }
+  }
+
+  /** Accepts no more on a port; connections go on. */
+  close(port: number): void {
+    const acceptor = this.#ports.get(port)
+    if (acceptor === undefined) return
+    this.#ports.delete(port)
+    this.#closed.add(acceptor)
+    void acceptor.whenEmpty().then(() => this.#closed.delete(acceptor))
+    acceptor.close()
+  }
+
+  async drain(deadlineMs: number): Promise<void> {
+    const acceptors = [...this.#ports.values(), ...this.#closed]
+    this.#ports.clear()
+    await Promise.all(acceptors.map(acceptor => acceptor.drain(deadlineMs)))
+  }
+
+  #accept(socket: Socket, upstream: Upstream): void {
+    const visitor = guestOf(socket, undefined)
+    if (visitor === undefined) socket.destroy()
+    else void forward(socket, visitor, upstream, this.#options)
+  }
+}
+
+function inUse(port: number): Error {
+  return Object.assign(new Error(`Port ${port} is open already.`), { code: 'EADDRINUSE' })
+}

@@ -1,0 +1,25 @@
+import type { Socket } from 'node:net'
+import type { Visitor } from '#gateway/exchange.ts'
+
+/** Who opened a connection, whatever is spoken on it. */
+export type Guest = Omit<Visitor, 'scheme'>
+
+/** IPv4 through a socket of both families is shown as IPv4; the zone of a link-local address means nothing to others. */
+export function plainAddress(address: string): string {
+  if (address.startsWith('::ffff:') && address.includes('.')) return address.slice(7)
+  const zone = address.indexOf('%')
+  return zone < 0 ? address : address.slice(0, zone)
+}
+
+/** Undefined when it has left already. */
+export function guestOf(socket: Socket, serverName: string | undefined): Guest | undefined {
+  const { remoteAddress, remotePort, localAddress, localPort } = socket
+  if (remoteAddress === undefined || remotePort === undefined) return undefined
+  return {
+    ip: plainAddress(remoteAddress),
+    port: remotePort,
+    localIp: plainAddress(localAddress ?? ''),
+    localPort: localPort ?? 0,
+    serverName,
+  }
+}

@@ -1,0 +1,183 @@
+import { hash } from 'node:crypto'
+import { randomPart } from '#base/ids.ts'
+import { parseHostPort } from '#base/hosts.ts'
+import type { Command, Directory, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
+import type { Facts } from '#gateway/facts.ts'
+import type { Fleet } from '#gateway/fleet.ts'
+import { newest, type Page } from '#gateway/newest.ts'
+import { carries, hostportsOf } from '#gateway/records/keys.ts'
+import type { Records } from '#gateway/records/records.ts'
+import type { SourceRow } from '#gateway/records/source.ts'
+
+type Body = Record<string, unknown>
+type LiveKind = 'tunnel_session' | 'tunnel' | 'endpoint'
+
+export interface LiveOptions {
+  readonly facts: Facts
+  readonly directory: Directory
+  readonly records: Records
+  readonly fleet: Pick<Fleet, 'command'>
+}
+
+const edgeKinds = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
+// The part of an id that tells its time.
+const TIME_LENGTH = 11
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** An id for one address of an edge: always the same, and in the order of edges. */
+function edgeEndpointId(edge: SourceRow, hostport: string): string {
+  const digest = hash('sha256', `${edge.id} ${hostport}`, 'buffer')
+  const rest = Array.from(digest.subarray(0, 27 - TIME_LENGTH), byte => ALPHABET.charAt(byte % 62)).join('')
+  return `ep_${randomPart(edge.id).slice(0, TIME_LENGTH)}${rest}`
+}
+
+/** What is online now, in the form of the management API. */
+export class LiveView {
+  readonly #options: LiveOptions
+  readonly #edgeEndpoints = new WeakMap<SourceRow, readonly Body[]>()
+
+  constructor(options: LiveOptions) {
+    this.#options = options
+  }
+
+  async get(kind: LiveKind, id: string): Promise<Body | undefined> {
+    const { sessions, tunnels } = this.#options.directory
+    if (kind === 'tunnel_session') return show(sessions.get(id), it => this.#session(it))
+    if (kind === 'tunnel') return show(tunnels.get(id), it => this.#tunnel(it))
+    const tunnel = tunnels.get(`tn_${randomPart(id)}`)
+    if (tunnel?.address !== undefined) return id.startsWith('ep_') ? this.#endpoint(tunnel) : undefined
+    for (const edge of this.#edges()) {
+      const isNear = randomPart(edge.id).startsWith(randomPart(id).slice(0, TIME_LENGTH))
+      const found = isNear ? this.#endpointsOf(edge).find(body => body['id'] === id) : undefined
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  async list(kind: LiveKind, page: Page): Promise<Body[]> {
+    const { sessions, tunnels } = this.#options.directory
+    if (kind === 'tunnel_session')
+      return newest(sessions.values(), ({ id }) => id, page).map(it => this.#session(it))
+    if (kind === 'tunnel') return newest(tunnels.values(), ({ id }) => id, page).map(it => this.#tunnel(it))
+    const found = newest(this.#endpoints(), ([id]) => id, page)
+    return found.map(([, body]) => body())
+  }
+
+  async tunnelsWith(labels: Readonly<Record<string, string>>): Promise<string[]> {
+    return [...this.#options.directory.tunnels.values()]
+      .filter(tunnel => tunnel.address === undefined && carries(tunnel.labels, labels))
+      .map(({ id }) => id)
+      .toSorted()
+  }
+
+  command(sessionId: string, command: Command): Promise<void> {
+    return this.#options.fleet.command(sessionId, command)
+  }
+
+  #session(record: SessionRecord): Body {
+    return {
+      id: record.id,
+      agent_version: record.agentVersion,
+      credential: record.credentialId,
+      ip: record.ip,
+      metadata: record.metadata,
+      os: record.os,
+      region: record.region,
+      started_at: record.startedAt,
+      transport: record.transport,
+    }
+  }
+
+  #tunnel(tunnel: TunnelRecord): Body {
+    const { id, address, labels } = tunnel
+    const groups = address === undefined ? this.#options.records.groupsOf(labels) : []
+    return {
+      id,
+      public_url: tunnel.url,
+      started_at: tunnel.startedAt,
+      metadata: tunnel.metadata,
+      proto: address?.scheme ?? null,
+      region: this.#regionOf(tunnel),
+      tunnel_session: tunnel.sessionId,
+      endpoint: address === undefined ? null : `ep_${randomPart(id)}`,
+      labels,
+      backends: groups.map(group => group.id),
+      forwards_to: tunnel.forwardsTo,
+    }
+  }
+
+  #endpoint(tunnel: TunnelRecord): Body {
+    const { id, url, address, startedAt } = tunnel
+    return {
+      id: `ep_${randomPart(id)}`,
+      region: this.#regionOf(tunnel),
+      created_at: startedAt,
+      updated_at: startedAt,
+      public_url: url,
+      proto: address?.scheme ?? null,
+      hostport: hostportOf(url),
+      type: 'ephemeral',
+      metadata: tunnel.metadata,
+      domain: tunnel.domainId ?? null,
+      tcp_addr: tunnel.addrId ?? null,
+      tunnel: id,
+      edge: null,
+    }
+  }
+
+  #regionOf({ sessionId }: TunnelRecord): string {
+    return this.#options.directory.sessions.get(sessionId)?.region ?? this.#options.facts.region
+  }
+
+  *#edges(): Generator<SourceRow> {
+    for (const kind of Object.keys(edgeKinds)) yield* this.#options.records.all(kind)
+  }
+
+  *#endpoints(): Generator<[id: string, body: () => Body]> {
+    for (const tunnel of this.#options.directory.tunnels.values())
+      if (tunnel.address !== undefined) yield [`ep_${randomPart(tunnel.id)}`, () => this.#endpoint(tunnel)]
+    for (const edge of this.#edges())
+      for (const body of this.#endpointsOf(edge)) yield [String(body['id']), () => body]
+  }
+
+  #endpointsOf(edge: SourceRow): readonly Body[] {
+    const known = this.#edgeEndpoints.get(edge)
+    if (known !== undefined) return known
+    const made = hostportsOf(edge).map(hostport => this.#edgeEndpoint(edge, hostport))
+    this.#edgeEndpoints.set(edge, made)
+    return made
+  }
+
+  #edgeEndpoint(edge: SourceRow, hostport: string): Body {
+    const { records, facts } = this.#options
+    const proto = edgeKinds[edge.kind as keyof typeof edgeKinds]
+    const { host = '', port = 0 } = parseHostPort(hostport) ?? {}
+    const shownPort = proto === 'tcp' ? port : (facts.httpsPort ?? port)
+    return {
+      id: edgeEndpointId(edge, hostport),
+      region: facts.region,
+      created_at: edge.body['created_at'],
+      updated_at: edge.body['created_at'],
+      public_url: `${proto}://${host}${shownPort === 443 && proto !== 'tcp' ? '' : `:${shownPort}`}`,
+      proto,
+      hostport,
+      type: 'edge',
+      metadata: edge.body['metadata'],
+      domain: proto === 'tcp' ? null : (records.reservedDomain(host)?.id ?? null),
+      tcp_addr: proto === 'tcp' ? (records.reservedAddr(port)?.id ?? null) : null,
+      tunnel: null,
+      edge: edge.id,
+    }
+  }
+}
+
+const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443, tls: 443 }
+
+/** Name and port of a public URL, with the port that it leaves out. */
+function hostportOf(url: string): string {
+  const [, scheme = '', rest = ''] = /^(\w+):\/\/(.*)$/.exec(url) ?? []
+  return rest.includes(':') ? rest : `${rest}:${defaultPorts[scheme] ?? 0}`
+}
+
+const show = <T>(record: T | undefined, view: (record: T) => Body): Body | undefined =>
+  record === undefined ? undefined : view(record)

@@ -1,0 +1,93 @@
+import { type Counter, type Family, type Gauge, type Histogram, Registry } from '#base/metrics.ts'
+import type { ErrorName } from '#base/errors.ts'
+import { type LoopDelay, watchLoop, watchProcess } from '#base/process-metrics.ts'
+
+/** In seconds; the advice of OpenTelemetry for requests. */
+const REQUEST_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+const HANDSHAKE_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+const CODE_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
+type Scheme = 'http' | 'https'
+export type ConnectionKind = 'http' | 'https' | 'tls' | 'tcp' | 'agent' | 'peer'
+
+/**
+ * Everything the gateway counts, declared once. No label names a host, a path or a person: their number has no bound.
+ * In a process of several, sessions and tunnels are those it holds itself, so that sums over processes are right.
+ */
+export class GatewayMetrics implements Disposable {
+  readonly registry = new Registry()
+  readonly upstreamDuration: Histogram
+  readonly tlsHandshake: Histogram
+  readonly connections: Readonly<Record<ConnectionKind, Gauge>>
+  /** `in` is what visitors sent, `out` what they were sent. */
+  readonly bytes: { readonly in: Counter; readonly out: Counter }
+  readonly agentSessions: Gauge
+  readonly tunnels: Gauge
+  readonly tunnelStreams: Gauge
+  readonly #requests: Readonly<Record<Scheme, readonly Counter[]>>
+  readonly #requestDuration: Histogram
+  readonly #rejected: Family<Counter>
+  readonly #loop: LoopDelay
+
+  constructor(version: string) {
+    const { registry } = this
+    const requests = registry.counters(
+      'adit_http_requests_total',
+      'Requests of visitors that were answered.',
+      ['scheme', 'code_class'],
+    )
+    const of = (scheme: Scheme) => CODE_CLASSES.map(each => requests.with(scheme, each))
+    this.#requests = { http: of('http'), https: of('https') }
+    this.#requestDuration = registry.histogram(
+      'adit_http_request_duration_seconds',
+      'From the head of a request to the end of its answer.',
+      REQUEST_BOUNDS,
+    )
+    this.upstreamDuration = registry.histogram(
+      'adit_upstream_request_duration_seconds',
+      'From passing a request on to the head of the answer.',
+      REQUEST_BOUNDS,
+    )
+    this.tlsHandshake = registry.histogram(
+      'adit_tls_handshake_seconds',
+      'TLS handshakes with visitors and agents.',
+      HANDSHAKE_BOUNDS,
+    )
+    const connections = registry.gauges('adit_connections', 'Connections that are open.', ['kind'])
+    const kind = (name: ConnectionKind) => connections.with(name)
+    this.connections = {
+      http: kind('http'),
+      https: kind('https'),
+      tls: kind('tls'),
+      tcp: kind('tcp'),
+      agent: kind('agent'),
+      peer: kind('peer'),
+    }
+    const bytes = registry.counters('adit_bytes_total', 'Bytes of content from and to visitors.', ['dir'])
+    this.bytes = { in: bytes.with('in'), out: bytes.with('out') }
+    this.agentSessions = registry.gauge('adit_agent_sessions', 'Agents that are connected.')
+    this.tunnels = registry.gauge('adit_tunnels', 'Tunnels that are online.')
+    this.tunnelStreams = registry.gauge('adit_tunnel_streams', 'Connections open through tunnels.')
+    this.#rejected = registry.counters('adit_rejected_total', 'What was refused, by reason.', ['reason'])
+    registry
+      .gauges('adit_build_info', 'Always 1.', ['version', 'runtime'], 'max')
+      .with(version, process.version)
+      .set(1)
+    this.#loop = watchLoop(registry)
+    watchProcess(registry)
+  }
+
+  requestDone(scheme: Scheme, status: number, seconds: number): void {
+    this.#requests[scheme][Math.floor(status / 100) - 1]?.add()
+    this.#requestDuration.observe(seconds)
+  }
+
+  /** The reasons are names of the catalogue, so their number is bounded. */
+  rejected(reason: ErrorName): void {
+    this.#rejected.with(reason).add()
+  }
+
+  [Symbol.dispose](): void {
+    this.#loop[Symbol.dispose]()
+  }
+}

@@ -1,0 +1,92 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { fail } from '#base/errors.ts'
+import type { Handler } from '#gateway/exchange.ts'
+import type { Fields } from '#gateway/http/fields.ts'
+import { withHead } from '#gateway/modules/changed.ts'
+import { readModule } from '#gateway/modules/read-module.ts'
+import { errorReply } from '#gateway/pages.ts'
+import { type JsonObject, list, object, text } from '#tunnel/fields.ts'
+
+const MAX_CREDENTIALS = 100
+const MAX_LENGTH = 1024
+/** What the longest user name and password take in base64, with room to spare. */
+const MAX_HEADER = 16_384
+
+export interface PasswordLogin {
+  readonly username: string
+  readonly password: string
+}
+
+const options = object({
+  credentials: list(
+    object({
+      username: text(MAX_LENGTH),
+      cleartext_password: text(MAX_LENGTH),
+      hashed_password: text(MAX_LENGTH),
+    }),
+    MAX_CREDENTIALS,
+  ),
+})
+
+/**
+ * Passwords come in the clear, over the agent's TLS link. `hashed_password` is in the protocol's schema, but how it
+ * is hashed is not known, so it is refused rather than guessed at.
+ */
+export function loginsOf(given: JsonObject): PasswordLogin[] {
+  const { credentials } = readModule('BasicAuth', options, given)
+  if (credentials.length === 0) refuse('BasicAuth', 'it names no credential')
+  return credentials.map(({ username, cleartext_password, hashed_password }) => {
+    if (hashed_password !== '')
+      refuse('BasicAuth', 'hashed_password is not supported, use cleartext_password')
+    return checked('BasicAuth', { username, password: cleartext_password })
+  })
+}
+
+/** Reads the form of old agents, `user:password`. */
+export function loginOf(auth: string): PasswordLogin {
+  const colon = auth.indexOf(':')
+  if (colon === -1) refuse('Auth', 'it does not have the form user:password')
+  return checked('Auth', { username: auth.slice(0, colon), password: auth.slice(colon + 1) })
+}
+
+function checked(option: string, login: PasswordLogin): PasswordLogin {
+  const { username, password } = login
+  if (username === '' || password === '') refuse(option, 'a credential needs a user name and a password')
+  // RFC 7617: the first colon ends the user name, and control characters are in neither.
+  if (username.includes(':')) refuse(option, 'a user name cannot have a colon')
+  if (/\p{Cc}/u.test(username + password)) refuse(option, 'a credential cannot have control characters')
+  return login
+}
+
+const refuse = (option: string, reason: string): never => fail('bind_option', { option, reason })
+
+/**
+ * Lets a request through that carries one of the credentials. The field is taken out then: the password is between
+ * visitor and gateway, the service behind has no use for it and might log it or take it for a login of its own.
+ */
+export function basicAuth(logins: readonly PasswordLogin[]): Handler {
+  // Digests have one length, so comparing them tells nothing about the length of the secrets either.
+  const key = randomBytes(32)
+  const digest = (bytes: string | Buffer) => createHmac('sha256', key).update(bytes).digest()
+  const known = logins.map(({ username, password }) => digest(`${username}:${password}`))
+  const isKnown = (given: Buffer): boolean => {
+    const sent = digest(given)
+    // Every one is compared: the time must not tell which was near.
+    return known.reduce((found, each) => timingSafeEqual(each, sent) || found, false)
+  }
+
+  return async (exchange, next) => {
+    const { head } = exchange
+    const given = credentialsIn(head.fields)
+    if (given === undefined || !isKnown(given)) return errorReply('password_required', head)
+    return next(withHead(exchange, { fields: head.fields.without('authorization') }))
+  }
+}
+
+/** The `user:password` that was sent; undefined when there is none or more than one. */
+function credentialsIn(fields: Fields): Buffer | undefined {
+  const [value = '', second] = fields.all('authorization')
+  if (second !== undefined || value.length > MAX_HEADER) return undefined
+  const encoded = /^basic +([a-z0-9+/]+={0,2})$/i.exec(value)?.[1]
+  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64')
+}

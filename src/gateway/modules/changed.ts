@@ -1,0 +1,39 @@
+import type { Exchange, Reply } from '#gateway/exchange.ts'
+import type { Fields } from '#gateway/http/fields.ts'
+import type { RequestHead } from '#gateway/http/head.ts'
+
+type Changes = Partial<Pick<RequestHead, 'fields' | 'authority'>>
+
+/** A copy of an exchange with another head. Named members, because an exchange need not be a plain object. */
+export function withHead(exchange: Exchange, { fields, authority }: Changes): Exchange {
+  const { head, visitor, body, departure } = exchange
+  return {
+    visitor,
+    body,
+    departure,
+    inform: interim => exchange.inform(interim),
+    head: {
+      method: head.method,
+      target: head.target,
+      path: head.path,
+      host: head.host,
+      authority: authority ?? head.authority,
+      version: head.version,
+      keepAlive: head.keepAlive,
+      upgrade: head.upgrade,
+      expectsContinue: head.expectsContinue,
+      framing: head.framing,
+      fields: fields ?? head.fields,
+    },
+  }
+}
+
+/** A copy of a reply with other fields. */
+export function withFields(reply: Reply, fields: Fields): Reply {
+  const { status, reason, framing, announcedLength } = reply.head
+  return {
+    head: { status, reason, framing, fields, ...(announcedLength !== undefined && { announcedLength }) },
+    body: reply.body,
+    ...(reply.upgraded && { upgraded: reply.upgraded }),
+  }
+}

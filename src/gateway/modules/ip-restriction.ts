@@ -1,0 +1,38 @@
+import { addressFilter, parseRange, type Rule } from '#base/addresses.ts'
+import { fail } from '#base/errors.ts'
+import type { Handler } from '#gateway/exchange.ts'
+import { readModule } from '#gateway/modules/read-module.ts'
+import { errorReply } from '#gateway/pages.ts'
+import { type JsonObject, list, object, text } from '#tunnel/fields.ts'
+
+const OPTION = 'IPRestriction'
+const ranges = list(text(64), 1000)
+const options = object({ allow_cidrs: ranges, deny_cidrs: ranges })
+
+const everyone: readonly Rule[] = [
+  { cidr: '0.0.0.0/0', action: 'allow' },
+  { cidr: '::/0', action: 'allow' },
+]
+
+/** Says which addresses an agent lets in; for tunnels without HTTP it is asked once per connection. */
+export function addressesOf(given: JsonObject): (ip: string) => boolean {
+  const { allow_cidrs, deny_cidrs } = readModule(OPTION, options, given)
+  if (allow_cidrs.length + deny_cidrs.length === 0)
+    fail('bind_option', { option: OPTION, reason: 'it names no range' })
+  const bad = [...allow_cidrs, ...deny_cidrs].find(cidr => parseRange(cidr) === undefined)
+  if (bad !== undefined)
+    fail('bind_option', { option: OPTION, reason: `"${bad}" is not a range such as 203.0.113.0/24` })
+  // Who only denies means to let in the rest.
+  const allowed = allow_cidrs.map(cidr => ({ cidr, action: 'allow' }) as const)
+  const denied = deny_cidrs.map(cidr => ({ cidr, action: 'deny' }) as const)
+  return addressFilter([...(allowed.length > 0 ? allowed : everyone), ...denied])
+}
+
+/** Lets a request through when its address is in an allowed range and in no denied one. */
+export function ipRestriction(given: JsonObject): Handler {
+  const passes = addressesOf(given)
+  return async (exchange, next) => {
+    const { ip } = exchange.visitor
+    return passes(ip) ? next(exchange) : errorReply('visitor_refused', exchange.head, { ip })
+  }
+}

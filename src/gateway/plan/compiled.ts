@@ -1,0 +1,12 @@
+import type { TunnelRecord } from '#gateway/directory.ts'
+import type { Endpoint } from '#gateway/exchange.ts'
+import type { Fleet } from '#gateway/fleet.ts'
+
+/** An endpoint that keeps connections; closed when what it serves is gone. */
+export type ClosableEndpoint = Endpoint & { close(): void }
+
+/** Makes the end of a chain: it passes requests on to what a tunnel forwards to. */
+export type MakeBackend = (tunnel: TunnelRecord, fleet: Fleet) => ClosableEndpoint
+
+export const closable = (endpoint: Endpoint, close: () => void): ClosableEndpoint =>
+  Object.assign((exchange: Parameters<Endpoint>[0]) => endpoint(exchange), { close })

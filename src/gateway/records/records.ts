@@ -1,0 +1,254 @@
+import { Secret } from '#base/secrets.ts'
+import * as keys from '#gateway/records/keys.ts'
+import { Lookup } from '#gateway/records/lookup.ts'
+import { type Restricted, type Restriction, Restrictions } from '#gateway/records/restrictions.ts'
+import type { Follower, Source, SourceChange, SourceRow } from '#gateway/records/source.ts'
+import { wildcardsOver } from '#gateway/wildcards.ts'
+import type { Identity } from '#pki/local-authority.ts'
+
+export interface Credential {
+  readonly id: string
+  /** What may be bound with it; anything when empty. */
+  readonly acl: readonly string[]
+  readonly ownerId: string
+}
+
+export interface Certificate extends Identity {
+  readonly id: string
+}
+
+/** What became of one row; `before` and `after` are undefined where it did not or does not exist. */
+export interface RecordChange {
+  readonly kind: string
+  readonly id: string
+  readonly before: SourceRow | undefined
+  readonly after: SourceRow | undefined
+}
+
+type Listener = (change: RecordChange) => void
+
+/** The kinds that the gateway serves from. */
+const KINDS = [
+  'credential',
+  'failover_backend',
+  'http_response_backend',
+  'https_edge',
+  'https_edge_route',
+  'ip_policy',
+  'ip_policy_rule',
+  'ip_restriction',
+  'reserved_addr',
+  'reserved_domain',
+  'ssh_certificate_authority',
+  'ssh_credential',
+  'static_backend',
+  'tcp_edge',
+  'tls_certificate',
+  'tls_edge',
+  'tunnel_group_backend',
+  'weighted_backend',
+]
+/** What a session can have been started with. */
+export const credentialKinds: readonly string[] = [
+  'credential',
+  'ssh_credential',
+  'ssh_certificate_authority',
+]
+const restricting = new Set(['ip_policy', 'ip_policy_rule', 'ip_restriction'])
+
+function credentialOf(row: SourceRow | undefined): Credential | undefined {
+  if (row === undefined) return undefined
+  return {
+    id: row.id,
+    acl: (row.body['acl'] as readonly string[] | null) ?? [],
+    ownerId: keys.textOf(row, 'owner_id'),
+  }
+}
+
+/** All that is configured, in memory; a change touches only what it is about. */
+export class Records implements Follower {
+  readonly #rows = new Map<string, SourceRow>()
+  readonly #byKind = new Map<string, Map<string, SourceRow>>()
+  readonly #listeners = new Map<string, Set<Listener>>()
+  readonly #tokens = new Lookup(keys.tokenKey)
+  readonly #fingerprints = new Lookup(keys.fingerprintKey)
+  readonly #domains = new Lookup(keys.domainKey)
+  readonly #addrPorts = new Lookup(keys.addrPortKey)
+  readonly #edgeNames = new Lookup(keys.edgeNameKeys)
+  readonly #edgePorts = new Lookup(keys.edgePortKeys)
+  readonly #routes = new Lookup(keys.parentKey)
+  readonly #rules = new Lookup(keys.policyKey)
+  readonly #restrictionTypes = new Lookup(keys.typeKey)
+  readonly #groups = new Lookup(keys.groupKey)
+  readonly #restrictions = new Restrictions(this.#restrictionTypes, this.#rules)
+  readonly #lookups: ReadonlyMap<string, Lookup> = new Map([
+    ['credential', this.#tokens],
+    ['ssh_credential', this.#fingerprints],
+    ['reserved_domain', this.#domains],
+    ['reserved_addr', this.#addrPorts],
+    ['https_edge', this.#edgeNames],
+    ['tls_edge', this.#edgeNames],
+    ['tcp_edge', this.#edgePorts],
+    ['https_edge_route', this.#routes],
+    ['ip_policy_rule', this.#rules],
+    ['ip_restriction', this.#restrictionTypes],
+    ['tunnel_group_backend', this.#groups],
+  ])
+
+  /** Follows a source; resolves when all it has is known. */
+  async follow(source: Source): Promise<() => void> {
+    return source.watch(KINDS, this)
+  }
+
+  snapshot(rows: readonly SourceRow[]): void {
+    const kept = new Set(rows.map(({ id }) => id))
+    const gone = [...this.#rows.values()].filter(({ id }) => !kept.has(id))
+    const changed = rows.filter(row => !this.#isKnown(row))
+    this.changes([
+      ...gone.map(({ kind, id }) => ({ op: 'remove', kind, id }) as const),
+      ...changed.map(row => ({ op: 'put', row }) as const),
+    ])
+  }
+
+  changes(batch: readonly SourceChange[]): void {
+    const done = batch.map(change => this.#apply(change)).filter(change => change !== undefined)
+    if (done.some(({ kind }) => restricting.has(kind))) this.#restrictions.forget()
+    // Only now, so that nobody sees one half of what was changed together.
+    for (const change of done) this.#listeners.get(change.kind)?.forEach(listener => listener(change))
+  }
+
+  /** Tells of every change of these kinds; returns how to stop it. */
+  onChange(kinds: readonly string[], listener: Listener): () => void {
+    for (const kind of kinds) {
+      const listeners = this.#listeners.get(kind) ?? new Set()
+      this.#listeners.set(kind, listeners.add(listener))
+    }
+    return () => kinds.forEach(kind => this.#listeners.get(kind)?.delete(listener))
+  }
+
+  /** Every row of a kind, in no particular order. */
+  all(kind: string): Iterable<SourceRow> {
+    return this.#byKind.get(kind)?.values() ?? []
+  }
+
+  get(kind: string, id: string): SourceRow | undefined {
+    return this.#byKind.get(kind)?.get(id)
+  }
+
+  credentialByToken(tokenHash: string): Credential | undefined {
+    return credentialOf(this.#tokens.one(tokenHash))
+  }
+
+  /** A credential of an agent or of an SSH client, or the authority that vouched for a client's certificate. */
+  credential(id: string): Credential | undefined {
+    const row = this.#rows.get(id)
+    return row !== undefined && credentialKinds.includes(row.kind) ? credentialOf(row) : undefined
+  }
+
+  sshCredential(fingerprint: string): Credential | undefined {
+    return credentialOf(this.#fingerprints.one(fingerprint))
+  }
+
+  /** Whose certificates are trusted; a public key is a line of authorized_keys. */
+  sshAuthorities(): { readonly id: string; readonly publicKey: string }[] {
+    return [...this.all('ssh_certificate_authority')].map(row => ({
+      id: row.id,
+      publicKey: keys.textOf(row, 'public_key'),
+    }))
+  }
+
+  restriction(type: Restricted): Restriction | undefined {
+    return this.#restrictions.of(type)
+  }
+
+  /** The reservation of exactly this name, or of the nearest wildcard over it. */
+  reservedDomain(name: string): SourceRow | undefined {
+    return this.#overName(this.#domains, name)
+  }
+
+  reservedAddr(port: number): SourceRow | undefined {
+    return this.#addrPorts.one(String(port))
+  }
+
+  /** The certificate of the nearest reservation that has one. */
+  certificate(name: string): Certificate | undefined {
+    for (const each of [name, ...wildcardsOver(name)]) {
+      const id = this.#domains.one(each)?.body['certificate']
+      const row = typeof id === 'string' ? this.get('tls_certificate', id) : undefined
+      if (!row?.readable) continue
+      return {
+        id: row.id,
+        certificatePem: keys.textOf(row, 'certificate_pem'),
+        privateKeyPem: new Secret(keys.textOf(row, 'private_key_pem')),
+      }
+    }
+    return undefined
+  }
+
+  /** The HTTPS or TLS edge of exactly this name, which may be a wildcard. */
+  edgeNamed(name: string): SourceRow | undefined {
+    return this.#edgeNames.one(name)
+  }
+
+  /** The HTTPS or TLS edge that answers for a name, itself or by the nearest wildcard. */
+  edgeForName(name: string): SourceRow | undefined {
+    return this.#overName(this.#edgeNames, name)
+  }
+
+  /** The TCP edge on a port. */
+  edgeForPort(port: number): SourceRow | undefined {
+    return this.#edgePorts.one(String(port))
+  }
+
+  routesOf(edgeId: string): readonly SourceRow[] {
+    return this.#routes.all(edgeId)
+  }
+
+  /** A backend of any kind. */
+  backend(id: string): SourceRow | undefined {
+    const row = this.#rows.get(id)
+    return row?.kind.endsWith('_backend') === true ? row : undefined
+  }
+
+  /** The tunnel groups that a tunnel with these labels belongs to. */
+  groupsOf(labels: Readonly<Record<string, string>>): SourceRow[] {
+    return Object.entries(labels)
+      .flatMap(([name, value]) => this.#groups.all(keys.labelText(name, value)))
+      .filter(row => keys.carries(labels, keys.labelsOf(row)))
+  }
+
+  #overName(lookup: Lookup, name: string): SourceRow | undefined {
+    const exact = lookup.one(name)
+    if (exact !== undefined) return exact
+    for (const wildcard of wildcardsOver(name)) {
+      const row = lookup.one(wildcard)
+      if (row !== undefined) return row
+    }
+    return undefined
+  }
+
+  #isKnown({ id, version, readable }: SourceRow): boolean {
+    const known = this.#rows.get(id)
+    return known?.version === version && known.readable === readable
+  }
+
+  #apply(change: SourceChange): RecordChange | undefined {
+    const { kind, id } = change.op === 'put' ? change.row : change
+    const before = this.#rows.get(id)
+    const after = change.op === 'put' ? change.row : undefined
+    if (before === undefined && after === undefined) return undefined
+    const lookup = this.#lookups.get(kind)
+    const rows = this.#byKind.get(kind) ?? new Map<string, SourceRow>()
+    this.#byKind.set(kind, rows)
+    if (before !== undefined) lookup?.remove(before)
+    if (after === undefined) {
+      this.#rows.delete(id)
+      rows.delete(id)
+    } else {
+      this.#rows.set(id, after)
+      rows.set(id, after)
+      lookup?.add(after)
+    }
+    return { kind, id, before, after }
+  }
+}

@@ -1,0 +1,42 @@
+import type { TunnelRecord } from '#gateway/directory.ts'
+import { DialError } from '#gateway/fleet.ts'
+import { RetriedStream } from '#gateway/sessions/retried-stream.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import { TunnelError } from '#tunnel/frame.ts'
+import type { ProxyHeader } from '#tunnel/messages.ts'
+import { encodeProxyHeader } from '#tunnel/proxy-header.ts'
+import type { Session } from '#tunnel/session.ts'
+import { streamTypes } from '#tunnel/stream-types.ts'
+
+// Below this many streams an opening does not wait, and needs no timer of its own.
+const CROWDED = 400
+const WAIT_MS = 10_000
+
+export interface AgentDial {
+  readonly tunnel: TunnelRecord
+  readonly header: ProxyHeader
+  readonly first: Buffer
+  /** The agent resets some streams of a burst, which may be opened once more. */
+  readonly retries: boolean
+}
+
+/** Opens a connection through an agent. Type, header and the first bytes leave in one frame. */
+export async function dialAgent(session: Session, dial: AgentDial): Promise<ByteStream> {
+  const { tunnel, header, first, retries } = dial
+  const bytes = Buffer.concat([encodeProxyHeader({ ...header, Id: tunnel.id }), first])
+  const stream = await open(session, bytes)
+  return retries ? new RetriedStream(stream, () => open(session, bytes)) : stream
+}
+
+async function open(session: Session, bytes: Buffer): Promise<ByteStream> {
+  const signal = session.streams < CROWDED ? undefined : AbortSignal.timeout(WAIT_MS)
+  try {
+    return await session.open(streamTypes.proxy, bytes, signal)
+  } catch (error) {
+    const isBusy =
+      signal?.aborted === true || (error instanceof TunnelError && error.code === 'streams_exhausted')
+    throw isBusy
+      ? new DialError('busy', 'The agent has as many connections as it can take.', error)
+      : new DialError('offline', 'The agent is not connected any more.', error)
+  }
+}

@@ -1,0 +1,132 @@
+import { fail } from '#base/errors.ts'
+import { newId, timestamp } from '#base/ids.ts'
+import type { Directory, TunnelRecord } from '#gateway/directory.ts'
+import type { Facts } from '#gateway/facts.ts'
+import type { Credential, Records } from '#gateway/records/records.ts'
+import { requireMayBind } from '#gateway/sessions/acl.ts'
+import { Addresses, type Place } from '#gateway/sessions/addresses.ts'
+import { checkOptions, readProto } from '#gateway/sessions/bind-options.ts'
+import type { AddressSpec, BindSpec, LabelSpec } from '#gateway/sessions/bind-spec.ts'
+import type { Entry } from '#gateway/sessions/entry.ts'
+import type { Proofs } from '#gateway/sessions/proofs.ts'
+import { type Wanted, wantedAddress } from '#gateway/sessions/wanted-address.ts'
+import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
+
+const RANDOM_TRIES = 20
+const CONTESTS = 4
+
+export interface BinderOptions {
+  readonly facts: Facts
+  readonly records: Records
+  readonly directory: Directory
+  readonly proofs: Proofs
+  readonly now: () => number
+  /** Whether the agent that holds an address can be made to give it up to another one. */
+  readonly displace: (holder: TunnelRecord, newcomer: Entry) => Promise<boolean>
+}
+
+/** What is kept of a tunnel that an agent asks for again. */
+interface Earlier {
+  readonly id: string
+  readonly address: TunnelRecord['address']
+  readonly startedAt: string
+  readonly options: BindOptions | undefined
+}
+
+const noOptions = bindOptions({}, '')
+
+/** Finds the address of a new tunnel and takes it. */
+export class Binder {
+  readonly #options: BinderOptions
+  readonly #addresses: Addresses
+
+  constructor(options: BinderOptions) {
+    this.#options = options
+    this.#addresses = new Addresses(options.facts, options.records, options.directory)
+  }
+
+  /** Lists a tunnel with the address it asks for, or with one of our choice. */
+  async bindAddress(entry: Entry, spec: AddressSpec, credential: Credential): Promise<TunnelRecord> {
+    const proto = readProto(spec.proto)
+    const earlier = this.#earlier(entry, spec, credential)
+    // What was accepted stands: an agent that returns may have lost what we did not tell it, such as a password.
+    const options = earlier?.options ?? spec.options
+    checkOptions(proto, options)
+    const wanted = wantedAddress(proto, options, this.#options.facts.domain)
+    const make = (place: Place): TunnelRecord => {
+      requireMayBind(credential.acl, place.address, {})
+      return { ...this.#record(entry, spec, earlier), ...place, options, labels: {} }
+    }
+    if (earlier?.address) return this.#take(entry, make(await this.#again(earlier.address)))
+    const chosen = await this.#chosen(wanted)
+    return chosen ? this.#take(entry, make(chosen)) : this.#takeAny(wanted, make)
+  }
+
+  /** Lists a tunnel that carries labels; `id` is the one it had before. */
+  async bindLabels(
+    entry: Entry,
+    spec: LabelSpec,
+    { acl, id }: { readonly acl: readonly string[]; readonly id: string | undefined },
+  ): Promise<TunnelRecord> {
+    const { labels } = spec
+    const names = Object.keys(labels)
+    if (names.length === 0 || names.some(name => name === '' || name.includes('='))) fail('bind_labels')
+    requireMayBind(acl, undefined, labels)
+    const base = { url: '', domainId: undefined, addrId: undefined, address: undefined }
+    const record = { ...this.#record(entry, spec, undefined), ...base, labels, options: noOptions }
+    return this.#take(entry, id === undefined ? record : { ...record, id })
+  }
+
+  /** The tunnel that an agent asks for again, if it is its own: its id alone is no proof of that. */
+  #earlier(entry: Entry, { tunnelId, token }: AddressSpec, credential: Credential): Earlier | undefined {
+    if (tunnelId === '') return undefined
+    const proof = this.#options.proofs.tunnel(token)
+    if (proof?.id === tunnelId && proof.credentialId === credential.id) return proof
+    return entry.tunnels.get(tunnelId)?.record
+  }
+
+  async #again(address: NonNullable<TunnelRecord['address']>): Promise<Place> {
+    return address.scheme === 'tcp'
+      ? this.#addresses.port(address.port, true)
+      : this.#addresses.name(address.scheme, address.host)
+  }
+
+  async #chosen(wanted: Wanted): Promise<Place | undefined> {
+    if (wanted.scheme === 'tcp')
+      return wanted.port === undefined ? undefined : this.#addresses.port(wanted.port, false)
+    return wanted.host === undefined ? undefined : this.#addresses.name(wanted.scheme, wanted.host)
+  }
+
+  async #takeAny({ scheme }: Wanted, make: (place: Place) => TunnelRecord): Promise<TunnelRecord> {
+    for (let tries = 0; tries < RANDOM_TRIES; tries++) {
+      const place = scheme === 'tcp' ? await this.#addresses.randomPort() : this.#addresses.randomName(scheme)
+      const record = make(place)
+      if ((await this.#options.directory.addTunnel(record)).ok) return record
+    }
+    return fail('ports_exhausted', this.#options.facts.randomTcpPorts)
+  }
+
+  /** The directory decides who of several takes an address; a holder that is gone is cleared away first. */
+  async #take(entry: Entry, record: TunnelRecord): Promise<TunnelRecord> {
+    const { directory, displace } = this.#options
+    for (let contests = 0; ; contests++) {
+      const added = await directory.addTunnel(record)
+      if (added.ok) return record
+      const { holder } = added
+      if (contests === CONTESTS || !(await displace(holder, entry)))
+        return fail('address_taken', { url: record.url, owner: holder.sessionId })
+    }
+  }
+
+  #record({ record: session }: Entry, spec: BindSpec, earlier: Earlier | undefined) {
+    return {
+      id: earlier?.id ?? newId('tn'),
+      sessionId: session.id,
+      node: session.node,
+      forwardsTo: spec.forwardsTo,
+      forwardsProto: spec.forwardsProto === 'http2' ? ('http2' as const) : ('http1' as const),
+      metadata: spec.metadata,
+      startedAt: earlier?.startedAt ?? timestamp(this.#options.now()),
+    }
+  }
+}

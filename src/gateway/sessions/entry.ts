@@ -1,0 +1,68 @@
+import type { SessionRecord, TunnelRecord } from '#gateway/directory.ts'
+import type { Connection } from '#gateway/fleet.ts'
+
+/** A tunnel of a session, and whether connections may be opened through it. */
+export class Held {
+  readonly record: TunnelRecord
+  /** False: left from an earlier connection of the agent, which has not asked for it again yet. */
+  readonly bound: boolean
+  readonly #settled = Promise.withResolvers<void>()
+  #open = false
+
+  constructor(record: TunnelRecord, bound: boolean) {
+    this.record = record
+    this.bound = bound
+  }
+
+  get open(): boolean {
+    return this.#open
+  }
+
+  /** The agent is ready for connections. */
+  release(): void {
+    this.#open = true
+    this.#settled.resolve()
+  }
+
+  /** The tunnel is gone, or another connection of its agent has it: who waits looks again. */
+  giveUp(): void {
+    this.#settled.resolve()
+  }
+
+  /** Resolves when something has become of it, or the time is over. */
+  async whenSettled(timeoutMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, timeoutMs)
+    await Promise.race([this.#settled.promise, promise])
+    clearTimeout(timer)
+  }
+}
+
+/** An agent connected to this process, with its tunnels. */
+export class Entry {
+  readonly record: SessionRecord
+  readonly connection: Connection
+  readonly tunnels = new Map<string, Held>()
+  /** Bindings under way. */
+  pending = 0
+
+  constructor(record: SessionRecord, connection: Connection) {
+    this.record = record
+    this.connection = connection
+  }
+
+  /** Takes over what an earlier connection of the same agent had; it is served again once it is bound again. */
+  inherit(earlier: Entry): void {
+    for (const [id, held] of earlier.tunnels) this.tunnels.set(id, new Held(held.record, false))
+  }
+
+  hold(held: Held): void {
+    this.tunnels.get(held.record.id)?.giveUp()
+    this.tunnels.set(held.record.id, held)
+  }
+
+  drop(tunnelId: string): void {
+    this.tunnels.get(tunnelId)?.giveUp()
+    this.tunnels.delete(tunnelId)
+  }
+}

@@ -1,0 +1,84 @@
+import { fail } from '#base/errors.ts'
+import { isId, newId, timestamp } from '#base/ids.ts'
+import type { Log } from '#base/log.ts'
+import { tokenHash } from '#base/secrets.ts'
+import type { SessionRecord } from '#gateway/directory.ts'
+import type { Facts } from '#gateway/facts.ts'
+import type { Credential, Records } from '#gateway/records/records.ts'
+import type { Proofs } from '#gateway/sessions/proofs.ts'
+import type { AuthAnswer, AuthRequest } from '#tunnel/messages.ts'
+
+export interface LoginOptions {
+  readonly facts: Facts
+  readonly records: Records
+  readonly proofs: Proofs
+  readonly log: Log
+  readonly now?: () => number
+}
+
+const SHOWN = 12
+
+/** Finds the credential of a token, or says what is wrong with it. */
+function credentialOf(token: string, records: Records): Credential {
+  if (!/^[\x21-\x7e]{1,512}$/.test(token)) {
+    const shown = token.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, SHOWN)
+    return fail('agent_token_malformed', { shown })
+  }
+  return records.credentialByToken(tokenHash(token)) ?? fail('agent_token_unknown')
+}
+
+function checkAddress(ip: string, credential: Credential, { records, log }: LoginOptions): void {
+  const restriction = records.restriction('agent')
+  if (restriction === undefined || restriction.allows(ip)) return
+  if (restriction.enforced) fail('agent_address_refused', { ip })
+  log.warn(
+    { ip, credential: credential.id },
+    'an IP restriction that is not enforced would refuse this agent',
+  )
+}
+
+/** Decides whether an agent may come in, and as which session. */
+export function login(request: AuthRequest, ip: string, options: LoginOptions): SessionRecord {
+  const { facts, records, proofs, now = Date.now } = options
+  const { ClientId, Extra } = request
+  const credential = credentialOf(Extra.AuthToken, records)
+  checkAddress(ip, credential, options)
+  // An agent that returns proves by its cookie that it is the one it says it is; any other is a new one.
+  const startedAt = isId(ClientId) ? proofs.sessionStart(Extra.Cookie, ClientId, credential.id) : undefined
+  return {
+    id: startedAt === undefined ? newId('ts') : ClientId,
+    node: facts.node,
+    credentialId: credential.id,
+    agentVersion: Extra.Version,
+    ip,
+    metadata: Extra.Metadata,
+    os: Extra.OS,
+    region: facts.region,
+    startedAt: startedAt ?? timestamp(now()),
+    transport: 'adit/v2',
+  }
+}
+
+export const versionFor = (offered: readonly string[]): '2' | '3' => (offered.includes('3') ? '3' : '2')
+
+export function welcome(request: AuthRequest, record: SessionRecord, options: LoginOptions): AuthAnswer {
+  const { facts, proofs } = options
+  return {
+    Version: versionFor(request.Version),
+    ClientId: record.id,
+    Error: '',
+    Extra: {
+      Version: facts.version,
+      Region: facts.region,
+      Cookie: proofs.cookie(record),
+      AccountName: '',
+      SessionDuration: 0,
+      PlanName: 'self-hosted',
+      Banner: '',
+      DeprecationWarning: undefined,
+      ConnectAddresses: undefined,
+      AgentSessionID: record.id,
+      Node: facts.node,
+    },
+  }
+}

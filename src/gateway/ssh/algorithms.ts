@@ -1,0 +1,23 @@
+import type { Algorithms } from 'ssh2'
+
+/** What is spoken: nothing with SHA-1, no CBC, and a message code only over what was encrypted. */
+export const algorithms = {
+  kex: [
+    'curve25519-sha256',
+    'curve25519-sha256@libssh.org',
+    'ecdh-sha2-nistp256',
+    'ecdh-sha2-nistp384',
+    'ecdh-sha2-nistp521',
+  ],
+  serverHostKey: ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'rsa-sha2-512', 'rsa-sha2-256'],
+  cipher: [
+    'aes128-gcm@openssh.com',
+    'aes256-gcm@openssh.com',
+    'chacha20-poly1305@openssh.com',
+    'aes128-ctr',
+    'aes256-ctr',
+  ],
+  hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com'],
+  // Compression before sign-in would open the decompressor to everybody, and visitors' data is compressed already.
+  compress: ['none'],
+} as const satisfies Algorithms

@@ -1,0 +1,111 @@
+import type { Socket } from 'node:net'
+import { duplexPair } from 'node:stream'
+import type { Connection as SshClient, ServerChannel } from 'ssh2'
+import { DialError } from '#gateway/fleet.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import { TunnelError } from '#tunnel/frame.ts'
+import { type DuplexStream, fromDuplex } from '#tunnel/from-duplex.ts'
+
+export interface ChannelLimits {
+  readonly channels: number
+  /** Milliseconds for the client to reach what it forwards to. */
+  readonly openTimeout: number
+}
+
+/** Where a visitor comes in: what the client asked to be listened on, and who the visitor is. */
+export interface Route {
+  readonly boundAddr: string
+  readonly boundPort: number
+  readonly visitorIp: string
+  readonly visitorPort: number
+  /** Tells that the visitor has gone. */
+  readonly closed: () => void
+}
+
+/** ssh2 writes to the socket without asking whether it is full, so writers are asked to wait by us. */
+const SOCKET_BYTES = 1024 * 1024
+/** The window that ssh2 gives to each channel is 2 MiB; it does not refuse a client that sends more. */
+const UNREAD_BYTES = 4 * 1024 * 1024
+
+/** The visitors' connections through one ssh connection. */
+export class Channels {
+  readonly #client: SshClient
+  readonly #socket: Socket
+  readonly #limits: ChannelLimits
+  readonly #streams = new Set<DuplexStream>()
+  #open = 0
+  #closed = false
+
+  constructor(client: SshClient, socket: Socket, limits: ChannelLimits) {
+    this.#client = client
+    this.#socket = socket
+    this.#limits = limits
+    socket.on('drain', () => this.#streams.forEach(stream => stream.wake()))
+    socket.on('data', () => this.#checkUnread())
+  }
+
+  /** A client that cannot reach its service gives a stream that ends without a byte. */
+  async dial(route: Route, first: Buffer): Promise<ByteStream> {
+    if (this.#closed) throw new DialError('offline', 'the ssh connection is closed')
+    if (this.#open >= this.#limits.channels) throw new DialError('busy', 'the ssh connection is full')
+    this.#open++
+    const channel = await this.#openChannel(route)
+    if (channel === undefined) {
+      this.#open--
+      if (this.#closed) throw new DialError('offline', 'the ssh connection was closed')
+      return unreachable()
+    }
+    channel.once('close', route.closed)
+    const stream = this.#adapt(channel)
+    if (first.length > 0) stream.write(first)
+    return stream
+  }
+
+  /** The connection is gone, and all of them with it. */
+  close(): void {
+    this.#closed = true
+    for (const stream of this.#streams)
+      stream.fail(new TunnelError('session_closed', 'The ssh connection was closed.'))
+    this.#streams.clear()
+  }
+
+  #openChannel({ boundAddr, boundPort, visitorIp, visitorPort }: Route): Promise<ServerChannel | undefined> {
+    return new Promise(resolve => {
+      let late = false
+      const timer = setTimeout(() => {
+        late = true
+        resolve(undefined)
+      }, this.#limits.openTimeout)
+      this.#client.forwardOut(boundAddr, boundPort, visitorIp, visitorPort, (error, channel) => {
+        clearTimeout(timer)
+        if (late) channel?.destroy()
+        else resolve(error ? undefined : channel)
+      })
+    })
+  }
+
+  #adapt(channel: ServerChannel): DuplexStream {
+    const stream = fromDuplex(channel, {
+      // `end` of a server's channel closes both directions; an end of ours alone is EOF.
+      finish: () => channel.eof(),
+      release: () => channel.end(),
+      full: () => this.#socket.writableLength > SOCKET_BYTES,
+    })
+    this.#streams.add(stream)
+    channel.once('close', () => {
+      this.#open--
+      this.#streams.delete(stream)
+    })
+    return stream
+  }
+
+  #checkUnread(): void {
+    for (const stream of this.#streams) if (stream.waiting > UNREAD_BYTES) this.#socket.destroy()
+  }
+}
+
+function unreachable(): ByteStream {
+  const [near, far] = duplexPair()
+  far.resume().end()
+  return fromDuplex(near)
+}

@@ -1,0 +1,35 @@
+import type { ConnectionLimits } from '#gateway/ssh/connection.ts'
+import { DEFAULT_PENALTIES, type PenaltyLimits } from '#gateway/ssh/penalties.ts'
+import { DEFAULT_STARTUPS, type StartupLimits } from '#gateway/ssh/startups.ts'
+
+/** Times are in milliseconds. */
+export interface SshLimits extends ConnectionLimits {
+  readonly startups: StartupLimits
+  readonly penalties: PenaltyLimits
+  /** From the first byte to having signed in. */
+  readonly graceTime: number
+  readonly maxFailures: number
+  readonly keepaliveInterval: number
+  /** How many questions may stay without answer; a dead peer is noticed one interval after the last of them. */
+  readonly keepaliveMisses: number
+  /** How long closing waits for clients to go by themselves. */
+  readonly closeWait: number
+}
+
+export const DEFAULT_SSH_LIMITS: SshLimits = {
+  startups: DEFAULT_STARTUPS,
+  penalties: DEFAULT_PENALTIES,
+  graceTime: 30_000,
+  maxFailures: 6,
+  keepaliveInterval: 5_000,
+  keepaliveMisses: 2,
+  closeWait: 3_000,
+  channels: 512,
+  openTimeout: 30_000,
+  sessions: 8,
+  commandWait: 1_000,
+  forwardWait: 300,
+  idleWait: 10_000,
+  leaveWait: 1_000,
+  probeTimeout: 5_000,
+}

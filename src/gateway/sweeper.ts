@@ -1,0 +1,47 @@
+/** Something with time limits. */
+export interface Swept {
+  /** Looks at what has waited too long; `now` is the clock of the sweeper. */
+  sweep(now: number): void
+}
+
+/**
+ * One timer for the limits of many connections: setting a timer for each costs more than serving a small request.
+ * Its clock moves once a period, which is exact enough for limits of seconds.
+ */
+export class Sweeper {
+  #now = performance.now()
+  readonly #periodMs: number
+  readonly #watched = new Set<Swept>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(periodMs: number) {
+    this.#periodMs = periodMs
+  }
+
+  /** The time of the last sweep; while nothing is watched there are none, and it is the time itself. */
+  get now(): number {
+    return this.#timer === undefined ? performance.now() : this.#now
+  }
+
+  add(swept: Swept): void {
+    this.#watched.add(swept)
+    if (this.#timer !== undefined) return
+    this.#now = performance.now()
+    this.#timer = setInterval(() => this.#sweep(), this.#periodMs).unref()
+  }
+
+  delete(swept: Swept): void {
+    this.#watched.delete(swept)
+    if (this.#watched.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  #sweep(): void {
+    this.#now = performance.now()
+    for (const swept of this.#watched) swept.sweep(this.#now)
+  }
+}
+
+/** The timer that all connections of the process share. */
+export const sweeper = new Sweeper(500)

@@ -1,0 +1,150 @@
+import { isIP } from 'node:net'
+
+/** What a client says, in the clear, before TLS begins. */
+export interface ClientHello {
+  /** Lower case, without the root dot; undefined when none was sent, or one that cannot be a host name. */
+  readonly serverName: string | undefined
+  /** The protocols it can speak, its favourite first. */
+  readonly alpn: readonly string[]
+}
+
+export type Glance =
+  | { readonly kind: 'hello'; readonly hello: ClientHello }
+  /** Nothing can be said before this many bytes are there. */
+  | { readonly kind: 'more'; readonly bytes: number }
+  | { readonly kind: 'not_tls' }
+  /** It began like TLS and then broke the protocol. */
+  | { readonly kind: 'malformed' }
+
+const HANDSHAKE = 22
+const CLIENT_HELLO = 1
+const RECORD_HEADER = 5
+const MAX_RECORD = 16_384
+const MAX_HELLO = 32_768
+/** Honest clients use one or two; without a limit tiny records would make the work quadratic. */
+const MAX_RECORDS = 16
+/** So many bytes always decide: hello, header of its message, headers of its records. */
+export const MAX_PEEK = MAX_HELLO + 4 + MAX_RECORDS * RECORD_HEADER + MAX_RECORD
+
+const SERVER_NAME = 0
+const ALPN = 16
+const NOT_TLS: Glance = { kind: 'not_tls' }
+const MALFORMED: Glance = { kind: 'malformed' }
+
+/** Looks at the first bytes of a connection, however they are cut into records and packets. */
+export function glanceAtClientHello(bytes: Buffer): Glance {
+  if (bytes.length > 0 && bytes[0] !== HANDSHAKE) return NOT_TLS
+  if (bytes.length > 1 && bytes[1] !== 3) return NOT_TLS
+  const fragments: Buffer[] = []
+  let at = 0
+  for (let records = 0; records < MAX_RECORDS; records++) {
+    if (bytes.length < at + RECORD_HEADER) return { kind: 'more', bytes: at + RECORD_HEADER }
+    const length = bytes.readUInt16BE(at + 3)
+    if (bytes[at] !== HANDSHAKE || bytes[at + 1] !== 3 || length === 0 || length > MAX_RECORD)
+      return MALFORMED
+    const end = at + RECORD_HEADER + length
+    if (bytes.length < end) return { kind: 'more', bytes: end }
+    fragments.push(bytes.subarray(at + RECORD_HEADER, end))
+    const glance = glanceAtMessage(fragments)
+    if (glance !== undefined) return glance
+    at = end
+  }
+  return MALFORMED
+}
+
+/** Undefined while the message goes on in the next record. */
+function glanceAtMessage(fragments: readonly Buffer[]): Glance | undefined {
+  const [only] = fragments
+  const message = fragments.length === 1 && only ? only : Buffer.concat(fragments)
+  if (message[0] !== CLIENT_HELLO) return MALFORMED
+  if (message.length < 4) return undefined
+  const length = message.readUIntBE(1, 3)
+  if (length > MAX_HELLO) return MALFORMED
+  if (message.length < 4 + length) return undefined
+  const hello = readHello(new Cursor(message.subarray(4, 4 + length)))
+  return hello === undefined ? MALFORMED : { kind: 'hello', hello }
+}
+
+/** Reads fields one after another; past the end, every further answer is empty and `broken` is set. */
+class Cursor {
+  readonly #bytes: Buffer
+  #at = 0
+  broken = false
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  get empty(): boolean {
+    return this.broken || this.#at === this.#bytes.length
+  }
+
+  number(size: 1 | 2): number {
+    const bytes = this.take(size)
+    return bytes.length === 0 ? 0 : bytes.readUIntBE(0, size)
+  }
+
+  take(length: number): Buffer {
+    const start = this.#at
+    if (this.broken || start + length > this.#bytes.length) {
+      this.broken = true
+      return this.#bytes.subarray(0, 0)
+    }
+    this.#at += length
+    return this.#bytes.subarray(start, start + length)
+  }
+
+  /** A field that tells its own length first. */
+  field(lengthSize: 1 | 2): Buffer {
+    return this.take(this.number(lengthSize))
+  }
+}
+
+function readHello(cursor: Cursor): ClientHello | undefined {
+  cursor.take(2 + 32)
+  cursor.field(1)
+  cursor.field(2)
+  cursor.field(1)
+  if (cursor.broken) return undefined
+  if (cursor.empty) return { serverName: undefined, alpn: [] }
+  const extensions = new Cursor(cursor.field(2))
+  if (cursor.broken || !cursor.empty) return undefined
+  let name: { readonly text: string | undefined } | undefined
+  let alpn: readonly string[] | undefined
+  while (!extensions.empty) {
+    const type = extensions.number(2)
+    const content = extensions.field(2)
+    if (extensions.broken) return undefined
+    // Of a repeated extension one reader sees the first and another the last, so it is refused.
+    if ((type === SERVER_NAME && name) || (type === ALPN && alpn)) return undefined
+    if (type === SERVER_NAME && (name = readServerName(content)) === undefined) return undefined
+    if (type === ALPN && (alpn = readAlpn(content)) === undefined) return undefined
+  }
+  return { serverName: name?.text, alpn: alpn ?? [] }
+}
+
+/** RFC 6066 §3 knows one type of name, and at most one of each type. */
+function readServerName(content: Buffer): { readonly text: string | undefined } | undefined {
+  const outer = new Cursor(content)
+  const list = new Cursor(outer.field(2))
+  const type = list.number(1)
+  const name = list.field(2)
+  if (outer.broken || !outer.empty || list.broken || !list.empty || type !== 0) return undefined
+  return { text: hostName(name.toString('latin1')) }
+}
+
+function readAlpn(content: Buffer): readonly string[] | undefined {
+  const outer = new Cursor(content)
+  const list = new Cursor(outer.field(2))
+  const names: string[] = []
+  while (!list.empty) names.push(list.field(1).toString('latin1'))
+  if (outer.broken || !outer.empty || list.broken || names.length === 0) return undefined
+  return names
+}
+
+/** A name as certificates and routes are looked up by; undefined for what cannot be one. */
+export function hostName(text: string): string | undefined {
+  const name = text.toLowerCase().replace(/\.$/, '')
+  if (name.length > 253 || isIP(name) !== 0) return undefined
+  return /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(name) ? name : undefined
+}

@@ -1,0 +1,94 @@
+import type { Log } from '#base/log.ts'
+import { isDue, type Leaf, type LocalAuthority } from '#pki/local-authority.ts'
+
+export interface LocalLeavesOptions {
+  readonly authority: Pick<LocalAuthority, 'issue'>
+  readonly log: Log
+  readonly now: () => number
+}
+
+const MAX_LEAVES = 1000
+/** Visitors of a wildcard can ask for ever new names; each costs some work, so only a few are made at a time. */
+const MAX_ISSUING = 4
+
+/** A wildcard of a certificate stands for one label. */
+const covered = (names: readonly string[], name: string): boolean =>
+  names.includes(name) || names.includes(name.replace(/^[^.]*/, '*'))
+
+/** Certificates of the local authority: the default one, and those made on the spot for single names. */
+export class LocalLeaves {
+  readonly #options: LocalLeavesOptions
+  readonly #leaves = new Map<string, Leaf>()
+  readonly #issuing = new Map<string, Promise<Leaf | undefined>>()
+  #names: readonly string[]
+  #standard: Leaf
+  #renewing = false
+
+  constructor(options: LocalLeavesOptions, names: readonly string[], standard: Leaf) {
+    this.#options = options
+    this.#names = names
+    this.#standard = standard
+  }
+
+  /** The default certificate. One that is due is replaced in the background, and serves until then. */
+  get standard(): Leaf {
+    if (isDue(this.#standard, this.#options.now())) void this.#renew()
+    return this.#standard
+  }
+
+  /** Whether the default certificate is valid for a name. */
+  covers(name: string): boolean {
+    return covered(this.#names, name)
+  }
+
+  async rename(names: readonly string[]): Promise<void> {
+    this.#standard = await this.#options.authority.issue(names)
+    this.#names = names
+  }
+
+  /** A certificate for one name alone; undefined when none can be made at this moment. */
+  async for(name: string): Promise<Leaf | undefined> {
+    const known = this.#leaves.get(name)
+    if (known !== undefined && !isDue(known, this.#options.now())) return known
+    const running = this.#issuing.get(name)
+    if (running !== undefined) return running
+    if (this.#issuing.size >= MAX_ISSUING) return known
+    const issuing = this.#issue(name)
+    this.#issuing.set(name, issuing)
+    return (await issuing) ?? known
+  }
+
+  async #issue(name: string): Promise<Leaf | undefined> {
+    try {
+      const leaf = await this.#options.authority.issue([name])
+      this.#keep(name, leaf)
+      return leaf
+    } catch (error) {
+      this.#options.log.error({ error, name }, 'the local authority could not sign a certificate')
+      return undefined
+    } finally {
+      this.#issuing.delete(name)
+    }
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#renewing) return
+    this.#renewing = true
+    const names = this.#names
+    try {
+      const leaf = await this.#options.authority.issue(names)
+      if (this.#names === names) this.#standard = leaf
+    } catch (error) {
+      this.#options.log.error({ error, names }, 'the default certificate could not be renewed')
+    } finally {
+      this.#renewing = false
+    }
+  }
+
+  #keep(name: string, leaf: Leaf): void {
+    this.#leaves.delete(name)
+    this.#leaves.set(name, leaf)
+    const oldest = this.#leaves.keys().next()
+    if (this.#leaves.size > MAX_LEAVES && !oldest.done) this.#leaves.delete(oldest.value)
+  }
+}

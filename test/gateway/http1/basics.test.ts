@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict'
+import { createServer as createHttp, type IncomingMessage } from 'node:http'
+import { createServer, type Server } from 'node:net'
+import { suite, test } from 'node:test'
+import { selfSignedCertificate } from '#pki/self-signed.ts'
+import { rig, statusOf, tunnelRecord } from './support.ts'
+
+const GET = 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n'
+
+/** A service that answers with what it was asked. */
+const echo = (): Server =>
+  createHttp((request, response) => {
+    void bodyOf(request).then(body =>
+      response.end(
+        JSON.stringify({
+          method: request.method,
+          url: request.url,
+          headers: request.headers,
+          body,
+          trailers: request.trailers,
+        }),
+      ),
+    )
+  })
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let body = ''
+  for await (const piece of request) body += String(piece)
+  return body
+}
+
+interface Echoed {
+  readonly method: string
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly body: string
+  readonly trailers: Record<string, string>
+}
+
+const read = (body: string): Echoed => JSON.parse(body) as Echoed
+
+suite('requests through a tunnel', () => {
+  test('pass with their answer, and the connection serves the next one', async () => {
+    await using set = await rig({ upstream: echo() })
+    const client = await set.visitor()
+    for (let count = 0; count < 3; count++) {
+      client.send(`GET /a?b=${count} HTTP/1.1\r\nHost: app.test\r\nX-Own: 1\r\n\r\n`)
+      const { status, body, head } = await client.answer()
+      const { url, headers } = read(body)
+      assert.deepEqual(
+        [status, url, headers['host'], headers['x-own']],
+        [200, `/a?b=${count}`, 'app.test', '1'],
+      )
+      assert.doesNotMatch(head, /\r\n(?:connection|keep-alive):/i)
+    }
+    assert.equal(set.dialled.length, 1)
+  })
+
+  test('that are sent at once are answered in order, one at a time', async () => {
+    await using set = await rig({ upstream: echo() })
+    const client = await set.visitor()
+    const requests = Array.from(
+      { length: 50 },
+      (_, index) => `POST /${index} HTTP/1.1\r\nHost: app.test\r\nContent-Length: 3\r\n\r\nabc`,
+    )
+    client.send(requests.join(''))
+    for (let index = 0; index < 50; index++) {
+      const { url, body } = read((await client.answer()).body)
+      assert.deepEqual([url, body], [`/${index}`, 'abc'])
+    }
+    assert.equal(set.dialled.length, 1)
+  })
+
+  test('that wait behind a running one are not read without bound', async () => {
+    let release: (() => void) | undefined
+    const upstream = createHttp((_, response) => {
+      if (release === undefined) release = () => response.end('first')
+      else response.end('later')
+    })
+    await using set = await rig({ upstream, limits: { maxRequests: 1_000_000 } })
+    const client = await set.visitor()
+    const flood = GET.repeat(200_000)
+    client.send(flood)
+    while (release === undefined) await new Promise(setImmediate)
+    await new Promise(done => setTimeout(done, 100))
+    // What the kernel's buffers do not hold must still be with the visitor.
+    assert.ok(client.socket.writableLength > 0)
+    release()
+    await client.until(text => text.split('later').length > 500)
+  })
+
+  test('carry chunks and trailers in both directions', async () => {
+    const upstream = createHttp((request, response) => {
+      let body = ''
+      request.on('data', piece => (body += String(piece)))
+      request.on('end', () => {
+        response.writeHead(200, { trailer: 'x-sum' })
+        response.write(body)
+        response.addTrailers({ 'x-sum': String(request.trailers['x-sum']) })
+        response.end()
+      })
+    })
+    await using set = await rig({ upstream })
+    const client = await set.visitor()
+    client.send(
+      'POST / HTTP/1.1\r\nHost: app.test\r\nTransfer-Encoding: chunked\r\nTrailer: x-sum\r\n\r\n' +
+        '5;a=b\r\nhello\r\n6\r\n world\r\n0\r\nX-Sum: 42\r\n\r\n',
+    )
+    const { head, body } = await client.answer()
+    assert.match(head, /transfer-encoding: chunked/i)
+    assert.match(body, /^b\r\nhello world\r\n0\r\nx-sum: 42\r\n\r\n$/)
+  })
+
+  test('of HEAD, and answers 204 and 304, have no content and keep the connection', async () => {
+    const upstream = createHttp((request, response) => {
+      response.statusCode = Number(request.url?.slice(1))
+      if (request.method === 'HEAD') response.setHeader('content-length', '5')
+      response.end()
+    })
+    await using set = await rig({ upstream })
+    const client = await set.visitor()
+    client.send('HEAD /200 HTTP/1.1\r\nHost: app.test\r\n\r\n')
+    assert.match(await client.saw('\r\n\r\n'), /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*Content-Length: 5\r\n\r\n$/)
+    client.text = ''
+    for (const status of [204, 304]) {
+      client.send(`GET /${status} HTTP/1.1\r\nHost: app.test\r\n\r\n`)
+      const answer = await client.answer()
+      assert.deepEqual([answer.status, answer.body], [status, ''])
+      assert.doesNotMatch(answer.head, /content-length|transfer-encoding/i)
+    }
+    assert.equal(set.dialled.length, 1)
+  })
+
+  test('tell the service who asked, whatever the visitor claims', async () => {
+    await using set = await rig({ upstream: echo() })
+    const client = await set.visitor()
+    client.send(
+      'GET / HTTP/1.1\r\nHost: App.test:8080\r\nX-FORWARDED-FOR: 1.2.3.4\r\nx-forwarded-proto: https\r\n' +
+        'X-Forwarded-Host: evil\r\nForwarded: for=1.2.3.4\r\nX-Real-IP: 1.2.3.4\r\nX-Forwarded-Port: 1\r\n\r\n',
+    )
+    const { headers } = read((await client.answer()).body)
+    assert.equal(headers['x-forwarded-for'], '127.0.0.1')
+    assert.equal(headers['x-forwarded-proto'], 'http')
+    assert.equal(headers['x-forwarded-host'], 'App.test:8080')
+    for (const name of ['forwarded', 'x-real-ip', 'x-forwarded-port']) assert.equal(headers[name], undefined)
+  })
+
+  test('lose the fields of their connection, and no others', async () => {
+    await using set = await rig({ upstream: echo() })
+    const client = await set.visitor()
+    client.send(
+      'GET / HTTP/1.1\r\nX-Hop: 1\r\nHost: app.test\r\nConnection: keep-alive, x-hop, Authorization\r\n' +
+        'Keep-Alive: timeout=5\r\nProxy-Connection: keep-alive\r\nTE: trailers\r\nAuthorization: Basic eA==\r\n\r\n',
+    )
+    const { headers } = read((await client.answer()).body)
+    for (const name of ['x-hop', 'keep-alive', 'proxy-connection']) assert.equal(headers[name], undefined)
+    assert.equal(headers['authorization'], 'Basic eA==')
+    assert.equal(headers['te'], 'trailers')
+  })
+
+  test('of HTTP/1.0 get an answer they understand', async () => {
+    const upstream = createHttp((_, response) => {
+      response.write('part')
+      setImmediate(() => response.end('end'))
+    })
+    await using set = await rig({ upstream })
+    const text = await set.exchange('GET / HTTP/1.0\r\nHost: app.test\r\nConnection: keep-alive\r\n\r\n')
+    assert.match(text, /\r\nConnection: close\r\n\r\npartend$/)
+    assert.doesNotMatch(text, /transfer-encoding/i)
+  })
+
+  test('of HTTP/1.0 keep the connection when they ask for it', async () => {
+    await using set = await rig({ upstream: echo() })
+    const client = await set.visitor()
+    for (let count = 0; count < 2; count++) {
+      client.send('POST / HTTP/1.0\r\nHost: app.test\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na')
+      assert.match((await client.answer()).head, /\r\nConnection: keep-alive\r\n/)
+    }
+    client.send('GET / HTTP/1.0\r\nHost: app.test\r\n\r\n')
+    assert.match(await client.whole(), /\r\nConnection: close\r\n/)
+  })
+
+  test('are counted: the last that a connection may carry closes it', async () => {
+    await using set = await rig({ upstream: echo(), limits: { maxRequests: 3 } })
+    const client = await set.visitor()
+    client.send(GET.repeat(5))
+    const text = await client.whole()
+    assert.equal(text.match(/HTTP\/1\.1 200/g)?.length, 3)
+    assert.equal(text.match(/Connection: close/g)?.length, 1)
+  })
+
+  test('behind others are refused like the first', async () => {
+    await using set = await rig({ upstream: echo() })
+    const client = await set.visitor()
+    client.send(`${GET}get / HTTP/1.1\r\nHost: app.test\r\n\r\n${GET}`)
+    assert.equal((await client.answer()).status, 200)
+    assert.equal(statusOf(await client.whole()), 400)
+  })
+
+  test('by TLS pass as well, small and large', async () => {
+    const { certificatePem, privateKeyPem } = await selfSignedCertificate({
+      commonName: 'app.test',
+      organization: 'test',
+      years: 1,
+    })
+    const upstream = createHttp((request, response) => void request.pipe(response))
+    await using set = await rig({ upstream, tls: { key: privateKeyPem.reveal(), cert: certificatePem } })
+    const client = await set.visitor()
+    for (const size of [1, 100, 5_000_000]) {
+      const sent = 'x'.repeat(size)
+      client.send(`POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: ${size}\r\n\r\n${sent}`)
+      const { status, body } = await client.answer()
+      assert.equal(status, 200)
+      assert.equal(body.replaceAll(/[^x]/g, '').length, size)
+    }
+    client.send('BROKEN\r\n\r\n')
+    assert.equal(statusOf(await client.whole()), 400)
+  })
+
+  test('whose answer has no length end with the connection', async () => {
+    const upstream = createServer(socket => {
+      socket.once('data', () => socket.end('HTTP/1.0 200 Fine by me\r\nX-A: 1\r\n\r\nall of it'))
+    })
+    await using set = await rig({ upstream })
+    const text = await set.exchange(GET)
+    assert.equal(text, 'HTTP/1.1 200 Fine by me\r\nX-A: 1\r\nConnection: close\r\n\r\nall of it')
+  })
+})
+
+suite('what a tunnel asks for', () => {
+  test('a rewritten Host', async () => {
+    for (const [forwardsTo, host] of [
+      ['http://localhost:8080', 'localhost:8080'],
+      ['https://app.internal/base', 'app.internal'],
+      ['[::1]:9000', '[::1]:9000'],
+    ] as const) {
+      const tunnel = tunnelRecord({ HostHeaderRewrite: true }, { forwardsTo })
+      await using set = await rig({ upstream: echo(), tunnel })
+      const client = await set.visitor()
+      client.send(GET)
+      const { headers } = read((await client.answer()).body)
+      assert.deepEqual([headers['host'], headers['x-forwarded-host']], [host, 'app.test'])
+    }
+  })
+
+  for (const version of [1, 2] as const) {
+    test(`the PROXY protocol ${version}, on a connection for each request`, async () => {
+      const seen: Buffer[] = []
+      const upstream = createServer(socket => {
+        socket.once('data', (bytes: Buffer) => {
+          seen.push(bytes)
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+        })
+      })
+      await using set = await rig({ upstream, tunnel: tunnelRecord({ ProxyProto: version }) })
+      const client = await set.visitor()
+      const from = client.socket.localPort ?? 0
+      const expected =
+        version === 1
+          ? Buffer.from(`PROXY TCP4 127.0.0.1 127.0.0.1 ${from} ${set.port}\r\n`)
+          : Buffer.from(
+              `0d0a0d0a000d0a515549540a2111000c7f0000017f000001${from.toString(16).padStart(4, '0')}${set.port.toString(16).padStart(4, '0')}`,
+              'hex',
+            )
+      for (let count = 0; count < 2; count++) {
+        client.send(GET)
+        assert.equal((await client.answer()).status, 200)
+      }
+      assert.equal(seen.length, 2)
+      for (const bytes of seen) {
+        assert.deepEqual(bytes.subarray(0, expected.length), expected)
+        assert.equal(bytes.toString('latin1', expected.length, expected.length + 5), 'GET /')
+      }
+    })
+  }
+
+  test('what its agent is told of a connection', async () => {
+    await using set = await rig({ upstream: echo() })
+    const client = await set.visitor()
+    client.send(GET)
+    await client.answer()
+    assert.deepEqual(set.dialled, [
+      {
+        Id: 'tn_1',
+        ClientAddr: `127.0.0.1:${client.socket.localPort}`,
+        Proto: 'http',
+        EdgeType: '0',
+        PassthroughTLS: false,
+      },
+    ])
+  })
+
+  test('of a labelled one that it is of an edge', async () => {
+    await using set = await rig({ upstream: echo(), tunnel: tunnelRecord({}, { address: undefined }) })
+    const client = await set.visitor()
+    client.send(GET)
+    await client.answer()
+    assert.deepEqual([set.dialled[0]?.Proto, set.dialled[0]?.EdgeType], ['', '3'])
+  })
+})

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:net'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { type Rig, rig, statusOf } from './support.ts'
+import { floods, further, measured, type Verdict } from './verdicts.ts'
+
+interface Recorder {
+  readonly upstream: Server
+  /** Whole requests, and beginnings of requests that were given up. */
+  readonly whole: string[]
+  readonly all: string[]
+}
+
+/** A service that answers once a request is complete, and keeps what it was sent. */
+function recorder(): Recorder {
+  const all: string[] = []
+  const whole: string[] = []
+  const upstream = createServer(socket => {
+    const index = all.push('') - 1
+    socket.on('data', bytes => {
+      const text = (all[index] += bytes.toString('latin1'))
+      const chunked = /transfer-encoding: chunked/i.test(text)
+      const length = Number(/content-length: *\t*(\d+)/i.exec(text)?.[1] ?? 0)
+      const body = text.slice(text.indexOf('\r\n\r\n') + 4)
+      const complete = chunked ? /(?:^|\r\n)0\r\n(?:.*\r\n)*?\r\n$/.test(body) : body.length >= length
+      if (!complete) return
+      whole.push(text)
+      socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok')
+    })
+  })
+  return { upstream, whole, all }
+}
+
+async function check(set: Rig, [name, bytes, status]: Verdict): Promise<void> {
+  const client = await set.visitor()
+  client.send(bytes)
+  // An accepted request leaves the connection open, unless the visitor ends its side.
+  if (status === 200) client.socket.end()
+  const text = await client.whole()
+  client.close()
+  assert.equal(statusOf(text), status, name)
+}
+
+/** Of content that breaks the rules the beginning may have left, but never a whole request. */
+function checkSeen({ whole, all }: Recorder, table: readonly Verdict[]): void {
+  const accepted = table.filter(([, , status]) => status === 200)
+  assert.equal(whole.length, accepted.length)
+  for (const request of all) assert.ok(whole.includes(request) || request.startsWith('POST '), request)
+}
+
+suite('a request that could be read in two ways is refused, and its connection closed', () => {
+  for (const [title, table] of Object.entries({ 'H1-01': measured, 'H1-02, 03, 04': further })) {
+    test(title, async () => {
+      const service = recorder()
+      await using set = await rig(service)
+      for (const verdict of table) await check(set, verdict)
+      checkSeen(service, table)
+    })
+  }
+
+  test('DOS-03: floods of header bytes are refused at once', async () => {
+    const service = recorder()
+    await using set = await rig(service)
+    for (const verdict of floods) {
+      const started = performance.now()
+      await check(set, verdict)
+      const took = performance.now() - started
+      assert.ok(took < 500, `${verdict[0]} took ${took} ms`)
+    }
+  })
+
+  test('a request that follows a refused one on the connection is never seen', async () => {
+    const service = recorder()
+    await using set = await rig(service)
+    for (const [name, bytes, status] of measured) {
+      if (status === 200 || bytes.startsWith('POST')) continue
+      const text = await set.exchange(`${bytes}GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n`)
+      assert.equal(statusOf(text), status, name)
+    }
+    assert.deepEqual(service.all, [])
+  })
+
+  test('however the bytes are split, the verdict is the same', async () => {
+    await using set = await rig(recorder())
+    const usable = [...measured, ...further].filter(([, bytes]) => bytes.length < 2000)
+    const cases = fc.tuple(fc.constantFrom(...usable), fc.array(fc.nat(400), { maxLength: 6 }))
+    await fc.assert(
+      fc.asyncProperty(cases, async ([[name, bytes, status], cuts]) => {
+        const places = [...new Set(cuts)].filter(cut => cut < bytes.length).toSorted((a, b) => a - b)
+        const client = await set.visitor()
+        let from = 0
+        for (const place of [...places, bytes.length]) {
+          client.send(bytes.slice(from, place))
+          from = place
+          await new Promise(setImmediate)
+        }
+        if (status === 200) client.socket.end()
+        const text = await client.whole()
+        client.close()
+        assert.equal(statusOf(text), status, name)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})

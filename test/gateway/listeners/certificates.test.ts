@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type SecureContext } from 'node:tls'
+import { suite, test } from 'node:test'
+import { Secret } from '#base/secrets.ts'
+import { Certificates, defaultNames } from '#gateway/tls/certificates.ts'
+import type { Leaf } from '#pki/local-authority.ts'
+import { HOST, newAuthority, newCertificates, portOf, silent, visit } from './support.ts'
+
+const DAY = 86_400_000
+
+suite('certificates by server name', () => {
+  test('cover the shared domain, loopback and the addresses of listeners by default', () => {
+    const hosts = ['0.0.0.0', '192.0.2.7', '::', 'gate.example', '2001:db8::1', '127.0.0.1', '']
+    assert.deepEqual(defaultNames('adit.localhost', hosts), [
+      'adit.localhost',
+      '*.adit.localhost',
+      'localhost',
+      '127.0.0.1',
+      '::1',
+      '192.0.2.7',
+      'gate.example',
+      '2001:db8::1',
+    ])
+  })
+
+  test('are made into one context, however often they are asked for', async () => {
+    const { certificates } = await newCertificates({ serves: () => true })
+    const standard = await certificates.contextFor(undefined)
+    assert.equal(await certificates.contextFor('a.adit.localhost'), standard)
+    assert.equal(await certificates.contextFor('127.0.0.1'), standard)
+    const deep = await certificates.contextFor('a.b.adit.localhost')
+    assert.notEqual(deep, standard, 'a wildcard stands for one label only')
+    assert.equal(await certificates.contextFor('a.b.adit.localhost'), deep)
+  })
+
+  test('survive hostile names', async () => {
+    const asked: string[] = []
+    const { certificates } = await newCertificates({ serves: name => asked.push(name) > 0 })
+    const standard = await certificates.contextFor(undefined)
+    const names = [
+      'a'.repeat(256),
+      'a\0b',
+      'bücher.example',
+      '127.0.0.1',
+      '::1',
+      '../../x',
+      '',
+      '.',
+      '%00',
+      ' a',
+    ]
+    for (const name of names) assert.equal(await certificates.contextFor(name), standard, name)
+    assert.deepEqual(asked, [])
+  })
+
+  test('are chosen by a server that asks for them with a callback', async () => {
+    const { authority, certificates } = await newCertificates({ serves: name => name === 'a.example' })
+    const server = createServer({ SNICallback: certificates.sniCallback }, socket => socket.end())
+    await once(server.listen(0, HOST), 'listening')
+    const client = await visit(portOf(server), { servername: 'a.example', ca: authority.rootPem })
+    assert.equal(client.getPeerX509Certificate()?.subjectAltName, 'DNS:a.example')
+    client.destroy()
+    server.close()
+  })
+
+  test('are made for a few new names at a time; more visitors get the default one meanwhile', async () => {
+    const authority = await newAuthority()
+    const gate = Promise.withResolvers<void>()
+    let issued = 0
+    const slow = {
+      async issue(names: readonly string[]): Promise<Leaf> {
+        if (issued++ > 0) await gate.promise
+        return authority.issue(names)
+      },
+    }
+    const { certificates } = await newCertificates({ authority: slow, serves: () => true })
+    const names = Array.from({ length: 50 }, (_, index) => `n${index}.example`)
+    const contexts = names.map(name => certificates.contextFor(name))
+    const standard = await certificates.contextFor(undefined)
+    assert.equal(await contexts.at(-1), standard)
+    assert.equal(issued, 5)
+    gate.resolve()
+    assert.notEqual(await contexts[0], standard)
+  })
+
+  test('are renewed when a third of their life is left, and the old one serves meanwhile', async () => {
+    let now = Date.now()
+    const authority = await newAuthority()
+    const certificates = await Certificates.create({
+      authority,
+      names: ['a.example'],
+      uploaded: () => undefined,
+      serves: () => false,
+      log: silent,
+      now: () => now,
+    })
+    const before = await certificates.contextFor('a.example')
+    now += 200 * DAY
+    assert.equal(await certificates.contextFor('a.example'), before)
+    now += 80 * DAY
+    assert.equal(await certificates.contextFor('a.example'), before)
+    let after: SecureContext = before
+    while (after === before) {
+      await new Promise(setImmediate)
+      after = await certificates.contextFor('a.example')
+    }
+  })
+
+  test('change with the names of the installation', async () => {
+    const { authority, certificates } = await newCertificates()
+    await certificates.rename(defaultNames('new.example', []))
+    const server = createServer({ SNICallback: certificates.sniCallback }, socket => socket.end())
+    await once(server.listen(0, HOST), 'listening')
+    const client = await visit(portOf(server), { servername: 'x.new.example', ca: authority.rootPem })
+    assert.equal(client.authorized, true)
+    client.destroy()
+    server.close()
+  })
+
+  test('that were replaced are forgotten', async () => {
+    const other = await newAuthority()
+    const identity = await other.issue(['a.example'])
+    const { certificates } = await newCertificates({ uploaded: () => identity })
+    const before = await certificates.contextFor('a.example')
+    certificates.forget()
+    assert.notEqual(await certificates.contextFor('a.example'), before)
+  })
+
+  test('of terms that cannot be kept are refused rather than loosened', async () => {
+    const { certificates } = await newCertificates()
+    const identity = { certificatePem: 'nonsense', privateKeyPem: new Secret('nonsense') }
+    const context = await certificates.contextFor('a.adit.localhost', { identity })
+    assert.equal(await certificates.contextFor('b.adit.localhost'), context, 'the local one stands in')
+    const guarded = await certificates.contextFor('a.adit.localhost', {
+      identity,
+      clientAuthorities: new X509Certificate((await newAuthority()).rootPem).toString(),
+    })
+    assert.notEqual(guarded, context)
+  })
+})

@@ -1,0 +1,392 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import { createServer as createTlsServer, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { buffer } from 'node:stream/consumers'
+import { after, before, suite, test } from 'node:test'
+import type { Endpoint } from '#gateway/exchange.ts'
+import { bodyOf } from '#gateway/http/body.ts'
+import { Fields } from '#gateway/http/fields.ts'
+import { serveHttp1 } from '#gateway/http/http1-visitor.ts'
+import { serveHttp2 } from '#gateway/http/http2-visitor.ts'
+import { Admission } from '#gateway/listeners/admission.ts'
+import type { Identity } from '#pki/local-authority.ts'
+import { Folder } from '../../support/openssh.ts'
+import { AUTHORITY, issue, type Identity as OpensslIdentity } from '../../support/openssl.ts'
+import {
+  ask,
+  helloBytes,
+  HOST,
+  newAuthority,
+  open,
+  portOf,
+  startHttps,
+  startUpstream,
+  ticket,
+  tunnelTo,
+  visit,
+  type TestHttps,
+} from './support.ts'
+
+const peerName = (socket: TLSSocket): string => String(socket.getPeerX509Certificate()?.subjectAltName)
+
+suite('HTTPS visitors', () => {
+  test('get the local certificate for names of the shared domain, and are described', async () => {
+    await using https = await startHttps()
+    const client = await visit(https.port, { servername: 'Shop.Adit.localhost', ca: https.authority.rootPem })
+    assert.equal(client.authorized, true)
+    const local = { ip: client.localAddress, port: client.localPort }
+    assert.deepEqual(await ask(client), {
+      protocol: 'http/1.1',
+      ...local,
+      localIp: HOST,
+      localPort: https.port,
+      scheme: 'https',
+      serverName: 'shop.adit.localhost',
+    })
+  })
+
+  test('get a local certificate made on the spot for other names that are served, and for no others', async () => {
+    const serves = (name: string) => name.endsWith('.example')
+    await using https = await startHttps({}, { serves })
+    const ca = https.authority.rootPem
+    const names = ['a.example', 'b.example', 'a.example']
+    const clients = await Promise.all(names.map(servername => visit(https.port, { servername, ca })))
+    assert.deepEqual(clients.map(peerName), ['DNS:a.example', 'DNS:b.example', 'DNS:a.example'])
+    const stranger = await visit(https.port, { servername: 'c.test', rejectUnauthorized: false })
+    assert.match(peerName(stranger), /adit\.localhost/)
+    for (const client of [...clients, stranger]) client.destroy()
+  })
+
+  test('get the uploaded certificate of a name, and its successor after a change', async () => {
+    const other = await newAuthority()
+    let uploaded: Identity = await other.issue(['shop.example'])
+    await using https = await startHttps(
+      {},
+      { uploaded: name => (name === 'shop.example' ? uploaded : undefined) },
+    )
+    const serial = async () => {
+      const client = await visit(https.port, { servername: 'shop.example', ca: other.rootPem })
+      const number = client.getPeerX509Certificate()?.serialNumber
+      client.destroy()
+      return number
+    }
+    const first = await serial()
+    assert.equal(await serial(), first)
+    uploaded = await other.issue(['shop.example'])
+    assert.notEqual(await serial(), first)
+  })
+
+  test('are served with the local certificate when the uploaded one cannot be read', async () => {
+    const uploaded = (name: string): Identity => {
+      if (name.startsWith('a')) throw new Error('unreadable')
+      return { certificatePem: 'nonsense', privateKeyPem: { reveal: () => 'nonsense' } } as Identity
+    }
+    await using https = await startHttps({}, { uploaded })
+    for (const servername of ['a.adit.localhost', 'b.adit.localhost']) {
+      const client = await visit(https.port, { servername, ca: https.authority.rootPem })
+      assert.equal(client.authorized, true)
+      client.destroy()
+    }
+  })
+
+  test('agree on HTTP/2 or HTTP/1.1, and are refused anything else', async () => {
+    await using https = await startHttps()
+    const options = { servername: 'localhost', ca: https.authority.rootPem }
+    for (const [offer, expected] of [
+      [['h2', 'http/1.1'], 'h2'],
+      [['http/1.1'], 'http/1.1'],
+    ] as const) {
+      const client = await visit(https.port, { ...options, ALPNProtocols: [...offer] })
+      assert.equal(client.alpnProtocol, expected)
+      assert.equal((await ask(client))['protocol'], expected)
+    }
+    await assert.rejects(
+      visit(https.port, { ...options, ALPNProtocols: ['smtp'] }),
+      /no application protocol/,
+    )
+  })
+
+  test('speak TLS 1.2 or 1.3, and no older one', async () => {
+    await using https = await startHttps()
+    const options = { servername: 'localhost', ca: https.authority.rootPem }
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const client = await visit(https.port, { ...options, minVersion: version, maxVersion: version })
+      assert.equal(client.getProtocol(), version)
+      client.destroy()
+    }
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
+    await assert.rejects(visit(https.port, { ...options, ...old }), /alert protocol version/)
+  })
+
+  test('resume their session with another process that has the same ticket keys', async () => {
+    const ticketKeys = Buffer.alloc(48, 3)
+    await using one = await startHttps({}, { ticketKeys })
+    await using two = await startHttps({}, { ticketKeys })
+    await using stranger = await startHttps()
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const options = { servername: 'localhost', rejectUnauthorized: false, maxVersion: version }
+      const session = await ticket(one.port, options)
+      for (const [{ port }, resumed] of [
+        [two, true],
+        [stranger, false],
+      ] as const) {
+        const again = await visit(port, { ...options, session })
+        assert.equal(again.isSessionReused(), resumed, version)
+        again.destroy()
+      }
+    }
+  })
+
+  test('are answered over HTTP/1.1 and HTTP/2', async () => {
+    const answer: Endpoint = ({ visitor, head }) => {
+      const body = bodyOf(Buffer.from(`${head.version} ${head.path} ${visitor.serverName}`))
+      const { framing } = body
+      return Promise.resolve({ head: { status: 200, reason: 'OK', framing, fields: Fields.none }, body })
+    }
+    await using https = await startHttps({
+      http1: (socket, visitor) => serveHttp1(socket, { visitor, answer }),
+      http2: (socket, visitor) => serveHttp2(socket, { visitor, answer }),
+    })
+    const session = connectHttp2(`https://localhost:${https.port}`, { ca: https.authority.rootPem })
+    const stream = session.request({ ':path': '/two' })
+    assert.equal((await buffer(stream)).toString(), '2 /two localhost')
+    session.close()
+    const client = await visit(https.port, { servername: 'localhost', ca: https.authority.rootPem })
+    const [head, tail] = ['GET /one HTTP/1.1\r\nHost: loc', 'alhost\r\n\r\n']
+    client.write(head)
+    await new Promise(setImmediate)
+    client.write(tail)
+    const [bytes] = (await once(client, 'data')) as [Buffer]
+    assert.match(bytes.toString(), /1\.1 \/one localhost$/)
+    await https.listener.drain(5000)
+    assert.equal(https.listener.connections, 0)
+  })
+
+  test('who speak plain HTTP are told so', async () => {
+    await using https = await startHttps()
+    const client = await open(https.port)
+    client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    const answer = (await buffer(client)).toString()
+    assert.match(answer, /^HTTP\/1\.1 400 /)
+    assert.match(answer, /speaks HTTPS/)
+  })
+})
+
+suite('mutual TLS', () => {
+  const CLOSED = 'closed.adit.localhost'
+  const OPEN = 'open.adit.localhost'
+  const CLIENT = ['basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=clientAuth']
+  let folder: Folder
+  let [known, unknown]: OpensslIdentity[] = []
+  let https: TestHttps
+
+  before(async () => {
+    folder = await Folder.make()
+    const people = await issue(folder, { name: 'people', extensions: AUTHORITY })
+    const strangers = await issue(folder, { name: 'strangers', extensions: AUTHORITY })
+    known = await issue(folder, { name: 'known', issuer: people, extensions: CLIENT })
+    unknown = await issue(folder, { name: 'unknown', issuer: strangers, extensions: CLIENT })
+    const terms = { clientAuthorities: people.certificate }
+    https = await startHttps({
+      route: ({ serverName }) => ({ kind: 'http', ...(serverName === CLOSED && { terms }) }),
+    })
+  })
+  after(async () => {
+    await https[Symbol.asyncDispose]()
+    await folder[Symbol.asyncDispose]()
+  })
+
+  const asking = (servername: string, by?: OpensslIdentity) => ({
+    servername,
+    ca: https.authority.rootPem,
+    ...(by && { cert: by.certificate, key: by.key }),
+  })
+
+  /** Whether a request is answered; with TLS 1.3 a client learns of a refusal only after its handshake. */
+  const served = async (options: ConnectionOptions): Promise<boolean> => {
+    try {
+      return (await ask(await visit(https.port, options)))['scheme'] === 'https'
+    } catch {
+      return false
+    }
+  }
+
+  test('lets in visitors with a certificate of the authority, and nobody else', async () => {
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+      assert.equal(await served({ ...asking(CLOSED, known), maxVersion }), true)
+      assert.equal(await served({ ...asking(CLOSED, unknown), maxVersion }), false)
+      assert.equal(await served({ ...asking(CLOSED), maxVersion }), false)
+      assert.equal(await served({ ...asking(OPEN), maxVersion }), true)
+    }
+  })
+
+  test('cannot be passed with the session of a name that does not ask', async () => {
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const session = await ticket(https.port, { ...asking(OPEN), maxVersion })
+      assert.equal(await served({ ...asking(OPEN), maxVersion, session }), true)
+      assert.equal(await served({ ...asking(CLOSED), maxVersion, session }), false)
+      assert.equal(await served({ ...asking(CLOSED, unknown), maxVersion, session }), false)
+    }
+  })
+
+  test('goes on with its own session', async () => {
+    const session = await ticket(https.port, asking(CLOSED, known))
+    const again = await visit(https.port, { ...asking(CLOSED), session })
+    assert.equal(again.isSessionReused(), true)
+    assert.equal((await ask(again))['scheme'], 'https')
+  })
+})
+
+suite('TLS endpoints', () => {
+  test('pass TLS on to an upstream that ends it itself', async () => {
+    const theirs = await newAuthority()
+    const identity = await theirs.issue(['db.example'])
+    const upstream = createTlsServer(
+      { cert: identity.certificatePem, key: identity.privateKeyPem.reveal(), allowHalfOpen: true },
+      socket => socket.pipe(socket),
+    )
+    await once(upstream.listen(0, HOST), 'listening')
+    const ends: unknown[] = []
+    const way = tunnelTo(portOf(upstream), {
+      ended: (guest, end) => ends.push([guest.serverName, end.error]),
+    })
+    await using https = await startHttps({
+      route: ({ serverName }) =>
+        serverName === 'db.example' ? { kind: 'passthrough', upstream: way } : { kind: 'http' },
+    })
+    const client = await visit(https.port, {
+      servername: 'db.example',
+      ca: theirs.rootPem,
+      allowHalfOpen: true,
+    })
+    assert.equal(https.listener.handshaking, 0)
+    assert.equal(https.listener.streams, 1)
+    const sent = Buffer.alloc(3_000_000, 'abcdefg')
+    client.end(sent)
+    assert.ok((await buffer(client)).equals(sent))
+    await https.listener.drain(5000)
+    assert.deepEqual(ends, [['db.example', undefined]])
+    upstream.close()
+  })
+
+  test('end TLS here when asked to, with half-close both ways', async () => {
+    await using echo = await startUpstream(socket => socket.pipe(socket))
+    const way = tunnelTo(portOf(echo))
+    await using https = await startHttps({ route: () => ({ kind: 'terminated', upstream: way }) })
+    const client = await visit(https.port, {
+      servername: 'x.adit.localhost',
+      ca: https.authority.rootPem,
+      ALPNProtocols: ['postgresql'],
+      allowHalfOpen: true,
+    })
+    assert.equal(client.alpnProtocol, false, 'what is inside is not ours to agree on')
+    const sent = Buffer.alloc(3_000_000, 'hijklmn')
+    client.end(sent)
+    assert.ok((await buffer(client)).equals(sent))
+  })
+
+  test('bring their own certificate', async () => {
+    const theirs = await newAuthority()
+    const identity = await theirs.issue(['own.example'])
+    await using echo = await startUpstream(socket => socket.pipe(socket))
+    const way = tunnelTo(portOf(echo))
+    const terms = { identity, minVersion: 'TLSv1.3' } as const
+    await using https = await startHttps({ route: () => ({ kind: 'terminated', upstream: way, terms }) })
+    const options = { servername: 'own.example', ca: theirs.rootPem }
+    const client = await visit(https.port, options)
+    assert.equal(client.authorized, true)
+    client.destroy()
+    await assert.rejects(visit(https.port, { ...options, maxVersion: 'TLSv1.2' }), /alert protocol version/)
+  })
+
+  test('that nothing is known of can be refused', async () => {
+    await using https = await startHttps({ route: () => ({ kind: 'refused' }) })
+    await assert.rejects(visit(https.port, { servername: 'a.example' }), /unrecognized name/)
+  })
+
+  test('reset the visitor when their upstream cannot be reached', async () => {
+    const upstream = { dial: () => Promise.reject(new Error('offline')) }
+    await using https = await startHttps({ route: () => ({ kind: 'passthrough', upstream }) })
+    await assert.rejects(visit(https.port, { servername: 'a.example' }), { code: 'ECONNRESET' })
+  })
+})
+
+suite('hostile visitors of TLS', () => {
+  test('may cut their hello anywhere', async () => {
+    await using https = await startHttps()
+    const hello = await helloBytes({ servername: 'cut.adit.localhost' })
+    const cuts = [1, 2, 4, 5, 6, 9, 10, 43, 44, 100, hello.length - 1]
+    for (const cut of cuts) {
+      const client = (await open(https.port)).setNoDelay(true)
+      client.write(hello.subarray(0, cut))
+      await new Promise(setImmediate)
+      client.write(hello.subarray(cut))
+      const [answer] = (await once(client, 'data')) as [Buffer]
+      assert.equal(answer[0], 22, `cut at ${cut}: the handshake goes on`)
+      client.destroy()
+    }
+  })
+
+  test('are closed for garbage, for silence, and for a hello without an end', async () => {
+    await using https = await startHttps({ handshakes: { deadlineMs: 100 } })
+    const hello = await helloBytes({ servername: 'slow.adit.localhost' })
+    for (const [bytes, answer] of [
+      [Buffer.from([0x16, 3, 1, 0xff, 0xff, 1, 2, 3]), /^15030100020232$/],
+      [Buffer.from([0x80, 0x2e, 1, 3, 1]), /^15030100020232$/],
+      [Buffer.alloc(0), /^$/],
+      [hello.subarray(0, 100), /^$/],
+    ] as const) {
+      const client = await open(https.port)
+      client.write(bytes)
+      assert.match((await buffer(client)).toString('hex'), answer)
+    }
+    await https.listener.drain(5000)
+    assert.equal(https.listener.handshaking, 0)
+  })
+
+  test('cannot keep others out by stalling', async () => {
+    await using https = await startHttps({ handshakes: { pending: 8 } })
+    const stalled = await Promise.all(Array.from({ length: 20 }, () => open(https.port)))
+    const honest = await visit(https.port, { servername: 'localhost', ca: https.authority.rootPem })
+    assert.equal((await ask(honest))['serverName'], 'localhost')
+    assert.ok(https.listener.handshaking <= 8)
+    for (const socket of stalled) socket.destroy()
+  })
+
+  test('are all served when many come at the same moment', async () => {
+    await using https = await startHttps({ handshakes: { perTurn: 2 } })
+    const options = { servername: 'localhost', ca: https.authority.rootPem }
+    const clients = await Promise.all(Array.from({ length: 40 }, () => visit(https.port, options)))
+    const answers = await Promise.all(clients.map(ask))
+    assert.equal(answers.length, 40)
+  })
+
+  test('find errors inside of callbacks contained', async () => {
+    await using broken = await startHttps({
+      route: ({ serverName }) => {
+        if (serverName === 'route.example') throw new Error('route')
+        return { kind: 'http' }
+      },
+      http1: (_, { serverName }) => {
+        if (serverName === 'http.example') throw new Error('http1')
+        return { drain: () => undefined }
+      },
+    })
+    for (const servername of ['route.example', 'http.example']) {
+      const client = visit(broken.port, { servername, rejectUnauthorized: false })
+      await client.then(
+        async socket => buffer(socket),
+        (error: unknown) => assert.match(String(error), /disconnected|ECONNRESET/),
+      )
+    }
+    assert.equal(broken.listener.connections, 0)
+  })
+
+  test('are held to their share', async () => {
+    await using https = await startHttps({ admission: new Admission({ total: 1 }) })
+    const first = await visit(https.port, { servername: 'localhost', ca: https.authority.rootPem })
+    await assert.rejects(open(https.port).then(buffer), { code: 'ECONNRESET' })
+    first.destroy()
+  })
+})

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { buffer, text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import { suite, test } from 'node:test'
+import { Admission, type AdmissionLimits } from '#gateway/listeners/admission.ts'
+import type { Upstream } from '#gateway/listeners/forward.ts'
+import { TcpPorts } from '#gateway/listeners/tcp.ts'
+import type { SpliceEnd } from '#gateway/splice.ts'
+import { streamTypes } from '#tunnel/stream-types.ts'
+import { couple } from '../../tunnel/support.ts'
+import { HOST, open, portOf, silent, startUpstream, tunnelTo } from './support.ts'
+
+const MIB = 1024 * 1024
+
+function newPorts(limits: Partial<AdmissionLimits> = {}): TcpPorts & AsyncDisposable {
+  const ports = new TcpPorts({ admission: new Admission(limits), log: silent, host: HOST })
+  return Object.assign(ports, { [Symbol.asyncDispose]: () => ports.drain(0) })
+}
+
+/** Bytes that are different everywhere, without ever holding all of them. */
+function* flood(mebibytes: number): Generator<Buffer> {
+  for (let index = 0; index < mebibytes; index++) yield Buffer.alloc(MIB, hash('sha256', String(index)))
+}
+
+async function digest(source: AsyncIterable<Buffer>): Promise<number> {
+  let [sum, length] = [0, 0]
+  for await (const chunk of source) {
+    for (let at = 0; at < chunk.length; at += 997) sum = (sum * 31 + (chunk[at] ?? 0)) >>> 0
+    length += chunk.length
+  }
+  return length
+}
+
+suite('a TCP endpoint', () => {
+  test('passes bytes and the end of either side on, while the other goes on', async () => {
+    const heard: string[] = []
+    await using upstream = await startUpstream(socket => {
+      socket.on('data', bytes => heard.push(String(bytes)))
+      socket.on('end', () => socket.end(`you said ${heard.join('')}`))
+    })
+    await using ports = newPorts()
+    const port = await ports.open(0, tunnelTo(portOf(upstream)))
+    const visitor = await open(port)
+    visitor.end('hello')
+    assert.equal(await text(visitor), 'you said hello')
+  })
+
+  test('passes on the end of the upstream first', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    await using upstream = await startUpstream(socket => {
+      socket.end('bye')
+      text(socket).then(resolve, resolve)
+    })
+    await using ports = newPorts()
+    const ended = Promise.withResolvers<SpliceEnd>()
+    const way = tunnelTo(portOf(upstream), { ended: (_, end) => ended.resolve(end) })
+    const visitor = await open(await ports.open(0, way))
+    let heard = ''
+    visitor.on('data', bytes => (heard += String(bytes)))
+    await once(visitor, 'end')
+    assert.equal(heard, 'bye')
+    visitor.end('after your end')
+    assert.equal(await promise, 'after your end')
+    assert.deepEqual(await ended.promise, { received: 14, sent: 3, error: undefined })
+  })
+
+  test('carries 64 MiB each way at once in bounded memory', async () => {
+    const came = Promise.withResolvers<number>()
+    await using upstream = await startUpstream(socket => {
+      digest(socket).then(came.resolve, came.reject)
+      pipeline(Readable.from(flood(64)), socket, { end: true }).catch(came.reject)
+    })
+    await using ports = newPorts()
+    const visitor = await open(await ports.open(0, tunnelTo(portOf(upstream))))
+    let peak = 0
+    const timer = setInterval(() => (peak = Math.max(peak, process.memoryUsage().arrayBuffers)), 5)
+    const sending = pipeline(Readable.from(flood(64)), visitor)
+    const [received] = await Promise.all([digest(visitor), sending])
+    clearInterval(timer)
+    assert.deepEqual([received, await came.promise], [64 * MIB, 64 * MIB])
+    assert.ok(peak < 96 * MIB, `held ${Math.round(peak / MIB)} MiB`)
+  })
+
+  test('holds no more than the windows for a visitor that does not read, and for an upstream that does not', async () => {
+    const stalled = Promise.withResolvers<Socket>()
+    await using upstream = await startUpstream(socket => {
+      socket.pause()
+      for (const piece of flood(32)) socket.write(piece)
+      stalled.resolve(socket)
+    })
+    await using ports = newPorts()
+    const visitor = (await open(await ports.open(0, tunnelTo(portOf(upstream))))).pause()
+    for (const piece of flood(32)) visitor.write(piece)
+    const far = await stalled.promise
+    // What is in flight fills the buffers of the system and the windows, and then stands still on both sides.
+    let before = -1
+    while (before !== far.writableLength + visitor.writableLength) {
+      before = far.writableLength + visitor.writableLength
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+    assert.ok(far.writableLength > 16 * MIB, `${far.writableLength} bytes wait at the upstream`)
+    assert.ok(visitor.writableLength > 16 * MIB, `${visitor.writableLength} bytes wait at the visitor`)
+    far.destroy()
+    visitor.destroy()
+  })
+
+  test('passes on that the visitor was cut off', async () => {
+    const closed = Promise.withResolvers<unknown>()
+    await using upstream = await startUpstream(socket => {
+      socket.write('hello')
+      socket.resume().on('close', closed.resolve)
+      socket.on('end', () => socket.end())
+    })
+    await using ports = newPorts()
+    const ended = Promise.withResolvers<SpliceEnd>()
+    const way = tunnelTo(portOf(upstream), { ended: (_, end) => ended.resolve(end) })
+    const visitor = await open(await ports.open(0, way))
+    await once(visitor, 'data')
+    visitor.resetAndDestroy()
+    await closed.promise
+    assert.match(String((await ended.promise).error), /ECONNRESET/)
+  })
+
+  test('resets the visitor when the agent is lost', async () => {
+    const { gateway } = couple({}, { accept: (_, stream) => stream.write(Buffer.from('hello')) })
+    await using ports = newPorts()
+    const way: Upstream = { dial: (_, first) => gateway.open(streamTypes.proxy, first) }
+    const visitor = await open(await ports.open(0, way))
+    await once(visitor, 'data')
+    gateway.close()
+    await assert.rejects(buffer(visitor), { code: 'ECONNRESET' })
+  })
+
+  test('resets the visitor when it cannot be reached, and counts it', async () => {
+    await using ports = newPorts()
+    const ended = Promise.withResolvers<SpliceEnd>()
+    const dial = () => Promise.reject(new Error('offline'))
+    const port = await ports.open(0, { dial, ended: (_, end) => ended.resolve(end) })
+    await assert.rejects(open(port).then(buffer), { code: 'ECONNRESET' })
+    assert.match(String((await ended.promise).error), /offline/)
+  })
+
+  test('tells the upstream who the visitor is when it asks for that', async () => {
+    await using upstream = await startUpstream(socket => socket.pipe(socket))
+    await using ports = newPorts()
+    const port = await ports.open(0, tunnelTo(portOf(upstream), { proxyProtocol: 1 }))
+    const visitor = await open(port)
+    visitor.end('hello')
+    const { localPort } = visitor
+    assert.equal(await text(visitor), `PROXY TCP4 ${HOST} ${HOST} ${localPort} ${port}\r\nhello`)
+  })
+
+  test('gives a stream up that was opened for a visitor who has left', async () => {
+    const dialled = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<void>()
+    const finished = Promise.withResolvers<void>()
+    const { gateway } = couple(
+      {},
+      { accept: (_, stream) => stream.attach({ data() {}, end: finished.resolve, closed() {} }) },
+    )
+    await using ports = newPorts()
+    const port = await ports.open(0, {
+      async dial(_, first) {
+        dialled.resolve()
+        await answer.promise
+        return gateway.open(streamTypes.proxy, first)
+      },
+    })
+    const visitor = await open(port)
+    await dialled.promise
+    visitor.resetAndDestroy()
+    while (ports.connections > 0) await new Promise(setImmediate)
+    answer.resolve()
+    await finished.promise
+  })
+})
+
+suite('TCP ports', () => {
+  const nowhere: Upstream = { dial: () => new Promise(() => undefined) }
+
+  test('that are in use are refused with a code', async () => {
+    await using ports = newPorts()
+    const other = createServer()
+    await once(other.listen(0, HOST), 'listening')
+    await assert.rejects(ports.open(portOf(other), nowhere), { code: 'EADDRINUSE' })
+    assert.deepEqual(ports.ports, [])
+    const own = await ports.open(0, nowhere)
+    await assert.rejects(ports.open(own, nowhere), { code: 'EADDRINUSE' })
+    other.close()
+  })
+
+  test('can be opened again after they were closed, while old connections go on', async () => {
+    await using echo = await startUpstream(socket => socket.pipe(socket))
+    await using ports = newPorts()
+    const port = await ports.open(0, tunnelTo(portOf(echo)))
+    const visitor = await open(port)
+    visitor.write('a')
+    await once(visitor, 'data')
+    ports.close(port)
+    await assert.rejects(open(port), { code: 'ECONNREFUSED' })
+    assert.equal(await ports.open(port, tunnelTo(portOf(echo))), port)
+    visitor.end('b')
+    assert.equal(await text(visitor), 'b')
+  })
+
+  test('take no more connections than allowed', async () => {
+    await using ports = newPorts({ total: 2 })
+    const port = await ports.open(0, nowhere)
+    const visitors = [await open(port), await open(port)]
+    await assert.rejects(open(port).then(buffer), { code: 'ECONNRESET' })
+    assert.equal(ports.connections, 2)
+    for (const visitor of visitors) visitor.destroy()
+  })
+
+  test('are drained: what runs may finish until the deadline', async () => {
+    await using echo = await startUpstream(socket => socket.pipe(socket))
+    const ports = newPorts()
+    const port = await ports.open(0, tunnelTo(portOf(echo)))
+    const [quick, endless] = [await open(port), await open(port)]
+    quick.write('x')
+    await once(quick, 'data')
+    endless.write('x')
+    await once(endless, 'data')
+    const draining = ports.drain(200)
+    await assert.rejects(open(port), { code: 'ECONNREFUSED' })
+    quick.end('last')
+    assert.equal(await text(quick), 'last')
+    endless.on('error', () => undefined)
+    await draining
+    assert.equal(ports.connections, 0)
+  })
+})

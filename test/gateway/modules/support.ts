@@ -1,0 +1,54 @@
+import { chain, Departure, type Exchange, type Reply } from '#gateway/exchange.ts'
+import { bodyOf, noBody } from '#gateway/http/body.ts'
+import { Fields } from '#gateway/http/fields.ts'
+import type { RequestHead } from '#gateway/http/head.ts'
+import { tunnelModules } from '#gateway/modules/index.ts'
+import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
+
+/** The options of an agent's bind, as they come from the wire. */
+export const optionsOf = (opts: object): BindOptions => bindOptions(opts, '')
+
+export const request = (fields = '', ip = '203.0.113.7'): Exchange => ({
+  visitor: {
+    ip,
+    port: 50_000,
+    localIp: '127.0.0.1',
+    localPort: 80,
+    scheme: 'http',
+    serverName: undefined,
+  },
+  head: {
+    method: 'GET',
+    target: '/a?b',
+    path: '/a',
+    host: 'app.test',
+    authority: 'app.test:8080',
+    version: '1.1',
+    keepAlive: true,
+    upgrade: '',
+    expectsContinue: false,
+    framing: { kind: 'none' },
+    fields: new Fields(fields),
+  },
+  body: noBody,
+  departure: new Departure(),
+  inform: () => undefined,
+})
+
+export interface Outcome {
+  readonly reply: Reply
+  /** What the service behind was sent; undefined when nothing reached it. */
+  readonly sent: RequestHead | undefined
+}
+
+/** Sends a request through the modules of a tunnel to a service that answers 200 with these fields. */
+export async function through(opts: object, exchange = request(), answer = ''): Promise<Outcome> {
+  let sent: RequestHead | undefined
+  const body = bodyOf(Buffer.from('ok'))
+  const reply = await chain(tunnelModules(optionsOf(opts)), async ({ head }) => {
+    sent = head
+    const { framing } = body
+    return { head: { status: 200, reason: 'OK', framing, fields: new Fields(answer) }, body }
+  })(exchange)
+  return { reply, sent }
+}

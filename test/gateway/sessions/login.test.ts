@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { suite, test } from 'node:test'
+import { call } from '#tunnel/rpc.ts'
+import { plainAnswer, srvInfoAnswer } from '#tunnel/messages.ts'
+import { streamTypes } from '#tunnel/stream-types.ts'
+import { listeningLog, startGateway, TestAgent, until } from './support.ts'
+
+suite('an agent that signs in', () => {
+  test('with a known token gets a session that shows what it told of itself', async () => {
+    await using gateway = await startGateway()
+    const { id, token } = gateway.source.credential()
+    const agent = await TestAgent.connect(gateway)
+    const answer = await agent.auth(token)
+    assert.equal(answer.Error, '')
+    assert.equal(answer.Version, '3')
+    assert.equal(answer.Extra.Region, 'us')
+    assert.match(answer.ClientId, /^ts_[0-9A-Za-z]{27}$/)
+    assert.partialDeepStrictEqual(gateway.directory.sessions.get(answer.ClientId), {
+      credentialId: id,
+      agentVersion: '1.7.0',
+      os: 'linux',
+      ip: '127.0.0.1',
+      metadata: 'about me',
+      region: 'us',
+      transport: 'adit/v2',
+      node: 'node-1',
+    })
+  })
+
+  test('with an unknown token is told so under the code that agents know, and let go', async () => {
+    await using gateway = await startGateway()
+    const agent = await TestAgent.connect(gateway)
+    const { Error: text } = await agent.auth('not-a-token-of-ours')
+    assert.match(text, /^The authtoken is not known.*\n\nERR_NGROK_107\n$/s)
+    assert.equal(gateway.directory.sessions.size, 0)
+    await agent.session.closed
+  })
+
+  for (const token of ['', 'with blank', 'x'.repeat(600), 'ümlaut'])
+    test(`with "${token.slice(0, 20)}" is told that this is no token`, async () => {
+      await using gateway = await startGateway()
+      const agent = await TestAgent.connect(gateway)
+      assert.match((await agent.auth(token)).Error, /\n\nERR_NGROK_105\n$/)
+    })
+
+  test('with the old version alone is answered in it', async () => {
+    await using gateway = await startGateway()
+    const { token } = gateway.source.credential()
+    const agent = await TestAgent.connect(gateway)
+    const request = { Version: ['2'], ClientId: '', Extra: { Authtoken: token } }
+    const answer = await call(agent.session, {
+      type: streamTypes.auth,
+      request,
+      answer: value => value as { Version: string; Error: string },
+    })
+    assert.equal(answer.Error, '')
+    assert.equal(answer.Version, '2')
+  })
+
+  test('twice on one connection is refused the second time', async () => {
+    await using gateway = await startGateway()
+    const { token } = gateway.source.credential()
+    const agent = await TestAgent.signIn(gateway, token)
+    assert.match((await agent.auth(token)).Error, /signed in already/)
+    assert.equal(gateway.directory.sessions.size, 1)
+  })
+
+  test('from a refused address is told so when the restriction is enforced', async () => {
+    await using gateway = await startGateway()
+    const { token } = gateway.source.credential()
+    gateway.source.restrict('agent', true, '192.0.2.0/24')
+    const agent = await TestAgent.connect(gateway)
+    assert.match((await agent.auth(token)).Error, /may not connect from 127\.0\.0\.1.*ERR_NGROK_90050/s)
+  })
+
+  test('from a refused address comes in when the restriction only warns, and a warning is logged', async () => {
+    const { log, lines } = listeningLog()
+    await using gateway = await startGateway({ log })
+    const { token } = gateway.source.credential()
+    gateway.source.restrict('agent', false, '192.0.2.0/24')
+    const agent = await TestAgent.connect(gateway)
+    assert.equal((await agent.auth(token)).Error, '')
+    assert.ok(lines.some(({ level, fields }) => level === 'warn' && fields['ip'] === '127.0.0.1'))
+    assert.ok(!JSON.stringify(lines).includes(token))
+  })
+
+  test('is refused when there are as many sessions as may be', async () => {
+    await using gateway = await startGateway({ sessions: { maxSessions: 1 } })
+    const { token } = gateway.source.credential()
+    await TestAgent.signIn(gateway, token)
+    const second = await TestAgent.connect(gateway)
+    assert.match((await second.auth(token)).Error, /ERR_NGROK_108/)
+  })
+
+  test('may offer our protocol by ALPN, another one, or none', async () => {
+    await using gateway = await startGateway()
+    const { token } = gateway.source.credential()
+    const names: unknown[] = []
+    for (const alpn of [['adit-tunnel/1'], ['something-else'], undefined]) {
+      const agent = await TestAgent.signIn(gateway, token, alpn ? { alpn } : {})
+      names.push(agent.socket.alpnProtocol)
+    }
+    assert.deepEqual(names, ['adit-tunnel/1', false, false])
+  })
+})
+
+suite('a connection before it has signed in', () => {
+  test('is told the region, and has its heartbeats echoed', async () => {
+    await using gateway = await startGateway()
+    const agent = await TestAgent.connect(gateway)
+    const info = await call(agent.session, { type: streamTypes.srvInfo, request: {}, answer: srvInfoAnswer })
+    assert.equal(info.Region, 'us')
+    const beat = await agent.session.open(streamTypes.heartbeat)
+    const echo = Promise.withResolvers<Buffer>()
+    beat.attach({ data: echo.resolve, end: () => undefined, closed: () => undefined })
+    beat.write(Buffer.from('beat'))
+    assert.equal((await echo.promise).toString(), 'beat')
+  })
+
+  for (const type of ['bind', 'unbind', 'startTunnelWithLabel', 'patchTunnelState'] as const)
+    test(`is refused ${type}`, async () => {
+      await using gateway = await startGateway()
+      const agent = await TestAgent.connect(gateway)
+      const answer = await call(agent.session, { type: streamTypes[type], request: {}, answer: plainAnswer })
+      assert.match(answer.Error, /must sign in first.*ERR_NGROK_90051/s)
+      assert.equal(gateway.directory.tunnels.size, 0)
+    })
+
+  test('is closed when it does not sign in in time', async () => {
+    await using gateway = await startGateway({ agents: { loginMs: 50 } })
+    const agent = await TestAgent.connect(gateway)
+    await agent.session.closed
+  })
+
+  test('is closed when it does not even speak TLS in time', async () => {
+    await using gateway = await startGateway({ agents: { handshakes: { deadlineMs: 50 } } })
+    const socket = connect(gateway.port, '127.0.0.1').on('error', () => undefined)
+    await once(socket, 'close')
+  })
+
+  test('is refused when too many others have not signed in either, but not because of those that have', async () => {
+    await using gateway = await startGateway({ agents: { entering: { total: 2 } } })
+    const { token } = gateway.source.credential()
+    await TestAgent.signIn(gateway, token)
+    await TestAgent.signIn(gateway, token)
+    const first = await TestAgent.signIn(gateway, token)
+    await TestAgent.connect(gateway)
+    await TestAgent.connect(gateway)
+    await assert.rejects(TestAgent.connect(gateway))
+    assert.equal(gateway.directory.sessions.size, 3)
+    first.drop()
+  })
+
+  test('cannot make us collect a large message', async () => {
+    await using gateway = await startGateway()
+    const agent = await TestAgent.connect(gateway)
+    const request = { Version: ['3'], Extra: { Metadata: 'x'.repeat(100_000) } }
+    const answer = await call(agent.session, { type: streamTypes.auth, request, answer: plainAnswer })
+    assert.match(answer.Error, /larger than 65536 bytes/)
+  })
+})
+
+suite('an agent that is connected', () => {
+  test('and silent is given up, and leaves the directory', async () => {
+    await using gateway = await startGateway({ agents: { heartbeat: { intervalMs: 20, limitMs: 120 } } })
+    const { token } = gateway.source.credential()
+    await TestAgent.signIn(gateway, token, { mute: true })
+    await until('the silent agent has gone', () => gateway.directory.sessions.size === 0)
+  })
+
+  test('and answers heartbeats stays', async () => {
+    await using gateway = await startGateway({ agents: { heartbeat: { intervalMs: 20, limitMs: 120 } } })
+    const { token } = gateway.source.credential()
+    await TestAgent.signIn(gateway, token)
+    await new Promise(resolve => setTimeout(resolve, 300))
+    assert.equal(gateway.directory.sessions.size, 1)
+  })
+
+  test('goes when its credential is deleted', async () => {
+    await using gateway = await startGateway()
+    const { id, token } = gateway.source.credential()
+    const kept = await TestAgent.signIn(gateway, gateway.source.credential().token)
+    const agent = await TestAgent.signIn(gateway, token)
+    await agent.bind('https')
+    gateway.source.remove(id)
+    const reason = await agent.session.closed
+    assert.match(reason.message, /credential was deleted/)
+    await until('only the other is left', () => gateway.directory.sessions.size === 1)
+    assert.ok(gateway.directory.sessions.has(kept.clientId))
+    assert.equal(gateway.directory.tunnels.size, 0)
+    const back = await TestAgent.connect(gateway)
+    assert.match((await back.auth(token)).Error, /ERR_NGROK_107/)
+  })
+
+  test('goes when its address becomes a refused one', async () => {
+    await using gateway = await startGateway()
+    const { token } = gateway.source.credential()
+    const agent = await TestAgent.signIn(gateway, token)
+    gateway.source.restrict('agent', true, '192.0.2.0/24')
+    await agent.session.closed
+    await until('it has gone', () => gateway.directory.sessions.size === 0)
+  })
+
+  test('stays when a restriction that only warns would refuse it', async () => {
+    await using gateway = await startGateway()
+    const { token } = gateway.source.credential()
+    const agent = await TestAgent.signIn(gateway, token)
+    gateway.source.restrict('agent', false, '192.0.2.0/24')
+    await new Promise(resolve => setTimeout(resolve, 50))
+    assert.equal((await agent.bind('https')).Error, '')
+  })
+
+  test('is let go when the gateway stops, after what runs through it is finished', async () => {
+    await using gateway = await startGateway()
+    const { token } = gateway.source.credential()
+    const agent = await TestAgent.signIn(gateway, token)
+    const { Id } = await agent.bind('https')
+    const tunnel = gateway.directory.tunnels.get(Id)
+    assert.ok(tunnel)
+    const header = { Id, ClientAddr: '127.0.0.1:1', Proto: 'https', EdgeType: '0', PassthroughTLS: false }
+    const stream = await gateway.sessions.dial(tunnel, header, Buffer.from('hello'))
+    await until('it came through', () => agent.proxied.length === 1)
+    const drained = gateway.listener.drain(10_000)
+    stream.attach({ data: () => undefined, end: () => undefined, closed: () => undefined })
+    stream.end()
+    agent.proxied[0]?.stream.attach({
+      data: () => undefined,
+      end: () => agent.proxied[0]?.stream.end(),
+      closed: () => undefined,
+    })
+    await drained
+    assert.equal(gateway.directory.sessions.size, 0)
+  })
+})
