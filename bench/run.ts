@@ -1,13 +1,29 @@
+import { parseArgs } from 'node:util'
 import { api } from './api.ts'
 import { scale } from './scale.ts'
-import { heading, render, type Topic } from './support/row.ts'
+import { writeSection } from './support/document.ts'
+import { heading, render, type Row, type Topic } from './support/row.ts'
+import { toolVersions } from './support/tools.ts'
+import { tunnel } from './tunnel.ts'
 
 /** What is measured; `npm run bench -- NAME` runs only the topics whose name contains NAME. */
-const topics: Readonly<Record<string, Topic>> = { api, scale }
+const topics: Readonly<Record<string, Topic>> = { api, scale, tunnel }
 
-const wanted = process.argv[2] ?? ''
+// --write keeps the table in docs/benchmarks.md.
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { write: { type: 'boolean', default: false } },
+})
+const [wanted = ''] = positionals
 console.log(heading())
 for (const [name, measure] of Object.entries(topics)) {
   if (!name.includes(wanted)) continue
-  for await (const row of measure()) console.log(render(row))
+  const versions = name === 'tunnel' ? toolVersions() : ''
+  if (versions) console.log(versions)
+  const rows: Row[] = []
+  for await (const row of measure()) {
+    console.log(render(row))
+    rows.push(row)
+  }
+  if (values.write) await writeSection(name, rows, versions)
 }

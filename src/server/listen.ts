@@ -1,4 +1,3 @@
-import type { HttpServer } from '#api/http-server.ts'
 import type { Address } from '#base/settings.ts'
 import { StartError } from '#server/start-error.ts'
 
@@ -9,13 +8,8 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTFOUND: 'that name is not known',
 }
 
-/** Opens a listener and says where it is reached; a refusal names the setting to change. */
-export async function listen(server: HttpServer, address: Address, variable: string): Promise<string> {
-  try {
-    return await server.listen(address)
-  } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException
-    const where = `${address.host}:${address.port}`
-    throw new StartError(`cannot listen on ${where} (${variable}): ${reasons[code] ?? message}`)
-  }
+/** Says why a listener could not be opened, and which setting to change. */
+export function cannotListen(error: unknown, { host, port }: Address, variable: string): StartError {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  return new StartError(`cannot listen on ${host}:${port} (${variable}): ${reasons[code] ?? message}`)
 }

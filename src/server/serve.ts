@@ -1,25 +1,30 @@
 import { createApi } from '#api/app.ts'
-import type { PortRange } from '#api/call.ts'
-import { nothingOnline } from '#api/live.ts'
+import type { HttpServer } from '#api/http-server.ts'
 import { createLog } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
 import { API_TOKENS } from '#api/behaviours/credentials.ts'
 import { prepareDataFolder } from '#server/data-folder.ts'
 import { findAccount, firstStart, openSealer, type FirstSecrets } from '#server/first-start.ts'
-import { listen } from '#server/listen.ts'
+import { gatewayHere, openParts, type GatewaySide } from '#server/gateway-side.ts'
+import { gatewayInWorkers } from '#server/workers/workers.ts'
+import { cannotListen } from '#server/listen.ts'
+import { randomPorts } from '#server/ports.ts'
 import { startPruning } from '#server/prune.ts'
 import { StartError } from '#server/start-error.ts'
 import { openStore } from '#store/open.ts'
 import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
+import metadata from '../../package.json' with { type: 'json' }
 
-/** Ports that are handed out when nobody asks for a particular one. */
-const RANDOM_TCP_PORTS = { first: 20_000, last: 29_999 }
+/** What runs may take this long to finish. */
+export const DRAIN_MS = 30_000
 
 export interface Running {
   /** Where the API is reached from this machine; undefined when it is switched off. */
   readonly url: string | undefined
+  /** Where the gateway listens. */
+  readonly bound: GatewaySide['bound']
   /** Set on the first start only. */
   readonly first: FirstSecrets | undefined
   /** Things to tell the operator. */
@@ -55,49 +60,59 @@ async function serveFrom(store: Store, settings: Settings): Promise<Running> {
   const account = await findAccount(store, now())
   const first = await firstStart(store, settings, now())
   const log = createLog(settings.log_level)
+  const parts = await openParts(store, sealer, { settings, version: metadata.version, log })
+  const gateway = await (settings.workers > 1 ? gatewayInWorkers(parts) : gatewayHere(parts))
   const api = createApi({
     store,
     sealer,
     log,
     now,
-    live: nothingOnline,
+    live: gateway.live,
     rateLimit: settings.rate_limit,
     publicUrl: settings.api_url,
     ready: () => store.ping(),
+    metrics: () => gateway.metrics(),
     facts: {
       accountId: account.id,
       accountCreatedAt: account.createdAt,
       domain: settings.domain,
       region: settings.region,
-      signInUrl: signInUrl(settings),
+      signInUrl: signInUrl(settings, gateway.bound),
       tcpPorts: settings.tcp_ports,
       randomTcpPorts: randomPorts(settings),
     },
   })
-  const url = settings.api_addr && (await listen(api, settings.api_addr, 'ADIT_API_ADDR'))
+  const url = await listen(api, settings).catch(async (error: unknown) => {
+    await gateway.drain(0)
+    throw error
+  })
   const stopPruning = startPruning(store, log, now)
   return {
     url,
+    bound: gateway.bound,
     first,
     warnings: await unknownFirstKey(store, settings),
     async close() {
       stopPruning()
-      await api.close()
+      await Promise.all([api.close(), gateway.drain(DRAIN_MS)])
       await store[Symbol.asyncDispose]()
     },
   }
 }
 
-/** Of the ports that are handed out, those that may be used; if that leaves none, all that may. */
-function randomPorts({ tcp_ports: allowed }: Settings): PortRange {
-  const first = Math.max(RANDOM_TCP_PORTS.first, allowed.first)
-  const last = Math.min(RANDOM_TCP_PORTS.last, allowed.last)
-  return first <= last ? { first, last } : allowed
+async function listen(api: HttpServer, { api_addr: address }: Settings): Promise<string | undefined> {
+  if (address === undefined) return undefined
+  try {
+    return await api.listen(address)
+  } catch (error) {
+    throw cannotListen(error, address, 'ADIT_API_ADDR')
+  }
 }
 
 /** One address for signing in serves all endpoints, so an identity provider needs to know only one. */
-function signInUrl({ domain, https_addr: https }: Settings): string {
-  return `https://idp.${domain}${https === undefined || https.port === 443 ? '' : `:${https.port}`}`
+function signInUrl({ domain, public_https_port: mapped }: Settings, { https }: GatewaySide['bound']): string {
+  const port = mapped ?? https?.port ?? 443
+  return `https://idp.${domain}${port === 443 ? '' : `:${port}`}`
 }
 
 /** A key given for the first start that is not in use may surprise: say so. */

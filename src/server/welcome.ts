@@ -2,38 +2,67 @@ import { join, relative } from 'node:path'
 import type { Settings } from '#base/settings.ts'
 import type { Running } from '#server/serve.ts'
 
+interface Row {
+  readonly label: string
+  readonly value: string
+}
+
 /** What a person sees when the platform has started. */
-export function welcome({ url, first, warnings }: Running, settings: Settings): string {
+export function welcome(running: Running, settings: Settings): string {
+  const { url, first, warnings } = running
   const file = (name: string) => join(relative('.', settings.data_dir) || '.', name)
-  const api = settings.api_url ?? url ?? 'off'
-  const lines = [
+  const api = settings.api_url ?? url
+  const rows = [
+    ...addresses(running, api),
+    ...(first ? [{ label: 'API key', value: first.apiKey.reveal() }] : []),
+  ]
+  return [
     '',
     '  Adit is running.',
     '',
-    `  API          ${api}`,
-    `  Reference    ${api === 'off' ? 'off' : `${api}/docs`}`,
-    ...(first
-      ? [
-          `  API key      ${first.apiKey.reveal()}`,
-          `               shown only now, kept in ${file('api-key')}`,
-        ]
-      : []),
+    ...rows.map(({ label, value }) => `  ${label.padEnd(12)} ${value}`),
+    ...(first ? [`  ${''.padEnd(12)} shown only now, kept in ${file('api-key')}`] : []),
     '',
-    ...(url === undefined ? [] : firstCall(api, file('api-key'), first !== undefined)),
+    ...tunnel(running, settings),
+    ...(api !== undefined && first ? firstCall(api, file('api-key')) : []),
+    '  Press Ctrl-C to stop.',
+    '',
     ...warnings.map(warning => `  Note: ${warning}`),
     ...(warnings.length > 0 ? [''] : []),
-  ]
-  return lines.join('\n') + '\n'
+    '',
+  ].join('\n')
 }
 
-const firstCall = (api: string, keyFile: string, isFirst: boolean): string[] =>
-  isFirst
-    ? [
-        '  A first call:',
-        '',
-        `    curl -H "Authorization: Bearer $(cat ${keyFile})" ${api}/self`,
-        '',
-        '  Press Ctrl-C to stop.',
-        '',
-      ]
-    : ['  Press Ctrl-C to stop.', '']
+function addresses({ bound }: Running, api: string | undefined): Row[] {
+  const shown = (name: keyof typeof bound): string => {
+    const address = bound[name]
+    return address ? `${address.host}:${address.port}` : 'off'
+  }
+  return [
+    { label: 'API', value: api ?? 'off' },
+    { label: 'Reference', value: api === undefined ? 'off' : `${api}/docs` },
+    { label: 'Visitors', value: `http ${shown('http')}, https ${shown('https')}` },
+    { label: 'Agents', value: shown('agent') },
+    { label: 'SSH', value: shown('ssh') },
+  ]
+}
+
+/** The one command that shows a local port to the world. */
+function tunnel({ bound: { agent } }: Running, settings: Settings): string[] {
+  if (agent === undefined) return []
+  const isUsual = agent.port === 4443 && settings.data_dir === './data'
+  const variables = isUsual ? '' : `ADIT_SERVER_ADDR=${agent.host}:${agent.port} `
+  return [
+    '  Show a local port to the world, in another terminal:',
+    '',
+    `    ${variables}bin/adit http 8080`,
+    '',
+  ]
+}
+
+const firstCall = (api: string, keyFile: string): string[] => [
+  '  A first call of the API:',
+  '',
+  `    curl -H "Authorization: Bearer $(cat ${keyFile})" ${api}/self`,
+  '',
+]

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { readSettings } from '#base/read-settings.ts'
-import { serve } from '#server/serve.ts'
+import { serve, type Running } from '#server/serve.ts'
 
 export interface Answer {
   readonly status: number
@@ -63,9 +63,21 @@ export class Caller {
 export interface TestServer extends AsyncDisposable {
   readonly api: Caller
   readonly dataDir: string
+  /** Where the gateway listens. */
+  readonly bound: Running['bound']
+  /** The first agent credential. */
+  readonly authtoken: string
 }
 
 export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'adit-test-'))
+
+/** The listeners of the gateway, each on a free port. */
+const freeListeners = {
+  http_addr: '127.0.0.1:0',
+  https_addr: '127.0.0.1:0',
+  agent_addr: '127.0.0.1:0',
+  ssh_addr: '127.0.0.1:0',
+}
 
 /** The whole program in this process, on a free port and an empty data folder; no rate limit unless asked for. */
 export async function startServer(settings: Record<string, string> = {}): Promise<TestServer> {
@@ -73,6 +85,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   const flags = {
     data_dir: dataDir,
     api_addr: '127.0.0.1:0',
+    ...freeListeners,
     rate_limit: '0',
     log_level: 'silent',
     ...settings,
@@ -82,6 +95,8 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   return {
     api: new Caller(running.url, running.first.apiKey.reveal()),
     dataDir,
+    bound: running.bound,
+    authtoken: running.first.authtoken.reveal(),
     async [Symbol.asyncDispose]() {
       await running.close()
       rmSync(dataDir, { recursive: true })
@@ -134,6 +149,10 @@ export async function spawnServer(
   const child = spawnAdit(['serve'], {
     ADIT_DATA_DIR: dataDir,
     ADIT_API_ADDR: '127.0.0.1:0',
+    ADIT_HTTP_ADDR: '127.0.0.1:0',
+    ADIT_HTTPS_ADDR: '127.0.0.1:0',
+    ADIT_AGENT_ADDR: '127.0.0.1:0',
+    ADIT_SSH_ADDR: '127.0.0.1:0',
     ADIT_RATE_LIMIT: '0',
     ...environment,
   })

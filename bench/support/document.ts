@@ -1,0 +1,33 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus } from 'node:os'
+import { join } from 'node:path'
+import { format, resolveConfig } from 'prettier'
+import { cells, type Row } from './row.ts'
+
+const file = join(import.meta.dirname, '../../docs/benchmarks.md')
+
+const INTRODUCTION = `# Benchmarks
+
+The last tables that \`npm run bench\` wrote. Figures are medians of interleaved rounds on one machine, so only ratios
+mean anything elsewhere. "ours" is Adit, "ratio" is ours to the peer's unless it has a unit.
+`
+
+const tableRow = (texts: readonly string[]): string =>
+  `| ${texts.map(text => text.replaceAll('|', '\\|')).join(' | ')} |\n`
+
+/** Replaces the section of a topic in docs/benchmarks.md, and leaves the others. */
+export async function writeSection(topic: string, rows: readonly Row[], versions: string): Promise<void> {
+  const section =
+    `## ${topic}\n\n` +
+    `\`npm run bench -- ${topic} --write\`, ${new Date().toISOString().slice(0, 10)}, ` +
+    `Node ${process.version}, ${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'}).\n${versions}\n` +
+    `\n${tableRow(['work', 'ours', 'peer', 'ratio', 'target', ''])}` +
+    tableRow(['---', '---:', '---:', '---:', '---:', '---']) +
+    rows.map(row => tableRow(cells(row))).join('')
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : INTRODUCTION
+  const [introduction = INTRODUCTION, ...sections] = before.split(/^(?=## )/m)
+  const others = sections.filter(each => !each.startsWith(`## ${topic}\n`))
+  const all = [...others, section].toSorted().map(each => each.trimEnd())
+  const text = [introduction.trimEnd(), ...all].join('\n\n')
+  writeFileSync(file, await format(text, { ...(await resolveConfig(file)), parser: 'markdown' }))
+}

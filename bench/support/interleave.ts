@@ -1,0 +1,42 @@
+export type Figures = Readonly<Record<string, number>>
+
+const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+const number = (name: string, fallback: number): number => Number(process.env[name] ?? fallback)
+
+/** Length and number of rounds; BENCH_SECONDS=1 BENCH_ROUNDS=1 is a quick look. */
+export const seconds = number('BENCH_SECONDS', 3)
+export const rounds = number('BENCH_ROUNDS', 5)
+
+/**
+ * Lets all contestants run in turn, round after round, and takes the median of each figure. One that fails has no
+ * figures: it is told, and the others go on.
+ */
+export async function interleave(
+  contestants: Readonly<Record<string, () => Promise<Figures>>>,
+): Promise<Readonly<Record<string, Figures>>> {
+  const results = new Map<string, Figures[]>(Object.keys(contestants).map(name => [name, []]))
+  const failed = new Set<string>()
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, run] of Object.entries(contestants)) {
+      if (failed.has(name)) continue
+      try {
+        results.get(name)?.push(await run())
+      } catch (error) {
+        failed.add(name)
+        console.error(`  ${name}: ${String(error)}`)
+      }
+    }
+  }
+  return Object.fromEntries(
+    [...results].map(([name, figures]) => [name, failed.has(name) ? {} : medians(figures)]),
+  )
+}
+
+const medians = (figures: readonly Figures[]): Figures =>
+  Object.fromEntries(
+    Object.keys(figures[0] ?? {}).map(key => [key, median(figures.map(each => each[key] ?? Number.NaN))]),
+  )

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { spawnServer } from '../../../test/support/server.ts'
+import { freePort, Running, words } from '../processes.ts'
+import type { Contender, Upstream } from './contender.ts'
+
+const NAME = 'bench'
+const DOMAIN = 'adit.localhost'
+const program = join(import.meta.dirname, '../../../bin/adit')
+
+/** Our own side, and what the measurements of memory need beside its doors. */
+export interface AditTunnel extends Contender {
+  readonly serverPid: number
+  readonly agentPort: number
+  readonly authtoken: string
+}
+
+/** `adit serve`, an agent for HTTP and one for TCP, over the TLS link that is the default. */
+export async function aditTunnel(folder: string, upstream: Upstream): Promise<AditTunnel> {
+  const [http, https, agentPort, tcp] = await Promise.all(Array.from({ length: 4 }, freePort))
+  if (!http || !https || !agentPort || !tcp) throw new Error('no port is free')
+  const dataDir = join(folder, 'adit')
+  const server = await spawnServer(dataDir, {
+    ADIT_HTTP_ADDR: `127.0.0.1:${http}`,
+    ADIT_HTTPS_ADDR: `127.0.0.1:${https}`,
+    ADIT_AGENT_ADDR: `127.0.0.1:${agentPort}`,
+    ADIT_SSH_ADDR: 'off',
+    ADIT_DOMAIN: DOMAIN,
+    ADIT_LOG_LEVEL: 'error',
+  })
+  const serverPid = server.child.pid ?? -1
+  const authtoken = readFileSync(join(dataDir, 'authtoken'), 'utf8').trim()
+  const environment = {
+    ADIT_SERVER: `127.0.0.1:${agentPort}`,
+    ADIT_AUTHTOKEN: authtoken,
+    ADIT_CA_FILE: join(dataDir, 'ca.pem'),
+  }
+  const agents: Running[] = []
+  const stop = async () => {
+    for (const each of agents) await each[Symbol.asyncDispose]()
+    await server.end('SIGTERM')
+  }
+  try {
+    // The agent says the address once its endpoint is online.
+    for (const line of [`http ${upstream.http} --name ${NAME}`, `tcp ${upstream.tcp} --port ${tcp}`]) {
+      const agent = new Running(program, words(line), environment)
+      agents.push(agent)
+      await agent.until('its address', () => /(?:https?|tcp):\/\/\S+/.test(agent.output))
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const host = `${NAME}.${DOMAIN}`
+  return {
+    name: 'adit',
+    http: { port: http, host },
+    https: { port: https, host },
+    tcp: { port: tcp, host },
+    pids: [serverPid, ...agents.map(agent => agent.pid)],
+    serverPid,
+    agentPort,
+    authtoken,
+    [Symbol.asyncDispose]: stop,
+  }
+}

@@ -1,0 +1,120 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, readFileSync } from 'node:fs'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+
+const PATIENCE_MS = 15_000
+const TICKS_PER_SECOND = 100
+
+/** Arguments from a line, parted at blanks. */
+export const words = (line: string): string[] => line.trim().split(/\s+/)
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** A program of somebody else, until it is disposed of. */
+export class Running implements AsyncDisposable {
+  readonly child: ChildProcess
+  readonly pid: number
+  #output = ''
+
+  constructor(program: string, args: readonly string[], environment: Record<string, string> = {}) {
+    this.child = spawn(program, args, {
+      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.pid = this.child.pid ?? -1
+    // Also where the one that started it failed before it could hand it on.
+    process.once('exit', () => this.child.kill())
+    const keep = (text: string) => (this.#output = (this.#output + text).slice(-16_384))
+    this.child.stdout?.setEncoding('utf8').on('data', keep)
+    this.child.stderr?.setEncoding('utf8').on('data', keep)
+    this.child.once('error', error => keep(String(error)))
+  }
+
+  /** The last of what it has said. */
+  get output(): string {
+    return this.#output
+  }
+
+  /** Resolves when something is so; an end of the program before that is an error. */
+  async until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+    for (const end = Date.now() + PATIENCE_MS; !(await isSo()); await setTimeout(50)) {
+      const gone = this.pid === -1 || this.child.exitCode !== null
+      if (gone || Date.now() > end)
+        throw new Error(`${this.child.spawnfile}: ${what} did not come about. It said: ${this.#output}`)
+    }
+  }
+
+  listens(port: number): Promise<void> {
+    return this.until(`listening on ${port}`, () => answers(port))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.pid === -1 || this.child.exitCode !== null || this.child.signalCode !== null) return
+    const closed = once(this.child, 'close')
+    this.child.kill('SIGTERM')
+    const timer = AbortSignal.timeout(PATIENCE_MS)
+    timer.addEventListener('abort', () => this.child.kill('SIGKILL'))
+    await closed
+  }
+}
+
+/** Runs a program to its end and returns what it wrote. */
+export async function outputOf(
+  program: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<string> {
+  const env = { ...process.env, ...options.env }
+  const child = spawn(program, args, { ...options, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  const keep = (text: string) => (output += text)
+  child.stdout.setEncoding('utf8').on('data', keep)
+  child.stderr.setEncoding('utf8').on('data', keep)
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`${program} ended with ${code}: ${output.slice(-2000)}`)
+  return output
+}
+
+/** A process and all that it has started. */
+function family(pid: number): number[] {
+  const lists = globSync(`/proc/${pid}/task/*/children`).map(file => readFileSync(file, 'utf8'))
+  const children = lists.join(' ').split(/\s+/).filter(Boolean).map(Number)
+  return [pid, ...children.flatMap(family)]
+}
+
+/** The processor time that processes and what they have started have used so far, in seconds. */
+export function cpuSeconds(pids: readonly number[]): number {
+  const ticks = pids.flatMap(family).map(pid => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return Number(fields[11]) + Number(fields[12])
+  })
+  return ticks.reduce((sum, each) => sum + each, 0) / TICKS_PER_SECOND
+}
+
+/** The memory of one process, in bytes. */
+export function residentBytes(pid: number): number {
+  const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Number(kibibytes) * 1024
+}

@@ -1,0 +1,204 @@
+import { setTimeout } from 'node:timers/promises'
+import { type Figures, seconds } from './interleave.ts'
+import type { Contender, Door } from './peers/contender.ts'
+import { BULK_BYTES } from './peers/nginx.ts'
+import { cpuSeconds } from './processes.ts'
+import { ask, program } from './programs.ts'
+import { perSecond, type Row } from './row.ts'
+import type { TcpFigures, TcpJob } from './tcp-load-program.ts'
+import { h2load, wrk, type HttpWork } from './wrk.ts'
+
+type Target = NonNullable<Row['target']>
+
+/** One figure of a work, and what ours must be in relation to that of each peer. */
+export interface Shown {
+  readonly key: string
+  readonly label?: string
+  readonly show: (value: number) => string
+  readonly targets?: Readonly<Record<string, Target>>
+  /** For peers that `targets` does not name. */
+  readonly others?: Target
+  /** The peers it is shown against; all unless said. */
+  readonly only?: readonly string[]
+}
+
+export interface Work {
+  readonly name: string
+  readonly door: 'http' | 'https' | 'tcp'
+  readonly measure: (door: Door, contender: Contender, folder: string) => Promise<Figures>
+  readonly shown: readonly Shown[]
+}
+
+const atLeast = (value: number): Target => ({ atLeast: value })
+const atMost = (value: number): Target => ({ atMost: value })
+const milliseconds = (value: number): string => `${value.toFixed(2)} ms`
+const bulkRate = (value: number): string => `${Math.round(value / 1e6).toLocaleString('en')} MB/s`
+const NGINX = ['nginx', 'nginx -> nginx']
+
+const ahead = { others: atLeast(1) } as const
+const requests = (nginx: number, twice: number, frp = 1): Shown => ({
+  key: 'perSecond',
+  show: perSecond,
+  targets: { nginx: atLeast(nginx), 'nginx -> nginx': atLeast(twice), frp: atLeast(frp) },
+  ...ahead,
+})
+const p50: Shown = { key: 'p50Ms', label: 'p50', show: milliseconds, only: NGINX }
+const p99: Shown = { key: 'p99Ms', label: 'p99', show: milliseconds, only: NGINX }
+const bytes = (targets: Shown['targets'] = {}, rest: Pick<Shown, 'others'> = ahead): Shown => ({
+  key: 'bytesPerSecond',
+  show: bulkRate,
+  targets,
+  ...rest,
+})
+
+/** What a browser sends with every request. */
+const BROWSER = [
+  'User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36',
+  'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
+  'Accept-Language: en-GB,en;q=0.9,de;q=0.7',
+  'Accept-Encoding: gzip, deflate, br, zstd',
+  'Cache-Control: max-age=0',
+  'Sec-CH-UA: "Chromium";v="140", "Not=A?Brand";v="24", "Google Chrome";v="140"',
+  'Sec-CH-UA-Mobile: ?0',
+  'Sec-CH-UA-Platform: "Linux"',
+  'Sec-Fetch-Dest: document',
+  'Sec-Fetch-Mode: navigate',
+  'Sec-Fetch-Site: same-origin',
+  'Sec-Fetch-User: ?1',
+  'Upgrade-Insecure-Requests: 1',
+  'Referer: https://bench.adit.localhost/some/page?with=a&query=string',
+  `Cookie: session=${'0123456789abcdef'.repeat(8)}; theme=dark; consent=${'x'.repeat(64)}`,
+]
+
+const http =
+  (work: Omit<HttpWork, 'seconds'>): Work['measure'] =>
+  async (door, contender, folder) => {
+    const before = cpuSeconds(contender.pids)
+    const { perSecond: rate, p50Ms, p99Ms } = await wrk(door, { ...work, seconds }, folder)
+    const cpu = ((cpuSeconds(contender.pids) - before) / (rate * seconds)) * 10_000
+    return { perSecond: rate, p50Ms, p99Ms, cpu, bytesPerSecond: rate * BULK_BYTES }
+  }
+
+/** The latency of a small request while four others take as much as they get. */
+const besideBulk: Work['measure'] = async (door, _contender, folder) => {
+  const bulk = wrk(door, { path: '/bulk', connections: 4, seconds: seconds + 1 }, folder)
+  // A refusal of the bulk transfers is told when they are awaited below.
+  bulk.catch(() => undefined)
+  await setTimeout(500)
+  const { p50Ms } = await wrk(door, { path: '/', connections: 1, seconds }, folder)
+  await bulk
+  return { p50Ms }
+}
+
+const tcp =
+  (work: TcpJob['work'], connections: number): Work['measure'] =>
+  async ({ port }) => {
+    const child = program('tcp-load-program.ts')
+    try {
+      const job: TcpJob = { port, connections, work, milliseconds: seconds * 1000 }
+      const { perSecond: rate } = await ask<TcpFigures>(child, job)
+      return { perSecond: rate, bytesPerSecond: rate }
+    } finally {
+      child.kill()
+    }
+  }
+
+const roundTrips = (stunnel: number, ssh: number): Shown => ({
+  key: 'perSecond',
+  show: perSecond,
+  targets: { 'stunnel pair': atLeast(stunnel), 'ssh -R': atLeast(ssh) },
+  ...ahead,
+})
+const cpu: Shown = {
+  key: 'cpu',
+  label: 'CPU/10k',
+  show: value => `${value.toFixed(2)} s`,
+}
+const small = (connections: number) => http({ path: '/', connections })
+
+export const works: readonly Work[] = [
+  {
+    name: 'small answers, 1 connection',
+    door: 'http',
+    measure: small(1),
+    shown: [requests(0.5, 0.85), p50, p99],
+  },
+  {
+    name: 'small answers, 64 connections',
+    door: 'http',
+    measure: small(64),
+    shown: [requests(0.7, 1, 2.5), p50, { ...p99, targets: { nginx: atMost(2.5) } }, cpu],
+  },
+  {
+    name: 'small answers, 256 connections',
+    door: 'http',
+    measure: small(256),
+    shown: [requests(0.85, 1.2, 2.5), p50, p99],
+  },
+  {
+    name: 'headers of a browser, 64 connections',
+    door: 'http',
+    measure: http({ path: '/', connections: 64, headers: BROWSER }),
+    shown: [requests(0.6, 1)],
+  },
+  {
+    name: '10 MiB down, 4 connections',
+    door: 'http',
+    measure: http({ path: '/bulk', connections: 4 }),
+    shown: [bytes({ nginx: atLeast(0.28), 'nginx -> nginx': atLeast(0.4) })],
+  },
+  {
+    name: '10 MiB up, 4 connections',
+    door: 'http',
+    measure: http({ path: '/up', connections: 4, upload: true }),
+    shown: [bytes({ nginx: atLeast(0.4), 'nginx -> nginx': atLeast(0.6) })],
+  },
+  {
+    name: 'small beside four of 10 MiB',
+    door: 'http',
+    measure: besideBulk,
+    shown: [{ key: 'p50Ms', label: 'p50', show: milliseconds, targets: { 'nginx -> nginx': atMost(0.5) } }],
+  },
+  {
+    name: 'HTTPS, small, 64 connections',
+    door: 'https',
+    measure: http({ path: '/', connections: 64, tls: true }),
+    shown: [requests(0.65, 1)],
+  },
+  {
+    name: 'HTTPS, 10 MiB down, 4 connections',
+    door: 'https',
+    measure: http({ path: '/bulk', connections: 4, tls: true }),
+    shown: [bytes({ nginx: atLeast(0.65) })],
+  },
+  {
+    name: 'HTTPS, a handshake per request, 16',
+    door: 'https',
+    measure: http({ path: '/', connections: 16, tls: true, headers: ['Connection: close'] }),
+    shown: [requests(0.5, 1)],
+  },
+  {
+    name: 'HTTP/2, small, 16 connections of 8 streams',
+    door: 'https',
+    measure: async door => ({ perSecond: await h2load(door, 16, seconds) }),
+    shown: [requests(0.3, 1)],
+  },
+  {
+    name: 'TCP round trips, 1 connection',
+    door: 'tcp',
+    measure: tcp('echo', 1),
+    shown: [roundTrips(0.9, 1.3)],
+  },
+  {
+    name: 'TCP round trips, 64 connections',
+    door: 'tcp',
+    measure: tcp('echo', 64),
+    shown: [roundTrips(2, 1.8)],
+  },
+  {
+    name: 'TCP bulk, 4 connections',
+    door: 'tcp',
+    measure: tcp('bulk', 4),
+    shown: [bytes({ 'stunnel pair': atLeast(0.95) })],
+  },
+]

@@ -1,0 +1,66 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Door } from './peers/contender.ts'
+import { BULK_BYTES } from './peers/nginx.ts'
+import { outputOf, words } from './processes.ts'
+import { needTool } from './tools.ts'
+
+export interface HttpWork {
+  readonly path: string
+  readonly connections: number
+  readonly seconds: number
+  readonly tls?: boolean
+  /** Header lines beside Host. */
+  readonly headers?: readonly string[]
+  /** Sends ten megabytes with each request. */
+  readonly upload?: boolean
+}
+
+export interface HttpFigures {
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+const inMs: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000 }
+
+function latency(output: string, share: string): number {
+  const [, value = '', unit = ''] =
+    new RegExp(`^\\s+${share}%\\s+([\\d.]+)(us|ms|s|m)$`, 'm').exec(output) ?? []
+  return Number(value || Number.NaN) * (inMs[unit] ?? Number.NaN)
+}
+
+/** wrk builds the body once; on its command line ten megabytes would not fit. */
+function uploadScript(folder: string): string {
+  const file = join(folder, 'upload.lua')
+  writeFileSync(file, `wrk.method = "POST"\nwrk.body = string.rep("adit", ${BULK_BYTES / 4})\n`)
+  return file
+}
+
+/** Requests over kept-alive connections, one at a time on each, for some seconds. */
+export async function wrk(door: Door, work: HttpWork, folder: string): Promise<HttpFigures> {
+  const { path, connections, seconds, tls = false, headers = [], upload = false } = work
+  const line = `-t1 -c${connections} -d${seconds}s --timeout 30s --latency ${tls ? 'https' : 'http'}://127.0.0.1:${door.port}${path}`
+  const fields = [`Host: ${door.host}`, ...headers].flatMap(header => ['-H', header])
+  const output = await outputOf(needTool('wrk'), [
+    ...words(line),
+    ...fields,
+    ...(upload ? ['-s', uploadScript(folder)] : []),
+  ])
+  const refused = /Non-2xx or 3xx responses: (\d+)/.exec(output)?.[1]
+  if (refused !== undefined) throw new Error(`${refused} requests were refused`)
+  const perSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1])
+  if (!(perSecond > 0)) throw new Error(`no request was answered: ${output}`)
+  return { perSecond, p50Ms: latency(output, '50'), p99Ms: latency(output, '99') }
+}
+
+/** HTTP/2 requests per second, eight at a time on each connection. */
+export async function h2load(door: Door, connections: number, seconds: number): Promise<number> {
+  const line = `-t1 -c${connections} -m8 -D${seconds} --connect-to=127.0.0.1:${door.port} https://${door.host}:${door.port}/`
+  const output = await outputOf(needTool('h2load'), words(line))
+  const [, perSecond = ''] = /finished in .*?, ([\d.]+) req\/s/.exec(output) ?? []
+  const [, good = '0'] = /status codes: (\d+) 2xx/.exec(output) ?? []
+  if (!output.includes('Application protocol: h2') || Number(good) === 0)
+    throw new Error(`no HTTP/2 answer: ${output.slice(0, 2000)}`)
+  return Number(perSecond)
+}

@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { interleave, type Figures } from './support/interleave.ts'
+import { memory } from './support/memory.ts'
+import { aditTunnel, type AditTunnel } from './support/peers/adit.ts'
+import type { Contender, Upstream } from './support/peers/contender.ts'
+import { frp } from './support/peers/frp.ts'
+import { localtunnel } from './support/peers/localtunnel.ts'
+import { nginxProxy, nginxTwice, upstream } from './support/peers/nginx.ts'
+import { sshReverse } from './support/peers/ssh.ts'
+import { stunnelPair } from './support/peers/stunnel.ts'
+import { ask, program } from './support/programs.ts'
+import { ABSENT, type Row } from './support/row.ts'
+import { missingTools } from './support/tools.ts'
+import { type Shown, type Work, works } from './support/works.ts'
+
+/** BENCH_PEERS=nginx,frp takes only those, BENCH_WORK=TCP only work of such a name. */
+const chosen = (process.env['BENCH_PEERS'] ?? '').split(',').filter(Boolean)
+const wantedWork = process.env['BENCH_WORK'] ?? ''
+
+type Start = (folder: string, upstream: Upstream) => Promise<Contender>
+
+const peers: Readonly<Record<string, Start>> = {
+  nginx: (folder, { http }) => nginxProxy('nginx', folder, http),
+  'nginx -> nginx': (folder, { http }) => nginxTwice(folder, http),
+  'ssh -R': sshReverse,
+  localtunnel,
+  frp,
+  'stunnel pair': stunnelPair,
+}
+
+const absence = (name: string, error: unknown): Row => ({
+  name: `${name}: ${String(error).split('\n')[0]?.slice(0, 200)}`,
+  ours: '',
+  peer: ABSENT,
+  figure: Number.NaN,
+})
+
+/** Everything that runs while the benchmark does. */
+class Field implements AsyncDisposable {
+  readonly folder = mkdtempSync(join(tmpdir(), 'adit-bench-'))
+  readonly #parts = new AsyncDisposableStack()
+  readonly contenders: Contender[] = []
+  /** A row for each that could not be started. */
+  readonly absent: Row[] = []
+  adit: AditTunnel | undefined
+
+  async start(): Promise<void> {
+    const http = this.#parts.use(await upstream(this.folder))
+    const tcp = program('tcp-upstream-program.ts')
+    this.#parts.defer(() => void tcp.kill())
+    const { port } = await ask<{ port: number }>(tcp, {})
+    const target = { http: http.port, tcp: port }
+    this.adit = await this.#try('adit', () => aditTunnel(this.folder, target))
+    for (const [name, start] of Object.entries(peers))
+      if (chosen.length === 0 || chosen.includes(name))
+        await this.#try(name, () => start(this.folder, target))
+  }
+
+  async #try<C extends Contender>(name: string, start: () => Promise<C>): Promise<C | undefined> {
+    try {
+      const contender = this.#parts.use(await start())
+      this.contenders.push(contender)
+      return contender
+    } catch (error) {
+      this.absent.push(absence(name, error))
+      return undefined
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts.disposeAsync()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+function compared(work: Work, shown: Shown, ours: number, peer: string, theirs: number): Row {
+  const label = shown.label === undefined ? '' : `, ${shown.label}`
+  const target = shown.targets?.[peer] ?? shown.others
+  const text = (value: number) => (Number.isNaN(value) ? ABSENT : shown.show(value))
+  return {
+    name: `${work.name}${label}, vs ${peer}`,
+    ours: text(ours),
+    peer: text(theirs),
+    figure: ours / theirs,
+    ...(target && { target }),
+  }
+}
+
+function* rowsOf(work: Work, results: Readonly<Record<string, Figures>>): Generator<Row> {
+  for (const shown of work.shown) {
+    const of = (name: string) => results[name]?.[shown.key] ?? Number.NaN
+    for (const peer of Object.keys(peers)) {
+      const isWanted = shown.only === undefined || shown.only.includes(peer)
+      if (results[peer] && isWanted) yield compared(work, shown, of('adit'), peer, of(peer))
+    }
+  }
+}
+
+/** The whole way through the tunnel against everything that does the same. */
+export async function* tunnel(): AsyncGenerator<Row> {
+  const missing = missingTools()
+  if (missing !== undefined) console.error(`  ${missing}`)
+  await using field = new Field()
+  await field.start()
+  yield* field.absent
+  for (const work of works) {
+    if (!work.name.includes(wantedWork)) continue
+    const able = field.contenders.flatMap(contender => {
+      const door = contender[work.door]
+      return door ? [[contender.name, () => work.measure(door, contender, field.folder)] as const] : []
+    })
+    yield* rowsOf(work, await interleave(Object.fromEntries(able)))
+  }
+  if (field.adit && 'memory'.includes(wantedWork)) yield* memory(field.adit)
+}

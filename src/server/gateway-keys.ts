@@ -1,0 +1,35 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { Secret, type Sealer } from '#base/secrets.ts'
+import type { GatewayKeys } from '#gateway/gateway.ts'
+import type { Store } from '#store/store.ts'
+
+const META = 'gateway_keys'
+const PROOF_BYTES = 32
+const TICKET_BYTES = 48
+
+interface Kept {
+  readonly proofs: string
+  readonly tickets: string
+  readonly ssh_host: string
+}
+
+function made(): Kept {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  return {
+    proofs: randomBytes(PROOF_BYTES).toString('base64'),
+    tickets: randomBytes(TICKET_BYTES).toString('base64'),
+    ssh_host: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  }
+}
+
+/** The keys that all gateways of an installation share, kept sealed in its store; the first start makes them. */
+export async function openGatewayKeys(store: Store, sealer: Sealer): Promise<GatewayKeys> {
+  const sealed =
+    (await store.readMeta(META)) ?? (await store.claimMeta(META, sealer.seal(JSON.stringify(made()), META)))
+  const kept = JSON.parse(sealer.unseal(sealed, META)) as Kept
+  return {
+    proofs: Buffer.from(kept.proofs, 'base64'),
+    tickets: Buffer.from(kept.tickets, 'base64'),
+    sshHost: new Secret(kept.ssh_host),
+  }
+}

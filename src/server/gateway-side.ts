@@ -1,0 +1,111 @@
+import type { Live } from '#api/live.ts'
+import { renderMetrics } from '#base/metrics-text.ts'
+import type { Log } from '#base/log.ts'
+import type { Sealer } from '#base/secrets.ts'
+import type { Settings } from '#base/settings.ts'
+import {
+  ListenError,
+  startGateway,
+  type Gateway,
+  type GatewayKeys,
+  type GatewayOptions,
+  type ListenerName,
+} from '#gateway/gateway.ts'
+import { LiveView } from '#gateway/live.ts'
+import { LocalDirectory } from '#gateway/local-directory.ts'
+import { openGatewayKeys } from '#server/gateway-keys.ts'
+import { cannotListen } from '#server/listen.ts'
+import { openLocalRoot } from '#server/local-authority.ts'
+import { randomPorts } from '#server/ports.ts'
+import { RecordSource } from '#server/record-source.ts'
+import type { Store } from '#store/store.ts'
+import { LocalAuthority, type Identity } from '#pki/local-authority.ts'
+
+/** The gateway as the rest of the server sees it, in however many processes it runs. */
+export interface GatewaySide {
+  readonly live: Live
+  readonly bound: Gateway['bound']
+  metrics(): Promise<string>
+  drain(deadlineMs: number): Promise<void>
+}
+
+/** What a gateway is made of, wherever it runs. */
+export interface GatewayParts {
+  readonly settings: Settings
+  readonly version: string
+  readonly source: RecordSource
+  /** Of the local authority. */
+  readonly root: Identity
+  readonly keys: GatewayKeys
+  readonly log: Log
+}
+
+export async function openParts(
+  store: Store,
+  sealer: Sealer,
+  { settings, version, log }: Pick<GatewayParts, 'settings' | 'version' | 'log'>,
+): Promise<GatewayParts> {
+  const source = new RecordSource({ store, sealer, log })
+  store.onCommit(() => source.ring())
+  const root = await openLocalRoot({ store, sealer, dataDir: settings.data_dir })
+  return { settings, version, log, source, root, keys: await openGatewayKeys(store, sealer) }
+}
+
+/** The options that follow from the settings. */
+export function gatewayOptions(
+  settings: Settings,
+  { node, version }: { readonly node: string; readonly version: string },
+): Pick<GatewayOptions, 'facts' | 'addresses' | 'publicPorts'> {
+  return {
+    facts: {
+      node,
+      version,
+      domain: settings.domain,
+      region: settings.region,
+      tcpPorts: settings.tcp_ports,
+      randomTcpPorts: randomPorts(settings),
+      tcpHost: settings.tcp_host,
+    },
+    addresses: {
+      http: settings.http_addr,
+      https: settings.https_addr,
+      agent: settings.agent_addr,
+      ssh: settings.ssh_addr,
+    },
+    publicPorts: { http: settings.public_http_port, https: settings.public_https_port },
+  }
+}
+
+const variables: Readonly<Record<ListenerName, string>> = {
+  http: 'ADIT_HTTP_ADDR',
+  https: 'ADIT_HTTPS_ADDR',
+  agent: 'ADIT_AGENT_ADDR',
+  ssh: 'ADIT_SSH_ADDR',
+}
+
+/** What keeps a gateway from starting, as a sentence for the operator where it is one. */
+export const startProblem = (error: unknown): unknown =>
+  error instanceof ListenError ? cannotListen(error.cause, error.address, variables[error.listener]) : error
+
+/** A gateway in this very process. */
+export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
+  const { settings, version, source, root, keys, log } = parts
+  const directory = new LocalDirectory()
+  const gateway = await startGateway({
+    ...gatewayOptions(settings, { node: 'main', version }),
+    source,
+    directory,
+    authority: await LocalAuthority.open(root),
+    keys,
+    log,
+  }).catch((error: unknown) => {
+    throw startProblem(error)
+  })
+  const { facts, records, sessions, bound, metrics } = gateway
+  return {
+    live: new LiveView({ facts, directory, records, fleet: sessions }),
+    bound,
+    metrics: async () => renderMetrics(metrics.registry.snapshot()),
+    drain: deadlineMs => gateway.drain(deadlineMs),
+  }
+}

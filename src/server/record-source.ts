@@ -1,0 +1,151 @@
+import { open } from '#api/records.ts'
+import type { Log } from '#base/log.ts'
+import type { Sealer } from '#base/secrets.ts'
+import { kindNamed } from '#contract/kinds/index.ts'
+import type { Follower, Source, SourceChange, SourceRow } from '#gateway/records/source.ts'
+import type { Change, Row, Store } from '#store/store.ts'
+
+const PAGE = 1000
+const POLL_MS = 2000
+
+export interface RecordSourceOptions {
+  readonly store: Store
+  readonly sealer: Sealer
+  readonly log: Log
+  /** How often the store is asked although nobody rang; a change made by another process is seen by then. */
+  readonly pollMs?: number
+}
+
+/** Tells the gateway what the store holds. While the store fails, the last known state stands. */
+export class RecordSource implements Source {
+  readonly #options: RecordSourceOptions
+  readonly #bells = new Set<() => void>()
+
+  constructor(options: RecordSourceOptions) {
+    this.#options = options
+  }
+
+  /** Something was written: it is read at once instead of at the next poll. */
+  ring(): void {
+    for (const bell of this.#bells) bell()
+  }
+
+  async watch(kinds: readonly string[], follower: Follower): Promise<() => void> {
+    const reader = new Reader(this.#options, new Set(kinds), follower)
+    await reader.load()
+    const bell = () => reader.wake()
+    this.#bells.add(bell)
+    // What was written between the snapshot and here rang no bell.
+    reader.wake()
+    return () => {
+      this.#bells.delete(bell)
+      reader.stop()
+    }
+  }
+}
+
+/** One follower's place in the sequence of changes. */
+class Reader {
+  readonly #options: RecordSourceOptions
+  readonly #kinds: ReadonlySet<string>
+  readonly #follower: Follower
+  #revision = 0
+  #running = false
+  #again = false
+  #stopped = false
+  #failing = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: RecordSourceOptions, kinds: ReadonlySet<string>, follower: Follower) {
+    this.#options = options
+    this.#kinds = kinds
+    this.#follower = follower
+  }
+
+  stop(): void {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+  }
+
+  wake(): void {
+    this.#again = true
+    if (!this.#running) void this.#run()
+  }
+
+  /** Reads everything. The revision is read first: what changes meanwhile is then read once more as a change. */
+  async load(): Promise<void> {
+    const { store } = this.#options
+    const revision = await store.revision()
+    const rows: SourceRow[] = []
+    for (const kind of this.#kinds) {
+      for (let before: string | undefined, full = true; full;) {
+        const page = await store.list(kind, { limit: PAGE, ...(before !== undefined && { before }) })
+        rows.push(...page.map(row => this.#open(row)))
+        before = page.at(-1)?.id
+        full = page.length === PAGE
+      }
+    }
+    if (this.#stopped) return
+    this.#revision = revision
+    this.#follower.snapshot(rows)
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true
+    clearTimeout(this.#timer)
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false
+        await this.#catchUp()
+      }
+      this.#failing = false
+    } catch (error) {
+      // Once per failure, not once per poll.
+      if (!this.#failing) this.#options.log.warn({ error }, 'the store cannot be read; serving what is known')
+      this.#failing = true
+    }
+    this.#running = false
+    if (this.#stopped) return
+    this.#timer = setTimeout(() => this.wake(), this.#options.pollMs ?? POLL_MS).unref()
+  }
+
+  async #catchUp(): Promise<void> {
+    const { store } = this.#options
+    for (;;) {
+      const revision = await store.revision()
+      if (revision === this.#revision) return
+      const changes = await store.changes(this.#revision, PAGE)
+      // A gap: they were pruned before they were read, or the database is another one than before.
+      if (changes[0]?.revision !== this.#revision + 1) return this.load()
+      const batch = await this.#resolve(changes)
+      if (this.#stopped) return
+      this.#revision = changes.at(-1)?.revision ?? revision
+      if (batch.length > 0) this.#follower.changes(batch)
+    }
+  }
+
+  /** Each row once, where it changed last, as it is now. */
+  async #resolve(changes: readonly Change[]): Promise<SourceChange[]> {
+    const ours = changes.filter(({ kind }) => this.#kinds.has(kind))
+    if (ours.length === 0) return []
+    const last = new Map(ours.map(({ id, revision }) => [id, revision]))
+    const latest = ours.filter(({ id, revision }) => last.get(id) === revision)
+    const rows = await this.#options.store.getMany([...last.keys()])
+    const byId = new Map(rows.map(row => [row.id, row]))
+    return latest.map(({ kind, id }) => {
+      const row = byId.get(id)
+      return row === undefined ? { op: 'remove', kind, id } : { op: 'put', row: this.#open(row) }
+    })
+  }
+
+  #open(row: Row): SourceRow {
+    const { kind, id, parent, version } = row
+    try {
+      const body = open(kindNamed(kind), row, this.#options)
+      return { kind, id, parent, version, body, readable: true }
+    } catch (error) {
+      this.#options.log.error({ error, id }, 'the secrets of a resource cannot be opened')
+      return { kind, id, parent, version, body: JSON.parse(row.body) as SourceRow['body'], readable: false }
+    }
+  }
+}

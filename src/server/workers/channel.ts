@@ -1,0 +1,95 @@
+import { Problem, type ErrorName } from '#base/errors.ts'
+
+/** One end of the pipe between the first process and a worker: `process`, or the child as its parent sees it. */
+export interface Pipe {
+  send?(message: unknown, done?: (error: Error | null) => void): boolean
+  on(event: 'message', listener: (message: unknown) => void): unknown
+  on(event: 'disconnect', listener: () => void): unknown
+}
+
+/** An error as it crosses the pipe: a Problem stays one, of others only the text is left. */
+interface Refused {
+  readonly message: string
+  readonly problem: { readonly code: ErrorName; readonly values: Problem['values'] } | undefined
+}
+
+type Message =
+  | { readonly is: 'request'; readonly id: number; readonly method: string; readonly argument: unknown }
+  | { readonly is: 'answer'; readonly id: number; readonly result: unknown }
+  | { readonly is: 'refusal'; readonly id: number; readonly error: Refused }
+  | { readonly is: 'notice'; readonly name: string; readonly argument: unknown }
+
+export type Methods = Readonly<Record<string, (argument: never) => Promise<unknown>>>
+export type Notices = Readonly<Record<string, (argument: never) => void>>
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+const refused = (error: unknown): Refused => ({
+  message: error instanceof Error ? error.message : String(error),
+  problem: error instanceof Problem ? { code: error.code, values: error.values } : undefined,
+})
+
+/** Questions, answers and notices between two processes. */
+export class Channel {
+  readonly #pipe: Pipe
+  readonly #methods: Methods
+  readonly #notices: Notices
+  readonly #waiting = new Map<number, Waiting>()
+  #nextId = 1
+  #closed = false
+
+  constructor(pipe: Pipe, { methods = {}, notices = {} }: { methods?: Methods; notices?: Notices }) {
+    this.#pipe = pipe
+    this.#methods = methods
+    this.#notices = notices
+    pipe.on('message', message => void this.#take(message as Message))
+    pipe.on('disconnect', () => this.#close())
+  }
+
+  async request<Result>(method: string, argument: unknown): Promise<Result> {
+    const id = this.#nextId++
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    this.#waiting.set(id, { resolve, reject })
+    if (this.#closed) this.#close()
+    else this.#send({ is: 'request', id, method, argument })
+    return (await promise) as Result
+  }
+
+  notify(name: string, argument: unknown): void {
+    this.#send({ is: 'notice', name, argument })
+  }
+
+  #send(message: Message): void {
+    // A pipe that breaks meanwhile is told by its end, which fails all that waits.
+    if (!this.#closed) this.#pipe.send?.(message, () => undefined)
+  }
+
+  async #take(message: Message): Promise<void> {
+    if (message.is === 'notice') return this.#notices[message.name]?.(message.argument as never)
+    if (message.is === 'request') return this.#answer(message)
+    const waiting = this.#waiting.get(message.id)
+    this.#waiting.delete(message.id)
+    if (message.is === 'answer') return waiting?.resolve(message.result)
+    const { problem, message: text } = message.error
+    waiting?.reject(problem ? new Problem(problem.code, problem.values) : new Error(text))
+  }
+
+  async #answer({ id, method, argument }: Message & { is: 'request' }): Promise<void> {
+    try {
+      const handle = this.#methods[method]
+      if (!handle) throw new Error(`There is no method ${method}.`)
+      this.#send({ is: 'answer', id, result: await handle(argument as never) })
+    } catch (error) {
+      this.#send({ is: 'refusal', id, error: refused(error) })
+    }
+  }
+
+  #close(): void {
+    this.#closed = true
+    for (const { reject } of this.#waiting.values()) reject(new Error('The other process has ended.'))
+    this.#waiting.clear()
+  }
+}

@@ -1,0 +1,53 @@
+import type { Added, Directory, DirectoryListener, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
+import type { Channel } from '#server/workers/channel.ts'
+
+export type DirectoryChange =
+  | { readonly is: 'session_added'; readonly session: SessionRecord }
+  | { readonly is: 'session_removed'; readonly session: SessionRecord }
+  | { readonly is: 'tunnel_added'; readonly tunnel: TunnelRecord }
+  | { readonly is: 'tunnel_removed'; readonly tunnel: TunnelRecord }
+
+/** A worker's copy of the directory: the first process decides, and tells every worker what has changed. */
+export class SharedDirectory implements Directory {
+  readonly sessions = new Map<string, SessionRecord>()
+  readonly tunnels = new Map<string, TunnelRecord>()
+  readonly #channel: Channel
+  readonly #listeners = new Set<DirectoryListener>()
+
+  constructor(channel: Channel) {
+    this.#channel = channel
+  }
+
+  addSession = (record: SessionRecord): Promise<void> => this.#channel.request('addSession', record)
+  removeSession = (id: string, node: string): Promise<void> =>
+    this.#channel.request('removeSession', { id, node })
+  addTunnel = (record: TunnelRecord): Promise<Added> => this.#channel.request('addTunnel', record)
+  removeTunnel = (id: string): Promise<void> => this.#channel.request('removeTunnel', id)
+
+  watch(listener: DirectoryListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** The pipe keeps the order, so a change is known here before the answer to who made it. */
+  apply(change: DirectoryChange): void {
+    switch (change.is) {
+      case 'session_added':
+        this.sessions.set(change.session.id, change.session)
+        return this.#tell(listener => listener.sessionAdded?.(change.session))
+      case 'session_removed':
+        this.sessions.delete(change.session.id)
+        return this.#tell(listener => listener.sessionRemoved?.(change.session))
+      case 'tunnel_added':
+        this.tunnels.set(change.tunnel.id, change.tunnel)
+        return this.#tell(listener => listener.added?.(change.tunnel))
+      case 'tunnel_removed':
+        this.tunnels.delete(change.tunnel.id)
+        return this.#tell(listener => listener.removed?.(change.tunnel))
+    }
+  }
+
+  #tell(call: (listener: DirectoryListener) => void): void {
+    for (const listener of this.#listeners) call(listener)
+  }
+}

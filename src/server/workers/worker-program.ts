@@ -1,0 +1,105 @@
+import { join } from 'node:path'
+import { createLog } from '#base/log.ts'
+import { Secret } from '#base/secrets.ts'
+import type { Command } from '#gateway/directory.ts'
+import type { Fleet } from '#gateway/fleet.ts'
+import { startGateway, type Gateway } from '#gateway/gateway.ts'
+import { PeerLinks } from '#gateway/peers/peer-links.ts'
+import type { Follower, Source, SourceChange, SourceRow } from '#gateway/records/source.ts'
+import type { Sessions } from '#gateway/sessions/sessions.ts'
+import { LocalAuthority } from '#pki/local-authority.ts'
+import { startProblem } from '#server/gateway-side.ts'
+import { Channel } from '#server/workers/channel.ts'
+import type { WorkerStart } from '#server/workers/protocol.ts'
+import { SharedDirectory, type DirectoryChange } from '#server/workers/shared-directory.ts'
+
+/** A gateway process of several: it serves visitors and agents, and asks the first process about all else. */
+class Worker implements Source {
+  readonly #channel: Channel
+  readonly #directory: SharedDirectory
+  #follower: Follower | undefined
+  #gateway: Gateway | undefined
+  #peers: PeerLinks | undefined
+
+  constructor() {
+    this.#channel = new Channel(process, {
+      methods: {
+        start: (start: WorkerStart) => this.#start(start),
+        drain: (deadlineMs: number) => this.#drain(deadlineMs),
+        metrics: async () => this.#running.metrics.registry.snapshot(),
+        probe: (sessionId: string) => this.#running.sessions.probe(sessionId),
+        command: ({ sessionId, command }: { sessionId: string; command: Command }) =>
+          this.#running.sessions.command(sessionId, command),
+      },
+      notices: {
+        directory: (change: DirectoryChange) => this.#directory.apply(change),
+        snapshot: (rows: readonly SourceRow[]) => this.#follower?.snapshot(rows),
+        changes: (batch: readonly SourceChange[]) => this.#follower?.changes(batch),
+      },
+    })
+    this.#directory = new SharedDirectory(this.#channel)
+  }
+
+  /** The first snapshot comes before the answer. */
+  async watch(kinds: readonly string[], follower: Follower): Promise<() => void> {
+    this.#follower = follower
+    await this.#channel.request('watch', kinds)
+    return () => {
+      this.#follower = undefined
+    }
+  }
+
+  get #running(): Gateway {
+    if (!this.#gateway) throw new Error('The worker has not started.')
+    return this.#gateway
+  }
+
+  async #start(start: WorkerStart): Promise<Gateway['bound']> {
+    const { node, root, keys, peerFolder } = start
+    for (const change of start.directory) this.#directory.apply(change)
+    const authority = await LocalAuthority.open({ ...root, privateKeyPem: new Secret(root.privateKeyPem) })
+    this.#gateway = await startGateway({
+      ...start.options,
+      source: this,
+      directory: this.#directory,
+      authority,
+      keys: {
+        proofs: Buffer.from(keys.proofs),
+        tickets: Buffer.from(keys.tickets),
+        sshHost: new Secret(keys.sshHost),
+      },
+      log: createLog(start.logLevel),
+      reusePort: true,
+      fleet: local => this.#fleet(local, node, peerFolder),
+    }).catch((error: unknown) => {
+      throw startProblem(error)
+    })
+    await this.#peers?.listen()
+    return this.#gateway.bound
+  }
+
+  #fleet(local: Sessions, node: string, folder: string): Fleet {
+    const { tunnels, sessions } = this.#directory
+    const peers = new PeerLinks({ node, tunnels, local, socketOf: other => join(folder, `${other}.sock`) })
+    this.#peers = peers
+    const isOwn = (sessionId: string): boolean => sessions.get(sessionId)?.node === node
+    return {
+      dial: (tunnel, header, first) =>
+        tunnel.node === node ? local.dial(tunnel, header, first) : peers.dial(tunnel, header, first),
+      probe: id => (isOwn(id) ? local.probe(id) : this.#channel.request('probe', id)),
+      command: (sessionId, command) => this.#channel.request('command', { sessionId, command }),
+    }
+  }
+
+  async #drain(deadlineMs: number): Promise<void> {
+    await this.#gateway?.drain(deadlineMs)
+    await this.#peers?.close()
+  }
+}
+
+void new Worker()
+// Without the first process a worker knows nothing any more; it is started again with it.
+process.on('disconnect', () => process.exit(0))
+// The first process says when to stop; a terminal tells all processes at once.
+process.on('SIGINT', () => undefined)
+process.on('SIGTERM', () => undefined)

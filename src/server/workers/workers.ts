@@ -1,0 +1,188 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mergeSnapshots, renderMetrics } from '#base/metrics-text.ts'
+import { fail } from '#base/errors.ts'
+import type { Snapshot } from '#base/metrics.ts'
+import type { Command, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
+import type { Gateway } from '#gateway/gateway.ts'
+import { LiveView } from '#gateway/live.ts'
+import { LocalDirectory } from '#gateway/local-directory.ts'
+import { Records } from '#gateway/records/records.ts'
+import { gatewayOptions, type GatewayParts, type GatewaySide } from '#server/gateway-side.ts'
+import { Channel } from '#server/workers/channel.ts'
+import { StartError } from '#server/start-error.ts'
+import type { WorkerStart } from '#server/workers/protocol.ts'
+import type { DirectoryChange } from '#server/workers/shared-directory.ts'
+
+const PROGRAM = join(import.meta.dirname, 'worker-program.ts')
+const RESTART_MS = 1000
+// A worker that has drained ends with its pipe; this is for one that hangs.
+const EXIT_MS = 2000
+
+interface Worker {
+  readonly node: string
+  readonly child: ChildProcess
+  readonly channel: Channel
+  unwatch?: () => void
+}
+
+/** Gateways in processes of their own, on the same ports; this process decides what they must agree on. */
+class Workers {
+  readonly directory = new LocalDirectory()
+  readonly #parts: GatewayParts
+  readonly #workers = new Map<string, Worker>()
+  readonly #peerFolder = mkdtempSync(join(tmpdir(), 'adit-'))
+  #bound: Gateway['bound'] = {}
+  #closing = false
+
+  constructor(parts: GatewayParts) {
+    this.#parts = parts
+    const tell = (change: DirectoryChange): void => {
+      for (const { channel } of this.#workers.values()) channel.notify('directory', change)
+    }
+    this.directory.watch({
+      sessionAdded: session => tell({ is: 'session_added', session }),
+      sessionRemoved: session => tell({ is: 'session_removed', session }),
+      added: tunnel => tell({ is: 'tunnel_added', tunnel }),
+      removed: tunnel => tell({ is: 'tunnel_removed', tunnel }),
+    })
+  }
+
+  get bound(): Gateway['bound'] {
+    return this.#bound
+  }
+
+  /** The first one settles the ports, where they are left to the system; the others join it there. */
+  async start(count: number): Promise<void> {
+    this.#bound = await this.#spawn('w1')
+    const others = Array.from({ length: count - 1 }, (_, index) => `w${index + 2}`)
+    await Promise.all(others.map(node => this.#spawn(node)))
+  }
+
+  async ask<Result>(sessionId: string, method: string, argument: unknown): Promise<Result> {
+    const node = this.directory.sessions.get(sessionId)?.node
+    const worker = node === undefined ? undefined : this.#workers.get(node)
+    return worker ? worker.channel.request(method, argument) : fail('not_found')
+  }
+
+  async metrics(): Promise<string> {
+    const asked = [...this.#workers.values()].map(({ channel }) => channel.request<Snapshot>('metrics', null))
+    const answered = await Promise.allSettled(asked)
+    return renderMetrics(
+      mergeSnapshots(answered.flatMap(it => (it.status === 'fulfilled' ? [it.value] : []))),
+    )
+  }
+
+  async drain(deadlineMs: number): Promise<void> {
+    this.#closing = true
+    await Promise.all([...this.#workers.values()].map(worker => this.#end(worker, deadlineMs)))
+    rmSync(this.#peerFolder, { recursive: true, force: true })
+  }
+
+  async #end({ channel, child }: Worker, deadlineMs: number): Promise<void> {
+    const exited = new Promise(resolve => child.once('exit', resolve))
+    await channel.request('drain', deadlineMs).catch(() => undefined)
+    if (child.connected) child.disconnect()
+    const timer = setTimeout(() => child.kill('SIGKILL'), EXIT_MS)
+    if (child.exitCode === null && child.signalCode === null) await exited
+    clearTimeout(timer)
+  }
+
+  async #spawn(node: string): Promise<Gateway['bound']> {
+    const child = fork(PROGRAM, { serialization: 'advanced' })
+    const channel = new Channel(child, { methods: this.#methods(node) })
+    const worker: Worker = { node, child, channel }
+    this.#workers.set(node, worker)
+    child.once('exit', code => void this.#exited(worker, code))
+    return channel.request<Gateway['bound']>('start', this.#startOf(node))
+  }
+
+  #methods(node: string) {
+    const { directory } = this
+    return {
+      watch: async (kinds: readonly string[]) => this.#watch(node, kinds),
+      addSession: (record: SessionRecord) => directory.addSession(record),
+      removeSession: (session: { id: string; node: string }) =>
+        directory.removeSession(session.id, session.node),
+      addTunnel: (record: TunnelRecord) => directory.addTunnel(record),
+      removeTunnel: (id: string) => directory.removeTunnel(id),
+      probe: (sessionId: string) => this.ask<boolean>(sessionId, 'probe', sessionId),
+      command: (order: { sessionId: string; command: Command }) =>
+        this.ask(order.sessionId, 'command', order),
+    }
+  }
+
+  async #watch(node: string, kinds: readonly string[]): Promise<void> {
+    const worker = this.#workers.get(node)
+    if (!worker) return
+    worker.unwatch = await this.#parts.source.watch(kinds, {
+      snapshot: rows => worker.channel.notify('snapshot', rows),
+      changes: batch => worker.channel.notify('changes', batch),
+    })
+  }
+
+  #startOf(node: string): WorkerStart {
+    const { settings, version, root, keys } = this.#parts
+    const options = gatewayOptions(settings, { node, version })
+    const { sessions, tunnels } = this.directory
+    return {
+      node,
+      options: { ...options, addresses: { ...options.addresses, ...this.#bound } },
+      root: { ...root, privateKeyPem: root.privateKeyPem.reveal() },
+      keys: { ...keys, sshHost: keys.sshHost.reveal() },
+      logLevel: settings.log_level,
+      peerFolder: this.#peerFolder,
+      directory: [
+        ...[...sessions.values()].map(session => ({ is: 'session_added', session }) as const),
+        ...[...tunnels.values()].map(tunnel => ({ is: 'tunnel_added', tunnel }) as const),
+      ],
+    }
+  }
+
+  /** What a worker held is gone with it; another one takes its place. */
+  async #exited(worker: Worker, code: number | null): Promise<void> {
+    worker.unwatch?.()
+    if (this.#workers.get(worker.node) === worker) this.#workers.delete(worker.node)
+    for (const { id, node } of [...this.directory.sessions.values()])
+      if (node === worker.node) await this.directory.removeSession(id, node)
+    if (this.#closing || this.#bound === undefined) return
+    this.#parts.log.error({ node: worker.node, code }, 'a gateway process has ended; it is started again')
+    setTimeout(() => this.#again(worker.node), RESTART_MS)
+  }
+
+  #again(node: string): void {
+    if (this.#closing) return
+    this.#spawn(node).catch((error: unknown) =>
+      this.#parts.log.error({ error, node }, 'a gateway process could not be started'),
+    )
+  }
+}
+
+/** Runs the gateway in several processes. */
+export async function gatewayInWorkers(parts: GatewayParts): Promise<GatewaySide> {
+  const { settings, version, source } = parts
+  const workers = new Workers(parts)
+  await workers.start(settings.workers).catch(async (error: unknown) => {
+    await workers.drain(0)
+    throw new StartError(error instanceof Error ? error.message : String(error))
+  })
+  const records = new Records()
+  const unfollow = await records.follow(source)
+  const { facts } = gatewayOptions(settings, { node: 'main', version })
+  const { directory, bound } = workers
+  const fleet = {
+    command: (id: string, command: Command) => workers.ask<void>(id, 'command', { sessionId: id, command }),
+  }
+  const ports = { httpPort: bound.http?.port, httpsPort: bound.https?.port }
+  return {
+    live: new LiveView({ facts: { ...facts, ...ports }, directory, records, fleet }),
+    bound,
+    metrics: () => workers.metrics(),
+    async drain(deadlineMs) {
+      unfollow()
+      await workers.drain(deadlineMs)
+    },
+  }
+}
