@@ -102,6 +102,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const backend = makeBackend({ directory, metrics, ssh, fleet })
   const router = new Router({ ...common, fleet, backend })
   const certificates = await makeCertificates(options, records, router)
+  records.onChange(['tls_certificate', 'reserved_domain'], () => certificates.forget())
   const visitors = makeListeners(options, {
     router,
     certificates,

@@ -50,7 +50,8 @@ export function errorReply(
       (problem.status === 503 ? `Retry-After: ${problem.retryAfter ?? RETRY_SECONDS}\r\n` : '') +
       (code === 'password_required' ? `WWW-Authenticate: ${challenge(realm)}\r\n` : ''),
   )
-  return replyOf(problem.status, fields, Buffer.from(rendered(page, format)), head?.method)
+  const bytes = Buffer.from(rendered(page, format))
+  return { ...replyOf(problem.status, fields, bytes, head?.method), refusal: code }
 }
 
 /** Sends the visitor elsewhere. */

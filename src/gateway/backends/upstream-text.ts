@@ -14,9 +14,9 @@ export function rewrittenHost({ options, forwardsTo }: TunnelRecord): string | u
 
 /** The text of a request's head on its way to the service behind. Who asked, and for what name, is ours to say. */
 export function requestText({ head, visitor }: Exchange, host: string | undefined): string {
-  const { framing, upgrade, authority } = head
+  const { framing, upgrade, authority, upstreamHost } = head
   return (
-    `${head.method} ${head.target} HTTP/1.1\r\nHost: ${host ?? authority}\r\n${head.fields.text}` +
+    `${head.method} ${head.target} HTTP/1.1\r\nHost: ${host ?? upstreamHost ?? authority}\r\n${head.fields.text}` +
     (framing.kind === 'none' ? '' : framingField(framing, '1.1')) +
     (upgrade === '' ? '' : `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`) +
     `${forwardedLines(visitor, head)}\r\n`

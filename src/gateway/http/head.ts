@@ -14,6 +14,8 @@ export interface RequestHead {
   readonly host: string
   /** Name and port as the visitor wrote them. */
   readonly authority: string
+  /** What the service behind is told instead, where a module says so. */
+  readonly upstreamHost?: string
   readonly version: '1.0' | '1.1' | '2'
   /** Whether another request may follow on the connection. */
   readonly keepAlive: boolean

@@ -61,7 +61,9 @@ export class Http2Call {
 
   #request(endStream: boolean, waitForTrailers: boolean): ClientHttp2Stream | undefined {
     const { link, exchange, authority } = this.#options
-    const stream = link.session.request(requestPairs(exchange, authority ?? exchange.head.authority), {
+    const { head } = exchange
+    const host = authority ?? head.upstreamHost ?? head.authority
+    const stream = link.session.request(requestPairs(exchange, host), {
       endStream,
       waitForTrailers,
     })

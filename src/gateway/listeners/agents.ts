@@ -77,7 +77,7 @@ export class AgentListener {
       this.#handshakes.enter(socket)
       const peeked = await peekClientHello(socket)
       if (peeked.kind !== 'hello') return void socket.destroy()
-      await this.#handshakes.turn()
+      await this.#handshakes.turn(socket)
       const begun = performance.now()
       const secured = await terminate(socket, peeked.bytes, {
         context: await certificates.contextFor(peeked.hello.serverName),

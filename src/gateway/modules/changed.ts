@@ -2,11 +2,12 @@ import type { Exchange, Reply } from '#gateway/exchange.ts'
 import type { Fields } from '#gateway/http/fields.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
 
-type Changes = Partial<Pick<RequestHead, 'fields' | 'authority'>>
+type Changes = Partial<Pick<RequestHead, 'fields' | 'upstreamHost'>>
 
 /** A copy of an exchange with another head. Named members, because an exchange need not be a plain object. */
-export function withHead(exchange: Exchange, { fields, authority }: Changes): Exchange {
+export function withHead(exchange: Exchange, { fields, upstreamHost }: Changes): Exchange {
   const { head, visitor, body, departure } = exchange
+  const host = upstreamHost ?? head.upstreamHost
   return {
     visitor,
     body,
@@ -17,13 +18,14 @@ export function withHead(exchange: Exchange, { fields, authority }: Changes): Ex
       target: head.target,
       path: head.path,
       host: head.host,
-      authority: authority ?? head.authority,
+      authority: head.authority,
       version: head.version,
       keepAlive: head.keepAlive,
       upgrade: head.upgrade,
       expectsContinue: head.expectsContinue,
       framing: head.framing,
       fields: fields ?? head.fields,
+      ...(host !== undefined && { upstreamHost: host }),
     },
   }
 }
@@ -35,5 +37,6 @@ export function withFields(reply: Reply, fields: Fields): Reply {
     head: { status, reason, framing, fields, ...(announcedLength !== undefined && { announcedLength }) },
     body: reply.body,
     ...(reply.upgraded && { upgraded: reply.upgraded }),
+    ...(reply.refusal && { refusal: reply.refusal }),
   }
 }

@@ -43,7 +43,7 @@ export function requestHeaders(given: JsonObject): Handler {
 
   return async (exchange, next) => {
     const fields = changed(exchange.head.fields, { added: lines, removed: gone })
-    return next(withHead(exchange, host === undefined ? { fields } : { fields, authority: host }))
+    return next(withHead(exchange, host === undefined ? { fields } : { fields, upstreamHost: host }))
   }
 }
 

@@ -59,7 +59,8 @@ export class PeerLinks {
     const closed = once(this.#server, 'close')
     this.#server.close()
     for (const session of this.#incoming) session.close()
-    for (const link of this.#outgoing.values()) void link.then(session => session.close()).catch(() => undefined)
+    for (const link of this.#outgoing.values())
+      void link.then(session => session.close()).catch(() => undefined)
     await closed
   }
 

@@ -111,7 +111,8 @@ suite('request headers', () => {
 
   test('may name another host for the service, while the name that was asked for stays', async () => {
     const { sent } = await through({ RequestHeaders: { add: ['host:inner.test:81'], remove: ['host'] } })
-    assert.equal(sent?.authority, 'inner.test:81')
+    assert.equal(sent?.upstreamHost, 'inner.test:81')
+    assert.equal(sent?.authority, 'app.test:8080')
     assert.equal(sent?.host, 'app.test')
     assert.equal(sent?.fields.get('host'), undefined)
   })
