@@ -7,8 +7,8 @@ const declared = (name: SettingName): Setting<unknown> => settings[name]
 export const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`
 export const variableOf = (name: string): string => `ADIT_${name.toUpperCase()}`
 
-/** Variables that are not settings but may be set. */
-const OTHER_VARIABLES = new Set(['ADIT_CONFIG'])
+/** Variables that are not settings but may be set: agents are started from the same shell. */
+const OTHER_VARIABLES = new Set(['ADIT_CONFIG', 'ADIT_SERVER_ADDR', 'ADIT_CA_FILE'])
 
 function fromEnvironment(environment: NodeJS.ProcessEnv): Map<string, string> {
   const known = new Map(names.map(name => [variableOf(name), name]))

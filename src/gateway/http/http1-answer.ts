@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Reply } from '#gateway/exchange.ts'
 import type { Body, BodySink } from '#gateway/http/body.ts'
 import { answerHead, endsWithConnection, type Travel } from '#gateway/http/http1-text.ts'
-import { cut } from '#gateway/splice.ts'
+import { cut } from '#tunnel/splice.ts'
 import { writeSpent } from '#tunnel/slabs.ts'
 
 // So much may wait for a visitor that reads slowly before its upstream is held back.

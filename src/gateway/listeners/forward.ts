@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Log } from '#base/log.ts'
 import type { Guest } from '#gateway/listeners/visitor.ts'
 import { encodeProxyProtocol } from '#gateway/proxy-protocol.ts'
-import { cut, splice, type SpliceEnd } from '#gateway/splice.ts'
+import { cut, splice, type SpliceEnd } from '#tunnel/splice.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 /** Where the bytes of a connection go. */

@@ -42,7 +42,7 @@ const FINISH_MS = 2000
 const FAREWELL_MS = 1000
 const STOP_TUNNEL_MS = 1000
 const OWN_STREAMS = 1000
-const OWN_WINDOW = 1_048_576
+const OWN_WINDOW = 4 * 1024 * 1024
 
 interface Signed {
   readonly record: SessionRecord
@@ -75,7 +75,7 @@ export class AgentSession implements Connection {
     this.#session = new Session(socket, {
       role: 'server',
       accept: (type, stream) => this.#accept(type, stream),
-      ...(isOwn && { maxOpen: OWN_STREAMS, receiveWindow: OWN_WINDOW }),
+      ...(isOwn && { maxOpen: OWN_STREAMS, growTo: OWN_WINDOW }),
     })
     const settling = Promise.withResolvers<void>()
     this.settled = settling.promise

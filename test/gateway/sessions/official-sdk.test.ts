@@ -45,7 +45,7 @@ test('the official SDK connects, serves, is told why it is refused, and returns 
   const open = await session.httpEndpoint().listenAndForward(upstream)
   const host = new URL(open.url() ?? '').hostname
   await session.tcpEndpoint().listenAndForward(upstream.replace('http', 'tcp'))
-  await session.labeledListener().label('app', 'a').listen()
+  await session.labeledListener().label('app', 'a').listenAndForward(upstream)
   await assert.rejects(session.httpEndpoint().compression().listen(), { errorCode: 'ERR_NGROK_90058' })
 
   const isServed = async () => {
