@@ -2,6 +2,8 @@
 export interface Facts {
   /** This process, among all that serve the installation. */
   readonly node: string
+  /** How many serve the same ports. */
+  readonly processes: number
   readonly version: string
   /** The shared base domain. */
   readonly domain: string

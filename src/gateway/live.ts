@@ -4,6 +4,7 @@ import { parseHostPort } from '#base/hosts.ts'
 import type { Command, Directory, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
 import type { Fleet } from '#gateway/fleet.ts'
+import { isFirstLeg } from '#gateway/legs.ts'
 import { newest, type Page } from '#gateway/newest.ts'
 import { carries, hostportsOf } from '#gateway/records/keys.ts'
 import type { Records } from '#gateway/records/records.ts'
@@ -57,14 +58,14 @@ export class LiveView {
   async list(kind: LiveKind, page: Page): Promise<Body[]> {
     const { sessions, tunnels } = this.#options.directory
     if (kind === 'tunnel_session')
-      return newest(sessions.values(), ({ id }) => id, page).map(it => this.#session(it))
-    if (kind === 'tunnel') return newest(tunnels.values(), ({ id }) => id, page).map(it => this.#tunnel(it))
+      return newest(firstLegs(sessions), ({ id }) => id, page).map(it => this.#session(it))
+    if (kind === 'tunnel') return newest(firstLegs(tunnels), ({ id }) => id, page).map(it => this.#tunnel(it))
     const found = newest(this.#endpoints(), ([id]) => id, page)
     return found.map(([, body]) => body())
   }
 
   async tunnelsWith(labels: Readonly<Record<string, string>>): Promise<string[]> {
-    return [...this.#options.directory.tunnels.values()]
+    return [...firstLegs(this.#options.directory.tunnels)]
       .filter(tunnel => tunnel.address === undefined && carries(tunnel.labels, labels))
       .map(({ id }) => id)
       .toSorted()
@@ -134,7 +135,7 @@ export class LiveView {
   }
 
   *#endpoints(): Generator<[id: string, body: () => Body]> {
-    for (const tunnel of this.#options.directory.tunnels.values())
+    for (const tunnel of firstLegs(this.#options.directory.tunnels))
       if (tunnel.address !== undefined) yield [`ep_${randomPart(tunnel.id)}`, () => this.#endpoint(tunnel)]
     for (const edge of this.#edges())
       for (const body of this.#endpointsOf(edge)) yield [String(body['id']), () => body]
@@ -178,6 +179,10 @@ function hostportOf(url: string): string {
   const [, scheme = '', rest = ''] = /^(\w+):\/\/(.*)$/.exec(url) ?? []
   return rest.includes(':') ? rest : `${rest}:${defaultPorts[scheme] ?? 0}`
 }
+
+/** Further connections of an agent are nobody's business but the gateway's. */
+const firstLegs = <T extends { readonly id: string }>(records: ReadonlyMap<string, T>): Iterable<T> =>
+  [...records.values()].filter(isFirstLeg)
 
 const show = <T>(record: T | undefined, view: (record: T) => Body): Body | undefined =>
   record === undefined ? undefined : view(record)

@@ -1,11 +1,13 @@
 import { addressKey } from '#gateway/address-key.ts'
+import { plainId } from '#gateway/legs.ts'
 import type { Added, Directory, DirectoryListener, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 
 /** The directory of an installation with one gateway process: it decides at once, so nothing can come in between. */
 export class LocalDirectory implements Directory {
   readonly sessions = new Map<string, SessionRecord>()
   readonly tunnels = new Map<string, TunnelRecord>()
-  readonly #holders = new Map<string, TunnelRecord>()
+  // Several only where one agent has an address through several connections.
+  readonly #holders = new Map<string, Map<string, TunnelRecord>>()
   readonly #ofSession = new Map<string, Set<string>>()
   readonly #listeners = new Set<DirectoryListener>()
 
@@ -25,11 +27,12 @@ export class LocalDirectory implements Directory {
 
   async addTunnel(record: TunnelRecord): Promise<Added> {
     const key = record.address && addressKey(record.address)
-    const holder = key === undefined ? undefined : this.#holders.get(key)
-    if (holder !== undefined && holder.id !== record.id) return { ok: false, holder }
+    const [holder] = key === undefined ? [] : (this.#holders.get(key)?.values() ?? [])
+    if (holder !== undefined && plainId(holder.id) !== plainId(record.id)) return { ok: false, holder }
     this.#remove(record.id)
     this.tunnels.set(record.id, record)
-    if (key !== undefined) this.#holders.set(key, record)
+    if (key !== undefined)
+      this.#holders.set(key, (this.#holders.get(key) ?? new Map()).set(record.id, record))
     const siblings = this.#ofSession.get(record.sessionId) ?? new Set()
     this.#ofSession.set(record.sessionId, siblings.add(record.id))
     this.#tell(listener => listener.added?.(record))
@@ -49,11 +52,17 @@ export class LocalDirectory implements Directory {
     const record = this.tunnels.get(id)
     if (record === undefined) return
     this.tunnels.delete(id)
-    if (record.address) this.#holders.delete(addressKey(record.address))
+    if (record.address) this.#release(addressKey(record.address), id)
     const siblings = this.#ofSession.get(record.sessionId)
     siblings?.delete(id)
     if (siblings?.size === 0) this.#ofSession.delete(record.sessionId)
     this.#tell(listener => listener.removed?.(record))
+  }
+
+  #release(key: string, id: string): void {
+    const holders = this.#holders.get(key)
+    holders?.delete(id)
+    if (holders?.size === 0) this.#holders.delete(key)
   }
 
   #tell(call: (listener: DirectoryListener) => void): void {

@@ -59,6 +59,7 @@ export function gatewayOptions(
   return {
     facts: {
       node,
+      processes: settings.workers,
       version,
       domain: settings.domain,
       region: settings.region,

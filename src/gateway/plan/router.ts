@@ -55,7 +55,7 @@ export class Router {
 
   constructor(options: RouterOptions) {
     this.#options = options
-    this.#index = new TunnelIndex(options.directory)
+    this.#index = new TunnelIndex(options.directory, options.facts.node)
     this.#backend = options.backend ?? ((tunnel, fleet) => tunnelBackend({ tunnel, fleet }))
     this.#edges = new Edges({ ...options, index: this.#index, backend: this.#backend })
     this.#stop = options.directory.watch({ removed: ({ id }) => this.#forget(id) })

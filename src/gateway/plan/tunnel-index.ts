@@ -6,14 +6,18 @@ type Scheme = 'http' | 'https' | 'tls'
 
 /** The tunnels that are online, by what leads visitors to them. */
 export class TunnelIndex {
-  readonly #plain = new Map<string, TunnelRecord>()
-  readonly #secure = new Map<string, TunnelRecord>()
-  readonly #ports = new Map<number, TunnelRecord>()
+  readonly #plain: Places<string>
+  readonly #secure: Places<string>
+  readonly #ports: Places<number>
   readonly #labels = new Map<string, Map<string, TunnelRecord>>()
   readonly #stop: () => void
   #generation = 0
 
-  constructor(directory: Directory) {
+  /** Of several connections of one agent the one to this process is the nearest. */
+  constructor(directory: Directory, node: string) {
+    this.#plain = new Places(node)
+    this.#secure = new Places(node)
+    this.#ports = new Places(node)
     for (const tunnel of directory.tunnels.values()) this.#add(tunnel)
     this.#stop = directory.watch({
       added: tunnel => this.#add(tunnel),
@@ -52,18 +56,18 @@ export class TunnelIndex {
   #add(tunnel: TunnelRecord): void {
     const { address } = tunnel
     if (address === undefined) this.#addLabels(tunnel)
-    else if (address.scheme === 'tcp') this.#ports.set(address.port, tunnel)
-    else this.#names(address.scheme).set(address.host, tunnel)
+    else if (address.scheme === 'tcp') this.#ports.add(address.port, tunnel)
+    else this.#names(address.scheme).add(address.host, tunnel)
   }
 
   #remove(tunnel: TunnelRecord): void {
     const { address, id } = tunnel
     if (address === undefined) this.#removeLabels(tunnel)
-    else if (address.scheme === 'tcp') drop(this.#ports, address.port, id)
-    else drop(this.#names(address.scheme), address.host, id)
+    else if (address.scheme === 'tcp') this.#ports.remove(address.port, id)
+    else this.#names(address.scheme).remove(address.host, id)
   }
 
-  #names(scheme: Scheme): Map<string, TunnelRecord> {
+  #names(scheme: Scheme): Places<string> {
     return scheme === 'http' ? this.#plain : this.#secure
   }
 
@@ -87,7 +91,31 @@ export class TunnelIndex {
   }
 }
 
-/** Another tunnel may have the place by now. */
-function drop<Key>(tunnels: Map<Key, TunnelRecord>, key: Key, id: string): void {
-  if (tunnels.get(key)?.id === id) tunnels.delete(key)
+/** Who answers where. */
+class Places<Key> {
+  readonly #node: string
+  readonly #holders = new Map<Key, readonly TunnelRecord[]>()
+
+  constructor(node: string) {
+    this.#node = node
+  }
+
+  get(key: Key): TunnelRecord | undefined {
+    return this.#holders.get(key)?.[0]
+  }
+
+  add(key: Key, tunnel: TunnelRecord): void {
+    const others = this.#without(key, tunnel.id)
+    this.#holders.set(key, tunnel.node === this.#node ? [tunnel, ...others] : [...others, tunnel])
+  }
+
+  remove(key: Key, id: string): void {
+    const rest = this.#without(key, id)
+    if (rest.length === 0) this.#holders.delete(key)
+    else this.#holders.set(key, rest)
+  }
+
+  #without(key: Key, id: string): readonly TunnelRecord[] {
+    return (this.#holders.get(key) ?? []).filter(tunnel => tunnel.id !== id)
+  }
 }

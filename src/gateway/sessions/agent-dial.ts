@@ -1,5 +1,6 @@
 import type { TunnelRecord } from '#gateway/directory.ts'
 import { DialError } from '#gateway/fleet.ts'
+import { plainId } from '#gateway/legs.ts'
 import { RetriedStream } from '#gateway/sessions/retried-stream.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
@@ -23,7 +24,7 @@ export interface AgentDial {
 /** Opens a connection through an agent. Type, header and the first bytes leave in one frame. */
 export async function dialAgent(session: Session, dial: AgentDial): Promise<ByteStream> {
   const { tunnel, header, first, retries } = dial
-  const bytes = Buffer.concat([encodeProxyHeader({ ...header, Id: tunnel.id }), first])
+  const bytes = Buffer.concat([encodeProxyHeader({ ...header, Id: plainId(tunnel.id) }), first])
   const stream = await open(session, bytes)
   return retries ? new RetriedStream(stream, () => open(session, bytes)) : stream
 }

@@ -1,5 +1,6 @@
 import { fail } from '#base/errors.ts'
 import type { TunnelRecord } from '#gateway/directory.ts'
+import { legId, legOf, plainId } from '#gateway/legs.ts'
 import { checkExtras } from '#gateway/sessions/bind-options.ts'
 import type { Sessions } from '#gateway/sessions/sessions.ts'
 import type { JsonObject } from '#tunnel/fields.ts'
@@ -20,10 +21,12 @@ import {
 export class AgentRequests {
   readonly #sessions: Sessions
   readonly #sessionId: string
+  readonly #leg: number
 
   constructor(sessions: Sessions, sessionId: string) {
     this.#sessions = sessions
     this.#sessionId = sessionId
+    this.#leg = legOf(sessionId)
   }
 
   async bind(request: BindRequest): Promise<BindAnswer> {
@@ -33,7 +36,7 @@ export class AgentRequests {
       kind: 'address',
       proto: Proto,
       options: bindOptions(Opts, 'Opts'),
-      tunnelId: Id,
+      tunnelId: Id === '' ? '' : legId(Id, this.#leg),
       token: Extra.Token,
       forwardsTo: ForwardsTo,
       forwardsProto: ForwardsProto,
@@ -41,12 +44,12 @@ export class AgentRequests {
       waits: true,
     })
     return {
-      Id: record.id,
+      Id: plainId(record.id),
       URL: record.url,
       Proto,
       Opts: echo(Opts, record),
       Error: '',
-      Extra: { Token: this.#sessions.tokenOf(record), TunnelID: record.id },
+      Extra: { Token: this.#sessions.tokenOf(record), TunnelID: plainId(record.id) },
     }
   }
 
@@ -60,11 +63,16 @@ export class AgentRequests {
       metadata: Metadata,
       waits: true,
     })
-    return { Id: record.id, Error: '' }
+    return { Id: plainId(record.id), Error: '' }
+  }
+
+  /** The agent is ready for connections to a tunnel that it knows by this id. */
+  release(id: string): void {
+    this.#sessions.release(this.#sessionId, legId(id, this.#leg))
   }
 
   async unbind({ Id }: UnbindRequest): Promise<UnbindAnswer> {
-    await this.#sessions.unbind(this.#sessionId, Id)
+    await this.#sessions.unbind(this.#sessionId, legId(Id, this.#leg))
     return { Error: '', Extra: null }
   }
 
@@ -72,7 +80,7 @@ export class AgentRequests {
     if (TrafficPolicy)
       fail('bind_option', { option: 'TrafficPolicy', reason: 'this server does not have it' })
     const change = Metadata === undefined ? {} : { metadata: Metadata }
-    await this.#sessions.patch(this.#sessionId, TunnelId, change)
+    await this.#sessions.patch(this.#sessionId, legId(TunnelId, this.#leg), change)
     return { Error: '' }
   }
 }

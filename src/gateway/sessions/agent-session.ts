@@ -2,6 +2,7 @@ import type { TLSSocket } from 'node:tls'
 import { fail, type Problem } from '#base/errors.ts'
 import type { Command, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Connection } from '#gateway/fleet.ts'
+import { plainId } from '#gateway/legs.ts'
 import { sendCommand } from '#gateway/sessions/agent-commands.ts'
 import { dialAgent } from '#gateway/sessions/agent-dial.ts'
 import { agentError } from '#gateway/sessions/agent-error.ts'
@@ -105,7 +106,7 @@ export class AgentSession implements Connection {
     // Older agents do not know the message.
     if (this.#signed?.version !== '3') return
     const request: messages.StopTunnelRequest = {
-      Id: tunnelId,
+      Id: plainId(tunnelId),
       Message: problem.message,
       ErrorCode: problem.number === undefined ? null : `ERR_NGROK_${problem.number}`,
     }
@@ -204,10 +205,10 @@ export class AgentSession implements Connection {
       return answer
     })
     if (id === undefined || this.#signed === undefined) return
-    const { record, extra } = this.#signed
+    const { extra, requests } = this.#signed
     // Our own agents know a tunnel before they read anything that follows the answer.
     if (!extra.UserAgent.startsWith('adit/')) await finished(stream)
-    this.#options.sessions.release(record.id, id)
+    requests.release(id)
   }
 
   async #auth(request: messages.AuthRequest): Promise<messages.AuthAnswer | { readonly Error: string }> {

@@ -2,6 +2,7 @@ import { fail } from '#base/errors.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import type { Directory, TunnelRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
+import { legId, legOf, plainId } from '#gateway/legs.ts'
 import type { Credential, Records } from '#gateway/records/records.ts'
 import { requireMayBind } from '#gateway/sessions/acl.ts'
 import { Addresses, type Place } from '#gateway/sessions/addresses.ts'
@@ -81,7 +82,8 @@ export class Binder {
   #earlier(entry: Entry, { tunnelId, token }: AddressSpec, credential: Credential): Earlier | undefined {
     if (tunnelId === '') return undefined
     const proof = this.#options.proofs.tunnel(token)
-    if (proof?.id === tunnelId && proof.credentialId === credential.id) return proof
+    if (proof?.id === plainId(tunnelId) && proof.credentialId === credential.id)
+      return { ...proof, id: tunnelId }
     return entry.tunnels.get(tunnelId)?.record
   }
 
@@ -120,7 +122,7 @@ export class Binder {
 
   #record({ record: session }: Entry, spec: BindSpec, earlier: Earlier | undefined) {
     return {
-      id: earlier?.id ?? newId('tn'),
+      id: earlier?.id ?? legId(newId('tn'), legOf(session.id)),
       sessionId: session.id,
       node: session.node,
       forwardsTo: spec.forwardsTo,

@@ -4,6 +4,7 @@ import type { Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
 import type { SessionRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
+import { legId, plainId } from '#gateway/legs.ts'
 import type { Credential, Records } from '#gateway/records/records.ts'
 import type { Proofs } from '#gateway/sessions/proofs.ts'
 import type { AuthAnswer, AuthRequest } from '#tunnel/messages.ts'
@@ -17,6 +18,9 @@ export interface LoginOptions {
 }
 
 const SHOWN = 12
+const MAX_LEGS = 4
+
+type ConnectAddresses = AuthAnswer['Extra']['ConnectAddresses']
 
 /** Finds the credential of a token, or says what is wrong with it. */
 function credentialOf(token: string, records: Records): Credential {
@@ -46,7 +50,7 @@ export function login(request: AuthRequest, ip: string, options: LoginOptions): 
   // An agent that returns proves by its cookie that it is the one it says it is; any other is a new one.
   const startedAt = isId(ClientId) ? proofs.sessionStart(Extra.Cookie, ClientId, credential.id) : undefined
   return {
-    id: startedAt === undefined ? newId('ts') : ClientId,
+    id: startedAt === undefined ? newId('ts') : legId(ClientId, legNumber(Extra.LegNumber)),
     node: facts.node,
     credentialId: credential.id,
     agentVersion: Extra.Version,
@@ -59,25 +63,40 @@ export function login(request: AuthRequest, ip: string, options: LoginOptions): 
   }
 }
 
+const legNumber = (given: number): number => Math.min(Math.max(given, 0), MAX_LEGS - 1)
+
+/**
+ * Offers a second connection where there is a second process to have it with. The address is the one that the agent
+ * has dialled, which it knows better than we do; so only our own agents are told.
+ */
+function furtherConnections({ Extra }: AuthRequest, { processes, region }: Facts): ConnectAddresses {
+  if (processes < 2 || !Extra.UserAgent.startsWith('adit/')) return undefined
+  return [
+    { Region: region, ServerAddr: '' },
+    { Region: region, ServerAddr: '' },
+  ]
+}
+
 export const versionFor = (offered: readonly string[]): '2' | '3' => (offered.includes('3') ? '3' : '2')
 
 export function welcome(request: AuthRequest, record: SessionRecord, options: LoginOptions): AuthAnswer {
   const { facts, proofs } = options
+  const id = plainId(record.id)
   return {
     Version: versionFor(request.Version),
-    ClientId: record.id,
+    ClientId: id,
     Error: '',
     Extra: {
       Version: facts.version,
       Region: facts.region,
-      Cookie: proofs.cookie(record),
+      Cookie: proofs.cookie({ ...record, id }),
       AccountName: '',
       SessionDuration: 0,
       PlanName: 'self-hosted',
       Banner: '',
       DeprecationWarning: undefined,
-      ConnectAddresses: undefined,
-      AgentSessionID: record.id,
+      ConnectAddresses: furtherConnections(request, facts),
+      AgentSessionID: id,
       Node: facts.node,
     },
   }

@@ -3,6 +3,7 @@ import type { Log } from '#base/log.ts'
 import type { Command, Directory, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { type Connection, DialError, type Fleet } from '#gateway/fleet.ts'
+import { plainId } from '#gateway/legs.ts'
 import { credentialKinds, type RecordChange, type Records } from '#gateway/records/records.ts'
 import { mayBind } from '#gateway/sessions/acl.ts'
 import { Binder } from '#gateway/sessions/binder.ts'
@@ -121,7 +122,7 @@ export class Sessions implements Fleet {
   tokenOf({ id, sessionId, address, startedAt, options }: TunnelRecord): string {
     const credentialId = this.#options.directory.sessions.get(sessionId)?.credentialId
     if (address === undefined || credentialId === undefined) return ''
-    return this.#options.proofs.token({ id, credentialId, address, startedAt, options })
+    return this.#options.proofs.token({ id: plainId(id), credentialId, address, startedAt, options })
   }
 
   /** Takes a tunnel away. It may be gone already: some agents say so several times. */

@@ -74,6 +74,7 @@ export class MemorySource implements Source {
 
 export const facts: Facts = {
   node: 'node-1',
+  processes: 1,
   version: '0.1.0-test',
   domain: 'adit.localhost',
   region: 'us',

@@ -20,6 +20,7 @@ import { Ear } from '../../tunnel/support.ts'
 
 export const FACTS = {
   node: 'node-1',
+  processes: 1,
   version: '0.0.0',
   domain: 'gw.test',
   region: 'here',
