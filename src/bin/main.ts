@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { SettingError } from '#base/settings.ts'
-import { apiCommand } from '#cli/api-command.ts'
+import { agentCommands } from '#cli/agent/commands.ts'
 import { failureOf } from '#cli/failure.ts'
 import { serveCommand } from '#server/command.ts'
 import { StartError } from '#server/start-error.ts'
@@ -10,8 +10,9 @@ const program = new Command('adit')
   .description('Tunnels and ingress on a machine of your own.')
   .version(metadata.version)
   .exitOverride()
-program.addCommand(serveCommand().exitOverride())
-program.addCommand(apiCommand())
+for (const command of agentCommands()) program.addCommand(inherit(command))
+program.addCommand(inherit(serveCommand()))
+await addApi()
 
 // Whoever reads our output may stop early, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -22,6 +23,21 @@ try {
   await program.parseAsync()
 } catch (error) {
   process.exitCode = report(error)
+}
+
+/** The commands of a command end as it does. */
+function inherit(command: Command): Command {
+  for (const inner of command.commands) inherit(inner)
+  return command.exitOverride()
+}
+
+/** The API's commands are made from its whole contract, which takes longer than what the others do. */
+async function addApi(): Promise<void> {
+  const [first] = process.argv.slice(2)
+  const isOther = program.commands.some(command => command.name() === first)
+  if (isOther) return
+  const { apiCommand } = await import('#cli/api-command.ts')
+  program.addCommand(apiCommand())
 }
 
 /** Says in one line what went wrong; the code tells scripts which kind of thing it was. */

@@ -16,6 +16,22 @@ export class DeclinedError extends Error {
   override readonly name = 'DeclinedError'
 }
 
+/** A configuration that cannot be used. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/** A command that ended with something to tell people and scripts. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+  readonly exitCode: number
+
+  constructor(message: string, exitCode: number) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
 /** What scripts compare; documented, so never renumbered. */
 export const exitCodes = {
   failure: 1,
@@ -25,6 +41,7 @@ export const exitCodes = {
   conflict: 5,
   unavailable: 69,
   temporary: 75,
+  config: 78,
   interrupted: 130,
 } as const
 
@@ -68,6 +85,8 @@ export function failureOf(error: unknown): Failure | undefined {
   }
   if (error instanceof UsageError) return { text: error.message, exitCode: exitCodes.usage }
   if (error instanceof NoKeyError) return { text: error.message, exitCode: exitCodes.auth }
+  if (error instanceof ConfigError) return { text: printable(error.message), exitCode: exitCodes.config }
+  if (error instanceof CommandError) return { text: printable(error.message), exitCode: error.exitCode }
   if (error instanceof DeclinedError) return { text: error.message, exitCode: exitCodes.failure }
   return undefined
 }

@@ -1,0 +1,211 @@
+import { AgentError } from '#agent/agent-error.ts'
+import { Binding } from '#agent/binding.ts'
+import { Connections } from '#agent/connections.ts'
+import { type ServerAddress, serverAddress } from '#agent/dial-gateway.ts'
+import { readEndpoint } from '#agent/endpoint.ts'
+import { Leg } from '#agent/leg.ts'
+import type { Link } from '#agent/link.ts'
+import type { AgentOptions, AgentStatus, EndpointOptions } from '#agent/options.ts'
+import { plainText } from '#agent/plain-text.ts'
+import type { Identity } from '#agent/sign-in.ts'
+import { tell } from '#agent/tell.ts'
+import { Trust } from '#agent/trust.ts'
+import type { Tunnel } from '#agent/tunnel.ts'
+import { Problem } from '#base/errors.ts'
+import type { AuthAnswer } from '#tunnel/messages.ts'
+
+const DEFAULT_SERVER = '127.0.0.1:4443'
+// How often the second connection may land where the first one is, before one has to do.
+const SAME_NODE_TRIES = 8
+
+const closedError = (cause?: unknown): AgentError => AgentError.of(new Problem('agent_closed', {}), { cause })
+
+/** A program that is signed in at a gateway, and stays so. */
+export class Agent {
+  /** Resolves when the agent was closed. */
+  readonly closed: Promise<void>
+  readonly #options: AgentOptions
+  readonly #trust: Trust
+  readonly #connections: Connections
+  readonly #bindings = new Set<Binding>()
+  readonly #legs = new Map<number, Leg>()
+  readonly #nodes = new Map<number, string | undefined>()
+  readonly #signedIn = Promise.withResolvers<void>()
+  readonly #tellClosed: () => void
+  #status: AgentStatus = { state: 'connecting' }
+  #changed = Promise.withResolvers<void>()
+  #identity: Identity = { clientId: '', cookie: '' }
+  #sameNode = 0
+  #wasOnline = false
+  #closing: Promise<void> | undefined
+
+  private constructor(options: AgentOptions) {
+    this.#options = options
+    this.#trust = new Trust(options.ca)
+    this.#connections = new Connections(options)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.closed = promise
+    this.#tellClosed = resolve
+  }
+
+  static async connect(options: AgentOptions): Promise<Agent> {
+    const { server = process.env['ADIT_SERVER_ADDR'] ?? DEFAULT_SERVER, signal } = options
+    const address = serverAddress(server)
+    const agent = new Agent(options)
+    if (signal?.aborted === true) throw closedError(signal.reason)
+    const close = () => void agent.close()
+    signal?.addEventListener('abort', close)
+    void agent.closed.then(() => signal?.removeEventListener('abort', close))
+    agent.#set({ state: 'connecting' })
+    agent.#begin(0, address)
+    try {
+      await agent.#signedIn.promise
+      return agent
+    } catch (error) {
+      await agent.close()
+      throw error
+    }
+  }
+
+  get status(): AgentStatus {
+    const { latencyMs } = this
+    return latencyMs === undefined ? this.#status : { ...this.#status, latencyMs }
+  }
+
+  get sessionId(): string {
+    return this.#identity.clientId
+  }
+
+  /** Round trip to the gateway, as last measured. */
+  get latencyMs(): number | undefined {
+    return this.#link()?.latencyMs
+  }
+
+  get tunnels(): ReadonlySet<Tunnel> {
+    return new Set([...this.#bindings].map(({ tunnel }) => tunnel))
+  }
+
+  /** Opens an endpoint; without a connection it waits for one. */
+  async listen(options: EndpointOptions): Promise<Tunnel> {
+    const binding = new Binding(readEndpoint(options), it => this.#drop(it))
+    for (;;) {
+      const link = await this.#whenOnline()
+      try {
+        await link.bind(binding)
+      } catch (error) {
+        // What was asked on a connection that ended meanwhile is asked again on the next one.
+        if (!link.over) throw error
+        continue
+      }
+      if (this.#closing) throw closedError()
+      this.#bindings.add(binding)
+      for (const leg of this.#legs.values()) if (leg.link !== link) void leg.keepBound(binding)
+      return binding.tunnel
+    }
+  }
+
+  /** Takes every tunnel offline, says goodbye and ends. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#signedIn.reject(closedError(this.#options.signal?.reason))
+    // Nobody may be waiting for it.
+    this.#signedIn.promise.catch(() => undefined)
+    await Promise.all([...this.#bindings].map(binding => this.#drop(binding)))
+    const legs = [...this.#legs.values()]
+    for (const leg of legs) leg.stop()
+    await Promise.all(legs.map(({ done }) => done))
+    this.#set({ state: 'closed' })
+    this.#tellClosed()
+  }
+
+  async #drop(binding: Binding, error?: AgentError): Promise<void> {
+    this.#bindings.delete(binding)
+    binding.end(error)
+    await Promise.all([...this.#legs.values()].map(async leg => leg.link?.unbind(binding)))
+  }
+
+  #begin(number: number, server: ServerAddress): void {
+    const leg = new Leg({
+      number,
+      server,
+      agent: this.#options,
+      trust: this.#trust,
+      connections: this.#connections,
+      bindings: this.#bindings,
+      identity: () => this.#identity,
+      stopped: (binding, error) => void this.#drop(binding, error),
+      online: answer => this.#online(number, answer),
+      offline: (error, retryInMs) => this.#offline(number, error, retryInMs),
+    })
+    this.#legs.set(number, leg)
+    void leg.done.then(() => this.#legs.get(number) === leg && this.#legs.delete(number))
+  }
+
+  #online(number: number, { ClientId, Extra }: AuthAnswer): boolean {
+    if (number > 0 && (ClientId !== this.#identity.clientId || this.#isFirst(Extra.Node))) {
+      this.#sameNode++
+      return false
+    }
+    this.#nodes.set(number, Extra.Node)
+    this.#identity = { clientId: ClientId, cookie: Extra.Cookie }
+    this.#wasOnline = true
+    this.#sameNode = 0
+    this.#set({ state: 'online', region: plainText(Extra.Region), serverVersion: plainText(Extra.Version) })
+    this.#signedIn.resolve()
+    if (number === 0) this.#beginSecond(Extra.ConnectAddresses?.[1]?.ServerAddr)
+    return true
+  }
+
+  /** Whether the process that answers is the one of the first connection. */
+  #isFirst(node: string | undefined): boolean {
+    return node !== undefined && this.#legs.get(0)?.link !== undefined && this.#nodes.get(0) === node
+  }
+
+  /** A second connection, to another process of the gateway, keeps tunnels online when the first one is lost. */
+  #beginSecond(address: string | undefined): void {
+    if (address === undefined || this.#legs.has(1)) return
+    try {
+      this.#begin(1, serverAddress(address))
+    } catch {
+      // What the gateway names is no address: one connection will do.
+    }
+  }
+
+  #offline(number: number, error: AgentError, retryInMs: number): boolean {
+    this.#nodes.delete(number)
+    if (number > 0 && this.#sameNode >= SAME_NODE_TRIES) return false
+    if (!this.#wasOnline && error.permanent) {
+      this.#signedIn.reject(error)
+      return false
+    }
+    if (this.#link() === undefined)
+      this.#set({ state: this.#wasOnline ? 'reconnecting' : 'connecting', error, retryInMs })
+    return true
+  }
+
+  /** A connection that tunnels can be on. */
+  #link(): Link | undefined {
+    for (const { link } of this.#legs.values()) if (link?.over === false) return link
+    return undefined
+  }
+
+  async #whenOnline(): Promise<Link> {
+    for (;;) {
+      if (this.#closing) throw closedError()
+      const link = this.#link()
+      if (link) return link
+      await this.#changed.promise
+    }
+  }
+
+  #set(status: AgentStatus): void {
+    this.#status = status
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
+    tell(this.#options.onStatus, status)
+  }
+}

@@ -1,0 +1,77 @@
+import { AgentError } from '#agent/agent-error.ts'
+import type { Endpoint } from '#agent/endpoint.ts'
+import { plainText } from '#agent/plain-text.ts'
+import { Tunnel } from '#agent/tunnel.ts'
+import type { BindAnswer, BindRequest, StartTunnelWithLabelRequest } from '#tunnel/messages.ts'
+
+/** A tunnel from the first request for it to its end, over all connections of the agent. */
+export class Binding {
+  readonly endpoint: Endpoint
+  readonly tunnel: Tunnel
+  readonly closed: Promise<AgentError | undefined>
+  readonly #tellClosed: (error: AgentError | undefined) => void
+  #granted: { readonly id: string; readonly url: string; readonly token: string } | undefined
+  #over = false
+
+  constructor(endpoint: Endpoint, close: (binding: Binding) => Promise<void>) {
+    this.endpoint = endpoint
+    const { promise, resolve } = Promise.withResolvers<AgentError | undefined>()
+    this.closed = promise
+    this.#tellClosed = resolve
+    this.tunnel = new Tunnel(this, () => close(this))
+  }
+
+  /** Empty before it was granted. */
+  get id(): string {
+    return this.#granted?.id ?? ''
+  }
+
+  get url(): string {
+    return this.#granted?.url ?? ''
+  }
+
+  get over(): boolean {
+    return this.#over
+  }
+
+  /** What the gateway answered is what later connections ask for. */
+  accept({ Id, URL, Extra }: BindAnswer): void {
+    this.#granted = { id: Id, url: plainText(URL), token: Extra.Token }
+  }
+
+  /** Labelled tunnels have another id on every connection; the first one is what the program knows. */
+  acceptLabelled(id: string): void {
+    this.#granted ??= { id, url: '', token: '' }
+  }
+
+  end(error?: AgentError): void {
+    this.#over = true
+    this.#tellClosed(error)
+  }
+
+  /** The request for this tunnel, the first one or one for the same tunnel again. */
+  request(): BindRequest {
+    const { proto, forwardsTo, forwardsProto, metadata, wire } = this.endpoint
+    return {
+      Id: this.id,
+      Proto: proto,
+      ForwardsTo: forwardsTo,
+      ForwardsProto: forwardsProto,
+      Opts: this.url === '' ? wire : { ...wire, URL: this.url },
+      Extra: {
+        Name: undefined,
+        Token: this.#granted?.token ?? '',
+        IPPolicyRef: '',
+        Metadata: metadata,
+        Description: undefined,
+        Bindings: [],
+        PoolingEnabled: false,
+      },
+    }
+  }
+
+  labelledRequest(labels: Readonly<Record<string, string>>): StartTunnelWithLabelRequest {
+    const { forwardsTo, forwardsProto, metadata } = this.endpoint
+    return { Labels: labels, ForwardsTo: forwardsTo, ForwardsProto: forwardsProto, Metadata: metadata }
+  }
+}

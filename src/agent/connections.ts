@@ -1,0 +1,128 @@
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import type { Binding } from '#agent/binding.ts'
+import { dialBehind, dialUpstream } from '#agent/dial-upstream.ts'
+import { handOver } from '#agent/hand-over.ts'
+import type { AgentOptions } from '#agent/options.ts'
+import { plainText } from '#agent/plain-text.ts'
+import { readPreface } from '#agent/preface.ts'
+import { refuse } from '#agent/refuse.ts'
+import { RequestTap } from '#agent/request-tap.ts'
+import type { Target } from '#agent/target.ts'
+import { tell } from '#agent/tell.ts'
+import { endTls } from '#agent/terminate.ts'
+import { isWeb, type Visit } from '#agent/visit.ts'
+import { asDuplex } from '#tunnel/duplex.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import { fromDuplex } from '#tunnel/from-duplex.ts'
+import type { ProxyHeader } from '#tunnel/messages.ts'
+import { readProxyHeader } from '#tunnel/proxy-header.ts'
+import { splice } from '#tunnel/splice.ts'
+import type { TunnelStream } from '#tunnel/stream.ts'
+
+const MAX_CONNECTIONS = 1000
+
+/** Serves the connections that gateways open through this agent. */
+export class Connections {
+  readonly #options: AgentOptions
+  readonly #limit: number
+  #open = 0
+
+  constructor(options: AgentOptions) {
+    this.#options = options
+    this.#limit = options.maxConnections ?? MAX_CONNECTIONS
+  }
+
+  get limit(): number {
+    return this.#limit
+  }
+
+  /** Takes a stream; `find` says whose it is, perhaps after a tunnel that is being bound. */
+  accept(stream: TunnelStream, find: (id: string) => Promise<Binding | undefined>): void {
+    if (this.#open >= this.#limit) {
+      stream.reset('stream_refused')
+      return
+    }
+    this.#open++
+    void this.#serve(stream, find)
+  }
+
+  async #serve(stream: TunnelStream, find: (id: string) => Promise<Binding | undefined>): Promise<void> {
+    try {
+      const header = await readProxyHeader(stream)
+      const binding = await find(header.Id)
+      if (binding !== undefined && !stream.closed) {
+        this.#begin(binding, header, stream)
+        return
+      }
+    } catch {
+      // What cannot be read, or is of no tunnel of ours, is closed without a word as every agent does.
+    }
+    stream.abort()
+    this.#open--
+  }
+
+  #begin(binding: Binding, header: ProxyHeader, stream: TunnelStream): void {
+    const { tunnel, endpoint } = binding
+    const { onConnection } = this.#options
+    const begun = performance.now()
+    const event = { tunnel, clientAddr: plainText(header.ClientAddr) }
+    const none = { bytesIn: 0, bytesOut: 0, durationMs: 0 }
+    if (onConnection) tell(onConnection, { ...event, kind: 'opened', ...none })
+    const done = (bytesIn: number, bytesOut: number): void => {
+      this.#open--
+      if (!onConnection) return
+      tell(onConnection, {
+        ...event,
+        kind: 'closed',
+        bytesIn,
+        bytesOut,
+        durationMs: performance.now() - begun,
+      })
+    }
+    const visit = { binding, header, stream, done }
+    if (endpoint.target === undefined) void handOver(visit)
+    else if (endpoint.terminator || endpoint.proxyProto > 0) void this.#forwardBehind(visit, endpoint.target)
+    else this.#join(visit, endpoint.target, dialUpstream(endpoint, endpoint.target, header.PassthroughTLS))
+  }
+
+  /** Forwards what does not begin with the service's own bytes: the header of a proxy, or TLS that ends here. */
+  async #forwardBehind(visit: Visit, target: Target): Promise<void> {
+    const { binding, header, stream, done } = visit
+    const { terminator, proxyProto } = binding.endpoint
+    try {
+      const preface = proxyProto > 0 ? await readPreface(stream) : undefined
+      const source = terminator ? fromDuplex(await endTls(asDuplex(stream), terminator)) : stream
+      const plain = header.PassthroughTLS && terminator === undefined
+      const socket = await dialBehind(binding.endpoint, target, { plain, preface })
+      this.#join(visit, target, socket, source)
+    } catch (error) {
+      refuse(visit, target, error as Error)
+      done(0, 0)
+    }
+  }
+
+  #join(visit: Visit, target: Target, socket: Socket, source: ByteStream = visit.stream): void {
+    const { binding, stream, done } = visit
+    const { onRequest } = this.#options
+    const { tunnel, endpoint } = binding
+    const tap =
+      onRequest && isWeb(visit) && endpoint.forwardsProto !== 'http2'
+        ? new RequestTap(request => tell(onRequest, { tunnel, ...request }))
+        : undefined
+    let reached = false
+    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => (reached = true))
+    splice(socket, source, {
+      tap,
+      ended: ({ sent, received }) => done(sent, received),
+      giveUp: error => {
+        if (reached) {
+          stream.reset('stream_reset')
+          return
+        }
+        const page = refuse(visit, target, error)
+        tap?.received(page)
+      },
+    })
+  }
+}

@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
+import { connect as connectTls, type ConnectionOptions } from 'node:tls'
+import type { Endpoint } from '#agent/endpoint.ts'
+import type { Target } from '#agent/target.ts'
+
+const DIAL_MS = 10_000
+
+/** Asking the system for this name takes a thread and a file; the answer is known, and either may be the one. */
+const localhost: LookupFunction = (_, __, answer) =>
+  answer(null, [
+    { address: '127.0.0.1', family: 4 },
+    { address: '::1', family: 6 },
+  ])
+
+/**
+ * Begins a connection to the service behind an endpoint; bytes may be written at once. `plain`: the visitor's own TLS
+ * goes to the service as it is.
+ */
+export function dialUpstream(endpoint: Endpoint, target: Target, plain: boolean): Socket {
+  const encrypted = target.encrypted && !plain
+  const socket = encrypted
+    ? connectTls({ ...placeOf(target), ...tlsOptions(endpoint, target) })
+    : connectTcp(placeOf(target))
+  socket.setNoDelay(true)
+  limit(socket, encrypted ? 'secureConnect' : 'connect')
+  return socket
+}
+
+/** Ends an attempt that takes too long. */
+function limit(socket: Socket, event: 'connect' | 'secureConnect'): void {
+  const timer = setTimeout(() => socket.destroy(new Error(`no answer within ${DIAL_MS / 1000} s`)), DIAL_MS)
+  const settled = (): void => clearTimeout(timer)
+  socket.once(event, settled).once('close', settled)
+}
+
+function placeOf({ place }: Target) {
+  if ('path' in place) return { path: place.path, allowHalfOpen: true }
+  return place.host === 'localhost'
+    ? { ...place, allowHalfOpen: true, autoSelectFamily: true, lookup: localhost }
+    : { ...place, allowHalfOpen: true }
+}
+
+function tlsOptions({ proto, forwardsProto, verify }: Endpoint, { place }: Target): ConnectionOptions {
+  const host = 'host' in place ? place.host : ''
+  const isRaw = proto === 'tcp' || proto === 'tls'
+  return {
+    servername: isIP(host) === 0 ? host : '',
+    rejectUnauthorized: verify,
+    ...(!isRaw && { ALPNProtocols: [forwardsProto === 'http2' ? 'h2' : 'http/1.1'] }),
+  }
+}
+
+/** As `dialUpstream`, with bytes that come before all others, also before the service's TLS. */
+export async function dialBehind(
+  endpoint: Endpoint,
+  target: Target,
+  { plain, preface }: { readonly plain: boolean; readonly preface: Buffer | undefined },
+): Promise<Socket> {
+  if (preface === undefined) return dialUpstream(endpoint, target, plain)
+  const socket = dialUpstream(endpoint, { ...target, encrypted: false }, plain)
+  socket.write(preface)
+  if (!target.encrypted || plain) return socket
+  await once(socket, 'connect')
+  const encrypted = connectTls({ socket, ...tlsOptions(endpoint, target) })
+  limit(encrypted, 'secureConnect')
+  return encrypted
+}
+
+/** Why a service could not be reached, in a few words. */
+export function dialReason(error: Error, { text }: Target): string {
+  const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error]
+  const reasons = causes.map(cause => (cause as NodeJS.ErrnoException).code ?? cause.message)
+  return `${text}: ${[...new Set(reasons)].join(', ')}`
+}

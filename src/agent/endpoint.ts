@@ -1,0 +1,130 @@
+import { basename } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import { AgentError } from '#agent/agent-error.ts'
+import type { EndpointOptions, EndpointProto, HeaderChanges, Termination } from '#agent/options.ts'
+import { pemInput } from '#agent/pem-input.ts'
+import { readTarget, type Target } from '#agent/target.ts'
+import type { Terminator } from '#agent/terminate.ts'
+import { Problem } from '#base/errors.ts'
+import type { JsonObject } from '#tunnel/fields.ts'
+
+/** An endpoint as it is asked for, read once. */
+export interface Endpoint {
+  /** Empty for a labelled tunnel. */
+  readonly proto: EndpointProto | ''
+  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly metadata: string
+  readonly forwardsTo: string
+  readonly forwardsProto: '' | 'http1' | 'http2'
+  readonly proxyProto: 0 | 1 | 2
+  readonly verify: boolean
+  /** Undefined: the program takes the connections itself. */
+  readonly target: Target | undefined
+  readonly onConnection: EndpointOptions['onConnection']
+  readonly terminator: Terminator | undefined
+  /** What is asked of the gateway. */
+  readonly wire: JsonObject
+}
+
+const protos: readonly string[] = ['http', 'https', 'tcp', 'tls'] satisfies EndpointProto[]
+
+const refuse = (reason: string): never => {
+  throw AgentError.of(new Problem('agent_endpoint', { reason }), { permanent: true })
+}
+
+export function readEndpoint(options: EndpointOptions): Endpoint {
+  const { labels, forwardTo, onConnection, terminate, proxyProto = 0 } = options
+  const proto = labels === undefined ? protoOf(options) : ''
+  if ((forwardTo === undefined) === (onConnection === undefined))
+    refuse('give either an address to forward to or a function that takes the connections')
+  const wire = wireOptions(proto, options)
+  if (labels !== undefined) checkLabelled(options, wire)
+  if (terminate !== undefined && proto !== 'tls')
+    refuse('TLS ends in the agent only for endpoints of type tls')
+  const target = forwardTo === undefined ? undefined : readTarget(forwardTo, proto)
+  return {
+    proto,
+    labels,
+    metadata: options.metadata ?? '',
+    forwardsTo: target?.text ?? ownName(),
+    forwardsProto: options.upstreamProtocol ?? '',
+    proxyProto,
+    verify: options.verifyUpstream ?? true,
+    target,
+    onConnection,
+    terminator: terminate && terminatorOf(terminate),
+    wire,
+  }
+}
+
+function protoOf({ proto, url }: EndpointOptions): EndpointProto {
+  const given = proto ?? /^([a-z]+):\/\//i.exec(url ?? '')?.[1]?.toLowerCase() ?? 'https'
+  return protos.includes(given)
+    ? (given as EndpointProto)
+    : refuse(`"${given}" is not http, https, tcp or tls`)
+}
+
+/** The options of a Bind in the form of the wire. What does not fit a protocol is sent too: the gateway says so. */
+function wireOptions(proto: EndpointProto | '', options: EndpointOptions): JsonObject {
+  const { url, domain, remoteAddr, hostHeader, proxyProto = 0, allowCidrs = [], denyCidrs = [] } = options
+  const rewrites = hostHeader === 'rewrite'
+  const host = hostHeader === undefined || hostHeader === '' || rewrites ? [] : [`host:${hostHeader}`]
+  return {
+    URL: url ?? '',
+    Domain: domain ?? '',
+    Hostname: '',
+    Subdomain: '',
+    Addr: proto === 'tcp' ? (remoteAddr ?? '') : '',
+    Auth: '',
+    HostHeaderRewrite: rewrites,
+    ProxyProto: proxyProto,
+    MutualTLSAtAgent: false,
+    IPRestriction:
+      allowCidrs.length + denyCidrs.length === 0
+        ? null
+        : { allow_cidrs: [...allowCidrs], deny_cidrs: [...denyCidrs] },
+    BasicAuth: basicAuth(options.basicAuth),
+    RequestHeaders: headers(options.requestHeaders, host),
+    ResponseHeaders: headers(options.responseHeaders, []),
+    TLSTermination: null,
+  }
+}
+
+function basicAuth(given: readonly string[] = []): JsonObject | null {
+  if (given.length === 0) return null
+  const credentials = given.map(text => {
+    const colon = text.indexOf(':')
+    // The text is not repeated: it is a secret.
+    if (colon < 1) refuse('a credential must have the form user:password')
+    return { username: text.slice(0, colon), cleartext_password: text.slice(colon + 1) }
+  })
+  return { credentials }
+}
+
+function headers({ add = [], remove = [] }: HeaderChanges = {}, more: readonly string[]): JsonObject | null {
+  return add.length + remove.length + more.length === 0
+    ? null
+    : { add: [...add, ...more], remove: [...remove] }
+}
+
+/** A labelled tunnel has no options of its own: what visitors meet is configured where it is used. */
+function checkLabelled({ url, domain, remoteAddr, proto }: EndpointOptions, wire: JsonObject): void {
+  const given = Object.entries(wire).find(
+    ([, value]) => value !== null && value !== '' && value !== false && value !== 0,
+  )
+  const name = given?.[0] ?? [url, domain, remoteAddr, proto].find(value => value !== undefined)
+  if (name !== undefined) refuse(`a labelled tunnel has no address and no options, but "${name}" is given`)
+}
+
+function terminatorOf({ crt, key, clientCa }: Termination): Terminator {
+  const asks = clientCa !== undefined
+  const pems = { cert: pemInput(crt), key: pemInput(key), ...(asks && { ca: pemInput(clientCa) }) }
+  try {
+    createSecureContext(pems)
+  } catch {
+    return refuse('certificate and key are not PEM or do not belong together')
+  }
+  return { ...pems, minVersion: 'TLSv1.2', requestCert: asks, rejectUnauthorized: asks }
+}
+
+const ownName = (): string => `app://${basename(process.argv[1] ?? 'node')}?pid=${process.pid}`

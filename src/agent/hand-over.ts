@@ -1,0 +1,46 @@
+import type { Duplex } from 'node:stream'
+import { Counted } from '#agent/counted.ts'
+import type { Endpoint } from '#agent/endpoint.ts'
+import type { ConnectionInfo } from '#agent/options.ts'
+import { tell } from '#agent/tell.ts'
+import { endTls } from '#agent/terminate.ts'
+import type { Visit } from '#agent/visit.ts'
+import { parseHostPort } from '#base/hosts.ts'
+import { asDuplex } from '#tunnel/duplex.ts'
+
+/** Gives a connection to the program that the agent is part of. */
+export async function handOver(visit: Visit): Promise<void> {
+  const { binding, header, stream, done } = visit
+  const { endpoint, tunnel } = binding
+  const counted = new Counted(stream)
+  const outer = asDuplex(counted)
+  // A visitor who leaves is no reason to end the program, even if it does not listen for that.
+  outer.on('error', () => undefined)
+  outer.once('close', () => done(counted.received, counted.sent))
+  const duplex = await open(outer, endpoint).catch(() => undefined)
+  if (duplex === undefined) return
+  // Servers of all kinds ask a socket who is at its other end.
+  const visitor = parseHostPort(header.ClientAddr)
+  Object.defineProperties(duplex, {
+    remoteAddress: { value: visitor?.host.replace(/^\[(.*)\]$/, '$1') },
+    remotePort: { value: visitor?.port },
+  })
+  const info: ConnectionInfo = {
+    tunnel,
+    clientAddr: header.ClientAddr,
+    proto: header.Proto,
+    passthroughTls: header.PassthroughTLS && endpoint.terminator === undefined,
+  }
+  tell(given => endpoint.onConnection?.(duplex, given), info)
+}
+
+/** The connection as the program wants it; one whose handshake fails is closed. */
+async function open(outer: Duplex, { terminator }: Endpoint): Promise<Duplex> {
+  if (terminator === undefined) return outer
+  try {
+    return await endTls(outer, terminator)
+  } catch (error) {
+    outer.destroy()
+    throw error
+  }
+}

@@ -1,0 +1,29 @@
+import { Agent } from '#agent/agent.ts'
+import type { AgentOptions, ForwardOptions } from '#agent/options.ts'
+import type { Tunnel } from '#agent/tunnel.ts'
+
+// The face of the package: what `import ... from 'adit'` finds.
+export { AgentError } from '#agent/agent-error.ts'
+export type { Agent } from '#agent/agent.ts'
+export type * from '#agent/options.ts'
+export type { Tunnel } from '#agent/tunnel.ts'
+
+/**
+ * Signs in at a gateway and stays connected. A gateway that cannot be reached is tried again for as long as `signal`
+ * allows; a refusal that no further attempt changes rejects with an AgentError.
+ */
+export const connect = (options: AgentOptions = {}): Promise<Agent> => Agent.connect(options)
+
+/** Opens one endpoint with an agent of its own, which is closed with it. */
+export async function forward(options: ForwardOptions): Promise<Tunnel> {
+  const { onConnection, ...rest } = options
+  const agent = await connect(rest)
+  try {
+    const tunnel = await agent.listen({ ...rest, onConnection })
+    void tunnel.closed.then(() => agent.close())
+    return tunnel
+  } catch (error) {
+    await agent.close()
+    throw error
+  }
+}

@@ -1,0 +1,139 @@
+import type { Duplex } from 'node:stream'
+import type { AgentError } from '#agent/agent-error.ts'
+import type { Tunnel } from '#agent/tunnel.ts'
+import type { HeartbeatOptions } from '#tunnel/heartbeat.ts'
+
+export type CommandName = 'stop' | 'restart' | 'update'
+export type EndpointProto = 'http' | 'https' | 'tcp' | 'tls'
+
+export interface UpdateRequest {
+  /** Empty: the latest one. */
+  readonly version: string
+  readonly permitMajor: boolean
+}
+
+/** What the API may ask an agent to do. One that throws refuses, and its message is the reason. */
+export interface Commands {
+  readonly stop?: (() => Promise<void> | void) | undefined
+  readonly restart?: (() => Promise<void> | void) | undefined
+  readonly update?: ((request: UpdateRequest) => Promise<void> | void) | undefined
+}
+
+export interface RetryOptions {
+  readonly baseMs: number
+  readonly capMs: number
+  /** A number from 0 to 1, for the jitter. */
+  readonly random?: (() => number) | undefined
+}
+
+export interface AgentStatus {
+  readonly state: 'connecting' | 'online' | 'reconnecting' | 'closed'
+  /** Why it is not online. */
+  readonly error?: AgentError
+  /** When the next attempt is made. */
+  readonly retryInMs?: number
+  readonly region?: string
+  readonly serverVersion?: string
+  readonly latencyMs?: number
+}
+
+export interface ConnectionEvent {
+  readonly tunnel: Tunnel
+  readonly kind: 'opened' | 'closed'
+  /** The visitor. */
+  readonly clientAddr: string
+  /** Bytes of the visitor, and bytes of the service. */
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly durationMs: number
+}
+
+/** An HTTP/1 request whose answer has begun. */
+export interface RequestEvent {
+  readonly tunnel: Tunnel
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  /** Until the answer began. */
+  readonly durationMs: number
+}
+
+export interface ConnectionInfo {
+  readonly tunnel: Tunnel
+  readonly clientAddr: string
+  /** Empty for a labelled tunnel. */
+  readonly proto: string
+  /** The bytes are TLS between the visitor and whoever reads them. */
+  readonly passthroughTls: boolean
+}
+
+export interface AgentOptions {
+  /** `host:port`; ADIT_SERVER_ADDR or 127.0.0.1:4443 when absent. */
+  readonly server?: string | undefined
+  /** ADIT_AUTHTOKEN when absent. */
+  readonly authtoken?: string | undefined
+  /** PEM text or the path of a file with it; `host` for the store of the system. */
+  readonly ca?: string | undefined
+  readonly metadata?: string | undefined
+  /** Stands behind `adit/<version>`. */
+  readonly userAgent?: string | undefined
+  readonly onStatus?: ((status: AgentStatus) => void) | undefined
+  readonly onConnection?: ((event: ConnectionEvent) => void) | undefined
+  readonly onRequest?: ((event: RequestEvent) => void) | undefined
+  readonly commands?: Commands | undefined
+  /** Why a command cannot be carried out here. */
+  readonly unsupported?: Readonly<Partial<Record<CommandName, string>>> | undefined
+  readonly retry?: RetryOptions | undefined
+  readonly heartbeat?: HeartbeatOptions | undefined
+  /** Connections to services at once; more are refused. */
+  readonly maxConnections?: number | undefined
+  /** Closes the agent. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface HeaderChanges {
+  /** Each `name: value`. */
+  readonly add?: readonly string[] | undefined
+  readonly remove?: readonly string[] | undefined
+}
+
+/** TLS that ends in the agent; each is PEM text or the path of a file with it. */
+export interface Termination {
+  readonly crt: string
+  readonly key: string
+  /** Visitors must have a certificate of this authority. */
+  readonly clientCa?: string | undefined
+}
+
+export interface EndpointOptions {
+  /** `https` when absent and `url` says nothing else. */
+  readonly proto?: EndpointProto | undefined
+  /** A name under the shared domain, or a whole domain. */
+  readonly domain?: string | undefined
+  readonly url?: string | undefined
+  /** Of a TCP endpoint, `host:port`. */
+  readonly remoteAddr?: string | undefined
+  /** A labelled tunnel, which backends find, instead of an address. */
+  readonly labels?: Readonly<Record<string, string>> | undefined
+  readonly metadata?: string | undefined
+  /** 8080, `host:port`, `https://host:port` or `unix:/path`. */
+  readonly forwardTo?: string | number | undefined
+  /** Takes the connections itself, instead of `forwardTo`. */
+  readonly onConnection?: ((stream: Duplex, info: ConnectionInfo) => void) | undefined
+  /** Each `user:password`. */
+  readonly basicAuth?: readonly string[] | undefined
+  /** `rewrite`: the Host of the service; any other text: that Host. */
+  readonly hostHeader?: string | undefined
+  readonly proxyProto?: 0 | 1 | 2 | undefined
+  readonly upstreamProtocol?: 'http1' | 'http2' | undefined
+  readonly requestHeaders?: HeaderChanges | undefined
+  readonly responseHeaders?: HeaderChanges | undefined
+  readonly allowCidrs?: readonly string[] | undefined
+  readonly denyCidrs?: readonly string[] | undefined
+  readonly terminate?: Termination | undefined
+  /** False: the certificate of an https service is not looked at. */
+  readonly verifyUpstream?: boolean | undefined
+}
+
+/** Both at once; `onConnection` is the endpoint's. */
+export type ForwardOptions = Omit<AgentOptions, 'onConnection'> & EndpointOptions

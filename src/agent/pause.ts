@@ -1,0 +1,11 @@
+import { setTimeout } from 'node:timers/promises'
+
+/** Waits; false when `signal` ended the wait. */
+export async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await setTimeout(ms, undefined, { signal })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,47 @@
+import type { RequestEvent } from '#agent/options.ts'
+import type { Tap } from '#tunnel/splice.ts'
+
+const REQUEST = /^([A-Z]{1,32}) ([\x21-\x7e]{1,2048}) HTTP\/1\.[01]\r\n/
+const STATUS = /^HTTP\/1\.[01] (\d{3})/
+const LINE_BYTES = 2120
+const STATUS_BYTES = 12
+const HEAD_END = '\r\n\r\n'
+
+/**
+ * Sees the requests of a connection go by. A request starts where the gateway speaks after an answer, since it has one
+ * at a time under way, so only the first line of what passes need be looked at.
+ */
+export class RequestTap implements Tap {
+  readonly #tell: (request: Omit<RequestEvent, 'tunnel'>) => void
+  #open: { readonly method: string; readonly path: string; readonly at: number } | undefined
+
+  constructor(tell: (request: Omit<RequestEvent, 'tunnel'>) => void) {
+    this.#tell = tell
+  }
+
+  sent(bytes: Buffer): void {
+    if (this.#open !== undefined) return
+    const match = REQUEST.exec(bytes.toString('latin1', 0, LINE_BYTES))
+    if (match?.[1] === undefined || match[2] === undefined) return
+    this.#open = { method: match[1], path: match[2], at: performance.now() }
+  }
+
+  received(bytes: Buffer): void {
+    if (this.#open === undefined) return
+    const status = statusOf(bytes)
+    if (status === undefined) return
+    const { method, path, at } = this.#open
+    this.#open = undefined
+    this.#tell({ method, path, status, durationMs: performance.now() - at })
+  }
+}
+
+/** The status of the answer that begins here. One of 1xx, other than 101, only announces it. */
+function statusOf(bytes: Buffer): number | undefined {
+  const match = STATUS.exec(bytes.toString('latin1', 0, STATUS_BYTES))
+  if (match === null) return undefined
+  const status = Number(match[1])
+  if (status >= 200 || status === 101) return status
+  const end = bytes.indexOf(HEAD_END, 0, 'latin1')
+  return end === -1 ? undefined : statusOf(bytes.subarray(end + HEAD_END.length))
+}

@@ -1,0 +1,69 @@
+import { AgentError, refusal } from '#agent/agent-error.ts'
+import type { AgentOptions, CommandName } from '#agent/options.ts'
+import { Problem } from '#base/errors.ts'
+import { authAnswer, type AuthAnswer, type AuthRequest } from '#tunnel/messages.ts'
+import { call } from '#tunnel/rpc.ts'
+import type { Session } from '#tunnel/session.ts'
+import { streamTypes } from '#tunnel/stream-types.ts'
+import metadata from '../../package.json' with { type: 'json' }
+
+const NO_CALLBACK = 'the agent has not defined a callback for this operation'
+const NANOSECONDS = 1_000_000
+const BEAT_MS = 5000
+const SILENCE_MS = 15_000
+
+/** Who the agent is for the gateway; kept from one connection to the next. */
+export interface Identity {
+  readonly clientId: string
+  readonly cookie: string
+}
+
+/** What the agent says of a command: empty when it can, otherwise why not. */
+export function excuse(command: CommandName, { commands, unsupported }: AgentOptions): string {
+  const reason = unsupported?.[command] ?? ''
+  return reason !== '' || commands?.[command] !== undefined ? reason : NO_CALLBACK
+}
+
+export function signInRequest(options: AgentOptions, identity: Identity, leg: number): AuthRequest {
+  const { intervalMs = BEAT_MS, limitMs = SILENCE_MS } = options.heartbeat ?? {}
+  return {
+    Version: ['3', '2'],
+    ClientId: identity.clientId,
+    Extra: {
+      OS: process.platform,
+      Arch: process.arch,
+      AuthToken: options.authtoken ?? process.env['ADIT_AUTHTOKEN'] ?? '',
+      Version: metadata.version,
+      Hostname: '',
+      // The gateway knows its own agents by the first word: they are ready for connections at once.
+      UserAgent: `adit/${metadata.version} ${options.userAgent ?? `node/${process.versions.node}`}`,
+      Metadata: options.metadata ?? '',
+      Cookie: identity.cookie,
+      HeartbeatInterval: intervalMs * NANOSECONDS,
+      HeartbeatTolerance: (limitMs - intervalMs) * NANOSECONDS,
+      UpdateUnsupportedError: excuse('update', options),
+      StopUnsupportedError: excuse('stop', options),
+      RestartUnsupportedError: excuse('restart', options),
+      ProxyType: '',
+      MutualTLS: false,
+      ServiceRun: false,
+      ConfigVersion: '',
+      CustomInterface: false,
+      CustomCAs: options.ca !== undefined,
+      ClientType: 'adit',
+      LegNumber: leg,
+    },
+  }
+}
+
+/** Signs in on a new connection; rejects with the gateway's reason. */
+export async function signIn(session: Session, request: AuthRequest, server: string): Promise<AuthAnswer> {
+  const answer = await call(session, { type: streamTypes.auth, request, answer: authAnswer }).catch(
+    (error: unknown) => {
+      const reason = error instanceof Error ? error.message.replace(/\.$/, '') : ''
+      throw AgentError.of(new Problem('agent_answer', { server, reason }), { cause: error })
+    },
+  )
+  if (answer.Error !== '') throw refusal(answer.Error, 'signIn')
+  return answer
+}

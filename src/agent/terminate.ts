@@ -1,0 +1,22 @@
+import type { Duplex } from 'node:stream'
+import { createServer, type TLSSocket, type TlsOptions } from 'node:tls'
+
+const HANDSHAKE_MS = 10_000
+
+/** How TLS ends in this agent. */
+export type Terminator = Readonly<TlsOptions>
+
+/** Ends a visitor's TLS here. */
+export async function endTls(stream: Duplex, terminator: Terminator): Promise<TLSSocket> {
+  const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>()
+  // A server that never listens: of what node offers, only a server refuses a visitor whose certificate is not good.
+  const server = createServer({ ...terminator, handshakeTimeout: HANDSHAKE_MS })
+  server.once('secureConnection', resolve)
+  server.once('tlsClientError', reject)
+  stream.on('error', reject)
+  stream.once('close', () => reject(new Error('The visitor left.')))
+  server.emit('connection', stream)
+  const socket = await promise
+  socket.on('error', () => undefined)
+  return socket
+}

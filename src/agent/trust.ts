@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
+import { AgentError } from '#agent/agent-error.ts'
+import { pemInput } from '#agent/pem-input.ts'
+import { Problem } from '#base/errors.ts'
+
+const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|::1)$/i
+
+/** Whom an agent takes for a gateway. */
+export class Trust {
+  readonly #given: readonly string[] | undefined
+  #context: { readonly local: string; readonly made: SecureContext } | undefined
+
+  /** `ca` is PEM text, the path of a file with it, or `host` for the store of the system. */
+  constructor(ca: string | undefined) {
+    this.#given = ca === undefined ? undefined : ca === 'host' ? systemStore() : [pemInput(ca)]
+  }
+
+  contextFor(host: string): SecureContext {
+    // On the gateway's own machine its authority is at hand; it may have been made since the last attempt.
+    const local = this.#given === undefined && LOOPBACK.test(host) ? localAuthority() : ''
+    if (this.#context?.local !== local) this.#context = { local, made: this.#make(local) }
+    return this.#context.made
+  }
+
+  #make(local: string): SecureContext {
+    const ca = [...(this.#given ?? systemStore()), ...(local === '' ? [] : [local])]
+    try {
+      return createSecureContext({ ca, minVersion: 'TLSv1.2' })
+    } catch (error) {
+      const problem = new Problem('agent_file', { path: 'with the authority', reason: 'it is not PEM' })
+      throw AgentError.of(problem, { permanent: true, cause: error })
+    }
+  }
+}
+
+const systemStore = (): string[] => [...getCACertificates('default'), ...getCACertificates('system')]
+
+function localAuthority(): string {
+  try {
+    return readFileSync(join(process.env['ADIT_DATA_DIR'] ?? './data', 'ca.pem'), 'utf8')
+  } catch {
+    // The agent was started elsewhere, or may not look into the gateway's folder.
+    return ''
+  }
+}

@@ -1,0 +1,18 @@
+import type { Binding } from '#agent/binding.ts'
+import type { ProxyHeader } from '#tunnel/messages.ts'
+import type { TunnelStream } from '#tunnel/stream.ts'
+
+/** A connection of a visitor, and whom it is for. */
+export interface Visit {
+  readonly binding: Binding
+  readonly header: ProxyHeader
+  readonly stream: TunnelStream
+  /** The connection is over; called once. */
+  readonly done: (bytesIn: number, bytesOut: number) => void
+}
+
+const HTTPS_EDGE = '3'
+
+/** Whether the gateway speaks HTTP on it. */
+export const isWeb = ({ header: { Proto, EdgeType }, binding }: Visit): boolean =>
+  Proto === 'http' || Proto === 'https' || (binding.endpoint.labels !== undefined && EdgeType === HTTPS_EDGE)

@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseHostPort } from '#base/hosts.ts'
+import { logLevels } from '#base/log.ts'
+import { choice, hostPort, list, text, yesNo, type Form } from '#cli/agent/forms.ts'
+import type { FileValue } from '#cli/agent/config-file.ts'
+import { ConfigError, UsageError } from '#cli/failure.ts'
+
+/** A setting of the agent itself: a key of its file, and where it says so a flag and a variable. */
+interface AgentSetting<Value> {
+  readonly form: Form<Value>
+  readonly doc: string
+  readonly flag?: string
+  readonly variable?: string
+  readonly fallback?: Value
+  readonly secret?: true
+}
+
+const setting = <Value, const Rest extends object>(
+  spec: { readonly form: Form<Value> } & Rest & Omit<AgentSetting<Value>, 'form'>,
+): typeof spec => spec
+
+const authtoken: Form<string> = {
+  ...text('token', '1 to 512 visible ASCII characters'),
+  read: raw => (typeof raw === 'string' && /^[\x21-\x7e]{1,512}$/.test(raw) ? raw : undefined),
+}
+
+export const agentSettings = {
+  version: setting({ form: choice([1]), doc: 'Version of the file format.' }),
+  server: setting({
+    form: hostPort,
+    doc: 'The gateway.',
+    flag: '--server',
+    variable: 'ADIT_SERVER_ADDR',
+    fallback: '127.0.0.1:4443',
+  }),
+  authtoken: setting({
+    form: authtoken,
+    doc: 'The agent credential.',
+    variable: 'ADIT_AUTHTOKEN',
+    secret: true,
+  }),
+  ca: setting({
+    form: text('file|host', 'the path of a file, or host'),
+    doc: "Authority of the gateway's certificate; host: those that this machine trusts.",
+    flag: '--ca',
+    variable: 'ADIT_CA_FILE',
+  }),
+  metadata: setting({ form: text('text'), doc: 'Any text; it is shown with the session.' }),
+  log: setting({
+    form: choice(['text', 'json']),
+    doc: 'Lines instead of a view: text or json.',
+    flag: '--log',
+  }),
+  log_level: setting({
+    form: choice(logLevels),
+    doc: 'How much is told in lines.',
+    flag: '--log-level',
+    fallback: 'info',
+  }),
+  inspect: setting({
+    form: choice(['on', 'off']),
+    doc: 'off: requests are not looked at, so none are listed.',
+    flag: '--inspect',
+    fallback: 'on',
+  }),
+  update_check: setting({ form: yesNo, doc: 'False: no update, whoever asks.', fallback: true }),
+  update_url: setting({
+    form: text('url', 'an address such as https://example.com/adit.json'),
+    doc: 'A JSON document with the newest "version".',
+  }),
+  update_command: setting({
+    form: list('word', 'a list of words'),
+    doc: 'Program and arguments that install {version}.',
+  }),
+}
+
+export type AgentSettingName = keyof typeof agentSettings
+type ValueOf<Name extends AgentSettingName> = Exclude<
+  ReturnType<(typeof agentSettings)[Name]['form']['read']>,
+  undefined
+>
+
+export interface Origin<Value> {
+  readonly value: Value
+  /** Where it was said; undefined: nowhere, it is the default. */
+  readonly origin: string | undefined
+}
+
+/** Every setting that has a value, and where it comes from. */
+export type AgentSettings = {
+  readonly [Name in AgentSettingName]: (typeof agentSettings)[Name] extends { fallback: unknown }
+    ? Origin<ValueOf<Name>>
+    : Origin<ValueOf<Name>> | undefined
+}
+
+export interface SettingSources {
+  readonly flags: ReadonlyMap<string, readonly string[]>
+  readonly environment: NodeJS.ProcessEnv
+  readonly file: ReadonlyMap<string, FileValue>
+}
+
+export const settingRows = Object.entries(agentSettings) as [AgentSettingName, AgentSetting<unknown>][]
+
+/** Settles every setting: flag before variable before file before default. */
+export function settleAgent(sources: SettingSources): AgentSettings {
+  const settled = settingRows.map(([name, spec]) => [name, settle(name, spec, sources)] as const)
+  const settings = Object.fromEntries(settled) as AgentSettings
+  const token = tokenFile(sources) ?? settings.authtoken ?? localToken(settings, sources.environment)
+  return { ...settings, authtoken: token }
+}
+
+function settle(
+  name: string,
+  spec: AgentSetting<unknown>,
+  sources: SettingSources,
+): Origin<unknown> | undefined {
+  const { form, flag, variable, fallback } = spec
+  const texts = flag === undefined ? undefined : sources.flags.get(flag)
+  if (flag !== undefined && texts !== undefined)
+    return { value: form.read(form.fromFlag(texts)) ?? refuse(`${flag} must be ${form.what}`), origin: flag }
+  const given = variable === undefined ? undefined : sources.environment[variable]
+  if (variable !== undefined && given !== undefined && given !== '')
+    return { value: form.read(given) ?? refuse(`${variable} must be ${form.what}`), origin: variable }
+  const inFile = sources.file.get(name)
+  // The file has been read with the same form.
+  if (inFile !== undefined) return { value: form.read(inFile.raw), origin: inFile.at }
+  return fallback === undefined ? undefined : { value: fallback, origin: undefined }
+}
+
+const refuse = (complaint: string): never => {
+  throw new UsageError(complaint)
+}
+
+function tokenFile({ flags }: SettingSources): Origin<string> | undefined {
+  const path = flags.get('--authtoken-file')?.at(-1)
+  if (path === undefined) return undefined
+  try {
+    const token = authtoken.read(readFileSync(path, 'utf8').trim())
+    if (token !== undefined) return { value: token, origin: path }
+  } catch (error) {
+    throw new ConfigError(`the file ${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? ''}`)
+  }
+  throw new ConfigError(`the file ${path} must hold an authtoken: ${authtoken.what}`)
+}
+
+const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
+
+/** Is the gateway on this machine? */
+export const isLocal = (server: string): boolean => LOOPBACK.test(parseHostPort(server)?.host ?? '')
+
+/** In the folder where a gateway runs its first credential is at hand. */
+function localToken(settings: AgentSettings, environment: NodeJS.ProcessEnv): Origin<string> | undefined {
+  if (!isLocal(settings.server.value)) return undefined
+  const path = join(environment['ADIT_DATA_DIR'] ?? './data', 'authtoken')
+  try {
+    const token = authtoken.read(readFileSync(path, 'utf8').trim())
+    return token === undefined ? undefined : { value: token, origin: path }
+  } catch {
+    // The agent was started elsewhere, or may not look into the gateway's folder.
+    return undefined
+  }
+}

@@ -1,0 +1,82 @@
+import { Command } from 'commander'
+import { configCommand, diagnoseCommand } from '#cli/agent/config-command.ts'
+import { addAgentFlags, addTunnelFlags, flagsOf } from '#cli/agent/flags.ts'
+import type { TunnelKind } from '#cli/agent/tunnel-options.ts'
+
+interface TunnelCommand {
+  readonly kind: TunnelKind
+  readonly argument: string
+  readonly doc: string
+  readonly examples: readonly string[]
+}
+
+const tunnelCommands: readonly TunnelCommand[] = [
+  {
+    kind: 'http',
+    argument: '<port|host:port|url>',
+    doc: 'Show a web service of this machine to the world.',
+    examples: ['http 8080', 'http 8080 --name shop', "http https://localhost:8443 --basic-auth 'me:secret'"],
+  },
+  {
+    kind: 'tcp',
+    argument: '<port|host:port>',
+    doc: 'The same for a service that speaks anything over TCP.',
+    examples: ['tcp 22', 'tcp 22 --port 20022'],
+  },
+  {
+    kind: 'tls',
+    argument: '<port|host:port>',
+    doc: 'The same for a service that speaks TLS, or with TLS that ends in this agent.',
+    examples: ['tls 8443 --name shop', 'tls 8080 --crt cert.pem --key key.pem'],
+  },
+  {
+    kind: 'tunnel',
+    argument: '<port|host:port|url>',
+    doc: 'A tunnel with labels, which the backends of edges find.',
+    examples: ['tunnel 8080 --label service=shop'],
+  },
+]
+
+const AFTER_HELP = `
+Without --config the file is the one that "adit config path" prints; it need not exist. In the folder where a
+gateway runs, nothing need be said: its address and its first credential are found there.
+
+Exit codes: 0 told to stop, 1 refused, 2 wrong usage, 4 not let in, 5 the address is taken, 78 wrong configuration,
+130 interrupted.
+`
+
+const examplesText = (examples: readonly string[]): string =>
+  `Examples:\n${examples.map(example => `  $ adit ${example}\n`).join('')}`
+
+function tunnelCommand({ kind, argument, doc, examples }: TunnelCommand): Command {
+  const command = new Command(kind).description(doc).argument(argument, 'Where the service is.')
+  addAgentFlags(addTunnelFlags(command, kind))
+  command.addHelpText('before', examplesText(examples)).addHelpText('after', AFTER_HELP)
+  return command.action(async (target: string) => {
+    const { openOne } = await import('#cli/agent/open.ts')
+    process.exit(await openOne(kind, target, flagsOf(command)))
+  })
+}
+
+function startCommand(): Command {
+  const command = new Command('start')
+    .description('Open tunnels that are written down in the configuration file.')
+    .argument('[names...]', 'Which ones.')
+    .option('--all', 'All of them.')
+  addAgentFlags(command)
+  command
+    .addHelpText('before', examplesText(['start shop', 'start --all --config adit.yml']))
+    .addHelpText('after', AFTER_HELP)
+  return command.action(async (names: string[]) => {
+    const { openNamed } = await import('#cli/agent/open.ts')
+    process.exit(await openNamed(names, flagsOf(command)))
+  })
+}
+
+/** The commands of the agent. What they do is loaded when one of them runs. */
+export const agentCommands = (): Command[] => [
+  ...tunnelCommands.map(tunnelCommand),
+  startCommand(),
+  configCommand(),
+  diagnoseCommand(),
+]

@@ -1,0 +1,91 @@
+import { text as readAll } from 'node:stream/consumers'
+import { AgentError } from '#agent/agent-error.ts'
+import { readEndpoint } from '#agent/endpoint.ts'
+import { addAuthtoken } from '#cli/agent/add-authtoken.ts'
+import { agentSettings, settingRows, settleAgent } from '#cli/agent/agent-settings.ts'
+import { configPath } from '#cli/agent/config-file.ts'
+import { readConfig, type FileTunnel } from '#cli/agent/config.ts'
+import type { Flags } from '#cli/agent/flags.ts'
+import { configOf } from '#cli/agent/open.ts'
+import { endpointsOf } from '#cli/agent/plan.ts'
+import { tunnelOptions } from '#cli/agent/tunnel-options.ts'
+import { ConfigError, UsageError } from '#cli/failure.ts'
+import { printable, printableJson } from '#cli/printable.ts'
+
+const MASK = '********'
+
+export const printPath = (): void => void process.stdout.write(`${configPath(process.env)}\n`)
+
+/** `adit config check`: everything that can be known without a gateway. */
+export function check(file: string | undefined): void {
+  const path = file ?? configPath(process.env)
+  const { tunnels } = readConfig(path, process.env)
+  for (const [name, { plan, options }] of tunnels) checkEndpoints(name, options.get('addr')?.at ?? path, plan)
+  const count = tunnels.size === 1 ? 'one tunnel' : `${tunnels.size} tunnels`
+  process.stdout.write(`${printable(path)} is fine: ${count}\n`)
+}
+
+/** Reads what the options name, such as certificates. */
+function checkEndpoints(name: string, at: string, plan: FileTunnel['plan']): void {
+  try {
+    for (const endpoint of endpointsOf(plan, false)) readEndpoint(endpoint)
+  } catch (error) {
+    if (error instanceof AgentError) throw new ConfigError(`${at}: the tunnel "${name}": ${error.message}`)
+    throw error
+  }
+}
+
+interface Shown {
+  readonly value: unknown
+  readonly origin: string
+}
+
+/** `adit config show`: what holds and where it was said, without secrets. */
+export function show(flags: Flags): void {
+  const config = readConfig(configOf(flags), process.env)
+  const settled = settleAgent({ flags, environment: process.env, file: config.settings })
+  const settings = settingRows.flatMap(([name]): [string, Shown][] => {
+    const found = settled[name]
+    if (found === undefined) return []
+    const value = 'secret' in agentSettings[name] ? MASK : found.value
+    return [[name, { value, origin: found.origin ?? 'default' }]]
+  })
+  const tunnels = [...config.tunnels].map(([name, tunnel]) => [name, shownTunnel(tunnel)] as const)
+  const { path, exists } = config
+  process.stdout.write(
+    flags.has('--json')
+      ? `${printableJson(JSON.stringify({ path, exists, settings: Object.fromEntries(settings), tunnels: Object.fromEntries(tunnels) }, null, 2))}\n`
+      : printable(
+          `# ${path}${exists ? '' : ' (there is none)'}\n${textOf(settings, '')}${tunnelsText(tunnels)}`,
+        ),
+  )
+}
+
+function shownTunnel({ options }: FileTunnel): Record<string, Shown> {
+  const shown = [...options].map(([key, { raw, at }]) => {
+    const isSecret = 'secret' in (tunnelOptions[key as keyof typeof tunnelOptions] ?? {})
+    return [key, { value: isSecret ? MASK : raw, origin: at }] as const
+  })
+  return Object.fromEntries(shown)
+}
+
+const textOf = (values: Iterable<readonly [string, Shown]>, indent: string): string =>
+  Array.from(values, ([name, { value, origin }]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    return `${indent}${name}: ${text}  # ${origin}\n`
+  }).join('')
+
+const tunnelsText = (tunnels: readonly (readonly [string, Record<string, Shown>])[]): string =>
+  tunnels.length === 0
+    ? ''
+    : `tunnels:\n${tunnels.map(([name, options]) => `  ${name}:\n${textOf(Object.entries(options), '    ')}`).join('')}`
+
+/** `adit config add-authtoken`: from the command line, or from standard input for `-`. */
+export async function keepAuthtoken(given: string, flags: Flags): Promise<void> {
+  const token = given === '-' ? (await readAll(process.stdin)).trim() : given
+  const { form } = agentSettings.authtoken
+  if (form.read(token) === undefined) throw new UsageError(`the authtoken must be ${form.what}`)
+  const path = configOf(flags) ?? configPath(process.env)
+  addAuthtoken(path, token)
+  process.stdout.write(`The authtoken is kept in ${printable(path)}.\n`)
+}

@@ -1,0 +1,148 @@
+import { isScalar, type Pair } from 'yaml'
+import { readTarget } from '#agent/target.ts'
+import { agentSettings, settingRows, type AgentSettingName } from '#cli/agent/agent-settings.ts'
+import {
+  configPath,
+  keyOf,
+  pairsOf,
+  plainValue,
+  readConfigText,
+  type ConfigText,
+  type FileValue,
+} from '#cli/agent/config-file.ts'
+import { address } from '#cli/agent/forms.ts'
+import { planOf } from '#cli/agent/plan.ts'
+import {
+  commandProtos,
+  optionRows,
+  tunnelOptions,
+  type OptionKey,
+  type Plan,
+  type TunnelKind,
+} from '#cli/agent/tunnel-options.ts'
+import { ConfigError } from '#cli/failure.ts'
+
+export interface FileTunnel {
+  readonly plan: Plan
+  /** What was written, by key. */
+  readonly options: ReadonlyMap<string, FileValue>
+}
+
+/** The agent's file, checked. */
+export interface Config {
+  readonly path: string
+  readonly exists: boolean
+  readonly settings: ReadonlyMap<string, FileValue>
+  readonly tunnels: ReadonlyMap<string, FileTunnel>
+}
+
+const MAX_TUNNELS = 1000
+const targetForm = address('port|host:port|url', 'a port, host:port, a URL without a path or unix:/path')
+const topKeys = [...settingRows.map(([name]) => name), 'tunnels']
+/** Keys of a tunnel: those with a dot are maps. */
+const tunnelKeys = ['proto', 'addr', ...new Set(optionRows.map(([key]) => key.split('.')[0] ?? key))]
+
+/** Reads the agent's file; one that was named must be there. */
+export function readConfig(given: string | undefined, environment: NodeJS.ProcessEnv): Config {
+  const path = given ?? configPath(environment)
+  const text = readConfigText(path)
+  if (text !== undefined) return checkConfig(text)
+  if (given !== undefined) throw new ConfigError(`there is no file ${path}`)
+  return { path, exists: false, settings: new Map(), tunnels: new Map() }
+}
+
+export function checkConfig(text: ConfigText): Config {
+  const { document, path } = text
+  const settings = new Map<string, FileValue>()
+  const tunnels = new Map<string, FileTunnel>()
+  for (const pair of mapOf(text, document.contents, 'the file')) {
+    const name = knownKey(text, pair, topKeys)
+    if (name === 'tunnels') readTunnels(text, pair, tunnels)
+    else settings.set(name, readSetting(text, pair, name as AgentSettingName))
+  }
+  return { path, exists: true, settings, tunnels }
+}
+
+function readSetting({ document, at }: ConfigText, { key, value }: Pair, name: AgentSettingName): FileValue {
+  const raw = plainValue(value, document)
+  const { form } = agentSettings[name]
+  if (form.read(raw) === undefined)
+    throw new ConfigError(`${at(value ?? key)}: "${name}" must be ${form.what}`)
+  return { raw, at: at(value) }
+}
+
+function mapOf({ document, at }: ConfigText, node: unknown, what: string): Pair[] {
+  const pairs = pairsOf(node, document)
+  if (pairs === undefined)
+    throw new ConfigError(`${at(node)}: ${what} must be lines of the form "name: value"`)
+  return pairs
+}
+
+function knownKey({ at }: ConfigText, { key }: Pair, known: readonly string[]): string {
+  const name = keyOf(key)
+  if (isScalar(key) && known.includes(name)) return name
+  throw new ConfigError(
+    `${at(key)}: "${name.slice(0, 100)}" is not known here; allowed are ${known.join(', ')}`,
+  )
+}
+
+function readTunnels(text: ConfigText, { value }: Pair, tunnels: Map<string, FileTunnel>): void {
+  const pairs = mapOf(text, value, '"tunnels"')
+  if (pairs.length > MAX_TUNNELS)
+    throw new ConfigError(`${text.at(value)}: a file may have ${MAX_TUNNELS} tunnels`)
+  for (const pair of pairs) tunnels.set(keyOf(pair.key), readTunnel(text, pair))
+}
+
+function readTunnel(text: ConfigText, tunnel: Pair): FileTunnel {
+  const name = keyOf(tunnel.key)
+  const options = new Map<string, FileValue>()
+  const keys = new Map<string, string>()
+  for (const pair of mapOf(text, tunnel.value, `the tunnel "${name}"`)) {
+    const key = knownKey(text, pair, tunnelKeys)
+    for (const [full, inner] of innerPairs(text, key, pair)) {
+      options.set(full, { raw: plainValue(inner.value, text.document), at: text.at(inner.value) })
+      keys.set(full, text.at(inner.key))
+    }
+  }
+  const place = text.at(tunnel.key)
+  const kind = kindOf(options, place)
+  const raw = new Map(
+    [...options].flatMap(([key, value]) => (key in tunnelOptions ? [[key as OptionKey, value.raw]] : [])),
+  )
+  const plan = planOf(kind, targetOf(options, kind, place), raw, (key, complaint) => {
+    // A value is wrong where it stands, an option that does not belong where it is named.
+    const at = complaint.startsWith('must ') ? options.get(key)?.at : keys.get(key)
+    throw new ConfigError(`${at ?? place}: "${key}" ${complaint}`)
+  })
+  return { plan, options }
+}
+
+/** A key by itself, or the keys of the map that it holds. */
+function innerPairs(text: ConfigText, key: string, pair: Pair): [string, Pair][] {
+  const inner = optionRows.flatMap(([full]) =>
+    full.startsWith(`${key}.`) ? [full.slice(key.length + 1)] : [],
+  )
+  if (inner.length === 0) return [[key, pair]]
+  return mapOf(text, pair.value, `"${key}"`).map(each => [`${key}.${knownKey(text, each, inner)}`, each])
+}
+
+function kindOf(options: ReadonlyMap<string, FileValue>, place: string): TunnelKind {
+  const proto = options.get('proto')
+  if (proto === undefined && options.has('labels')) return 'tunnel'
+  const kind = commandProtos.find(each => each === proto?.raw)
+  if (kind !== undefined) return kind
+  const what = `must be one of ${commandProtos.join(', ')}`
+  throw new ConfigError(proto ? `${proto.at}: "proto" ${what}` : `${place}: "proto" is missing; it ${what}`)
+}
+
+function targetOf(options: ReadonlyMap<string, FileValue>, kind: TunnelKind, place: string): string {
+  const addr = options.get('addr')
+  if (addr === undefined) throw new ConfigError(`${place}: "addr" is missing; it must be ${targetForm.what}`)
+  const text = targetForm.read(addr.raw) ?? ''
+  try {
+    readTarget(text, kind === 'tunnel' ? '' : kind)
+    return text
+  } catch {
+    throw new ConfigError(`${addr.at}: "addr" must be ${targetForm.what}`)
+  }
+}

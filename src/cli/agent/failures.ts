@@ -1,0 +1,42 @@
+import { AgentError } from '#agent/agent-error.ts'
+import { CommandError, exitCodes } from '#cli/failure.ts'
+
+const TOKEN_HINT =
+  'The token of an agent credential comes from --authtoken-file, ADIT_AUTHTOKEN or the configuration file; ' +
+  '"adit config add-authtoken -" reads it and keeps it there. ' +
+  'On the machine of the gateway it is the file authtoken in its data folder.'
+
+interface Meaning {
+  readonly exitCode: number
+  readonly hint?: string
+}
+
+/** What the numbers that agents meet mean to scripts, and what a person can do. */
+const meanings: Readonly<Record<string, Meaning>> = {
+  ERR_ADIT_105: { exitCode: exitCodes.auth, hint: TOKEN_HINT },
+  ERR_ADIT_107: { exitCode: exitCodes.auth, hint: TOKEN_HINT },
+  ERR_ADIT_90050: { exitCode: exitCodes.auth },
+  ERR_ADIT_334: { exitCode: exitCodes.conflict },
+  ERR_ADIT_90080: { exitCode: exitCodes.usage },
+  ERR_ADIT_90081: { exitCode: exitCodes.config },
+  ERR_ADIT_90087: { exitCode: exitCodes.usage },
+  ERR_ADIT_90088: { exitCode: exitCodes.usage },
+  ERR_ADIT_90083: {
+    exitCode: exitCodes.failure,
+    hint: '--ca <file> or ADIT_CA_FILE names the authority. "adit diagnose" shows the certificate.',
+  },
+}
+
+/** The gateway does not take this agent's credential. */
+export const isAuthFailure = ({ code = '' }: AgentError): boolean =>
+  code === 'ERR_ADIT_105' || code === 'ERR_ADIT_107'
+
+/** What a person is told of an error of the agent. */
+export function commandError(error: AgentError): CommandError {
+  const { exitCode, hint } = meanings[error.code ?? ''] ?? { exitCode: exitCodes.failure }
+  const lines = [error.message, error.code && `code ${error.code}`, hint].filter(line => line !== undefined)
+  return new CommandError(lines.join('\n  '), exitCode)
+}
+
+export const noToken = (): CommandError =>
+  new CommandError(`there is no authtoken to sign in with\n  ${TOKEN_HINT}`, exitCodes.auth)

@@ -1,0 +1,98 @@
+import { parseHostPort } from '#base/hosts.ts'
+
+/** How a value is written, as flags and in YAML. Both give a raw value, which is read in one place. */
+export interface Form<Value> {
+  /** The words after "must be". */
+  readonly what: string
+  /** How the flag shows it; empty for a switch. */
+  readonly placeholder: string
+  /** What the texts of a repeated flag stand for. */
+  readonly fromFlag: (texts: readonly string[]) => unknown
+  /** Undefined when the raw value is not one. */
+  readonly read: (raw: unknown) => Value | undefined
+}
+
+const last = (texts: readonly string[]): string => texts.at(-1) ?? ''
+// oxlint-disable-next-line no-control-regex -- these are what is looked for
+const isLine = (raw: unknown): raw is string => typeof raw === 'string' && !/[\u0000-\u001f\u007f]/.test(raw)
+const isPlainObject = (raw: unknown): raw is object =>
+  typeof raw === 'object' && raw !== null && !Array.isArray(raw)
+
+export const text = (placeholder: string, what = 'text'): Form<string> => ({
+  what,
+  placeholder: `<${placeholder}>`,
+  fromFlag: last,
+  read: raw => (isLine(raw) && raw !== '' ? raw : undefined),
+})
+
+/** `host:port`. */
+export const hostPort: Form<string> = {
+  what: 'host:port',
+  placeholder: '<host:port>',
+  fromFlag: last,
+  read: raw => {
+    const port = typeof raw === 'string' ? parseHostPort(raw)?.port : undefined
+    return typeof raw === 'string' && port !== undefined && port > 0 && port < 65_536 ? raw : undefined
+  },
+}
+
+/** Text that is often only a number, which YAML gives as one. */
+export const address = (placeholder: string, what: string): Form<string> => ({
+  what,
+  placeholder: `<${placeholder}>`,
+  fromFlag: last,
+  read: raw => text(placeholder).read(typeof raw === 'number' ? String(raw) : raw),
+})
+
+export const choice = <const Word extends string | number>(words: readonly Word[]): Form<Word> => ({
+  what: `one of ${words.join(', ')}`,
+  placeholder: `<${words.join('|')}>`,
+  fromFlag: last,
+  read: raw => words.find(word => word === raw || (typeof raw === 'string' && String(word) === raw)),
+})
+
+export const list = (
+  placeholder: string,
+  what: string,
+  isItem: (text: string) => boolean = item => item !== '',
+): Form<readonly string[]> => ({
+  what,
+  placeholder: `<${placeholder}>`,
+  fromFlag: texts => texts,
+  read: raw => (Array.isArray(raw) && raw.every(item => isLine(item) && isItem(item)) ? raw : undefined),
+})
+
+/** Words out of a few; as a flag also with commas between them. */
+export const choices = <const Word extends string>(words: readonly Word[]): Form<readonly Word[]> => ({
+  what: `a list of ${words.join(' and ')}`,
+  placeholder: `<${words.join(',')}>`,
+  fromFlag: texts => texts.flatMap(each => each.split(',')),
+  read: raw => {
+    const items = [raw].flat().map(item => words.find(word => word === item))
+    return items.length > 0 && items.every(item => item !== undefined) ? [...new Set(items)] : undefined
+  },
+})
+
+/** `name=value`, or in YAML a map. */
+export const pairs: Form<Readonly<Record<string, string>>> = {
+  what: 'a map of names to texts, as a flag name=value',
+  placeholder: '<name=value>',
+  fromFlag: texts => {
+    const found = texts.map(each => /^([^=]+)=(.*)$/s.exec(each)?.slice(1))
+    return found.every(pair => pair !== undefined) ? Object.fromEntries(found) : undefined
+  },
+  read: raw => {
+    if (!isPlainObject(raw)) return undefined
+    const entries = Object.entries(raw).map(([name, value]) => [name, String(value)] as const)
+    const isFlat = Object.values(raw).every(value => ['string', 'number', 'boolean'].includes(typeof value))
+    return isFlat && entries.length > 0 ? Object.fromEntries(entries) : undefined
+  },
+}
+
+/** A flag without a value. */
+export const yesNo: Form<boolean> = {
+  what: 'true or false',
+  placeholder: '',
+  fromFlag: texts => last(texts) === 'true',
+  read: raw => (typeof raw === 'boolean' ? raw : undefined),
+}

@@ -1,0 +1,117 @@
+import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/options.ts'
+import type { Tunnel } from '#agent/tunnel.ts'
+import { logLevels, type LogLevel } from '#base/log.ts'
+import { labelText, type NoteLevel, type View } from '#cli/agent/view.ts'
+import { printable, printableJson } from '#cli/printable.ts'
+
+type Fields = Readonly<Record<string, string | number>>
+type Level = Exclude<LogLevel, 'silent'>
+
+interface Line {
+  readonly level: Level
+  readonly msg: string
+  readonly fields: Fields
+}
+
+export interface LineOptions {
+  readonly format: 'text' | 'json'
+  readonly level: LogLevel
+  readonly write: (text: string) => void
+  readonly now: () => Date
+}
+
+const word = (value: string | number): string => {
+  const text = String(value)
+  return /^[\x21\x23-\x3c\x3e-\x5b\x5d-\x7e]+$/.test(text) ? text : printable(JSON.stringify(text))
+}
+
+const pairsOf = (fields: Fields): string =>
+  Object.entries(fields)
+    .map(([name, value]) => `${name}=${word(value)}`)
+    .join(' ')
+
+const rounded = (milliseconds: number): number => Math.round(milliseconds * 10) / 10
+
+function lineOf({ state, error, retryInMs, region, serverVersion }: AgentStatus): Line {
+  return {
+    level: error ? 'warn' : state === 'connecting' ? 'debug' : 'info',
+    msg: state,
+    fields: {
+      ...(error !== undefined && { reason: error.message }),
+      ...(retryInMs !== undefined && { retry_in_ms: Math.round(retryInMs) }),
+      ...(serverVersion !== undefined && { server_version: serverVersion }),
+      ...(region !== undefined && { region }),
+    },
+  }
+}
+
+/** One event per line, for logs and scripts; the form of a line does not change between releases. */
+export class LineView implements View {
+  readonly #options: LineOptions
+  #state: AgentStatus['state'] | undefined
+  #hasOpened = false
+  /** What is told only after the addresses. */
+  #pending: Line | undefined
+
+  constructor(options: LineOptions) {
+    this.#options = options
+  }
+
+  status(status: AgentStatus): void {
+    const { state, error } = status
+    // The same is told again with other numbers; only attempts that fail are news each time.
+    if (state === this.#state && error === undefined) return
+    this.#state = state
+    const line = lineOf(status)
+    if (state === 'online' && !this.#hasOpened) this.#pending = line
+    else this.#write(line)
+  }
+
+  opened(tunnels: readonly Tunnel[]): void {
+    this.#hasOpened = true
+    for (const { url, forwardsTo, labels } of tunnels) {
+      const where = labels === undefined ? { url } : { labels: labelText(labels) }
+      const fields = { ...where, forwards_to: forwardsTo }
+      // People and scripts look for this line, so nothing stands before the address.
+      if (this.#options.format === 'text') this.#print('info', pairsOf(fields))
+      else this.#write({ level: 'info', msg: 'tunnel', fields })
+    }
+    if (this.#pending) this.#write(this.#pending)
+    this.#pending = undefined
+  }
+
+  connection({ kind, tunnel, clientAddr, bytesIn, bytesOut, durationMs }: ConnectionEvent): void {
+    const fields = {
+      url: tunnel.url || labelText(tunnel.labels),
+      client: clientAddr,
+      ...(kind === 'closed' && { bytes_in: bytesIn, bytes_out: bytesOut, duration_ms: rounded(durationMs) }),
+    }
+    this.#write({ level: 'debug', msg: `connection ${kind}`, fields })
+  }
+
+  request({ method, path, status, durationMs }: RequestEvent): void {
+    const fields = { method, path, status, duration_ms: rounded(durationMs) }
+    this.#write({ level: 'info', msg: 'request', fields })
+  }
+
+  note(level: NoteLevel, message: string): void {
+    this.#write({ level, msg: message, fields: {} })
+  }
+
+  close(): void {
+    // Lines need no end.
+  }
+
+  #write({ level, msg, fields }: Line): void {
+    const time = this.#options.now().toISOString()
+    const line =
+      this.#options.format === 'json'
+        ? printableJson(JSON.stringify({ level, time, msg, ...fields }))
+        : `time=${time} level=${level} msg=${word(msg)} ${pairsOf(fields)}`.trimEnd()
+    this.#print(level, line)
+  }
+
+  #print(level: Level, line: string): void {
+    if (logLevels.indexOf(level) >= logLevels.indexOf(this.#options.level)) this.#options.write(`${line}\n`)
+  }
+}

@@ -1,0 +1,50 @@
+import { readTarget } from '#agent/target.ts'
+import { AgentError } from '#agent/agent-error.ts'
+import { settleAgent } from '#cli/agent/agent-settings.ts'
+import { readConfig, type Config } from '#cli/agent/config.ts'
+import type { Flags } from '#cli/agent/flags.ts'
+import { planOfFlags } from '#cli/agent/plan.ts'
+import { runAgent } from '#cli/agent/run.ts'
+import type { Plan, TunnelKind } from '#cli/agent/tunnel-options.ts'
+import { UsageError } from '#cli/failure.ts'
+
+/** `adit http` and its like: one tunnel, from flags. */
+export async function openOne(kind: TunnelKind, target: string, flags: Flags): Promise<number> {
+  const plan = planOfFlags(kind, target, flags)
+  if (kind === 'tunnel' && plan.labels === undefined) throw new UsageError('--label must be given')
+  checkTarget(target, plan)
+  return open(flags, readConfig(configOf(flags), process.env), [plan])
+}
+
+/** `adit start`: the tunnels of the file. */
+export async function openNamed(names: readonly string[], flags: Flags): Promise<number> {
+  const config = readConfig(configOf(flags), process.env)
+  const known = [...config.tunnels.keys()]
+  const all = flags.has('--all')
+  if (all === names.length > 0) throw new UsageError(`say which tunnels, or --all; ${listed(config, known)}`)
+  const unknown = names.find(name => !config.tunnels.has(name))
+  if (unknown !== undefined) throw new UsageError(`there is no tunnel "${unknown}"; ${listed(config, known)}`)
+  const wanted = all ? known : [...new Set(names)]
+  if (wanted.length === 0) throw new UsageError(listed(config, known))
+  const plans = wanted.flatMap(name => config.tunnels.get(name)?.plan ?? [])
+  return open(flags, config, plans)
+}
+
+export const configOf = (flags: Flags): string | undefined => flags.get('--config')?.at(-1)
+
+function open(flags: Flags, config: Config, plans: readonly Plan[]): Promise<number> {
+  return runAgent(settleAgent({ flags, environment: process.env, file: config.settings }), plans)
+}
+
+function listed({ path, exists }: Config, names: readonly string[]): string {
+  if (!exists) return `there is no file ${path}`
+  return names.length === 0 ? `${path} has no tunnels` : `${path} has ${names.join(', ')}`
+}
+
+function checkTarget(target: string, { proto }: Plan): void {
+  try {
+    readTarget(target, proto ?? '')
+  } catch (error) {
+    throw error instanceof AgentError ? new UsageError(error.message) : error
+  }
+}

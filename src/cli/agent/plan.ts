@@ -1,0 +1,84 @@
+import { UsageError } from '#cli/failure.ts'
+import {
+  flagName,
+  optionRows,
+  type OptionKey,
+  type Plan,
+  type Scheme,
+  type TunnelKind,
+  type TunnelOption,
+} from '#cli/agent/tunnel-options.ts'
+import type { EndpointOptions } from '#agent/options.ts'
+
+/** What was given for the options, by key, before it is read. */
+export type RawOptions = ReadonlyMap<OptionKey, unknown>
+/** Says where an option was given that is no good, by throwing. */
+export type Refuse = (key: OptionKey, complaint: string) => never
+
+const join = (left: unknown, right: unknown): unknown =>
+  typeof left === 'object' && left !== null ? { ...left, ...(right as object) } : right
+
+/** Options that are parts of one thing, such as headers to add and to remove, are put together. */
+function merged(into: Plan, more: Plan): Plan {
+  const parts = Object.entries(more).map(([name, value]) => [name, join(into[name as keyof Plan], value)])
+  return { ...into, ...Object.fromEntries(parts) }
+}
+
+function readOption(option: TunnelOption<unknown>, raw: unknown): Plan | undefined {
+  const value = option.form.read(raw)
+  return value === undefined ? undefined : option.to(value)
+}
+
+/** Reads the options of one tunnel and sees to it that they fit together. */
+export function planOf(kind: TunnelKind, target: string, raw: RawOptions, refuse: Refuse): Plan {
+  let plan: Plan = { forwardTo: target }
+  for (const [key, option] of optionRows) {
+    const given = raw.get(key)
+    if (given === undefined) continue
+    if (!option.kinds.includes(kind)) refuse(key, `is not an option of ${kind} tunnels`)
+    const part = readOption(option, given) ?? refuse(key, `must be ${option.form.what}`)
+    plan = merged(plan, part)
+  }
+  if (plan.crt !== undefined && plan.key === undefined) refuse('crt', 'needs a key as well')
+  if (plan.key !== undefined && plan.crt === undefined) refuse('key', 'needs a crt as well')
+  if (plan.domain !== undefined && plan.url !== undefined) refuse('url', 'and a domain cannot both be given')
+  return plan.labels === undefined && kind !== 'tunnel'
+    ? { ...plan, proto: protoOf(kind, plan, refuse) }
+    : plan
+}
+
+function protoOf(kind: Exclude<TunnelKind, 'tunnel'>, { url, schemes }: Plan, refuse: Refuse) {
+  const scheme = /^([a-z]+):\/\//i.exec(url ?? '')?.[1]?.toLowerCase()
+  const possible: readonly string[] = kind === 'http' ? (schemes ?? ['https', 'http']) : [kind]
+  if (scheme !== undefined && !possible.includes(scheme))
+    refuse('url', `must start with ${possible.map(each => `${each}://`).join(' or ')}`)
+  return kind === 'http' ? ((scheme ?? schemes?.[0] ?? 'https') as Scheme) : kind
+}
+
+/** The same from flags. */
+export function planOfFlags(
+  kind: TunnelKind,
+  target: string,
+  flags: ReadonlyMap<string, readonly string[]>,
+): Plan {
+  const given = optionRows.flatMap(row => {
+    const texts = [flagName(row), ...(row[1].otherFlags ?? [])].flatMap(name => flags.get(name) ?? [])
+    // What cannot even be taken apart is shown to the form too, which then says what it must be.
+    return texts.length === 0 ? [] : [[row[0], row[1].form.fromFlag(texts) ?? texts] as const]
+  })
+  const refuse: Refuse = (key, complaint) => {
+    const row = optionRows.find(([each]) => each === key)
+    throw new UsageError(`${row ? flagName(row) : key} ${complaint}`)
+  }
+  return planOf(kind, target, new Map(given), refuse)
+}
+
+/** The endpoints that make a tunnel; the second one gets the name that the first one was given. */
+export function endpointsOf(plan: Plan, isLocal: boolean): EndpointOptions[] {
+  const { schemes, crt, key, ...endpoint } = plan
+  if (crt !== undefined && key !== undefined) return [{ ...endpoint, terminate: { crt, key } }]
+  if (endpoint.proto !== 'http' && endpoint.proto !== 'https') return [endpoint]
+  if (endpoint.url !== undefined && endpoint.url.includes('://')) return [endpoint]
+  const wanted = schemes ?? (isLocal ? ['https', 'http'] : ['https'])
+  return wanted.map(proto => ({ ...endpoint, proto }))
+}

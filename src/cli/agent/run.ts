@@ -1,0 +1,134 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { AgentError } from '#agent/agent-error.ts'
+import { connect, type Agent } from '#agent/index.ts'
+import type { AgentOptions, EndpointOptions } from '#agent/options.ts'
+import type { Tunnel } from '#agent/tunnel.ts'
+import { isLocal, type AgentSettings } from '#cli/agent/agent-settings.ts'
+import { commandError, isAuthFailure, noToken } from '#cli/agent/failures.ts'
+import { endpointsOf } from '#cli/agent/plan.ts'
+import { replaceProcess, restartExcuse } from '#cli/agent/restart.ts'
+import type { Plan } from '#cli/agent/tunnel-options.ts'
+import { Updater } from '#cli/agent/update.ts'
+import { viewFor } from '#cli/agent/view-for.ts'
+import type { View } from '#cli/agent/view.ts'
+import { exitCodes } from '#cli/failure.ts'
+
+/** How long tunnels may take to be closed before the program ends anyway. */
+const CLOSE_MS = 5000
+/** Time for the answer to a command to leave before the connection is closed. */
+const ANSWER_MS = 100
+
+type Ending = { readonly exitCode: number } | 'restart'
+
+/** Keeps tunnels online until a person, the gateway or an error ends that; returns the exit code. */
+export async function runAgent(settings: AgentSettings, plans: readonly Plan[]): Promise<number> {
+  if (settings.authtoken === undefined) throw noToken()
+  const run = new Run(settings)
+  try {
+    const ending = await run.untilEnd(plans)
+    if (ending !== 'restart') return ending.exitCode
+  } catch (error) {
+    throw error instanceof AgentError ? commandError(error) : error
+  } finally {
+    await run.close()
+  }
+  return replaceProcess()
+}
+
+class Run {
+  readonly #settings: AgentSettings
+  readonly #view: View
+  readonly #updater: Updater
+  readonly #stop = new AbortController()
+  readonly #ending = Promise.withResolvers<Ending>()
+  #agent: Agent | undefined
+
+  constructor(settings: AgentSettings) {
+    this.#settings = settings
+    this.#view = viewFor(settings, () => this.#agent?.latencyMs)
+    this.#updater = new Updater(settings, (level, message) => this.#view.note(level, message))
+  }
+
+  async untilEnd(plans: readonly Plan[]): Promise<Ending> {
+    this.#onSignal('SIGINT', exitCodes.interrupted)
+    this.#onSignal('SIGTERM', 0)
+    this.#onSignal('SIGHUP', 0)
+    this.#open(plans).catch((error: unknown) => this.#ending.reject(error))
+    return this.#ending.promise
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await Promise.race([this.#agent?.close(), delay(CLOSE_MS, undefined, { ref: false })])
+    this.#view.close()
+  }
+
+  #onSignal(signal: NodeJS.Signals, exitCode: number): void {
+    process.once(signal, () => {
+      this.#ending.resolve({ exitCode })
+      // Whoever asks twice does not want to wait.
+      process.once(signal, () => {
+        this.#view.close()
+        process.exit(exitCode)
+      })
+    })
+  }
+
+  async #open(plans: readonly Plan[]): Promise<void> {
+    const agent = await connect(this.#options())
+    this.#agent = agent
+    const isNear = isLocal(this.#settings.server.value)
+    const opened = await Promise.all(plans.map(plan => openTunnel(agent, endpointsOf(plan, isNear))))
+    const tunnels = opened.flat()
+    this.#view.opened(tunnels)
+    for (const tunnel of tunnels) void this.#watch(agent, tunnel)
+  }
+
+  #options(): AgentOptions {
+    const { server, authtoken, ca, metadata, inspect } = this.#settings
+    return {
+      server: server.value,
+      authtoken: authtoken?.value,
+      ca: ca?.value,
+      metadata: metadata?.value,
+      signal: this.#stop.signal,
+      onStatus: status => {
+        if (status.error && isAuthFailure(status.error)) this.#ending.reject(status.error)
+        this.#view.status(status)
+      },
+      onConnection: event => this.#view.connection(event),
+      onRequest: inspect.value === 'off' ? undefined : event => this.#view.request(event),
+      commands: {
+        stop: () => this.#endSoon({ exitCode: 0 }, 'stopped by the gateway'),
+        restart: () => this.#endSoon('restart', 'restarted by the gateway'),
+        update: request => this.#updater.update(request),
+      },
+      unsupported: { restart: restartExcuse() },
+    }
+  }
+
+  #endSoon(ending: Ending, reason: string): void {
+    this.#view.note('info', reason)
+    setTimeout(() => this.#ending.resolve(ending), ANSWER_MS)
+  }
+
+  /** The gateway may take a tunnel away; when none is left there is nothing to do. */
+  async #watch(agent: Agent, tunnel: Tunnel): Promise<void> {
+    const error = await tunnel.closed
+    if (error === undefined) return
+    this.#view.note('error', `${tunnel.url || 'the tunnel'} was closed: ${error.message}`)
+    if (agent.tunnels.size === 0) this.#ending.reject(error)
+  }
+}
+
+/** Opens the endpoints of one tunnel one after the other, since the first one decides on the name. */
+async function openTunnel(agent: Agent, endpoints: readonly EndpointOptions[]): Promise<Tunnel[]> {
+  const tunnels: Tunnel[] = []
+  for (const endpoint of endpoints) {
+    const name = URL.parse(tunnels[0]?.url ?? '')?.hostname
+    tunnels.push(
+      await agent.listen(name === undefined ? endpoint : { ...endpoint, domain: name, url: undefined }),
+    )
+  }
+  return tunnels
+}

@@ -1,0 +1,128 @@
+import { styleText } from 'node:util'
+import type { AgentStatus } from '#agent/options.ts'
+import type { ShownRequest, Traffic } from '#cli/agent/traffic.ts'
+import { labelText, type NoteLevel } from '#cli/agent/view.ts'
+import { printable } from '#cli/printable.ts'
+import type { Tunnel } from '#agent/tunnel.ts'
+
+type Style = Parameters<typeof styleText>[0]
+
+/** All that is to be seen at one moment. */
+export interface Scene {
+  readonly now: number
+  readonly status: AgentStatus
+  /** Since when the agent is in this state. */
+  readonly since: number
+  readonly latencyMs: number | undefined
+  readonly server: string
+  readonly tunnels: readonly Tunnel[]
+  readonly traffic: Traffic
+  readonly notes: readonly { readonly level: NoteLevel; readonly message: string }[]
+}
+
+export interface Size {
+  readonly columns: number
+  readonly rows: number
+}
+
+/** A piece of a line; styles are put on after it was cut. */
+interface Piece {
+  readonly text: string
+  readonly style?: Style
+}
+
+const LABEL = 13
+const piece = (text: string, style?: Style): Piece => (style === undefined ? { text } : { text, style })
+const row = (label: string, ...pieces: Piece[]): Piece[] => [piece(label.padEnd(LABEL), 'dim'), ...pieces]
+
+/** The lines of the view, no longer than the terminal is wide and no more than it is high. */
+export function screenLines(scene: Scene, size: Size, isColoured: boolean): string[] {
+  const lines = [
+    [piece('adit', 'bold'), piece('  Ctrl-C ends it', 'dim')],
+    [],
+    row('State', ...stateOf(scene)),
+    row('Gateway', piece(gatewayOf(scene))),
+    row('Latency', piece(scene.latencyMs === undefined ? '-' : duration(scene.latencyMs))),
+    ...scene.tunnels.map((tunnel, at) => row(at === 0 ? 'Forwarding' : '', ...forwarding(tunnel))),
+    row('Connections', piece(connectionsOf(scene.traffic))),
+    ...scene.notes.map(({ level, message }) => row('Note', piece(message, noteStyles[level]))),
+    ...requestLines(scene.traffic.requests),
+  ]
+  // The last line and column stay free: writing there would scroll, or erase what was just written.
+  return lines.slice(0, Math.max(1, size.rows - 1)).map(line => drawn(line, size.columns - 1, isColoured))
+}
+
+function drawn(pieces: readonly Piece[], columns: number, isColoured: boolean): string {
+  let room = columns
+  return pieces
+    .map(({ text, style }) => {
+      const shown = Array.from(printable(text.replaceAll('\n', ' '))).slice(0, room)
+      room -= shown.length
+      const cut = shown.join('')
+      return style === undefined || !isColoured ? cut : styleText(style, cut, { validateStream: false })
+    })
+    .join('')
+}
+
+function stateOf({ status, since, now }: Scene): Piece[] {
+  const { state, error, retryInMs } = status
+  if (state === 'online') return [piece('online', 'green'), piece(` for ${elapsed(now - since)}`)]
+  if (retryInMs === undefined) return [piece(state, 'yellow')]
+  const left = Math.max(0, Math.ceil((since + retryInMs - now) / 1000))
+  return [
+    piece(`reconnecting in ${left} s`, 'yellow'),
+    piece(error === undefined ? '' : `: ${error.message}`),
+  ]
+}
+
+function gatewayOf({ server, status: { serverVersion, region } }: Scene): string {
+  const facts = [serverVersion && `version ${serverVersion}`, region && `region ${region}`].filter(Boolean)
+  return facts.length === 0 ? server : `${server} (${facts.join(', ')})`
+}
+
+const forwarding = ({ url, labels, forwardsTo }: Tunnel): Piece[] => [
+  piece(url || labelText(labels), 'cyan'),
+  piece(` -> ${forwardsTo}`),
+]
+
+function connectionsOf(traffic: Traffic): string {
+  const [half, most] = [traffic.percentile(0.5), traffic.percentile(0.9)]
+  const durations =
+    half === undefined || most === undefined ? '' : `, p50 ${duration(half)}, p90 ${duration(most)}`
+  return `${traffic.open} open, ${traffic.total} in all, ${traffic.rate.toFixed(2)}/s${durations}`
+}
+
+const noteStyles = { info: 'dim', warn: 'yellow', error: 'red' } as const satisfies Record<NoteLevel, Style>
+const statusStyles: Readonly<Record<number, Style>> = { 2: 'green', 3: 'cyan', 4: 'yellow', 5: 'red' }
+
+const requestLines = (requests: readonly ShownRequest[]): Piece[][] =>
+  requests.length === 0
+    ? []
+    : [
+        [],
+        [piece('Requests', 'bold')],
+        ...requests.map(({ at, method, path, status, durationMs }) => [
+          piece(`${clock(at)}  `, 'dim'),
+          piece(String(status), statusStyles[Math.floor(status / 100)]),
+          piece(`  ${duration(durationMs).padStart(8)}  ${method.padEnd(6)} ${path}`),
+        ]),
+      ]
+
+const clock = (at: number): string => new Date(at).toTimeString().slice(0, 8)
+
+function duration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${milliseconds.toFixed(milliseconds < 10 ? 1 : 0)} ms`
+  return `${(milliseconds / 1000).toFixed(milliseconds < 10_000 ? 1 : 0)} s`
+}
+
+function elapsed(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000)
+  const [days, hours, minutes] = [
+    Math.floor(seconds / 86_400),
+    Math.floor(seconds / 3600) % 24,
+    Math.floor(seconds / 60) % 60,
+  ]
+  if (days > 0) return `${days} d ${hours} h`
+  if (hours > 0) return `${hours} h ${minutes} min`
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`
+}

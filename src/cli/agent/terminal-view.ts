@@ -1,0 +1,142 @@
+import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/options.ts'
+import type { Tunnel } from '#agent/tunnel.ts'
+import { screenLines, type Scene } from '#cli/agent/screen.ts'
+import { Traffic } from '#cli/agent/traffic.ts'
+import type { NoteLevel, View } from '#cli/agent/view.ts'
+
+const ESCAPE = '\u001b['
+const HIDE_CURSOR = `${ESCAPE}?25l`
+const SHOW_CURSOR = `${ESCAPE}?25h`
+const CLEAR_BELOW = `${ESCAPE}J`
+const CLEAR_LINE = `${ESCAPE}K`
+const CLEAR_ALL = `${ESCAPE}2J${ESCAPE}H`
+
+/** Bursts of events are drawn as one. */
+const DRAW_MS = 100
+const TICK_MS = 1000
+const MAX_NOTES = 3
+/** A terminal that does not know its size says 0. */
+const USUAL = { columns: 80, rows: 24 }
+
+export interface TerminalOptions {
+  readonly terminal: NodeJS.WriteStream
+  readonly server: string
+  readonly latency: () => number | undefined
+  readonly now: () => number
+}
+
+/** Redraws a few lines in place. What was on the screen before stays above, and the last picture stays at the end. */
+export class TerminalView implements View {
+  readonly #options: TerminalOptions
+  readonly #traffic: Traffic
+  readonly #notes: { readonly level: NoteLevel; readonly message: string }[] = []
+  readonly #tick: NodeJS.Timeout
+  readonly #isColoured: boolean
+  #status: AgentStatus = { state: 'connecting' }
+  #since: number
+  #tunnels: readonly Tunnel[] = []
+  #drawn = 0
+  #soon: NodeJS.Timeout | undefined
+  #over = false
+
+  constructor(options: TerminalOptions) {
+    const { terminal, now } = options
+    this.#options = options
+    this.#traffic = new Traffic(now)
+    this.#since = now()
+    // NO_COLOR, FORCE_COLOR and the kind of terminal are Node's to judge.
+    this.#isColoured = terminal.hasColors()
+    terminal.write(HIDE_CURSOR)
+    terminal.on('resize', this.#resized)
+    // Whatever ends the process, its terminal must not be left without a cursor.
+    process.once('exit', this.#restore)
+    this.#tick = setInterval(() => this.#draw(), TICK_MS)
+    this.#tick.unref()
+    this.#draw()
+  }
+
+  status(status: AgentStatus): void {
+    if (status.state !== this.#status.state || status.error !== undefined) this.#since = this.#options.now()
+    this.#status = { ...this.#known(), ...status }
+    this.#drawSoon()
+  }
+
+  opened(tunnels: readonly Tunnel[]): void {
+    this.#tunnels = tunnels
+    this.#drawSoon()
+  }
+
+  connection(event: ConnectionEvent): void {
+    this.#traffic.connection(event)
+    this.#drawSoon()
+  }
+
+  request(event: RequestEvent): void {
+    this.#traffic.request(event)
+    this.#drawSoon()
+  }
+
+  note(level: NoteLevel, message: string): void {
+    this.#notes.push({ level, message })
+    if (this.#notes.length > MAX_NOTES) this.#notes.shift()
+    this.#drawSoon()
+  }
+
+  close(): void {
+    if (this.#over) return
+    this.#draw()
+    this.#over = true
+    clearInterval(this.#tick)
+    clearTimeout(this.#soon)
+    this.#options.terminal.off('resize', this.#resized)
+    process.off('exit', this.#restore)
+    this.#restore()
+  }
+
+  readonly #restore = (): void => void this.#options.terminal.write(SHOW_CURSOR)
+
+  /** The lines that were drawn may be broken differently now, so that nobody knows where they begin. */
+  readonly #resized = (): void => {
+    this.#options.terminal.write(CLEAR_ALL)
+    this.#drawn = 0
+    this.#draw()
+  }
+
+  /** What is known of the gateway stays true while it is away. */
+  #known(): Pick<AgentStatus, 'region' | 'serverVersion'> {
+    const { region, serverVersion } = this.#status
+    return { ...(region !== undefined && { region }), ...(serverVersion !== undefined && { serverVersion }) }
+  }
+
+  #drawSoon(): void {
+    if (this.#over) return
+    this.#soon ??= setTimeout(() => this.#draw(), DRAW_MS)
+  }
+
+  #draw(): void {
+    clearTimeout(this.#soon)
+    this.#soon = undefined
+    if (this.#over) return
+    const { terminal } = this.#options
+    const size = { columns: terminal.columns || USUAL.columns, rows: terminal.rows || USUAL.rows }
+    const lines = screenLines(this.#scene(), size, this.#isColoured)
+    const back = this.#drawn === 0 ? '' : `${ESCAPE}${this.#drawn}A`
+    // Written over line by line, so that nothing flickers, and at once, so that no half picture is seen.
+    terminal.write(`\r${back}${lines.map(line => `${line}${CLEAR_LINE}\n`).join('')}${CLEAR_BELOW}`)
+    this.#drawn = lines.length
+  }
+
+  #scene(): Scene {
+    const { now, latency, server } = this.#options
+    return {
+      now: now(),
+      status: this.#status,
+      since: this.#since,
+      latencyMs: latency(),
+      server,
+      tunnels: this.#tunnels,
+      traffic: this.#traffic,
+      notes: this.#notes,
+    }
+  }
+}

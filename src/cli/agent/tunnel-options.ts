@@ -1,0 +1,180 @@
+import { isIP } from 'node:net'
+import type { EndpointOptions } from '#agent/options.ts'
+import { address, choice, choices, list, pairs, text, yesNo, type Form } from '#cli/agent/forms.ts'
+
+export const commandProtos = ['http', 'tcp', 'tls'] as const
+/** What a tunnel is for; `tunnel` is one that has labels instead of an address. */
+export type TunnelKind = (typeof commandProtos)[number] | 'tunnel'
+export type Scheme = 'http' | 'https'
+
+/** A tunnel as it was asked for, before it is known which endpoints that makes. */
+export interface Plan extends EndpointOptions {
+  readonly schemes?: readonly Scheme[] | undefined
+  readonly crt?: string | undefined
+  readonly key?: string | undefined
+}
+
+/** One option of tunnels: its flag, its key in YAML, its help and what it means follow from this. */
+export interface TunnelOption<Value> {
+  readonly form: Form<Value>
+  readonly doc: string
+  readonly kinds: readonly TunnelKind[]
+  readonly to: (value: Value) => Plan
+  /** The name of the flag where it is not the key with dashes. */
+  readonly flag?: string
+  /** Other flags that mean the same. */
+  readonly otherFlags?: readonly string[]
+  readonly secret?: true
+}
+
+const option = <Value>(spec: TunnelOption<Value>): TunnelOption<Value> => spec
+
+const isCredential = (item: string): boolean => item.indexOf(':') > 0
+const isHeader = (item: string): boolean => /^[^\s:]+:/.test(item)
+const isNetwork = (item: string): boolean => {
+  const [, ip = '', bits = ''] = /^([0-9a-fA-F:.]+)\/(\d{1,3})$/.exec(item) ?? []
+  return isIP(ip) !== 0 && Number(bits) <= (isIP(ip) === 4 ? 32 : 128)
+}
+
+const web: readonly TunnelKind[] = ['http']
+const named: readonly TunnelKind[] = ['http', 'tls']
+const addressed: readonly TunnelKind[] = ['http', 'tcp', 'tls']
+const every: readonly TunnelKind[] = ['http', 'tcp', 'tls', 'tunnel']
+
+/** Every option of a tunnel. A dot in a key is a map in YAML. */
+export const tunnelOptions = {
+  domain: option({
+    form: text('name', 'a name under the shared domain or a whole domain'),
+    doc: 'Name under the shared domain, or a whole domain.',
+    kinds: named,
+    otherFlags: ['--name'],
+    to: domain => ({ domain }),
+  }),
+  url: option({
+    form: text('url', 'an address such as https://name.example.com'),
+    doc: 'The whole address.',
+    kinds: addressed,
+    to: url => ({ url }),
+  }),
+  remote_addr: option({
+    form: address('host:port|port', 'a port or host:port'),
+    doc: 'Public port of the gateway.',
+    kinds: ['tcp'],
+    otherFlags: ['--port'],
+    to: remoteAddr => ({ remoteAddr }),
+  }),
+  labels: option({
+    form: pairs,
+    doc: 'Label of a tunnel without an address, which backends find. Repeatable.',
+    kinds: every,
+    flag: '--label',
+    to: labels => ({ labels }),
+  }),
+  schemes: option({
+    form: choices(['https', 'http']),
+    doc: 'https, http or both; https, and http too when the gateway is on this machine.',
+    kinds: web,
+    flag: '--scheme',
+    to: schemes => ({ schemes }),
+  }),
+  metadata: option({
+    form: text('text'),
+    doc: 'Any text; it is shown with the tunnel.',
+    kinds: every,
+    to: metadata => ({ metadata }),
+  }),
+  basic_auth: option({
+    form: list('user:password', 'a list of user:password', isCredential),
+    doc: 'Who may come in. Repeatable.',
+    kinds: web,
+    secret: true,
+    to: basicAuth => ({ basicAuth }),
+  }),
+  host_header: option({
+    form: text('rewrite|value', 'rewrite or a host'),
+    doc: 'Host that the service is told; rewrite: its own.',
+    kinds: web,
+    to: hostHeader => ({ hostHeader }),
+  }),
+  'request_headers.add': option({
+    form: list('name:value', 'a list of name: value', isHeader),
+    doc: 'Header that requests get. Repeatable.',
+    kinds: web,
+    flag: '--request-header-add',
+    to: add => ({ requestHeaders: { add } }),
+  }),
+  'request_headers.remove': option({
+    form: list('name', 'a list of names'),
+    doc: 'Header that requests lose. Repeatable.',
+    kinds: web,
+    flag: '--request-header-remove',
+    to: remove => ({ requestHeaders: { remove } }),
+  }),
+  'response_headers.add': option({
+    form: list('name:value', 'a list of name: value', isHeader),
+    doc: 'Header that answers get. Repeatable.',
+    kinds: web,
+    flag: '--response-header-add',
+    to: add => ({ responseHeaders: { add } }),
+  }),
+  'response_headers.remove': option({
+    form: list('name', 'a list of names'),
+    doc: 'Header that answers lose. Repeatable.',
+    kinds: web,
+    flag: '--response-header-remove',
+    to: remove => ({ responseHeaders: { remove } }),
+  }),
+  allow_cidrs: option({
+    form: list('network', 'a list of networks such as 10.0.0.0/8', isNetwork),
+    doc: 'Only visitors of this network come in. Repeatable.',
+    kinds: addressed,
+    flag: '--allow-cidr',
+    to: allowCidrs => ({ allowCidrs }),
+  }),
+  deny_cidrs: option({
+    form: list('network', 'a list of networks such as 10.0.0.0/8', isNetwork),
+    doc: 'Visitors of this network do not come in. Repeatable.',
+    kinds: addressed,
+    flag: '--deny-cidr',
+    to: denyCidrs => ({ denyCidrs }),
+  }),
+  proxy_proto: option({
+    form: choice([1, 2]),
+    doc: 'Version of the PROXY protocol header that the service gets first.',
+    kinds: addressed,
+    to: proxyProto => ({ proxyProto }),
+  }),
+  upstream_protocol: option({
+    form: choice(['http1', 'http2']),
+    doc: 'What the service speaks.',
+    kinds: ['http', 'tunnel'],
+    to: upstreamProtocol => ({ upstreamProtocol }),
+  }),
+  crt: option({
+    form: text('file', 'the path of a file'),
+    doc: 'Certificate, for TLS that ends in this agent.',
+    kinds: ['tls'],
+    to: crt => ({ crt }),
+  }),
+  key: option({
+    form: text('file', 'the path of a file'),
+    doc: 'Its private key.',
+    kinds: ['tls'],
+    to: key => ({ key }),
+  }),
+  verify_upstream: option({
+    form: yesNo,
+    doc: 'Do not look at the certificate of an https service.',
+    kinds: every,
+    flag: '--no-verify-upstream',
+    to: verifyUpstream => ({ verifyUpstream }),
+  }),
+}
+
+export type OptionKey = keyof typeof tunnelOptions
+
+/** The rows of the table; what a row means is only known to itself. */
+export const optionRows = Object.entries(tunnelOptions) as [OptionKey, TunnelOption<unknown>][]
+
+export const flagName = ([key, { flag }]: (typeof optionRows)[number]): string =>
+  flag ?? `--${key.replaceAll('_', '-')}`

@@ -1,0 +1,22 @@
+import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/options.ts'
+import type { Tunnel } from '#agent/tunnel.ts'
+
+export type NoteLevel = 'info' | 'warn' | 'error'
+
+/** Shows a person or a log what the agent does. */
+export interface View {
+  status(status: AgentStatus): void
+  /** All that was asked for is online. */
+  opened(tunnels: readonly Tunnel[]): void
+  connection(event: ConnectionEvent): void
+  request(event: RequestEvent): void
+  /** Anything else that somebody should know. */
+  note(level: NoteLevel, message: string): void
+  /** Leaves the terminal as it was. */
+  close(): void
+}
+
+export const labelText = (labels: Readonly<Record<string, string>> = {}): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(',')

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { suite, test } from 'node:test'
+import { startServer, type TestServer } from '../support/server.ts'
+import { relayTo } from './relay.ts'
+import { dial, signIn, StatusLog, tcp, visit, web } from './support.ts'
+
+const isOnline = ({ state }: { state: string }): boolean => state === 'online'
+
+/** Asks until the answer is the one that is waited for. */
+async function eventually<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
+  for (;;) {
+    const answer = await ask()
+    if (fits(answer)) return answer
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
+
+suite('an agent that loses its connection', async () => {
+  const server = await startServer()
+  const agentPort = (of: TestServer): number => of.bound.agent?.port ?? 0
+
+  test('comes back as the same session, with the same addresses', async () => {
+    await using relay = await relayTo(agentPort(server))
+    await using service = await web((_, response) => response.end('still here'))
+    const log = new StatusLog()
+    await using agent = await signIn(server, { server: relay.address, onStatus: log.onStatus })
+    const named = await agent.listen({ proto: 'http', forwardTo: service.port, basicAuth: ['me:secret'] })
+    const tcpTunnel = await agent.listen({ proto: 'tcp', forwardTo: service.port })
+    const before = [agent.sessionId, named.id, named.url, tcpTunnel.id, tcpTunnel.url]
+    for (let turn = 0; turn < 3; turn++) {
+      const told = log.seen.length
+      relay.cut()
+      const lost = await log.next(({ state }) => state === 'reconnecting', told)
+      assert.equal(lost.error?.code, 'ERR_ADIT_90084')
+      await log.next(isOnline, told)
+    }
+    assert.deepEqual([agent.sessionId, named.id, named.url, tcpTunnel.id, tcpTunnel.url], before)
+    const fetchIt = () => visit(named.url, { auth: 'me:secret' })
+    const page = await eventually(fetchIt, ({ status }) => status !== 404 && status !== 502)
+    assert.equal(page.body, 'still here')
+    // What was asked for at first holds on: nobody gets in without the password.
+    assert.equal((await visit(named.url)).status, 401)
+    const socket = await eventually(
+      () => dial(tcpTunnel.url).catch(() => undefined),
+      found => found !== undefined,
+    )
+    socket?.end('GET / HTTP/1.0\r\n\r\n')
+    const [bytes] = (await once(socket ?? process, 'data')) as [Buffer]
+    assert.match(String(bytes), /still here/)
+    assert.equal(relay.count, 4)
+  })
+
+  test('takes labelled tunnels back under the same id', async () => {
+    await using relay = await relayTo(agentPort(server))
+    const log = new StatusLog()
+    await using agent = await signIn(server, { server: relay.address, onStatus: log.onStatus })
+    const tunnel = await agent.listen({ labels: { team: 'blue' }, forwardTo: 1 })
+    const told = log.seen.length
+    relay.cut()
+    await log.next(isOnline, told)
+    const { body } = await eventually(
+      () => server.api.get('/tunnels'),
+      ({ body: page }) => page.tunnels.some((it: { id: string }) => it.id === tunnel.id),
+    )
+    assert.deepEqual(body.tunnels.find((it: { id: string }) => it.id === tunnel.id).labels, { team: 'blue' })
+  })
+
+  test('keeps trying while nobody answers, and asks for an endpoint when somebody does', async () => {
+    await using relay = await relayTo(agentPort(server))
+    await using service = await web((_, response) => response.end('late'))
+    const log = new StatusLog()
+    await using agent = await signIn(server, { server: relay.address, onStatus: log.onStatus })
+    relay.refuse(true)
+    relay.cut()
+    await log.next(({ error }) => error?.code === 'ERR_ADIT_90082', log.seen.length)
+    const listening = agent.listen({ proto: 'http', forwardTo: service.port })
+    relay.refuse(false)
+    const tunnel = await listening
+    assert.equal((await visit(tunnel.url)).body, 'late')
+  })
+
+  test('notices that a gateway is silent, on a line that was not closed', async () => {
+    await using relay = await relayTo(agentPort(server))
+    const log = new StatusLog()
+    await using agent = await signIn(server, {
+      server: relay.address,
+      onStatus: log.onStatus,
+      heartbeat: { intervalMs: 30, limitMs: 150 },
+    })
+    const begun = performance.now()
+    const told = log.seen.length
+    relay.freeze()
+    const { error } = await log.next(({ state }) => state === 'reconnecting', told)
+    assert.match(error?.message ?? '', /silent/)
+    assert.ok(performance.now() - begun < 2000)
+    await log.next(isOnline, told)
+    assert.equal(agent.status.state, 'online')
+  })
+
+  test('cuts the connections that went through it', async () => {
+    await using relay = await relayTo(agentPort(server))
+    await using service = await tcp(socket => socket.write('hello'))
+    await using agent = await signIn(server, { server: relay.address })
+    const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
+    const visitor = await dial(url)
+    visitor.on('error', () => undefined)
+    await once(visitor, 'data')
+    const [inner] = service.sockets
+    const { promise, resolve } = Promise.withResolvers<void>()
+    inner?.once('close', () => resolve())
+    relay.cut()
+    await promise
+    visitor.destroy()
+  })
+
+  test('says why when it is not let in any more, and goes on trying', async () => {
+    const { body: credential } = await server.api.post('/credentials', {})
+    const log = new StatusLog()
+    await using agent = await signIn(server, { authtoken: credential.token, onStatus: log.onStatus })
+    const tunnel = await agent.listen({ proto: 'http', forwardTo: 1 })
+    const told = log.seen.length
+    await server.api.delete(`/credentials/${credential.id}`)
+    const refused = await log.next(({ error }) => error?.code === 'ERR_ADIT_107', told)
+    assert.equal(refused.state, 'reconnecting')
+    assert.equal(refused.retryInMs, 200)
+    await log.next(({ error }) => error?.code === 'ERR_ADIT_107', log.seen.length)
+    assert.equal(agent.tunnels.has(tunnel), true)
+  })
+
+  test('keeps its other tunnels when one address is taken meanwhile, and gets that one when it is free', async () => {
+    await using relay = await relayTo(agentPort(server))
+    await using service = await web((_, response) => response.end('mine'))
+    const log = new StatusLog()
+    await using agent = await signIn(server, { server: relay.address, onStatus: log.onStatus })
+    const contested = await agent.listen({ proto: 'http', domain: 'contested', forwardTo: service.port })
+    const quiet = await agent.listen({ proto: 'http', domain: 'quiet', forwardTo: service.port })
+    relay.refuse(true)
+    relay.cut()
+    await using rival = await signIn(server)
+    const taken = await eventually(
+      () => rival.listen({ proto: 'http', domain: 'contested', forwardTo: 1 }).catch(() => undefined),
+      found => found !== undefined,
+    )
+    const told = log.seen.length
+    relay.refuse(false)
+    await log.next(isOnline, told)
+    await eventually(
+      () => visit(quiet.url),
+      ({ body }) => body === 'mine',
+    )
+    assert.equal((await visit(contested.url)).status, 502)
+    await taken?.close()
+    await eventually(
+      () => visit(contested.url),
+      ({ body }) => body === 'mine',
+    )
+  })
+
+  test('closes a tunnel that its credential may not have any more', async () => {
+    const { body: credential } = await server.api.post('/credentials', {})
+    await using agent = await signIn(server, { authtoken: credential.token })
+    const tunnel = await agent.listen({ proto: 'http', domain: 'forbidden', forwardTo: 1 })
+    const other = await agent.listen({ proto: 'http', domain: 'allowed', forwardTo: 1 })
+    await server.api.patch(`/credentials/${credential.id}`, { acl: ['bind:allowed.adit.localhost'] })
+    const error = await tunnel.closed
+    assert.equal(error?.code, 'ERR_ADIT_90053')
+    assert.deepEqual(agent.tunnels, new Set([other]))
+  })
+
+  test.after(() => server[Symbol.asyncDispose]())
+})

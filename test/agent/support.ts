@@ -1,0 +1,146 @@
+import { once } from 'node:events'
+import {
+  createServer,
+  type IncomingMessage,
+  request,
+  type RequestListener,
+  type RequestOptions,
+  type Server,
+} from 'node:http'
+import { request as requestTls } from 'node:https'
+import {
+  connect as connectTcp,
+  createServer as createTcp,
+  type AddressInfo,
+  type Server as TcpServer,
+  type Socket,
+} from 'node:net'
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { type Agent, type AgentOptions, type AgentStatus, connect } from '#agent/index.ts'
+import type { TestServer } from '../support/server.ts'
+
+export const HOST = '127.0.0.1'
+
+export const caOf = ({ dataDir }: Pick<TestServer, 'dataDir'>): string => join(dataDir, 'ca.pem')
+export const addressOf = ({ bound }: Pick<TestServer, 'bound'>): string => `${HOST}:${bound.agent?.port}`
+
+export const optionsFor = (server: TestServer): AgentOptions => ({
+  server: addressOf(server),
+  authtoken: server.authtoken,
+  ca: caOf(server),
+  retry: { baseMs: 20, capMs: 200 },
+})
+
+/** An agent that is closed at the end of its block, signed in at a server. */
+export async function signIn(
+  server: TestServer,
+  options: AgentOptions = {},
+): Promise<Agent & AsyncDisposable> {
+  return disposable(await connect({ ...optionsFor(server), ...options }))
+}
+
+export const disposable = (agent: Agent): Agent & AsyncDisposable =>
+  Object.assign(agent, { [Symbol.asyncDispose]: () => agent.close() })
+
+/** Keeps the states an agent goes through, and lets a test wait for one. */
+export class StatusLog {
+  readonly seen: AgentStatus[] = []
+  #wake = Promise.withResolvers<void>()
+
+  readonly onStatus = (status: AgentStatus): void => {
+    this.seen.push(status)
+    this.#wake.resolve()
+    this.#wake = Promise.withResolvers()
+  }
+
+  /** The first status that fits and was told after `from` others. */
+  async next(fits: (status: AgentStatus) => boolean, from = 0): Promise<AgentStatus> {
+    for (;;) {
+      const found = this.seen.slice(from).find(status => fits(status))
+      if (found) return found
+      await this.#wake.promise
+    }
+  }
+}
+
+export interface Service extends AsyncDisposable {
+  readonly port: number
+  readonly server: Server | TcpServer
+  readonly sockets: Set<Socket>
+}
+
+async function started(server: Server | TcpServer): Promise<Service> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  await once(server.listen(0, HOST), 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    server,
+    sockets,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** A web service on this machine. */
+export const web = (listener: RequestListener): Promise<Service> => started(createServer(listener))
+
+/** A service that speaks TCP. */
+export const tcp = (serve: (socket: Socket) => void): Promise<Service> =>
+  started(createTcp({ allowHalfOpen: true }, serve))
+
+export interface Page {
+  readonly status: number
+  readonly headers: Record<string, string | string[] | undefined>
+  readonly body: string
+}
+
+export interface FetchOptions extends RequestOptions {
+  readonly ca?: string
+  readonly body?: string | Buffer
+}
+
+/** Visits a public address; its name need not be known to any DNS. */
+export async function visit(url: string, options: FetchOptions = {}): Promise<Page> {
+  const { hostname, host, port, protocol, pathname, search } = new URL(url)
+  const { body, ...rest } = options
+  const make = protocol === 'https:' ? requestTls : request
+  const sent = make({
+    host: HOST,
+    port,
+    path: pathname + search,
+    servername: hostname,
+    agent: false,
+    ...rest,
+    headers: { host, ...(rest.headers as Record<string, string> | undefined) },
+  } as RequestOptions)
+  sent.end(body)
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  const text = (await buffer(response)).toString()
+  return { status: response.statusCode ?? 0, headers: response.headers, body: text }
+}
+
+/** All that comes, up to the end; unlike `buffer` of node it leaves our own direction open. */
+export async function readAll(stream: Duplex): Promise<string> {
+  const pieces: Buffer[] = []
+  stream.on('data', (bytes: Buffer) => pieces.push(bytes))
+  await once(stream, 'end')
+  return Buffer.concat(pieces).toString()
+}
+
+/** A connection to a public TCP address. */
+export async function dial(url: string): Promise<Socket> {
+  const socket = connectTcp({ host: HOST, port: Number(new URL(url).port), allowHalfOpen: true })
+  await once(socket, 'connect')
+  return socket
+}
