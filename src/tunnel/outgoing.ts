@@ -86,7 +86,7 @@ export class Outgoing {
   /** Puts `flags` on the last frame, which `pump` does for what is kept. */
   #sendOrKeep(bytes: Buffer, flags: number, spent: boolean): void {
     const behind = this.#queue.length > 0
-    const sends = !behind && !this.#writer.full
+    const sends = !behind && !this.#writer.fullFor(bytes.length)
     if (sends && bytes.length <= MAX_FRAME && bytes.length <= this.#window) {
       if (bytes.length > 0 || flags === FIN) this.#frame(bytes, flags, spent)
       return

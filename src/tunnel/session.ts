@@ -85,6 +85,13 @@ export class Session {
     return this.#streams.size
   }
 
+  /** Those of them that are of one type. */
+  streamsOf(type: number): number {
+    let count = 0
+    for (const stream of this.#streams.values()) if (stream.type === type) count++
+    return count
+  }
+
   /** Bytes of all streams that wait for a reader. */
   get unread(): number {
     return this.#budget.unread
@@ -244,7 +251,7 @@ export class Session {
 
   #refuse(id: number, code: TunnelErrorCode): void {
     // A peer that does not read gets no answers, or they would pile up for as long as it sends.
-    if (!this.#writer.full) this.#writer.reset(id, errorCodes[code])
+    if (!this.#writer.fullFor(0)) this.#writer.reset(id, errorCodes[code])
   }
 
   #peerReset(id: number, code: number): void {

@@ -140,10 +140,12 @@ class Reads implements SocketReads {
 
   /** What was read before this reader came. It waits a moment, until the caller has what `readSocket` returns. */
   #takeEarly(): void {
-    const early = this.#socket.read() as Buffer | null
-    if (early === null) return
-    this.#held.push(early)
-    process.nextTick(() => this.#flush())
+    for (;;) {
+      const early = this.#socket.read() as Buffer | null
+      if (early === null) break
+      this.#held.push(early)
+    }
+    if (this.#held.length > 0) process.nextTick(() => this.#flush())
   }
 
   #read(count: number): void {

@@ -119,7 +119,10 @@ class Splice implements Sink {
 
 /** Ends a connection so that its peer does not take what it has for the whole. */
 export function cut(socket: Socket): void {
+  // A FIN under way cannot be taken back, and node never closes a socket that is reset at that moment.
+  const isEnding = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0
   // Only TCP that is connected can be reset; of TLS the missing close_notify tells the same.
-  if ('encrypted' in socket || socket.connecting || socket.remoteAddress === undefined) socket.destroy()
-  else socket.resetAndDestroy()
+  const isTcp = !('encrypted' in socket) && !socket.connecting && socket.remoteAddress !== undefined
+  if (isTcp && !isEnding) socket.resetAndDestroy()
+  else socket.destroy()
 }

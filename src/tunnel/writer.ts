@@ -18,7 +18,8 @@ const KEPT_SLABS = 256
 // Below this, copying into the slab is cheaper than one more entry in the vectored write.
 const COPIED_BYTES = 16_384
 /** Streams keep their bytes while this much waits for the socket, so that a late small frame is not far behind. */
-const HIGH_WATER = 524_288
+const HIGH_WATER = 262_144
+const PROMPT_BYTES = 4096
 const EMPTY = Buffer.alloc(0)
 
 const free: Buffer[] = []
@@ -63,6 +64,13 @@ export class FrameWriter {
 
   get full(): boolean {
     return this.#pending + this.#socket.writableLength >= HIGH_WATER
+  }
+
+  /** Whether a frame of this size has to wait; a small one need not, or it would wait behind a frame of every stream. */
+  fullFor(bytes: number): boolean {
+    return (
+      this.#pending + this.#socket.writableLength >= (bytes <= PROMPT_BYTES ? 2 * HIGH_WATER : HIGH_WATER)
+    )
   }
 
   /** Whether frames of this turn wait to be written. */

@@ -58,22 +58,6 @@ suite('flow control', () => {
     assert.ok(credit.reduce((sum, increment) => sum + increment, 0) >= 4 * MIB - WINDOW / 2)
   })
 
-  test('grants a larger window on proxy streams at their start, in one frame', async () => {
-    const { session, peer } = facing({
-      role: 'client',
-      receiveWindow: 4 * MIB,
-      accept: (_, stream) => stream.pause(),
-    })
-    await session.open(3)
-    await session.open(0)
-    peer.send(frame(0x12, 2, word(3)), frame(0x10, 2, Buffer.alloc(4 * MIB - 4)), frame(0x10, 2, 'x'))
-    await peer.settle()
-    const more = word(4 * MIB - WINDOW).toString('hex')
-    assert.deepEqual(peer.story(3), ['12:00000003', `20:${more}`])
-    assert.deepEqual(peer.story(5), ['12:00000000'])
-    assert.deepEqual(peer.story(2), [`20:${more}`, '0:00000003'])
-  })
-
   test('resets a stream whose peer grants more than a window can be', async () => {
     const { session, peer } = facing({ role: 'server' })
     await session.open(3)

@@ -1,44 +1,19 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, connect, Server } from 'node:net'
 import { type Duplex, duplexPair } from 'node:stream'
 import { suite, test } from 'node:test'
-import { connect as tlsConnect, Server as TlsServer } from 'node:tls'
-import { selfSignedCertificate } from '#pki/self-signed.ts'
 import { Session } from '#tunnel/session.ts'
 import { accepting, exchange } from './exchange.ts'
+import { type Ends, plainEnds, tlsEnds } from './links.ts'
 
 const MIB = 1_048_576
 
-type Ends = [near: Duplex, far: Duplex]
-
-async function loopback(server: Server, dial: (port: number) => Duplex): Promise<Ends> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const far = dial((server.address() as AddressInfo).port)
-  const [near] = (await once(server, server instanceof TlsServer ? 'secureConnection' : 'connection')) as [
-    Duplex,
-  ]
-  server.close()
-  return [near, far]
-}
-
-async function overTls(): Promise<Ends> {
-  const { certificatePem, privateKeyPem } = await selfSignedCertificate({
-    commonName: 'localhost',
-    organization: 'test',
-    years: 1,
-  })
-  return loopback(new TlsServer({ cert: certificatePem, key: privateKeyPem.reveal() }), port =>
-    tlsConnect({ port, host: '127.0.0.1', ca: certificatePem, checkServerIdentity: () => undefined }),
-  )
-}
+const sockets = ({ accepted, outgoing }: Ends): [Duplex, Duplex] => [accepted, outgoing]
 
 suite('a session', () => {
   const links = {
-    'a pair of streams': async (): Promise<Ends> => duplexPair(),
-    'a loopback socket': async () => loopback(new Server(), port => connect(port, '127.0.0.1')),
-    'a TLS socket': overTls,
+    'a pair of streams': async () => duplexPair(),
+    'a loopback socket': async () => sockets(await plainEnds()),
+    'a TLS socket': async () => sockets(await tlsEnds()),
   }
   for (const [name, link] of Object.entries(links))
     test(`carries large transfers over many streams of ${name} unchanged`, async () => {
