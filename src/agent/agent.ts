@@ -24,6 +24,7 @@ const closedError = (cause?: unknown): AgentError => AgentError.of(new Problem('
 export class Agent {
   /** Resolves when the agent was closed. */
   readonly closed: Promise<void>
+  readonly #server: ServerAddress
   readonly #options: AgentOptions
   readonly #trust: Trust
   readonly #connections: Connections
@@ -39,7 +40,8 @@ export class Agent {
   #wasOnline = false
   #closing: Promise<void> | undefined
 
-  private constructor(options: AgentOptions) {
+  private constructor(server: ServerAddress, options: AgentOptions) {
+    this.#server = server
     this.#options = options
     this.#trust = new Trust(options.ca)
     this.#connections = new Connections(options)
@@ -51,7 +53,7 @@ export class Agent {
   static async connect(options: AgentOptions): Promise<Agent> {
     const { server = process.env['ADIT_SERVER_ADDR'] ?? DEFAULT_SERVER, signal } = options
     const address = serverAddress(server)
-    const agent = new Agent(options)
+    const agent = new Agent(address, options)
     if (signal?.aborted === true) throw closedError(signal.reason)
     const close = () => void agent.close()
     signal?.addEventListener('abort', close)
@@ -169,7 +171,8 @@ export class Agent {
   #beginSecond(address: string | undefined): void {
     if (address === undefined || this.#legs.has(1)) return
     try {
-      this.#begin(1, serverAddress(address))
+      // The empty text stands for the address that was dialled.
+      this.#begin(1, address === '' ? this.#server : serverAddress(address))
     } catch {
       // What the gateway names is no address: one connection will do.
     }

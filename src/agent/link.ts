@@ -46,7 +46,7 @@ export class Link {
   readonly #session: Session
   readonly #heartbeat: Heartbeat
   readonly #bound = new Map<string, Binding>()
-  readonly #binding = new Set<Promise<unknown>>()
+  readonly #binding = new Map<Binding, Promise<void>>()
   #commands = 0
   #signedIn = false
   #over = false
@@ -57,7 +57,7 @@ export class Link {
       role: 'client',
       accept: (type, stream) => this.#accept(type, stream),
       maxAccepted: options.connections.limit + SPARE_STREAMS,
-      ...(socket.alpnProtocol === OWN_ALPN && { receiveWindow: OWN_WINDOW }),
+      ...(socket.alpnProtocol === OWN_ALPN && { growTo: OWN_WINDOW }),
     })
     this.closed = this.#session.closed
     void this.closed.then(() => (this.#over = true))
@@ -82,18 +82,20 @@ export class Link {
   async bind(binding: Binding): Promise<void> {
     const work =
       binding.endpoint.labels === undefined ? this.#bindAddress(binding) : this.#bindLabels(binding)
-    this.#binding.add(work)
+    this.#binding.set(binding, work)
     try {
       await work
     } catch (error) {
       throw error instanceof AgentError ? error : this.#unusable(error)
     } finally {
-      this.#binding.delete(work)
+      this.#binding.delete(binding)
     }
   }
 
   /** Gives a tunnel back. The connection may be over: then the gateway has done so already. */
   async unbind(binding: Binding): Promise<void> {
+    // A request that is still under way could be served after this one.
+    await this.#binding.get(binding)?.catch(() => undefined)
     for (const [id, bound] of this.#bound) {
       if (bound !== binding) continue
       this.#bound.delete(id)
@@ -135,8 +137,6 @@ export class Link {
     if (id === '' || (other !== undefined && other !== binding))
       throw this.#unusable(new Error('A tunnel needs an id of its own.'))
     this.#bound.set(id, binding)
-    // It was closed while it was being asked for.
-    if (binding.over) void this.unbind(binding)
   }
 
   #unusable(error: unknown): AgentError {
@@ -160,7 +160,7 @@ export class Link {
   async #find(id: string): Promise<Binding | undefined> {
     const found = this.#bound.get(id)
     if (found !== undefined || this.#binding.size === 0) return found
-    await Promise.allSettled(this.#binding)
+    await Promise.allSettled(this.#binding.values())
     return this.#bound.get(id)
   }
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { createServer, get, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { suite, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { connect } from 'adit'
 import { startServer, type TestServer } from '../support/server.ts'
 
@@ -24,6 +26,23 @@ async function visit({ bound }: TestServer, host: string): Promise<number | unde
   return response.statusCode
 }
 
+/** Waits until this many connections of agents are counted over all processes. */
+async function agentConnections({ api }: TestServer, wanted: number): Promise<void> {
+  for (;;) {
+    const text = await (await fetch(`${api.url}/metrics`)).text()
+    if (Number(/^adit_agent_sessions (\d+)$/m.exec(text)?.[1]) === wanted) return
+    await setTimeout(50)
+  }
+}
+
+/** The gateway processes that a process has started. */
+const workersOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .map(Number)
+    .filter(child => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('worker-program'))
+
 suite('several gateway processes', () => {
   test('serve one agent, wherever a visitor arrives, and show it once', async () => {
     using service = await startService()
@@ -37,6 +56,23 @@ suite('several gateway processes', () => {
     assert.equal(sessions.tunnel_sessions.length, 1)
     assert.equal(sessions.tunnel_sessions[0].id, agent.sessionId)
     assert.equal(tunnels.tunnels.length, 1)
+    await agent.close()
+  })
+
+  test('have the second connection of an agent, so that the loss of one process is not noticed', async () => {
+    using service = await startService()
+    await using server = await startServer({ workers: '2' })
+    const agent = await connectTo(server)
+    await agent.listen({ proto: 'http', domain: 'twice', forwardTo: service.port })
+    await agentConnections(server, 2)
+    const [victim] = workersOf(process.pid)
+    assert.ok(victim !== undefined)
+    process.kill(victim, 'SIGKILL')
+    // The system needs a moment to stop giving the dead process connections; those are reset, not answered wrongly.
+    await agentConnections(server, 1)
+    for (let visits = 0; visits < 20; visits++) assert.equal(await visit(server, 'twice.adit.localhost'), 200)
+    await agentConnections(server, 2)
+    assert.equal(await visit(server, 'twice.adit.localhost'), 200)
     await agent.close()
   })
 })
