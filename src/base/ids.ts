@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const ID_LENGTH = 27
 /** KSUIDs count seconds from this moment (2014-05-13T16:53:20Z). */
@@ -72,6 +74,19 @@ export function newId(prefix: string, now = Date.now()): string {
   for (let word = 0; word < 6; word++) words.push(randomWord())
   return `${prefix}_${base62(words, ID_LENGTH)}`
 }
+
+/** The part of an id that tells its time. */
+const TIME_LENGTH = 11
+
+/** An id that follows from another one and a text: always the same, and in the order of time of the other one. */
+export function derivedId(prefix: string, from: string, text: string): string {
+  const digest = createHash('sha256').update(`${from} ${text}`).digest()
+  const rest = Array.from(digest.subarray(0, ID_LENGTH - TIME_LENGTH), byte => ALPHABET.charAt(byte % 62))
+  return `${prefix}_${timePart(from)}${rest.join('')}`
+}
+
+/** Ids that were made at about the same time have the same. */
+export const timePart = (id: string): string => randomPart(id).slice(0, TIME_LENGTH)
 
 /** The part of an id after its prefix. */
 export const randomPart = (id: string): string => id.slice(id.lastIndexOf('_') + 1)

@@ -121,7 +121,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const listeners = {
     ...visitors,
     agent: agents,
-    ssh: ssh && { listen: async ({ host }: ListenAddress) => ({ host, port: await ssh.listen() }) },
+    ssh: ssh && {
+      listen: async ({ host }: ListenAddress) => ({ host, port: await ssh.listen() }),
+      get streams() {
+        return ssh.streams
+      },
+    },
   }
   count(metrics, listeners, { sessions, directory, facts })
   const gateway: Gateway = {
@@ -135,8 +140,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const { http, https, tcp } = visitors
       ports.close()
       await Promise.all([http.drain(deadlineMs), https.drain(deadlineMs), tcp.drain(deadlineMs)])
-      await Promise.all([agents.drain(AGENT_DRAIN_MS), ssh?.close()])
+      // Connections to services that are kept for further requests would make the agents wait.
       router.close()
+      await Promise.all([agents.drain(AGENT_DRAIN_MS), ssh?.close()])
       sessions.close()
       unfollow()
       metrics[Symbol.dispose]()
@@ -252,7 +258,8 @@ interface Listeners {
   readonly https: HttpsListener
   readonly tcp: TcpPorts
   readonly agent: AgentListener
-  readonly ssh: { listen(address: ListenAddress): Promise<ListenAddress> } | undefined
+  readonly ssh:
+    { readonly streams: number; listen(address: ListenAddress): Promise<ListenAddress> } | undefined
 }
 
 interface Counted {
@@ -263,7 +270,7 @@ interface Counted {
 
 function count(
   metrics: GatewayMetrics,
-  { http, https, tcp, agent }: Listeners,
+  { http, https, tcp, agent, ssh }: Listeners,
   { sessions, directory, facts }: Counted,
 ): void {
   const { connections } = metrics
@@ -274,6 +281,7 @@ function count(
   connections.tcp.from(() => tcp.connections)
   connections.agent.from(() => agent.connections)
   metrics.agentSessions.from(() => sessions.size)
+  metrics.tunnelStreams.from(() => agent.streams + (ssh?.streams ?? 0))
   metrics.tunnels.from(() => [...directory.tunnels.values()].filter(isOwn).length)
 }
 

@@ -1,5 +1,4 @@
-import { hash } from 'node:crypto'
-import { randomPart } from '#base/ids.ts'
+import { derivedId, randomPart, timePart } from '#base/ids.ts'
 import { parseHostPort } from '#base/hosts.ts'
 import type { Command, Directory, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
@@ -21,16 +20,6 @@ export interface LiveOptions {
 }
 
 const edgeKinds = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
-// The part of an id that tells its time.
-const TIME_LENGTH = 11
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-
-/** An id for one address of an edge: always the same, and in the order of edges. */
-function edgeEndpointId(edge: SourceRow, hostport: string): string {
-  const digest = hash('sha256', `${edge.id} ${hostport}`, 'buffer')
-  const rest = Array.from(digest.subarray(0, 27 - TIME_LENGTH), byte => ALPHABET.charAt(byte % 62)).join('')
-  return `ep_${randomPart(edge.id).slice(0, TIME_LENGTH)}${rest}`
-}
 
 /** What is online now, in the form of the management API. */
 export class LiveView {
@@ -48,7 +37,7 @@ export class LiveView {
     const tunnel = tunnels.get(`tn_${randomPart(id)}`)
     if (tunnel?.address !== undefined) return id.startsWith('ep_') ? this.#endpoint(tunnel) : undefined
     for (const edge of this.#edges()) {
-      const isNear = randomPart(edge.id).startsWith(randomPart(id).slice(0, TIME_LENGTH))
+      const isNear = timePart(edge.id) === timePart(id)
       const found = isNear ? this.#endpointsOf(edge).find(body => body['id'] === id) : undefined
       if (found !== undefined) return found
     }
@@ -155,7 +144,7 @@ export class LiveView {
     const { host = '', port = 0 } = parseHostPort(hostport) ?? {}
     const shownPort = proto === 'tcp' ? port : (facts.httpsPort ?? port)
     return {
-      id: edgeEndpointId(edge, hostport),
+      id: derivedId('ep', edge.id, hostport),
       region: facts.region,
       created_at: edge.body['created_at'],
       updated_at: edge.body['created_at'],

@@ -89,6 +89,11 @@ export class AgentSession implements Connection {
     this.ended = this.#session.closed.then(reason => this.#end(reason))
   }
 
+  /** Connections that are open through the agent. */
+  get streams(): number {
+    return this.#session.streamsOf(streamTypes.proxy)
+  }
+
   async dial(tunnel: TunnelRecord, header: messages.ProxyHeader, first: Buffer): Promise<ByteStream> {
     return dialAgent(this.#session, { tunnel, header, first, retries: this.#retries })
   }

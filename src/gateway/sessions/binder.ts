@@ -27,10 +27,14 @@ export interface BinderOptions {
 }
 
 /** What is kept of a tunnel that an agent asks for again. */
-interface Earlier {
+interface Identified {
   readonly id: string
+  /** Undefined for one that starts now. */
+  readonly startedAt: string | undefined
+}
+
+interface Earlier extends Identified {
   readonly address: TunnelRecord['address']
-  readonly startedAt: string
   readonly options: BindOptions | undefined
 }
 
@@ -63,19 +67,18 @@ export class Binder {
     return chosen ? this.#take(entry, make(chosen)) : this.#takeAny(wanted, make)
   }
 
-  /** Lists a tunnel that carries labels; `id` is the one it had before. */
+  /** Lists a tunnel that carries labels. */
   async bindLabels(
     entry: Entry,
     spec: LabelSpec,
-    { acl, id }: { readonly acl: readonly string[]; readonly id: string | undefined },
+    { acl, earlier }: { readonly acl: readonly string[]; readonly earlier: Identified },
   ): Promise<TunnelRecord> {
     const { labels } = spec
     const names = Object.keys(labels)
     if (names.length === 0 || names.some(name => name === '' || name.includes('='))) fail('bind_labels')
     requireMayBind(acl, undefined, labels)
     const base = { url: '', domainId: undefined, addrId: undefined, address: undefined }
-    const record = { ...this.#record(entry, spec, undefined), ...base, labels, options: noOptions }
-    return this.#take(entry, id === undefined ? record : { ...record, id })
+    return this.#take(entry, { ...this.#record(entry, spec, earlier), ...base, labels, options: noOptions })
   }
 
   /** The tunnel that an agent asks for again, if it is its own: its id alone is no proof of that. */
@@ -120,7 +123,7 @@ export class Binder {
     }
   }
 
-  #record({ record: session }: Entry, spec: BindSpec, earlier: Earlier | undefined) {
+  #record({ record: session }: Entry, spec: BindSpec, earlier: Identified | undefined) {
     return {
       id: earlier?.id ?? legId(newId('tn'), legOf(session.id)),
       sessionId: session.id,

@@ -45,6 +45,7 @@ export class Entry {
   readonly tunnels = new Map<string, Held>()
   /** Bindings under way. */
   pending = 0
+  readonly #labelled = new Map<string, number>()
 
   constructor(record: SessionRecord, connection: Connection) {
     this.record = record
@@ -54,6 +55,14 @@ export class Entry {
   /** Takes over what an earlier connection of the same agent had; it is served again once it is bound again. */
   inherit(earlier: Entry): void {
     for (const [id, held] of earlier.tunnels) this.tunnels.set(id, new Held(held.record, false))
+    for (const [key, count] of earlier.#labelled) this.#labelled.set(key, count)
+  }
+
+  /** How many tunnels with these labels there have been; one more each time it is asked. */
+  countLabelled(key: string): number {
+    const count = this.#labelled.get(key) ?? 0
+    this.#labelled.set(key, count + 1)
+    return count
   }
 
   hold(held: Held): void {

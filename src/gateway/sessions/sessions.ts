@@ -3,13 +3,13 @@ import type { Log } from '#base/log.ts'
 import type { Command, Directory, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { type Connection, DialError, type Fleet } from '#gateway/fleet.ts'
-import { plainId } from '#gateway/legs.ts'
+import { legId, legOf, plainId } from '#gateway/legs.ts'
 import { credentialKinds, type RecordChange, type Records } from '#gateway/records/records.ts'
 import { mayBind } from '#gateway/sessions/acl.ts'
 import { Binder } from '#gateway/sessions/binder.ts'
 import type { BindSpec, LabelSpec } from '#gateway/sessions/bind-spec.ts'
 import { Entry, Held } from '#gateway/sessions/entry.ts'
-import { LabelMemory } from '#gateway/sessions/label-memory.ts'
+import { labelledId, LabelMemory, labelsKey, type Left } from '#gateway/sessions/label-memory.ts'
 import type { Proofs } from '#gateway/sessions/proofs.ts'
 import { Turns } from '#gateway/sessions/turns.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -204,25 +204,36 @@ export class Sessions implements Fleet {
   }
 
   #isReturning(entry: Entry, spec: BindSpec): boolean {
-    return spec.kind === 'address'
-      ? entry.tunnels.has(spec.tunnelId)
-      : this.#leftId(entry, spec) !== undefined
+    return spec.kind === 'address' ? entry.tunnels.has(spec.tunnelId) : this.#left(entry, spec) !== undefined
   }
 
   #bind(entry: Entry, spec: BindSpec): Promise<TunnelRecord> {
     const credential = this.#options.records.credential(entry.record.credentialId)
     if (credential === undefined) return fail('agent_token_unknown')
     if (spec.kind === 'address') return this.#binder.bindAddress(entry, spec, credential)
-    const id = this.#leftId(entry, spec) ?? this.#labels.take(entry.record.id, spec.labels)
-    return this.#binder.bindLabels(entry, spec, { acl: credential.acl, id })
+    const left = this.#left(entry, spec) ?? this.#labels.take(entry.record.id, spec.labels)
+    const earlier = left ?? { id: this.#newLabelled(entry, spec), startedAt: undefined }
+    return this.#binder.bindLabels(entry, spec, { acl: credential.acl, earlier })
   }
 
-  /** The id of a labelled tunnel that the agent had on its earlier connection. */
-  #leftId(entry: Entry, { labels }: LabelSpec): string | undefined {
-    const key = LabelMemory.key(labels)
+  /** The labelled tunnel that the agent had on its earlier connection. */
+  #left(entry: Entry, { labels }: LabelSpec): Left | undefined {
+    const key = labelsKey(labels)
     const isLeft = ({ bound, record }: Held) =>
-      !bound && record.address === undefined && LabelMemory.key(record.labels) === key
-    return [...entry.tunnels.values()].find(isLeft)?.record.id
+      !bound && record.address === undefined && labelsKey(record.labels) === key
+    return [...entry.tunnels.values()].find(isLeft)?.record
+  }
+
+  /** Never one that the session has used: some agents give a tunnel up several times, and late. */
+  #newLabelled(entry: Entry, { labels }: LabelSpec): string {
+    const { id } = entry.record
+    for (;;) {
+      const candidate = legId(
+        labelledId(plainId(id), labels, entry.countLabelled(labelsKey(labels))),
+        legOf(id),
+      )
+      if (!this.#options.directory.tunnels.has(candidate)) return candidate
+    }
   }
 
   async #hold(entry: Entry, record: TunnelRecord, waits: boolean): Promise<void> {

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { doorOf, Sdk } from './agent-sdk/sdk.ts'
+import { openWorld, type World } from './agent-sdk/world.ts'
+
+/** Options that this gateway does not have yet, by the name they have on the wire. */
+const missing: Readonly<Record<string, object>> = {
+  Compression: { compression: true },
+  CircuitBreaker: { circuit_breaker: 0.5 },
+  OAuth: { oauth_provider: 'google' },
+  OIDC: { oidc_issuer_url: 'https://idp.example', oidc_client_id: 'a', oidc_client_secret: 'b' },
+  WebhookVerification: { verify_webhook_provider: 'github', verify_webhook_secret: 'secret' },
+  UserAgentFilter: { allow_user_agent: ['curl.*'] },
+  WebsocketTCPConverter: { websocket_tcp_converter: true },
+  TrafficPolicy: { traffic_policy: '{"on_http_request":[]}' },
+}
+
+suite('the published SDK @ngrok/ngrok: what it is told when it is refused', () => {
+  let world: World
+  before(async () => {
+    world = await openWorld()
+  })
+  after(() => world[Symbol.asyncDispose]())
+
+  const isTold = (errorCode: string, text: RegExp) => (error: Error) => {
+    assert.match(error.message, text)
+    assert.equal((error as Error & { errorCode?: string }).errorCode, errorCode)
+    return true
+  }
+
+  test('an authtoken that nobody has, and one that cannot be one', async () => {
+    const { sdk, port } = world
+    const forward = (authtoken: string) => sdk.forward({ addr: port, authtoken, force_new_session: true })
+    const unknown = /The authtoken is not known: it was mistyped, or its credential was deleted\./
+    await assert.rejects(
+      forward('2abcdefghijklmnopqrstuvwxyz_1234567890abcdefghijkl'),
+      isTold('ERR_NGROK_107', unknown),
+    )
+    await assert.rejects(forward('not a token'), isTold('ERR_NGROK_105', /does not look like one/))
+    await assert.rejects(forward(''), isTold('ERR_NGROK_105', /does not look like one/))
+  })
+
+  test('a name that another agent has', async () => {
+    const { server, sdk, port } = world
+    await using other = new Sdk(doorOf(server))
+    const options = { addr: port, domain: 'taken.adit.localhost' }
+    await other.forward(options)
+    const told = isTold(
+      'ERR_NGROK_334',
+      /The endpoint https:\/\/taken\.adit\.localhost:\d+ is online already, on the session ts_/,
+    )
+    await assert.rejects(sdk.forward(options), told)
+    await assert.rejects(other.forward(options), told)
+  })
+
+  test('a name that is not reserved', async () => {
+    const { sdk, port } = world
+    const told = isTold(
+      'ERR_NGROK_90054',
+      /The name shop\.example\.com is neither under adit\.localhost nor reserved/,
+    )
+    await assert.rejects(sdk.forward({ addr: port, domain: 'shop.example.com' }), told)
+  })
+
+  test('a name that the ACL of its credential does not allow', async () => {
+    const { server, port } = world
+    const { body } = await server.api.post('/credentials', { acl: ['bind:mine.adit.localhost'] })
+    await using sdk = new Sdk({ ...doorOf(server), authtoken: body.token })
+    const options = { addr: port }
+    await sdk.forward({ ...options, domain: 'mine.adit.localhost' })
+    const told = isTold('ERR_NGROK_90053', /may not bind .*its ACL allows only/)
+    await assert.rejects(sdk.forward({ ...options, domain: 'yours.adit.localhost' }), told)
+  })
+
+  for (const [option, config] of Object.entries(missing))
+    test(`the option ${option}, which this server does not have`, async () => {
+      const told = isTold(
+        'ERR_NGROK_90058',
+        new RegExp(`The option ${option} cannot be used: this server does not have it`),
+      )
+      await assert.rejects(world.sdk.forward({ addr: world.port, ...config }), told)
+    })
+
+  test('a refusal leaves the session and its other tunnels as they were', async () => {
+    const { sdk, port, visit } = world
+    const { url } = await sdk.forward({ addr: port })
+    await assert.rejects(sdk.forward({ addr: port, compression: true }))
+    assert.equal((await visit(url)).status, 200)
+  })
+})

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { callback, doorOf, Sdk } from './agent-sdk/sdk.ts'
+import { until } from './agent-sdk/visits.ts'
+import { openWorld, type World } from './agent-sdk/world.ts'
+
+suite('the published SDK @ngrok/ngrok: sessions, commands and the end', { concurrency: true }, () => {
+  let world: World
+  before(async () => {
+    world = await openWorld()
+  })
+  after(() => world[Symbol.asyncDispose]())
+
+  const newSdk = (): Sdk => new Sdk(doorOf(world.server))
+  const to = () => `http://127.0.0.1:${world.port}/`
+  const status = async (path: string) => (await world.server.api.get(path)).status
+  const goes = (id: string, ms?: number) =>
+    until(`${id} is gone`, async () => (await status(`/tunnels/${id}`)) === 404, ms)
+
+  /** The session whose metadata is this. */
+  const sessionWith = async (metadata: string): Promise<{ id: string }> => {
+    const { body } = await world.server.api.get('/tunnel_sessions')
+    return body.tunnel_sessions.find((each: { metadata: string }) => each.metadata === metadata)
+  }
+
+  test('the API shows the session, its tunnel and its endpoint', async () => {
+    const { server } = world
+    const { api } = server
+    await using sdk = newSdk()
+    const session = await sdk.connect(['metadata', 'shown'])
+    const { body: domain } = await api.post('/reserved_domains', { domain: 'shown.adit.localhost' })
+    const listener = await sdk.call(
+      session,
+      ['httpEndpoint'],
+      ['domain', domain.domain],
+      ['metadata', 'a tunnel'],
+      ['listenAndForward', to()],
+    )
+    const shown = await sessionWith('shown')
+    const { body: credentials } = await api.get('/credentials')
+    const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
+    const ref = (path: string, id: string) => ({ id, uri: `${api.url}/${path}/${id}` })
+
+    const { body: told } = await api.get(`/tunnel_sessions/${shown.id}`)
+    assert.match(told.started_at, time)
+    assert.deepEqual(told, {
+      agent_version: '1.7.0',
+      credential: ref('credentials', credentials.credentials.at(-1).id),
+      id: shown.id,
+      ip: '127.0.0.1',
+      metadata: 'shown',
+      os: 'linux',
+      region: 'us',
+      started_at: told.started_at,
+      transport: 'adit/v2',
+      uri: `${api.url}/tunnel_sessions/${shown.id}`,
+    })
+    const { body: tunnel } = await api.get(`/tunnels/${listener.id}`)
+    assert.deepEqual(tunnel, {
+      backends: [],
+      endpoint: tunnel.endpoint,
+      forwards_to: to(),
+      id: listener.id,
+      labels: {},
+      metadata: 'a tunnel',
+      proto: 'https',
+      public_url: listener.url,
+      region: 'us',
+      started_at: tunnel.started_at,
+      tunnel_session: ref('tunnel_sessions', shown.id),
+    })
+    const { body: endpoint } = await api.get(`/endpoints/${tunnel.endpoint.id}`)
+    assert.deepEqual(endpoint, {
+      created_at: tunnel.started_at,
+      domain: ref('reserved_domains', domain.id),
+      edge: null,
+      hostport: `shown.adit.localhost:${server.bound.https?.port}`,
+      id: tunnel.endpoint.id,
+      metadata: 'a tunnel',
+      proto: 'https',
+      public_url: listener.url,
+      region: 'us',
+      tcp_addr: null,
+      tunnel: ref('tunnels', listener.id),
+      type: 'ephemeral',
+      updated_at: tunnel.started_at,
+      uri: endpoint.uri,
+    })
+  })
+
+  test('stop, restart and update reach the callbacks of the application', async () => {
+    await using sdk = newSdk()
+    const on = (command: string) => [`handle${command}Command`, callback(command)] as const
+    await sdk.connect(['metadata', 'obedient'], on('Stop'), on('Restart'), on('Update'))
+    const { id } = await sessionWith('obedient')
+    for (const command of ['Stop', 'Restart', 'Update']) {
+      const called = sdk.next(command)
+      const answer = await world.server.api.post(`/tunnel_sessions/${id}/${command.toLowerCase()}`)
+      assert.equal(answer.status, 204)
+      const args = await called
+      if (command === 'Update') assert.deepEqual(args, [{ version: '', permitMajorVersion: false }])
+    }
+    assert.equal(await status(`/tunnel_sessions/${id}`), 200)
+  })
+
+  test('stop, restart and update without callbacks are refused with the reason of the SDK', async () => {
+    await using sdk = newSdk()
+    await sdk.connect(['metadata', 'stubborn'])
+    const { id } = await sessionWith('stubborn')
+    for (const [command, number] of Object.entries({ restart: 804, stop: 805, update: 806 })) {
+      const headers = { 'ngrok-version': '2' }
+      const { status: code, body } = await world.server.api.post(
+        `/tunnel_sessions/${id}/${command}`,
+        {},
+        { headers },
+      )
+      assert.deepEqual([code, body.error_code], [400, `ERR_NGROK_${number}`])
+      assert.equal(
+        body.msg,
+        `The agent does not support ${command}: the agent has not defined a callback for this operation.`,
+      )
+    }
+  })
+
+  test('listener.close(), disconnect(), kill(): the tunnel is gone, the session stays', async () => {
+    await using sdk = newSdk()
+    const options = { addr: world.port, session_metadata: 'closing' }
+    const [one, two, three] = [
+      await sdk.forward(options),
+      await sdk.forward(options),
+      await sdk.forward(options),
+    ]
+    await sdk.call(one, ['close'])
+    await goes(one.id)
+    await sdk.call(0, ['disconnect', two.url])
+    await goes(two.id)
+    assert.deepEqual(
+      (await sdk.listeners()).map(({ id }) => id),
+      [three.id],
+    )
+    assert.equal((await world.visit(three.url)).status, 200)
+    assert.equal((await world.visit(one.url)).headers['ngrok-error-code'], 'ERR_NGROK_3200')
+    await sdk.call(0, ['kill'])
+    await goes(three.id)
+    await sdk.forward(options)
+  })
+
+  test('the process ends or is killed: tunnel and session are gone', async () => {
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      await using sdk = newSdk()
+      const { id } = await sdk.forward({ addr: world.port, session_metadata: signal })
+      const session = await sessionWith(signal)
+      await sdk.end(signal)
+      await goes(id)
+      await until('the session is gone', async () => (await status(`/tunnel_sessions/${session.id}`)) === 404)
+    }
+  })
+
+  test('session.close() says nothing to the gateway: its silence ends the session within 20 seconds', async () => {
+    await using sdk = newSdk()
+    const session = await sdk.connect(['metadata', 'silent'])
+    const { id, url } = await sdk.call(session, ['httpEndpoint'], ['listenAndForward', to()])
+    const silent = await sessionWith('silent')
+    assert.equal((await world.visit(url)).status, 200)
+    await sdk.call(session, ['close'])
+    await goes(id, 20_000)
+    assert.equal(await status(`/tunnel_sessions/${silent.id}`), 404)
+    assert.equal((await world.visit(url)).status, 404)
+  })
+
+  test('its credential is deleted: the session ends within 5 seconds', async () => {
+    const { api } = world.server
+    const { body: credential } = await api.post('/credentials', {})
+    await using sdk = new Sdk({ ...doorOf(world.server), authtoken: credential.token })
+    const lost = sdk.next('lost')
+    const session = await sdk.connect(['metadata', 'revoked'], ['handleDisconnection', callback('lost')])
+    const { id, url } = await sdk.call(session, ['httpEndpoint'], ['listenAndForward', to()])
+    assert.equal((await world.visit(url)).status, 200)
+    assert.equal((await api.delete(`/credentials/${credential.id}`)).status, 204)
+    await lost
+    await goes(id)
+    assert.equal(await sessionWith('revoked'), undefined)
+  })
+})
