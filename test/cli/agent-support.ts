@@ -1,0 +1,157 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, request, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { launcher } from './run.ts'
+import { newFolder, spawnAdit, type TestServer } from '../support/server.ts'
+
+/** How long something may take that should take a moment. */
+const PATIENCE_MS = 15_000
+
+/** A process whose output is waited for. */
+export class Watched implements AsyncDisposable {
+  readonly child: ChildProcess
+  readonly #ended: Promise<unknown>
+  #output = ''
+  #complaint = ''
+  #more = Promise.withResolvers<void>()
+
+  constructor(child: ChildProcess) {
+    this.child = child
+    this.#ended = once(child, 'close').then(() => this.#wake())
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.#output += text
+      this.#wake()
+    })
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#complaint += text))
+  }
+
+  get output(): string {
+    return this.#output
+  }
+
+  get complaint(): string {
+    return this.#complaint
+  }
+
+  #wake(): void {
+    this.#more.resolve()
+    this.#more = Promise.withResolvers()
+  }
+
+  /** Waits until the output has something. */
+  async sees(pattern: RegExp): Promise<RegExpExecArray> {
+    const late = AbortSignal.timeout(PATIENCE_MS)
+    const tooLate = once(late, 'abort')
+    for (;;) {
+      const found = pattern.exec(this.#output)
+      if (found) return found
+      if (late.aborted || this.child.exitCode !== null)
+        throw new Error(`${String(pattern)} never came:\n${this.#output}\n${this.#complaint}`)
+      await Promise.race([this.#more.promise, tooLate])
+    }
+  }
+
+  async ends(signal?: NodeJS.Signals): Promise<number | null> {
+    if (signal) this.child.kill(signal)
+    await this.#ended
+    return this.child.exitCode
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGKILL')
+    await this.#ended
+  }
+}
+
+/** What an agent needs to know in order to find a server of a test; it has no file of its own. */
+export const environmentOf = ({ bound, dataDir }: TestServer): Record<string, string> => ({
+  ADIT_SERVER_ADDR: `127.0.0.1:${bound.agent?.port ?? 0}`,
+  ADIT_DATA_DIR: dataDir,
+  XDG_CONFIG_HOME: join(dataDir, 'no-such-folder'),
+})
+
+export const spawnAgent = (
+  server: TestServer,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Watched => new Watched(spawnAdit(args, { ...environmentOf(server), ...environment }))
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+/** The same on a terminal of that size, which first tells its name; what is written to `stdin` is typed. */
+export function agentOnTerminal(
+  server: TestServer,
+  args: readonly string[],
+  { columns = 100, environment = {} }: { columns?: number; environment?: Record<string, string> } = {},
+): Watched {
+  const command = `tty; stty cols ${columns} rows 30; exec ${[launcher, ...args].map(quoted).join(' ')}`
+  const hidden = new Set(['CI', 'FORCE_COLOR', 'NODE_DISABLE_COLORS', 'NO_COLOR'])
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('ADIT_') && !hidden.has(name),
+  )
+  return new Watched(
+    spawn('/usr/bin/script', ['-qec', command, '/dev/null'], {
+      env: {
+        ...Object.fromEntries(inherited),
+        TERM: 'xterm-256color',
+        ...environmentOf(server),
+        ...environment,
+      },
+    }),
+  )
+}
+
+/** A web service, with what to do for each request. */
+export async function webService(answer: RequestListener) {
+  const service = createServer((incoming, response) => {
+    // Connections are not kept, so that their end is seen at once.
+    response.setHeader('connection', 'close')
+    answer(incoming, response)
+  }).listen(0, '127.0.0.1')
+  await once(service, 'listening')
+  return {
+    port: String((service.address() as AddressInfo).port),
+    [Symbol.asyncDispose]: async () => {
+      service.closeAllConnections()
+      service.close()
+    },
+  }
+}
+
+export interface Visit {
+  readonly status: number
+  readonly body: string
+}
+
+/** Visits an http address of the gateway, whose names no DNS knows. */
+export async function visit(address: string, headers: Record<string, string> = {}): Promise<Visit> {
+  const { host, port, pathname } = new URL(address)
+  const sent = request({
+    host: '127.0.0.1',
+    port,
+    path: pathname,
+    headers: { host, ...headers },
+    agent: false,
+  })
+  sent.end()
+  const [answer] = await once(sent, 'response')
+  let body = ''
+  for await (const chunk of answer.setEncoding('utf8')) body += chunk
+  return { status: answer.statusCode, body }
+}
+
+/** A file of the agent, and the variable that makes it be found. */
+export function configFile(text: string) {
+  const folder = newFolder()
+  const path = join(folder, 'adit', 'adit.yml')
+  mkdirSync(join(folder, 'adit'))
+  writeFileSync(path, text, { mode: 0o600 })
+  return {
+    path,
+    environment: { XDG_CONFIG_HOME: folder },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
+  }
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { after, before, suite, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import type { Tunnel } from '#agent/tunnel.ts'
+import { screenLines, type Scene } from '#cli/agent/screen.ts'
+import { Traffic } from '#cli/agent/traffic.ts'
+import { agentOnTerminal, visit, webService } from './agent-support.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+before(async () => (server = await startServer()))
+after(() => server[Symbol.asyncDispose]())
+
+const CTRL_C = '\u0003'
+const HIDDEN = '\u001b[?25l'
+const SHOWN = '\u001b[?25h'
+
+const service = () =>
+  webService((request, response) => response.writeHead(request.url === '/none' ? 404 : 200).end('hello'))
+
+suite('the view on a terminal', () => {
+  test('shows the address, then requests, and ends with Ctrl-C', async () => {
+    await using web = await service()
+    await using agent = agentOnTerminal(server, ['http', web.port, '--name', 'term'])
+    const [, url = ''] = await agent.sees(/(http:\/\/term\.adit\.localhost:\d+)/)
+    await agent.sees(/online.* for \d+ s/)
+    await agent.sees(/Gateway .*127\.0\.0\.1:\d+ \(version \d\S+, region us\)/)
+    await visit(`${url}/page`)
+    await visit(`${url}/none`)
+    await agent.sees(/\d\d:\d\d:\d\d .*\[32m200.* ms {2}GET {4}\/page/)
+    await agent.sees(/\[33m404.* ms {2}GET {4}\/none/)
+    await agent.sees(/Connections .*2 in all, 0\.03\/s, p50 \S+ m?s, p90 \S+ m?s/)
+    agent.child.stdin?.write(CTRL_C)
+    assert.equal(await agent.ends(), 130)
+    assert.ok(agent.output.includes(HIDDEN))
+    assert.ok(agent.output.lastIndexOf(SHOWN) > agent.output.lastIndexOf(HIDDEN))
+    assert.ok(!agent.output.includes('\u001b[?1049h'), 'the alternate screen')
+    // The picture is drawn over itself.
+    assert.match(agent.output, /\[\d+A/)
+  })
+
+  test('has no colours when NO_COLOR is set', async () => {
+    await using agent = agentOnTerminal(server, ['http', '1'], { environment: { NO_COLOR: '1' } })
+    await agent.sees(/State +online for/)
+    // oxlint-disable-next-line no-control-regex -- escape sequences are what is looked for
+    assert.doesNotMatch(agent.output, /\u001b\[\d*m/)
+  })
+
+  test('is cut to the width, also when that changes', async () => {
+    await using agent = agentOnTerminal(server, ['http', '1', '--name', 'narrow'], { columns: 40 })
+    const [terminal] = await agent.sees(/\/dev\/pts\/\d+/)
+    await agent.sees(/online/)
+    const lines = stripVTControlCharacters(agent.output).split(/\r?\n/).slice(1)
+    assert.ok(lines.every(line => line.length < 40))
+    execFileSync('stty', ['-F', terminal, 'cols', '120'])
+    await agent.sees(/\[2J[^]*narrow\.adit\.localhost:\d+.* -> http:\/\/localhost:1/)
+  })
+
+  test('tells why it is not online and when it tries again', async () => {
+    const environment = { ADIT_SERVER_ADDR: '127.0.0.1:1', ADIT_AUTHTOKEN: 'x' }
+    await using agent = agentOnTerminal(server, ['http', '1'], { environment })
+    await agent.sees(/reconnecting in \d+ s.*: The gateway 127\.0\.0\.1:1 cannot be reached/)
+    agent.child.stdin?.write(CTRL_C)
+    assert.equal(await agent.ends(), 130)
+  })
+
+  test('gives way to lines', async () => {
+    await using agent = agentOnTerminal(server, ['http', '1', '--log', 'text'])
+    await agent.sees(/^url=https/m)
+    assert.ok(!agent.output.includes(HIDDEN))
+  })
+})
+
+suite('the picture', () => {
+  const scene = (traffic: Traffic): Scene => ({
+    now: 90_061_000,
+    status: { state: 'online', region: 'us', serverVersion: '1.2.3' },
+    since: 0,
+    latencyMs: 12.34,
+    server: 'gateway.example:4443',
+    tunnels: [],
+    traffic,
+    notes: [{ level: 'error', message: 'two\nlines \u001b[2J' }],
+  })
+  const tunnel = {} as Tunnel
+  const traffic = (): Traffic => {
+    const made = new Traffic(() => 0)
+    const path = `/${'long'.repeat(50)}`
+    for (let at = 0; at < 12; at++)
+      made.request({
+        tunnel,
+        method: 'GET',
+        path: at === 11 ? '/\u001b[2Jlast' : path,
+        status: 500,
+        durationMs: 1234,
+      })
+    return made
+  }
+
+  test('has the ten newest requests and no control characters of others', () => {
+    const lines = screenLines(scene(traffic()), { columns: 80, rows: 50 }, false)
+    assert.equal(lines.filter(line => line.includes('GET')).length, 10)
+    assert.ok(lines.some(line => line.endsWith('/\\u001b[2Jlast')))
+    assert.ok(lines.includes('Note         two lines \\u001b[2J'))
+    assert.ok(lines.includes('State        online for 1 d 1 h'))
+    assert.ok(lines.includes('Latency      12 ms'))
+    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+    assert.ok(lines.every(line => line.length < 80 && !/[\u0000-\u001f]/.test(line)))
+  })
+
+  test('is no higher than the terminal', () => {
+    assert.equal(screenLines(scene(traffic()), { columns: 80, rows: 6 }, true).length, 5)
+  })
+})
+
+suite('the numbers of connections', () => {
+  test('count the last minute and forget what is older', () => {
+    let now = 0
+    const traffic = new Traffic(() => now)
+    const event = { tunnel: {} as Tunnel, clientAddr: '', bytesIn: 0, bytesOut: 0 }
+    const connection = (durationMs: number) => {
+      traffic.connection({ ...event, kind: 'opened', durationMs: 0 })
+      traffic.connection({ ...event, kind: 'closed', durationMs })
+    }
+    for (let at = 1; at <= 60; at++) connection(at)
+    traffic.connection({ ...event, kind: 'opened', durationMs: 0 })
+    assert.deepEqual([traffic.open, traffic.total, Math.round(traffic.rate * 60)], [1, 61, 61])
+    assert.deepEqual([traffic.percentile(0.5), traffic.percentile(0.9)], [31, 55])
+    now = 30_000
+    connection(1)
+    assert.equal(Math.round(traffic.rate * 60), 62)
+    now = 60_000
+    assert.equal(Math.round(traffic.rate * 60), 1)
+    now = 3_600_000
+    assert.equal(traffic.rate, 0)
+  })
+})
