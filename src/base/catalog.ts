@@ -902,6 +902,11 @@ export const catalog = {
   visitor_refused: { number: 90044, status: 403, text: 'The address {ip} may not visit {host}.' },
   password_required: { number: 90045, status: 401, text: '{host} asks for a user name and a password.' },
   gateway_fault: { number: 90046, status: 500, text: 'The gateway failed to handle the request.' },
+  request_returned: {
+    number: 90048,
+    status: 508,
+    text: 'The request came back to the gateway: {host} forwards to the gateway itself.',
+  },
   gateway_full: { number: 90047, status: 503, text: 'The gateway has as many connections as it can take.' },
 
   // What agents are told

@@ -55,7 +55,7 @@ function tunnel({ bound: { agent } }: Running, settings: Settings): string[] {
   return [
     '  Show a local port to the world, in another terminal:',
     '',
-    `    ${variables}bin/adit http 8080`,
+    `    ${variables}bin/adit http 3000`,
     '',
   ]
 }

@@ -15,7 +15,7 @@ const tunnelCommands: readonly TunnelCommand[] = [
     kind: 'http',
     argument: '<port|host:port|url>',
     doc: 'Show a web service of this machine to the world.',
-    examples: ['http 8080', 'http 8080 --name shop', "http https://localhost:8443 --basic-auth 'me:secret'"],
+    examples: ['http 3000', 'http 3000 --name shop', "http https://localhost:8443 --basic-auth 'me:secret'"],
   },
   {
     kind: 'tcp',
@@ -27,13 +27,13 @@ const tunnelCommands: readonly TunnelCommand[] = [
     kind: 'tls',
     argument: '<port|host:port>',
     doc: 'The same for a service that speaks TLS, or with TLS that ends in this agent.',
-    examples: ['tls 8443 --name shop', 'tls 8080 --crt cert.pem --key key.pem'],
+    examples: ['tls 8443 --name shop', 'tls 3000 --crt cert.pem --key key.pem'],
   },
   {
     kind: 'tunnel',
     argument: '<port|host:port|url>',
     doc: 'A tunnel with labels, which the backends of edges find.',
-    examples: ['tunnel 8080 --label service=shop'],
+    examples: ['tunnel 3000 --label service=shop'],
   },
 ]
 

@@ -12,7 +12,7 @@ export interface Hint {
 
 const RELOAD = 'Reload the page in a moment.'
 const NOT_A_BROWSER = 'A browser does not send such a request: look at the program that made it.'
-const ONLINE = 'adit http 8080{name}'
+const ONLINE = 'adit http 3000{name}'
 
 export const fallback: Hint = {
   title: 'The request was refused',
@@ -32,6 +32,12 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
   version_unsupported: { title: 'HTTP version not supported', visitor: NOT_A_BROWSER },
   request_timeout: { title: 'Request timed out', visitor: 'Check your connection and try again.' },
   expectation_failed: { title: 'Expectation not met', visitor: NOT_A_BROWSER },
+  request_returned: {
+    title: 'Endless loop',
+    visitor: 'Tell the person who gave you the address.',
+    owner: 'The agent forwards to a port of the gateway. Give it the port of your service:',
+    command: ONLINE,
+  },
   misdirected: { title: 'Wrong connection', visitor: `${RELOAD} A new connection is then made.` },
   endpoint_offline: {
     title: 'Endpoint offline',
@@ -43,7 +49,7 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     title: 'Service not reachable',
     visitor: `The tunnel works, but the service at its other end does not. ${RELOAD}`,
     owner: 'Start your service, and check that the agent was given its port. It listens when this answers:',
-    command: 'curl -i http://localhost:8080/',
+    command: 'curl -i http://localhost:3000/',
   },
   upstream_invalid: {
     title: 'Invalid answer from the service',
@@ -76,7 +82,7 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     title: 'No tunnel online',
     visitor: `${RELOAD} If it stays so, tell the person who gave you the address.`,
     owner: 'Start an agent with a label of this backend:',
-    command: 'adit tunnel --label name=value 8080',
+    command: 'adit tunnel --label name=value 3000',
   },
   not_servable: {
     title: 'Endpoint misconfigured',

@@ -7,6 +7,7 @@ import { DialError, type Fleet } from '#gateway/fleet.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import { tunnelModules } from '#gateway/modules/index.ts'
+import { hasReturned } from '#gateway/http/forwarded.ts'
 import { errorReply, redirectReply } from '#gateway/pages.ts'
 import type { ClosableEndpoint, MakeBackend } from '#gateway/plan/compiled.ts'
 import { Edges } from '#gateway/plan/edges.ts'
@@ -145,6 +146,7 @@ export class Router {
       if (this.#owner('https', serverName)?.id !== this.#owner('https', head.host)?.id)
         return errorReply('misdirected', head)
     }
+    if (hasReturned(head)) return errorReply('request_returned', head)
     return this.#mayVisit(ip, head.host) ? undefined : errorReply('visitor_refused', head, { ip })
   }
 

@@ -67,7 +67,7 @@ suite('a page', () => {
     })
 
     test(`puts no unsafe name into a command: ${shown}`, () => {
-      assert.match(contentOf(errorReply('endpoint_offline', asked(name))), /^ {2}adit http 8080$/m)
+      assert.match(contentOf(errorReply('endpoint_offline', asked(name))), /^ {2}adit http 3000$/m)
     })
 
     test(`has a head of known form for a realm of ${shown}`, () => {
@@ -95,9 +95,9 @@ suite('a page', () => {
 
   test('tells the owner the exact command, short under the shared domain', () => {
     const full = contentOf(errorReply('endpoint_offline', asked('demo.adit.localhost')))
-    assert.match(full, /^ {2}adit http 8080 --name demo\.adit\.localhost$/m)
+    assert.match(full, /^ {2}adit http 3000 --name demo\.adit\.localhost$/m)
     const short = errorReply('endpoint_offline', asked('demo.adit.localhost'), { domain: 'adit.localhost' })
-    assert.match(contentOf(short), /^ {2}adit http 8080 --name demo$/m)
+    assert.match(contentOf(short), /^ {2}adit http 3000 --name demo$/m)
   })
 
   test('answers HEAD with the head alone, and tells the length of the rest', () => {
