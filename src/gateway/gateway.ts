@@ -107,7 +107,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     router,
     certificates,
     metrics,
-    answer: counted(router.answer, metrics),
+    answer: counted(router.answer, metrics, log),
   })
   const ports = new PortKeeper({ ...common, router, ports: visitors.tcp })
   const { reusePort = false } = options

@@ -2,8 +2,8 @@ import { Command } from 'commander'
 import { flagOf, readSettings, variableOf } from '#base/read-settings.ts'
 import { settings, type Setting } from '#base/settings.ts'
 
-/** What runs may take this long to finish after SIGTERM. */
-const DRAIN_MS = 30_000
+/** After SIGTERM what runs may take 30 seconds to finish; what is left then is closed, and this is for what hangs. */
+const EXIT_MS = 34_000
 const DAY_MS = 86_400_000
 
 const all: [string, Setting<unknown>][] = Object.entries(settings)
@@ -54,7 +54,7 @@ async function run(options: Readonly<Record<string, string>>): Promise<void> {
   const stopped = stopSignal()
   process.stdout.write(welcome(running, settled))
   await stopped
-  const late = setTimeout(() => process.exit(0), DRAIN_MS)
+  const late = setTimeout(() => process.exit(0), EXIT_MS)
   late.unref()
   await running.close()
 }

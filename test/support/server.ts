@@ -137,8 +137,20 @@ export async function runAdit(
 export interface Process {
   readonly child: ChildProcess
   readonly api: Caller
+  /** Where the gateway listens. */
+  readonly bound: Running['bound']
   /** Sends a signal and waits for the end. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
+}
+
+/** The listeners, as the welcome names them. */
+function boundIn(welcome: string): Running['bound'] {
+  const at = (label: string) => {
+    const [, host, port] = new RegExp(`^ +.*\\b${label} +([^\\s,]+):(\\d+)`, 'm').exec(welcome) ?? []
+    return host === undefined ? {} : { host, port: Number(port) }
+  }
+  const found = { http: at('http'), https: at('https'), agent: at('Agents'), ssh: at('SSH') }
+  return Object.fromEntries(Object.entries(found).filter(([, address]) => 'host' in address))
 }
 
 /** `adit serve` as a process of its own, once it has said that it runs. */
@@ -158,16 +170,21 @@ export async function spawnServer(
   })
   let complaint = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (complaint += text))
-  const url = await new Promise<string>((resolve, reject) => {
+  const lines: string[] = []
+  await new Promise<void>((resolve, reject) => {
     child.once('close', () => reject(new Error(`adit serve ended: ${complaint}`)))
     if (!child.stdout) return
     createInterface(child.stdout).on('line', line => {
-      const found = /^ +API +(http\S+)/.exec(line)?.[1]
-      if (found !== undefined) resolve(found)
+      lines.push(line)
+      // The last of the addresses.
+      if (/^ +SSH /.test(line)) resolve()
     })
   })
+  const welcome = lines.join('\n')
+  const url = /^ +API +(http\S+)/m.exec(welcome)?.[1] ?? ''
   return {
     child,
+    bound: boundIn(welcome),
     api: new Caller(url, readFileSync(join(dataDir, 'api-key'), 'utf8').trim()),
     async end(signal) {
       const closed = once(child, 'close')

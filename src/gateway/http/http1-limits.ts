@@ -11,6 +11,8 @@ export interface VisitorLimits {
   readonly lingerMs: number
   /** Without a byte of the answer, after the visitor has ended its side: most that do have gone altogether. */
   readonly halfClosedMs: number
+  /** For a request that may be on its way to an idle connection when the gateway stops. */
+  readonly drainMs: number
   readonly maxRequests: number
   /** Content that nobody wants, read so that the connection can be used again. */
   readonly unwantedBytes: number
@@ -25,6 +27,7 @@ export const visitorLimits: VisitorLimits = {
   keepAliveMs: 75_000,
   lingerMs: 5_000,
   halfClosedMs: 30_000,
+  drainMs: 1000,
   maxRequests: 1000,
   unwantedBytes: 65_536,
   waitingBytes: 65_536,

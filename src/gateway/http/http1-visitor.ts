@@ -24,7 +24,7 @@ export interface ServeOptions {
 
 /** A visitor's connection that is being served. */
 export interface Served {
-  /** Finishes the request that runs, then closes; an idle connection is closed at once. */
+  /** Finishes the request that runs, or that comes in a moment, then closes. */
   drain(): void
   readonly closed: Promise<void>
 }
@@ -106,7 +106,8 @@ class VisitorConnection implements Served, BodySource, Swept {
   drain(): void {
     this.#draining = true
     this.#keepAlive = false
-    if (this.#state === 'head' && this.#partial === undefined) this.#leave()
+    // Not closed yet: the first request of a new connection would be lost, and nobody would send it again.
+    if (this.#state === 'head' && this.#partial === undefined) this.#since = this.#sweeper.now
   }
 
   sweep(now: number): void {
@@ -379,10 +380,13 @@ class VisitorConnection implements Served, BodySource, Swept {
   }
 
   #sweepHead(waited: number): void {
-    const { headMs, keepAliveMs } = this.#limits
+    const { headMs, keepAliveMs, drainMs } = this.#limits
     if (this.#partial !== undefined) {
       if (waited > headMs) this.#refuse(new Refusal('request_timeout'))
-    } else if (waited > (this.#requests === 0 ? headMs : keepAliveMs)) this.#leave()
+      return
+    }
+    const patience = this.#requests === 0 ? headMs : keepAliveMs
+    if (waited > (this.#draining ? drainMs : patience)) this.#leave()
   }
 
   #sweepServing(waited: number): void {

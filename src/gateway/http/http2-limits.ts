@@ -9,6 +9,8 @@ export const CONNECTION_WINDOW = 1024 * 1024
 export const IDLE_CONNECTION = 75_000
 export const IDLE_BODY = 30_000
 export const SETTINGS_ANSWER = 10_000
+/** For a request that may be on its way to an idle connection when the gateway stops. */
+export const DRAIN_PATIENCE = 1000
 
 const PER_WINDOW = 10_000
 

@@ -8,6 +8,7 @@ import type { TLSSocket } from 'node:tls'
 import { guarded } from '#gateway/http/http2-guard.ts'
 import {
   CONNECTION_WINDOW,
+  DRAIN_PATIENCE,
   GlitchMeter,
   IDLE_CONNECTION,
   SETTINGS_ANSWER,
@@ -33,6 +34,7 @@ export interface Http2Options extends RequestOptions {
   /** Milliseconds without any request after which the connection is closed. */
   readonly idle?: number
   readonly settingsPatience?: number
+  readonly drainPatience?: number
 }
 
 export interface Http2Connection {
@@ -93,16 +95,8 @@ class VisitorConnection implements Http2Connection, Swept {
     const session = this.#session
     if (this.#draining || session.destroyed) return
     this.#draining = true
-    // Node reads no further once it has said goodbye and nothing is open, so it would not hear the answer to a ping.
-    if (this.#open === 0) {
-      session.close()
-      return
-    }
-    // Requests that crossed our notice on the way are still answered: only a round trip later the door is shut.
-    session.goaway(NGHTTP2_NO_ERROR, LAST_STREAM)
-    session.ping(() => {
-      if (!session.destroyed) session.close()
-    })
+    if (this.#open > 0) this.#sayGoodbye()
+    else this.#awaitLastRequest(this.#options.drainPatience ?? DRAIN_PATIENCE)
   }
 
   destroy(code = NGHTTP2_NO_ERROR): void {
@@ -110,6 +104,23 @@ class VisitorConnection implements Http2Connection, Swept {
     // Node waits until its last words are sent, which a visitor that does not read can put off for ever.
     const timer = setTimeout(() => this.#socket.destroy(), LAST_WORDS).unref()
     this.#socket.once('close', () => clearTimeout(timer))
+  }
+
+  /** Requests that crossed our notice on the way are still answered: only a round trip later the door is shut. */
+  #sayGoodbye(): void {
+    const session = this.#session
+    session.goaway(NGHTTP2_NO_ERROR, LAST_STREAM)
+    session.ping(() => {
+      if (!session.destroyed) session.close()
+    })
+  }
+
+  /** Node reads no further once it has said goodbye and nothing is open, so an idle connection is told nothing yet. */
+  #awaitLastRequest(patience: number): void {
+    const timer = setTimeout(() => {
+      if (this.#open === 0) this.#session.close()
+    }, patience)
+    this.#session.once('close', () => clearTimeout(timer))
   }
 
   #accept(stream: ServerHttp2Stream, flags: number, pairs: readonly string[]): void {
@@ -121,6 +132,7 @@ class VisitorConnection implements Http2Connection, Swept {
       return
     }
     this.#open++
+    if (this.#draining && this.#open === 1) this.#sayGoodbye()
     const request = new Http2Request(stream, this.#options)
     stream.on('close', () => {
       this.#left(stream)

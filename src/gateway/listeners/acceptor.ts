@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import type { Log } from '#base/log.ts'
 import type { Admission, Admitted } from '#gateway/listeners/admission.ts'
 import { plainAddress } from '#gateway/listeners/visitor.ts'
@@ -28,6 +29,8 @@ export interface AcceptorOptions extends ListenerOptions {
 const HIGH_WATER_MARK = 65_536
 const BACKLOG = 4096
 const KEEP_ALIVE_MS = 60_000
+// Turns of the event loop; a flood must not put off the end.
+const MAX_LAST_TURNS = 100
 
 /** A listening socket, the connections that came through it, and how to end both. */
 export class Acceptor {
@@ -35,6 +38,7 @@ export class Acceptor {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   readonly #waiting: (() => void)[] = []
+  #accepted = 0
 
   constructor(options: AcceptorOptions) {
     this.#options = options
@@ -66,6 +70,7 @@ export class Acceptor {
 
   /** Accepts no more and waits until all connections have ended; those that last longer are cut. */
   async drain(deadlineMs: number): Promise<void> {
+    await this.#acceptWaiting()
     this.close()
     const timer = setTimeout(() => this.destroy(), deadlineMs)
     await this.whenEmpty()
@@ -86,7 +91,19 @@ export class Acceptor {
     for (const socket of this.#sockets) socket.destroy()
   }
 
+  /** Takes those in that the system has accepted already: with the listener it would reset them. */
+  async #acceptWaiting(): Promise<void> {
+    let [before, quiet] = [this.#accepted, 0]
+    // The first turn may be what is left of this one.
+    for (let turn = 0; this.#server.listening && quiet < 2 && turn < MAX_LAST_TURNS; turn++) {
+      await setImmediate()
+      quiet = this.#accepted === before ? quiet + 1 : 0
+      before = this.#accepted
+    }
+  }
+
   #take(socket: Socket): void {
+    this.#accepted++
     // Whoever takes the socket listens too; this one keeps an early or late error from ending the process.
     socket.on('error', () => undefined)
     const { admission, refuse, accept, log } = this.#options

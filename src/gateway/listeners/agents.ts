@@ -48,6 +48,11 @@ export class AgentListener {
     return this.#acceptor.connections
   }
 
+  /** Connections that are open through agents. */
+  get streams(): number {
+    return [...this.#agents].reduce((sum, { streams }) => sum + streams, 0)
+  }
+
   listen(address: ListenAddress): Promise<ListenAddress> {
     return this.#acceptor.listen(address)
   }

@@ -33,7 +33,6 @@ export class HttpListener {
 
   /** Lets what runs finish; idle connections end at once, and what lasts past the deadline is cut. */
   async drain(deadlineMs: number): Promise<void> {
-    this.#acceptor.close()
     this.#serving.drain()
     await this.#acceptor.drain(deadlineMs)
   }

@@ -72,7 +72,6 @@ export class HttpsListener {
 
   /** Lets what runs finish; idle connections end at once, and what lasts past the deadline is cut. */
   async drain(deadlineMs: number): Promise<void> {
-    this.#acceptor.close()
     this.#serving.drain()
     await this.#acceptor.drain(deadlineMs)
   }

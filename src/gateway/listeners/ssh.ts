@@ -71,6 +71,11 @@ export class SshListener implements AsyncDisposable {
     this.#server = createServer({ noDelay: true }, socket => this.#onSocket(socket))
   }
 
+  /** Connections that are open through ssh connections. */
+  get streams(): number {
+    return [...this.#connections.values()].reduce((sum, { streams }) => sum + streams, 0)
+  }
+
   /** Resolves to the port. */
   async listen(): Promise<number> {
     const { address, reusePort = false } = this.#options

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { TunnelRecord } from '#gateway/directory.ts'
 import { DialError, type Fleet } from '#gateway/fleet.ts'
@@ -40,7 +41,10 @@ export class PeerLinks {
   }
 
   async listen(): Promise<void> {
-    this.#server.listen(this.#options.socketOf(this.#options.node))
+    const path = this.#options.socketOf(this.#options.node)
+    // One that was killed leaves its socket behind, and whoever takes its place could not listen there.
+    await rm(path, { force: true })
+    this.#server.listen(path)
     await once(this.#server, 'listening')
   }
 

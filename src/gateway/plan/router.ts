@@ -60,11 +60,13 @@ export class Router {
     this.#backend = options.backend ?? ((tunnel, fleet) => tunnelBackend({ tunnel, fleet }))
     this.#edges = new Edges({ ...options, index: this.#index, backend: this.#backend })
     this.#stop = options.directory.watch({ removed: ({ id }) => this.#forget(id) })
-    const { domain, httpsPort } = options.facts
-    const port = httpsPort === 443 ? '' : `:${httpsPort}`
+    const { facts } = options
+    const { domain } = facts
     this.#offline = async ({ head }) => errorReply('endpoint_offline', head, { domain })
     this.#redirect = async ({ head }) => {
       const target = head.target.startsWith('/') ? head.target : '/'
+      // Known only once the listener is open.
+      const port = facts.httpsPort === 443 ? '' : `:${facts.httpsPort}`
       return redirectReply(`https://${head.host}${port}${target}`, 308)
     }
   }

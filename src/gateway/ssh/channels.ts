@@ -44,6 +44,10 @@ export class Channels {
     socket.on('data', () => this.#checkUnread())
   }
 
+  get open(): number {
+    return this.#open
+  }
+
   /** A client that cannot reach its service gives a stream that ends without a byte. */
   async dial(route: Route, first: Buffer): Promise<ByteStream> {
     if (this.#closed) throw new DialError('offline', 'the ssh connection is closed')

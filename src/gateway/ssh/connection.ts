@@ -110,6 +110,11 @@ export class SshConnection implements Connection {
     this.#after(context.limits.idleWait, () => this.#goIdle())
   }
 
+  /** Connections that are open through it. */
+  get streams(): number {
+    return this.#channels.open
+  }
+
   async dial(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<ByteStream> {
     const forward = this.#forwards.of(tunnel.id)
     if (forward === undefined) throw new DialError('offline', 'the tunnel is closed')

@@ -154,9 +154,11 @@ class Workers {
 
   #again(node: string): void {
     if (this.#closing) return
-    this.#spawn(node).catch((error: unknown) =>
-      this.#parts.log.error({ error, node }, 'a gateway process could not be started'),
-    )
+    this.#spawn(node).catch((error: unknown) => {
+      this.#parts.log.error({ error, node }, 'a gateway process could not be started')
+      // Its end has it tried again.
+      this.#workers.get(node)?.child.kill('SIGKILL')
+    })
   }
 }
 

@@ -308,10 +308,10 @@ suite('time', () => {
     assert.equal(statusOf(await set.exchange(GET)), 200)
   })
 
-  test('draining closes idle connections at once, and others after their answer', async () => {
+  test('draining closes idle connections after a moment, and others after their answer', async () => {
     let finish: (() => void) | undefined
     const upstream = createHttp((_, response) => (finish = () => response.end('done')))
-    await using set = await rig({ upstream })
+    await using set = await rig({ upstream, limits: { ...limits, drainMs: 50 } })
     const idle = await set.visitor()
     const busy = await set.visitor()
     busy.send(GET)
@@ -324,6 +324,16 @@ suite('time', () => {
     idle.close()
     busy.close()
     await Promise.all(set.served.map(({ closed }) => closed))
+  })
+
+  test('draining answers the request that is on its way to an idle connection', async () => {
+    await using set = await rig({ upstream: ok() })
+    const visitor = await set.visitor()
+    while (set.served.length === 0) await pause(5)
+    set.served[0]?.drain()
+    visitor.send(GET)
+    assert.match(await visitor.whole(), /^HTTP\/1\.1 200 (?:.*\r\n)*Connection: close\r\n/)
+    visitor.close()
   })
 })
 

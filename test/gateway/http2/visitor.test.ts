@@ -283,11 +283,19 @@ suite('a visitor of HTTP/2', () => {
     await connection.closed
   })
 
-  test('that asks nothing is let go at once when the gateway drains', async () => {
-    await using host = await gateway(async () => reply(200, 'ok'))
+  test('that asks nothing is let go a moment after the gateway drains', async () => {
+    await using host = await gateway(async () => reply(200, 'ok'), { drainPatience: 20 })
     const client = await host.client()
     host.connections[0]?.drain()
     await Promise.all([once(client, 'close'), host.connections[0]?.closed])
+  })
+
+  test('has the request answered that is on its way when the gateway drains, and is then let go', async () => {
+    await using host = await gateway(async () => reply(200, 'ok'))
+    const client = await host.client()
+    host.connections[0]?.drain()
+    assert.equal((await ask(client, { ':path': '/' })).text, 'ok')
+    await host.connections[0]?.closed
   })
 })
 

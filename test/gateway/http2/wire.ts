@@ -115,7 +115,7 @@ export class Wire {
   }
 
   /** A connection whose settings are agreed on. */
-  static async open(host: Gateway): Promise<Wire> {
+  static async open(host: Pick<Gateway, 'raw'>): Promise<Wire> {
     const wire = new Wire(await host.raw())
     wire.send(PREFACE, frame(FRAME.settings, 0, 0))
     await wire.find(({ type, flags }) => type === FRAME.settings && flags === 0)

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { suite, test } from 'node:test'
+import { drained, long, Peak, tell, wait } from './figures.ts'
+import { Shorts } from './shorts.ts'
+import { allOf, HOST, World } from './world.ts'
+
+const MIB = 1_048_576
+const BLOCK = Buffer.alloc(65_536, 'b')
+const UPLOAD = (long ? 10_240 : 512) * MIB
+const READERS = long ? 100 : 20
+const DOWNLOAD = 1024 * MIB
+
+/** In KiB: a window for each stream, and some for all. */
+const allowance = (streams: number): number => 64 * streams + 64 * 1024
+
+suite('content that one side does not take', { timeout: 900_000 }, () => {
+  test('is not kept by the gateway: a large upload into a service that rests', async context => {
+    await using world = await World.start()
+    await using shorts = new Shorts(world)
+    shorts.start(20)
+    await wait(1000)
+    using memory = new Peak(world.pid)
+    const socket = await world.connect('https')
+    const begun = performance.now()
+    const answer = allOf(socket)
+    socket.write(
+      `POST /sink?every=${UPLOAD / 2} HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\nContent-Length: ${UPLOAD}\r\n\r\n`,
+    )
+    for (let sent = 0; sent < UPLOAD && !socket.destroyed; sent += BLOCK.length)
+      if (!socket.write(BLOCK)) await drained(socket)
+    const text = await answer
+    await shorts.stop()
+    tell(context, {
+      'uploaded MiB': UPLOAD / MIB,
+      'in ms': Math.round(performance.now() - begun),
+      'memory +KiB': memory.growth,
+      'honest p99 ms': shorts.p99,
+    })
+    assert.match(text, new RegExp(`^HTTP/1\\.1 200 .*\r\n\r\n.*${UPLOAD}`, 's'))
+    assert.deepEqual(shorts.failures, [])
+    assert.ok(memory.growth < allowance(1), `memory grew by ${memory.growth} KiB`)
+  })
+
+  test('is not kept by the gateway: downloads whose readers have stopped', async context => {
+    await using world = await World.start()
+    await using shorts = new Shorts(world)
+    shorts.start(20)
+    await wait(1000)
+    using memory = new Peak(world.pid)
+    const sockets = await Promise.all(
+      Array.from({ length: READERS }, async (_, at) => {
+        const socket = await world.connect(at % 2 === 0 ? 'http' : 'https')
+        socket.write(`GET /bulk?bytes=${DOWNLOAD} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+        await once(socket, 'readable')
+        return socket
+      }),
+    )
+    await wait(long ? 30_000 : 3000)
+    await shorts.stop()
+    tell(context, { readers: READERS, 'memory +KiB': memory.growth, 'honest p99 ms': shorts.p99 })
+    assert.deepEqual(shorts.failures, [])
+    assert.ok(memory.growth < allowance(READERS), `memory grew by ${memory.growth} KiB`)
+    sockets.forEach(socket => socket.destroy())
+    world.assertAlive()
+  })
+})

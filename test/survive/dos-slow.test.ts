@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { suite, test } from 'node:test'
+import { long, Peak, tell, wait } from './figures.ts'
+import { Shorts } from './shorts.ts'
+import { allOf, HOST, World } from './world.ts'
+
+const RATE = 100
+const HEADS = long ? 2000 : 200
+// An agent of another make is given 480 connections at once; who waits for one of them is not a slow reader.
+const READERS = 200
+const HEAD_LIMIT_MS = 12_000
+
+/** Opens many connections, a hundred at a time, which is as many as the kernel of a small machine takes at once. */
+async function openMany(count: number, open: (at: number) => Promise<Socket>): Promise<Socket[]> {
+  const sockets: Socket[] = []
+  for (let at = 0; at < count; at += 100)
+    sockets.push(
+      ...(await Promise.all(Array.from({ length: Math.min(100, count - at) }, (_, more) => open(at + more)))),
+    )
+  return sockets
+}
+
+/** Sends a little every second until the gateway has had enough; resolves to how long that took. */
+async function dribble(socket: Socket, text: string): Promise<number> {
+  const begun = performance.now()
+  const timer = setInterval(() => socket.writable && socket.write(text), 1000)
+  socket.resume()
+  if (!socket.closed) await once(socket, 'close')
+  clearInterval(timer)
+  return performance.now() - begun
+}
+
+suite('slow visitors', { timeout: 300_000, concurrency: !long }, () => {
+  test('at the door for agents, which begin to sign in and fall silent, are gone in 12 seconds', async () => {
+    await using world = await World.start()
+    const silent = await Promise.all(Array.from({ length: 20 }, () => world.agentSocket()))
+    // Half of the header of a frame.
+    for (const socket of silent) socket.write(Buffer.from([0, 0, 100, 18]))
+    const begun = performance.now()
+    await Promise.all(silent.map(socket => allOf(socket)))
+    assert.ok(performance.now() - begun < HEAD_LIMIT_MS)
+  })
+
+  test('that never finish a head are gone in 12 seconds, and nobody else notices', async context => {
+    await using world = await World.start()
+    await using shorts = new Shorts(world)
+    shorts.start(RATE)
+    await wait(2000)
+    const baseline = shorts.p99
+    shorts.clear()
+    using memory = new Peak(world.pid)
+    const sockets = await openMany(HEADS, async at => {
+      const socket = await world.connect(at % 2 === 0 ? 'http' : 'https')
+      socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n`)
+      return socket
+    })
+    const lasted = await Promise.all(sockets.map(socket => dribble(socket, 'X-Slow: 1\r\n')))
+    await shorts.stop()
+    tell(context, {
+      connections: HEADS,
+      'longest ms': Math.round(Math.max(...lasted)),
+      'honest p99 ms before': baseline,
+      during: shorts.p99,
+      answered: shorts.answered,
+      failed: shorts.failures.length,
+      'memory +KiB': memory.growth,
+    })
+    assert.ok(Math.max(...lasted) < HEAD_LIMIT_MS)
+    assert.deepEqual(shorts.failures, [])
+    assert.equal(shorts.refused + shorts.queued, 0)
+    // Generous, because the clients share the machine; the figure itself is printed.
+    assert.ok(shorts.p99 < Math.max(3 * baseline, 250), `p99 ${shorts.p99} ms`)
+  })
+
+  test('that stop in the middle of a body are gone in 30 seconds', { skip: !long }, async context => {
+    await using world = await World.start()
+    using memory = new Peak(world.pid)
+    const sockets = await openMany(2000, async at => {
+      const socket = await world.connect(at % 2 === 0 ? 'http' : 'https')
+      socket.write(`POST /sink HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 100000\r\n\r\nsome`)
+      return socket
+    })
+    const begun = performance.now()
+    await Promise.all(sockets.map(socket => allOf(socket)))
+    const lasted = performance.now() - begun
+    tell(context, { connections: 2000, 'gone after ms': Math.round(lasted), 'memory +KiB': memory.growth })
+    assert.ok(lasted < 37_000)
+    assert.ok(memory.growth < 200 * 1024)
+  })
+
+  test('that do not read what they asked for are gone in 60 seconds', { skip: !long }, async context => {
+    await using world = await World.start()
+    using memory = new Peak(world.pid)
+    const sockets = await openMany(READERS, async at => {
+      const socket = await world.connect(at % 2 === 0 ? 'http' : 'https')
+      socket.pause()
+      socket.write(`GET /bulk?bytes=100000000 HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+      return socket
+    })
+    const begun = performance.now()
+    let left = sockets.length
+    while (left > 0 && performance.now() - begun < 75_000) {
+      await wait(1000)
+      left = await openConnections(world)
+    }
+    tell(context, {
+      connections: READERS,
+      left,
+      'after ms': Math.round(performance.now() - begun),
+      'memory +KiB': memory.growth,
+    })
+    sockets.forEach(socket => socket.destroy())
+    assert.equal(left, 0)
+    assert.ok(memory.growth < 200 * 1024)
+  })
+})
+
+/** A paused client does not see that it was closed, so the gateway is asked. */
+async function openConnections(world: World): Promise<number> {
+  const response = await fetch(`${world.gateway.api.url}/metrics`, {
+    headers: { authorization: `Bearer ${world.gateway.api.token}` },
+  })
+  const text = await response.text()
+  const counts = [...text.matchAll(/^adit_\w*connections\w*\{[^}]*"https?"[^}]*\} (\d+)/gm)]
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0)
+}

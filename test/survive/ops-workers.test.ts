@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { suite, test } from 'node:test'
+import { long, tell, until, wait } from './figures.ts'
+import { stopUnderLoad, talks } from './stop-under-load.ts'
+import { HOST, World } from './world.ts'
+
+const WORKERS = { ADIT_WORKERS: '2' }
+const BACK_MS = 10_000
+const DRAIN_MS = 30_000
+const EXIT_MS = 35_000
+
+const workersOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+
+/** How many processes accept connections on a port. */
+function listenersOn(port: number): number {
+  const address = `:${port.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000 0A `
+  return readFileSync('/proc/net/tcp', 'utf8').split(address).length - 1
+}
+
+/** Over a connection of its own, so that the system chooses the worker; 0 when there was no answer. */
+function visit(world: World): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>()
+  const asked = request({
+    port: world.port('http'),
+    host: '127.0.0.1',
+    agent: false,
+    headers: { host: HOST },
+  })
+  asked.setTimeout(5000, () => asked.destroy())
+  asked.on('response', response => {
+    response.resume().on('end', () => resolve(response.statusCode ?? 0))
+    response.on('error', () => resolve(0))
+  })
+  asked.on('error', () => resolve(0))
+  asked.on('close', () => resolve(0))
+  asked.end()
+  return promise
+}
+
+const visits = (world: World, count: number): Promise<number[]> =>
+  Promise.all(Array.from({ length: count }, () => visit(world)))
+
+suite('two gateway processes', { timeout: 90_000 }, () => {
+  test('answer for one agent alike, and each outlives the other', async context => {
+    await using world = await World.start({ environment: WORKERS })
+    assert.deepEqual(new Set(await visits(world, 50)), new Set([200]))
+    const workers = workersOf(world.pid)
+    assert.equal(workers.length, 2)
+    for (const worker of workers) {
+      const begun = performance.now()
+      process.kill(worker, 'SIGKILL')
+      // Not before all of many succeed is it back: one may have the agent, and the other not know of it yet.
+      let answers: number[] = []
+      while (performance.now() - begun < BACK_MS) {
+        answers = await visits(world, 20)
+        if (answers.every(status => status === 200)) break
+        await wait(100)
+      }
+      tell(context, { 'all is well after ms': Math.round(performance.now() - begun) })
+      world.assertAlive()
+      assert.deepEqual(new Set(answers), new Set([200]))
+      // The other one may die only when this one has taken its place.
+      await until('two listen again', () => listenersOn(world.port('http')) === 2, BACK_MS)
+    }
+    assert.equal(await world.gateway.end('SIGTERM'), 0)
+  })
+
+  test(
+    'that are told to stop give what lasts 30 seconds, and end with 0 before 35',
+    { skip: !long },
+    async context => {
+      await using world = await World.start({ environment: WORKERS })
+      const spoken = await talks(world)
+      const begun = performance.now()
+      const code = await world.gateway.end('SIGTERM')
+      const lasted = performance.now() - begun
+      await until('all are closed', () => spoken.every(({ closedAt }) => closedAt !== undefined), 1000)
+      const first = Math.min(...spoken.map(({ closedAt = 0 }) => closedAt - begun))
+      tell(context, {
+        'first WebSocket cut after ms': Math.round(first),
+        'exit after ms': Math.round(lasted),
+        code: code ?? -1,
+      })
+      assert.equal(code, 0)
+      assert.ok(first > DRAIN_MS - 1000, `a WebSocket was cut after ${first} ms`)
+      assert.ok(lasted < EXIT_MS, `it took ${lasted} ms`)
+    },
+  )
+
+  test('that are told to stop answer every request that they have accepted', context =>
+    stopUnderLoad(context, WORKERS))
+})

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { TestContext } from 'node:test'
+import { WebSocket } from 'ws'
+import { tell, until, wait } from './figures.ts'
+import { Shorts } from './shorts.ts'
+import { TICK, TICK_MS } from './upstream.ts'
+import { HOST, World } from './world.ts'
+
+const WEBSOCKETS = 50
+const DOWNLOADS = 20
+const DOWNLOAD_MS = 3000
+
+/** A WebSocket on which something is said all the time. */
+export class Talk {
+  readonly socket: WebSocket
+  echoes = 0
+  closedAt: number | undefined
+
+  private constructor(socket: WebSocket) {
+    this.socket = socket
+    socket.on('error', () => undefined)
+    socket.on('message', () => {
+      this.echoes++
+      setTimeout(() => {
+        if (socket.readyState === WebSocket.OPEN) socket.send('ping')
+      }, 100)
+    })
+    socket.on('close', () => (this.closedAt = performance.now()))
+    socket.send('ping')
+  }
+
+  static async open(world: World, scheme: 'ws' | 'wss'): Promise<Talk> {
+    const port = world.port(scheme === 'ws' ? 'http' : 'https')
+    const options = { headers: { host: HOST }, servername: HOST, ca: world.ca }
+    const socket = new WebSocket(`${scheme}://127.0.0.1:${port}/`, options)
+    await once(socket, 'open')
+    return new Talk(socket)
+  }
+}
+
+/** A download that is on its way for some seconds; resolves to the bytes that came. */
+async function download(world: World, ms: number): Promise<() => Promise<number>> {
+  const path = `/ticks?count=${ms / TICK_MS}`
+  const asked = request({
+    port: world.port('http'),
+    host: '127.0.0.1',
+    agent: false,
+    path,
+    headers: { host: HOST },
+  })
+  asked.on('error', () => undefined)
+  asked.end()
+  const { promise, resolve } = Promise.withResolvers<number>()
+  let size = 0
+  const [response] = await once(asked, 'response')
+  response.on('data', (piece: Buffer) => (size += piece.length))
+  response.on('error', () => undefined)
+  response.on('close', () => resolve(size))
+  return () => promise
+}
+
+/** Half of them by TLS. */
+export async function talks(world: World): Promise<Talk[]> {
+  return Promise.all(
+    Array.from({ length: WEBSOCKETS }, (_, at) => Talk.open(world, at % 2 === 0 ? 'ws' : 'wss')),
+  )
+}
+
+/** Stops a gateway in the middle of all kinds of traffic, and sees to it that nobody is hurt. */
+export async function stopUnderLoad(
+  context: TestContext,
+  environment: Record<string, string> = {},
+): Promise<void> {
+  await using world = await World.start({ environment })
+  await using shorts = new Shorts(world)
+  const spoken = await talks(world)
+  shorts.start(300)
+  await wait(1000)
+  const downloads = await Promise.all(Array.from({ length: DOWNLOADS }, () => download(world, DOWNLOAD_MS)))
+  const begun = performance.now()
+  const ended = world.gateway.end('SIGTERM')
+  await until('connections are refused', () => shorts.refused > 20, 5000)
+  await shorts.stop()
+  await wait(DOWNLOAD_MS - 1000)
+  // What talks has its time as well, until it ends by itself.
+  assert.equal(spoken.filter(({ closedAt }) => closedAt !== undefined).length, 0, 'WebSockets were cut')
+  const before = spoken.map(({ echoes }) => echoes)
+  await until('all still talk', () => spoken.every(({ echoes }, at) => echoes > (before[at] ?? 0)), 2000)
+  spoken.forEach(({ socket }) => socket.close())
+  const sizes = await Promise.all(downloads.map(size => size()))
+  const code = await ended
+  tell(context, {
+    answered: shorts.answered,
+    failed: shorts.failures.length,
+    crossed: shorts.crossed,
+    queued: shorts.queued,
+    refused: shorts.refused,
+    'exit after ms': Math.round(performance.now() - begun),
+  })
+  assert.deepEqual(shorts.failures, [])
+  assert.deepEqual(new Set(sizes), new Set([(DOWNLOAD_MS / TICK_MS) * TICK.length]))
+  assert.equal(code, 0)
+}
