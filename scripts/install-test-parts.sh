@@ -13,6 +13,8 @@ need openssh-client '/usr/bin/ssh'
 need openssl '/usr/bin/openssl'
 need curl '/usr/bin/curl'
 need bsdutils '/usr/bin/script'
+need iproute2 '/usr/sbin/ip'
+need nftables '/usr/sbin/nft'
 
 [ "${#missing[@]}" -eq 0 ] && exit 0
 

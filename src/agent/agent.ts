@@ -6,6 +6,7 @@ import { readEndpoint } from '#agent/endpoint.ts'
 import { Leg } from '#agent/leg.ts'
 import type { Link } from '#agent/link.ts'
 import type { AgentOptions, AgentStatus, EndpointOptions } from '#agent/options.ts'
+import { pause } from '#agent/pause.ts'
 import { plainText } from '#agent/plain-text.ts'
 import type { Identity } from '#agent/sign-in.ts'
 import { tell } from '#agent/tell.ts'
@@ -17,6 +18,7 @@ import type { AuthAnswer } from '#tunnel/messages.ts'
 const DEFAULT_SERVER = '127.0.0.1:4443'
 // How often the second connection may land where the first one is, before one has to do.
 const SAME_NODE_TRIES = 8
+const FAREWELL_MS = 2000
 
 const closedError = (cause?: unknown): AgentError => AgentError.of(new Problem('agent_closed', {}), { cause })
 
@@ -116,7 +118,11 @@ export class Agent {
     this.#signedIn.reject(closedError(this.#options.signal?.reason))
     // Nobody may be waiting for it.
     this.#signedIn.promise.catch(() => undefined)
-    await Promise.all([...this.#bindings].map(binding => this.#drop(binding)))
+    const farewell = new AbortController()
+    const dropped = Promise.all([...this.#bindings].map(binding => this.#drop(binding)))
+    void dropped.then(() => farewell.abort())
+    // A gateway that does not answer must not keep the program from ending.
+    await pause(FAREWELL_MS, farewell.signal)
     const legs = [...this.#legs.values()]
     for (const leg of legs) leg.stop()
     await Promise.all(legs.map(({ done }) => done))
@@ -156,7 +162,8 @@ export class Agent {
     this.#identity = { clientId: ClientId, cookie: Extra.Cookie }
     this.#wasOnline = true
     this.#sameNode = 0
-    this.#set({ state: 'online', region: plainText(Extra.Region), serverVersion: plainText(Extra.Version) })
+    if (number === 0 || this.#status.state !== 'online')
+      this.#set({ state: 'online', region: plainText(Extra.Region), serverVersion: plainText(Extra.Version) })
     this.#signedIn.resolve()
     if (number === 0) this.#beginSecond(Extra.ConnectAddresses?.[1]?.ServerAddr)
     return true

@@ -3,7 +3,7 @@ import { TLSSocket } from 'node:tls'
 import type { Binding } from '#agent/binding.ts'
 import { dialBehind, dialUpstream } from '#agent/dial-upstream.ts'
 import { handOver } from '#agent/hand-over.ts'
-import type { AgentOptions } from '#agent/options.ts'
+import type { AgentOptions, ConnectionEvent } from '#agent/options.ts'
 import { plainText } from '#agent/plain-text.ts'
 import { readPreface } from '#agent/preface.ts'
 import { refuse } from '#agent/refuse.ts'
@@ -63,22 +63,12 @@ export class Connections {
   }
 
   #begin(binding: Binding, header: ProxyHeader, stream: TunnelStream): void {
-    const { tunnel, endpoint } = binding
+    const { endpoint } = binding
     const { onConnection } = this.#options
-    const begun = performance.now()
-    const event = { tunnel, clientAddr: plainText(header.ClientAddr) }
-    const none = { bytesIn: 0, bytesOut: 0, durationMs: 0 }
-    if (onConnection) tell(onConnection, { ...event, kind: 'opened', ...none })
+    const noted = onConnection && notes(onConnection, binding, header)
     const done = (bytesIn: number, bytesOut: number): void => {
       this.#open--
-      if (!onConnection) return
-      tell(onConnection, {
-        ...event,
-        kind: 'closed',
-        bytesIn,
-        bytesOut,
-        durationMs: performance.now() - begun,
-      })
+      noted?.(bytesIn, bytesOut)
     }
     const visit = { binding, header, stream, done }
     if (endpoint.target === undefined) void handOver(visit)
@@ -117,7 +107,7 @@ export class Connections {
       ended: ({ sent, received }) => done(sent, received),
       giveUp: error => {
         if (reached) {
-          stream.reset('stream_reset')
+          stream.abort()
           return
         }
         const page = refuse(visit, target, error)
@@ -125,4 +115,17 @@ export class Connections {
       },
     })
   }
+}
+
+/** Tells of the beginning of a connection, and by what it returns of its end. */
+function notes(
+  onConnection: (event: ConnectionEvent) => void,
+  { tunnel }: Binding,
+  { ClientAddr }: ProxyHeader,
+): Visit['done'] {
+  const begun = performance.now()
+  const about = { tunnel, clientAddr: plainText(ClientAddr) }
+  tell(onConnection, { ...about, kind: 'opened', bytesIn: 0, bytesOut: 0, durationMs: 0 })
+  return (bytesIn, bytesOut) =>
+    tell(onConnection, { ...about, kind: 'closed', bytesIn, bytesOut, durationMs: performance.now() - begun })
 }

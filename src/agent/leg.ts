@@ -59,7 +59,7 @@ export class Leg {
           return
         }
       }
-      await pause(this.#backoff.capMs, this.#stop.signal)
+      if (!(await pause(this.#backoff.capMs, this.#stop.signal))) return
     }
   }
 

@@ -12,7 +12,10 @@ export interface UpdateRequest {
   readonly permitMajor: boolean
 }
 
-/** What the API may ask an agent to do. One that throws refuses, and its message is the reason. */
+/**
+ * What the API may ask an agent to do. One that throws refuses, and its message is the reason. The answer leaves when it
+ * has returned: a program that closes the agent does so after that.
+ */
 export interface Commands {
   readonly stop?: (() => Promise<void> | void) | undefined
   readonly restart?: (() => Promise<void> | void) | undefined

@@ -10,7 +10,7 @@ import metadata from '../../package.json' with { type: 'json' }
 const NO_CALLBACK = 'the agent has not defined a callback for this operation'
 const NANOSECONDS = 1_000_000
 const BEAT_MS = 5000
-const SILENCE_MS = 15_000
+const SILENCE_MS = 10_000
 
 /** Who the agent is for the gateway; kept from one connection to the next. */
 export interface Identity {

@@ -17,7 +17,7 @@ export class LocalDirectory implements Directory {
   }
 
   async removeSession(id: string, node: string): Promise<void> {
-    for (const tunnel of [...(this.#ofSession.get(id) ?? [])])
+    for (const tunnel of this.#ofSession.get(id) ?? [])
       if (this.tunnels.get(tunnel)?.node === node) this.#remove(tunnel)
     const session = this.sessions.get(id)
     if (session?.node !== node) return

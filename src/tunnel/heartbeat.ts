@@ -49,7 +49,7 @@ class Heartbeat {
   #latencyMs: number | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(session: Session, { intervalMs = 5000, limitMs = 15_000 }: HeartbeatOptions = {}) {
+  constructor(session: Session, { intervalMs = 5000, limitMs = 10_000 }: HeartbeatOptions = {}) {
     this.#session = session
     this.#intervalMs = intervalMs
     this.#limitMs = limitMs

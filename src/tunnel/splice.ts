@@ -96,7 +96,7 @@ class Splice implements Sink {
   #fromSocket(bytes: Buffer): void {
     this.#received += bytes.length
     this.#tap?.received(bytes)
-    if (!this.#stream.write(bytes)) this.#reads?.pause()
+    if (!this.#stream.write(bytes, true)) this.#reads?.pause()
   }
 
   #socketClosed(): void {

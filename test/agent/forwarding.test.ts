@@ -60,7 +60,9 @@ suite('an agent forwards', async () => {
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     const sent = randomBytes(24 * 1024 * 1024)
     const socket = await dial(url)
-    const [received] = await Promise.all([buffer(socket), socket.end(sent)])
+    const receiving = buffer(socket)
+    socket.end(sent)
+    const received = await receiving
     assert.ok(received.equals(sent))
   })
 
@@ -68,7 +70,9 @@ suite('an agent forwards', async () => {
     await using agent = await signIn(server)
     await using service = await web((_, response) => response.end())
     const sockets = new WebSocketServer({ server: service.server as ReturnType<typeof createHttp> })
-    sockets.on('connection', socket => socket.on('message', text => socket.send(`echo ${String(text)}`)))
+    sockets.on('connection', socket =>
+      socket.on('message', (text: Buffer) => socket.send(`echo ${text.toString()}`)),
+    )
     const { url } = await agent.listen({ proto: 'http', forwardTo: service.port })
     const { host, port } = new URL(url)
     const socket = new WebSocket(`ws://${HOST}:${port}/`, { headers: { host } })
@@ -149,7 +153,7 @@ suite('an agent forwards', async () => {
   test('what visitors must know, and what they are sent', async () => {
     await using agent = await signIn(server)
     await using service = await web((request, response) =>
-      response.end(`${request.headers.host} ${request.headers['x-by']}`),
+      response.end(`${request.headers.host} ${String(request.headers['x-by'])}`),
     )
     const { url } = await agent.listen({
       proto: 'http',

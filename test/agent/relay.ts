@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { cut } from '#tunnel/splice.ts'
 import { HOST } from './support.ts'
 
 /** Stands between an agent and its gateway as a network does, and can fail as one does. */
@@ -38,18 +39,15 @@ export async function relayTo(port: number): Promise<Relay> {
       })
   })
   await once(server.listen(0, HOST), 'listening')
-  const cut = (): void => {
-    for (const [near, far] of pairs) {
-      near.resetAndDestroy()
-      far.resetAndDestroy()
-    }
+  const cutAll = (): void => {
+    for (const pair of pairs) for (const socket of pair) cut(socket)
   }
   return {
     address: `${HOST}:${(server.address() as AddressInfo).port}`,
     get count() {
       return count
     },
-    cut,
+    cut: cutAll,
     freeze() {
       for (const [near, far] of pairs) {
         near.unpipe(far)
@@ -62,7 +60,7 @@ export async function relayTo(port: number): Promise<Relay> {
       refusing = yes
     },
     async [Symbol.asyncDispose]() {
-      cut()
+      cutAll()
       server.close()
       await once(server, 'close')
     },

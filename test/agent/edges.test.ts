@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import type { Caller } from '../support/server.ts'
+import { startServer } from '../support/server.ts'
+import { caOf, dial, readAll, signIn, tcp, visit, web } from './support.ts'
+
+async function made(api: Caller, path: string, body: object): Promise<{ id: string }> {
+  const answer = await api.post(path, body)
+  assert.equal(answer.status, 201, JSON.stringify(answer.body))
+  return answer.body as { id: string }
+}
+
+suite('a labelled tunnel', async () => {
+  const server = await startServer()
+  const { api, bound } = server
+  const port = bound.https?.port ?? 0
+  const name = `edge.adit.localhost`
+  const url = `https://${name}:${port}/`
+  const ca = readFileSync(caOf(server), 'utf8')
+
+  test('is reached through an HTTPS edge, shares the load with its like, and says when its service is gone', async () => {
+    const backend = await made(api, '/backends/tunnel_group', { labels: { app: 'shop' } })
+    await made(api, '/reserved_domains', { domain: name })
+    const edge = await made(api, '/edges/https', { hostports: [`${name}:443`] })
+    const route = {
+      match: '/',
+      match_type: 'path_prefix',
+      backend: { enabled: true, backend_id: backend.id },
+    }
+    await made(api, `/edges/https/${edge.id}/routes`, route)
+    await using one = await web((_, response) => response.end('one'))
+    await using two = await web((_, response) => response.end('two'))
+    await using first = await signIn(server)
+    await using second = await signIn(server)
+    const tunnel = await first.listen({ labels: { app: 'shop' }, forwardTo: one.port, metadata: 'mine' })
+    assert.equal(tunnel.url, '')
+    assert.deepEqual(tunnel.labels, { app: 'shop' })
+    assert.equal((await visit(url, { ca })).body, 'one')
+    const other = await second.listen({ labels: { app: 'shop' }, forwardTo: two.port })
+    const seen = new Set<string>()
+    while (seen.size < 2) seen.add((await visit(url, { ca })).body)
+    await tunnel.close()
+    for (let count = 0; count < 5; count++) assert.equal((await visit(url, { ca })).body, 'two')
+    await two[Symbol.asyncDispose]()
+    assert.equal((await visit(url, { ca })).status, 502)
+    await other.close()
+    assert.equal((await visit(url, { ca })).status, 503)
+  })
+
+  test('is reached through a TCP edge', async () => {
+    const backend = await made(api, '/backends/tunnel_group', { labels: { app: 'raw' } })
+    await using service = await tcp(async socket => socket.end(`got ${await readAll(socket)}`))
+    await using agent = await signIn(server)
+    await agent.listen({ labels: { app: 'raw' }, forwardTo: service.port })
+    const free = await tcp(() => undefined)
+    await free[Symbol.asyncDispose]()
+    const hostports = [`any.test:${free.port}`]
+    await made(api, '/edges/tcp', { hostports, backend: { enabled: true, backend_id: backend.id } })
+    const socket = await dialSoon(`tcp://any.test:${free.port}`)
+    socket.end('bytes')
+    assert.equal(await readAll(socket), 'got bytes')
+  })
+
+  test.after(() => server[Symbol.asyncDispose]())
+})
+
+/** The gateway opens the port a moment after the edge was made. */
+async function dialSoon(url: string) {
+  for (;;) {
+    const socket = await dial(url).catch(() => undefined)
+    if (socket) return socket
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}

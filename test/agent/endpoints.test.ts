@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { readEndpoint } from '#agent/endpoint.ts'
+import type { EndpointOptions, EndpointProto } from '#agent/index.ts'
+import { readTarget } from '#agent/target.ts'
+
+suite('an address to forward to', () => {
+  const good: readonly [
+    given: string | number,
+    proto: EndpointProto | '',
+    place: object,
+    shown: string,
+    tls?: true,
+  ][] = [
+    [8080, 'https', { host: 'localhost', port: 8080 }, 'http://localhost:8080'],
+    ['8080', 'tcp', { host: 'localhost', port: 8080 }, 'localhost:8080'],
+    ['10.0.0.1:22', 'tcp', { host: '10.0.0.1', port: 22 }, '10.0.0.1:22'],
+    ['[::1]:80', 'http', { host: '::1', port: 80 }, 'http://[::1]:80'],
+    ['web:81', '', { host: 'web', port: 81 }, 'http://web:81'],
+    ['http://web', 'https', { host: 'web', port: 80 }, 'http://web:80'],
+    ['https://web', 'https', { host: 'web', port: 443 }, 'https://web:443', true],
+    ['HTTPS://web:444/', 'https', { host: 'web', port: 444 }, 'https://web:444', true],
+    ['tls://db:5433', 'tcp', { host: 'db', port: 5433 }, 'tls://db:5433', true],
+    ['tcp://db:5432', 'tcp', { host: 'db', port: 5432 }, 'db:5432'],
+    ['unix:/run/a b.sock', 'https', { path: '/run/a b.sock' }, 'unix:/run/a b.sock'],
+  ]
+  for (const [given, proto, place, shown, tls = false] of good) {
+    test(`is read: ${given} for ${proto || 'labels'}`, () => {
+      assert.deepEqual(readTarget(given, proto), { place, encrypted: tls, text: shown })
+    })
+  }
+
+  const bad = [
+    '',
+    'web',
+    '0',
+    70_000,
+    'http://web/path',
+    'http://user@web:1',
+    'ftp://web:1',
+    'web:x',
+    'http://web:1/?q',
+    'unix:relative',
+    '-1',
+    'a b:1',
+  ]
+  for (const given of bad) {
+    test(`is refused: "${given}"`, () => {
+      assert.throws(() => readTarget(given, 'https'), { code: 'ERR_ADIT_90087', permanent: true })
+    })
+  }
+})
+
+suite('an endpoint', () => {
+  test('is https unless its URL says otherwise', () => {
+    const protoOf = (options: EndpointOptions) => readEndpoint({ forwardTo: 1, ...options }).proto
+    assert.equal(protoOf({}), 'https')
+    assert.equal(protoOf({ url: 'tcp://host:1' }), 'tcp')
+    assert.equal(protoOf({ url: 'https://a.test', proto: 'tls' }), 'tls')
+    assert.equal(protoOf({ labels: { a: 'b' } }), '')
+  })
+
+  test('asks for all that was given, in the form of the wire', () => {
+    const { wire } = readEndpoint({
+      forwardTo: 1,
+      domain: 'app',
+      basicAuth: ['me:a:b'],
+      hostHeader: 'inner',
+      requestHeaders: { add: ['x:1'], remove: ['y'] },
+      allowCidrs: ['10.0.0.0/8'],
+      proxyProto: 2,
+    })
+    assert.equal(wire['Domain'], 'app')
+    assert.equal(wire['ProxyProto'], 2)
+    assert.equal(wire['HostHeaderRewrite'], false)
+    assert.deepEqual(wire['BasicAuth'], { credentials: [{ username: 'me', cleartext_password: 'a:b' }] })
+    assert.deepEqual(wire['RequestHeaders'], { add: ['x:1', 'host:inner'], remove: ['y'] })
+    assert.deepEqual(wire['IPRestriction'], { allow_cidrs: ['10.0.0.0/8'], deny_cidrs: [] })
+    assert.equal(wire['ResponseHeaders'], null)
+  })
+
+  const bad: readonly [name: string, options: object, message: RegExp][] = [
+    ['leads nowhere', {}, /either an address/],
+    ['leads to two places', { forwardTo: 1, onConnection: () => undefined }, /either an address/],
+    ['has a protocol nobody knows', { forwardTo: 1, proto: 'udp' }, /"udp"/],
+    ['has a login without a password', { forwardTo: 1, basicAuth: ['hunter2'] }, /user:password/],
+    ['has labels and an address', { forwardTo: 1, labels: { a: 'b' }, domain: 'x' }, /labelled/],
+    ['has labels and a password', { forwardTo: 1, labels: { a: 'b' }, basicAuth: ['a:b'] }, /labelled/],
+    ['ends TLS that is not its own', { forwardTo: 1, terminate: { crt: 'x', key: 'y' } }, /type tls/],
+  ]
+  for (const [name, options, message] of bad) {
+    test(`is refused when it ${name}`, () => {
+      assert.throws(
+        () => readEndpoint(options),
+        (error: Error & { code?: string; permanent?: boolean }) =>
+          error.code === 'ERR_ADIT_90088' &&
+          error.permanent === true &&
+          message.test(error.message) &&
+          // A secret in the options is not repeated.
+          !error.message.includes('hunter2'),
+      )
+    })
+  }
+})

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { suite, test } from 'node:test'
+import { AgentProcess, GatewayProcess } from './agt-support.ts'
+import { pour, Services, sip, visitTcp, visitWeb } from './agt-support-services.ts'
+import { long, Peak, percentile, tell, wait } from './figures.ts'
+
+const MIB = 1_048_576
+const STREAMS = 8
+const SIZE = (long ? 1024 : 128) * MIB
+const EACH = SIZE / STREAMS
+const REST_MS = 60
+const WINDOW_KIB = 256
+const BOUND_KIB = STREAMS * WINDOW_KIB + 64 * 1024
+const OTHERS = 99
+const ROUND_TRIPS = 20
+const BEAT = Buffer.alloc(4096, 'z')
+// What the kernel holds on four sockets, and windows; beyond it somebody would be collecting.
+const BLOCKED_BYTES = 32 * MIB
+
+interface Urls {
+  readonly tcp: string
+  readonly http: string
+}
+
+suite('a stream that is slow', async () => {
+  const gateway = await GatewayProcess.start()
+  const services = await Services.start(REST_MS)
+  let complaints = ''
+  gateway.process.child.stderr?.on('data', (bytes: Buffer) => (complaints += bytes.toString()))
+  const agent = new AgentProcess({
+    agent: gateway.options,
+    endpoints: [
+      [
+        { proto: 'tcp', forwardTo: services.tcp },
+        { proto: 'http', forwardTo: services.web },
+      ],
+    ],
+  })
+  const { urls } = await agent.next('ready')
+  const at: Urls = { tcp: urls[0] ?? '', http: urls[1] ?? '' }
+
+  /** Those who are not slow, all at once; resolves to how long each exchange took. */
+  async function others(): Promise<number[]> {
+    const times: number[] = []
+    const timed = async (work: () => Promise<void>): Promise<void> => {
+      const begun = performance.now()
+      await work()
+      times.push(performance.now() - begun)
+    }
+    const overTcp = async (): Promise<void> => {
+      const socket = await visitTcp(at.tcp, 'echo')
+      for (let count = 0; count < ROUND_TRIPS; count++) await timed(() => echo(socket))
+      socket.destroy()
+    }
+    const overHttp = async (): Promise<void> => {
+      for (let count = 0; count < ROUND_TRIPS; count++)
+        await timed(async () => {
+          const { asked, response } = visitWeb(at.http, '/echo')
+          asked.end()
+          assert.equal(await text(await response), 'echo')
+        })
+    }
+    await Promise.all(
+      Array.from({ length: OTHERS }, (_, number) => (number % 2 === 0 ? overTcp() : overHttp())),
+    )
+    return times
+  }
+
+  const blockers: Readonly<Record<string, () => Promise<{ destroy(): unknown }>>> = {
+    'a TCP visitor who does not read': async () => (await visitTcp(at.tcp, `pour ${1024 * MIB}`)).pause(),
+    'a TCP service that does not read': async () => {
+      const socket = await visitTcp(at.tcp, 'stuck')
+      void pour(socket, 1024 * MIB, more => (services.poured += more))
+      return socket
+    },
+    'an HTTP visitor who does not read': async () => {
+      const { asked, response } = visitWeb(at.http, `/pour-${1024 * MIB}`)
+      asked.end()
+      return (await response).pause()
+    },
+    'an HTTP service that does not read': async () => {
+      const { asked } = visitWeb(at.http, '/stuck', 'POST')
+      void pour(asked, 1024 * MIB, more => (services.poured += more))
+      return asked
+    },
+  }
+
+  let before: readonly number[] | undefined
+  for (const [name, block] of Object.entries(blockers)) {
+    test(`does not hold up the ${OTHERS} others: ${name}`, async context => {
+      before ??= await others()
+      services.poured = 0
+      const blocked = await block()
+      await wait(500)
+      const poured = services.poured
+      const beside = await others()
+      const figures = {
+        'p99 ms alone': percentile(before, 0.99),
+        'p99 ms beside it': percentile(beside, 0.99),
+      }
+      tell(context, { ...figures, 'MiB before it blocked': poured / MIB })
+      assert.ok(poured > 0)
+      // It is stuck, and stays so.
+      assert.equal(services.poured, poured)
+      assert.ok(poured < BLOCKED_BYTES, `${poured} bytes were taken for somebody who reads none`)
+      assert.equal(beside.length, before.length)
+      assert.ok(percentile(beside, 0.99) < Math.max(500, 5 * percentile(before, 0.99)))
+      blocked.destroy()
+    })
+  }
+
+  const sizeOf = async (source: Readable): Promise<number> => {
+    const [bytes] = (await once(source, 'data')) as [Buffer]
+    source.destroy()
+    return Number(bytes.toString())
+  }
+  const directions: Readonly<Record<string, (bytes: number) => Promise<number>>> = {
+    'visitor to service, TCP': async bytes => {
+      const socket = await visitTcp(at.tcp, 'sip')
+      const [size] = await Promise.all([sizeOf(socket), pour(socket, bytes)])
+      return size
+    },
+    'service to visitor, TCP': async bytes => {
+      const socket = await visitTcp(at.tcp, `pour ${bytes}`)
+      socket.end()
+      return sip(socket, REST_MS)
+    },
+    'visitor to service, HTTP': async bytes => {
+      const { asked, response } = visitWeb(at.http, '/sip', 'POST')
+      await pour(asked, bytes)
+      return sizeOf(await response)
+    },
+    'service to visitor, HTTP': async bytes => {
+      const { asked, response } = visitWeb(at.http, `/pour-${bytes}`)
+      asked.end()
+      return sip(await response, REST_MS)
+    },
+  }
+
+  for (const [name, transfer] of Object.entries(directions)) {
+    test(`is not collected in memory: ${SIZE / MIB} MiB, ${name}`, async context => {
+      const all = (bytes: number) => Promise.all(Array.from({ length: STREAMS }, () => transfer(bytes)))
+      await all(MIB)
+      using ofGateway = new Peak(gateway.pid)
+      using ofAgent = new Peak(agent.pid)
+      const begun = performance.now()
+      assert.deepEqual(
+        await all(EACH),
+        Array.from({ length: STREAMS }, () => EACH),
+      )
+      tell(context, {
+        seconds: (performance.now() - begun) / 1000,
+        'MiB more in the gateway': ofGateway.growth / 1024,
+        'MiB more in the agent': ofAgent.growth / 1024,
+        'allowed MiB': BOUND_KIB / 1024,
+      })
+      assert.ok(ofGateway.growth <= BOUND_KIB, `the gateway grew by ${ofGateway.growth} KiB`)
+      assert.ok(ofAgent.growth <= BOUND_KIB, `the agent grew by ${ofAgent.growth} KiB`)
+    })
+  }
+
+  test('adds no listener for each time that it waits', () => {
+    assert.doesNotMatch(complaints + agent.stderr, /MaxListeners/)
+  })
+
+  test.after(async () => {
+    await agent[Symbol.asyncDispose]()
+    await gateway[Symbol.asyncDispose]()
+    await services[Symbol.asyncDispose]()
+  })
+})
+
+async function echo(socket: Awaited<ReturnType<typeof visitTcp>>): Promise<void> {
+  socket.write(BEAT)
+  for (let left = BEAT.length; left > 0;) {
+    const [bytes] = (await once(socket, 'data')) as [Buffer]
+    left -= bytes.length
+  }
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import { AgentProcess, eventually, GatewayProcess } from './agt-support.ts'
+import { Cable } from './agt-support-network.ts'
+import type { Lost } from './agt-support-relay.ts'
+import { long, tell, wait } from './figures.ts'
+
+// Heartbeats every 5 s, and 10 s of silence. Whoever still hears the other hears its last heartbeat 5 s after the loss
+// began. A little more for the timers of a machine that has other work too.
+const NOTICED_MS = 15_000 + 1000
+const GONE_MS = 20_000
+// A connection that is being made when packets pass again is given up after 10 s at most.
+const BACK_MS = 15_000
+const AGENT_PORT = 14_443
+
+const missing = ['/usr/sbin/ip', '/usr/sbin/nft'].filter(path => !existsSync(path))
+const skip =
+  (!long && 'each loss takes its time') ||
+  (process.getuid?.() !== 0 && 'namespaces and packet filters need root') ||
+  (missing.length > 0 && `${missing.join(' and ')} of iproute2 and nftables are missing`)
+
+interface Listed {
+  readonly id: string
+  readonly public_url: string
+  readonly tunnel_session: { readonly id: string }
+}
+
+suite('packets that are lost without a word', { skip }, () => {
+  for (const lost of ['both', 'to gateway', 'to agent'] satisfies Lost[]) {
+    test(`are noticed by both ends in 15 s: ${lost}`, async context => {
+      using cable = new Cable()
+      await using gateway = await GatewayProcess.start({ ADIT_AGENT_ADDR: `${cable.address}:${AGENT_PORT}` })
+      await using agent = new AgentProcess(
+        {
+          agent: {
+            ...gateway.options,
+            server: `${cable.address}:${AGENT_PORT}`,
+            retry: { baseMs: 100, capMs: 500 },
+          },
+          endpoints: [[{ proto: 'http', domain: 'lossy', forwardTo: 1 }]],
+        },
+        cable.namespace,
+      )
+      const { sessions, urls } = await agent.next('ready')
+      const tunnels = async (): Promise<string[]> =>
+        (await gateway.all<Listed>('tunnels')).map(
+          ({ id, public_url: url, tunnel_session: session }) => `${id} ${url} ${session.id}`,
+        )
+      const before = await tunnels()
+      assert.equal(urls.length, 1)
+      // Somewhere between two heartbeats.
+      await wait(2000)
+      const since = Date.now()
+      cable.drop(lost)
+      const left = await eventually(
+        'the session is gone',
+        async () => (await gateway.all('tunnel_sessions')).length === 0,
+        GONE_MS,
+      )
+      const told = agent.reports.length
+      const noticed = (await agent.next('lost')).at - since
+      cable.heal()
+      const back = await eventually('it is back', async () => agent.count('online', told) > 0, BACK_MS)
+      await eventually('it has its tunnel', async () => (await tunnels()).length > 0, 1000)
+      tell(context, {
+        lost,
+        'agent noticed after ms': noticed,
+        'gone from the API after ms': left,
+        'back after ms': back,
+      })
+      const allowed = lost === 'to gateway' ? NOTICED_MS : NOTICED_MS
+      assert.ok(noticed <= allowed, `the agent noticed after ${noticed} ms`)
+      assert.deepEqual(await tunnels(), before)
+      assert.equal((await gateway.all('tunnel_sessions'))[0]?.['id'], sessions[0])
+    })
+  }
+})
