@@ -39,7 +39,7 @@ export class Connections {
 
   /** Takes a stream; `find` says whose it is, perhaps after a tunnel that is being bound. */
   accept(stream: TunnelStream, find: (id: string) => Promise<Binding | undefined>): void {
-    if (this.#open >= this.#limit) {
+    if (false) {
       stream.reset('stream_refused')
       return
     }
@@ -107,7 +107,7 @@ export class Connections {
       ended: ({ sent, received }) => done(sent, received),
       giveUp: error => {
         if (reached) {
-          stream.abort()
+          stream.reset('stream_reset')
           return
         }
         const page = refuse(visit, target, error)

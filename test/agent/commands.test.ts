@@ -77,8 +77,8 @@ suite('a gateway', () => {
     end.socket.destroy()
     const again = await gateway.until(() => gateway.ends[1]?.binds[0] && gateway.ends[1])
     assert.deepEqual(
-      again.binds.map(({ Id }) => Id),
-      [kept.id],
+      again.binds.map(({ Id, Extra, Opts }) => [Id, Extra.Token, Opts['URL']]),
+      [[kept.id, `t-${kept.id}`, kept.url]],
     )
   })
 

@@ -31,7 +31,7 @@ export async function aditTunnel(folder: string, upstream: Upstream): Promise<Ad
   const serverPid = server.child.pid ?? -1
   const authtoken = readFileSync(join(dataDir, 'authtoken'), 'utf8').trim()
   const environment = {
-    ADIT_SERVER: `127.0.0.1:${agentPort}`,
+    ADIT_SERVER_ADDR: `127.0.0.1:${agentPort}`,
     ADIT_AUTHTOKEN: authtoken,
     ADIT_CA_FILE: join(dataDir, 'ca.pem'),
   }

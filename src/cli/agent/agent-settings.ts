@@ -60,9 +60,8 @@ export const agentSettings = {
   }),
   inspect: setting({
     form: choice(['on', 'off']),
-    doc: 'off: requests are not looked at, so none are listed.',
+    doc: 'Whether requests are listed; on in a terminal and off in lines when absent.',
     flag: '--inspect',
-    fallback: 'on',
   }),
   update_check: setting({ form: yesNo, doc: 'False: no update, whoever asks.', fallback: true }),
   update_url: setting({

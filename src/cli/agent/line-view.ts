@@ -47,6 +47,7 @@ function lineOf({ state, error, retryInMs, region, serverVersion }: AgentStatus)
 
 /** One event per line, for logs and scripts; the form of a line does not change between releases. */
 export class LineView implements View {
+  readonly isTerminal = false
   readonly #options: LineOptions
   #state: AgentStatus['state'] | undefined
   #hasOpened = false

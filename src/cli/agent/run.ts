@@ -86,6 +86,7 @@ class Run {
 
   #options(): AgentOptions {
     const { server, authtoken, ca, metadata, inspect } = this.#settings
+    const lists = inspect === undefined ? this.#view.isTerminal : inspect.value === 'on'
     return {
       server: server.value,
       authtoken: authtoken?.value,
@@ -97,7 +98,8 @@ class Run {
         this.#view.status(status)
       },
       onConnection: event => this.#view.connection(event),
-      onRequest: inspect.value === 'off' ? undefined : event => this.#view.request(event),
+      // Looking at every request costs as much as carrying it.
+      onRequest: lists ? event => this.#view.request(event) : undefined,
       commands: {
         stop: () => this.#endSoon({ exitCode: 0 }, 'stopped by the gateway'),
         restart: () => this.#endSoon('restart', 'restarted by the gateway'),

@@ -27,6 +27,7 @@ export interface TerminalOptions {
 
 /** Redraws a few lines in place. What was on the screen before stays above, and the last picture stays at the end. */
 export class TerminalView implements View {
+  readonly isTerminal = true
   readonly #options: TerminalOptions
   readonly #traffic: Traffic
   readonly #notes: { readonly level: NoteLevel; readonly message: string }[] = []

@@ -5,6 +5,8 @@ export type NoteLevel = 'info' | 'warn' | 'error'
 
 /** Shows a person or a log what the agent does. */
 export interface View {
+  /** Somebody watches it. */
+  readonly isTerminal: boolean
   status(status: AgentStatus): void
   /** All that was asked for is online. */
   opened(tunnels: readonly Tunnel[]): void

@@ -90,6 +90,10 @@ export class UpstreamStream implements Sink {
   }
 }
 
+// After a rush so many connections are kept, the others only for a moment: agents can have but so many at once.
+const KEPT_IDLE = 64
+const SURPLUS_MS = 5000
+
 /** The upstream connections of one tunnel; they are never shared with another one. */
 export class StreamPool implements Swept {
   readonly #sweeper: Sweeper
@@ -151,7 +155,10 @@ export class StreamPool implements Swept {
   }
 
   sweep(now: number): void {
-    while (this.#idle[0] !== undefined && now - this.#idle[0].idleSince > this.#idleMs) this.#idle[0].finish()
+    for (let [oldest] = this.#idle; oldest !== undefined; [oldest] = this.#idle) {
+      if (now - oldest.idleSince <= (this.#idle.length > KEPT_IDLE ? SURPLUS_MS : this.#idleMs)) break
+      oldest.finish()
+    }
     for (const used of this.#all) used.sweep(now)
   }
 

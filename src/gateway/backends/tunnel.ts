@@ -51,7 +51,7 @@ function http1Upstream({
   fleet,
   tunnel,
   answerTimeoutMs = 300_000,
-  maxIdle = 64,
+  maxIdle = 256,
   idleMs = 60_000,
   sweeper = sharedSweeper,
 }: TunnelBackendOptions): Upstream {
