@@ -39,7 +39,7 @@ export class Connections {
 
   /** Takes a stream; `find` says whose it is, perhaps after a tunnel that is being bound. */
   accept(stream: TunnelStream, find: (id: string) => Promise<Binding | undefined>): void {
-    if (false) {
+    if (this.#open >= this.#limit) {
       stream.reset('stream_refused')
       return
     }

@@ -12,7 +12,7 @@ export const introduction: readonly Chapter[] = [
     id: 'today',
     title: 'What works today',
     text: [
-      'This release is the management API. What is configured here is checked and kept. The gateway that serves it, agents, the issuing of certificates, the delivery of events and the dashboard come with later releases.',
+      'The management API works whole. The gateway serves tunnels over HTTP, HTTPS, TCP and TLS, and edges whose backend is a tunnel group. An edge or route with a module, or with another backend, is checked and kept, and answers 503 with the reason until a later release serves it. The issuing of certificates, the delivery of events and the dashboard come with later releases.',
     ],
   },
   {

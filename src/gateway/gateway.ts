@@ -16,7 +16,7 @@ import { HttpsListener } from '#gateway/listeners/https.ts'
 import { SshListener } from '#gateway/listeners/ssh.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
 import { GatewayMetrics } from '#gateway/metrics.ts'
-import { counted, timed } from '#gateway/observed.ts'
+import { counted, shown } from '#gateway/observed.ts'
 import type { MakeBackend } from '#gateway/plan/compiled.ts'
 import { PortKeeper } from '#gateway/plan/port-keeper.ts'
 import { Router } from '#gateway/plan/router.ts'
@@ -216,7 +216,9 @@ const makeBackend =
     const { sessionId } = tunnel
     const isSsh = directory.sessions.get(sessionId)?.transport === 'ssh'
     const show = isSsh && ssh ? (line: string): void => ssh.onRequest(sessionId, line) : undefined
-    return timed(tunnelBackend({ fleet, tunnel }), metrics, show)
+    const answered = (ms: number): void => metrics.upstreamDuration.observe(ms / 1000)
+    const backend = tunnelBackend({ fleet, tunnel, answered })
+    return show ? shown(backend, show) : backend
   }
 
 interface ListenerParts {

@@ -6,35 +6,28 @@ import type { ClosableEndpoint } from '#gateway/plan/compiled.ts'
 
 /** Counts every answer, and why it was a refusal where it was one. A fault of our own is told in the log. */
 export function counted(answer: Endpoint, metrics: GatewayMetrics, log: Log): Endpoint {
-  const answered = async (exchange: Exchange): Promise<Reply> => {
-    try {
-      return await answer(exchange)
-    } catch (error) {
-      log.error({ error, host: exchange.head.host }, 'a request could not be handled')
-      return errorReply('gateway_fault', exchange.head)
-    }
-  }
   return async exchange => {
     const begun = performance.now()
-    const reply = await answered(exchange)
+    let reply: Reply
+    try {
+      reply = await answer(exchange)
+    } catch (error) {
+      log.error({ error, host: exchange.head.host }, 'a request could not be handled')
+      reply = errorReply('gateway_fault', exchange.head)
+    }
     metrics.requestDone(exchange.visitor.scheme, reply.head.status, (performance.now() - begun) / 1000)
     if (reply.refusal !== undefined) metrics.rejected(reply.refusal)
     return reply
   }
 }
 
-/** Measures how long the service behind a tunnel takes, and shows each request to whoever watches the tunnel. */
-export function timed(
-  backend: ClosableEndpoint,
-  metrics: GatewayMetrics,
-  show: ((line: string) => void) | undefined,
-): ClosableEndpoint {
+/** Shows each request to whoever watches the tunnel. */
+export function shown(backend: ClosableEndpoint, show: (line: string) => void): ClosableEndpoint {
   const answer = async (exchange: Exchange): Promise<Reply> => {
     const begun = performance.now()
     const reply = await backend(exchange)
-    const spent = performance.now() - begun
-    metrics.upstreamDuration.observe(spent / 1000)
-    show?.(`${exchange.head.method} ${exchange.head.path} ${reply.head.status} ${spent.toFixed(1)} ms`)
+    const spent = (performance.now() - begun).toFixed(1)
+    show(`${exchange.head.method} ${exchange.head.path} ${reply.head.status} ${spent} ms`)
     return reply
   }
   return Object.assign(answer, { close: () => backend.close() })

@@ -124,7 +124,7 @@ export class StreamPool implements Swept {
   /** An idle connection that was used within the time, if there is one. */
   take(withinMs: number): UpstreamStream | undefined {
     const last = this.#idle.at(-1)
-    if (last === undefined || performance.now() - last.idleSince > withinMs) return undefined
+    if (last === undefined || this.#sweeper.now - last.idleSince > withinMs) return undefined
     return this.#idle.pop()
   }
 
@@ -143,7 +143,7 @@ export class StreamPool implements Swept {
       used.finish()
       return
     }
-    used.idleSince = performance.now()
+    used.idleSince = this.#sweeper.now
     this.#idle.push(used)
   }
 

@@ -3,7 +3,7 @@ import type { StreamPool, StreamUser, UpstreamStream } from '#gateway/backends/s
 import { Upload } from '#gateway/backends/upload.ts'
 import type { Exchange, Reply } from '#gateway/exchange.ts'
 import { DialError } from '#gateway/fleet.ts'
-import { bodyOf, noBody } from '#gateway/http/body.ts'
+import { bodyOf, type Framing, noBody } from '#gateway/http/body.ts'
 import { type BodySource, IncomingBody } from '#gateway/http/http1-body.ts'
 import { bareLineFeed } from '#gateway/http/http1-request-head.ts'
 import { MAX_RESPONSE_HEAD, parseResponseHead, type UpstreamHead } from '#gateway/http/http1-response-head.ts'
@@ -17,6 +17,8 @@ export interface Upstream {
   /** Connections may serve other requests afterwards. */
   readonly reusable: boolean
   readonly answerTimeoutMs: number
+  /** Told how many milliseconds the service took to begin an answer. */
+  readonly answered: (ms: number) => void
   now(): number
   /** The head of a request as it leaves. */
   text(exchange: Exchange): string
@@ -43,6 +45,7 @@ export class UpstreamCall implements StreamUser, BodySource {
   readonly #resolve: (reply: Reply) => void
   readonly #reject: (error: unknown) => void
   readonly #upload: Upload | undefined
+  readonly #begun = performance.now()
   #phase: Phase = 'head'
   #used: UpstreamStream | undefined
   #retried = false
@@ -220,6 +223,7 @@ export class UpstreamCall implements StreamUser, BodySource {
 
   #final(head: UpstreamHead, rest: Buffer | undefined): void {
     this.#head = head
+    this.#upstream.answered(performance.now() - this.#begun)
     const { framing, status } = head
     if (status === 101) {
       this.#upgrade(head, rest)
@@ -229,7 +233,16 @@ export class UpstreamCall implements StreamUser, BodySource {
     } else if (status === 502 && this.#used?.fresh === true) {
       this.#phase = 'peek'
       this.#peek(rest ?? Buffer.alloc(0))
-    } else this.#flow(head, rest)
+    } else if (framing.kind === 'length' && rest !== undefined && rest.length >= framing.length)
+      this.#whole(head, framing, rest)
+    else this.#flow(head, rest)
+  }
+
+  /** All of the answer came at once, as most do. What follows it was not asked for. */
+  #whole(head: UpstreamHead, framing: Framing & { readonly kind: 'length' }, rest: Buffer): void {
+    const exact = rest.length === framing.length
+    this.#complete(exact ? undefined : rest)
+    this.#resolve({ head, body: bodyOf(exact ? rest : rest.subarray(0, framing.length), framing) })
   }
 
   #flow(head: UpstreamHead, rest: Buffer | undefined): void {

@@ -42,14 +42,33 @@ export const noBody: Body = {
   cancel: () => undefined,
 }
 
-/** Content that is at hand. */
-export const bodyOf = (bytes: Buffer): Body => ({
-  framing: { kind: 'length', length: bytes.length },
-  read(sink) {
-    if (bytes.length > 0) sink.data(bytes)
+/** Content that is at hand. A class, because most answers are of this kind, and closures for each would cost more. */
+class WholeBody implements Body {
+  readonly framing: Framing
+  readonly #bytes: Buffer
+
+  constructor(bytes: Buffer, framing: Framing) {
+    this.#bytes = bytes
+    this.framing = framing
+  }
+
+  read(sink: BodySink): void {
+    if (this.#bytes.length > 0) sink.data(this.#bytes)
     sink.end('')
-  },
-  pause: () => undefined,
-  resume: () => undefined,
-  cancel: () => undefined,
-})
+  }
+
+  pause(): void {
+    // All of it was given at once.
+  }
+
+  resume(): void {
+    // As above.
+  }
+
+  cancel(): void {
+    // Nothing is on its way.
+  }
+}
+
+export const bodyOf = (bytes: Buffer, framing: Framing = { kind: 'length', length: bytes.length }): Body =>
+  new WholeBody(bytes, framing)

@@ -97,8 +97,14 @@ export function takeConnection(lines: FieldLines, value: string): void {
   lines.connection += lines.connection === '' ? value.toLowerCase() : `,${value.toLowerCase()}`
 }
 
+const ALONE: ReadonlyMap<string, readonly string[]> = new Map(
+  ['', 'keep-alive', 'close', 'upgrade'].map(member => [member, member === '' ? [] : [member]]),
+)
+
 /** The members of a list such as Connection's. */
-export const listed = (list: string): string[] =>
+export const listed = (list: string): readonly string[] => ALONE.get(list) ?? members(list)
+
+const members = (list: string): string[] =>
   list
     .split(',')
     .map(member => trimmed(member, 0, member.length))

@@ -154,7 +154,7 @@ function compose(
   const content = framingOf(lines, version)
   if (content instanceof Refusal) return content
   if (lines.expect !== undefined && lines.expect !== '100-continue') return new Refusal('expectation_failed')
-  const named = lines.connection === '' ? [] : listed(lines.connection)
+  const named = listed(lines.connection)
   const fields = keptFields(lines.text, named)
   if (fields === undefined) return malformed('Connection names a field it must not')
   const { target, path } = destination
@@ -181,8 +181,8 @@ function framingOf(lines: FieldLines, version: '1.0' | '1.1'): Framing | Refusal
   if (version === '1.0') return malformed('HTTP/1.0 has no Transfer-Encoding')
   if (coding === 'chunked') return chunked
   const members = listed(coding)
-  if (members.at(-1) === 'chunked') members.pop()
-  return members.length > 0 && members.every(member => codings.has(member))
+  const others = members.at(-1) === 'chunked' ? members.slice(0, -1) : members
+  return others.length > 0 && others.every(member => codings.has(member))
     ? new Refusal('coding_unsupported')
     : malformed('its Transfer-Encoding is not "chunked"')
 }

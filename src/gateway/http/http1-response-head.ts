@@ -15,7 +15,7 @@ import {
 
 export const MAX_RESPONSE_HEAD = 65_536
 const MAX_RESPONSE_FIELDS = 256
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([^\r\n]*))?\r\n/
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([^\r\n]*))?$/
 
 const noContent: Framing = { kind: 'none' }
 const chunked: Framing = { kind: 'chunked' }
@@ -65,31 +65,51 @@ function take(lines: FieldLines, name: string, value: string): boolean {
 
 /** Parses the head of an answer, as of a request; a text says what is wrong with it. */
 export function parseResponseHead(text: string, method: string): UpstreamHead | string {
-  const line = STATUS_LINE.exec(text)
-  if (line?.[2] === undefined) return 'it does not begin with a status line'
-  const reason = line[3] ?? ''
+  const end = text.indexOf('\r\n')
+  const first = statusLine(text.slice(0, end))
+  if (first === undefined) return 'it does not begin with a status line'
+  const { status, reason, current } = first
   if (!allIn(valueCharacters, reason, 0, reason.length)) return 'its status line has a control character'
-  const lines = readFieldLines(text, line[0].length, rules)
+  const lines = readFieldLines(text, end + 2, rules)
   if (lines.tooMany) return `it has more than ${MAX_RESPONSE_FIELDS} header fields`
   if (lines.fault !== undefined) return lines.fault
-  const current = line[1] === '1'
-  const status = Number(line[2])
   if (status === 101 && lines.upgrade === '') return 'it changes the protocol without naming one'
   const content = framingOf(lines, current)
   if (typeof content === 'string') return content
-  const named = lines.connection === '' ? [] : listed(lines.connection)
+  const named = listed(lines.connection)
   if (named.includes('content-length') || named.includes('transfer-encoding'))
     return 'Connection names a field it must not'
   const bare = method === 'HEAD' || status < 200 || status === 204 || status === 304
   const announced = bare && status !== 204 && status >= 200 ? lines.length : undefined
-  return {
+  const head = {
     status,
     reason,
     framing: bare ? noContent : content,
-    ...(announced !== undefined && { announcedLength: announced }),
     fields: keptFields(lines, named, status),
     keepAlive: named.includes('close') ? false : current || named.includes('keep-alive'),
   }
+  return announced === undefined ? head : { ...head, announcedLength: announced }
+}
+
+interface StatusLine {
+  readonly status: number
+  readonly reason: string
+  /** Of HTTP/1.1. */
+  readonly current: boolean
+}
+
+// A service says the same few again and again.
+const MAX_KNOWN = 256
+const known = new Map<string, StatusLine | undefined>()
+
+function statusLine(text: string): StatusLine | undefined {
+  const found = known.get(text)
+  if (found !== undefined) return found
+  const match = STATUS_LINE.exec(text)
+  if (match?.[2] === undefined) return undefined
+  const line = { status: Number(match[2]), reason: match[3] ?? '', current: match[1] === '1' }
+  if (known.size < MAX_KNOWN && text.length < MAX_KNOWN) known.set(text, line)
+  return line
 }
 
 function framingOf(lines: FieldLines, current: boolean): Framing | string {

@@ -9,8 +9,22 @@ const ABSOLUTE = /^https?:\/\/([^/?]*)/i
 const HIDDEN = /%(?:2e|2f|5c)/gi
 const plain: Readonly<Record<string, string>> = { '%2e': '.', '%2f': '/', '%5c': '/' }
 
+// Visitors ask for the same names again and again. When they do not, it is emptied rather than kept in order.
+const MAX_KNOWN = 4096
+const known = new Map<string, string>()
+
 /** The name in an authority as it is compared; undefined when it cannot be one. */
 export function hostOf(authority: string): string | undefined {
+  const found = known.get(authority)
+  if (found !== undefined) return found
+  const host = readHost(authority)
+  if (host === undefined) return undefined
+  if (known.size >= MAX_KNOWN) known.clear()
+  known.set(authority, host)
+  return host
+}
+
+function readHost(authority: string): string | undefined {
   if (authority.length > 263) return undefined
   const match = AUTHORITY.exec(authority)
   if (match === null) return undefined

@@ -79,9 +79,10 @@ export class Router {
   }
 
   /** Answers a request: who may not visit is refused, and so is a request for another name than its connection. */
-  readonly answer: Endpoint = async exchange => {
+  readonly answer: Endpoint = exchange => {
     const { visitor, head } = exchange
-    return this.#refusal(exchange) ?? this.http(visitor.scheme, head.host, head.path)(exchange)
+    const refusal = this.#refusal(exchange)
+    return refusal ? Promise.resolve(refusal) : this.http(visitor.scheme, head.host, head.path)(exchange)
   }
 
   http(scheme: 'http' | 'https', host: string, path: string): Endpoint {
