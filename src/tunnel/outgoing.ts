@@ -1,5 +1,5 @@
 import { FIN, INITIAL_WINDOW, MAX_FRAME, MAX_ID, TunnelError } from '#tunnel/frame.ts'
-import type { FrameWriter } from '#tunnel/writer.ts'
+import { type FrameWriter, TEXT_BYTES } from '#tunnel/writer.ts'
 
 const EMPTY = Buffer.alloc(0)
 
@@ -45,6 +45,16 @@ export class Outgoing {
       throw new TunnelError('stream_closed', 'Bytes were written after the end of the stream.')
     this.#sendOrKeep(bytes, 0, spent)
     return this.#queue.length === 0
+  }
+
+  /** Sends Latin-1 text at once, if that is possible; false: it was not sent. */
+  sendText(text: string): boolean {
+    const { length } = text
+    const fits = length <= this.#window && length <= TEXT_BYTES && this.#queue.length === 0
+    if (!fits || this.#ending || this.#writer.fullFor(length)) return false
+    this.#window -= length
+    this.#writer.text(this.#id, 0, text)
+    return true
   }
 
   end(bytes: Buffer): void {

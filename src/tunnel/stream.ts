@@ -98,6 +98,12 @@ export class TunnelStream implements ByteStream {
     return done
   }
 
+  /** As `write`, for text whose characters are bytes: heads of messages, which need no buffer of their own. */
+  writeText(text: string): boolean {
+    if (this.#closed || this.#discarded !== undefined || this.#out.sendText(text)) return true
+    return this.write(Buffer.from(text, 'latin1'))
+  }
+
   /** Finishes our direction, after the bytes that still wait; the peer may go on sending. */
   end(bytes: Buffer = EMPTY): void {
     if (this.#closed || this.#discarded !== undefined) return

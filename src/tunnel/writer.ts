@@ -17,6 +17,7 @@ const SLAB_BYTES = 65_536
 const KEPT_SLABS = 256
 // Below this, copying into the slab is cheaper than one more entry in the vectored write.
 const COPIED_BYTES = 16_384
+export const TEXT_BYTES = COPIED_BYTES
 /** Streams keep their bytes while this much waits for the socket, so that a late small frame is not far behind. */
 const HIGH_WATER = 262_144
 const PROMPT_BYTES = 4096
@@ -95,6 +96,14 @@ export class FrameWriter {
     this.#pieces.push(body)
     this.#pending += length
     if (spent) this.#spent.push(body)
+  }
+
+  /** Latin-1 text, at most `TEXT_BYTES` of it: it goes into the slab without becoming a buffer of its own. */
+  text(id: number, flags: number, text: string): void {
+    const slab = this.#reserve(HEADER_BYTES + text.length)
+    putHeader(slab, this.#filled, text.length, DATA | flags, id)
+    this.#filled += HEADER_BYTES
+    this.#filled += slab.write(text, this.#filled, 'latin1')
   }
 
   reset(id: number, code: number): void {

@@ -10,6 +10,7 @@ import { MAX_RESPONSE_HEAD, parseResponseHead, type UpstreamHead } from '#gatewa
 import { errorReply } from '#gateway/pages.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError, type TunnelErrorCode } from '#tunnel/frame.ts'
+import { TunnelStream } from '#tunnel/stream.ts'
 
 /** What all requests through one tunnel share. */
 export interface Upstream {
@@ -80,14 +81,15 @@ export class UpstreamCall implements StreamUser, BodySource {
     departure.whenGone(() => this.#departed())
     const { pool, reusable } = this.#upstream
     const used = reusable ? pool.take(idempotent.has(head.method) ? Infinity : FRESH_MS) : undefined
-    const first = Buffer.from(this.#upstream.text(this.#exchange), 'latin1')
+    const text = this.#upstream.text(this.#exchange)
     if (used === undefined) {
-      this.#dial(first)
+      this.#dial(Buffer.from(text, 'latin1'))
       return
     }
     this.#used = used
     used.use(this)
-    used.stream.write(first)
+    if (used.stream instanceof TunnelStream) used.stream.writeText(text)
+    else used.stream.write(Buffer.from(text, 'latin1'))
     this.#upload?.connect(used.stream)
   }
 

@@ -10,7 +10,8 @@ import { SocketSplice } from '#gateway/http/http1-splice.ts'
 import { endsWithConnection, interimHead, isBare } from '#gateway/http/http1-text.ts'
 import { malformed, Refusal } from '#gateway/http/refusal.ts'
 import { errorReply } from '#gateway/pages.ts'
-import { readSocket, type SocketReads } from '#tunnel/socket-reads.ts'
+import { lastingCopy } from '#tunnel/slabs.ts'
+import { type PassingReader, readPassing, type SocketReads } from '#tunnel/socket-reads.ts'
 import { sweeper as sharedSweeper, type Sweeper, type Swept } from '#gateway/sweeper.ts'
 
 export interface ServeOptions {
@@ -44,7 +45,7 @@ const emptyBody = bodyOf(Buffer.alloc(0))
  */
 type State = 'head' | 'serving' | 'unwanted' | 'upgraded' | 'leaving'
 
-class VisitorConnection implements Served, BodySource, Swept {
+class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   readonly closed: Promise<void>
   readonly #socket: Socket
   readonly #visitor: Visitor
@@ -99,8 +100,18 @@ class VisitorConnection implements Served, BodySource, Swept {
       this.#gone()
       resolve()
     })
-    this.#reads = readSocket(socket, { data: bytes => this.#data(bytes), end: () => this.#ended() })
+    this.#reads = readPassing(socket, this)
     if (first !== undefined && first.length > 0) this.#data(first)
+  }
+
+  /** Most requests are a head that comes whole: it is read where it lies. All else is kept for longer than this call. */
+  pass(bytes: Buffer, length: number, lasting: boolean): void {
+    if (this.#state === 'head' && this.#partial === undefined && !lasting) this.#readPassing(bytes, length)
+    else this.#data(lasting ? bytes.subarray(0, length) : lastingCopy(bytes, 0, length))
+  }
+
+  end(): void {
+    this.#ended()
   }
 
   drain(): void {
@@ -154,6 +165,18 @@ class VisitorConnection implements Served, BodySource, Swept {
     if (this.#state === 'head') this.#readHead(bytes)
     else if (this.#state === 'upgraded') this.#pass(bytes)
     else if (this.#state !== 'leaving') this.#behindHead(bytes)
+  }
+
+  #readPassing(bytes: Buffer, length: number): void {
+    const text = bytes.toString('latin1', 0, Math.min(length, FIRST_LOOK))
+    const end = findRequestEnd(text)
+    if (typeof end !== 'number' || end + 2 < length) {
+      this.#readHead(lastingCopy(bytes, 0, length))
+      return
+    }
+    const head = parseRequestHead(text.slice(0, end))
+    if (head instanceof Refusal) this.#refuse(head)
+    else this.#serve(head, undefined)
   }
 
   #readHead(bytes: Buffer): void {
