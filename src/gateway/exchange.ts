@@ -63,6 +63,14 @@ export interface Reply {
 export type Endpoint = (exchange: Exchange) => Promise<Reply>
 export type Handler = (exchange: Exchange, next: Endpoint) => Promise<Reply>
 
+/** Who is told of every request; called on the path of each, so it must be quick. */
+export interface Observer {
+  /** The answer is there, or a refusal of the gateway; `begun` is when the request was, by `performance.now`. */
+  replied(visitor: Visitor, reply: Reply, begun: number): void
+  /** No endpoint has answered: a fault of our own. */
+  failed(head: RequestHead, error: unknown): void
+}
+
 /** Runs handlers first to last and ends at the backend. A handler that does not call `next` has answered. */
 export const chain = (handlers: readonly Handler[], backend: Endpoint): Endpoint =>
   handlers.reduceRight<Endpoint>((next, handler) => exchange => handler(exchange, next), backend)

@@ -16,7 +16,7 @@ import { HttpsListener } from '#gateway/listeners/https.ts'
 import { SshListener } from '#gateway/listeners/ssh.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
 import { GatewayMetrics } from '#gateway/metrics.ts'
-import { counted, shown } from '#gateway/observed.ts'
+import { counting, shown } from '#gateway/observed.ts'
 import type { MakeBackend } from '#gateway/plan/compiled.ts'
 import { PortKeeper } from '#gateway/plan/port-keeper.ts'
 import { Router } from '#gateway/plan/router.ts'
@@ -107,7 +107,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     router,
     certificates,
     metrics,
-    answer: counted(router.answer, metrics, log),
+    answer: router.answer,
   })
   const ports = new PortKeeper({ ...common, router, ports: visitors.tcp })
   const { reusePort = false } = options
@@ -234,12 +234,14 @@ function makeListeners(
 ) {
   const shared = { admission: new Admission(), log, reusePort }
   const handshaken = (seconds: number): void => metrics.tlsHandshake.observe(seconds)
+  const observer = counting(metrics, log)
   const measured = <Connection extends Socket>(socket: Connection): Connection =>
     socket.once('close', () => {
       metrics.bytes.in.add(socket.bytesRead)
       metrics.bytes.out.add(socket.bytesWritten)
     })
-  const http1 = (socket: Socket, visitor: Visitor) => serveHttp1(measured(socket), { visitor, answer })
+  const http1 = (socket: Socket, visitor: Visitor) =>
+    serveHttp1(measured(socket), { visitor, answer, observer })
   return {
     handshaken,
     http: new HttpListener({ ...shared, http1 }),
@@ -248,7 +250,7 @@ function makeListeners(
       certificates,
       handshaken,
       http1,
-      http2: (socket, visitor) => serveHttp2(measured(socket), { visitor, answer }),
+      http2: (socket, visitor) => serveHttp2(measured(socket), { visitor, answer, observer }),
       route: ({ serverName }, { ip }) => router.serverName(serverName, ip),
     }),
     tcp: new TcpPorts({ ...shared, host: facts.tcpHost }),

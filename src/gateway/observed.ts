@@ -1,25 +1,16 @@
 import type { Log } from '#base/log.ts'
-import type { Endpoint, Exchange, Reply } from '#gateway/exchange.ts'
+import type { Exchange, Observer, Reply } from '#gateway/exchange.ts'
 import type { GatewayMetrics } from '#gateway/metrics.ts'
-import { errorReply } from '#gateway/pages.ts'
 import type { ClosableEndpoint } from '#gateway/plan/compiled.ts'
 
 /** Counts every answer, and why it was a refusal where it was one. A fault of our own is told in the log. */
-export function counted(answer: Endpoint, metrics: GatewayMetrics, log: Log): Endpoint {
-  return async exchange => {
-    const begun = performance.now()
-    let reply: Reply
-    try {
-      reply = await answer(exchange)
-    } catch (error) {
-      log.error({ error, host: exchange.head.host }, 'a request could not be handled')
-      reply = errorReply('gateway_fault', exchange.head)
-    }
-    metrics.requestDone(exchange.visitor.scheme, reply.head.status, (performance.now() - begun) / 1000)
+export const counting = (metrics: GatewayMetrics, log: Log): Observer => ({
+  replied({ scheme }, reply, begun) {
+    metrics.requestDone(scheme, reply.head.status, (performance.now() - begun) / 1000)
     if (reply.refusal !== undefined) metrics.rejected(reply.refusal)
-    return reply
-  }
-}
+  },
+  failed: ({ host }, error) => log.error({ error, host }, 'a request could not be handled'),
+})
 
 /** Shows each request to whoever watches the tunnel. */
 export function shown(backend: ClosableEndpoint, show: (line: string) => void): ClosableEndpoint {

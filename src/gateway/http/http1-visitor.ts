@@ -1,5 +1,12 @@
 import type { Socket } from 'node:net'
-import { Departure, type Endpoint, type Exchange, type Reply, type Visitor } from '#gateway/exchange.ts'
+import {
+  Departure,
+  type Endpoint,
+  type Exchange,
+  type Observer,
+  type Reply,
+  type Visitor,
+} from '#gateway/exchange.ts'
 import { type Body, bodyOf, noBody } from '#gateway/http/body.ts'
 import type { RequestHead, ResponseHead } from '#gateway/http/head.ts'
 import { AnswerWriter } from '#gateway/http/http1-answer.ts'
@@ -17,6 +24,7 @@ import { sweeper as sharedSweeper, type Sweeper, type Swept } from '#gateway/swe
 export interface ServeOptions {
   readonly visitor: Visitor
   readonly answer: Endpoint
+  readonly observer?: Observer
   readonly limits?: Partial<VisitorLimits>
   readonly sweeper?: Sweeper
   /** What was read of the connection already. */
@@ -50,13 +58,18 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   readonly #socket: Socket
   readonly #visitor: Visitor
   readonly #answer: Endpoint
+  readonly #observer: Observer | undefined
+  #begun = 0
   readonly #limits: VisitorLimits
   readonly #sweeper: Sweeper
   readonly #writer: AnswerWriter
   readonly #reads: SocketReads
   readonly #inform = (head: ResponseHead): void => this.#interim(head)
   readonly #replied = (reply: Reply): void => this.#reply(reply)
-  readonly #faulted = (): void => this.#refuse(new Refusal('gateway_fault'))
+  readonly #faulted = (error: unknown): void => {
+    if (this.#head !== undefined) this.#observer?.failed(this.#head, error)
+    this.#refuse(new Refusal('gateway_fault'))
+  }
   #state: State = 'head'
   /** When the state began, or the last byte of what it waits for came. */
   #since: number
@@ -78,10 +91,12 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   #unsent = 0
   #unsentSince = 0
 
-  constructor(socket: Socket, { visitor, answer, limits, sweeper = sharedSweeper, first }: ServeOptions) {
+  constructor(socket: Socket, options: ServeOptions) {
+    const { visitor, answer, observer, limits, sweeper = sharedSweeper, first } = options
     this.#socket = socket
     this.#visitor = visitor
     this.#answer = answer
+    this.#observer = observer
     this.#limits = limits === undefined ? visitorLimits : { ...visitorLimits, ...limits }
     this.#sweeper = sweeper
     this.#writer = new AnswerWriter(
@@ -219,6 +234,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
       this.#waiting = rest
     }
     this.#departure = new Departure()
+    this.#begun = performance.now()
     this.#ask({ visitor: this.#visitor, head, body, departure: this.#departure, inform: this.#inform })
     const content = this.#content
     if (content !== undefined && !content.finished && !content.flowing && !content.unwanted)
@@ -228,8 +244,8 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   #ask(exchange: Exchange): void {
     try {
       this.#answer(exchange).then(this.#replied, this.#faulted)
-    } catch {
-      this.#faulted()
+    } catch (error) {
+      this.#faulted(error)
     }
   }
 
@@ -269,6 +285,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
       return
     }
     this.#answering = true
+    this.#observer?.replied(this.#visitor, reply, this.#begun)
     if (reply.upgraded !== undefined) {
       this.#upgrade(reply.head, reply.upgraded)
       return
@@ -306,6 +323,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#departure?.tell()
     this.#content?.fail(new Error('The request was refused.'))
     const reply = errorReply(refusal.code, asked, refusal.values)
+    this.#observer?.replied(this.#visitor, reply, asked === undefined ? performance.now() : this.#begun)
     const bare = asked !== undefined && isBare(asked.method, reply.head.status)
     this.#writer.begin(reply, { version: '1.1', keepAlive: false, bare })
   }

@@ -1,5 +1,12 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
-import { Departure, type Endpoint, type Exchange, type Reply, type Visitor } from '#gateway/exchange.ts'
+import {
+  Departure,
+  type Endpoint,
+  type Exchange,
+  type Observer,
+  type Reply,
+  type Visitor,
+} from '#gateway/exchange.ts'
 import { noBody } from '#gateway/http/body.ts'
 import type { RequestHead, ResponseHead } from '#gateway/http/head.ts'
 import { Http2Body } from '#gateway/http/http2-body.ts'
@@ -16,6 +23,7 @@ const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants
 export interface RequestOptions {
   readonly visitor: Visitor
   readonly answer: Endpoint
+  readonly observer?: Observer | undefined
   /** Milliseconds without content after which a request is given up. */
   readonly bodyPatience?: number
 }
@@ -25,6 +33,7 @@ export class Http2Request {
   readonly #stream: ServerHttp2Stream
   readonly #options: RequestOptions
   readonly #departure = new Departure()
+  readonly #begun = performance.now()
   #head: RequestHead | undefined
   #body: Http2Body | undefined
   #sender: ContentSender | undefined
@@ -46,7 +55,7 @@ export class Http2Request {
     const stream = this.#stream
     this.#options.answer(this.#exchange(head, ends)).then(
       reply => guarded(stream, () => this.#reply(reply)),
-      () => guarded(stream, () => this.#fault()),
+      (error: unknown) => guarded(stream, () => this.#fault(head, error)),
     )
   }
 
@@ -93,12 +102,14 @@ export class Http2Request {
     this.#send(reply)
   }
 
-  #fault(): void {
-    this.#send(errorReply('gateway_fault', this.#head))
+  #fault(head: RequestHead, error: unknown): void {
+    this.#options.observer?.failed(head, error)
+    this.#send(errorReply('gateway_fault', head))
   }
 
   #send(reply: Reply): void {
     const stream = this.#stream
+    this.#options.observer?.replied(this.#options.visitor, reply, this.#begun)
     if (stream.destroyed || stream.closed) {
       reply.body.cancel()
       return

@@ -80,6 +80,14 @@ export class Router {
 
   /** Answers a request: who may not visit is refused, and so is a request for another name than its connection. */
   readonly answer: Endpoint = exchange => {
+    try {
+      return this.#answer(exchange)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  #answer(exchange: Exchange): Promise<Reply> {
     const { visitor, head } = exchange
     const refusal = this.#refusal(exchange)
     return refusal ? Promise.resolve(refusal) : this.http(visitor.scheme, head.host, head.path)(exchange)
