@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Binding } from '#agent/binding.ts'
-import { dialBehind, dialUpstream } from '#agent/dial-upstream.ts'
+import { dialBehind, dialReason, dialUpstream } from '#agent/dial-upstream.ts'
 import { handOver } from '#agent/hand-over.ts'
 import type { AgentOptions, ConnectionEvent } from '#agent/options.ts'
 import { plainText } from '#agent/plain-text.ts'
@@ -66,9 +66,9 @@ export class Connections {
     const { endpoint } = binding
     const { onConnection } = this.#options
     const noted = onConnection && notes(onConnection, binding, header)
-    const done = (bytesIn: number, bytesOut: number): void => {
+    const done: Visit['done'] = (bytesIn, bytesOut, failure) => {
       this.#open--
-      noted?.(bytesIn, bytesOut)
+      noted?.(bytesIn, bytesOut, failure)
     }
     const visit = { binding, header, stream, done }
     if (endpoint.target === undefined) void handOver(visit)
@@ -87,8 +87,9 @@ export class Connections {
       const socket = await dialBehind(binding.endpoint, target, { plain, preface })
       this.#join(visit, target, socket, source)
     } catch (error) {
-      refuse(visit, target, error as Error)
-      done(0, 0)
+      const reason = dialReason(error as Error, target)
+      refuse(visit, reason)
+      done(0, 0, reason)
     }
   }
 
@@ -101,17 +102,18 @@ export class Connections {
         ? new RequestTap(request => tell(onRequest, { tunnel, ...request }))
         : undefined
     let reached = false
+    let failure: string | undefined
     socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => (reached = true))
     splice(socket, source, {
       tap,
-      ended: ({ sent, received }) => done(sent, received),
+      ended: ({ sent, received }) => done(sent, received, failure),
       giveUp: error => {
         if (reached) {
           stream.reset('stream_reset')
           return
         }
-        const page = refuse(visit, target, error)
-        tap?.received(page)
+        failure = dialReason(error, target)
+        tap?.received(refuse(visit, failure))
       },
     })
   }
@@ -126,6 +128,8 @@ function notes(
   const begun = performance.now()
   const about = { tunnel, clientAddr: plainText(ClientAddr) }
   tell(onConnection, { ...about, kind: 'opened', bytesIn: 0, bytesOut: 0, durationMs: 0 })
-  return (bytesIn, bytesOut) =>
-    tell(onConnection, { ...about, kind: 'closed', bytesIn, bytesOut, durationMs: performance.now() - begun })
+  return (bytesIn, bytesOut, failure) => {
+    const durationMs = performance.now() - begun
+    tell(onConnection, { ...about, kind: 'closed', bytesIn, bytesOut, durationMs, failure })
+  }
 }

@@ -67,9 +67,14 @@ export async function dialBehind(
   return encrypted
 }
 
+// The usual case is a service of one's own with a certificate that nobody has signed.
+const UNTRUSTED = '; --no-verify-upstream (verify_upstream: false) takes any certificate'
+
 /** Why a service could not be reached, in a few words. */
 export function dialReason(error: Error, { text }: Target): string {
   const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error]
-  const reasons = causes.map(cause => (cause as NodeJS.ErrnoException).code ?? cause.message)
-  return `${text}: ${[...new Set(reasons)].join(', ')}`
+  const reasons = [
+    ...new Set(causes.map(cause => (cause as NodeJS.ErrnoException).code ?? cause.message)),
+  ].join(', ')
+  return `${text} cannot be reached: ${reasons}${/CERT|VERIFY/.test(reasons) ? UNTRUSTED : ''}`
 }

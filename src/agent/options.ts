@@ -49,6 +49,8 @@ export interface ConnectionEvent {
   readonly bytesIn: number
   readonly bytesOut: number
   readonly durationMs: number
+  /** Why the service could not be reached; undefined when it was. */
+  readonly failure?: string | undefined
 }
 
 /** An HTTP/1 request whose answer has begun. */

@@ -1,5 +1,3 @@
-import { dialReason } from '#agent/dial-upstream.ts'
-import type { Target } from '#agent/target.ts'
 import { isWeb, type Visit } from '#agent/visit.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
@@ -8,12 +6,12 @@ const DISCARD_MS = 10_000
 const EMPTY = Buffer.alloc(0)
 
 /** Tells the gateway that the service cannot be reached: as an HTTP answer where that is spoken, else by the end. */
-export function refuse(visit: Visit, target: Target, error: Error): Buffer {
+export function refuse(visit: Visit, reason: string): Buffer {
   if (!isWeb(visit)) {
     visit.stream.abort()
     return EMPTY
   }
-  const page = badGateway(`failed to dial backend: ${dialReason(error, target)}`)
+  const page = badGateway(`failed to dial backend: ${reason}`)
   discardInput(visit.stream)
   visit.stream.end(page)
   return page

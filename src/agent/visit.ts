@@ -8,7 +8,7 @@ export interface Visit {
   readonly header: ProxyHeader
   readonly stream: TunnelStream
   /** The connection is over; called once. */
-  readonly done: (bytesIn: number, bytesOut: number) => void
+  readonly done: (bytesIn: number, bytesOut: number, failure?: string) => void
 }
 
 const HTTPS_EDGE = '3'

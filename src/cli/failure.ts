@@ -1,4 +1,4 @@
-import { ApiError, UnreachableError } from '#client/errors.ts'
+import { ApiError, ArgumentError, UnreachableError } from '#client/errors.ts'
 import { printable } from '#cli/printable.ts'
 
 /** The command cannot be carried out as it was written. */
@@ -83,6 +83,7 @@ export function failureOf(error: unknown): Failure | undefined {
     const text = `${error.message}\n  Is it running? --url or ADIT_API_URL says where to call.`
     return { text: printable(text), exitCode: exitCodes.unavailable }
   }
+  if (error instanceof ArgumentError) return { text: printable(error.message), exitCode: exitCodes.usage }
   if (error instanceof UsageError) return { text: error.message, exitCode: exitCodes.usage }
   if (error instanceof NoKeyError) return { text: error.message, exitCode: exitCodes.auth }
   if (error instanceof ConfigError) return { text: printable(error.message), exitCode: exitCodes.config }

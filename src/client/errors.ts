@@ -21,6 +21,11 @@ export class ApiError extends Error {
   }
 }
 
+/** An argument that cannot be one, such as an empty id; nothing was sent. */
+export class ArgumentError extends TypeError {
+  override readonly name = 'ArgumentError'
+}
+
 /** No answer came: nobody listens, the connection broke, or the time was up. Whether it was done is unknown. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'

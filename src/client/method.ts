@@ -1,3 +1,4 @@
+import { ArgumentError } from '#client/errors.ts'
 import type { Page, PageRequest } from '#client/types.ts'
 import type { Send } from '#client/send.ts'
 import type { Operation } from '#contract/operations.ts'
@@ -16,7 +17,7 @@ function filled(operation: Operation, args: readonly unknown[]): string {
 function segment(name: string, value: unknown): string {
   // An empty or dotted segment would make the address another one's.
   if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) {
-    throw new TypeError(`${name} must be an id, not ${JSON.stringify(value)}`)
+    throw new ArgumentError(`${name} must be an id, not ${JSON.stringify(value)}`)
   }
   return encodeURIComponent(value)
 }

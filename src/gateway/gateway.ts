@@ -6,6 +6,7 @@ import type { Directory } from '#gateway/directory.ts'
 import type { Endpoint, Visitor } from '#gateway/exchange.ts'
 import type { Facts } from '#gateway/facts.ts'
 import type { Fleet } from '#gateway/fleet.ts'
+import { isFirstLeg } from '#gateway/legs.ts'
 import { serveHttp1 } from '#gateway/http/http1-visitor.ts'
 import { serveHttp2 } from '#gateway/http/http2-visitor.ts'
 import type { ListenAddress } from '#gateway/listeners/acceptor.ts'
@@ -121,14 +122,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const listeners = {
     ...visitors,
     agent: agents,
-    ssh: ssh && {
-      listen: async ({ host }: ListenAddress) => ({ host, port: await ssh.listen() }),
-      get streams() {
-        return ssh.streams
-      },
-    },
+    ssh: ssh && { listen: async ({ host }: ListenAddress) => ({ host, port: await ssh.listen() }) },
   }
-  count(metrics, listeners, { sessions, directory, facts })
+  count(metrics, { ...visitors, agent: agents, ssh }, { directory, facts })
   const gateway: Gateway = {
     bound,
     facts,
@@ -262,12 +258,10 @@ interface Listeners {
   readonly https: HttpsListener
   readonly tcp: TcpPorts
   readonly agent: AgentListener
-  readonly ssh:
-    { readonly streams: number; listen(address: ListenAddress): Promise<ListenAddress> } | undefined
+  readonly ssh: SshListener | undefined
 }
 
 interface Counted {
-  readonly sessions: Sessions
   readonly directory: Directory
   readonly facts: Facts
 }
@@ -275,25 +269,27 @@ interface Counted {
 function count(
   metrics: GatewayMetrics,
   { http, https, tcp, agent, ssh }: Listeners,
-  { sessions, directory, facts }: Counted,
+  { directory, facts }: Counted,
 ): void {
   const { connections } = metrics
-  const isOwn = ({ node }: { readonly node: string }): boolean => node === facts.node
+  const own = (records: ReadonlyMap<string, { readonly id: string; readonly node: string }>): number =>
+    [...records.values()].filter(record => record.node === facts.node && isFirstLeg(record)).length
   connections.http.from(() => http.connections)
   connections.https.from(() => https.connections - https.streams)
   connections.tls.from(() => https.streams)
   connections.tcp.from(() => tcp.connections)
   connections.agent.from(() => agent.connections)
-  metrics.agentSessions.from(() => sessions.size)
+  if (ssh) connections.ssh.from(() => ssh.connections)
+  metrics.agentSessions.from(() => own(directory.sessions))
   metrics.tunnelStreams.from(() => agent.streams + (ssh?.streams ?? 0))
-  metrics.tunnels.from(() => [...directory.tunnels.values()].filter(isOwn).length)
+  metrics.tunnels.from(() => own(directory.tunnels))
 }
 
-async function listen(
-  listeners: Listeners,
-  addresses: GatewayOptions['addresses'],
-  bound: Bound,
-): Promise<void> {
+type Opens = Readonly<
+  Record<ListenerName, { listen(address: ListenAddress): Promise<ListenAddress> } | undefined>
+>
+
+async function listen(listeners: Opens, addresses: GatewayOptions['addresses'], bound: Bound): Promise<void> {
   for (const name of listenerNames) {
     const [address, listener] = [addresses[name], listeners[name]]
     if (address === undefined || listener === undefined) continue

@@ -8,7 +8,7 @@ const HANDSHAKE_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 
 const CODE_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
 type Scheme = 'http' | 'https'
-export type ConnectionKind = 'http' | 'https' | 'tls' | 'tcp' | 'agent' | 'peer'
+export type ConnectionKind = 'http' | 'https' | 'tls' | 'tcp' | 'agent' | 'ssh'
 
 /**
  * Everything the gateway counts, declared once. No label names a host, a path or a person: their number has no bound.
@@ -61,7 +61,7 @@ export class GatewayMetrics implements Disposable {
       tls: kind('tls'),
       tcp: kind('tcp'),
       agent: kind('agent'),
-      peer: kind('peer'),
+      ssh: kind('ssh'),
     }
     const bytes = registry.counters('adit_bytes_total', 'Bytes of content from and to visitors.', ['dir'])
     this.bytes = { in: bytes.with('in'), out: bytes.with('out') }

@@ -41,9 +41,24 @@ suite('adit http', () => {
     assert.match(third, /^time=\S+Z level=info msg=online server_version=\S+ region=us$/)
     const { status, body } = await visit(`${http}/a`)
     assert.deepEqual({ status, body }, { status: 200, body: `hello /a ${new URL(http).host}` })
-    await agent.sees(/ level=info msg=request method=GET path=\/a status=200 duration_ms=[\d.]+\n/)
     assert.equal(await agent.ends('SIGTERM'), 0)
     assert.equal((await visit(http)).status, 404)
+    assert.doesNotMatch(agent.output, /msg=request/)
+  })
+
+  test('lists requests in lines with --inspect on', async () => {
+    await using service = await greeting()
+    await using agent = spawnAgent(server, ['http', service.port, '--scheme', 'http', '--inspect', 'on'])
+    const [, http = ''] = await agent.sees(/^url=(http:\S+) /m)
+    assert.equal((await visit(`${http}/a`)).status, 200)
+    await agent.sees(/ level=info msg=request method=GET path=\/a status=200 duration_ms=[\d.]+\n/)
+  })
+
+  test('says why a service cannot be reached', async () => {
+    await using agent = spawnAgent(server, ['http', '1', '--scheme', 'http'])
+    const [, http = ''] = await agent.sees(/^url=(http:\S+) /m)
+    assert.equal((await visit(http)).status, 502)
+    await agent.sees(/ level=warn msg="http:\/\/localhost:1 cannot be reached: ECONNREFUSED"\n/)
   })
 
   test('passes its options on', async () => {

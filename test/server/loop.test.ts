@@ -8,7 +8,11 @@ import { startServer } from '../support/server.ts'
 test('a tunnel that leads back to the gateway ends in a page that says so, not in an endless loop', async () => {
   await using server = await startServer()
   const { bound, authtoken, dataDir } = server
-  const agent = await connect({ server: `127.0.0.1:${bound.agent?.port}`, authtoken, ca: `${dataDir}/ca.pem` })
+  const agent = await connect({
+    server: `127.0.0.1:${bound.agent?.port}`,
+    authtoken,
+    ca: `${dataDir}/ca.pem`,
+  })
   await agent.listen({ proto: 'http', domain: 'loop', forwardTo: bound.http?.port ?? 0 })
   const headers = { host: 'loop.adit.localhost' }
   const request = get({ host: '127.0.0.1', port: bound.http?.port, headers, agent: false })

@@ -8,7 +8,11 @@ import { startServer } from '../support/server.ts'
 test('plain HTTP for a name that is served by HTTPS alone is sent there, port included', async () => {
   await using server = await startServer()
   const { bound, authtoken, dataDir } = server
-  const agent = await connect({ server: `127.0.0.1:${bound.agent?.port}`, authtoken, ca: `${dataDir}/ca.pem` })
+  const agent = await connect({
+    server: `127.0.0.1:${bound.agent?.port}`,
+    authtoken,
+    ca: `${dataDir}/ca.pem`,
+  })
   await agent.listen({ proto: 'https', domain: 'secure', forwardTo: 1 })
   const headers = { host: 'secure.adit.localhost' }
   const request = get({ host: '127.0.0.1', port: bound.http?.port, path: '/a?b=c', headers, agent: false })

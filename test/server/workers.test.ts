@@ -30,7 +30,7 @@ async function visit({ bound }: TestServer, host: string): Promise<number | unde
 async function agentConnections({ api }: TestServer, wanted: number): Promise<void> {
   for (;;) {
     const text = await (await fetch(`${api.url}/metrics`)).text()
-    if (Number(/^adit_agent_sessions (\d+)$/m.exec(text)?.[1]) === wanted) return
+    if (Number(/^adit_connections\{kind="agent"\} (\d+)$/m.exec(text)?.[1]) === wanted) return
     await setTimeout(50)
   }
 }

@@ -81,7 +81,8 @@ export class LineView implements View {
     this.#pending = undefined
   }
 
-  connection({ kind, tunnel, clientAddr, bytesIn, bytesOut, durationMs }: ConnectionEvent): void {
+  connection({ kind, tunnel, clientAddr, bytesIn, bytesOut, durationMs, failure }: ConnectionEvent): void {
+    if (failure !== undefined) this.note('warn', failure)
     const fields = {
       url: tunnel.url || labelText(tunnel.labels),
       client: clientAddr,

@@ -69,6 +69,9 @@ export class TerminalView implements View {
 
   connection(event: ConnectionEvent): void {
     this.#traffic.connection(event)
+    // A service that is away is away for every request; once is enough until something else is to tell.
+    const { failure } = event
+    if (failure !== undefined && this.#notes.at(-1)?.message !== failure) this.note('warn', failure)
     this.#drawSoon()
   }
 

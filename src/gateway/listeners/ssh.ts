@@ -71,6 +71,10 @@ export class SshListener implements AsyncDisposable {
     this.#server = createServer({ noDelay: true }, socket => this.#onSocket(socket))
   }
 
+  get connections(): number {
+    return this.#sockets.size
+  }
+
   /** Connections that are open through ssh connections. */
   get streams(): number {
     return [...this.#connections.values()].reduce((sum, { streams }) => sum + streams, 0)
