@@ -16,11 +16,3 @@ export interface Live {
   /** Resolves when the agent has accepted the command; rejects with a Problem otherwise. */
   command(sessionId: string, command: Command): Promise<void>
 }
-
-/** Nothing is online: what the API shows while no gateway runs in the program. */
-export const nothingOnline: Live = {
-  get: async () => undefined,
-  list: async () => [],
-  tunnelsWith: async () => [],
-  command: async () => undefined,
-}

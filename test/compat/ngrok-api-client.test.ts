@@ -16,9 +16,12 @@ suite(`the published client @ngrok/ngrok-api ${clientVersion}`, () => {
   before(async () => {
     server = await startServer()
     client = openClient(server.api.token, server.api.url)
-    world = await newWorld(server.api)
+    world = await newWorld(server)
   })
-  after(() => server[Symbol.asyncDispose]())
+  after(async () => {
+    await world.agent.close()
+    await server[Symbol.asyncDispose]()
+  })
 
   test('has the services and methods that the scenarios are written for', () => {
     assert.deepEqual(new Set(Object.keys(scenarios)), new Set(clientMethods.keys()))

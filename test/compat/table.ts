@@ -39,8 +39,8 @@ export function resultsText(results: readonly Result[]): string {
 
 ## Operations of \`@ngrok/ngrok-api\` ${clientVersion}
 
-${results.length} operations of ${clientMethods.size} services: ${working} work, ${results.length - working} answer 404 because nothing is online or
-nobody has signed in.
+${results.length} operations of ${clientMethods.size} services: ${working} work, ${results.length - working} answer 404 because nobody has
+signed in.
 
 ${table([HEADINGS, ...rows])}
 `

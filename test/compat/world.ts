@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Answer, Caller } from '../support/server.ts'
+import type { Answer, Caller, TestServer } from '../support/server.ts'
+import { agentAt } from './agent-online.ts'
 import { Folder, newSshKey } from '../support/openssh.ts'
 import { AUTHORITY, issue, type Identity } from '../support/openssl.ts'
 
@@ -15,12 +16,15 @@ export interface World {
   readonly sshKey: string
   readonly sshAuthorityId: string
   readonly botId: string
+  /** What is online. */
+  readonly agent: Awaited<ReturnType<typeof agentAt>>
   /** A Ref as the client hands it out. */
   readonly ref: (path: string, id: string) => { id: string; uri: string }
   readonly make: (path: string, body?: object) => Promise<Answer['body']>
 }
 
-export async function newWorld(api: Caller): Promise<World> {
+export async function newWorld(server: TestServer): Promise<World> {
+  const { api } = server
   await using folder = await Folder.make()
   const make = async (path: string, body: object = {}): Promise<Answer['body']> => {
     const answer = await api.post(path, body)
@@ -49,5 +53,6 @@ export async function newWorld(api: Caller): Promise<World> {
     sshKey: await newSshKey(folder, 'compat', 'ed25519'),
     sshAuthorityId: await idOf('/ssh_certificate_authorities'),
     botId: await idOf('/bot_users', { name: 'Compat bot' }),
+    agent: await agentAt(server),
   }
 }

@@ -11,11 +11,12 @@ const results: Result[] = []
 {
   await using server = await startServer()
   const client = openClient(server.api.token, server.api.url)
-  const world = await newWorld(server.api)
+  const world = await newWorld(server)
   for (const [service, scenario] of Object.entries(scenarios)) {
     const trial = new Trial(service, client)
     await scenario(trial, world)
     results.push(...trial.results)
   }
+  await world.agent.close()
 }
 writeFileSync(documentFile, readDocument().byHand + resultsText(results))

@@ -1,24 +1,49 @@
 import assert from 'node:assert/strict'
-import { newId } from '#base/ids.ts'
+import { newId, randomPart } from '#base/ids.ts'
+import type { Value } from '../client.ts'
 import type { Trial } from '../trial.ts'
 import type { Scenarios } from './index.ts'
 
 const nobody = 'nobody has signed in'
-const nothing = 'nothing is online'
 
-/** What exists only while agents or visitors are connected: here none is. */
-async function absent(trial: Trial, prefix: string, methods: readonly string[], why: string): Promise<void> {
-  await trial.works('list', [], items => assert.deepStrictEqual(items, []), `, empty: ${why}`)
-  for (const method of methods) await trial.finds404(method, [newId(prefix)], why)
+/** What exists only while visitors are signed in: here none is. */
+async function absent(trial: Trial, prefix: string, methods: readonly string[]): Promise<void> {
+  await trial.works('list', [], items => assert.deepStrictEqual(items, []), `, empty: ${nobody}`)
+  for (const method of methods) await trial.finds404(method, [newId(prefix)], nobody)
+}
+
+/** The one thing of its kind that is online, in the list and by its id. */
+async function isOnline(trial: Trial, id: string, expected: object): Promise<void> {
+  const check = (value: Value) => assert.partialDeepStrictEqual(value, { id, ...expected })
+  await trial.works('list', [], items => {
+    assert.equal(items.length, 1)
+    check(items[0])
+  })
+  await trial.works('get', [id], check)
+  await trial.rejects404('get', newId(id.split('_')[0] ?? ''))
 }
 
 export const online: Scenarios = {
-  TunnelSessions: async trial => {
-    await absent(trial, 'ts', ['get', 'restart', 'stop'], nothing)
-    await trial.finds404('update', [{ id: newId('ts') }], nothing)
+  TunnelSessions: async (trial, { agent }) => {
+    const { sessionId: id, commands } = agent
+    await isOnline(trial, id, { metadata: 'compat', ip: '127.0.0.1', region: 'us', transport: 'adit/v2' })
+    for (const command of ['restart', 'stop'])
+      await trial.works(command, [id], () => assert.equal(commands.at(-1), command))
+    await trial.works('update', [{ id }], () => assert.equal(commands.at(-1), 'update'))
   },
-  Tunnels: trial => absent(trial, 'tn', ['get'], nothing),
-  Endpoints: trial => absent(trial, 'ep', ['get'], nothing),
-  ApplicationSessions: trial => absent(trial, 'as', ['get', 'delete'], nobody),
-  ApplicationUsers: trial => absent(trial, 'au', ['get', 'delete'], nobody),
+  Tunnels: (trial, { agent, ref }) =>
+    isOnline(trial, agent.tunnelId, {
+      publicUrl: agent.url,
+      proto: 'https',
+      forwardsTo: 'http://localhost:1',
+      tunnelSession: ref('/tunnel_sessions', agent.sessionId),
+    }),
+  Endpoints: (trial, { agent, ref }) =>
+    isOnline(trial, `ep_${randomPart(agent.tunnelId)}`, {
+      publicUrl: agent.url,
+      type: 'ephemeral',
+      tunnel: ref('/tunnels', agent.tunnelId),
+    }),
+  ApplicationSessions: trial => absent(trial, 'as', ['get', 'delete']),
+  ApplicationUsers: trial => absent(trial, 'au', ['get', 'delete']),
 }
