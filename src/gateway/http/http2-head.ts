@@ -9,6 +9,15 @@ import { malformed, Refusal } from '#gateway/http/refusal.ts'
 
 const MAX_METHOD = 32
 const LENGTH = /^\d{1,15}$/
+const ownNames = new Set([
+  'host',
+  'content-length',
+  'te',
+  'expect',
+  'cookie',
+  'authorization',
+  'content-type',
+])
 
 /** What is collected of a head while its pairs are looked at one after the other. */
 interface Draft {
@@ -23,11 +32,13 @@ interface Draft {
   lines: string
   count: number
   size: number
+  /** It is a call of gRPC. */
+  readonly isCall: boolean
 }
 
 /** Checks what a stream of HTTP/2 began with; `ends` tells that no content follows. */
 export function requestHead(pairs: readonly string[], ends: boolean): RequestHead | Refusal {
-  const draft: Draft = { lines: '', count: 0, size: 0 }
+  const draft: Draft = { lines: '', count: 0, size: 0, isCall: isCall(pairs) }
   for (let at = 0; at + 1 < pairs.length; at += 2) {
     const fault = take(draft, pairs[at] ?? '', pairs[at + 1] ?? '')
     if (fault !== undefined) return fault
@@ -38,7 +49,8 @@ export function requestHead(pairs: readonly string[], ends: boolean): RequestHea
 function take(draft: Draft, name: string, value: string): Refusal | undefined {
   if (!isValue(value)) return malformed('a header field holds a control character')
   if (name.startsWith(':')) return takePseudo(draft, name, value)
-  if (!isName(name, 'visitor')) return malformed('the name of a header field is not valid')
+  if (!isName(name, 'visitor') && !(draft.isCall && isMetadata(name)))
+    return malformed('the name of a header field is not valid')
   draft.size += name.length + value.length + 4
   if (draft.size > MAX_REQUEST_HEAD) return tooLarge(`at most ${MAX_REQUEST_HEAD} bytes`)
   // Browsers send each cookie by itself, to compress them better (RFC 9113 §8.2.3).
@@ -50,6 +62,19 @@ function take(draft: Draft, name: string, value: string): Refusal | undefined {
   if (isOfConnection(name)) return malformed(`HTTP/2 has no field "${name}"`)
   if (isForwarding(name)) return undefined
   return takeSpecial(draft, name, value)
+}
+
+const isCall = (pairs: readonly string[]): boolean =>
+  pairs.some((value, at) => value.startsWith('application/grpc') && pairs[at - 1] === 'content-type')
+
+/**
+ * Metadata of gRPC may have "_" in its names, and its servers do not take that for "-". What would be another field's
+ * name if they did is still refused.
+ */
+function isMetadata(name: string): boolean {
+  const other = name.replaceAll('_', '-')
+  const isOther = ownNames.has(other) || isForwarding(other) || isOfConnection(other)
+  return other !== name && !isOther && isName(other, 'visitor')
 }
 
 function takePseudo(draft: Draft, name: string, value: string): Refusal | undefined {

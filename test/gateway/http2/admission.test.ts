@@ -18,6 +18,11 @@ const replaced = (name: string, value: string): [string, string][] =>
 const refused: Record<string, [string, string][]> = {
   'upper case in a name': [...usual, ['X-A', 'b']],
   'an underscore in a name': [...usual, ['content_length', '5']],
+  'an underscore in the name of what gRPC does not have as metadata': [
+    ...usual,
+    ['content-type', 'application/grpc'],
+    ['x_forwarded_for', '192.0.2.1'],
+  ],
   'Transfer-Encoding': [...usual, ['transfer-encoding', 'chunked']],
   Connection: [...usual, ['connection', 'close']],
   'Keep-Alive': [...usual, ['keep-alive', '5']],

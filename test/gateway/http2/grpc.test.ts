@@ -34,6 +34,7 @@ const implementation: grpc.UntypedServiceImplementation = {
     }
     const metadata = new grpc.Metadata()
     metadata.set('x-who', call.metadata.get('x-who')[0] ?? '')
+    metadata.set('user_id', call.metadata.get('user_id')[0] ?? '')
     call.sendMetadata(metadata)
     const trailer = new grpc.Metadata()
     trailer.set('x-end', 'well')
@@ -90,6 +91,7 @@ suite('gRPC through the gateway', () => {
     await using far = await line()
     const metadata = new grpc.Metadata()
     metadata.set('x-who', 'me')
+    metadata.set('user_id', '7')
     const answered = Promise.withResolvers<Buffer | undefined>()
     const call = far.client.makeUnaryRequest(
       '/test.Echo/unary',
@@ -105,6 +107,7 @@ suite('gRPC through the gateway', () => {
     call.on('status', status.resolve)
     assert.equal((await answered.promise)?.toString(), 'unary hi')
     assert.deepEqual((await head.promise).get('x-who'), ['me'])
+    assert.deepEqual((await head.promise).get('user_id'), ['7'])
     assert.deepEqual((await status.promise).metadata.get('x-end'), ['well'])
   })
 
