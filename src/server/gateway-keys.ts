@@ -18,7 +18,7 @@ function made(): Kept {
   return {
     proofs: randomBytes(PROOF_BYTES).toString('base64'),
     tickets: randomBytes(TICKET_BYTES).toString('base64'),
-    ssh_host: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    ssh_host: privateKey.export({ type: 'pkcs8', format: 'pem' }),
   }
 }
 

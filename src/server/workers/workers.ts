@@ -145,7 +145,7 @@ class Workers {
   async #exited(worker: Worker, code: number | null): Promise<void> {
     worker.unwatch?.()
     if (this.#workers.get(worker.node) === worker) this.#workers.delete(worker.node)
-    for (const { id, node } of [...this.directory.sessions.values()])
+    for (const { id, node } of this.directory.sessions.values())
       if (node === worker.node) await this.directory.removeSession(id, node)
     if (this.#closing || this.#bound === undefined) return
     this.#parts.log.error({ node: worker.node, code }, 'a gateway process has ended; it is started again')
