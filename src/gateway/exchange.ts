@@ -18,7 +18,9 @@ export interface Visitor {
 /** Tells once that the visitor has gone, so that work for it can be given up. */
 export class Departure {
   #gone = false
-  #listeners: (() => void)[] | undefined
+  // Nearly always there is one.
+  #first: (() => void) | undefined
+  #others: (() => void)[] | undefined
 
   get happened(): boolean {
     return this.#gone
@@ -27,16 +29,19 @@ export class Departure {
   /** Calls back at once when it has happened already. */
   whenGone(listener: () => void): void {
     if (this.#gone) listener()
-    else (this.#listeners ??= []).push(listener)
+    else if (this.#first === undefined) this.#first = listener
+    else (this.#others ??= []).push(listener)
   }
 
   /** The visitor has gone. */
   tell(): void {
     if (this.#gone) return
     this.#gone = true
-    const listeners = this.#listeners
-    this.#listeners = undefined
-    listeners?.forEach(listener => listener())
+    const first = this.#first
+    const others = this.#others
+    this.#first = this.#others = undefined
+    first?.()
+    others?.forEach(listener => listener())
   }
 }
 

@@ -6,6 +6,7 @@ import { DialError } from '#gateway/fleet.ts'
 import { bodyOf, type Framing, noBody } from '#gateway/http/body.ts'
 import { type BodySource, IncomingBody } from '#gateway/http/http1-body.ts'
 import { bareLineFeed } from '#gateway/http/http1-request-head.ts'
+import { TextBody } from '#gateway/http/http1-whole.ts'
 import { MAX_RESPONSE_HEAD, parseResponseHead, type UpstreamHead } from '#gateway/http/http1-response-head.ts'
 import { errorReply } from '#gateway/pages.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -190,12 +191,16 @@ export class UpstreamCall implements StreamUser, BodySource {
         this.#unanswered('upstream_unreachable')
         return
       }
-      const head = parseResponseHead(text.slice(0, end + 2), this.#exchange.head.method)
-      chunk = chunk.subarray(end + 4)
+      const head = parseResponseHead(text, end + 2, this.#exchange.head.method)
       if (typeof head === 'string') {
         this.#invalid(head)
         return
       }
+      if (text.length === chunk.length && this.#isWhole(head, chunk.length - end - 4)) {
+        this.#whole(head, text.slice(end + 4))
+        return
+      }
+      chunk = chunk.subarray(end + 4)
       if (head.status >= 200 || head.status === 101) {
         this.#final(head, chunk.length === 0 ? undefined : chunk)
         return
@@ -223,9 +228,26 @@ export class UpstreamCall implements StreamUser, BodySource {
     return true
   }
 
-  #final(head: UpstreamHead, rest: Buffer | undefined): void {
+  /** All of the answer is there and nothing behind it, as with most; it is short enough to be passed on as text. */
+  #isWhole({ status, framing }: UpstreamHead, length: number): boolean {
+    if (framing.kind !== 'length' || length !== framing.length || length === 0 || length > FIRST_LOOK)
+      return false
+    return status >= 200 && !(status === 502 && this.#used?.fresh === true)
+  }
+
+  #whole(head: UpstreamHead, content: string): void {
+    this.#answered(head)
+    this.#complete(undefined)
+    this.#resolve({ head, body: new TextBody(content, head.framing) })
+  }
+
+  #answered(head: UpstreamHead): void {
     this.#head = head
     this.#upstream.answered(performance.now() - this.#begun)
+  }
+
+  #final(head: UpstreamHead, rest: Buffer | undefined): void {
+    this.#answered(head)
     const { framing, status } = head
     if (status === 101) {
       this.#upgrade(head, rest)
@@ -236,12 +258,12 @@ export class UpstreamCall implements StreamUser, BodySource {
       this.#phase = 'peek'
       this.#peek(rest ?? Buffer.alloc(0))
     } else if (framing.kind === 'length' && rest !== undefined && rest.length >= framing.length)
-      this.#whole(head, framing, rest)
+      this.#atHand(head, framing, rest)
     else this.#flow(head, rest)
   }
 
-  /** All of the answer came at once, as most do. What follows it was not asked for. */
-  #whole(head: UpstreamHead, framing: Framing & { readonly kind: 'length' }, rest: Buffer): void {
+  /** All of the answer came at once. What follows it was not asked for. */
+  #atHand(head: UpstreamHead, framing: Framing & { readonly kind: 'length' }, rest: Buffer): void {
     const exact = rest.length === framing.length
     this.#complete(exact ? undefined : rest)
     this.#resolve({ head, body: bodyOf(exact ? rest : rest.subarray(0, framing.length), framing) })

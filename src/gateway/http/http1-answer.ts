@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Reply } from '#gateway/exchange.ts'
 import type { Body, BodySink } from '#gateway/http/body.ts'
 import { answerHead, endsWithConnection, type Travel } from '#gateway/http/http1-text.ts'
+import { TextBody } from '#gateway/http/http1-whole.ts'
 import { cut } from '#tunnel/splice.ts'
 import { writeSpent } from '#tunnel/slabs.ts'
 
@@ -35,7 +36,13 @@ export class AnswerWriter implements BodySink {
 
   /** Starts an answer; when it cannot be finished the socket is destroyed. */
   begin({ head, body }: Reply, travel: Travel): void {
-    this.#head = answerHead(head, travel)
+    const text = answerHead(head, travel)
+    if (body instanceof TextBody && !travel.bare) {
+      this.#socket.write(text + body.text, 'latin1')
+      this.#ended()
+      return
+    }
+    this.#head = text
     if (travel.bare || head.framing.kind === 'none') {
       body.cancel()
       this.end()

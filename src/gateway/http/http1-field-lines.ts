@@ -37,33 +37,49 @@ export function lettersByLength(names: readonly string[]): Uint32Array {
   return letters
 }
 
-/** Reads lines that each end in CRLF, from `at` to the end of the text, in one pass that checks every byte. */
-export function readFieldLines(text: string, at: number, rules: FieldRules): FieldLines {
+const spelled = 'Host Connection Content-Length Transfer-Encoding Keep-Alive Upgrade'.split(' ')
+/** How the names that matter are mostly written, by length: to compare costs less than to make lower case of each. */
+const usual = Array.from({ length: 18 }, (_, size) =>
+  spelled.filter(name => name.length === size).map(written => ({ written, name: written.toLowerCase() })),
+)
+
+function lowerCase(text: string, start: number, end: number): string {
+  const likely = usual[end - start]
+  if (likely !== undefined)
+    for (const { written, name } of likely) if (text.startsWith(written, start)) return name
+  return text.slice(start, end).toLowerCase()
+}
+
+/**
+ * Reads lines that each end in CRLF, between two places of a text, in one pass that checks every byte. The text should
+ * be no part of another one: to look at a character of such costs more.
+ */
+export function readFieldLines(text: string, at: number, to: number, rules: FieldRules): FieldLines {
   const lines = new FieldLines()
+  const { nameCharacters, letters, maxFields } = rules
   let keptFrom = at
   let count = 0
-  while (at < text.length) {
+  while (at < to) {
     const start = at
-    while (rules.nameCharacters[text.charCodeAt(at)] === 1) at++
+    while (nameCharacters[text.charCodeAt(at)] === 1) at++
     if (text.charCodeAt(at) !== COLON || at === start) return faulty(lines, text, start, at)
     const colon = at++
     while (valueCharacters[text.charCodeAt(at)] === 1) at++
     const end = at
     if (text.charCodeAt(at++) !== CR || text.charCodeAt(at++) !== LF)
       return withFault(lines, 'a header field has a character that is not allowed in values')
-    if (++count > rules.maxFields) {
+    if (++count > maxFields) {
       lines.tooMany = true
       return lines
     }
     const size = colon - start
     const first = (text.charCodeAt(start) | 0x20) - A
-    if (first < 0 || (((rules.letters[Math.min(size, 63)] ?? 0) >>> first) & 1) === 0) continue
-    const name = text.slice(start, colon).toLowerCase()
-    if (!rules.take(lines, name, trimmed(text, colon + 1, end))) continue
+    if (first < 0 || (((letters[Math.min(size, 63)] ?? 0) >>> first) & 1) === 0) continue
+    if (!rules.take(lines, lowerCase(text, start, colon), trimmed(text, colon + 1, end))) continue
     lines.text += text.slice(keptFrom, start)
     keptFrom = at
   }
-  lines.text += text.slice(keptFrom)
+  lines.text += text.slice(keptFrom, to)
   return lines
 }
 
@@ -83,26 +99,44 @@ function faulty(lines: FieldLines, text: string, start: number, at: number): Fie
 
 /** Takes Content-Length; a second one is refused even when it says the same. */
 export function takeLength(lines: FieldLines, value: string): void {
-  if (lines.length !== undefined || !/^\d{1,15}$/.test(value))
+  const length = decimal(value)
+  if (lines.length !== undefined || length === undefined)
     lines.fault ??= 'there must be one Content-Length, and it must be a number'
-  lines.length = Number(value)
+  lines.length = length ?? 0
+}
+
+/** The number that up to 15 digits say, and nothing else. */
+function decimal(text: string): number | undefined {
+  if (text.length === 0 || text.length > 15) return undefined
+  let value = 0
+  for (let at = 0; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - 0x30
+    if (digit < 0 || digit > 9) return undefined
+    value = value * 10 + digit
+  }
+  return value
 }
 
 export function takeCoding(lines: FieldLines, value: string): void {
   if (lines.coding !== undefined) lines.fault ??= 'there is more than one Transfer-Encoding'
-  lines.coding = value.toLowerCase()
+  lines.coding = value === 'chunked' ? value : value.toLowerCase()
 }
 
 export function takeConnection(lines: FieldLines, value: string): void {
-  lines.connection += lines.connection === '' ? value.toLowerCase() : `,${value.toLowerCase()}`
+  const lower = value === 'keep-alive' || value === 'close' ? value : value.toLowerCase()
+  lines.connection = lines.connection === '' ? lower : `${lines.connection},${lower}`
 }
 
-const ALONE: ReadonlyMap<string, readonly string[]> = new Map(
-  ['', 'keep-alive', 'close', 'upgrade'].map(member => [member, member === '' ? [] : [member]]),
-)
+const nothing: readonly string[] = []
+const keepAlive: readonly string[] = ['keep-alive']
+const close: readonly string[] = ['close']
 
 /** The members of a list such as Connection's. */
-export const listed = (list: string): readonly string[] => ALONE.get(list) ?? members(list)
+export function listed(list: string): readonly string[] {
+  if (list === '') return nothing
+  if (list === 'keep-alive') return keepAlive
+  return list === 'close' ? close : members(list)
+}
 
 const members = (list: string): string[] =>
   list

@@ -105,14 +105,14 @@ export function bareLineFeed(text: string): number {
   return Infinity
 }
 
-/** Parses a head: the request line and the lines of its fields, each with its CRLF, without the empty line. */
-export function parseRequestHead(text: string): RequestHead | Refusal {
-  const head = parse(text)
+/** Parses a head up to `to`: the request line and the lines of its fields, each with its CRLF, without the empty line. */
+export function parseRequestHead(text: string, to = text.length): RequestHead | Refusal {
+  const head = parse(text, to)
   // Such a line is refused before the rest has come, so it is the reason also when all came at once.
-  return head instanceof Refusal && bareLineFeed(text) < text.length ? lineFeedAlone : head
+  return head instanceof Refusal && bareLineFeed(text) < to ? lineFeedAlone : head
 }
 
-function parse(text: string): RequestHead | Refusal {
+function parse(text: string, to: number): RequestHead | Refusal {
   // One empty line in front is forgiven, as old programs send one behind a body.
   const start = text.startsWith('\r\n') ? 2 : 0
   const end = text.indexOf('\r\n', start)
@@ -120,22 +120,22 @@ function parse(text: string): RequestHead | Refusal {
   const targetEnd = text.indexOf(' ', methodEnd + 1)
   if (methodEnd <= start || targetEnd < 0 || targetEnd > end)
     return malformed('its first line is not a request line')
-  const version = readVersion(text.slice(targetEnd + 1, end))
+  const version = readVersion(text, targetEnd + 1, end)
   if (version instanceof Refusal) return version
   const method = text.slice(start, methodEnd)
   if (method.length > MAX_METHOD || !allIn(methodCharacters, method, 0, method.length))
     return malformed('its method is not one')
   if (method === 'CONNECT' || method === 'TRACE') return malformed(`${method} is not served here`)
-  const lines = readFieldLines(text, end + 2, rules)
+  const lines = readFieldLines(text, end + 2, to, rules)
   if (lines.tooMany) return new Refusal('head_too_large', { reason: `at most ${MAX_REQUEST_FIELDS} fields` })
   if (lines.fault !== undefined) return malformed(lines.fault)
   return compose(method, text.slice(methodEnd + 1, targetEnd), version, lines)
 }
 
-function readVersion(text: string): '1.0' | '1.1' | Refusal {
-  if (text === 'HTTP/1.1') return '1.1'
-  if (text === 'HTTP/1.0') return '1.0'
-  return /^HTTP\/\d\.\d$/.test(text)
+function readVersion(text: string, from: number, to: number): '1.0' | '1.1' | Refusal {
+  if (to - from === 8 && text.startsWith('HTTP/1.1', from)) return '1.1'
+  if (to - from === 8 && text.startsWith('HTTP/1.0', from)) return '1.0'
+  return /^HTTP\/\d\.\d$/.test(text.slice(from, to))
     ? new Refusal('version_unsupported')
     : malformed('its first line is not a request line')
 }

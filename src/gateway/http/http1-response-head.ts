@@ -63,14 +63,14 @@ function take(lines: FieldLines, name: string, value: string): boolean {
   }
 }
 
-/** Parses the head of an answer, as of a request; a text says what is wrong with it. */
-export function parseResponseHead(text: string, method: string): UpstreamHead | string {
+/** Parses the head of an answer up to `to`, as of a request; a text says what is wrong with it. */
+export function parseResponseHead(text: string, to: number, method: string): UpstreamHead | string {
   const end = text.indexOf('\r\n')
-  const first = statusLine(text.slice(0, end))
+  const first = statusLine(text, end)
   if (first === undefined) return 'it does not begin with a status line'
   const { status, reason, current } = first
-  if (!allIn(valueCharacters, reason, 0, reason.length)) return 'its status line has a control character'
-  const lines = readFieldLines(text, end + 2, rules)
+  if (!first.valid) return 'its status line has a control character'
+  const lines = readFieldLines(text, end + 2, to, rules)
   if (lines.tooMany) return `it has more than ${MAX_RESPONSE_FIELDS} header fields`
   if (lines.fault !== undefined) return lines.fault
   if (status === 101 && lines.upgrade === '') return 'it changes the protocol without naming one'
@@ -92,24 +92,37 @@ export function parseResponseHead(text: string, method: string): UpstreamHead | 
 }
 
 interface StatusLine {
+  readonly text: string
   readonly status: number
   readonly reason: string
   /** Of HTTP/1.1. */
   readonly current: boolean
+  /** Without control characters. */
+  readonly valid: boolean
 }
 
-// A service says the same few again and again.
+// A service says the same few again and again, and mostly the same as last time.
 const MAX_KNOWN = 256
-const known = new Map<string, StatusLine | undefined>()
+const known = new Map<string, StatusLine>()
+let last: StatusLine | undefined
 
-function statusLine(text: string): StatusLine | undefined {
-  const found = known.get(text)
-  if (found !== undefined) return found
+function statusLine(text: string, end: number): StatusLine | undefined {
+  if (last !== undefined && last.text.length === end && text.startsWith(last.text)) return last
+  const written = text.slice(0, end)
+  const line = known.get(written) ?? readStatusLine(written)
+  if (line !== undefined && line.text.length < MAX_KNOWN) {
+    last = line
+    if (known.size < MAX_KNOWN) known.set(line.text, line)
+  }
+  return line
+}
+
+function readStatusLine(text: string): StatusLine | undefined {
   const match = STATUS_LINE.exec(text)
   if (match?.[2] === undefined) return undefined
-  const line = { status: Number(match[2]), reason: match[3] ?? '', current: match[1] === '1' }
-  if (known.size < MAX_KNOWN && text.length < MAX_KNOWN) known.set(text, line)
-  return line
+  const reason = match[3] ?? ''
+  const valid = allIn(valueCharacters, reason, 0, reason.length)
+  return { text, status: Number(match[2]), reason, current: match[1] === '1', valid }
 }
 
 function framingOf(lines: FieldLines, current: boolean): Framing | string {

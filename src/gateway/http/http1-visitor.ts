@@ -189,7 +189,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
       this.#readHead(lastingCopy(bytes, 0, length))
       return
     }
-    const head = parseRequestHead(text.slice(0, end))
+    const head = parseRequestHead(text, end)
     if (head instanceof Refusal) this.#refuse(head)
     else this.#serve(head, undefined)
   }
@@ -208,7 +208,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
       return
     }
     this.#partial = undefined
-    const head = end instanceof Refusal ? end : parseRequestHead(text.slice(0, end))
+    const head = end instanceof Refusal ? end : parseRequestHead(text, end)
     if (head instanceof Refusal) this.#refuse(head)
     else
       this.#serve(
