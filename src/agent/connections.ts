@@ -113,7 +113,9 @@ export class Connections {
           return
         }
         failure = dialReason(error, target)
-        tap?.received(refuse(visit, failure))
+        // Not written into the call: without a tap it would not be evaluated.
+        const page = refuse(visit, failure)
+        tap?.received(page)
       },
     })
   }
