@@ -166,7 +166,10 @@ onEachStore('HTTPS edge routes', api => {
   test('keep the SAML signing certificate while its configuration changes', async () => {
     const { route, path } = await newRoute(api(), { saml: { idp_metadata: METADATA } })
     const { saml } = route
-    const entity = `https://idp.adit.localhost:8443/saml/${route.id}`
+    // The port is the one that the gateway got.
+    const [, port] = /:(\d+)\/saml/.exec(saml.entity_id) ?? []
+    assert.ok(port !== undefined)
+    const entity = `https://idp.adit.localhost:${port}/saml/${route.id}`
     assert.deepEqual(
       [saml.entity_id, saml.metadata_url, saml.assertion_consumer_service_url, saml.single_logout_url],
       [entity, entity, `${entity}/acs`, `${entity}/slo`],
