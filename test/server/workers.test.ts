@@ -35,13 +35,22 @@ async function agentConnections({ api }: TestServer, wanted: number): Promise<vo
   }
 }
 
+/** Empty when it has ended meanwhile. */
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
 /** The gateway processes that a process has started. */
 const workersOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
     .trim()
     .split(' ')
     .map(Number)
-    .filter(child => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('worker-program'))
+    .filter(child => commandOf(child).includes('worker-program'))
 
 suite('several gateway processes', () => {
   test('serve one agent, wherever a visitor arrives, and show it once', async () => {
@@ -68,7 +77,8 @@ suite('several gateway processes', () => {
     const [victim] = workersOf(process.pid)
     assert.ok(victim !== undefined)
     process.kill(victim, 'SIGKILL')
-    // The system needs a moment to stop giving the dead process connections; those are reset, not answered wrongly.
+    // Until it has ended the system may still give it connections, which are then reset.
+    while (workersOf(process.pid).includes(victim)) await setTimeout(10)
     await agentConnections(server, 1)
     for (let visits = 0; visits < 20; visits++) assert.equal(await visit(server, 'twice.adit.localhost'), 200)
     await agentConnections(server, 2)
