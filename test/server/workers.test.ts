@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { createServer, get, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { suite, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { connect } from 'adit'
 import { startServer, type TestServer } from '../support/server.ts'
 
@@ -26,50 +24,6 @@ async function visit({ bound }: TestServer, host: string): Promise<number | unde
   return response.statusCode
 }
 
-/** How many connections with agents each gateway process has, as the system tells. */
-function agentConnections({ bound }: TestServer): number[] {
-  const port = (bound.agent?.port ?? 0).toString(16).toUpperCase().padStart(4, '0')
-  const inodes = new Set(
-    readFileSync('/proc/net/tcp', 'utf8')
-      .split('\n')
-      .map(line => line.trim().split(/\s+/))
-      .filter(([, local = '', , state]) => local.endsWith(`:${port}`) && state === '01')
-      .map(fields => `socket:[${fields[9]}]`),
-  )
-  const isHeld = (path: string): boolean => {
-    try {
-      return inodes.has(readlinkSync(path))
-    } catch {
-      return false
-    }
-  }
-  return workersOf(process.pid).map(
-    pid => readdirSync(`/proc/${pid}/fd`).filter(fd => isHeld(`/proc/${pid}/fd/${fd}`)).length,
-  )
-}
-
-/** An agent keeps one connection with each of two processes; it may need several attempts to get there. */
-async function untilBothHaveTheAgent(server: TestServer): Promise<void> {
-  while (agentConnections(server).join() !== '1,1') await setTimeout(20)
-}
-
-/** Empty when it has ended meanwhile. */
-function commandOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-/** The gateway processes that a process has started. */
-const workersOf = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-    .trim()
-    .split(' ')
-    .map(Number)
-    .filter(child => commandOf(child).includes('worker-program'))
-
 suite('several gateway processes', () => {
   test('serve one agent, wherever a visitor arrives, and show it once', async () => {
     using service = await startService()
@@ -83,25 +37,6 @@ suite('several gateway processes', () => {
     assert.equal(sessions.tunnel_sessions.length, 1)
     assert.equal(sessions.tunnel_sessions[0].id, agent.sessionId)
     assert.equal(tunnels.tunnels.length, 1)
-    await agent.close()
-  })
-
-  test('have the second connection of an agent, so that the loss of one process is not noticed', async () => {
-    using service = await startService()
-    await using server = await startServer({ workers: '2' })
-    const agent = await connectTo(server)
-    await agent.listen({ proto: 'http', domain: 'twice', forwardTo: service.port })
-    await untilBothHaveTheAgent(server)
-    // The tunnel follows the connection at once; nothing tells of it, but it is there before so many are answered.
-    for (let visits = 0; visits < 50; visits++) assert.equal(await visit(server, 'twice.adit.localhost'), 200)
-    const [victim] = workersOf(process.pid)
-    assert.ok(victim !== undefined)
-    process.kill(victim, 'SIGKILL')
-    // Until it has ended the system may still give it connections, which are then reset.
-    while (workersOf(process.pid).includes(victim)) await setTimeout(10)
-    for (let visits = 0; visits < 20; visits++) assert.equal(await visit(server, 'twice.adit.localhost'), 200)
-    await untilBothHaveTheAgent(server)
-    assert.equal(await visit(server, 'twice.adit.localhost'), 200)
     await agent.close()
   })
 })
