@@ -4,6 +4,11 @@ import { rmSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { Caller, newFolder, runAdit, spawnAdit, type Finished } from '../support/server.ts'
 
+/** Every listener on a port of its own, because other tests run at the same time. */
+const freePorts = Object.fromEntries(
+  ['API', 'HTTP', 'HTTPS', 'AGENT', 'SSH'].map(name => [`ADIT_${name}_ADDR`, '127.0.0.1:0']),
+)
+
 /** A data folder for one test. */
 export class Folder implements Disposable {
   readonly path = newFolder();
@@ -20,7 +25,7 @@ export class Program implements AsyncDisposable {
   stderr = ''
 
   constructor(environment: Record<string, string>, args: readonly string[] = []) {
-    this.child = spawnAdit(['serve', ...args], { ADIT_API_ADDR: '127.0.0.1:0', ...environment })
+    this.child = spawnAdit(['serve', ...args], { ...freePorts, ...environment })
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
   }
@@ -72,7 +77,7 @@ export const start = (environment: Record<string, string>, args?: readonly strin
 export const refused = (
   environment: Record<string, string>,
   args: readonly string[] = [],
-): Promise<Finished> => runAdit(['serve', ...args], { ADIT_API_ADDR: '127.0.0.1:0', ...environment })
+): Promise<Finished> => runAdit(['serve', ...args], { ...freePorts, ...environment })
 
 /** A port that somebody else listens on. */
 export async function takePort(): Promise<{ readonly port: number } & AsyncDisposable> {
