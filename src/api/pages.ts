@@ -1,4 +1,5 @@
 import { sendText } from '#api/answer.ts'
+import { metricsType } from '#base/metrics-text.ts'
 import type { HttpServer } from '#api/http-server.ts'
 import { openApi } from '#contract/openapi.ts'
 
@@ -19,8 +20,6 @@ export interface PublicPages {
   readonly publicUrl: string | undefined
 }
 
-const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
-
 /** What anybody may read: whether the server lives, and how the API is called. */
 export function addPublicPages(server: HttpServer, { ready, metrics, publicUrl }: PublicPages): void {
   server.on('GET', '/healthz', exchange => sendText(exchange, 200, '{"status":"ok"}'))
@@ -34,9 +33,7 @@ export function addPublicPages(server: HttpServer, { ready, metrics, publicUrl }
     }
   })
   server.on('GET', '/metrics', async ({ response }) => {
-    response
-      .writeHead(200, { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' })
-      .end(await metrics())
+    response.writeHead(200, { 'content-type': metricsType, 'cache-control': 'no-store' }).end(await metrics())
   })
   server.on('GET', '/openapi.json', exchange => {
     const { host = 'localhost' } = exchange.request.headers

@@ -1,5 +1,5 @@
 import type { Problem } from '#base/errors.ts'
-import type { Command, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
+import type { Command, TunnelRecord } from '#gateway/directory.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 
@@ -37,9 +37,4 @@ export interface Connection {
   stopTunnel?(tunnelId: string, problem: Problem): void
   /** Ends it; the reason is told to the agent where its protocol can. */
   close(reason: string): void
-}
-
-export interface ConnectedAgent {
-  readonly record: SessionRecord
-  readonly connection: Connection
 }

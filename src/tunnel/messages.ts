@@ -153,7 +153,6 @@ export const unbindAnswer = object({ Error: errorText, Extra: nullable(anyObject
 export type UnbindAnswer = MessageOf<typeof unbindAnswer>
 
 export const srvInfoAnswer = object({ Region: name })
-export type SrvInfoAnswer = MessageOf<typeof srvInfoAnswer>
 
 export const patchTunnelStateRequest = object({
   TunnelId: name,
@@ -173,7 +172,6 @@ export type StopTunnelRequest = MessageOf<typeof stopTunnelRequest>
 
 /** The request of Restart, Stop and SrvInfo. */
 export const emptyRequest = object({})
-export type EmptyRequest = MessageOf<typeof emptyRequest>
 
 /** The answer of Restart, Stop, Update and PatchTunnelState; an empty text is success. */
 export const plainAnswer = object({ Error: errorText })

@@ -97,8 +97,28 @@ function faulty(lines: FieldLines, text: string, start: number, at: number): Fie
   return withFault(lines, 'a line of the head is not a header field')
 }
 
-/** Takes Content-Length; a second one is refused even when it says the same. */
-export function takeLength(lines: FieldLines, value: string): void {
+/** Takes what requests and answers alike say about the message and its connection; false: it is another field. */
+export function takeCommon(lines: FieldLines, name: string, value: string): boolean {
+  switch (name) {
+    case 'content-length':
+      takeLength(lines, value)
+      return true
+    case 'transfer-encoding':
+      takeCoding(lines, value)
+      return true
+    case 'connection':
+      takeConnection(lines, value)
+      return true
+    case 'keep-alive':
+    case 'proxy-connection':
+      return true
+    default:
+      return false
+  }
+}
+
+/** A second Content-Length is refused even when it says the same. */
+function takeLength(lines: FieldLines, value: string): void {
   const length = decimal(value)
   if (lines.length !== undefined || length === undefined)
     lines.fault ??= 'there must be one Content-Length, and it must be a number'
@@ -117,12 +137,12 @@ function decimal(text: string): number | undefined {
   return value
 }
 
-export function takeCoding(lines: FieldLines, value: string): void {
+function takeCoding(lines: FieldLines, value: string): void {
   if (lines.coding !== undefined) lines.fault ??= 'there is more than one Transfer-Encoding'
   lines.coding = value === 'chunked' ? value : value.toLowerCase()
 }
 
-export function takeConnection(lines: FieldLines, value: string): void {
+function takeConnection(lines: FieldLines, value: string): void {
   const lower = value === 'keep-alive' || value === 'close' ? value : value.toLowerCase()
   lines.connection = lines.connection === '' ? lower : `${lines.connection},${lower}`
 }

@@ -8,9 +8,7 @@ import {
   lettersByLength,
   listed,
   readFieldLines,
-  takeCoding,
-  takeConnection,
-  takeLength,
+  takeCommon,
 } from '#gateway/http/http1-field-lines.ts'
 import { hostOf, MAX_TARGET, readTarget } from '#gateway/http/http1-target.ts'
 import { malformed, Refusal } from '#gateway/http/refusal.ts'
@@ -50,15 +48,6 @@ function take(lines: FieldLines, name: string, value: string): boolean {
       if (lines.host !== undefined) lines.fault ??= 'there is more than one Host'
       lines.host = value
       return true
-    case 'content-length':
-      takeLength(lines, value)
-      return true
-    case 'transfer-encoding':
-      takeCoding(lines, value)
-      return true
-    case 'connection':
-      takeConnection(lines, value)
-      return true
     case 'upgrade':
       lines.upgrade = lines.upgrade === '' ? value.toLowerCase() : `${lines.upgrade},${value.toLowerCase()}`
       return true
@@ -67,12 +56,10 @@ function take(lines: FieldLines, name: string, value: string): boolean {
       return false
     case 'te':
       return value.toLowerCase() !== 'trailers'
-    case 'keep-alive':
-    case 'proxy-connection':
     case 'http2-settings':
       return true
     default:
-      return isForwarding(name)
+      return takeCommon(lines, name, value) || isForwarding(name)
   }
 }
 

@@ -8,9 +8,7 @@ import {
   lettersByLength,
   listed,
   readFieldLines,
-  takeCoding,
-  takeConnection,
-  takeLength,
+  takeCommon,
 } from '#gateway/http/http1-field-lines.ts'
 
 export const MAX_RESPONSE_HEAD = 65_536
@@ -42,24 +40,13 @@ const ofConnection = new Set(['close', 'keep-alive', 'upgrade', 'te'])
 
 function take(lines: FieldLines, name: string, value: string): boolean {
   switch (name) {
-    case 'content-length':
-      takeLength(lines, value)
-      return true
-    case 'transfer-encoding':
-      takeCoding(lines, value)
-      return true
-    case 'connection':
-      takeConnection(lines, value)
-      return true
     case 'upgrade':
       lines.upgrade = value
       return true
-    case 'keep-alive':
-    case 'proxy-connection':
     case 'te':
       return true
     default:
-      return false
+      return takeCommon(lines, name, value)
   }
 }
 
