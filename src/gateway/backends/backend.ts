@@ -1,0 +1,37 @@
+import type { Egress } from '#base/egress.ts'
+import type { Log } from '#base/log.ts'
+import type { Endpoint } from '#gateway/exchange.ts'
+import type { Fleet } from '#gateway/fleet.ts'
+import type { Guest } from '#gateway/listeners/visitor.ts'
+import type { MakeBackend } from '#gateway/plan/compiled.ts'
+import type { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
+import type { SourceRow } from '#gateway/records/source.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+
+/** Where accepted traffic ends. Made anew for each route, so that no connection is shared between endpoints. */
+export interface Backend {
+  /** Answers requests. A service that cannot be reached is an answer too, with `lost` set. */
+  readonly answer: Endpoint
+  /**
+   * Opens a connection for traffic without HTTP; `first` leaves with it. Rejects with a `DialError` when it cannot be
+   * opened. Undefined: this backend knows only HTTP.
+   */
+  readonly dial: ((visitor: Guest, first: Buffer) => Promise<ByteStream>) | undefined
+  /** What it kept open is given back. */
+  close(): void
+}
+
+/** What backends are made from. */
+export interface BackendParts {
+  /** The kind of edge, as agents are told. */
+  readonly edge: 'https' | 'tcp' | 'tls'
+  readonly index: TunnelIndex
+  readonly fleet: Fleet
+  readonly makeTunnel: MakeBackend
+  readonly egress: Egress
+  readonly log: Log
+  /** Another backend that this one leads to. */
+  child(id: string): Backend
+}
+
+export type BuildBackend = (row: SourceRow, parts: BackendParts) => Backend

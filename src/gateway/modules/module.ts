@@ -1,0 +1,42 @@
+import type { Egress } from '#base/egress.ts'
+import type { Log } from '#base/log.ts'
+import type { Handler } from '#gateway/exchange.ts'
+import type { Facts } from '#gateway/facts.ts'
+import type { Records } from '#gateway/records/records.ts'
+import type { SignIn } from '#gateway/sign-in/sign-in.ts'
+import type { JsonObject } from '#tunnel/fields.ts'
+import type { BindOptions } from '#tunnel/messages.ts'
+
+/** What modules may use of the gateway. */
+export interface ModuleParts {
+  readonly facts: Facts
+  readonly records: Records
+  /** The one way out: calls to others than agents. */
+  readonly egress: Egress
+  readonly signIn: SignIn
+  readonly log: Log
+}
+
+/** Where a module stands. */
+export interface Place {
+  /** Of the route, endpoint configuration or tunnel that has the module; what a module remembers belongs to it. */
+  readonly id: string
+  /** Of the edge, where it is one. */
+  readonly edgeId?: string
+}
+
+/** A module that acts on requests, as records and as agents configure it. */
+export interface HttpModule {
+  /** As in `src/contract/modules`. */
+  readonly name: string
+  /** Where the module is called otherwise in endpoint configurations. */
+  readonly alias?: string
+  /** Throws a Problem when it cannot be built: its route then answers 503. */
+  fromRecord(options: JsonObject, place: Place, parts: ModuleParts): Handler
+  /** Absent where agents cannot ask for it. */
+  readonly fromAgent?: {
+    readonly options: readonly (keyof BindOptions)[]
+    /** Throws a Problem (`bind_option`) for options that cannot be used. */
+    build(given: BindOptions, place: Place, parts: ModuleParts): Handler
+  }
+}

@@ -1,0 +1,68 @@
+import type { Handler } from '#gateway/exchange.ts'
+import type { RequestHead } from '#gateway/http/head.ts'
+import type { Place } from '#gateway/modules/module.ts'
+
+/** Who somebody is, as an identity provider says. */
+export interface Identity {
+  /** What the provider knows the user by, for ever. */
+  readonly id: string
+  readonly username: string
+  /** Empty where the provider does not tell, or does not vouch for it. */
+  readonly email: string
+  readonly name: string
+  /** Further headers for the service behind, such as the organisation that let the user in; names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What a sign-in brought, kept sealed with the session where it is needed to look again. */
+export interface Granted {
+  readonly identity: Identity
+  readonly accessToken?: string
+  readonly refreshToken?: string
+}
+
+/** What is remembered from the beginning of a sign-in to its end, sealed in the visitor's browser. */
+export type Memory = Readonly<Record<string, string>>
+
+/** One way to sign in, configured for one place. */
+export interface SignInMethod {
+  /** Shown in /app/users. */
+  readonly provider: { readonly name: string; readonly url: string }
+  /** Changes whenever sessions made under another configuration must be checked again. */
+  readonly fingerprint: string
+  /**
+   * Where the browser is sent. `state` comes back with the answer; `callback` is the one address that the provider
+   * knows. `again`: the user is to be asked for credentials anew.
+   */
+  begin(ask: {
+    readonly state: string
+    readonly callback: string
+    readonly again: boolean
+  }): Promise<{ readonly url: string; readonly memory: Memory }>
+  /** What came back, checked; throws a Problem that says why somebody may not enter. */
+  finish(answer: {
+    readonly parameters: URLSearchParams
+    readonly memory: Memory
+    readonly callback: string
+  }): Promise<Granted>
+  /** Looks again who the user is; throws a Problem when the user may no longer enter. Absent: it cannot be asked. */
+  check?(granted: Granted): Promise<Granted>
+}
+
+/** What every way to sign in lets its owner set. */
+export interface SignInTerms {
+  readonly optionsPassthrough: boolean
+  readonly cookiePrefix: string
+  /** Seconds; 0 for never. */
+  readonly inactivityTimeout: number
+  readonly maximumDuration: number
+  readonly authCheckInterval: number
+}
+
+/** Signing in, the same for every method: state, cookies, sessions, log-in and log-out paths, identity headers. */
+export interface SignIn {
+  /** Lets a request through that belongs to a session; all others are sent to sign in. */
+  handler(method: SignInMethod, terms: SignInTerms, place: Place): Handler
+  /** Answers requests for the host of the central callback address; undefined when `head` is not for it. */
+  central(head: RequestHead): Handler | undefined
+}
