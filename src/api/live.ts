@@ -1,6 +1,6 @@
 import type { Body } from '#contract/body.ts'
 
-export type LiveKind = 'tunnel_session' | 'tunnel' | 'endpoint'
+export type LiveKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'request'
 export type Command = 'restart' | 'stop' | 'update'
 
 /**

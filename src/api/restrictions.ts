@@ -1,6 +1,6 @@
 import type { Call } from '#api/call.ts'
 import { childRows } from '#api/records.ts'
-import { addressFilter, type Rule } from '#base/addresses.ts'
+import { addressFilter, type Rule } from '#base/address-filter.ts'
 import { fail } from '#base/errors.ts'
 import type { Store } from '#store/store.ts'
 

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 
 export interface Range {
   readonly address: string
@@ -6,13 +6,8 @@ export interface Range {
   readonly family: 'ipv4' | 'ipv6'
 }
 
-export interface Rule {
-  readonly cidr: string
-  readonly action: 'allow' | 'deny'
-}
-
 /** IPv6 as eight numbers; undefined when it is not one. */
-function ipv6Groups(text: string): number[] | undefined {
+export function ipv6Groups(text: string): number[] | undefined {
   if (isIP(text) !== 6 || text.includes('%')) return undefined
   const withoutIPv4 = text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) =>
     [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map(group => group.toString(16)).join(':'),
@@ -65,25 +60,3 @@ export function parseRange(text: string): Range | undefined {
 }
 
 export const rangeText = (range: Range): string => `${range.address}/${range.bits}`
-
-function listOf(rules: readonly Rule[], action: Rule['action']): BlockList {
-  const list = new BlockList()
-  for (const rule of rules) {
-    const range = rule.action === action ? parseRange(rule.cidr) : undefined
-    if (range) list.addSubnet(range.address, range.bits, range.family)
-  }
-  return list
-}
-
-/** Says yes to an address that some rule allows and none denies. */
-export function addressFilter(rules: readonly Rule[]): (ip: string) => boolean {
-  const allowed = listOf(rules, 'allow')
-  const denied = listOf(rules, 'deny')
-  return ip => {
-    const [address = ''] = ip.split('%')
-    const version = isIP(address)
-    if (version === 0) return false
-    const family = version === 6 ? 'ipv6' : 'ipv4'
-    return allowed.check(address, family) && !denied.check(address, family)
-  }
-}

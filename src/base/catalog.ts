@@ -898,10 +898,222 @@ export const catalog = {
     text: 'The agent of {host} has as many connections as it can take.',
   },
   backend_empty: { number: 90042, status: 503, text: 'No tunnel is online for {host}.' },
+  path_ambiguous: {
+    number: 90049,
+    status: 400,
+    text: 'The path can be understood in several ways, and {host} treats them differently. Write it without dots, doubled slashes and needless escapes.',
+  },
+  backend_childless: {
+    number: 724,
+    status: 503,
+    text: 'No backend gets the traffic of {host}.',
+  },
+  static_unreachable: { number: 3006, status: 502, text: 'The service behind {host} cannot be reached.' },
+  static_timeout: {
+    number: 3005,
+    status: 504,
+    text: 'No connection to the service behind {host} could be opened in time.',
+  },
+  static_forbidden: {
+    number: 90160,
+    status: 502,
+    text: 'The gateway may not call the address of the service behind {host}.',
+  },
+  static_untrusted: {
+    number: 90161,
+    status: 502,
+    text: 'The service behind {host} has no valid certificate for its address.',
+  },
+  static_busy: {
+    number: 90162,
+    status: 503,
+    text: 'Too many connections to the service behind {host} are being opened.',
+  },
+  secrets_closed: { number: 90175, status: 503, text: 'The secrets of {id} cannot be opened.' },
   not_servable: { number: 90043, status: 503, text: 'The edge of {host} cannot be served: {reason}.' },
   visitor_refused: { number: 90044, status: 403, text: 'The address {ip} may not visit {host}.' },
   password_required: { number: 90045, status: 401, text: '{host} asks for a user name and a password.' },
+  webhook_refused: {
+    number: 3204,
+    status: 403,
+    text: 'This is not a webhook that the sender which {host} expects has signed.',
+  },
+  webhook_too_large: {
+    number: 90100,
+    status: 413,
+    text: 'A webhook may have at most {limit} bytes of content.',
+  },
+  webhooks_full: {
+    number: 90101,
+    status: 503,
+    text: 'Too many webhooks are being received at this moment.',
+  },
+  certificate_required: {
+    number: 90170,
+    status: 403,
+    text: '{host} asks for a certificate, and this connection was made without one for it.',
+  },
+  sign_in_required: {
+    number: 90110,
+    status: 401,
+    text: '{host} asks its visitors to sign in, and this request does not belong to anybody who has.',
+  },
+  sign_in_denied: {
+    number: 3105,
+    status: 403,
+    text: 'You are signed in, but you are not among those who may enter.',
+  },
+  sign_in_state: {
+    number: 3106,
+    status: 400,
+    text: 'This is not the end of a sign-in that was begun here, or it was begun too long ago.',
+  },
+  sign_in_browser: {
+    number: 3107,
+    status: 400,
+    text: 'This sign-in was begun in another browser, was finished already, or the browser keeps no cookies.',
+  },
+  sign_in_changed: {
+    number: 3120,
+    status: 400,
+    text: 'How visitors sign in here was changed while you did.',
+  },
+  sign_in_refused: {
+    number: 3112,
+    status: 403,
+    text: 'The identity provider did not sign you in: {reason}.',
+  },
+  sign_in_provider: {
+    number: 90111,
+    status: 502,
+    text: 'The identity provider of this site cannot be used now: {reason}.',
+  },
+  sign_in_unverified: {
+    number: 90112,
+    status: 403,
+    text: 'What the identity provider said of you could not be verified: {reason}.',
+  },
+  sign_in_not_kept: {
+    number: 90113,
+    status: 503,
+    text: 'You are signed in, but that could not be written down.',
+  },
+  sign_in_unconfigured: {
+    number: 90114,
+    status: 503,
+    text: 'How visitors sign in here is not configured in a way that can be used: {reason}.',
+  },
+  sign_in_nothing_here: {
+    number: 90115,
+    status: 404,
+    text: 'There is nothing at this address: identity providers send those back here who sign in.',
+  },
+  saml_unasked_config: {
+    number: 5302,
+    status: 403,
+    text: 'The identity provider began this sign-in by itself, which the endpoint configuration {id} does not allow.',
+  },
+  saml_relay_state: {
+    number: 5306,
+    status: 400,
+    text: 'The RelayState that came with the sign-in is not one that was given out here.',
+  },
+  saml_target_config: {
+    number: 5307,
+    status: 400,
+    text: 'The RelayState leads to "{target}", a host that does not have the endpoint configuration {id}.',
+  },
+  saml_statements: {
+    number: 5311,
+    status: 403,
+    text: 'The assertion of the identity provider must have exactly one AuthnStatement.',
+  },
+  saml_group: {
+    number: 5312,
+    status: 403,
+    text: 'You are signed in, but you are in none of the groups that may enter.',
+  },
+  saml_late: {
+    number: 5315,
+    status: 400,
+    text: 'The sign-in was not finished in time, or finished already.',
+  },
+  saml_unasked_route: {
+    number: 5317,
+    status: 403,
+    text: 'The identity provider began this sign-in by itself, which the route {id} does not allow.',
+  },
+  saml_target_missing: {
+    number: 5321,
+    status: 400,
+    text: 'When the identity provider begins a sign-in, its RelayState must be the https address to go to.',
+  },
+  saml_target_edge: {
+    number: 5322,
+    status: 400,
+    text: 'The RelayState leads to "{target}", a host that is not one of the edge {id}.',
+  },
+  saml_off: { number: 5323, status: 404, text: 'Nothing with the id "{id}" signs visitors in with SAML.' },
+  saml_unreadable: {
+    number: 90140,
+    status: 400,
+    text: 'The message of the identity provider cannot be used: {reason}.',
+  },
+  saml_signature: {
+    number: 90141,
+    status: 403,
+    text: 'The message of the identity provider is not to be trusted: {reason}.',
+  },
+  saml_not_for_us: {
+    number: 90142,
+    status: 403,
+    text: 'The message of the identity provider is not meant for this site: {reason}.',
+  },
+  saml_expired: {
+    number: 90143,
+    status: 403,
+    text: 'The message of the identity provider does not count now: {reason}.',
+  },
+  saml_replayed: {
+    number: 90144,
+    status: 403,
+    text: 'This assertion of the identity provider was used already.',
+  },
+  saml_encrypted: {
+    number: 90145,
+    status: 400,
+    text: 'The message of the identity provider is encrypted, for which it was given no key.',
+  },
+  saml_refused: {
+    number: 90146,
+    status: 403,
+    text: 'The identity provider did not sign you in: its answer was "{status}".',
+  },
+  saml_nameid_differs: {
+    number: 90147,
+    status: 403,
+    text: 'The identity provider sent a NameID of the format "{format}"; asked for is "{wanted}".',
+  },
+  saml_other_request: {
+    number: 90148,
+    status: 403,
+    text: 'The identity provider answered another sign-in than the one that was begun in this browser.',
+  },
+  saml_method: { number: 90149, status: 405, text: 'That is not how messages of SAML are sent here.' },
   gateway_fault: { number: 90046, status: 500, text: 'The gateway failed to handle the request.' },
+  circuit_open: {
+    number: 3202,
+    status: 503,
+    text: 'The service behind {host} failed too often, so it is not asked for a while.',
+  },
+  ip_policy_refused: { number: 3203, status: 403, text: 'No IP policy of {host} lets the address {ip} in.' },
+  websocket_required: { number: 3206, status: 400, text: '{host} takes WebSocket connections only.' },
+  user_agent_refused: {
+    number: 3211,
+    status: 403,
+    text: 'The program that made this request may not visit {host}.',
+  },
+  module_unusable: { number: 90150, status: 503, text: 'The module {module} cannot be used: {reason}.' },
   request_returned: {
     number: 90048,
     status: 508,
@@ -993,6 +1205,51 @@ export const catalog = {
     number: 90074,
     status: 400,
     text: 'The bind address of -R is too long or holds characters that no name has.',
+  },
+
+  // Signing in at an OAuth provider
+  oauth_email_unverified: {
+    number: 3104,
+    status: 403,
+    text: '{provider} does not vouch for your e-mail address. Confirm it there, then sign in again.',
+  },
+  oauth_not_allowed: {
+    number: 3105,
+    status: 403,
+    text: 'Your {provider} account, {account}, may not enter here.',
+  },
+  oauth_email_missing: {
+    number: 3109,
+    status: 403,
+    text: '{provider} tells no e-mail address of your account, and one is needed to enter here.',
+  },
+  oauth_email_withheld: {
+    number: 3110,
+    status: 403,
+    text: 'You did not allow {provider} to tell your e-mail address, and it is needed to enter here.',
+  },
+  oauth_scopes_missing: {
+    number: 3111,
+    status: 403,
+    text: 'Not all that is needed was granted at {provider}: {scopes} is missing.',
+  },
+  oauth_denied: { number: 90130, status: 403, text: 'You are not signed in at {provider}: {reason}.' },
+  oauth_exchange: { number: 90131, status: 502, text: '{provider} refused to end the sign-in: {reason}.' },
+  oauth_provider: { number: 90132, status: 502, text: '{provider} cannot be asked: {reason}.' },
+  oauth_session_over: {
+    number: 90133,
+    status: 401,
+    text: 'Your session at {provider} has ended. Sign in again.',
+  },
+  oauth_application: {
+    number: 90134,
+    status: 503,
+    text: 'There is no managed application for {provider}: set {setting}, or give a client_id and a client_secret.',
+  },
+  oauth_open: {
+    number: 90135,
+    status: 503,
+    text: 'The managed application for {provider} needs a list of who may enter: addresses or domains.',
   },
 
   // What an agent says on its own machine

@@ -1,8 +1,24 @@
 import type { Socket } from 'node:net'
 
+/**
+ * `forbidden`: only addresses that may not be called. `unresolved`: the name has no address. `untrusted`: the certificate
+ * is not valid for the name. `invalid`: what was asked or answered breaks a rule, a redirect for example.
+ */
+export type EgressFault =
+  'forbidden' | 'unresolved' | 'unreachable' | 'untrusted' | 'timeout' | 'too_large' | 'invalid'
+
 /** An address that outgoing calls may not reach, or a call that took too long or answered too much. */
 export class EgressError extends Error {
   override readonly name = 'EgressError'
+  readonly code: EgressFault
+
+  constructor(
+    message: string,
+    { code = 'unreachable', cause }: { readonly code?: EgressFault; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause })
+    this.code = code
+  }
 }
 
 export interface EgressRequest {
@@ -36,5 +52,6 @@ export interface EgressConnect {
  */
 export interface Egress {
   request(url: string, request?: EgressRequest): Promise<EgressAnswer>
+  /** The socket may stay half-open: whoever has it ends it. 10 s unless told, the handshake of TLS included. */
   connect(target: EgressConnect): Promise<Socket>
 }

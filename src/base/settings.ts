@@ -1,3 +1,4 @@
+import { parseRange, type Range } from '#base/addresses.ts'
 import { logLevels, type LogLevel } from '#base/log.ts'
 import { MASTER_KEY_BYTES, Secret } from '#base/secrets.ts'
 
@@ -63,6 +64,19 @@ function token(value: string): Secret {
   return /^[\x21-\x7e]{1,512}$/.test(value) ? new Secret(value) : refuse('1 to 512 visible ASCII characters')
 }
 
+/** An application at an OAuth provider: its id, a colon, its secret. */
+function application(value: string): { id: string; secret: Secret } {
+  const [, id, secret] = /^([\x21-\x39\x3b-\x7e]{1,1024}):([\x21-\x7e]{1,4096})$/.exec(value) ?? []
+  return id && secret ? { id, secret: new Secret(secret) } : refuse('CLIENT_ID:CLIENT_SECRET')
+}
+
+const managedAt = (provider: string) =>
+  setting({
+    doc: `Application at ${provider} for endpoints whose owner brings none.`,
+    example: 'CLIENT_ID:CLIENT_SECRET',
+    read: application,
+  })
+
 /** Reads a key of 32 bytes, in base64 or hex. */
 export function masterKey(value: string): Secret {
   const trimmed = value.trim()
@@ -75,6 +89,13 @@ export function masterKey(value: string): Secret {
 function domain(value: string): string {
   const name = value.toLowerCase()
   return /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(name) ? name : refuse('a domain such as example.com')
+}
+
+function networks(value: string): readonly Range[] {
+  const parts = value.split(',').map(part => part.trim())
+  return parts
+    .filter(part => part !== '')
+    .map(part => parseRange(part) ?? refuse('networks with commas between them, such as 10.0.0.0/8,fd00::/8'))
 }
 
 function logLevel(value: string): LogLevel {
@@ -200,11 +221,39 @@ export const settings = {
   }),
   acme_directory: setting({ doc: 'ACME directory.', example: 'URL', read: url, later: true }),
   acme_ca_file: setting({ doc: 'Extra trusted root for it.', example: 'FILE', read: text, later: true }),
-  egress_allow: setting({
-    doc: 'Private networks that may be called.',
-    example: 'CIDR,...',
+  access_log: setting({
+    doc: 'Where each request is noted as a line of JSON: a file, or stdout; nowhere when absent.',
+    example: 'FILE',
     read: text,
-    later: true,
+  }),
+  kept_requests: setting({
+    doc: 'How many requests each gateway process keeps for GET /requests; half a KiB each.',
+    example: 'COUNT',
+    fallback: '4096',
+    read: wholeNumber(0, 1_000_000),
+  }),
+  egress_allow: setting({
+    doc: 'Private networks that static backends and sign-in providers may be in; none when absent.',
+    example: 'CIDR,...',
+    read: networks,
+  }),
+  oauth_github: managedAt('GitHub'),
+  oauth_gitlab: managedAt('GitLab'),
+  oauth_google: managedAt('Google'),
+  oauth_linkedin: managedAt('LinkedIn'),
+  oauth_microsoft: managedAt('Microsoft'),
+  oauth_twitch: managedAt('Twitch'),
+  oauth_github_url: setting({
+    doc: 'GitHub, or a GitHub Enterprise server.',
+    example: 'URL',
+    fallback: 'https://github.com',
+    read: url,
+  }),
+  oauth_gitlab_url: setting({
+    doc: 'GitLab, or a GitLab server of your own.',
+    example: 'URL',
+    fallback: 'https://gitlab.com',
+    read: url,
   }),
 } satisfies Record<string, Setting<unknown>>
 

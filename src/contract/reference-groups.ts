@@ -66,8 +66,8 @@ export const groupSpecs: readonly GroupSpec[] = [
   {
     id: 'online',
     title: 'What is online',
-    doc: 'Agents, tunnels and addresses that answer now. Nothing is online before there is a gateway: the lists are empty.',
-    collections: ['endpoints', 'tunnels', 'tunnel_sessions'],
+    doc: 'Agents, tunnels and addresses that answer now, and the last requests with the reason for each answer.',
+    collections: ['endpoints', 'tunnels', 'tunnel_sessions', 'requests'],
   },
   {
     id: 'visitors',

@@ -1,7 +1,19 @@
 import type { ErrorName } from '#base/errors.ts'
 import type { Body } from '#gateway/http/body.ts'
 import type { RequestHead, ResponseHead } from '#gateway/http/head.ts'
+import type { Trace } from '#gateway/trace.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
+
+/** The certificate that a visitor has proved to be its own. */
+export interface ClientCertificate {
+  readonly commonName: string
+  readonly dnsNames: readonly string[]
+  readonly emails: readonly string[]
+  /** Lower-case hex of whole bytes. */
+  readonly serialNumber: string
+  /** For whom it was verified; see `ClientTerms`. It proves nothing to others. */
+  readonly scope: string
+}
 
 /** Who sent a request, as the sockets tell it. */
 export interface Visitor {
@@ -13,6 +25,8 @@ export interface Visitor {
   readonly scheme: 'http' | 'https'
   /** The name in the TLS handshake; undefined without one. */
   readonly serverName: string | undefined
+  /** Set where mutual TLS asked for one. */
+  readonly certificate?: ClientCertificate
 }
 
 /** Tells once that the visitor has gone, so that work for it can be given up. */
@@ -51,6 +65,7 @@ export interface Exchange {
   readonly head: RequestHead
   readonly body: Body
   readonly departure: Departure
+  readonly trace: Trace
   /** Passes on an interim answer (100, 103). */
   inform(head: ResponseHead): void
 }
@@ -62,7 +77,14 @@ export interface Reply {
   readonly upgraded?: ByteStream
   /** Set when the gateway itself refuses: why. */
   readonly refusal?: ErrorName
+  /**
+   * Set when no service has answered, so that another may be asked. `unreached`: nothing of the request got to one, and
+   * its content was not touched. `unanswered`: it was sent, but the connection ended without a byte of an answer.
+   */
+  readonly lost?: Lost
 }
+
+export type Lost = 'unreached' | 'unanswered'
 
 /** Answers a request. An unreachable upstream is an answer too: it rejects only for a fault of our own. */
 export type Endpoint = (exchange: Exchange) => Promise<Reply>
@@ -70,12 +92,20 @@ export type Handler = (exchange: Exchange, next: Endpoint) => Promise<Reply>
 
 /** Who is told of every request; called on the path of each, so it must be quick. */
 export interface Observer {
-  /** The answer is there, or a refusal of the gateway; `begun` is when the request was, by `performance.now`. */
-  replied(visitor: Visitor, reply: Reply, begun: number): void
+  /** The answer is there, or a refusal of the gateway; the head is undefined when it could not be read. */
+  replied(visitor: Visitor, head: RequestHead | undefined, reply: Reply, trace: Trace): void
+  /** The answer has left to its end, or its visitor has. */
+  ended(trace: Trace, whole: boolean): void
   /** No endpoint has answered: a fault of our own. */
   failed(head: RequestHead, error: unknown): void
 }
 
 /** Runs handlers first to last and ends at the backend. A handler that does not call `next` has answered. */
 export const chain = (handlers: readonly Handler[], backend: Endpoint): Endpoint =>
-  handlers.reduceRight<Endpoint>((next, handler) => exchange => handler(exchange, next), backend)
+  handlers.reduceRight<Endpoint>((rest, handler, at) => {
+    const next: Endpoint = exchange => {
+      exchange.trace.passed = at + 1
+      return rest(exchange)
+    }
+    return exchange => handler(exchange, next)
+  }, backend)

@@ -1,9 +1,11 @@
+import { hkdfSync } from 'node:crypto'
 import type { Socket } from 'node:net'
+import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import type { Secret } from '#base/secrets.ts'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Directory } from '#gateway/directory.ts'
-import type { Endpoint, Visitor } from '#gateway/exchange.ts'
+import type { Visitor } from '#gateway/exchange.ts'
 import type { Facts } from '#gateway/facts.ts'
 import type { Fleet } from '#gateway/fleet.ts'
 import { isFirstLeg } from '#gateway/legs.ts'
@@ -17,14 +19,23 @@ import { HttpsListener } from '#gateway/listeners/https.ts'
 import { SshListener } from '#gateway/listeners/ssh.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
 import { GatewayMetrics } from '#gateway/metrics.ts'
-import { counting, shown } from '#gateway/observed.ts'
+import { shown } from '#gateway/observed.ts'
+import { Modules } from '#gateway/modules/index.ts'
 import type { MakeBackend } from '#gateway/plan/compiled.ts'
 import { PortKeeper } from '#gateway/plan/port-keeper.ts'
 import { Router } from '#gateway/plan/router.ts'
 import { Records } from '#gateway/records/records.ts'
 import type { Source } from '#gateway/records/source.ts'
+import { RequestLog, type WriteLine } from '#gateway/request-log/request-log.ts'
+import { samlCentral } from '#gateway/saml/central.ts'
+import { SAML_PREFIX } from '#gateway/saml/place.ts'
 import { Proofs } from '#gateway/sessions/proofs.ts'
 import { Sessions } from '#gateway/sessions/sessions.ts'
+import type { OAuthSetup } from '#gateway/sign-in/providers/setup.ts'
+import { Seal } from '#gateway/sign-in/seal.ts'
+import { createSignIn } from '#gateway/sign-in/service.ts'
+import type { SignIn } from '#gateway/sign-in/sign-in.ts'
+import type { Visitors } from '#gateway/sign-in/visitors.ts'
 import { gatewayDeps } from '#gateway/ssh/gateway-deps.ts'
 import { Certificates, defaultNames } from '#gateway/tls/certificates.ts'
 import type { LocalAuthority } from '#pki/local-authority.ts'
@@ -43,6 +54,14 @@ export interface GatewayOptions {
   readonly authority: LocalAuthority
   readonly keys: GatewayKeys
   readonly log: Log
+  /** The one way out to others than agents. */
+  readonly egress: Egress
+  /** What the operator has set for the OAuth providers. */
+  readonly oauth: OAuthSetup
+  /** Where those who sign in to endpoints are written down. */
+  readonly visitors: Visitors
+  /** How many requests are kept to be looked up, and where the access log goes. */
+  readonly requests: { readonly size: number; readonly write: WriteLine | undefined }
   /** Several processes share the ports. */
   readonly reusePort?: boolean
   /** Reaches the agents of other processes too, given those of this one. */
@@ -81,6 +100,7 @@ export interface Gateway {
   /** The agents of this process. */
   readonly sessions: Sessions
   readonly metrics: GatewayMetrics
+  readonly requests: RequestLog
   /** Takes nobody in any more, finishes what runs, lets the agents go, and gives everything back. */
   drain(deadlineMs: number): Promise<void>
 }
@@ -96,20 +116,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const facts = factsOf(options, bound)
   const metrics = new GatewayMetrics(facts.version)
   const { directory, log } = options
-  const common = { facts, records, directory, log, proofs: new Proofs(options.keys.proofs) }
+  const { modules, signIn } = makeModules(options, { facts, records })
+  const common = { facts, records, directory, log, modules, proofs: new Proofs(options.keys.proofs) }
   const sessions: Sessions = new Sessions({ ...common, probe: id => fleet.probe(id) })
   const fleet: Fleet = options.fleet?.(sessions) ?? sessions
   const ssh = makeSsh(options, { facts, records, sessions })
   const backend = makeBackend({ directory, metrics, ssh, fleet })
-  const router = new Router({ ...common, fleet, backend })
+  const { egress } = options
+  const router = new Router({ ...common, fleet, backend, egress, central: head => signIn.central(head) })
   const certificates = await makeCertificates(options, records, router)
   records.onChange(['tls_certificate', 'reserved_domain'], () => certificates.forget())
-  const visitors = makeListeners(options, {
-    router,
-    certificates,
-    metrics,
-    answer: router.answer,
-  })
+  const requests = new RequestLog({ metrics, log, ...options.requests })
+  const visitors = makeListeners(options, { router, certificates, metrics, requests })
   const ports = new PortKeeper({ ...common, router, ports: visitors.tcp })
   const { reusePort = false } = options
   const agents = new AgentListener({
@@ -131,6 +149,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     records,
     sessions,
     metrics,
+    requests,
     async drain(deadlineMs) {
       // The agents last, because what still runs needs them.
       const { http, https, tcp } = visitors
@@ -217,20 +236,34 @@ const makeBackend =
     return show ? shown(backend, show) : backend
   }
 
+/** For cookies and addresses that browsers bring back; it follows from a key that all processes have anyway. */
+const signInKey = ({ proofs }: GatewayKeys): Buffer =>
+  Buffer.from(hkdfSync('sha256', proofs, '', 'sign-in', 32))
+
+function makeModules(
+  { egress, oauth, visitors, keys, log }: GatewayOptions,
+  { facts, records }: Pick<Gateway, 'facts' | 'records'>,
+): { modules: Modules; signIn: SignIn } {
+  const key = signInKey(keys)
+  const saml = { prefix: SAML_PREFIX, handler: samlCentral({ facts, records, visitors, seal: new Seal(key), log }) }
+  const signIn = createSignIn({ facts, key, records, visitors, log, central: [saml] })
+  return { signIn, modules: new Modules({ facts, records, egress, signIn, oauth, log }) }
+}
+
 interface ListenerParts {
   readonly router: Router
   readonly certificates: Certificates
   readonly metrics: GatewayMetrics
-  readonly answer: Endpoint
+  readonly requests: RequestLog
 }
 
 function makeListeners(
   { log, facts, reusePort = false }: GatewayOptions,
-  { router, certificates, metrics, answer }: ListenerParts,
+  { router, certificates, metrics, requests: observer }: ListenerParts,
 ) {
   const shared = { admission: new Admission(), log, reusePort }
   const handshaken = (seconds: number): void => metrics.tlsHandshake.observe(seconds)
-  const observer = counting(metrics, log)
+  const { answer } = router
   const measured = <Connection extends Socket>(socket: Connection): Connection =>
     socket.once('close', () => {
       metrics.bytes.in.add(socket.bytesRead)

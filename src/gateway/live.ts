@@ -10,13 +10,21 @@ import type { Records } from '#gateway/records/records.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
 
 type Body = Record<string, unknown>
-type LiveKind = 'tunnel_session' | 'tunnel' | 'endpoint'
+type LiveKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'request'
 
 export interface LiveOptions {
   readonly facts: Facts
   readonly directory: Directory
   readonly records: Records
   readonly fleet: Pick<Fleet, 'command'>
+  readonly requests: RequestHistory
+}
+
+/** The last requests, of every process. */
+export interface RequestHistory {
+  find(id: string): Promise<Body | undefined>
+  /** Newest first. */
+  list(page: Page): Promise<Body[]>
 }
 
 const edgeKinds = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
@@ -31,7 +39,9 @@ export class LiveView {
   }
 
   async get(kind: LiveKind, id: string): Promise<Body | undefined> {
-    const { sessions, tunnels } = this.#options.directory
+    const { directory, requests } = this.#options
+    const { sessions, tunnels } = directory
+    if (kind === 'request') return requests.find(id)
     if (kind === 'tunnel_session') return show(sessions.get(id), it => this.#session(it))
     if (kind === 'tunnel') return show(tunnels.get(id), it => this.#tunnel(it))
     const tunnel = tunnels.get(`tn_${randomPart(id)}`)
@@ -45,7 +55,9 @@ export class LiveView {
   }
 
   async list(kind: LiveKind, page: Page): Promise<Body[]> {
-    const { sessions, tunnels } = this.#options.directory
+    const { directory, requests } = this.#options
+    const { sessions, tunnels } = directory
+    if (kind === 'request') return requests.list(page)
     if (kind === 'tunnel_session')
       return newest(firstLegs(sessions), ({ id }) => id, page).map(it => this.#session(it))
     if (kind === 'tunnel') return newest(firstLegs(tunnels), ({ id }) => id, page).map(it => this.#tunnel(it))

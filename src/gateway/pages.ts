@@ -54,6 +54,13 @@ export function errorReply(
   return { ...replyOf(problem.status, fields, bytes, head?.method), refusal: code }
 }
 
+/** An answer of our own that is no refusal. */
+export function pageReply(head: NonNullable<Asked>, page: Page): Reply {
+  const format = formatFor(head.fields.get('accept') ?? '')
+  const fields = new Fields(`Content-Type: ${mediaTypes[format]}\r\n${COMMON}`)
+  return replyOf(page.status, fields, Buffer.from(rendered(page, format)), head.method)
+}
+
 /** Sends the visitor elsewhere. */
 export function redirectReply(url: string, status: 301 | 302 | 303 | 307 | 308): Reply {
   // What is no address, or not one of the web, must not become one: `javascript:` is an address too.

@@ -1,4 +1,5 @@
 import type { Live } from '#api/live.ts'
+import { createEgress } from '#base/egress-client.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
 import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
@@ -11,8 +12,12 @@ import {
   type GatewayOptions,
   type ListenerName,
 } from '#gateway/gateway.ts'
-import { LiveView } from '#gateway/live.ts'
+import { LiveView, type RequestHistory } from '#gateway/live.ts'
 import { LocalDirectory } from '#gateway/local-directory.ts'
+import { oauthSetup } from '#gateway/sign-in/providers/setup.ts'
+import type { RequestLog } from '#gateway/request-log/request-log.ts'
+import type { Visitors } from '#gateway/sign-in/visitors.ts'
+import { openAccessLog } from '#server/access-log.ts'
 import { openGatewayKeys } from '#server/gateway-keys.ts'
 import { cannotListen } from '#server/listen.ts'
 import { openLocalRoot } from '#server/local-authority.ts'
@@ -37,6 +42,7 @@ export interface GatewayParts {
   /** Of the local authority. */
   readonly root: Identity
   readonly keys: GatewayKeys
+  readonly visitors: Visitors
   readonly log: Log
 }
 
@@ -88,9 +94,15 @@ const variables: Readonly<Record<ListenerName, string>> = {
 export const startProblem = (error: unknown): unknown =>
   error instanceof ListenError ? cannotListen(error.cause, error.address, variables[error.listener]) : error
 
+/** The requests of a gateway in this very process. */
+const ownHistory = (requests: RequestLog): RequestHistory => ({
+  find: async id => requests.find(id),
+  list: async page => requests.list(page),
+})
+
 /** A gateway in this very process. */
 export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
-  const { settings, version, source, root, keys, log } = parts
+  const { settings, version, source, root, keys, visitors, log } = parts
   const directory = new LocalDirectory()
   const gateway = await startGateway({
     ...gatewayOptions(settings, { node: 'main', version }),
@@ -98,13 +110,17 @@ export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
     directory,
     authority: await LocalAuthority.open(root),
     keys,
+    egress: createEgress({ allow: settings.egress_allow ?? [] }),
+    oauth: oauthSetup(settings),
+    visitors,
+    requests: { size: settings.kept_requests, write: openAccessLog(settings.access_log, log) },
     log,
   }).catch((error: unknown) => {
     throw startProblem(error)
   })
-  const { facts, records, sessions, bound, metrics } = gateway
+  const { facts, records, sessions, bound, metrics, requests } = gateway
   return {
-    live: new LiveView({ facts, directory, records, fleet: sessions }),
+    live: new LiveView({ facts, directory, records, fleet: sessions, requests: ownHistory(requests) }),
     bound,
     metrics: async () => renderMetrics(metrics.registry.snapshot()),
     drain: deadlineMs => gateway.drain(deadlineMs),

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { BlockList, isIP } from 'node:net'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { addressFilter, canonicalAddress, parseRange, rangeText } from '#base/addresses.ts'
+import { addressFilter } from '#base/address-filter.ts'
+import { canonicalAddress, parseRange, rangeText } from '#base/addresses.ts'
 
 suite('addresses', () => {
   const ranges: [string, string | undefined][] = [

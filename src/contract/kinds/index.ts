@@ -14,6 +14,7 @@ import { ipPolicyRule } from '#contract/kinds/ip-policy-rule.ts'
 import { ipPolicy } from '#contract/kinds/ip-policy.ts'
 import { ipRestriction } from '#contract/kinds/ip-restriction.ts'
 import { endpoint, tunnel, tunnelSession } from '#contract/kinds/live.ts'
+import { request } from '#contract/kinds/request.ts'
 import { reservedAddr } from '#contract/kinds/reserved-addr.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { sshCredential } from '#contract/kinds/ssh-credential.ts'
@@ -43,6 +44,7 @@ export const kinds = {
   ip_policies: ipPolicy,
   ip_policy_rules: ipPolicyRule,
   ip_restrictions: ipRestriction,
+  requests: request,
   reserved_addrs: reservedAddr,
   reserved_domains: reservedDomain,
   service_users: serviceUser,

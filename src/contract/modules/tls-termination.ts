@@ -4,7 +4,7 @@ import { computed, input, optional } from '#contract/shape.ts'
 
 const minVersion = optional(
   also(oneOf('1.0', '1.1', '1.2', '1.3'), { refusal: 'min_version' }),
-  'The oldest TLS version accepted; 1.2 when absent.',
+  'The oldest TLS version accepted; 1.2 when absent. TLS 1.0 and 1.1 are never spoken: with them it is 1.2, too.',
 )
 
 /** For TLS edges, where TLS can also end behind the edge. */

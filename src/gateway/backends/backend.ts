@@ -25,6 +25,8 @@ export interface Backend {
 export interface BackendParts {
   /** The kind of edge, as agents are told. */
   readonly edge: 'https' | 'tcp' | 'tls'
+  /** The visitor's own TLS goes on to the service; as a rule it does so on TLS edges. */
+  readonly passthrough?: boolean
   readonly index: TunnelIndex
   readonly fleet: Fleet
   readonly makeTunnel: MakeBackend

@@ -1,3 +1,4 @@
+import type { ErrorName } from '#base/errors.ts'
 import { StreamPool } from '#gateway/backends/stream-pool.ts'
 import { type Upstream, UpstreamCall } from '#gateway/backends/upstream-call.ts'
 import {
@@ -8,10 +9,11 @@ import {
 } from '#gateway/backends/upstream-text.ts'
 import type { TunnelRecord } from '#gateway/directory.ts'
 import type { Endpoint, Exchange, Reply } from '#gateway/exchange.ts'
-import type { Fleet } from '#gateway/fleet.ts'
+import { DialError, type Fleet } from '#gateway/fleet.ts'
 import { http2Backend } from '#gateway/http/http2-upstream.ts'
 import { sweeper as sharedSweeper, type Sweeper } from '#gateway/sweeper.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
+import { TunnelError } from '#tunnel/frame.ts'
 
 export interface TunnelBackendOptions {
   readonly fleet: Fleet
@@ -62,6 +64,7 @@ function http1Upstream({
   const { ProxyProto } = tunnel.options
   return {
     pool: new StreamPool({ sweeper, maxIdle, idleMs }),
+    viaAgent: true,
     // The PROXY header in front of a connection names one visitor.
     reusable: ProxyProto !== 1 && ProxyProto !== 2,
     answerTimeoutMs,
@@ -73,5 +76,11 @@ function http1Upstream({
       const bytes = prefix === undefined ? first : Buffer.concat([prefix, first])
       return fleet.dial(tunnel, proxyHeaderOf(tunnel, visitor), bytes)
     },
+    notDialled,
   }
+}
+
+function notDialled(error: unknown): ErrorName | undefined {
+  if (error instanceof DialError) return error.code === 'busy' ? 'agent_busy' : 'agent_gone'
+  return error instanceof TunnelError ? 'agent_gone' : undefined
 }

@@ -18,6 +18,11 @@ export class Upload implements BodySink {
     this.#failed = failed
   }
 
+  /** Its content was asked for, so nobody else may have it. */
+  get touched(): boolean {
+    return this.#stream !== undefined
+  }
+
   /** Starts, or goes on with another connection. */
   connect(stream: ByteStream): void {
     const first = this.#stream === undefined

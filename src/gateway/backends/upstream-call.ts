@@ -1,11 +1,11 @@
 import type { ErrorName } from '#base/errors.ts'
 import type { StreamPool, StreamUser, UpstreamStream } from '#gateway/backends/stream-pool.ts'
 import { Upload } from '#gateway/backends/upload.ts'
-import type { Exchange, Reply } from '#gateway/exchange.ts'
-import { DialError } from '#gateway/fleet.ts'
+import type { Exchange, Lost, Reply } from '#gateway/exchange.ts'
 import { bodyOf, type Framing, noBody } from '#gateway/http/body.ts'
 import { type BodySource, IncomingBody } from '#gateway/http/http1-body.ts'
 import { bareLineFeed } from '#gateway/http/http1-request-head.ts'
+import { isIdempotent } from '#gateway/http/idempotent.ts'
 import { TextBody } from '#gateway/http/http1-whole.ts'
 import { MAX_RESPONSE_HEAD, parseResponseHead, type UpstreamHead } from '#gateway/http/http1-response-head.ts'
 import { errorReply } from '#gateway/pages.ts'
@@ -13,9 +13,11 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError, type TunnelErrorCode } from '#tunnel/frame.ts'
 import { TunnelStream } from '#tunnel/stream.ts'
 
-/** What all requests through one tunnel share. */
+/** What all requests to one service share. */
 export interface Upstream {
   readonly pool: StreamPool
+  /** An agent stands before the service, and answers in its place when it cannot reach it. */
+  readonly viaAgent: boolean
   /** Connections may serve other requests afterwards. */
   readonly reusable: boolean
   readonly answerTimeoutMs: number
@@ -25,6 +27,8 @@ export interface Upstream {
   /** The head of a request as it leaves. */
   text(exchange: Exchange): string
   dial(exchange: Exchange, first: Buffer): Promise<ByteStream>
+  /** What the visitor is told when a dial failed so; undefined: it is a fault of our own. */
+  notDialled(error: unknown): ErrorName | undefined
 }
 
 const MAX_INTERIM = 10
@@ -34,7 +38,6 @@ const FRESH_MS = 1000
 const DIAL_FAILURE = 'failed to dial backend'
 const OLD_AGENT_FAILURE = 'HTTP/0.0 502'
 const START = 'HTTP/'
-const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 const sessionLost: ReadonlySet<TunnelErrorCode> = new Set(['session_closed', 'peer_eof', 'remote_gone_away'])
 const emptyBody = bodyOf(Buffer.alloc(0))
 
@@ -81,7 +84,7 @@ export class UpstreamCall implements StreamUser, BodySource {
     const { head, departure } = this.#exchange
     departure.whenGone(() => this.#departed())
     const { pool, reusable } = this.#upstream
-    const used = reusable ? pool.take(idempotent.has(head.method) ? Infinity : FRESH_MS) : undefined
+    const used = reusable ? pool.take(isIdempotent(head) ? Infinity : FRESH_MS) : undefined
     const text = this.#upstream.text(this.#exchange)
     if (used === undefined) {
       this.#dial(Buffer.from(text, 'latin1'))
@@ -117,7 +120,7 @@ export class UpstreamCall implements StreamUser, BodySource {
       this.#body?.fail(error ?? new Error('the connection was closed'))
     } else if (this.#phase === 'head' && (error === undefined || !sessionLost.has(error.code)))
       this.#endedEarly()
-    else this.#unanswered('agent_gone')
+    else this.#unanswered('agent_gone', {}, this.#silent ? 'unanswered' : undefined)
   }
 
   sweep(now: number): void {
@@ -165,12 +168,14 @@ export class UpstreamCall implements StreamUser, BodySource {
   }
 
   #notDialled(error: unknown): void {
-    if (error instanceof DialError) this.#unanswered(error.code === 'busy' ? 'agent_busy' : 'agent_gone')
-    else if (error instanceof TunnelError) this.#unanswered('agent_gone')
-    else {
-      this.#giveUp()
-      this.#reject(error)
+    const code = this.#upstream.notDialled(error)
+    if (code !== undefined) {
+      // Before a second dial the request went out on a connection that was lost.
+      this.#unanswered(code, {}, this.#retried ? 'unanswered' : 'unreached')
+      return
     }
+    this.#giveUp()
+    this.#reject(error)
   }
 
   #readHead(bytes: Buffer): void {
@@ -187,8 +192,8 @@ export class UpstreamCall implements StreamUser, BodySource {
         this.#wait(chunk, text)
         return
       }
-      if (text.startsWith(OLD_AGENT_FAILURE)) {
-        this.#unanswered('upstream_unreachable')
+      if (this.#upstream.viaAgent && text.startsWith(OLD_AGENT_FAILURE)) {
+        this.#unreachable()
         return
       }
       const head = parseResponseHead(text, end + 2, this.#exchange.head.method)
@@ -232,7 +237,12 @@ export class UpstreamCall implements StreamUser, BodySource {
   #isWhole({ status, framing }: UpstreamHead, length: number): boolean {
     if (framing.kind !== 'length' || length !== framing.length || length === 0 || length > FIRST_LOOK)
       return false
-    return status >= 200 && !(status === 502 && this.#used?.fresh === true)
+    return status >= 200 && !(status === 502 && this.#mayBeOfAgent)
+  }
+
+  /** An agent tells of its failure on the connection that it was just asked for. */
+  get #mayBeOfAgent(): boolean {
+    return this.#upstream.viaAgent && this.#used?.fresh === true
   }
 
   #whole(head: UpstreamHead, content: string): void {
@@ -254,7 +264,7 @@ export class UpstreamCall implements StreamUser, BodySource {
     } else if (framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)) {
       this.#complete(rest)
       this.#resolve({ head, body: framing.kind === 'none' ? noBody : emptyBody })
-    } else if (status === 502 && this.#used?.fresh === true) {
+    } else if (status === 502 && this.#mayBeOfAgent) {
       this.#phase = 'peek'
       this.#peek(rest ?? Buffer.alloc(0))
     } else if (framing.kind === 'length' && rest !== undefined && rest.length >= framing.length)
@@ -300,8 +310,7 @@ export class UpstreamCall implements StreamUser, BodySource {
   #peeked(): void {
     const seen = this.#partial
     this.#partial = undefined
-    if (seen?.toString('latin1', 0, DIAL_FAILURE.length) === DIAL_FAILURE)
-      this.#unanswered('upstream_unreachable')
+    if (seen?.toString('latin1', 0, DIAL_FAILURE.length) === DIAL_FAILURE) this.#unreachable()
     else if (this.#head !== undefined) this.#flow(this.#head, seen?.length === 0 ? undefined : seen)
   }
 
@@ -324,17 +333,21 @@ export class UpstreamCall implements StreamUser, BodySource {
     else used.finish()
   }
 
+  /** Not a byte of an answer has come. */
+  get #silent(): boolean {
+    return this.#phase === 'head' && this.#partial === undefined && this.#interims === 0
+  }
+
   /** The connection ended before the head of the answer. */
   #endedEarly(): void {
     const used = this.#used
-    const nothing = this.#partial === undefined && this.#interims === 0
-    if (used === undefined || !nothing) {
+    if (used === undefined || !this.#silent) {
       this.#unanswered('upstream_closed')
       return
     }
-    const mayRepeat = used.fresh || idempotent.has(this.#exchange.head.method)
-    if (this.#retried || !mayRepeat || this.#upload?.started === true) {
-      this.#unanswered(this.#retried ? 'upstream_unreachable' : 'upstream_closed')
+    if (this.#retried || !this.#mayRepeat(used) || this.#upload?.started === true) {
+      const code = this.#retried && this.#upstream.viaAgent ? 'upstream_unreachable' : 'upstream_closed'
+      this.#unanswered(code, {}, 'unanswered')
       return
     }
     this.#retried = true
@@ -342,6 +355,11 @@ export class UpstreamCall implements StreamUser, BodySource {
     this.#upload?.wait()
     used.finish()
     this.#dial(Buffer.from(this.#upstream.text(this.#exchange), 'latin1'))
+  }
+
+  /** An agent that cannot reach its service ends a new connection at once; a service ends one that was long idle. */
+  #mayRepeat({ fresh }: UpstreamStream): boolean {
+    return fresh ? this.#upstream.viaAgent : isIdempotent(this.#exchange.head)
   }
 
   #departed(): void {
@@ -353,14 +371,23 @@ export class UpstreamCall implements StreamUser, BodySource {
     this.#unanswered('upstream_invalid', { reason })
   }
 
-  #unanswered(code: ErrorName, values?: Record<string, string | number>): void {
+  /** The agent says that it cannot reach the service. */
+  #unreachable(): void {
+    this.#unanswered('upstream_unreachable', {}, this.#retried ? 'unanswered' : 'unreached')
+  }
+
+  #unanswered(code: ErrorName, values?: Record<string, string | number>, lost?: Lost): void {
     if (this.#phase === 'body' || this.#phase === 'done') {
       this.#giveUp()
       return
     }
     this.#giveUp()
-    this.#exchange.body.cancel()
-    this.#resolve(errorReply(code, this.#exchange.head, values))
+    const reply = errorReply(code, this.#exchange.head, values)
+    const touched = this.#upload?.touched === true
+    // Content that nobody has touched may be wanted by another service.
+    if (touched || lost === undefined) this.#exchange.body.cancel()
+    if (lost === undefined) this.#resolve(reply)
+    else this.#resolve({ ...reply, lost: touched ? 'unanswered' : lost })
   }
 
   /** Nothing more is wanted of the connection, and it must not be used again. */

@@ -41,3 +41,6 @@ export interface ResponseHead {
   /** As in a request; Upgrade stays on a 101. */
   readonly fields: Fields
 }
+
+/** The field of every answer that names its request; ours alone to say. */
+export const REQUEST_ID = 'adit-request-id'

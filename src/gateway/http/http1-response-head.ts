@@ -26,7 +26,10 @@ export interface UpstreamHead extends ResponseHead {
 }
 
 const letters = lettersByLength(
-  'content-length transfer-encoding connection keep-alive proxy-connection te upgrade'.split(' '),
+  (
+    'content-length transfer-encoding connection keep-alive proxy-connection te upgrade ' +
+    'adit-request-id adit-error-code ngrok-error-code'
+  ).split(' '),
 )
 const rules: FieldRules = {
   maxFields: MAX_RESPONSE_FIELDS,
@@ -43,6 +46,10 @@ function take(lines: FieldLines, name: string, value: string): boolean {
     case 'upgrade':
       lines.upgrade = value
       return true
+    // Ours alone to say: a service must not pass for the gateway.
+    case 'adit-request-id':
+    case 'adit-error-code':
+    case 'ngrok-error-code':
     case 'te':
       return true
     default:

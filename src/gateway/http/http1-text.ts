@@ -1,5 +1,5 @@
 import type { Framing } from '#gateway/http/body.ts'
-import type { ResponseHead } from '#gateway/http/head.ts'
+import { REQUEST_ID, type ResponseHead } from '#gateway/http/head.ts'
 
 /** How an answer travels to one visitor. */
 export interface Travel {
@@ -7,6 +7,8 @@ export interface Travel {
   readonly keepAlive: boolean
   /** The method was HEAD, or the status has no content: no bytes follow, whatever the framing. */
   readonly bare: boolean
+  /** By which the request can be found again. */
+  readonly requestId: string
 }
 
 /** Whether an answer to that method has no content. */
@@ -16,7 +18,7 @@ export const isBare = (method: string, status: number): boolean =>
 /** The text of an answer's head, with the empty line. */
 export function answerHead(head: ResponseHead, travel: Travel): string {
   return (
-    `HTTP/1.1 ${head.status} ${head.reason}\r\n${head.fields.text}` +
+    `HTTP/1.1 ${head.status} ${head.reason}\r\n${head.fields.text}${REQUEST_ID}: ${travel.requestId}\r\n` +
     (travel.bare ? announcedField(head) : framingField(head.framing, travel.version)) +
     connectionField(travel) +
     '\r\n'

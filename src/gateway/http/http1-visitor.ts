@@ -17,6 +17,7 @@ import { SocketSplice } from '#gateway/http/http1-splice.ts'
 import { endsWithConnection, interimHead, isBare } from '#gateway/http/http1-text.ts'
 import { malformed, Refusal } from '#gateway/http/refusal.ts'
 import { errorReply } from '#gateway/pages.ts'
+import { Trace } from '#gateway/trace.ts'
 import { lastingCopy } from '#tunnel/slabs.ts'
 import { type PassingReader, readPassing, type SocketReads } from '#tunnel/socket-reads.ts'
 import { sweeper as sharedSweeper, type Sweeper, type Swept } from '#gateway/sweeper.ts'
@@ -59,7 +60,6 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   readonly #visitor: Visitor
   readonly #answer: Endpoint
   readonly #observer: Observer | undefined
-  #begun = 0
   readonly #limits: VisitorLimits
   readonly #sweeper: Sweeper
   readonly #writer: AnswerWriter
@@ -80,6 +80,8 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   #head: RequestHead | undefined
   #content: IncomingBody | undefined
   #departure: Departure | undefined
+  /** Of the request that runs. */
+  #trace: Trace | undefined
   #splice: SocketSplice | undefined
   #answering = false
   #keepAlive = true
@@ -234,8 +236,15 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
       this.#waiting = rest
     }
     this.#departure = new Departure()
-    this.#begun = performance.now()
-    this.#ask({ visitor: this.#visitor, head, body, departure: this.#departure, inform: this.#inform })
+    const trace = (this.#trace = new Trace())
+    this.#ask({
+      visitor: this.#visitor,
+      head,
+      body,
+      departure: this.#departure,
+      trace,
+      inform: this.#inform,
+    })
     const content = this.#content
     if (content !== undefined && !content.finished && !content.flowing && !content.unwanted)
       this.holdContent()
@@ -279,13 +288,14 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
 
   #reply(reply: Reply): void {
     const head = this.#head
-    if (this.#state !== 'serving' || this.#answering || head === undefined) {
+    const trace = this.#trace
+    if (this.#state !== 'serving' || this.#answering || head === undefined || trace === undefined) {
       reply.body.cancel()
       reply.upgraded?.abort()
       return
     }
     this.#answering = true
-    this.#observer?.replied(this.#visitor, reply, this.#begun)
+    this.#observer?.replied(this.#visitor, head, reply, trace)
     if (reply.upgraded !== undefined) {
       this.#upgrade(reply.head, reply.upgraded)
       return
@@ -294,7 +304,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     const bare = isBare(head.method, reply.head.status)
     const unsure = head.expectsContinue && !this.#continued && this.#contentDue
     if (unsure || (!bare && endsWithConnection(reply.head.framing, version))) this.#keepAlive = false
-    this.#writer.begin(reply, { version, keepAlive: this.#keepAlive, bare })
+    this.#writer.begin(reply, { version, keepAlive: this.#keepAlive, bare, requestId: trace.id })
   }
 
   #upgrade(head: ResponseHead, stream: NonNullable<Reply['upgraded']>): void {
@@ -323,9 +333,10 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#departure?.tell()
     this.#content?.fail(new Error('The request was refused.'))
     const reply = errorReply(refusal.code, asked, refusal.values)
-    this.#observer?.replied(this.#visitor, reply, asked === undefined ? performance.now() : this.#begun)
+    const trace = (this.#trace ??= new Trace())
+    this.#observer?.replied(this.#visitor, asked, reply, trace)
     const bare = asked !== undefined && isBare(asked.method, reply.head.status)
-    this.#writer.begin(reply, { version: '1.1', keepAlive: false, bare })
+    this.#writer.begin(reply, { version: '1.1', keepAlive: false, bare, requestId: trace.id })
   }
 
   /** The answer is broken from its first piece on, so another one can still be given. */
@@ -335,6 +346,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   }
 
   #answerEnded(): void {
+    this.#over(true)
     const content = this.#content
     if (content === undefined || content.finished) {
       this.#next()
@@ -351,6 +363,13 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#since = this.#sweeper.now
     content.cancel()
     this.#read()
+  }
+
+  /** The request that ran runs no more. */
+  #over(whole: boolean): void {
+    const trace = this.#trace
+    this.#trace = undefined
+    if (trace !== undefined) this.#observer?.ended(trace, whole)
   }
 
   #next(): void {
@@ -404,6 +423,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#sweeper.delete(this)
     const departure = this.#departure
     this.#state = 'leaving'
+    this.#over(false)
     this.#waiting = this.#partial = this.#departure = undefined
     this.#content?.fail(new Error('The visitor has gone.'))
     this.#splice?.abort()

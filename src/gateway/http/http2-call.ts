@@ -13,8 +13,11 @@ import { ContentSender } from '#gateway/http/http2-send.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
-/** `refused`: the upstream has surely not seen the request. */
-export type Outcome = Reply | 'unreachable' | 'invalid' | 'closed' | 'refused' | 'timeout'
+/**
+ * `refused`: the upstream has surely not seen the request. `unreachable`: it has never said anything. `closed`: it ended
+ * the request, without a byte of an answer; `broken` after some of it.
+ */
+export type Outcome = Reply | 'unreachable' | 'invalid' | 'closed' | 'broken' | 'refused' | 'timeout'
 
 interface Options {
   readonly link: Http2Link
@@ -33,6 +36,7 @@ export class Http2Call {
   #sender: ContentSender | undefined
   #timer: NodeJS.Timeout | undefined
   #settled = false
+  #informed = false
 
   constructor(options: Options) {
     this.#options = options
@@ -83,6 +87,7 @@ export class Http2Call {
 
   #interim(pairs: readonly string[]): void {
     const head = responseHead(pairs, { ends: true, isHead: false })
+    this.#informed = true
     if (head !== undefined) this.#options.exchange.inform(head)
   }
 
@@ -123,6 +128,7 @@ export class Http2Call {
     this.#sender?.cancel()
     if (stream.rstCode === NGHTTP2_REFUSED_STREAM || stream.pending) this.#settle('refused')
     else if (stream.rstCode === NGHTTP2_PROTOCOL_ERROR) this.#settle('invalid')
+    else if (this.#informed) this.#settle('broken')
     else this.#settle(link.greeted ? 'closed' : 'unreachable')
   }
 

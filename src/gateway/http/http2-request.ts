@@ -8,7 +8,7 @@ import {
   type Visitor,
 } from '#gateway/exchange.ts'
 import { noBody } from '#gateway/http/body.ts'
-import type { RequestHead, ResponseHead } from '#gateway/http/head.ts'
+import { REQUEST_ID, type RequestHead, type ResponseHead } from '#gateway/http/head.ts'
 import { Http2Body } from '#gateway/http/http2-body.ts'
 import { addPairs, headersOf } from '#gateway/http/http2-fields.ts'
 import { guarded } from '#gateway/http/http2-guard.ts'
@@ -17,6 +17,7 @@ import { IDLE_BODY } from '#gateway/http/http2-limits.ts'
 import { ContentSender } from '#gateway/http/http2-send.ts'
 import { Refusal } from '#gateway/http/refusal.ts'
 import { errorReply } from '#gateway/pages.ts'
+import { Trace } from '#gateway/trace.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants
 
@@ -33,11 +34,12 @@ export class Http2Request {
   readonly #stream: ServerHttp2Stream
   readonly #options: RequestOptions
   readonly #departure = new Departure()
-  readonly #begun = performance.now()
+  readonly #trace = new Trace()
   #head: RequestHead | undefined
   #body: Http2Body | undefined
   #sender: ContentSender | undefined
   #refused = false
+  #whole = false
 
   constructor(stream: ServerHttp2Stream, options: RequestOptions) {
     this.#stream = stream
@@ -67,6 +69,7 @@ export class Http2Request {
       head,
       body: this.#body ?? (head.framing.kind === 'none' ? noBody : { ...noBody, framing: head.framing }),
       departure: this.#departure,
+      trace: this.#trace,
       inform: interim => this.#inform(interim),
     }
   }
@@ -109,7 +112,7 @@ export class Http2Request {
 
   #send(reply: Reply): void {
     const stream = this.#stream
-    this.#options.observer?.replied(this.#options.visitor, reply, this.#begun)
+    this.#options.observer?.replied(this.#options.visitor, this.#head, reply, this.#trace)
     if (stream.destroyed || stream.closed) {
       reply.body.cancel()
       return
@@ -149,6 +152,7 @@ export class Http2Request {
     const length = framing.kind === 'length' ? framing.length : announcedLength
     if (length !== undefined && status !== 204) pairs.push('content-length', String(length))
     addPairs(pairs, fields.text)
+    pairs.push(REQUEST_ID, this.#trace.id)
     const options = { endStream, waitForTrailers, sendDate: false }
     this.#body?.relax()
     try {
@@ -165,11 +169,13 @@ export class Http2Request {
 
   /** All of the answer is on its way. Content that nobody read any more is stopped (RFC 9113 §8.1). */
   #answered(): void {
+    this.#whole = true
     if (this.#body !== undefined && !this.#body.finished) this.#stream.close(NGHTTP2_NO_ERROR)
   }
 
   /** The stream is over, in whatever way. */
   closed(): void {
+    this.#options.observer?.ended(this.#trace, this.#whole)
     this.#departure.tell()
     this.#sender?.cancel()
   }

@@ -1,9 +1,10 @@
 import { rewrittenHost } from '#gateway/backends/upstream-text.ts'
 import type { TunnelRecord } from '#gateway/directory.ts'
-import type { Endpoint, Exchange, Reply, Visitor } from '#gateway/exchange.ts'
+import type { Endpoint, Exchange, Lost, Reply, Visitor } from '#gateway/exchange.ts'
 import { DialError } from '#gateway/fleet.ts'
 import { Http2Call, type Outcome } from '#gateway/http/http2-call.ts'
 import { Http2Pool } from '#gateway/http/http2-pool.ts'
+import { isWithoutContent } from '#gateway/http/idempotent.ts'
 import { errorReply } from '#gateway/pages.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
@@ -28,41 +29,63 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
   const pool = new Http2Pool(dial, ProxyProto !== 1 && ProxyProto !== 2)
   const authority = rewrittenHost(tunnel)
 
-  const attempt = async (exchange: Exchange): Promise<Outcome | DialError['code']> => {
+  const attempt = async (exchange: Exchange): Promise<Outcome | Undialled> => {
+    let link
     try {
-      const link = await pool.take(exchange.visitor)
-      return await new Http2Call({ link, exchange, authority, patience }).start()
+      link = await pool.take(exchange.visitor)
     } catch (error) {
-      return error instanceof DialError ? error.code : 'unreachable'
+      return error instanceof DialError ? error.code : 'undialled'
     }
+    return new Http2Call({ link, exchange, authority, patience }).start()
   }
 
   const answer: Endpoint = async exchange => {
     let outcome = await attempt(exchange)
     // A connection that was just being closed refuses; content that went there cannot be sent again.
-    if (outcome === 'refused' && exchange.body.framing.kind === 'none') outcome = await attempt(exchange)
-    return replyTo(exchange, outcome, patience)
+    if (outcome === 'refused' && isWithoutContent(exchange.head)) outcome = await attempt(exchange)
+    if (typeof outcome !== 'string') return outcome
+    const reply = replyTo(exchange, outcome, patience)
+    // Who ended a request because its visitor has gone says nothing about the service.
+    const lost = exchange.departure.happened ? undefined : lostBy(outcome, exchange)
+    return lost === undefined ? reply : { ...reply, lost }
   }
 
   return Object.assign(answer, { close: () => pool.close() })
 }
 
-function replyTo({ head }: Exchange, outcome: Outcome | DialError['code'], patience: number): Reply {
-  switch (outcome) {
+type Undialled = DialError['code'] | 'undialled'
+type Failure = Exclude<Outcome, Reply> | Undialled
+
+function lostBy(failure: Failure, { head }: Exchange): Lost | undefined {
+  switch (failure) {
+    case 'offline':
+    case 'busy':
+    case 'undialled':
+      return 'unreached'
+    case 'refused':
+      return isWithoutContent(head) ? 'unreached' : 'unanswered'
+    case 'unreachable':
+    case 'closed':
+      return 'unanswered'
+    default:
+      return undefined
+  }
+}
+
+function replyTo({ head }: Exchange, failure: Failure, patience: number): Reply {
+  switch (failure) {
     case 'offline':
       return errorReply('agent_gone', head)
     case 'busy':
       return errorReply('agent_busy', head)
+    case 'undialled':
     case 'unreachable':
       return errorReply('upstream_unreachable', head)
     case 'invalid':
       return errorReply('upstream_invalid', head, { reason: 'it breaks the rules of HTTP/2' })
     case 'timeout':
       return errorReply('upstream_timeout', head, { seconds: Math.round(patience / 1000) })
-    case 'closed':
-    case 'refused':
-      return errorReply('upstream_closed', head)
     default:
-      return outcome
+      return errorReply('upstream_closed', head)
   }
 }

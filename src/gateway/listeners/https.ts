@@ -7,6 +7,7 @@ import { refuseHttp, sayLast } from '#gateway/listeners/last-words.ts'
 import { OpenHttp, type ServeHttp } from '#gateway/listeners/open-http.ts'
 import { guestOf } from '#gateway/listeners/visitor.ts'
 import type { Certificates } from '#gateway/tls/certificates.ts'
+import { clientCertificate } from '#gateway/tls/client-certificate.ts'
 import type { ClientHello } from '#gateway/tls/client-hello.ts'
 import type { TlsTerms } from '#gateway/tls/contexts.ts'
 import { Handshakes, type HandshakeLimits } from '#gateway/tls/handshakes.ts'
@@ -38,6 +39,12 @@ const ALPN = ['h2', 'http/1.1']
 // Alerts of RFC 8446 §6, each a record of its own.
 const DECODE_ERROR = Buffer.from([21, 3, 1, 0, 2, 2, 50])
 const UNRECOGNIZED_NAME = Buffer.from([21, 3, 1, 0, 2, 2, 112])
+
+/** The visitor with what the handshake has proved; throws for a certificate that others cannot be told of. */
+function proved(socket: TLSSocket, visitor: Visitor, terms: TlsTerms | undefined): Visitor {
+  if (terms?.clients === undefined) return visitor
+  return { ...visitor, certificate: clientCertificate(socket, terms.clients.scope) }
+}
 
 /** Visitors by TLS: HTTP, other protocols inside of TLS, and TLS that is passed on as it is. */
 export class HttpsListener {
@@ -102,7 +109,7 @@ export class HttpsListener {
       return forward(socket, visitor, route.upstream, { log, peeked })
     }
     const secured = await this.#handshake(socket, peeked, visitor, route)
-    if (route.kind === 'http') return this.#http(secured, visitor)
+    if (route.kind === 'http') return this.#http(secured, proved(secured, visitor, route.terms))
     this.#countStream(socket)
     return forward(secured, visitor, route.upstream, { log })
   }
@@ -119,7 +126,7 @@ export class HttpsListener {
     const secured = await terminate(socket, peeked, {
       context,
       alpn: kind === 'http' ? ALPN : undefined,
-      clientCertificate: terms?.clientAuthorities !== undefined,
+      clientCertificate: terms?.clients !== undefined,
     })
     this.#handshakes.leave(socket)
     this.#options.handshaken?.((performance.now() - begun) / 1000)

@@ -1,11 +1,15 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { fail } from '#base/errors.ts'
+import type { basicAuth as contract } from '#contract/modules/basic-auth.ts'
+import type { Kept } from '#contract/shape.ts'
 import type { Handler } from '#gateway/exchange.ts'
 import type { Fields } from '#gateway/http/fields.ts'
 import { withHead } from '#gateway/modules/changed.ts'
+import type { HttpModule } from '#gateway/modules/module.ts'
 import { readModule } from '#gateway/modules/read-module.ts'
 import { errorReply } from '#gateway/pages.ts'
 import { type JsonObject, list, object, text } from '#tunnel/fields.ts'
+import type { BindOptions } from '#tunnel/messages.ts'
 
 const MAX_CREDENTIALS = 100
 const MAX_LENGTH = 1024
@@ -60,11 +64,27 @@ function checked(option: string, login: PasswordLogin): PasswordLogin {
 
 const refuse = (option: string, reason: string): never => fail('bind_option', { option, reason })
 
+/** All that an agent has brought. */
+const broughtBy = ({ BasicAuth, Auth }: BindOptions): PasswordLogin[] => [
+  ...(BasicAuth ? loginsOf(BasicAuth) : []),
+  ...(Auth === '' ? [] : [loginOf(Auth)]),
+]
+
+export interface PasswordTerms {
+  /** Shown to the visitor; the name asked for when absent. */
+  readonly realm?: string
+  /** Browsers ask by OPTIONS without a password before they send a request to another site. */
+  readonly allowOptions?: boolean
+}
+
 /**
  * Lets a request through that carries one of the credentials. The field is taken out then: the password is between
  * visitor and gateway, the service behind has no use for it and might log it or take it for a login of its own.
  */
-export function basicAuth(logins: readonly PasswordLogin[]): Handler {
+export function basicAuth(
+  logins: readonly PasswordLogin[],
+  { realm, allowOptions = false }: PasswordTerms = {},
+): Handler {
   // Digests have one length, so comparing them tells nothing about the length of the secrets either.
   const key = randomBytes(32)
   const digest = (bytes: string | Buffer) => createHmac('sha256', key).update(bytes).digest()
@@ -75,10 +95,13 @@ export function basicAuth(logins: readonly PasswordLogin[]): Handler {
     return known.reduce((found, each) => timingSafeEqual(each, sent) || found, false)
   }
 
+  const values = realm === undefined ? {} : { realm }
+
   return async (exchange, next) => {
     const { head } = exchange
+    if (allowOptions && head.method === 'OPTIONS') return next(exchange)
     const given = credentialsIn(head.fields)
-    if (given === undefined || !isKnown(given)) return errorReply('password_required', head)
+    if (given === undefined || !isKnown(given)) return errorReply('password_required', head, values)
     return next(withHead(exchange, { fields: head.fields.without('authorization') }))
   }
 }
@@ -89,4 +112,18 @@ function credentialsIn(fields: Fields): Buffer | undefined {
   if (second !== undefined || value.length > MAX_HEADER) return undefined
   const encoded = /^basic +([a-z0-9+/]+={0,2})$/i.exec(value)?.[1]
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64')
+}
+
+export const basicAuthModule: HttpModule = {
+  name: 'basic_auth',
+  joinsAgent: true,
+  fromRecord(given, { agent }) {
+    const { realm, allow_options: allowOptions } = given as Kept<typeof contract.shape>
+    const logins = agent === undefined ? [] : broughtBy(agent)
+    // Without one nobody could enter, and the owner should hear why.
+    if (logins.length === 0)
+      fail('module_unusable', { module: 'basic_auth', reason: 'no agent has brought a password' })
+    return basicAuth(logins, { realm, allowOptions })
+  },
+  fromAgent: { options: ['BasicAuth', 'Auth'], build: given => basicAuth(broughtBy(given)) },
 }

@@ -6,12 +6,13 @@ type Changes = Partial<Pick<RequestHead, 'fields' | 'upstreamHost'>>
 
 /** A copy of an exchange with another head. Named members, because an exchange need not be a plain object. */
 export function withHead(exchange: Exchange, { fields, upstreamHost }: Changes): Exchange {
-  const { head, visitor, body, departure } = exchange
+  const { head, visitor, body, departure, trace } = exchange
   const host = upstreamHost ?? head.upstreamHost
   return {
     visitor,
     body,
     departure,
+    trace,
     inform: interim => exchange.inform(interim),
     head: {
       method: head.method,

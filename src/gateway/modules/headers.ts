@@ -1,26 +1,19 @@
 import { fail } from '#base/errors.ts'
+import type { requestHeaders as contract } from '#contract/modules/headers.ts'
+import type { Kept } from '#contract/shape.ts'
 import type { Handler } from '#gateway/exchange.ts'
-import type { Fields } from '#gateway/http/fields.ts'
+import { Fields } from '#gateway/http/fields.ts'
 import { withFields, withHead } from '#gateway/modules/changed.ts'
+import { checkedChange, type Change, type Refuse } from '#gateway/modules/header-change.ts'
+import type { HttpModule } from '#gateway/modules/module.ts'
 import { readModule } from '#gateway/modules/read-module.ts'
+import type { Filled, Moment } from '#gateway/modules/variables.ts'
 import { type JsonObject, list, object, text, texts } from '#tunnel/fields.ts'
 
 type Option = 'RequestHeaders' | 'ResponseHeaders'
 
 const MAX_HEADERS = 100
 const MAX_VALUE = 4096
-const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]{1,255}$/
-/** What a field's value may have: visible characters, blanks, and bytes that are not ASCII. */
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
-const HOST = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
-
-/** They say where a message ends, how its connection is used or who sent it: only the gateway says these. */
-const untouchable = new Set(
-  (
-    'connection content-length keep-alive proxy-connection te trailer transfer-encoding upgrade ' +
-    'forwarded x-forwarded-for x-forwarded-host x-forwarded-proto'
-  ).split(' '),
-)
 
 const options = object({
   add: list(text(MAX_VALUE + 256), MAX_HEADERS),
@@ -28,42 +21,56 @@ const options = object({
   remove: list(text(256), MAX_HEADERS),
 })
 
-interface Change {
-  readonly added: readonly (readonly [name: string, value: string])[]
-  readonly removed: readonly string[]
-}
-
 /** Changes what the service behind is sent. */
-export function requestHeaders(given: JsonObject): Handler {
-  const { added, removed } = changeOf('RequestHeaders', given)
-  const host = added.find(([name]) => name === 'host')?.[1]
-  const lines = added.filter(([name]) => name !== 'host')
+function requestHandler({ added, removed }: Change): Handler {
+  const host = added.find(({ name }) => name === 'host')?.value
+  const upstreamHost = typeof host === 'string' ? host : undefined
+  const others = added.filter(({ name }) => name !== 'host')
   // What the owner says must not stand beside what a visitor claims under the same name.
-  const gone = [...new Set([...removed.filter(name => name !== 'host'), ...lines.map(([name]) => name)])]
+  const gone = [...new Set([...removed.filter(name => name !== 'host'), ...others.map(({ name }) => name)])]
+  const lines = linesOf(others)
 
   return async (exchange, next) => {
-    const fields = changed(exchange.head.fields, { added: lines, removed: gone })
-    return next(withHead(exchange, host === undefined ? { fields } : { fields, upstreamHost: host }))
+    const fields = changed(exchange.head.fields, gone, lines(exchange, 0))
+    return next(withHead(exchange, upstreamHost === undefined ? { fields } : { fields, upstreamHost }))
   }
 }
 
 /** Changes what the visitor is sent. Here an added field may stand beside one of the service: both are the owner's. */
-export function responseHeaders(given: JsonObject): Handler {
-  const change = changeOf('ResponseHeaders', given)
+function responseHandler({ added, removed }: Change): Handler {
+  const lines = linesOf(added)
   return async (exchange, next) => {
     const reply = await next(exchange)
-    return withFields(reply, changed(reply.head.fields, change))
+    const { fields, status } = reply.head
+    return withFields(reply, changed(fields, removed, lines(exchange, status)))
   }
 }
 
-const changed = (fields: Fields, { added, removed }: Change): Fields => {
-  const rest = removed.reduce((kept, name) => kept.without(name), fields)
-  return added.reduce((all, [name, value]) => all.with(name, value), rest)
+function changed(fields: Fields, removed: readonly string[], lines: string): Fields {
+  let rest = fields
+  for (const name of removed) rest = rest.without(name)
+  return lines === '' ? rest : new Fields(rest.text + lines)
 }
 
-function changeOf(option: Option, given: JsonObject): Change {
+/** The lines of added headers; made once where no variable is in them. */
+function linesOf(added: Change['added']): Filled {
+  const parts = added.map(({ name, value }) =>
+    typeof value === 'string' ? `${name}: ${value}\r\n` : { name, value },
+  )
+  const fixed = parts.every(part => typeof part === 'string') ? parts.join('') : undefined
+  if (fixed !== undefined) return () => fixed
+  return (exchange, status) => {
+    let lines = ''
+    for (const part of parts)
+      lines += typeof part === 'string' ? part : `${part.name}: ${part.value(exchange, status)}\r\n`
+    return lines
+  }
+}
+
+function changeOfAgent(option: Option, given: JsonObject): Change {
+  const refuse: Refuse = reason => fail('bind_option', { option, reason })
   const { add, addParsed, remove } = readModule(option, options, given)
-  const lines = [...add.map(line => parted(option, line)), ...Object.entries(addParsed)].map(
+  const lines = [...add.map(line => parted(line, refuse)), ...Object.entries(addParsed)].map(
     ([name, value]) => [name.trim().toLowerCase(), value.trim()] as const,
   )
   // Some agents send both forms of the same list.
@@ -71,38 +78,39 @@ function changeOf(option: Option, given: JsonObject): Change {
     ([name, value], at) => lines.findIndex(([other, same]) => other === name && same === value) === at,
   )
   const removed = remove.map(name => name.trim().toLowerCase())
-  for (const name of removed) checkName(option, name)
-  for (const [name, value] of added) {
-    checkName(option, name)
-    checkValue(option, name, value)
-  }
-  checkHost(option, { added, removed })
-  return { added, removed }
+  return checkedChange({ added, removed }, option === 'RequestHeaders' ? 'request' : 'response', refuse)
 }
 
-function parted(option: Option, line: string): [name: string, value: string] {
+function parted(line: string, refuse: Refuse): [name: string, value: string] {
   const colon = line.indexOf(':')
-  if (colon < 1) refuse(option, `"${line}" does not have the form name:value`)
+  if (colon < 1) refuse(`"${line}" does not have the form name:value`)
   return [line.slice(0, colon), line.slice(colon + 1)]
 }
 
-function checkName(option: Option, name: string): void {
-  if (!TOKEN.test(name)) refuse(option, `"${name}" is not the name of a header`)
-  if (untouchable.has(name)) refuse(option, `"${name}" is set by the gateway alone`)
+function changeOfRecord(module: string, given: JsonObject, moment: Moment): Change {
+  const { add, remove } = given as Kept<typeof contract.shape>
+  const refuse: Refuse = reason => fail('module_unusable', { module, reason })
+  // Records hold any text; in a head it travels as UTF-8, one character for each byte.
+  const added = Object.entries(add).map(
+    ([name, value]) => [name.toLowerCase(), Buffer.from(value.trim()).toString('latin1')] as const,
+  )
+  return checkedChange({ added, removed: remove.map(name => name.toLowerCase()) }, moment, refuse)
 }
 
-function checkValue(option: Option, name: string, value: string): void {
-  if (!VALUE.test(value)) refuse(option, `the value of "${name}" has a character that headers cannot carry`)
+export const requestHeadersModule: HttpModule = {
+  name: 'request_headers',
+  fromRecord: given => requestHandler(changeOfRecord('request_headers', given, 'request')),
+  fromAgent: {
+    options: ['RequestHeaders'],
+    build: ({ RequestHeaders }) => requestHandler(changeOfAgent('RequestHeaders', RequestHeaders ?? {})),
+  },
 }
 
-function checkHost(option: Option, { added, removed }: Change): void {
-  const hosts = added.filter(([name]) => name === 'host')
-  const [host] = hosts
-  if (option === 'ResponseHeaders' && (host || removed.includes('host')))
-    refuse(option, 'an answer has no "host"')
-  if (hosts.length > 1) refuse(option, 'a request has one "host"')
-  if (host && !HOST.test(host[1])) refuse(option, `"${host[1]}" is not a host`)
-  if (!host && removed.includes('host')) refuse(option, '"host" can be removed only when another is added')
+export const responseHeadersModule: HttpModule = {
+  name: 'response_headers',
+  fromRecord: given => responseHandler(changeOfRecord('response_headers', given, 'response')),
+  fromAgent: {
+    options: ['ResponseHeaders'],
+    build: ({ ResponseHeaders }) => responseHandler(changeOfAgent('ResponseHeaders', ResponseHeaders ?? {})),
+  },
 }
-
-const refuse = (option: Option, reason: string): never => fail('bind_option', { option, reason })

@@ -1,57 +1,146 @@
 import { fail } from '#base/errors.ts'
+import { kindNamed } from '#contract/kinds/index.ts'
 import type { Handler } from '#gateway/exchange.ts'
-import { basicAuth, loginOf, loginsOf } from '#gateway/modules/basic-auth.ts'
-import { requestHeaders, responseHeaders } from '#gateway/modules/headers.ts'
-import { addressesOf, ipRestriction } from '#gateway/modules/ip-restriction.ts'
+import { basicAuthModule } from '#gateway/modules/basic-auth.ts'
+import { circuitBreakerModule } from '#gateway/modules/circuit-breaker.ts'
+import { compressionModule } from '#gateway/modules/compression.ts'
+import { requestHeadersModule, responseHeadersModule } from '#gateway/modules/headers.ts'
+import { addressesOf, ipRestrictionModule } from '#gateway/modules/ip-restriction.ts'
+import type { HttpModule, ModuleParts, Place } from '#gateway/modules/module.ts'
+import { mutualTlsModule } from '#gateway/modules/mutual-tls.ts'
+import { oauthModule } from '#gateway/modules/oauth.ts'
+import { oidcModule } from '#gateway/modules/oidc.ts'
+import { samlModule } from '#gateway/modules/saml.ts'
+import { userAgentFilterModule } from '#gateway/modules/user-agent-filter.ts'
+import { webhookVerificationModule } from '#gateway/modules/webhook-verification.ts'
+import { websocketTcpModule } from '#gateway/modules/websocket-tcp-converter.ts'
+import type { SourceRow } from '#gateway/records/source.ts'
+import type { JsonObject } from '#tunnel/fields.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
-type Build = (options: BindOptions) => Handler | null | undefined
-
-/** A row for what is not served yet: an agent that asks for it is refused, never served without it. */
-const absent =
-  (option: keyof BindOptions): Build =>
-  options => {
-    const asked = options[option]
-    if (asked !== null && asked !== '')
-      fail('bind_option', { option, reason: 'this server does not have it' })
-    return undefined
-  }
-
 /** Modules in the order in which a request meets them. */
-const order: readonly Build[] = [
+const order: readonly HttpModule[] = [
   // Before all else: who cannot prove who they are learn nothing.
-  absent('MutualTLSCA'),
+  mutualTlsModule,
   // Cheap, and it keeps strangers from guessing passwords.
-  ({ IPRestriction }) => IPRestriction && ipRestriction(IPRestriction),
-  absent('UserAgentFilter'),
-  // Policies decide about access; they run where they can still refuse.
-  absent('TrafficPolicy'),
-  absent('Policy'),
+  ipRestrictionModule,
+  userAgentFilterModule,
   // Senders of webhooks sign and do not sign in.
-  absent('WebhookVerification'),
+  webhookVerificationModule,
   // Signing in comes before all that touches an answer: its own answers leave as they are.
-  ({ BasicAuth, Auth }) => {
-    const logins = [...(BasicAuth ? loginsOf(BasicAuth) : []), ...(Auth === '' ? [] : [loginOf(Auth)])]
-    return logins.length > 0 ? basicAuth(logins) : undefined
-  },
-  absent('OAuth'),
-  absent('OIDC'),
+  basicAuthModule,
+  oauthModule,
+  oidcModule,
+  samlModule,
   // Outside of compression, so that what it adds or removes is the last word.
-  ({ ResponseHeaders }) => ResponseHeaders && responseHeaders(ResponseHeaders),
-  absent('Compression'),
+  responseHeadersModule,
+  compressionModule,
   // Right above the service: it counts what the service answers, not what other modules refuse.
-  absent('CircuitBreaker'),
+  circuitBreakerModule,
   // The last one to see a request, so that the others decide by what the visitor sent.
-  ({ RequestHeaders }) => RequestHeaders && requestHeaders(RequestHeaders),
-  absent('WebsocketTCPConverter'),
+  requestHeadersModule,
+  websocketTcpModule,
 ]
 
-/** The modules an agent asked for on an HTTP tunnel, compiled; a Problem where one cannot be had. */
-export const tunnelModules = (options: BindOptions): Handler[] =>
-  order.map(build => build(options)).filter(handler => !!handler)
+/** Not on the way of requests: they say where traffic goes, and how its connection is made. */
+const elsewhere = new Set(['backend', 'tls_termination'])
+const known = new Set([...elsewhere, ...order.flatMap(({ name, alias }) => [name, alias ?? name])])
+/** What agents may ask for, and no request ever meets here. */
+const absent: readonly (keyof BindOptions)[] = ['TrafficPolicy', 'Policy']
+
+/** Handlers with their names, in order. */
+export interface Attached {
+  readonly names: readonly string[]
+  readonly handlers: readonly Handler[]
+}
+
+type Named = readonly [name: string, handler: Handler]
+
+/** What modules are built from: records, the wishes of an agent, or both. */
+export interface Wishes {
+  readonly rows: readonly SourceRow[]
+  readonly agent?: BindOptions
+}
+
+/** The options of a module that a record has switched on. */
+export function optionsOf(row: SourceRow, name: string): JsonObject | undefined {
+  const value = row.body[name] as (JsonObject & { readonly enabled?: boolean }) | null | undefined
+  return value === null || value === undefined || value.enabled === false ? undefined : value
+}
+
+/** Builds the modules of every place, and keeps what they remember when the place is built anew. */
+export class Modules {
+  readonly #parts: ModuleParts
+  readonly #remembered = new Map<string, { readonly basis: string; readonly handler: Handler }>()
+
+  constructor(parts: ModuleParts) {
+    this.#parts = parts
+  }
+
+  /** Throws a Problem for what cannot be built: nothing that was asked for is ever left out without a word. */
+  build({ rows, agent }: Wishes, place: Place): Attached {
+    for (const row of rows) checkUsable(row)
+    if (agent !== undefined) checkAbsent(agent)
+    const whole = agent === undefined ? place : { ...place, agent }
+    const built = order.flatMap(module => {
+      const ofRecords = rows.flatMap(row => this.#ofRecord(module, row, whole))
+      const isJoined = module.joinsAgent === true && ofRecords.length > 0
+      return agent === undefined || isJoined ? ofRecords : [...ofRecords, ...this.#ofAgent(module, agent, place)]
+    })
+    return { names: built.map(([name]) => name), handlers: built.map(([, handler]) => handler) }
+  }
+
+  /** Which visitors a TCP or TLS edge, or the configuration of an address, lets in; throws as `build` does. */
+  connectionFilterOf(row: SourceRow): (ip: string) => boolean {
+    checkUsable(row)
+    const options = optionsOf(row, 'ip_restriction') ?? optionsOf(row, 'ip_policy')
+    return options ? this.#parts.records.addressesAllowed(options['ip_policies'] as string[]) : () => true
+  }
+
+  /** The place is no more. */
+  forget(placeId: string): void {
+    for (const { name } of order) this.#remembered.delete(`${placeId} ${name}`)
+  }
+
+  #ofRecord(module: HttpModule, row: SourceRow, place: Place): Named[] {
+    const options = optionsOf(row, module.name) ?? (module.alias && optionsOf(row, module.alias))
+    if (!options) return []
+    const build = (): Handler => module.fromRecord(options, place, this.#parts)
+    if (module.remembers !== true) return [[module.name, build()]]
+    const key = `${place.id} ${module.name}`
+    const basis = JSON.stringify(options)
+    const before = this.#remembered.get(key)
+    const handler = before?.basis === basis ? before.handler : build()
+    this.#remembered.set(key, { basis, handler })
+    return [[module.name, handler]]
+  }
+
+  #ofAgent({ name, fromAgent }: HttpModule, agent: BindOptions, place: Place): Named[] {
+    if (!fromAgent?.options.some(option => isAsked(agent[option]))) return []
+    return [[name, fromAgent.build(agent, place, this.#parts)]]
+  }
+}
+
+/** Whether an agent wants something: what it leaves out has come as one of these. */
+export const isAsked = (value: unknown): boolean =>
+  value !== null && value !== undefined && value !== '' && value !== false && value !== 0
+
+function checkUsable(row: SourceRow): void {
+  if (!row.readable) fail('secrets_closed', { id: row.id })
+  const unknown = Object.keys(kindNamed(row.kind).modules).find(
+    name => !known.has(name) && optionsOf(row, name) !== undefined,
+  )
+  if (unknown !== undefined)
+    fail('module_unusable', { module: unknown, reason: 'this server does not have it' })
+}
+
+function checkAbsent(agent: BindOptions): void {
+  const option = absent.find(name => isAsked(agent[name]))
+  if (option !== undefined) fail('bind_option', { option, reason: 'this server does not have it' })
+}
 
 /** Which visitors an agent lets in on a TCP or TLS tunnel; a Problem where it asks for more than that. */
-export function connectionFilter(options: BindOptions): (ip: string) => boolean {
-  for (const option of ['TrafficPolicy', 'Policy'] as const) absent(option)(options)
-  return options.IPRestriction ? addressesOf(options.IPRestriction) : () => true
+export function connectionFilter(agent: BindOptions): (ip: string) => boolean {
+  checkAbsent(agent)
+  return agent.IPRestriction ? addressesOf(agent.IPRestriction) : () => true
 }

@@ -1,6 +1,10 @@
-import { addressFilter, parseRange, type Rule } from '#base/addresses.ts'
+import { addressFilter, type Rule } from '#base/address-filter.ts'
+import { parseRange } from '#base/addresses.ts'
 import { fail } from '#base/errors.ts'
+import type { ipRestriction as contract } from '#contract/modules/ip-restriction.ts'
+import type { Kept } from '#contract/shape.ts'
 import type { Handler } from '#gateway/exchange.ts'
+import type { HttpModule } from '#gateway/modules/module.ts'
 import { readModule } from '#gateway/modules/read-module.ts'
 import { errorReply } from '#gateway/pages.ts'
 import { type JsonObject, list, object, text } from '#tunnel/fields.ts'
@@ -28,11 +32,23 @@ export function addressesOf(given: JsonObject): (ip: string) => boolean {
   return addressFilter([...(allowed.length > 0 ? allowed : everyone), ...denied])
 }
 
-/** Lets a request through when its address is in an allowed range and in no denied one. */
-export function ipRestriction(given: JsonObject): Handler {
-  const passes = addressesOf(given)
-  return async (exchange, next) => {
+/** Lets a request through when its address may pass. */
+const filtered =
+  (passes: (ip: string) => boolean): Handler =>
+  async (exchange, next) => {
     const { ip } = exchange.visitor
-    return passes(ip) ? next(exchange) : errorReply('visitor_refused', exchange.head, { ip })
+    return passes(ip) ? next(exchange) : errorReply('ip_policy_refused', exchange.head, { ip })
   }
+
+export const ipRestrictionModule: HttpModule = {
+  name: 'ip_restriction',
+  alias: 'ip_policy',
+  fromRecord(given, _place, { records }) {
+    const { ip_policies: policies } = given as Kept<typeof contract.shape>
+    return filtered(records.addressesAllowed(policies))
+  },
+  fromAgent: {
+    options: [OPTION],
+    build: ({ IPRestriction }) => filtered(addressesOf(IPRestriction ?? {})),
+  },
 }

@@ -2,8 +2,11 @@ import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import type { Handler } from '#gateway/exchange.ts'
 import type { Facts } from '#gateway/facts.ts'
+import type { Guest } from '#gateway/listeners/visitor.ts'
 import type { Records } from '#gateway/records/records.ts'
+import type { OAuthSetup } from '#gateway/sign-in/providers/setup.ts'
 import type { SignIn } from '#gateway/sign-in/sign-in.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { JsonObject } from '#tunnel/fields.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
@@ -14,6 +17,8 @@ export interface ModuleParts {
   /** The one way out: calls to others than agents. */
   readonly egress: Egress
   readonly signIn: SignIn
+  /** What the operator has set for the OAuth providers. */
+  readonly oauth: OAuthSetup
   readonly log: Log
 }
 
@@ -23,6 +28,10 @@ export interface Place {
   readonly id: string
   /** Of the edge, where it is one. */
   readonly edgeId?: string
+  /** What the agent of the tunnel asked for, where the place is a tunnel. */
+  readonly agent?: BindOptions
+  /** Connects to the backend without HTTP; `first` leaves with it. Absent where the backend knows only HTTP. */
+  readonly dial?: (visitor: Guest, first: Buffer) => Promise<ByteStream>
 }
 
 /** A module that acts on requests, as records and as agents configure it. */
@@ -31,6 +40,10 @@ export interface HttpModule {
   readonly name: string
   /** Where the module is called otherwise in endpoint configurations. */
   readonly alias?: string
+  /** What it remembers of traffic outlives other changes of its place: its handler is used again. */
+  readonly remembers?: true
+  /** What a record says is added to what the agent asked for (`Place.agent`), instead of a second handler. */
+  readonly joinsAgent?: true
   /** Throws a Problem when it cannot be built: its route then answers 503. */
   fromRecord(options: JsonObject, place: Place, parts: ModuleParts): Handler
   /** Absent where agents cannot ask for it. */

@@ -12,6 +12,7 @@ export interface Hint {
 
 const RELOAD = 'Reload the page in a moment.'
 const NOT_A_BROWSER = 'A browser does not send such a request: look at the program that made it.'
+const SIGN_IN_AGAIN = 'Open the site again from the start, and sign in anew.'
 const ONLINE = 'adit http 3000{name}'
 
 export const fallback: Hint = {
@@ -84,6 +85,40 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     owner: 'Start an agent with a label of this backend:',
     command: 'adit tunnel --label name=value 3000',
   },
+  backend_childless: {
+    title: 'No backend',
+    visitor: 'Tell the person who runs this site.',
+    owner: 'The backend of the edge or route names no other, or gives each the weight 0. Add one:',
+    command: 'adit api weighted-backends list',
+  },
+  static_unreachable: {
+    title: 'Service not reachable',
+    visitor: RELOAD,
+    owner: 'Start the service at the address of the static backend, and check that the gateway can reach it.',
+    command: 'adit api static-backends list',
+  },
+  static_timeout: {
+    title: 'Service not reachable',
+    visitor: RELOAD,
+    owner: 'Nothing answers at the address of the static backend: look for a firewall, or a wrong address.',
+    command: 'adit api static-backends list',
+  },
+  static_forbidden: {
+    title: 'Service not reachable',
+    visitor: 'Tell the person who runs this site.',
+    owner:
+      'The address of the static backend is in a private network. The operator of the gateway allows one with the ' +
+      'setting egress_allow:',
+    command: 'adit serve --egress-allow 10.0.0.0/8',
+  },
+  static_untrusted: {
+    title: 'Service not trusted',
+    visitor: 'Tell the person who runs this site.',
+    owner:
+      'With TLS on, the service needs a certificate for the name in the address of the static backend, from an ' +
+      'authority that is trusted.',
+  },
+  static_busy: { title: 'Too busy', visitor: RELOAD },
   not_servable: {
     title: 'Endpoint misconfigured',
     visitor: 'Tell the person who runs this site.',
@@ -95,14 +130,204 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     visitor: 'Ask the person who runs this site to allow your address.',
     owner: 'Add the address to the allowed ranges of the endpoint.',
   },
+  certificate_required: {
+    title: 'Certificate required',
+    visitor:
+      'Close the browser and open the site again, so that a new connection is made. Choose a certificate then.',
+    owner:
+      'Programs must send the name of the host in the TLS handshake, or they are not asked for a certificate.',
+  },
+  ip_policy_refused: {
+    title: 'Not allowed from here',
+    visitor: 'Ask the person who runs this site to allow your address.',
+    owner: 'Add a rule that allows the address to one of the IP policies of the endpoint.',
+  },
+  user_agent_refused: {
+    title: 'Program not allowed',
+    visitor: 'Use another browser or program, or ask the person who runs this site to allow this one.',
+    owner: 'The rules of user_agent_filter decide by the User-Agent header of the request.',
+  },
+  circuit_open: {
+    title: 'Service not well',
+    visitor: RELOAD,
+    owner: 'The log of your service tells why it answered with errors. It is asked again by itself.',
+  },
+  websocket_required: {
+    title: 'WebSocket only',
+    visitor: 'This address is for programs that open a WebSocket connection.',
+    owner: 'The module websocket_tcp_converter of the endpoint answers nothing else.',
+  },
+  webhook_refused: {
+    title: 'Webhook not verified',
+    visitor: 'This address takes only messages that one sender has signed.',
+    owner: 'Compare the sender and the secret of the endpoint with what the sender shows.',
+  },
+  webhook_too_large: {
+    title: 'Webhook too large',
+    visitor: 'Send less in one message.',
+    owner: 'To take larger messages, verify them in your service instead of at the endpoint.',
+  },
+  webhooks_full: { title: 'Too busy', visitor: RELOAD },
   password_required: {
     title: 'Password required',
     visitor: 'Reload the page and type the user name and password that you were given.',
   },
+  sign_in_required: {
+    title: 'Sign-in required',
+    visitor: 'Reload the page: your session may have ended.',
+    owner: 'Programs cannot follow a sign-in page. Have the page that made the request loaded again.',
+  },
+  sign_in_denied: {
+    title: 'Not allowed',
+    visitor:
+      'Sign in as somebody else at /auth/authn, or ask the person who gave you the address to let you in.',
+    owner: 'Look at whom the sign-in module of the endpoint lets in.',
+  },
+  sign_in_state: { title: 'Sign-in not recognised', visitor: SIGN_IN_AGAIN },
+  sign_in_browser: { title: 'Sign-in not recognised', visitor: `${SIGN_IN_AGAIN} Cookies must be allowed.` },
+  sign_in_changed: { title: 'Sign in once more', visitor: SIGN_IN_AGAIN },
+  sign_in_refused: { title: 'Not signed in', visitor: SIGN_IN_AGAIN },
+  sign_in_provider: {
+    title: 'Signing in does not work',
+    visitor: RELOAD,
+    owner: 'Check the settings of the sign-in module, and that the gateway can reach the provider.',
+  },
+  sign_in_unverified: {
+    title: 'Not signed in',
+    visitor: SIGN_IN_AGAIN,
+    owner:
+      "Check the settings of the sign-in module against those at the provider, and both machines' clocks.",
+  },
+  sign_in_not_kept: { title: 'Signing in does not work', visitor: RELOAD },
+  sign_in_unconfigured: {
+    title: 'Signing in does not work',
+    visitor: 'Tell the person who runs this site.',
+    owner: 'Mend the settings of the sign-in module.',
+  },
+  sign_in_nothing_here: { title: 'Nothing here', visitor: 'Go back to the site that you came from.' },
+  saml_unasked_config: {
+    title: 'Begin at the site itself',
+    visitor: 'Open the address of the site, and sign in from there.',
+    owner: 'allow_idp_initiated of the saml module lets the provider begin.',
+  },
+  saml_relay_state: { title: 'Sign-in not recognised', visitor: SIGN_IN_AGAIN },
+  saml_target_config: {
+    title: 'No such site here',
+    visitor: 'Open the address of the site, and sign in from there.',
+    owner: 'Correct the RelayState (the default one, the start page) at the identity provider.',
+  },
+  saml_statements: {
+    title: 'Not signed in',
+    visitor: 'Tell the person who runs this site.',
+    owner: 'Look at what the identity provider puts into its assertions.',
+  },
+  saml_group: {
+    title: 'Not allowed',
+    visitor: 'Ask the person who gave you the address to let your group in.',
+    owner:
+      'Have the identity provider send the attribute "groups", and compare it with authorized_groups of the module.',
+  },
+  saml_late: { title: 'Sign in once more', visitor: SIGN_IN_AGAIN },
+  saml_unasked_route: {
+    title: 'Begin at the site itself',
+    visitor: 'Open the address of the site, and sign in from there.',
+    owner: 'allow_idp_initiated of the saml module lets the provider begin.',
+  },
+  saml_target_missing: {
+    title: 'Where to?',
+    visitor: 'Open the address of the site, and sign in from there.',
+    owner: 'Set the RelayState (the default one, the start page) at the identity provider.',
+  },
+  saml_target_edge: {
+    title: 'No such site here',
+    visitor: 'Open the address of the site, and sign in from there.',
+    owner: 'Correct the RelayState (the default one, the start page) at the identity provider.',
+  },
+  saml_off: {
+    title: 'No sign-in here',
+    visitor: 'Go back to the site that you came from.',
+    owner: 'Compare the addresses at the identity provider with those that the API shows in the saml module.',
+  },
+  saml_unreadable: {
+    title: 'Not signed in',
+    visitor: SIGN_IN_AGAIN,
+    owner: 'Look at the messages of the identity provider.',
+  },
+  saml_signature: {
+    title: 'Not signed in',
+    visitor: SIGN_IN_AGAIN,
+    owner:
+      'Put the present metadata of the identity provider into the module, and let it sign with RSA and SHA-256.',
+  },
+  saml_not_for_us: {
+    title: 'Not signed in',
+    visitor: SIGN_IN_AGAIN,
+    owner: 'Compare the addresses at the identity provider with those that the API shows in the saml module.',
+  },
+  saml_expired: {
+    title: 'Sign in once more',
+    visitor: SIGN_IN_AGAIN,
+    owner: "If it happens to everybody, compare both machines' clocks.",
+  },
+  saml_replayed: { title: 'Sign in once more', visitor: SIGN_IN_AGAIN },
+  saml_encrypted: {
+    title: 'Not signed in',
+    visitor: 'Tell the person who runs this site.',
+    owner: 'Turn off the encryption of assertions at the identity provider: TLS protects them on their way.',
+  },
+  saml_refused: {
+    title: 'Not signed in',
+    visitor: 'Sign in as somebody else, or ask whoever runs the identity provider.',
+  },
+  saml_nameid_differs: {
+    title: 'Not signed in',
+    visitor: 'Tell the person who runs this site.',
+    owner: 'Set nameid_format of the module to the format that the identity provider sends.',
+  },
+  saml_other_request: { title: 'Sign-in not recognised', visitor: SIGN_IN_AGAIN },
+  saml_method: { title: 'Nothing to see here', visitor: 'Go back to the site that you came from.' },
   gateway_fault: {
     title: 'Something went wrong',
     visitor: RELOAD,
     owner: 'The log of the gateway has the cause.',
   },
   gateway_full: { title: 'Too busy', visitor: RELOAD },
+  oauth_email_unverified: {
+    title: 'E-mail address not confirmed',
+    visitor: 'Confirm the address in the settings of your account there.',
+  },
+  oauth_not_allowed: {
+    title: 'Not allowed',
+    visitor: 'Sign in with another account, or ask the person who runs this site to let this one in.',
+    owner: 'Add the address, its domain, the team or the organisation to the OAuth module of the endpoint.',
+  },
+  oauth_email_missing: {
+    title: 'E-mail address missing',
+    visitor: 'Add an e-mail address to your account there, then sign in again.',
+  },
+  oauth_email_withheld: {
+    title: 'E-mail address not shared',
+    visitor: 'Sign in again, and allow that the address is told.',
+  },
+  oauth_scopes_missing: {
+    title: 'Not all was granted',
+    visitor: 'Sign in again, and grant all that is asked for.',
+    owner: 'Ask for fewer scopes, or allow them in the settings of the application at the provider.',
+  },
+  oauth_denied: {
+    title: 'Not signed in',
+    visitor: 'Go back to the page that you wanted, and sign in again.',
+  },
+  oauth_exchange: {
+    title: 'Sign-in failed',
+    visitor: 'Go back to the page that you wanted, and sign in again.',
+    owner:
+      'Check the client id, the client secret and the callback address of the application at the provider.',
+  },
+  oauth_provider: {
+    title: 'Identity provider in trouble',
+    visitor: RELOAD,
+    owner: 'The log of the gateway has the cause.',
+  },
+  oauth_session_over: { title: 'Session ended', visitor: 'Sign in again.' },
 }

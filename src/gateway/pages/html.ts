@@ -9,6 +9,8 @@ export interface Page {
   readonly visitor: string
   readonly owner: string | undefined
   readonly command: string | undefined
+  /** A way on, on the same site. */
+  readonly link?: { readonly href: string; readonly text: string }
 }
 
 const STYLE = `
@@ -20,6 +22,7 @@ main{width:100%;max-width:38rem;padding:1.75rem;background:var(--paper);border:1
 h1{margin:0 0 .5rem;font-size:1.5rem;line-height:1.25}
 h2{margin:1.5rem 0 .25rem;font-size:1rem}
 p{margin:0}
+a{color:inherit}
 pre{margin:.5rem 0 0;padding:.75rem 1rem;background:var(--ground);border:1px solid var(--line);border-radius:.5rem;white-space:pre-wrap;font:.9375rem/1.5 ui-monospace,monospace}
 footer{margin-top:1.75rem;padding-top:.75rem;border-top:1px solid var(--line);color:var(--soft);font-size:.875rem}
 `
@@ -42,6 +45,9 @@ export function htmlOf(page: Page): string {
   const owner =
     page.owner === undefined ? '' : `<h2>If you run this site</h2>\n<p>${escapeHtml(page.owner)}</p>\n`
   const command = page.command === undefined ? '' : `<pre><code>${escapeHtml(page.command)}</code></pre>\n`
+  const link = page.link
+    ? `<p><a href="${escapeHtml(page.link.href)}">${escapeHtml(page.link.text)}</a></p>\n`
+    : ''
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -57,7 +63,7 @@ export function htmlOf(page: Page): string {
 <p>${escapeHtml(page.text)}</p>
 <h2>What you can do</h2>
 <p>${escapeHtml(page.visitor)}</p>
-${owner}${command}<footer>${[String(page.status), escapeHtml(page.code)].filter(Boolean).join(' · ')} · Adit</footer>
+${link}${owner}${command}<footer>${[String(page.status), escapeHtml(page.code)].filter(Boolean).join(' · ')} · Adit</footer>
 </main>
 </body>
 </html>

@@ -1,177 +1,134 @@
+import { Problem } from '#base/errors.ts'
+import type { Log } from '#base/log.ts'
 import type { Endpoint } from '#gateway/exchange.ts'
-import type { Fleet } from '#gateway/fleet.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
+import type { TlsRoute } from '#gateway/listeners/https.ts'
+import { type Modules, optionsOf } from '#gateway/modules/index.ts'
 import { errorReply } from '#gateway/pages.ts'
-import { closable, type ClosableEndpoint, type MakeBackend } from '#gateway/plan/compiled.ts'
-import { groupBackend } from '#gateway/plan/group-backend.ts'
+import { filtered } from '#gateway/plan/upstreams.ts'
+import { Compilations } from '#gateway/plan/compilations.ts'
+import type { CompiledEndpoint, Compiler } from '#gateway/plan/compiler.ts'
 import { Routes } from '#gateway/plan/routes.ts'
-import { TunnelGroup } from '#gateway/plan/tunnel-group.ts'
-import type { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
-import { groupUpstream } from '#gateway/plan/upstreams.ts'
-import { labelsOf } from '#gateway/records/keys.ts'
+import { termsOf, tlsModulesOf } from '#gateway/plan/terms.ts'
 import type { Records } from '#gateway/records/records.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
+import { isSignInPath } from '#gateway/sign-in/paths.ts'
+import { endsAtEdge } from '#gateway/tls/edge-terms.ts'
 
 export interface EdgesOptions {
   readonly records: Records
-  readonly index: TunnelIndex
-  readonly fleet: Fleet
-  readonly backend: MakeBackend
+  readonly compiler: Compiler
+  readonly modules: Modules
+  readonly log: Log
 }
 
-interface Module {
-  readonly enabled?: boolean
+interface RoutesOfEdge {
+  readonly routes: Routes
+  /** An edge has at most one that asks visitors to sign in. */
+  readonly signIn: SourceRow | undefined
 }
 
-/** What an edge or a route can carry that changes what happens to traffic. */
-const modules = [
-  'circuit_breaker',
-  'compression',
-  'ip_restriction',
-  'mutual_tls',
-  'oauth',
-  'oidc',
-  'policy',
-  'request_headers',
-  'response_headers',
-  'saml',
-  'tls_termination',
-  'traffic_policy',
-  'user_agent_filter',
-  'webhook_verification',
-  'websocket_tcp_converter',
-]
-
-const isOn = (row: SourceRow, module: string): boolean => {
-  const value = row.body[module] as Module | null | undefined
-  return value !== null && value !== undefined && value.enabled !== false
+/** A connection without HTTP, or its TLS. */
+interface CompiledConnection {
+  readonly route: TlsRoute
+  close(): void
 }
 
-/** Where traffic goes, or why it cannot be served: what we do not have is never left out without a word. */
-type Destination =
-  | { readonly kind: 'group'; readonly row: SourceRow }
-  | { readonly kind: 'none' }
-  | { readonly kind: 'unservable'; readonly reason: string }
+const signInModules = ['oauth', 'oidc', 'saml'] as const
+const noRoute: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
+const ambiguous: Endpoint = async ({ head }) => errorReply('path_ambiguous', head)
+const refused: CompiledConnection = { route: { kind: 'refused' }, close: () => undefined }
 
-const unservable = (reason: string): Destination => ({ kind: 'unservable', reason })
-
-interface Kept<T> {
-  readonly basis: string
-  readonly value: T
-  readonly close: () => void
-}
-
-/**
- * What edges do, compiled when it is first asked for. A route whose records kept their versions keeps what was compiled,
- * and with it the connections and the turns of its tunnels.
- */
+/** What edges do, compiled when it is first asked for and kept until one of its own records changes. */
 export class Edges {
   readonly #options: EdgesOptions
-  readonly #routes = new Map<string, Routes>()
-  readonly #compiled = new Map<string, Kept<unknown>>()
-  readonly #stop: (() => void)[]
+  readonly #routes = new Map<string, RoutesOfEdge>()
+  readonly #endpoints = new Compilations<CompiledEndpoint>()
+  readonly #connections = new Compilations<CompiledConnection>()
+  readonly #stop: () => void
 
   constructor(options: EdgesOptions) {
     this.#options = options
-    const { records } = options
-    this.#stop = [
-      records.onChange(['https_edge_route'], ({ id, before, after }) => {
+    this.#stop = options.records.onAnyChange(({ kind, id, before, after }) => {
+      if (kind === 'https_edge_route')
         for (const row of [before, after]) this.#routes.delete(row?.parent ?? '')
-        if (after === undefined) this.#drop(id)
-      }),
-      records.onChange(['https_edge', 'tls_edge', 'tcp_edge'], ({ id, after }) => {
-        this.#routes.delete(id)
-        if (after === undefined) this.#drop(id)
-      }),
-    ]
+      this.#routes.delete(id)
+      this.#endpoints.changed(id)
+      this.#connections.changed(id)
+      if (after === undefined) options.modules.forget(id)
+    })
   }
 
   close(): void {
-    for (const stop of this.#stop) stop()
-    for (const id of this.#compiled.keys()) this.#drop(id)
+    this.#stop()
+    this.#endpoints.close()
+    this.#connections.close()
   }
 
   /** What an HTTPS edge answers with. */
   http(edge: SourceRow, host: string, path: string): Endpoint {
-    const routes = this.#routes.get(edge.id) ?? new Routes(this.#options.records.routesOf(edge.id))
-    this.#routes.set(edge.id, routes)
-    const route = routes.find(host, path)
-    if (route === undefined) return async ({ head }) => errorReply('endpoint_offline', head)
-    const basis = [edge, route, this.#backendOf(route)].map(row => row?.version).join(' ')
-    return this.#keep(route.id, basis, () => {
-      const endpoint = this.#endpoint(edge, route)
-      return { value: endpoint, close: () => endpoint.close() }
+    const { routes, signIn } = this.#routesOf(edge)
+    const route = signIn !== undefined && isSignInPath(path) ? signIn : routes.find(host, path)
+    if (route === undefined) return noRoute
+    return route === 'ambiguous' ? ambiguous : this.#endpoint(edge, route).answer
+  }
+
+  /** Where a TCP edge leads; undefined when it leads nowhere or cannot be served. */
+  tcp(edge: SourceRow): Upstream | undefined {
+    const { route } = this.#connection(edge, 'tcp')
+    return route.kind === 'passthrough' ? route.upstream : undefined
+  }
+
+  /** How the TLS of an HTTPS or TLS edge is met. */
+  tls(edge: SourceRow): TlsRoute {
+    return this.#connection(edge, edge.kind === 'https_edge' ? 'https' : 'tls').route
+  }
+
+  #routesOf(edge: SourceRow): RoutesOfEdge {
+    const known = this.#routes.get(edge.id)
+    if (known !== undefined) return known
+    const rows = this.#options.records.routesOf(edge.id)
+    const signIn = rows.find(row => signInModules.some(name => optionsOf(row, name) !== undefined))
+    const made = { routes: new Routes(rows), signIn }
+    this.#routes.set(edge.id, made)
+    return made
+  }
+
+  #endpoint(edge: SourceRow, route: SourceRow): CompiledEndpoint {
+    return this.#endpoints.get(route.id, uses => {
+      uses(edge.id)
+      const { compiler } = this.#options
+      const place = { id: route.id, edgeId: edge.id }
+      return compiler.endpoint({ rows: [edge, route] }, place, () => compiler.backend(route, { edge: 'https' }, uses))
     })
   }
 
-  /** Where a TCP or TLS edge leads; undefined when it leads nowhere or cannot be served. */
-  upstream(edge: SourceRow): Upstream | undefined {
-    const basis = [edge, this.#backendOf(edge)].map(row => row?.version).join(' ')
-    return this.#keep(edge.id, basis, () => {
-      const destination = this.#destination([edge], edge)
-      const kind = edge.kind === 'tcp_edge' ? 'tcp' : 'tls'
-      const value =
-        destination.kind === 'group'
-          ? groupUpstream(this.#group(destination.row), this.#options.fleet, kind)
-          : undefined
-      return { value, close: () => undefined }
+  #connection(edge: SourceRow, proto: 'https' | 'tcp' | 'tls'): CompiledConnection {
+    return this.#connections.get(edge.id, uses => {
+      try {
+        return this.#compile(edge, proto, uses)
+      } catch (error) {
+        const { log } = this.#options
+        if (error instanceof Problem) log.warn({ id: edge.id, reason: error.message }, 'an edge cannot be served')
+        else log.error({ error, id: edge.id }, 'an edge cannot be served')
+        return refused
+      }
     })
   }
 
-  #endpoint(edge: SourceRow, route: SourceRow): ClosableEndpoint {
-    const destination = this.#destination([edge, route], route)
-    switch (destination.kind) {
-      case 'group': {
-        const { fleet, backend } = this.#options
-        return groupBackend(this.#group(destination.row), fleet, backend)
-      }
-      case 'none':
-        return closable(
-          async ({ head }) => errorReply('endpoint_offline', head),
-          () => undefined,
-        )
-      case 'unservable': {
-        const { reason } = destination
-        return closable(
-          async ({ head }) => errorReply('not_servable', head, { reason }),
-          () => undefined,
-        )
-      }
-    }
-  }
-
-  #destination(rows: readonly SourceRow[], owner: SourceRow): Destination {
-    if (rows.some(({ readable }) => !readable)) return unservable('its secrets cannot be opened')
-    const module = modules.find(name => rows.some(row => isOn(row, name)))
-    if (module !== undefined) return unservable(`this server does not have the module ${module}`)
-    if (!isOn(owner, 'backend')) return { kind: 'none' }
-    const row = this.#backendOf(owner)
-    if (row === undefined) return unservable('its backend does not exist')
-    return row.kind === 'tunnel_group_backend'
-      ? { kind: 'group', row }
-      : unservable(`this server does not have backends of the kind ${row.kind.replace('_backend', '')}`)
-  }
-
-  #backendOf(owner: SourceRow): SourceRow | undefined {
-    const module = owner.body['backend'] as { readonly backend?: string | null } | null
-    return module?.backend ? this.#options.records.backend(module.backend) : undefined
-  }
-
-  #group(row: SourceRow): TunnelGroup {
-    return new TunnelGroup(this.#options.index, labelsOf(row))
-  }
-
-  #keep<T>(id: string, basis: string, make: () => { value: T; close: () => void }): T {
-    const known = this.#compiled.get(id)
-    if (known?.basis === basis) return known.value as T
-    known?.close()
-    const { value, close } = make()
-    this.#compiled.set(id, { basis, value, close })
-    return value
-  }
-
-  #drop(id: string): void {
-    this.#compiled.get(id)?.close()
-    this.#compiled.delete(id)
+  #compile(edge: SourceRow, proto: 'https' | 'tcp' | 'tls', uses: (id: string) => void): CompiledConnection {
+    const { compiler, modules, records } = this.#options
+    if (proto === 'https')
+      return { route: { kind: 'http', terms: termsOf(edge, records, uses) }, close: () => undefined }
+    const allows = modules.connectionFilterOf(edge)
+    const ends = proto === 'tls' && endsAtEdge(tlsModulesOf(edge))
+    const backend = compiler.backend(edge, { edge: proto, passthrough: proto === 'tls' && !ends }, uses)
+    const dial = backend?.dial
+    if (backend === undefined || dial === undefined) return refused
+    const upstream = filtered({ dial }, allows)
+    const close = (): void => backend.close()
+    if (ends)
+      return { route: { kind: 'terminated', upstream, terms: termsOf(edge, records, uses) }, close }
+    return { route: { kind: 'passthrough', upstream }, close }
   }
 }

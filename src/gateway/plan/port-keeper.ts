@@ -3,7 +3,7 @@ import type { Directory } from '#gateway/directory.ts'
 import { DialError } from '#gateway/fleet.ts'
 import type { TcpPorts } from '#gateway/listeners/tcp.ts'
 import type { Router } from '#gateway/plan/router.ts'
-import { edgePortKeys } from '#gateway/records/keys.ts'
+import { addrPortKey, edgePortKeys } from '#gateway/records/keys.ts'
 import type { Records } from '#gateway/records/records.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
 
@@ -34,8 +34,14 @@ export class PortKeeper {
       records.onChange(['tcp_edge'], ({ before, after }) =>
         this.#check([before, after].flatMap(row => (row === undefined ? [] : portsOf(row)))),
       ),
+      records.onChange(['reserved_addr'], ({ before, after }) =>
+        this.#check([before, after].flatMap(row => (row === undefined ? [] : reservedPorts(row)))),
+      ),
+      // It may be the configuration of any address, and may have got a backend or lost it.
+      records.onChange(['endpoint_configuration'], () => this.#checkReserved()),
     ]
     for (const row of records.all('tcp_edge')) this.#check(portsOf(row))
+    this.#checkReserved()
     for (const { address } of directory.tunnels.values())
       if (address?.scheme === 'tcp') this.#check([address.port])
   }
@@ -49,6 +55,10 @@ export class PortKeeper {
     for (const stop of this.#stop) stop()
     for (const port of this.#open) this.#options.ports.close(port)
     this.#open.clear()
+  }
+
+  #checkReserved(): void {
+    for (const row of this.#options.records.all('reserved_addr')) this.#check(reservedPorts(row))
   }
 
   /** A tunnel that is replaced goes and comes within one turn; its port stays open. */
@@ -88,3 +98,4 @@ export class PortKeeper {
 }
 
 const portsOf = (row: SourceRow): number[] => edgePortKeys(row).map(Number)
+const reservedPorts = (row: SourceRow): number[] => addrPortKey(row).map(Number)

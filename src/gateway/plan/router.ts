@@ -1,19 +1,22 @@
+import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Directory, TunnelRecord } from '#gateway/directory.ts'
-import { chain, type Endpoint, type Exchange, type Reply } from '#gateway/exchange.ts'
+import type { Endpoint, Exchange, Handler, Reply } from '#gateway/exchange.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { DialError, type Fleet } from '#gateway/fleet.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
-import { tunnelModules } from '#gateway/modules/index.ts'
 import { hasReturned } from '#gateway/http/forwarded.ts'
+import type { RequestHead } from '#gateway/http/head.ts'
+import type { Modules } from '#gateway/modules/index.ts'
 import { errorReply, redirectReply } from '#gateway/pages.ts'
-import type { ClosableEndpoint, MakeBackend } from '#gateway/plan/compiled.ts'
+import type { MakeBackend } from '#gateway/plan/compiled.ts'
+import { Compiler } from '#gateway/plan/compiler.ts'
+import { Configurations } from '#gateway/plan/configurations.ts'
 import { Edges } from '#gateway/plan/edges.ts'
-import { terminationIdentity } from '#gateway/plan/tls-termination.ts'
 import { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
-import { tunnelUpstream } from '#gateway/plan/upstreams.ts'
+import { Tunnels } from '#gateway/plan/tunnels.ts'
 import type { Records } from '#gateway/records/records.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
 import { wildcardsOver } from '#gateway/wildcards.ts'
@@ -23,6 +26,10 @@ export interface RouterOptions {
   readonly records: Records
   readonly directory: Directory
   readonly fleet: Fleet
+  readonly modules: Modules
+  readonly egress: Egress
+  /** Answers for the host where signing in comes back to. */
+  readonly central?: (head: RequestHead) => Handler | undefined
   /** Tunnels are reached by `tunnelBackend` unless told. */
   readonly backend?: MakeBackend
   readonly log: Log
@@ -31,12 +38,8 @@ export interface RouterOptions {
 type Owner =
   | { readonly kind: 'edge'; readonly id: string; readonly row: SourceRow }
   | { readonly kind: 'tunnel'; readonly id: string; readonly tunnel: TunnelRecord }
-
-interface Compiled {
-  readonly tunnel: TunnelRecord
-  readonly endpoint: ClosableEndpoint
-  readonly chained: Endpoint
-}
+  /** A reserved domain whose configuration has a backend of its own. */
+  | { readonly kind: 'domain'; readonly id: string; readonly row: SourceRow }
 
 // A restriction that is not enforced is told of now and then, not for every visitor.
 const WARN_EVERY_MS = 1000
@@ -46,21 +49,21 @@ export class Router {
   readonly #options: RouterOptions
   readonly #index: TunnelIndex
   readonly #edges: Edges
-  readonly #backend: MakeBackend
-  readonly #endpoints = new Map<string, Compiled>()
-  readonly #upstreams = new Map<string, { readonly tunnel: TunnelRecord; readonly upstream: Upstream }>()
-  readonly #stop: () => void
+  readonly #tunnels: Tunnels
+  readonly #configurations: Configurations
   readonly #offline: Endpoint
   readonly #redirect: Endpoint
   #warnedAt = -Infinity
 
   constructor(options: RouterOptions) {
     this.#options = options
-    this.#index = new TunnelIndex(options.directory, options.facts.node)
-    this.#backend = options.backend ?? ((tunnel, fleet) => tunnelBackend({ tunnel, fleet }))
-    this.#edges = new Edges({ ...options, index: this.#index, backend: this.#backend })
-    this.#stop = options.directory.watch({ removed: ({ id }) => this.#forget(id) })
-    const { facts } = options
+    const { facts, directory } = options
+    const index = (this.#index = new TunnelIndex(directory, facts.node))
+    const makeTunnel: MakeBackend = options.backend ?? ((tunnel, fleet) => tunnelBackend({ tunnel, fleet }))
+    const compiler = new Compiler({ ...options, index, makeTunnel })
+    this.#edges = new Edges({ ...options, compiler })
+    this.#tunnels = new Tunnels({ ...options, compiler, makeTunnel })
+    this.#configurations = new Configurations({ ...options, compiler })
     const { domain } = facts
     this.#offline = async ({ head }) => errorReply('endpoint_offline', head, { domain })
     this.#redirect = async ({ head }) => {
@@ -72,10 +75,10 @@ export class Router {
   }
 
   close(): void {
-    this.#stop()
     this.#index.close()
     this.#edges.close()
-    for (const id of this.#endpoints.keys()) this.#forget(id)
+    this.#tunnels.close()
+    this.#configurations.close()
   }
 
   /** Answers a request: who may not visit is refused, and so is a request for another name than its connection. */
@@ -90,33 +93,45 @@ export class Router {
   #answer(exchange: Exchange): Promise<Reply> {
     const { visitor, head } = exchange
     const refusal = this.#refusal(exchange)
-    return refusal ? Promise.resolve(refusal) : this.http(visitor.scheme, head.host, head.path)(exchange)
+    if (refusal) return Promise.resolve(refusal)
+    const central = this.#options.central?.(head)
+    if (central !== undefined) return central(exchange, this.#offline)
+    return this.http(visitor.scheme, head.host, head.path)(exchange)
   }
 
   http(scheme: 'http' | 'https', host: string, path: string): Endpoint {
     const owner = this.#owner(scheme, host)
-    if (owner?.kind === 'tunnel') return this.#endpoint(owner.tunnel)
+    if (owner?.kind === 'tunnel') return this.#tunnels.http(owner.tunnel)
     if (owner?.kind === 'edge') return this.#edges.http(owner.row, host, path)
+    if (owner?.kind === 'domain') return this.#configurations.http(owner.row, scheme)
     const isSecured = scheme === 'http' && this.#options.facts.httpsPort !== undefined
     return isSecured && this.#owner('https', host) !== undefined ? this.#redirect : this.#offline
   }
 
   /** What is done with a TLS connection. A name that nothing answers for is served by HTTP, which says so. */
   serverName(name: string | undefined, ip: string): TlsRoute {
-    const owner = name === undefined ? undefined : this.#owner('tls', name)
+    if (name === undefined) return { kind: 'http' }
+    const owner = this.#owner('tls', name)
+    if (owner === undefined) return this.#webServerName(name)
+    if (!this.#mayVisit(ip, name)) return { kind: 'refused' }
+    return owner.kind === 'tunnel' ? this.#tunnels.tls(owner.tunnel) : this.#edges.tls(owner.row)
+  }
+
+  #webServerName(name: string): TlsRoute {
+    const owner = this.#owner('https', name)
     if (owner === undefined) return { kind: 'http' }
-    if (!this.#mayVisit(ip, name ?? '')) return { kind: 'refused' }
-    if (owner.kind === 'tunnel') return this.#tlsTunnel(owner.tunnel)
-    const upstream = this.#edges.upstream(owner.row)
-    return upstream === undefined ? { kind: 'refused' } : { kind: 'passthrough', upstream }
+    if (owner.kind === 'tunnel') return this.#tunnels.tls(owner.tunnel)
+    return owner.kind === 'edge' ? this.#edges.tls(owner.row) : this.#configurations.tls(owner.row)
   }
 
   /** Where connections on a port go; each finds what is there when it comes. */
   tcp(port: number): Upstream | undefined {
-    const edge = this.#options.records.edgeForPort(port)
+    const { records } = this.#options
+    const edge = records.edgeForPort(port)
     const tunnel = edge === undefined ? this.#index.onPort(port) : undefined
-    if (edge === undefined && tunnel === undefined) return undefined
-    const upstream = edge === undefined ? tunnel && this.#upstream(tunnel) : this.#edges.upstream(edge)
+    const configured = edge === undefined && tunnel === undefined ? this.#configurations.tcp(port) : undefined
+    if (edge === undefined && tunnel === undefined && configured === undefined) return undefined
+    const upstream = edge ? this.#edges.tcp(edge) : tunnel ? this.#tunnels.tcp(tunnel) : configured
     return {
       ...(upstream?.proxyProtocol !== undefined && { proxyProtocol: upstream.proxyProtocol }),
       dial: async (visitor, first) => {
@@ -146,8 +161,11 @@ export class Router {
     const row = scheme === 'http' ? undefined : this.#options.records.edgeNamed(name)
     if (row?.kind === `${scheme}_edge`) return { kind: 'edge', id: row.id, row }
     // An edge of the other protocol has the name for itself.
-    const tunnel = row === undefined ? this.#index.named(scheme, name) : undefined
-    return tunnel && { kind: 'tunnel', id: tunnel.id, tunnel }
+    if (row !== undefined) return undefined
+    const tunnel = this.#index.named(scheme, name)
+    if (tunnel !== undefined) return { kind: 'tunnel', id: tunnel.id, tunnel }
+    const domain = scheme === 'tls' ? undefined : this.#configurations.domain(scheme, name)
+    return domain && { kind: 'domain', id: domain.id, row: domain }
   }
 
   #refusal({ visitor, head }: Exchange): Reply | undefined {
@@ -169,37 +187,5 @@ export class Router {
       this.#options.log.warn({ ip, what }, 'an IP restriction that is not enforced would refuse this visitor')
     }
     return !restriction.enforced
-  }
-
-  #endpoint(tunnel: TunnelRecord): Endpoint {
-    const known = this.#endpoints.get(tunnel.id)
-    if (known?.tunnel === tunnel) return known.chained
-    known?.endpoint.close()
-    const endpoint = this.#backend(tunnel, this.#options.fleet)
-    const chained = chain(tunnelModules(tunnel.options), endpoint)
-    this.#endpoints.set(tunnel.id, { tunnel, endpoint, chained })
-    return chained
-  }
-
-  #upstream(tunnel: TunnelRecord): Upstream {
-    const known = this.#upstreams.get(tunnel.id)
-    if (known?.tunnel === tunnel) return known.upstream
-    const upstream = tunnelUpstream(tunnel, this.#options.fleet)
-    this.#upstreams.set(tunnel.id, { tunnel, upstream })
-    return upstream
-  }
-
-  #tlsTunnel(tunnel: TunnelRecord): TlsRoute {
-    const upstream = this.#upstream(tunnel)
-    const { TLSTermination } = tunnel.options
-    if (TLSTermination === null) return { kind: 'passthrough', upstream }
-    const identity = terminationIdentity(TLSTermination)
-    return { kind: 'terminated', upstream, ...(identity && { terms: { identity } }) }
-  }
-
-  #forget(id: string): void {
-    this.#endpoints.get(id)?.endpoint.close()
-    this.#endpoints.delete(id)
-    this.#upstreams.delete(id)
   }
 }

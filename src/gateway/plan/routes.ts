@@ -1,4 +1,5 @@
 import { covers } from '#base/hosts.ts'
+import { readings, spellings } from '#gateway/plan/paths.ts'
 import { textOf } from '#gateway/records/keys.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
 
@@ -6,69 +7,58 @@ interface Match {
   readonly row: SourceRow
   /** Undefined: any. */
   readonly host: string | undefined
-  readonly path: string
-  readonly exact: boolean
 }
 
-/**
- * The path as it is compared: with escapes of plain characters undone and dots resolved. Otherwise `/%61dmin` or
- * `/x/../admin` would reach what the route of `/admin` protects by way of another route.
- */
-export function comparedPath(path: string): string {
-  if (!/%|\/\.|\/\//.test(path)) return path
-  const plain = path.replaceAll(/%([0-9a-f]{2})/gi, (escape, hex: string) => {
-    const character = String.fromCharCode(Number.parseInt(hex, 16))
-    return /[\w.~-]/.test(character) ? character : escape.toUpperCase()
-  })
-  const kept: string[] = []
-  const segments = plain.split('/').slice(1)
-  for (const [at, segment] of segments.entries()) {
-    const isLast = at === segments.length - 1
-    if (segment === '..') kept.pop()
-    // Services merge doubled slashes, too.
-    else if (segment !== '.' && (segment !== '' || isLast)) kept.push(segment)
-    if (isLast && (segment === '..' || segment === '.')) kept.push('')
-  }
-  return `/${kept.join('/')}`
-}
+/** The routes that have one path in common, those that name a host first, and of these wildcards last. */
+type Matches = readonly Match[]
 
-function matchOf(row: SourceRow): Match {
-  const text = textOf(row, 'match')
-  const slash = text.indexOf('/')
-  const host = slash === -1 ? text : text.slice(0, slash)
-  return {
-    row,
-    host: host === '' ? undefined : host,
-    path: slash === -1 ? '/' : comparedPath(text.slice(slash)),
-    exact: row.body['match_type'] === 'exact_path',
-  }
-}
+const rank = ({ host }: Match): number => (host === undefined ? 2 : host.startsWith('*.') ? 1 : 0)
 
-const isPrefix = (prefix: string, path: string): boolean =>
-  path.startsWith(prefix) &&
-  (prefix.endsWith('/') || path.length === prefix.length || path[prefix.length] === '/')
+const pick = (matches: Matches | undefined, host: string): SourceRow | undefined =>
+  matches?.find(match => match.host === undefined || covers(match.host, host))?.row
 
-/** Exact paths first, then the longest prefix, then those that name a host. */
-const byPrecedence = (left: Match, right: Match): number =>
-  Number(right.exact) - Number(left.exact) ||
-  right.path.length - left.path.length ||
-  Number(right.host !== undefined) - Number(left.host !== undefined) ||
-  Number(left.host?.startsWith('*.') ?? false) - Number(right.host?.startsWith('*.') ?? false)
-
-/** The routes of an edge, in the order in which they are tried. */
+/** The routes of an edge, found by their paths: the time does not grow with their number. */
 export class Routes {
-  readonly #matches: readonly Match[]
+  readonly #exact = new Map<string, Matches>()
+  readonly #prefixes = new Map<string, Matches>()
 
   constructor(rows: readonly SourceRow[]) {
-    this.#matches = rows.map(matchOf).toSorted(byPrecedence)
+    for (const row of rows) {
+      const text = textOf(row, 'match')
+      const slash = text.indexOf('/')
+      const host = slash === -1 ? text : text.slice(0, slash)
+      const places = row.body['match_type'] === 'exact_path' ? this.#exact : this.#prefixes
+      const match = { row, host: host === '' ? undefined : host }
+      for (const path of spellings(slash === -1 ? '/' : text.slice(slash))) {
+        const matches = [...(places.get(path) ?? []), match]
+        places.set(
+          path,
+          matches.toSorted((left, right) => rank(left) - rank(right)),
+        )
+      }
+    }
   }
 
-  find(host: string, path: string): SourceRow | undefined {
-    const compared = comparedPath(path)
-    return this.#matches.find(
-      match =>
-        (match.exact ? match.path === compared : isPrefix(match.path, compared)) &&
-        (match.host === undefined || covers(match.host, host)),
-    )?.row
+  /**
+   * The route that answers for a path, exact ones first, then the longest prefix. A path that services could
+   * understand in several ways must lead to one route in all of them, or what one route guards could be reached by
+   * way of another.
+   */
+  find(host: string, path: string): SourceRow | 'ambiguous' | undefined {
+    const [first = path, ...others] = readings(path)
+    const found = this.#find(host, first)
+    return others.every(other => this.#find(host, other) === found) ? found : 'ambiguous'
+  }
+
+  #find(host: string, path: string): SourceRow | undefined {
+    const exact = this.#exact.size === 0 ? undefined : pick(this.#exact.get(path), host)
+    if (exact !== undefined) return exact
+    // A prefix ends where a segment does: "/a/b" is tried as itself, then "/a/", "/a", "/".
+    for (let prefix = path; ; ) {
+      const found = pick(this.#prefixes.get(prefix), host)
+      if (found !== undefined || prefix === '/' || prefix === '') return found
+      const slash = prefix.lastIndexOf('/', prefix.length - 2)
+      prefix = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix.slice(0, slash + 1)
+    }
   }
 }

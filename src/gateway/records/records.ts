@@ -29,7 +29,11 @@ type Listener = (change: RecordChange) => void
 
 /** The kinds that the gateway serves from. */
 const KINDS = [
+  'application_session',
+  'application_user',
+  'certificate_authority',
   'credential',
+  'endpoint_configuration',
   'failover_backend',
   'http_response_backend',
   'https_edge',
@@ -70,6 +74,7 @@ export class Records implements Follower {
   readonly #rows = new Map<string, SourceRow>()
   readonly #byKind = new Map<string, Map<string, SourceRow>>()
   readonly #listeners = new Map<string, Set<Listener>>()
+  readonly #general = new Set<Listener>()
   readonly #tokens = new Lookup(keys.tokenKey)
   readonly #fingerprints = new Lookup(keys.fingerprintKey)
   readonly #domains = new Lookup(keys.domainKey)
@@ -112,9 +117,15 @@ export class Records implements Follower {
 
   changes(batch: readonly SourceChange[]): void {
     const done = batch.map(change => this.#apply(change)).filter(change => change !== undefined)
-    if (done.some(({ kind }) => restricting.has(kind))) this.#restrictions.forget()
+    for (const { kind, before, after } of done) {
+      if (!restricting.has(kind)) continue
+      for (const row of [before, after]) if (row !== undefined) this.#restrictions.changed(row)
+    }
     // Only now, so that nobody sees one half of what was changed together.
-    for (const change of done) this.#listeners.get(change.kind)?.forEach(listener => listener(change))
+    for (const change of done) {
+      this.#listeners.get(change.kind)?.forEach(listener => listener(change))
+      this.#general.forEach(listener => listener(change))
+    }
   }
 
   /** Tells of every change of these kinds; returns how to stop it. */
@@ -124,6 +135,11 @@ export class Records implements Follower {
       this.#listeners.set(kind, listeners.add(listener))
     }
     return () => kinds.forEach(kind => this.#listeners.get(kind)?.delete(listener))
+  }
+
+  onAnyChange(listener: Listener): () => void {
+    this.#general.add(listener)
+    return () => this.#general.delete(listener)
   }
 
   /** Every row of a kind, in no particular order. */
@@ -161,9 +177,19 @@ export class Records implements Follower {
     return this.#restrictions.of(type)
   }
 
+  /** Says whom these IP policies let through; stays true when they change. */
+  addressesAllowed(policies: readonly string[]): (ip: string) => boolean {
+    return this.#restrictions.allowedBy(policies)
+  }
+
   /** The reservation of exactly this name, or of the nearest wildcard over it. */
   reservedDomain(name: string): SourceRow | undefined {
     return this.#overName(this.#domains, name)
+  }
+
+  /** The reservation of exactly this name, which may be a wildcard. */
+  domainNamed(name: string): SourceRow | undefined {
+    return this.#domains.one(name)
   }
 
   reservedAddr(port: number): SourceRow | undefined {

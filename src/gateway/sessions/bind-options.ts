@@ -1,5 +1,6 @@
 import { fail } from '#base/errors.ts'
-import { connectionFilter, tunnelModules } from '#gateway/modules/index.ts'
+import { connectionFilter, isAsked, type Modules } from '#gateway/modules/index.ts'
+import { agentAuthorities } from '#gateway/tls/agent-authorities.ts'
 import { terminationIdentity } from '#gateway/plan/tls-termination.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
@@ -28,29 +29,26 @@ const usable: Readonly<Record<keyof BindOptions, readonly Proto[]>> = {
   ProxyProto: any,
   RequestHeaders: web,
   ResponseHeaders: web,
+  CircuitBreaker: web,
+  Compression: web,
+  MutualTLSAtEdge: ['tls'],
+  MutualTLSCA: ['https'],
+  OAuth: web,
+  OIDC: web,
   TLSTermination: ['tls'],
-  CircuitBreaker: none,
-  Compression: none,
+  UserAgentFilter: web,
+  WebhookVerification: web,
+  WebsocketTCPConverter: web,
   MutualTLSAtAgent: none,
-  MutualTLSAtEdge: none,
-  MutualTLSCA: none,
-  OAuth: none,
-  OIDC: none,
   Policy: none,
   TrafficPolicy: none,
-  UserAgentFilter: none,
-  WebhookVerification: none,
-  WebsocketTCPConverter: none,
 }
-
-const isAsked = (value: unknown): boolean =>
-  value !== null && value !== undefined && value !== '' && value !== false && value !== 0
 
 export const readProto = (text: string): Proto =>
   protos.includes(text) ? (text as Proto) : fail('bind_protocol', { proto: text })
 
 /** Refuses options that this gateway cannot serve on such an endpoint, or whose content it cannot use. */
-export function checkOptions(proto: Proto, options: BindOptions): void {
+export function checkOptions(proto: Proto, options: BindOptions, modules: Modules): void {
   for (const [option, places] of Object.entries(usable)) {
     if (!isAsked(options[option as keyof BindOptions]) || places.includes(proto)) continue
     const reason = places.length === 0 ? 'this server does not have it' : `it does not apply to ${proto}`
@@ -59,8 +57,9 @@ export function checkOptions(proto: Proto, options: BindOptions): void {
   if (![0, 1, 2].includes(options.ProxyProto))
     fail('bind_option', { option: 'ProxyProto', reason: 'the versions are 1 and 2' })
   // Compiled once to see whether it can be: what serves the tunnel compiles it again.
-  if (web.includes(proto)) tunnelModules(options)
+  if (web.includes(proto)) modules.build({ rows: [], agent: options }, { id: 'a tunnel that is not bound yet' })
   else connectionFilter(options)
+  agentAuthorities(options)
   if (options.TLSTermination) terminationIdentity(options.TLSTermination)
 }
 

@@ -4,6 +4,7 @@ import type { Directory, TunnelRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { legId, legOf, plainId } from '#gateway/legs.ts'
 import type { Credential, Records } from '#gateway/records/records.ts'
+import type { Modules } from '#gateway/modules/index.ts'
 import { requireMayBind } from '#gateway/sessions/acl.ts'
 import { Addresses, type Place } from '#gateway/sessions/addresses.ts'
 import { checkOptions, readProto } from '#gateway/sessions/bind-options.ts'
@@ -21,6 +22,7 @@ export interface BinderOptions {
   readonly records: Records
   readonly directory: Directory
   readonly proofs: Proofs
+  readonly modules: Modules
   readonly now: () => number
   /** Whether the agent that holds an address can be made to give it up to another one. */
   readonly displace: (holder: TunnelRecord, newcomer: Entry) => Promise<boolean>
@@ -56,7 +58,7 @@ export class Binder {
     const earlier = this.#earlier(entry, spec, credential)
     // What was accepted stands: an agent that returns may have lost what we did not tell it, such as a password.
     const options = earlier?.options ?? spec.options
-    checkOptions(proto, options)
+    checkOptions(proto, options, this.#options.modules)
     const wanted = wantedAddress(proto, options, this.#options.facts.domain)
     const make = (place: Place): TunnelRecord => {
       requireMayBind(credential.acl, place.address, {})

@@ -4,6 +4,7 @@ import type { Command, Directory, SessionRecord, TunnelRecord } from '#gateway/d
 import type { Facts } from '#gateway/facts.ts'
 import { type Connection, DialError, type Fleet } from '#gateway/fleet.ts'
 import { legId, legOf, plainId } from '#gateway/legs.ts'
+import type { Modules } from '#gateway/modules/index.ts'
 import { credentialKinds, type RecordChange, type Records } from '#gateway/records/records.ts'
 import { mayBind } from '#gateway/sessions/acl.ts'
 import { Binder } from '#gateway/sessions/binder.ts'
@@ -27,6 +28,7 @@ export interface SessionsOptions {
   readonly records: Records
   readonly directory: Directory
   readonly proofs: Proofs
+  readonly modules: Modules
   readonly log: Log
   readonly now?: () => number
   /** Asks an agent of any process; by default those of this one. */

@@ -1,6 +1,7 @@
 import type { Handler } from '#gateway/exchange.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
 import type { Place } from '#gateway/modules/module.ts'
+import type { Seal } from '#gateway/sign-in/seal.ts'
 
 /** Who somebody is, as an identity provider says. */
 export interface Identity {
@@ -19,6 +20,8 @@ export interface Granted {
   readonly identity: Identity
   readonly accessToken?: string
   readonly refreshToken?: string
+  /** When the provider ends its own session, in milliseconds; ours ends with it. */
+  readonly until?: number
 }
 
 /** What is remembered from the beginning of a sign-in to its end, sealed in the visitor's browser. */
@@ -30,6 +33,13 @@ export interface SignInMethod {
   readonly provider: { readonly name: string; readonly url: string }
   /** Changes whenever sessions made under another configuration must be checked again. */
   readonly fingerprint: string
+  /** The service behind is given the tokens: only those of an application that its owner registered. */
+  readonly passesTokens?: boolean
+  /**
+   * The provider may begin by itself: `finish` is then called with an empty memory for a sealed state without a flow,
+   * and must see to it that no answer counts twice.
+   */
+  readonly takesUnasked?: boolean
   /**
    * Where the browser is sent. `state` comes back with the answer; `callback` is the one address that the provider
    * knows. `again`: the user is to be asked for credentials anew.
@@ -45,7 +55,10 @@ export interface SignInMethod {
     readonly memory: Memory
     readonly callback: string
   }): Promise<Granted>
-  /** Looks again who the user is; throws a Problem when the user may no longer enter. Absent: it cannot be asked. */
+  /**
+   * Looks again who the user is. A Problem ends the session; one with a status from 500 on, or any other error, means
+   * that the provider could not be asked. Absent: it never can.
+   */
   check?(granted: Granted): Promise<Granted>
 }
 
@@ -61,6 +74,8 @@ export interface SignInTerms {
 
 /** Signing in, the same for every method: state, cookies, sessions, log-in and log-out paths, identity headers. */
 export interface SignIn {
+  /** For what a method has to hand from the central host to its endpoints. */
+  readonly seal: Seal
   /** Lets a request through that belongs to a session; all others are sent to sign in. */
   handler(method: SignInMethod, terms: SignInTerms, place: Place): Handler
   /** Answers requests for the host of the central callback address; undefined when `head` is not for it. */

@@ -41,7 +41,7 @@ export class Certificates {
   private constructor(options: CertificatesOptions, standard: Leaf) {
     const { authority, names, log, now = Date.now, ticketKeys } = options
     this.#options = options
-    this.#contexts = new Contexts(ticketKeys ?? randomBytes(TICKET_KEY_BYTES))
+    this.#contexts = new Contexts(ticketKeys ?? randomBytes(TICKET_KEY_BYTES), now)
     this.#leaves = new LocalLeaves({ authority, log, now }, names, standard)
   }
 

@@ -7,6 +7,7 @@ export interface Termination {
   readonly alpn: readonly string[] | undefined
   /** Whether the visitor needs a certificate of the context's authorities. */
   readonly clientCertificate: boolean
+  readonly now?: () => number
 }
 
 const HIGH_WATER_MARK = 65_536
@@ -16,7 +17,7 @@ const HIGH_WATER_MARK = 65_536
  * system's socket itself, so that the connection runs as if nobody had looked. Rejects when the handshake fails.
  */
 export function terminate(socket: Socket, peeked: Buffer, options: Termination): Promise<TLSSocket> {
-  const { context, alpn, clientCertificate } = options
+  const { context, alpn, clientCertificate, now = Date.now } = options
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>()
   if (socket.destroyed) {
     reject(new Error('The visitor left before the handshake.'))
@@ -40,8 +41,10 @@ export function terminate(socket: Socket, peeked: Buffer, options: Termination):
   secured.on('secure', () => {
     // Only `tls.Server` says so of its sockets; who reads this one must not wait for the handshake again.
     Object.assign(secured, { secureConnecting: false })
-    if (!clientCertificate || isVerified(secured)) resolve(secured)
-    else secured.destroy()
+    const fault = clientCertificate ? faultOf(secured, now()) : undefined
+    if (fault === undefined) resolve(secured)
+    // Which certificate is wrong cannot be said in an alert: the library lets nobody send one.
+    else secured.destroy(new Error(fault))
   })
   return promise
 }
@@ -54,11 +57,17 @@ interface Engine {
 }
 
 /**
- * What `tls.Server` does for its own sockets. There is no public way to ask, so an engine that does not know the
- * question counts as a refusal. A resumed session can be without a certificate and yet free of errors.
+ * Why the visitor has not proved who it is. This is what `tls.Server` asks for its own sockets; there is no public way,
+ * so an engine that does not know the question counts as a refusal. A resumed session can be without a certificate and
+ * yet free of errors, and its certificate may have run out since.
  */
-function isVerified(secured: TLSSocket): boolean {
+function faultOf(secured: TLSSocket, now: number): string | undefined {
   const { ssl } = secured as unknown as { readonly ssl?: Engine }
-  if (typeof ssl?.verifyError !== 'function') return false
-  return !ssl.verifyError() && secured.getPeerX509Certificate() !== undefined
+  if (typeof ssl?.verifyError !== 'function') return 'The TLS engine does not tell of certificates.'
+  const error = ssl.verifyError()
+  // What Node adds behind the semicolon is advice for clients.
+  if (error) return `The visitor's certificate is refused: ${error.message.replace(/;.*/, '')}.`
+  const certificate = secured.getPeerX509Certificate()
+  if (certificate === undefined) return 'The visitor has no certificate.'
+  return certificate.validToDate.getTime() > now ? undefined : "The visitor's certificate has run out."
 }

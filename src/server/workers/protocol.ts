@@ -1,6 +1,9 @@
 import type { GatewayOptions } from '#gateway/gateway.ts'
 import type { DirectoryChange } from '#server/workers/shared-directory.ts'
 import type { LogLevel } from '#base/log.ts'
+import type { Range } from '#base/addresses.ts'
+import { Secret } from '#base/secrets.ts'
+import type { OAuthSetup } from '#gateway/sign-in/providers/setup.ts'
 
 /** What a worker is told when it starts. Secrets travel as text, over a pipe that only the two processes have. */
 export interface WorkerStart {
@@ -8,9 +11,30 @@ export interface WorkerStart {
   readonly options: Pick<GatewayOptions, 'facts' | 'addresses' | 'publicPorts'>
   readonly root: { readonly certificatePem: string; readonly privateKeyPem: string }
   readonly keys: { readonly proofs: Uint8Array; readonly tickets: Uint8Array; readonly sshHost: string }
+  readonly egressAllow: readonly Range[]
+  readonly oauth: PlainOAuthSetup
+  readonly requests: { readonly size: number; readonly accessLog: string | undefined }
   readonly logLevel: LogLevel
   /** The folder with the sockets over which workers reach each other. */
   readonly peerFolder: string
   /** All that is online already. */
   readonly directory: readonly DirectoryChange[]
 }
+
+/** What the operator has set for the OAuth providers, as it travels. */
+interface PlainOAuthSetup extends Omit<OAuthSetup, 'applications'> {
+  readonly applications: ReadonlyMap<string, { readonly id: string; readonly secret: string }>
+}
+
+const mapped = <From, To>(map: ReadonlyMap<string, From>, change: (value: From) => To): Map<string, To> =>
+  new Map([...map].map(([name, value]) => [name, change(value)]))
+
+export const plainOAuth = (setup: OAuthSetup): PlainOAuthSetup => ({
+  ...setup,
+  applications: mapped(setup.applications, ({ id, secret }) => ({ id, secret: secret.reveal() })),
+})
+
+export const openedOAuth = (setup: PlainOAuthSetup): OAuthSetup => ({
+  ...setup,
+  applications: mapped(setup.applications, ({ id, secret }) => ({ id, secret: new Secret(secret) })),
+})

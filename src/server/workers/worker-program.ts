@@ -1,16 +1,19 @@
 import { join } from 'node:path'
+import { createEgress } from '#base/egress-client.ts'
 import { createLog } from '#base/log.ts'
 import { Secret } from '#base/secrets.ts'
 import type { Command } from '#gateway/directory.ts'
 import type { Fleet } from '#gateway/fleet.ts'
 import { startGateway, type Gateway } from '#gateway/gateway.ts'
 import { PeerLinks } from '#gateway/peers/peer-links.ts'
+import type { Page } from '#gateway/newest.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#gateway/records/source.ts'
 import type { Sessions } from '#gateway/sessions/sessions.ts'
 import { LocalAuthority } from '#pki/local-authority.ts'
 import { startProblem } from '#server/gateway-side.ts'
+import { openAccessLog } from '#server/access-log.ts'
 import { Channel } from '#server/workers/channel.ts'
-import type { WorkerStart } from '#server/workers/protocol.ts'
+import { openedOAuth, type WorkerStart } from '#server/workers/protocol.ts'
 import { SharedDirectory, type DirectoryChange } from '#server/workers/shared-directory.ts'
 
 /** A gateway process of several: it serves visitors and agents, and asks the first process about all else. */
@@ -26,6 +29,8 @@ class Worker implements Source {
       methods: {
         start: (start: WorkerStart) => this.#start(start),
         drain: (deadlineMs: number) => this.#drain(deadlineMs),
+        findRequest: async (id: string) => this.#running.requests.find(id),
+        listRequests: async (page: Page) => this.#running.requests.list(page),
         metrics: async () => this.#running.metrics.registry.snapshot(),
         probe: (sessionId: string) => this.#running.sessions.probe(sessionId),
         command: ({ sessionId, command }: { sessionId: string; command: Command }) =>
@@ -56,6 +61,7 @@ class Worker implements Source {
 
   async #start(start: WorkerStart): Promise<Gateway['bound']> {
     const { node, root, keys, peerFolder } = start
+    const log = createLog(start.logLevel)
     for (const change of start.directory) this.#directory.apply(change)
     const authority = await LocalAuthority.open({ ...root, privateKeyPem: new Secret(root.privateKeyPem) })
     this.#gateway = await startGateway({
@@ -68,7 +74,10 @@ class Worker implements Source {
         tickets: Buffer.from(keys.tickets),
         sshHost: new Secret(keys.sshHost),
       },
-      log: createLog(start.logLevel),
+      egress: createEgress({ allow: start.egressAllow }),
+      oauth: openedOAuth(start.oauth),
+      requests: { size: start.requests.size, write: openAccessLog(start.requests.accessLog, log) },
+      log,
       reusePort: true,
       fleet: local => this.#fleet(local, node, peerFolder),
     }).catch((error: unknown) => {

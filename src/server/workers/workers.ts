@@ -9,17 +9,21 @@ import type { Command, SessionRecord, TunnelRecord } from '#gateway/directory.ts
 import type { Gateway } from '#gateway/gateway.ts'
 import { LiveView } from '#gateway/live.ts'
 import { LocalDirectory } from '#gateway/local-directory.ts'
+import { newest, type Page } from '#gateway/newest.ts'
 import { Records } from '#gateway/records/records.ts'
+import { oauthSetup } from '#gateway/sign-in/providers/setup.ts'
 import { gatewayOptions, type GatewayParts, type GatewaySide } from '#server/gateway-side.ts'
 import { Channel } from '#server/workers/channel.ts'
 import { StartError } from '#server/start-error.ts'
-import type { WorkerStart } from '#server/workers/protocol.ts'
+import { plainOAuth, type WorkerStart } from '#server/workers/protocol.ts'
 import type { DirectoryChange } from '#server/workers/shared-directory.ts'
 
 const PROGRAM = join(import.meta.dirname, 'worker-program.ts')
 const RESTART_MS = 1000
 // A worker that has drained ends with its pipe; this is for one that hangs.
 const EXIT_MS = 2000
+
+type Body = Record<string, unknown>
 
 interface Worker {
   readonly node: string
@@ -68,11 +72,23 @@ class Workers {
   }
 
   async metrics(): Promise<string> {
-    const asked = [...this.#workers.values()].map(({ channel }) => channel.request<Snapshot>('metrics', null))
+    return renderMetrics(mergeSnapshots(await this.#askAll<Snapshot>('metrics', null)))
+  }
+
+  async findRequest(id: string): Promise<Body | undefined> {
+    return (await this.#askAll<Body | undefined>('findRequest', id)).find(found => found !== undefined)
+  }
+
+  async listRequests(page: Page): Promise<Body[]> {
+    const found = await this.#askAll<Body[]>('listRequests', page)
+    return newest(found.flat(), ({ id }) => String(id), page)
+  }
+
+  /** What those answer that can. */
+  async #askAll<Result>(method: string, argument: unknown): Promise<Result[]> {
+    const asked = [...this.#workers.values()].map(({ channel }) => channel.request<Result>(method, argument))
     const answered = await Promise.allSettled(asked)
-    return renderMetrics(
-      mergeSnapshots(answered.flatMap(it => (it.status === 'fulfilled' ? [it.value] : []))),
-    )
+    return answered.flatMap(it => (it.status === 'fulfilled' ? [it.value] : []))
   }
 
   async drain(deadlineMs: number): Promise<void> {
@@ -132,6 +148,9 @@ class Workers {
       options: { ...options, addresses: { ...options.addresses, ...this.#bound } },
       root: { ...root, privateKeyPem: root.privateKeyPem.reveal() },
       keys: { ...keys, sshHost: keys.sshHost.reveal() },
+      egressAllow: settings.egress_allow ?? [],
+      oauth: plainOAuth(oauthSetup(settings)),
+      requests: { size: settings.kept_requests, accessLog: settings.access_log },
       logLevel: settings.log_level,
       peerFolder: this.#peerFolder,
       directory: [
@@ -177,9 +196,13 @@ export async function gatewayInWorkers(parts: GatewayParts): Promise<GatewaySide
   const fleet = {
     command: (id: string, command: Command) => workers.ask<void>(id, 'command', { sessionId: id, command }),
   }
+  const requests = {
+    find: (id: string) => workers.findRequest(id),
+    list: (page: Page) => workers.listRequests(page),
+  }
   const ports = { httpPort: bound.http?.port, httpsPort: bound.https?.port }
   return {
-    live: new LiveView({ facts: { ...facts, ...ports }, directory, records, fleet }),
+    live: new LiveView({ facts: { ...facts, ...ports }, directory, records, fleet, requests }),
     bound,
     metrics: () => workers.metrics(),
     async drain(deadlineMs) {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type SecureContext } from 'node:tls'
 import { suite, test } from 'node:test'
@@ -135,7 +134,7 @@ suite('certificates by server name', () => {
     assert.equal(await certificates.contextFor('b.adit.localhost'), context, 'the local one stands in')
     const guarded = await certificates.contextFor('a.adit.localhost', {
       identity,
-      clientAuthorities: new X509Certificate((await newAuthority()).rootPem).toString(),
+      clients: { authorities: (await newAuthority()).rootPem, scope: 'edge' },
     })
     assert.notEqual(guarded, context)
   })

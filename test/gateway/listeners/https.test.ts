@@ -187,7 +187,7 @@ suite('mutual TLS', () => {
     const strangers = await issue(folder, { name: 'strangers', extensions: AUTHORITY })
     known = await issue(folder, { name: 'known', issuer: people, extensions: CLIENT })
     unknown = await issue(folder, { name: 'unknown', issuer: strangers, extensions: CLIENT })
-    const terms = { clientAuthorities: people.certificate }
+    const terms = { clients: { authorities: people.certificate, scope: 'edge' } }
     https = await startHttps({
       route: ({ serverName }) => ({ kind: 'http', ...(serverName === CLOSED && { terms }) }),
     })

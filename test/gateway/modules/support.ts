@@ -1,9 +1,15 @@
-import { chain, Departure, type Exchange, type Reply } from '#gateway/exchange.ts'
+import { chain, Departure, type Exchange, type Handler, type Reply } from '#gateway/exchange.ts'
 import { bodyOf, noBody } from '#gateway/http/body.ts'
 import { Fields } from '#gateway/http/fields.ts'
+import { Trace } from '#gateway/trace.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
-import { tunnelModules } from '#gateway/modules/index.ts'
+import { modulesFor } from '../module-parts.ts'
+import { facts } from '../sessions/support.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
+
+/** The modules that an agent asks for. */
+export const tunnelModules = (agent: BindOptions): readonly Handler[] =>
+  modulesFor(facts).build({ rows: [], agent }, { id: 'tn_test' }).handlers
 
 /** The options of an agent's bind, as they come from the wire. */
 export const optionsOf = (opts: object): BindOptions => bindOptions(opts, '')
@@ -32,6 +38,7 @@ export const request = (fields = '', ip = '203.0.113.7'): Exchange => ({
   },
   body: noBody,
   departure: new Departure(),
+  trace: new Trace(),
   inform: () => undefined,
 })
 

@@ -6,10 +6,12 @@ import { LiveView } from '#gateway/live.ts'
 import { until } from '../sessions/support.ts'
 import { group, httpsEdge, startPlan } from './support.ts'
 
+const requests = { find: async () => undefined, list: async () => [] }
+
 async function startLive() {
   const plan = await startPlan()
   // The API asks for exactly this.
-  const live: Live = new LiveView({ ...plan.gateway, fleet: plan.gateway.sessions })
+  const live: Live = new LiveView({ ...plan.gateway, fleet: plan.gateway.sessions, requests })
   return { ...plan, live, [Symbol.asyncDispose]: () => plan[Symbol.asyncDispose]() }
 }
 

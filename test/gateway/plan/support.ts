@@ -2,14 +2,16 @@ import type { Visitor } from '#gateway/exchange.ts'
 import { Departure } from '#gateway/exchange.ts'
 import { noBody } from '#gateway/http/body.ts'
 import { Fields } from '#gateway/http/fields.ts'
+import { Trace } from '#gateway/trace.ts'
 import { newId } from '#base/ids.ts'
 import { Router } from '#gateway/plan/router.ts'
+import { localEgress } from '../module-parts.ts'
 import { startGateway, TestAgent, type Gateway, type GatewayOptions } from '../sessions/support.ts'
 
 /** A gateway with a router in front of its agents. */
 export async function startPlan(options: GatewayOptions = {}) {
   const gateway = await startGateway(options)
-  const router = new Router({ ...gateway, fleet: gateway.sessions })
+  const router = new Router({ ...gateway, fleet: gateway.sessions, egress: localEgress })
   return {
     gateway,
     router,
@@ -83,6 +85,7 @@ export async function visit(router: Router, url: string, options: Visit = {}): P
     },
     body: noBody,
     departure: new Departure(),
+  trace: new Trace(),
     inform: () => undefined,
   })
   const { promise, resolve, reject } = Promise.withResolvers<string>()

@@ -13,6 +13,7 @@ import { Proofs } from '#gateway/sessions/proofs.ts'
 import { Sessions, type SessionsOptions } from '#gateway/sessions/sessions.ts'
 import { Certificates, defaultNames } from '#gateway/tls/certificates.ts'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
+import { modulesFor } from '../module-parts.ts'
 import type { JsonObject } from '#tunnel/fields.ts'
 import { answerHeartbeat } from '#tunnel/heartbeat.ts'
 import * as messages from '#tunnel/messages.ts'
@@ -112,7 +113,8 @@ export async function startGateway(options: GatewayOptions = {}) {
   const directory = new LocalDirectory()
   const proofs = new Proofs(randomBytes(32))
   const all = { ...facts, ...options.facts }
-  const shared = { facts: all, records, directory, proofs, log }
+  const modules = modulesFor(all, records)
+  const shared = { facts: all, records, directory, proofs, modules, log }
   const sessions = new Sessions({ ...shared, ...options.sessions })
   const certificates = await Certificates.create({
     authority: await authority,

@@ -12,6 +12,7 @@ import { newSshAuthority } from '#pki/ssh-authority.ts'
 import { signSshCertificate } from '#pki/ssh-certificate.ts'
 import { Folder, newSshKey } from '../../support/openssh.ts'
 import { Ear } from '../../tunnel/support.ts'
+import { modulesFor } from '../module-parts.ts'
 import { MemorySource } from '../sessions/support.ts'
 import { FACTS, ssh, type SshCall, TestListener, Upstream } from './support.ts'
 
@@ -30,7 +31,9 @@ before(async () => {
   upstream = await Upstream.echo()
   const [records, log] = [new Records(), createLog('silent')]
   await records.follow(source)
-  sessions = new Sessions({ facts: FACTS, records, directory, proofs: new Proofs(randomBytes(32)), log })
+  const modules = modulesFor(FACTS, records)
+  const proofs = new Proofs(randomBytes(32))
+  sessions = new Sessions({ facts: FACTS, records, directory, modules, proofs, log })
   listener = await TestListener.start({}, gatewayDeps({ sessions, records, log }))
   publicKey = await newSshKey(folder, 'id', 'ed25519')
 })

@@ -1,0 +1,71 @@
+import { request, type IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { EgressError, type EgressAnswer } from '#base/egress.ts'
+import { failure } from '#base/egress/connect.ts'
+
+/** One request to one address; a redirect makes another. */
+export interface Hop {
+  readonly url: URL
+  readonly method: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer | undefined
+}
+
+export interface Limits {
+  readonly maxBytes: number
+  readonly signal: AbortSignal
+}
+
+const MAX_HEAD = 65_536
+
+/** Sends a request on a connection of its own, which is closed afterwards, and reads all of the answer. */
+export function send(socket: Socket, hop: Hop, { maxBytes, signal }: Limits): Promise<EgressAnswer> {
+  const { url, method, headers, body } = hop
+  return new Promise<EgressAnswer>((resolve, reject) => {
+    const late = (): void => reject(signal.reason)
+    signal.addEventListener('abort', late, { once: true })
+    if (signal.aborted) late()
+    const outgoing = request({
+      createConnection: () => socket,
+      maxHeaderSize: MAX_HEAD,
+      method,
+      path: url.pathname + url.search,
+      headers: { ...headers, host: url.host },
+      setHost: false,
+    })
+    outgoing.on('error', reject)
+    outgoing.on('upgrade', () => reject(new Error('it changes the protocol')))
+    outgoing.on('response', answer => {
+      readAll(answer, maxBytes).then(
+        content => resolve({ status: answer.statusCode ?? 0, headers: plainHeaders(answer), body: content }),
+        reject,
+      )
+    })
+    outgoing.end(body)
+  })
+    .catch((error: unknown) => {
+      throw failure(`${url.origin} gave no valid answer`, error)
+    })
+    .finally(() => socket.destroy())
+}
+
+async function readAll(answer: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of answer as AsyncIterable<Buffer>) {
+    size += piece.length
+    if (size > maxBytes)
+      throw new EgressError(`The answer has more than ${maxBytes} bytes.`, { code: 'too_large' })
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}
+
+const plainHeaders = ({ headers }: IncomingMessage): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : (value ?? ''),
+    ]),
+  )

@@ -1,0 +1,60 @@
+import type { TunnelRecord } from '#gateway/directory.ts'
+import type { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
+
+// How long a tunnel that failed is passed over.
+const PENALTY_MS = 5000
+
+/** Takes turns among the online tunnels with all labels of a group. */
+export class GroupTurns {
+  readonly #index: TunnelIndex
+  readonly #labels: Readonly<Record<string, string>>
+  readonly #failed = new Map<string, number>()
+  #members: readonly TunnelRecord[] = []
+  #generation = -1
+  #turn = 0
+
+  constructor(index: TunnelIndex, labels: Readonly<Record<string, string>>) {
+    this.#index = index
+    this.#labels = labels
+  }
+
+  /** Those that are online. */
+  get members(): readonly TunnelRecord[] {
+    if (this.#generation === this.#index.generation) return this.#members
+    this.#generation = this.#index.generation
+    this.#members = this.#index.withLabels(this.#labels)
+    const ids = new Set(this.#members.map(({ id }) => id))
+    for (const id of this.#failed.keys()) if (!ids.has(id)) this.#failed.delete(id)
+    return this.#members
+  }
+
+  /** Whose turn it is; undefined when nobody is online. */
+  next(): TunnelRecord | undefined {
+    const { members } = this
+    return this.#failed.size === 0 ? this.#turnOf(members) : this.#preferred(members)
+  }
+
+  /** Whose turn it is when those were tried in vain. */
+  other(tried: readonly TunnelRecord[]): TunnelRecord | undefined {
+    return this.#preferred(this.members.filter(tunnel => !tried.includes(tunnel)))
+  }
+
+  failed({ id }: TunnelRecord): void {
+    this.#failed.set(id, performance.now())
+  }
+
+  worked({ id }: TunnelRecord): void {
+    if (this.#failed.size > 0) this.#failed.delete(id)
+  }
+
+  /** One that just failed has a turn only when all have. */
+  #preferred(members: readonly TunnelRecord[]): TunnelRecord | undefined {
+    const now = performance.now()
+    const well = members.filter(({ id }) => now - (this.#failed.get(id) ?? -Infinity) >= PENALTY_MS)
+    return this.#turnOf(well.length > 0 ? well : members)
+  }
+
+  #turnOf(members: readonly TunnelRecord[]): TunnelRecord | undefined {
+    return members[this.#turn++ % members.length]
+  }
+}

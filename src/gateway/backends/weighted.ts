@@ -1,0 +1,57 @@
+import type { weightedBackend as contract } from '#contract/kinds/backends.ts'
+import type { Kept } from '#contract/shape.ts'
+import type { Backend, BuildBackend } from '#gateway/backends/backend.ts'
+import { unreached } from '#gateway/backends/unreached.ts'
+
+interface Share {
+  readonly backend: Backend
+  readonly weight: number
+  /** How much it is owed; the one that is owed most comes next. */
+  due: number
+}
+
+/** Shares traffic by weight. The turns of each are spread evenly, so that a few requests are shared as many are. */
+export const weightedBackend: BuildBackend = ({ id, body }, parts) => {
+  const { backends } = body as Kept<typeof contract.shape>
+  const shares = Object.entries(backends)
+    .filter(([, weight]) => weight > 0)
+    .map(([child, weight]): Share => ({ backend: parts.child(child), weight, due: 0 }))
+  const next = turnsOf(shares)
+  return {
+    answer: exchange => {
+      const backend = next()
+      if (backend !== undefined) return backend.answer(exchange)
+      exchange.trace.backendId = id
+      return Promise.resolve(unreached('backend_childless', exchange))
+    },
+    dial: dialOf(shares),
+    close: () => shares.forEach(({ backend }) => backend.close()),
+  }
+}
+
+/** Only those that know more than HTTP take part. */
+function dialOf(shares: readonly Share[]): Backend['dial'] {
+  const able = shares.filter(({ backend }) => backend.dial !== undefined).map(share => ({ ...share }))
+  const next = turnsOf(able)
+  if (able.length === 0) return undefined
+  return async (visitor, first) => {
+    const dial = next()?.dial
+    if (dial === undefined) throw new TypeError('A backend has lost its dial.')
+    return dial(visitor, first)
+  }
+}
+
+function turnsOf(shares: readonly Share[]): () => Backend | undefined {
+  const sum = shares.reduce((total, { weight }) => total + weight, 0)
+  const [only] = shares
+  if (shares.length <= 1) return () => only?.backend
+  return () => {
+    let chosen = only
+    for (const share of shares) {
+      share.due += share.weight
+      if (chosen === undefined || share.due > chosen.due) chosen = share
+    }
+    if (chosen !== undefined) chosen.due -= sum
+    return chosen?.backend
+  }
+}

@@ -1,0 +1,130 @@
+/** When a circuit trips, and for how long. */
+export interface CircuitTerms {
+  readonly trippedMs: number
+  readonly windowMs: number
+  readonly buckets: number
+  /** So many requests must have been answered within the window. */
+  readonly volume: number
+  /** The circuit trips when a larger share of them than this has failed; between 0 and 1. */
+  readonly share: number
+}
+
+/**
+ * Counts answers in a window that rolls on bucket by bucket. There are no timers: whoever counts next clears the
+ * buckets that have gone by.
+ */
+class RollingWindow {
+  readonly #bucketMs: number
+  readonly #totals: Float64Array
+  readonly #errors: Float64Array
+  #turn = 0
+  total = 0
+  errors = 0
+
+  constructor(windowMs: number, buckets: number) {
+    this.#bucketMs = windowMs / buckets
+    this.#totals = new Float64Array(buckets)
+    this.#errors = new Float64Array(buckets)
+  }
+
+  count(now: number, failed: boolean): void {
+    const turn = Math.floor(now / this.#bucketMs)
+    if (turn > this.#turn) this.#rollTo(turn)
+    const at = this.#turn % this.#totals.length
+    this.#totals[at] = (this.#totals[at] ?? 0) + 1
+    this.total++
+    if (!failed) return
+    this.#errors[at] = (this.#errors[at] ?? 0) + 1
+    this.errors++
+  }
+
+  clear(): void {
+    this.#totals.fill(0)
+    this.#errors.fill(0)
+    this.total = this.errors = 0
+  }
+
+  #rollTo(turn: number): void {
+    const { length } = this.#totals
+    if (turn - this.#turn >= length) this.clear()
+    else
+      for (let gone = this.#turn + 1; gone <= turn; gone++) {
+        const at = gone % length
+        this.total -= this.#totals[at] ?? 0
+        this.errors -= this.#errors[at] ?? 0
+        this.#totals[at] = this.#errors[at] = 0
+      }
+    this.#turn = turn
+  }
+}
+
+/** Kept by a request from when it was let through until its answer is there. */
+export interface Ticket {
+  readonly isProbe: boolean
+}
+
+/**
+ * Closed, it lets all requests through and counts the answers. When too many failed it opens, and lets nothing through
+ * for a time. After that one request at a time may try: a good answer closes it, a failure opens it anew.
+ */
+export class Circuit {
+  readonly #terms: CircuitTerms
+  readonly #now: () => number
+  readonly #window: RollingWindow
+  /** One for all requests until the circuit opens: what was asked before says nothing about the time after. */
+  #ordinary: Ticket = { isProbe: false }
+  /** Undefined while the circuit is closed. */
+  #openUntil: number | undefined
+  #probe: Ticket | undefined
+
+  constructor(terms: CircuitTerms, now: () => number = () => performance.now()) {
+    this.#terms = terms
+    this.#now = now
+    this.#window = new RollingWindow(terms.windowMs, terms.buckets)
+  }
+
+  /** Undefined when the service is not to be asked now. */
+  admit(): Ticket | undefined {
+    if (this.#openUntil === undefined) return this.#ordinary
+    if (this.#probe !== undefined || this.#now() < this.#openUntil) return undefined
+    this.#probe = { isProbe: true }
+    return this.#probe
+  }
+
+  /** Milliseconds after which a request may try; 0 when one is trying. */
+  get waitMs(): number {
+    return this.#openUntil === undefined ? 0 : Math.max(0, this.#openUntil - this.#now())
+  }
+
+  /** The head of an answer is there. */
+  answered(ticket: Ticket, failed: boolean): void {
+    if (ticket.isProbe) {
+      if (ticket !== this.#probe) return
+      this.#probe = undefined
+      if (failed) this.#open(this.#now())
+      else this.#close()
+      return
+    }
+    if (ticket !== this.#ordinary) return
+    const window = this.#window
+    const now = this.#now()
+    window.count(now, failed)
+    const { volume, share } = this.#terms
+    if (window.errors > 0 && window.total >= volume && window.errors / window.total > share) this.#open(now)
+  }
+
+  /** No answer will tell how the service is: the visitor has gone, or the fault was our own. */
+  forget(ticket: Ticket): void {
+    if (ticket === this.#probe) this.#probe = undefined
+  }
+
+  #open(now: number): void {
+    this.#openUntil = now + this.#terms.trippedMs
+    this.#ordinary = { isProbe: false }
+  }
+
+  #close(): void {
+    this.#openUntil = undefined
+    this.#window.clear()
+  }
+}

@@ -1,0 +1,154 @@
+import type { Coding } from '#gateway/compression/accept-encoding.ts'
+import { type Engine, methods } from '#gateway/compression/engines.ts'
+import type { Body, BodySink, Framing } from '#gateway/http/body.ts'
+import { giveBack } from '#tunnel/slabs.ts'
+
+const CHUNKED: Framing = { kind: 'chunked' }
+const CRLF = Buffer.from('\r\n')
+// Up to here copying a piece between its chunk size and CRLF costs less than three writes.
+const COPIED_BYTES = 4096
+/** Each holds up to a megabyte; when there are more, answers leave as they are. */
+const MAX_ENGINES = 1000
+
+let open = 0
+
+/** How many contents are being compressed. */
+export const openEngines = (): number => open
+export const canCompress = (): boolean => open < MAX_ENGINES
+
+/**
+ * Compresses content on its way. When its sender pauses, what came so far is brought out, so that nobody waits for
+ * what has been sent. It holds no more than the engine does: both sides are held back by the slower one.
+ */
+export class CompressedBody implements Body, BodySink {
+  readonly framing = CHUNKED
+  readonly #source: Body
+  readonly #coding: Coding
+  #engine: Engine | undefined
+  #sink: BodySink | undefined
+  #raw = false
+  #writing = 0
+  #unflushed = false
+  #flushDue = false
+  #ended = false
+  #over = false
+  #trailers = ''
+
+  constructor(source: Body, coding: Coding) {
+    this.#source = source
+    this.#coding = coding
+  }
+
+  read(sink: BodySink, raw: boolean): void {
+    if (this.#over) return
+    const { framing } = this.#source
+    const engine = methods[this.#coding].create(framing.kind === 'length' ? framing.length : undefined)
+    open++
+    this.#engine = engine
+    this.#sink = sink
+    this.#raw = raw
+    engine.on('data', (bytes: Buffer) => this.#send(bytes))
+    engine.on('drain', () => this.#source.resume())
+    engine.on('end', () => this.#finish())
+    engine.on('error', error => this.#break(error))
+    this.#source.read(this, false)
+  }
+
+  pause(): void {
+    this.#engine?.pause()
+  }
+
+  resume(): void {
+    this.#engine?.resume()
+  }
+
+  cancel(): void {
+    if (this.#over) return
+    this.#close()
+    this.#source.cancel()
+  }
+
+  data(bytes: Buffer): void {
+    const engine = this.#engine
+    if (engine === undefined) return
+    this.#unflushed = true
+    this.#writing++
+    const taken = engine.write(bytes, error => {
+      // After an error the engine may still hold the memory.
+      if (!error) giveBack(bytes)
+      this.#written()
+    })
+    if (!taken) this.#source.pause()
+  }
+
+  end(trailers: string): void {
+    this.#trailers = trailers
+    this.#ended = true
+    this.#engine?.end()
+  }
+
+  fail(error: Error): void {
+    const sink = this.#sink
+    if (this.#over) return
+    this.#close()
+    sink?.fail(error)
+  }
+
+  /** The engine has taken a piece. If nothing comes behind it in this turn, the sender has paused. */
+  #written(): void {
+    this.#writing--
+    if (this.#writing > 0 || this.#ended || this.#flushDue) return
+    this.#flushDue = true
+    setImmediate(() => {
+      this.#flushDue = false
+      if (this.#writing > 0 || this.#ended || !this.#unflushed) return
+      this.#unflushed = false
+      this.#engine?.flush(methods[this.#coding].flush)
+    })
+  }
+
+  #send(bytes: Buffer): void {
+    const sink = this.#sink
+    if (sink === undefined || bytes.length === 0) return
+    if (this.#raw) sendChunk(sink, bytes)
+    else sink.data(bytes)
+  }
+
+  #finish(): void {
+    const sink = this.#sink
+    if (this.#over || sink === undefined) return
+    this.#close()
+    if (this.#raw) sink.data(Buffer.from(`0\r\n${this.#trailers}\r\n`, 'latin1'))
+    sink.end(this.#raw ? '' : this.#trailers)
+  }
+
+  /** A fault of the engine itself. */
+  #break(error: Error): void {
+    const sink = this.#sink
+    if (this.#over) return
+    this.#close()
+    this.#source.cancel()
+    sink?.fail(error)
+  }
+
+  #close(): void {
+    this.#over = true
+    this.#sink = undefined
+    const engine = this.#engine
+    this.#engine = undefined
+    if (engine === undefined) return
+    open--
+    engine.destroy()
+  }
+}
+
+function sendChunk(sink: BodySink, bytes: Buffer): void {
+  const size = Buffer.from(`${bytes.length.toString(16)}\r\n`, 'latin1')
+  if (bytes.length <= COPIED_BYTES) {
+    sink.data(Buffer.concat([size, bytes, CRLF]))
+    return
+  }
+  sink.data(size)
+  sink.data(bytes)
+  sink.data(CRLF)
+}

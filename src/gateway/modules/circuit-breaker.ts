@@ -1,0 +1,75 @@
+import type { circuitBreaker } from '#contract/modules/circuit-breaker.ts'
+import type { Kept } from '#contract/shape.ts'
+import { fail } from '#base/errors.ts'
+import { Circuit, type CircuitTerms, type Ticket } from '#gateway/circuit/circuit.ts'
+import type { Endpoint, Exchange, Handler, Reply } from '#gateway/exchange.ts'
+import type { HttpModule } from '#gateway/modules/module.ts'
+import { readModule } from '#gateway/modules/read-module.ts'
+import { errorReply } from '#gateway/pages.ts'
+import { type Field, MessageError, object } from '#tunnel/fields.ts'
+
+const OPTION = 'CircuitBreaker'
+const FAILED = 500
+/** What agents cannot say is as in the defaults of the API. */
+const agentTerms = { trippedMs: 10_000, windowMs: 10_000, buckets: 10, volume: 20 }
+
+const number: Field<number> = (value, name) => {
+  if (value === undefined || value === null) return 0
+  if (typeof value !== 'number') throw new MessageError(`${name} must be a number.`)
+  return value
+}
+const options = object({ error_threshold: number })
+
+/** Stops asking a service that fails too often, and tries it again from time to time. */
+export function circuitBreakerHandler(terms: CircuitTerms, now?: () => number): Handler {
+  const circuit = new Circuit(terms, now)
+  return async (exchange, next) => {
+    const ticket = circuit.admit()
+    if (ticket === undefined) return refusal(exchange, circuit.waitMs)
+    if (ticket.isProbe) return probe(circuit, ticket, exchange, next)
+    const reply = await next(exchange)
+    // What happens to a request after its visitor has left is not the doing of the service.
+    if (!exchange.departure.happened) circuit.answered(ticket, reply.head.status >= FAILED)
+    return reply
+  }
+}
+
+async function probe(circuit: Circuit, ticket: Ticket, exchange: Exchange, next: Endpoint): Promise<Reply> {
+  exchange.trace.note('circuit_breaker: allow_while_open')
+  // Others must not wait for a request that nobody waits for.
+  exchange.departure.whenGone(() => circuit.forget(ticket))
+  try {
+    const reply = await next(exchange)
+    circuit.answered(ticket, reply.head.status >= FAILED)
+    return reply
+  } finally {
+    circuit.forget(ticket)
+  }
+}
+
+const refusal = ({ head }: Exchange, waitMs: number): Reply =>
+  errorReply('circuit_open', head, { retryAfter: Math.max(1, Math.ceil(waitMs / 1000)) })
+
+export const circuitBreakerModule: HttpModule = {
+  name: 'circuit_breaker',
+  remembers: true,
+  fromRecord(given) {
+    const kept = given as Kept<typeof circuitBreaker.shape>
+    return circuitBreakerHandler({
+      trippedMs: kept.tripped_duration * 1000,
+      windowMs: kept.rolling_window * 1000,
+      buckets: kept.num_buckets,
+      volume: kept.volume_threshold,
+      share: kept.error_threshold_percentage,
+    })
+  },
+  fromAgent: {
+    options: [OPTION],
+    build({ CircuitBreaker }) {
+      const { error_threshold: share } = readModule(OPTION, options, CircuitBreaker ?? {})
+      if (!(share >= 0 && share <= 1))
+        fail('bind_option', { option: OPTION, reason: 'error_threshold must be between 0 and 1' })
+      return circuitBreakerHandler({ ...agentTerms, share })
+    },
+  },
+}

@@ -1,0 +1,82 @@
+import { chooseCoding, type Coding } from '#gateway/compression/accept-encoding.ts'
+import { canCompress, CompressedBody } from '#gateway/compression/compressed-body.ts'
+import { methods } from '#gateway/compression/engines.ts'
+import { isWorthwhile } from '#gateway/compression/media-types.ts'
+import type { Handler, Reply } from '#gateway/exchange.ts'
+import { type Body, bodyOf, noBody } from '#gateway/http/body.ts'
+import type { Fields } from '#gateway/http/fields.ts'
+import { TextBody } from '#gateway/http/http1-whole.ts'
+import type { HttpModule } from '#gateway/modules/module.ts'
+
+/** Shorter content becomes hardly shorter, and one packet carries it anyway. */
+const MIN_LENGTH = 256
+/** What is under a digest must stay as it is. */
+const digests = ['content-digest', 'repr-digest', 'digest', 'content-md5']
+
+/** Compresses answers on their way, in a form that the visitor accepts. */
+const handler: Handler = async (exchange, next) => {
+  const reply = await next(exchange)
+  const isHead = exchange.head.method === 'HEAD'
+  const length = lengthOf(reply, isHead)
+  if (length === 0 || !mayChange(reply)) return reply
+  const { coding, identityRefused } = chooseCoding(exchange.head.fields.get('accept-encoding'))
+  const isShort = length < MIN_LENGTH && !identityRefused
+  // RFC 9110 §12.5.5: an answer that stays as it is was negotiated too, so caches must know by what.
+  if (coding === undefined || isShort || !canCompress()) return { ...reply, head: asNegotiated(reply) }
+  return compressed(reply, coding, isHead)
+}
+
+/** How long the content is or would be: 0 for none, Infinity where nobody knows. */
+function lengthOf({ head }: Reply, isHead: boolean): number {
+  const { framing, announcedLength } = head
+  if (isHead) return announcedLength ?? (framing.kind === 'length' ? framing.length : Infinity)
+  if (framing.kind === 'none') return 0
+  return framing.kind === 'length' ? framing.length : Infinity
+}
+
+/** Whether the content is whole, not compressed yet, worth it, and allowed to be changed on its way. */
+function mayChange({ head, upgraded }: Reply): boolean {
+  const { status, fields } = head
+  if (upgraded !== undefined || status < 200 || status === 204 || status === 205) return false
+  if (status === 206 || status === 304 || !isWorthwhile(fields.get('content-type') ?? '')) return false
+  if (fields.get('content-encoding') !== undefined || fields.get('content-range') !== undefined) return false
+  if (digests.some(name => fields.get(name) !== undefined)) return false
+  return !fields.all('cache-control').some(value => /\bno-transform\b/i.test(value))
+}
+
+const asNegotiated = ({ head }: Reply): Reply['head'] => ({ ...head, fields: varied(head.fields) })
+
+function compressed(reply: Reply, coding: Coding, isHead: boolean): Reply {
+  const { status, reason, fields } = reply.head
+  const body = isHead ? reply.body : contentOf(reply.body, coding)
+  if (body === undefined) return { ...reply, head: asNegotiated(reply) }
+  const framing = isHead ? noBody.framing : body.framing
+  return { ...reply, head: { status, reason, framing, fields: encodedFields(fields, coding) }, body }
+}
+
+/** What is short and at hand is compressed at once; undefined when that would make it longer. */
+function contentOf(body: Body, coding: Coding): Body | undefined {
+  if (!(body instanceof TextBody)) return new CompressedBody(body, coding)
+  const bytes = methods[coding].whole(Buffer.from(body.text, 'latin1'))
+  return bytes.length < body.text.length ? bodyOf(bytes) : undefined
+}
+
+/** The fields of another representation of the same: its parts and its bytes are not those of the service's own. */
+function encodedFields(fields: Fields, coding: Coding): Fields {
+  const etag = fields.get('etag')
+  const weak =
+    etag?.startsWith('"') === true ? fields.without('etag').with('ETag', `W/${etag}`) : fields
+  return varied(weak.without('accept-ranges').with('Content-Encoding', coding))
+}
+
+function varied(fields: Fields): Fields {
+  const named = fields.all('vary')
+  if (named.some(value => /(?:^|,)\s*(?:\*|accept-encoding)\s*(?:,|$)/i.test(value))) return fields
+  return fields.without('vary').with('Vary', [...named.filter(Boolean), 'Accept-Encoding'].join(', '))
+}
+
+export const compressionModule: HttpModule = {
+  name: 'compression',
+  fromRecord: () => handler,
+  fromAgent: { options: ['Compression'], build: () => handler },
+}

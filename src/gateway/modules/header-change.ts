@@ -1,0 +1,58 @@
+import { type Filled, type Moment, template } from '#gateway/modules/variables.ts'
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]{1,255}$/
+/** What a field's value may have: visible characters, blanks, and bytes that are not ASCII. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+const HOST = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
+
+/** They say where a message ends, how its connection is used or who sent it: only the gateway says these. */
+const untouchable = new Set(
+  (
+    'connection content-length keep-alive proxy-connection te trailer transfer-encoding upgrade ' +
+    'forwarded x-forwarded-for x-forwarded-host x-forwarded-proto adit-request-id'
+  ).split(' '),
+)
+
+/** Headers to add and to remove, checked; names are in lower case. */
+export interface Change {
+  readonly added: readonly { readonly name: string; readonly value: string | Filled }[]
+  readonly removed: readonly string[]
+}
+
+/** The same as it was given. */
+export interface WantedChange {
+  readonly added: readonly (readonly [name: string, value: string])[]
+  readonly removed: readonly string[]
+}
+
+/** Tells whoever asked for a change why it cannot be made. */
+export type Refuse = (reason: string) => never
+
+/** Checks a change of headers and compiles its values. */
+export function checkedChange({ added, removed }: WantedChange, moment: Moment, refuse: Refuse): Change {
+  for (const name of removed) checkName(name, refuse)
+  const compiled = added.map(([name, value]) => {
+    checkName(name, refuse)
+    if (!VALUE.test(value)) refuse(`the value of "${name}" has a character that headers cannot carry`)
+    return { name, value: template(value, moment) ?? refuse(`"${value}" has a variable that is not known`) }
+  })
+  const change = { added: compiled, removed }
+  checkHost(change, moment, refuse)
+  return change
+}
+
+function checkName(name: string, refuse: Refuse): void {
+  if (!TOKEN.test(name)) refuse(`"${name}" is not the name of a header`)
+  if (untouchable.has(name)) refuse(`"${name}" is set by the gateway alone`)
+}
+
+function checkHost({ added, removed }: Change, moment: Moment, refuse: Refuse): void {
+  const hosts = added.filter(({ name }) => name === 'host')
+  const [host] = hosts
+  if (moment === 'response' && (host || removed.includes('host'))) refuse('an answer has no "host"')
+  if (hosts.length > 1) refuse('a request has one "host"')
+  if (host && typeof host.value !== 'string') refuse('a "host" cannot have variables')
+  if (host && typeof host.value === 'string' && !HOST.test(host.value))
+    refuse(`"${host.value}" is not a host`)
+  if (!host && removed.includes('host')) refuse('"host" can be removed only when another is added')
+}

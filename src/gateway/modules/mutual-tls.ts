@@ -1,0 +1,70 @@
+import type { ClientCertificate, Handler } from '#gateway/exchange.ts'
+import { Fields } from '#gateway/http/fields.ts'
+import { withHead } from '#gateway/modules/changed.ts'
+import type { HttpModule, Place } from '#gateway/modules/module.ts'
+import { errorReply } from '#gateway/pages.ts'
+import { agentAuthorities } from '#gateway/tls/agent-authorities.ts'
+
+/** Services written for the hosted service look for its own spelling of the names. */
+const PREFIXES = ['Adit-Mtls-', 'Ngrok-Mtls-']
+/** Frameworks give fields the names of variables, so that other characters become equal to a hyphen. */
+const CLAIM = /^(?:adit|ngrok)[^a-z0-9:]mtls[^a-z0-9:]/i
+const CLAIMS = new RegExp(CLAIM, 'im')
+/** Certificates stay the same for a connection, and so do the lines. */
+const lines = new WeakMap<ClientCertificate, string>()
+
+/**
+ * Tells the service behind who the visitor is. Whoever has no certificate of the right authorities is refused in the
+ * handshake; a request of a connection that was made before it asked, or without a name, is refused here.
+ */
+function mutualTlsAt({ id, edgeId }: Place): Handler {
+  const scope = edgeId ?? id
+  return async (exchange, next) => {
+    const { head, visitor } = exchange
+    if (visitor.certificate?.scope !== scope) return errorReply('certificate_required', head)
+    const kept = withoutClaims(head.fields)
+    return next(withHead(exchange, { fields: new Fields(kept.text + linesOf(visitor.certificate)) }))
+  }
+}
+
+/** What visitors say of their certificate themselves counts for nothing. */
+function withoutClaims(fields: Fields): Fields {
+  if (!CLAIMS.test(fields.text)) return fields
+  const kept = [...fields.entries()].filter(([name]) => !CLAIM.test(name))
+  return new Fields(kept.map(([name, value]) => `${name}: ${value}\r\n`).join(''))
+}
+
+function linesOf(certificate: ClientCertificate): string {
+  const known = lines.get(certificate)
+  if (known !== undefined) return known
+  const { commonName, dnsNames, emails, serialNumber } = certificate
+  const values = [
+    ['Subject-Cn', escaped(commonName)],
+    ['Subject-Alt-Name-Dns', dnsNames.map(listed).join(',')],
+    ['Email-Addresses', emails.map(listed).join(',')],
+    ['Serial-Number', serialNumber],
+  ].filter(([, value]) => value !== '')
+  const text = PREFIXES.flatMap(prefix => values.map(([name, value]) => `${prefix}${name}: ${value}\r\n`))
+  lines.set(certificate, text.join(''))
+  return text.join('')
+}
+
+/** Nothing is left out or replaced: two visitors must never look the same to a service that tells them by a name. */
+const escaped = (text: string): string => text.replaceAll(/[^\x20-\x7e]|%|^ | $/gu, percent)
+const listed = (text: string): string => text.replaceAll(/[^\x21-\x7e]|[%,]/gu, percent)
+
+const percent = (character: string): string =>
+  Buffer.from(character).toString('hex').toUpperCase().replaceAll(/../g, '%$&')
+
+export const mutualTlsModule: HttpModule = {
+  name: 'mutual_tls',
+  fromRecord: (_, place) => mutualTlsAt(place),
+  fromAgent: {
+    options: ['MutualTLSCA'],
+    build: (given, place) => {
+      // The handshake uses them; here it is only seen that they can be used.
+      agentAuthorities(given)
+      return mutualTlsAt(place)
+    },
+  },
+}

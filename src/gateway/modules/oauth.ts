@@ -1,0 +1,149 @@
+import { fail, Problem } from '#base/errors.ts'
+import { Secret } from '#base/secrets.ts'
+import { oauth, ownApplicationOnly } from '#contract/modules/oauth.ts'
+import type { Kept } from '#contract/shape.ts'
+import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
+import { readModule } from '#gateway/modules/read-module.ts'
+import { type AccessLists, isOpen } from '#gateway/sign-in/providers/access.ts'
+import { OAuthMethod } from '#gateway/sign-in/providers/method.ts'
+import type { Provider, ProviderName } from '#gateway/sign-in/providers/provider.ts'
+import { type Application, applicationSetting } from '#gateway/sign-in/providers/setup.ts'
+import { providersOf } from '#gateway/sign-in/providers/table.ts'
+import { list, object, text } from '#tunnel/fields.ts'
+
+const OPTION = 'OAuth'
+const DEFAULT_PREFIX = 'adit.'
+const MAX_NAMES = 1000
+
+type Options = Kept<typeof oauth.shape>
+
+/** One provider's part of the module, from whomever it came. */
+interface Asked {
+  readonly provider: Provider
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly scopes: readonly string[]
+  readonly access: AccessLists
+}
+
+const names = list(text(255), MAX_NAMES)
+const agentOptions = object({
+  provider: text(64),
+  client_id: text(1024),
+  client_secret: text(4096),
+  sealed_client_secret: text(16_384),
+  allow_emails: names,
+  allow_domains: names,
+  scopes: names,
+})
+
+/** Visitors sign in at one of eight providers, with the owner's application or with the operator's. */
+export const oauthModule: HttpModule = {
+  name: oauth.name,
+
+  fromRecord(given, place, parts) {
+    const options = given as unknown as Options
+    const interval = options.auth_check_interval
+    return parts.signIn.handler(
+      methodFor(fromOptions(options, parts), parts, interval > 0),
+      {
+        optionsPassthrough: options.options_passthrough,
+        cookiePrefix: options.cookie_prefix || DEFAULT_PREFIX,
+        inactivityTimeout: options.inactivity_timeout,
+        maximumDuration: options.maximum_duration,
+        authCheckInterval: interval,
+      },
+      place,
+    )
+  },
+
+  fromAgent: {
+    options: [OPTION],
+    build(given, place, parts) {
+      const method = forAgent(() => methodFor(fromBind(given[OPTION] ?? {}, parts), parts, false))
+      return parts.signIn.handler(method, agentTerms, place)
+    },
+  },
+}
+
+const agentTerms = {
+  optionsPassthrough: false,
+  cookiePrefix: DEFAULT_PREFIX,
+  inactivityTimeout: 0,
+  maximumDuration: 0,
+  authCheckInterval: 0,
+}
+
+function fromOptions({ provider: given }: Options, { oauth: setup }: ModuleParts): Asked {
+  const providers = providersOf(setup)
+  for (const name of Object.keys(providers) as ProviderName[]) {
+    const options = given[name]
+    if (!options) continue
+    return {
+      provider: providers[name],
+      clientId: options.client_id,
+      clientSecret: options.client_secret,
+      scopes: options.scopes,
+      access: {
+        emails: options.email_addresses,
+        domains: options.email_domains,
+        teams: 'teams' in options ? options.teams : [],
+        organizations: 'organizations' in options ? options.organizations : [],
+      },
+    }
+  }
+  return fail('oauth_none', { field: 'provider', supported: Object.keys(providers).join(', ') })
+}
+
+function fromBind(given: Parameters<typeof readModule>[2], { oauth: setup }: ModuleParts): Asked {
+  const options = readModule(OPTION, agentOptions, given)
+  const providers: Readonly<Record<string, Provider>> = providersOf(setup)
+  const provider = Object.hasOwn(providers, options.provider) ? providers[options.provider] : undefined
+  if (provider === undefined)
+    return refuse(`"${options.provider}" is not one of ${Object.keys(providers).join(', ')}`)
+  // It is sealed for a key of the service that this protocol comes from, which nobody else has.
+  if (options.sealed_client_secret !== '') refuse('sealed_client_secret is not supported, use client_secret')
+  if ((options.client_id === '') !== (options.client_secret === ''))
+    refuse('client_id and client_secret go together')
+  if (options.client_id === '' && options.scopes.length > 0)
+    refuse('scopes need a client_id and a client_secret')
+  return {
+    provider,
+    clientId: options.client_id,
+    clientSecret: options.client_secret,
+    scopes: options.scopes,
+    access: { emails: options.allow_emails, domains: options.allow_domains, teams: [], organizations: [] },
+  }
+}
+
+const refuse = (reason: string): never => fail('bind_option', { option: OPTION, reason })
+
+/** An agent is told of what cannot be built in the words for agents. */
+function forAgent<T>(build: () => T): T {
+  try {
+    return build()
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code === 'bind_option') throw error
+    return refuse(error.message.replace(/\.$/, ''))
+  }
+}
+
+function methodFor(asked: Asked, parts: ModuleParts, lasting: boolean): OAuthMethod {
+  const { provider, clientId, clientSecret, scopes, access } = asked
+  const managed = clientId === ''
+  const application = managed
+    ? managedFor(provider, access, parts)
+    : { id: clientId, secret: new Secret(clientSecret) }
+  const { egress, log } = parts
+  return new OAuthMethod({ provider, application, managed, scopes, access, lasting, egress, log })
+}
+
+function managedFor({ name, title }: Provider, access: AccessLists, parts: ModuleParts): Application {
+  if (ownApplicationOnly.some(each => each === name)) fail('oauth_own_app', { field: name })
+  // Whose application it is does not know who is meant, so that has to be said.
+  if (isOpen(access)) fail('oauth_open', { provider: title })
+  return (
+    parts.oauth.applications.get(name) ??
+    fail('oauth_application', { provider: title, setting: applicationSetting(name) })
+  )
+}

@@ -1,0 +1,92 @@
+import { fail, Problem } from '#base/errors.ts'
+import { Secret } from '#base/secrets.ts'
+import { oidc } from '#contract/modules/oidc.ts'
+import type { Kept } from '#contract/shape.ts'
+import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
+import { readModule } from '#gateway/modules/read-module.ts'
+import { OidcMethod, type OidcOptions } from '#gateway/sign-in/oidc.ts'
+import type { SignInTerms } from '#gateway/sign-in/sign-in.ts'
+import { type JsonObject, list, object, text } from '#tunnel/fields.ts'
+
+const OPTION = 'OIDC'
+const MAX_NAMES = 1000
+
+type Options = Kept<typeof oidc.shape>
+
+const names = list(text(255), MAX_NAMES)
+const agentOptions = object({
+  issuer_url: text(255),
+  client_id: text(1024),
+  client_secret: text(4096),
+  sealed_client_secret: text(16_384),
+  allow_emails: names,
+  allow_domains: names,
+  scopes: list(text(255), 100),
+})
+
+/** What agents cannot say: their sessions last as long as the browser keeps them. */
+const agentTerms: SignInTerms = {
+  optionsPassthrough: false,
+  cookiePrefix: '',
+  inactivityTimeout: 0,
+  maximumDuration: 0,
+  authCheckInterval: 0,
+}
+
+/** Visitors sign in at an OpenID provider of the owner's choice. */
+export const oidcModule: HttpModule = {
+  name: oidc.name,
+  remembers: true,
+
+  fromRecord(given, place, parts) {
+    const options = given as unknown as Options
+    const method = new OidcMethod({
+      issuer: options.issuer,
+      clientId: options.client_id,
+      clientSecret: new Secret(options.client_secret),
+      scopes: options.scopes,
+      emails: [],
+      domains: [],
+      ...ways(parts),
+    })
+    const terms = {
+      optionsPassthrough: options.options_passthrough,
+      cookiePrefix: options.cookie_prefix,
+      inactivityTimeout: options.inactivity_timeout,
+      maximumDuration: options.maximum_duration,
+      authCheckInterval: 0,
+    }
+    return parts.signIn.handler(method, terms, place)
+  },
+
+  fromAgent: {
+    options: [OPTION],
+    build: (given, place, parts) =>
+      parts.signIn.handler(methodForAgent(given[OPTION] ?? {}, parts), agentTerms, place),
+  },
+}
+
+const ways = ({ egress, log }: ModuleParts): Pick<OidcOptions, 'egress' | 'log'> => ({ egress, log })
+
+function methodForAgent(given: JsonObject, parts: ModuleParts): OidcMethod {
+  const options = readModule(OPTION, agentOptions, given)
+  // It is sealed for a key of the service that this protocol comes from, which nobody else has.
+  if (options.sealed_client_secret !== '') refuse('sealed_client_secret is not supported, use client_secret')
+  if (options.client_id === '') refuse('it names no client_id')
+  try {
+    return new OidcMethod({
+      issuer: options.issuer_url,
+      clientId: options.client_id,
+      clientSecret: options.client_secret === '' ? undefined : new Secret(options.client_secret),
+      scopes: options.scopes,
+      emails: options.allow_emails,
+      domains: options.allow_domains,
+      ...ways(parts),
+    })
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return refuse(String(error.values['reason']))
+  }
+}
+
+const refuse = (reason: string): never => fail('bind_option', { option: OPTION, reason })

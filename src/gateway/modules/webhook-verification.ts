@@ -1,0 +1,164 @@
+import { STATUS_CODES } from 'node:http'
+import { fail } from '#base/errors.ts'
+import type { webhookVerification as contract } from '#contract/modules/webhook-verification.ts'
+import type { Kept } from '#contract/shape.ts'
+import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
+import { bodyOf } from '#gateway/http/body.ts'
+import { Fields } from '#gateway/http/fields.ts'
+import type { ResponseHead } from '#gateway/http/head.ts'
+import { withHead } from '#gateway/modules/changed.ts'
+import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
+import { readModule } from '#gateway/modules/read-module.ts'
+import { errorReply } from '#gateway/pages.ts'
+import { Allowance, Gathering, type GatheringEnd } from '#gateway/webhooks/gathering.ts'
+import { HeldBody } from '#gateway/webhooks/held-body.ts'
+import { senders } from '#gateway/webhooks/senders.ts'
+import {
+  type Answer,
+  UnusableSecret,
+  type Verdict,
+  type Verify,
+  type Webhook,
+} from '#gateway/webhooks/webhook.ts'
+import { type Field, MessageError, object, text } from '#tunnel/fields.ts'
+
+const NAME = 'webhook_verification'
+const OPTION = 'WebhookVerification'
+/** Its messages are signed with a private key. */
+const SECRETLESS = 'sns'
+const MEBIBYTE = 1024 * 1024
+const MAX_BODY = 10 * MEBIBYTE
+const EMPTY = Buffer.alloc(0)
+
+/** Enough for as many of the largest bodies at a time as no sender has; small ones fit in by the thousand. */
+const allowance = new Allowance(256 * MEBIBYTE)
+
+const goOn: ResponseHead = {
+  status: 100,
+  reason: 'Continue',
+  framing: { kind: 'none' },
+  fields: Fields.none,
+}
+
+/** Agents that do not use it send it empty. */
+const sealed: Field<boolean> = (value, name) => {
+  if (value === undefined || value === null || value === '') return false
+  if (Array.isArray(value)) return value.length > 0
+  if (typeof value !== 'string') throw new MessageError(`${name} must be a string.`)
+  return true
+}
+
+const options = object({ provider: text(64), secret: text(4096), sealed_secret: sealed })
+
+/** Lets through what its sender has signed, as it came. */
+export function verifying(verify: Verify, log: ModuleParts['log']): Handler {
+  return async (exchange, next) => {
+    const { framing, expectsContinue } = exchange.head
+    if (framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)) {
+      const verdict = await verify(webhookOf(exchange, EMPTY))
+      return verdict.kind === 'verified' ? next(exchange) : unverified(exchange, verdict, log)
+    }
+    if (framing.kind === 'length' && framing.length > MAX_BODY) return unread(exchange, 'too_large')
+    // Nobody else would say so: the service behind is asked only when all of the content is here.
+    if (expectsContinue) exchange.inform(goOn)
+    const gathering = new Gathering(exchange.body, MAX_BODY, allowance)
+    const judgement = await judged(exchange, gathering, verify)
+    if (!('kind' in judgement)) return judgement
+    if (judgement.kind !== 'verified') return unverified(exchange, judgement, log)
+    return next(withContent(exchange, gathering))
+  }
+}
+
+async function judged(exchange: Exchange, gathering: Gathering, verify: Verify): Promise<Verdict | Reply> {
+  try {
+    const end = await gathering.read()
+    return end === 'whole' ? await verify(webhookOf(exchange, gathering.bytes)) : unread(exchange, end)
+  } finally {
+    gathering.release()
+  }
+}
+
+const webhookOf = ({ head, visitor }: Exchange, body: Buffer): Webhook => ({
+  method: head.method,
+  scheme: visitor.scheme,
+  authority: head.authority,
+  target: head.target,
+  fields: head.fields,
+  body,
+  now: Date.now(),
+})
+
+/** The same request, its content at hand, so that nothing needs to be asked for any more. */
+function withContent(exchange: Exchange, { bytes, trailers }: Gathering): Exchange {
+  const { fields, framing } = exchange.head
+  const copy = withHead(exchange, { fields: fields.without('expect') })
+  return { ...copy, body: new HeldBody(bytes, framing, trailers) }
+}
+
+function unread({ head }: Exchange, end: Exclude<GatheringEnd, 'whole'>): Reply {
+  if (end === 'too_large') return errorReply('webhook_too_large', head, { limit: MAX_BODY })
+  if (end === 'full') return errorReply('webhooks_full', head)
+  return errorReply('bad_message', head, { reason: 'its content was cut short' })
+}
+
+function unverified(
+  { head, trace }: Exchange,
+  verdict: Exclude<Verdict, { kind: 'verified' }>,
+  log: ModuleParts['log'],
+): Reply {
+  if (verdict.kind === 'answer') return answerOf(verdict)
+  const { reason } = verdict
+  trace.note(`${NAME}: ${reason}`)
+  log.debug({ host: head.host, reason }, 'webhook refused')
+  return errorReply('webhook_refused', head)
+}
+
+function answerOf({ status, mediaType, content, verified }: Answer): Reply {
+  const body = bodyOf(Buffer.from(content, 'latin1'))
+  const fields = new Fields(
+    (mediaType === undefined ? '' : `Content-Type: ${mediaType}\r\n`) +
+      'Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n',
+  )
+  const reply: Reply = {
+    head: { status, reason: STATUS_CODES[status] ?? '', framing: body.framing, fields },
+    body,
+  }
+  return verified ? reply : { ...reply, refusal: 'webhook_refused' }
+}
+
+/** The handler for a sender; `refuse` says in its own way why there is none. */
+function handlerFor(
+  { provider, secret }: { readonly provider: string; readonly secret: string },
+  { egress, log }: ModuleParts,
+  refuse: (reason: string) => never,
+): Handler {
+  const name = provider.toLowerCase()
+  const scheme = Object.hasOwn(senders, name) ? senders[name] : undefined
+  if (scheme === undefined) return refuse(`"${provider}" is not a supported sender`)
+  // A signature by an empty key is one that anybody can make.
+  if (secret === '' && name !== SECRETLESS) return refuse(`a secret is required for ${provider}`)
+  try {
+    return verifying(scheme(secret, { egress }), log)
+  } catch (error) {
+    if (!(error instanceof UnusableSecret)) throw error
+    return refuse(`the secret ${error.reason}`)
+  }
+}
+
+export const webhookVerificationModule: HttpModule = {
+  name: NAME,
+  alias: 'webhook_validation',
+  fromRecord: (given, _place, parts) =>
+    handlerFor(given as Kept<typeof contract.shape>, parts, reason =>
+      fail('module_unusable', { module: NAME, reason }),
+    ),
+  fromAgent: {
+    options: [OPTION],
+    build({ WebhookVerification }, _place, parts) {
+      const refuse = (reason: string): never => fail('bind_option', { option: OPTION, reason })
+      const given = readModule(OPTION, options, WebhookVerification ?? {})
+      if (given.sealed_secret) refuse('sealed_secret is not supported, use secret')
+      return handlerFor(given, parts, refuse)
+    },
+  },
+}

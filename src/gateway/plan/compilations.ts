@@ -1,0 +1,45 @@
+interface Compilation<T> {
+  readonly value: T
+  readonly sources: ReadonlySet<string>
+}
+
+/** Keeps what was compiled until a record that it was made from changes; what others were made from is not touched. */
+export class Compilations<T extends { close(): void }> {
+  readonly #compiled = new Map<string, Compilation<T>>()
+  readonly #users = new Map<string, Set<string>>()
+
+  /** What is kept under a key, or is made now; `uses` is told the id of every record that is looked at. */
+  get(key: string, make: (uses: (id: string) => void) => T): T {
+    const known = this.#compiled.get(key)
+    if (known !== undefined) return known.value
+    const sources = new Set<string>([key])
+    const value = make(id => sources.add(id))
+    this.#compiled.set(key, { value, sources })
+    for (const source of sources) {
+      const users = this.#users.get(source) ?? new Set()
+      this.#users.set(source, users.add(key))
+    }
+    return value
+  }
+
+  /** A record has changed, come or gone. */
+  changed(id: string): void {
+    for (const key of this.#users.get(id) ?? []) this.#drop(key)
+  }
+
+  close(): void {
+    for (const key of this.#compiled.keys()) this.#drop(key)
+  }
+
+  #drop(key: string): void {
+    const known = this.#compiled.get(key)
+    if (known === undefined) return
+    this.#compiled.delete(key)
+    for (const source of known.sources) {
+      const users = this.#users.get(source)
+      users?.delete(key)
+      if (users?.size === 0) this.#users.delete(source)
+    }
+    known.value.close()
+  }
+}

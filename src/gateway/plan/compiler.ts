@@ -1,0 +1,97 @@
+import { fail, Problem } from '#base/errors.ts'
+import type { Log } from '#base/log.ts'
+import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
+import { buildBackend } from '#gateway/backends/index.ts'
+import { chain, type Endpoint } from '#gateway/exchange.ts'
+import { type Modules, optionsOf, type Wishes } from '#gateway/modules/index.ts'
+import type { Place } from '#gateway/modules/module.ts'
+import { errorReply } from '#gateway/pages.ts'
+import type { Records } from '#gateway/records/records.ts'
+import type { SourceRow } from '#gateway/records/source.ts'
+import type { Way } from '#gateway/trace.ts'
+
+export interface CompilerOptions extends Omit<BackendParts, 'child' | keyof Use> {
+  readonly records: Records
+  readonly modules: Modules
+  readonly log: Log
+}
+
+/** What answers the requests of one route or tunnel. */
+export interface CompiledEndpoint {
+  readonly answer: Endpoint
+  close(): void
+}
+
+/** What a backend is used for. */
+export type Use = Pick<BackendParts, 'edge' | 'passthrough'>
+
+/** Told the id of every record that something is made from. */
+export type Uses = (id: string) => void
+
+/** Makes from records what serves traffic. What cannot be made answers 503 and why: it is never served without it. */
+export class Compiler {
+  readonly #options: CompilerOptions
+
+  constructor(options: CompilerOptions) {
+    this.#options = options
+  }
+
+  /** Modules in front of a backend; `from` is undefined where nothing is to answer. */
+  endpoint(
+    wishes: Wishes,
+    place: Place,
+    from: () => Pick<Backend, 'answer' | 'dial' | 'close'> | undefined,
+  ): CompiledEndpoint {
+    let backend: ReturnType<typeof from>
+    try {
+      backend = from()
+      const whole = backend?.dial === undefined ? place : { ...place, dial: backend.dial }
+      const { names, handlers } = this.#options.modules.build(wishes, whole)
+      const routeId = place.edgeId === undefined ? undefined : place.id
+      const way = { edgeId: place.edgeId, routeId, modules: names }
+      const last = backend?.answer ?? offline
+      return { answer: traced(way, chain(handlers, asked(last))), close: () => backend?.close() }
+    } catch (error) {
+      backend?.close()
+      return this.#unservable(error, place)
+    }
+  }
+
+  /** The backend that an edge, a route or an endpoint configuration leads to; undefined when it has none. */
+  backend(owner: SourceRow, use: Use, uses: Uses): Backend | undefined {
+    const id = optionsOf(owner, 'backend')?.['backend']
+    return typeof id === 'string' ? this.#build(id, use, uses, []) : undefined
+  }
+
+  #build(id: string, use: Use, uses: Uses, above: readonly string[]): Backend {
+    uses(id)
+    const row = this.#options.records.backend(id)
+    if (row === undefined) fail('module_unusable', { module: 'backend', reason: 'it does not exist' })
+    if (above.includes(id)) fail('module_unusable', { module: 'backend', reason: 'backends lead in a circle' })
+    const child = (other: string): Backend => this.#build(other, use, uses, [...above, id])
+    return buildBackend(row, { ...this.#options, ...use, child })
+  }
+
+  #unservable(error: unknown, { id }: Place): CompiledEndpoint {
+    const isKnown = error instanceof Problem
+    if (!isKnown) this.#options.log.error({ error, id }, 'what a record asks for cannot be made')
+    const reason = isKnown ? error.message.replace(/\.$/, '') : 'its configuration cannot be used'
+    return { answer: async ({ head }) => errorReply('not_servable', head, { reason }), close: () => undefined }
+  }
+}
+
+const offline: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
+
+const traced =
+  (way: Way, endpoint: Endpoint): Endpoint =>
+  exchange => {
+    exchange.trace.way = way
+    return endpoint(exchange)
+  }
+
+const asked =
+  (endpoint: Endpoint): Endpoint =>
+  exchange => {
+    exchange.trace.asked = performance.now()
+    return endpoint(exchange)
+  }

@@ -1,0 +1,127 @@
+import type { TunnelRecord } from '#gateway/directory.ts'
+import type { Endpoint } from '#gateway/exchange.ts'
+import type { Upstream } from '#gateway/listeners/forward.ts'
+import type { TlsRoute } from '#gateway/listeners/https.ts'
+import { type Modules, optionsOf } from '#gateway/modules/index.ts'
+import { Compilations } from '#gateway/plan/compilations.ts'
+import type { CompiledEndpoint, Compiler, Uses } from '#gateway/plan/compiler.ts'
+import { termsOf } from '#gateway/plan/terms.ts'
+import { filtered } from '#gateway/plan/upstreams.ts'
+import type { Records } from '#gateway/records/records.ts'
+import type { SourceRow } from '#gateway/records/source.ts'
+
+const fields = {
+  http: 'http_endpoint_configuration',
+  https: 'https_endpoint_configuration',
+  tcp: 'endpoint_configuration',
+} as const
+
+type Configured = keyof typeof fields
+
+/** The endpoint configuration that a reserved domain or address has for a protocol. */
+function configurationAt(reservation: SourceRow, proto: Configured, records: Records): SourceRow | undefined {
+  const id = reservation.body[fields[proto]]
+  return typeof id === 'string' ? records.get('endpoint_configuration', id) : undefined
+}
+
+/** The endpoint configuration that stands before a tunnel. */
+export function configurationOf(
+  { address, domainId, addrId }: TunnelRecord,
+  records: Records,
+  uses: Uses,
+): SourceRow | undefined {
+  if (address === undefined || address.scheme === 'tls') return undefined
+  const [kind, id] = address.scheme === 'tcp' ? ['reserved_addr', addrId] : ['reserved_domain', domainId]
+  if (id === undefined) return undefined
+  uses(id)
+  const reservation = records.get(kind, id)
+  const configuration = reservation && configurationAt(reservation, address.scheme, records)
+  if (configuration) uses(configuration.id)
+  return configuration
+}
+
+export interface ConfigurationsOptions {
+  readonly records: Records
+  readonly compiler: Compiler
+  readonly modules: Modules
+}
+
+interface CompiledUpstream {
+  readonly upstream: Upstream | undefined
+  close(): void
+}
+
+/** Domains and addresses that answer without an agent, because their configuration has a backend. */
+export class Configurations {
+  readonly #options: ConfigurationsOptions
+  readonly #endpoints = new Compilations<CompiledEndpoint>()
+  readonly #upstreams = new Compilations<CompiledUpstream>()
+  readonly #stop: () => void
+
+  constructor(options: ConfigurationsOptions) {
+    this.#options = options
+    this.#stop = options.records.onAnyChange(({ id, after }) => {
+      this.#endpoints.changed(id)
+      this.#upstreams.changed(id)
+      if (after === undefined) options.modules.forget(id)
+    })
+  }
+
+  close(): void {
+    this.#stop()
+    this.#endpoints.close()
+    this.#upstreams.close()
+  }
+
+  /** The reserved domain of exactly this name, if it answers by itself. */
+  domain(scheme: 'http' | 'https', name: string): SourceRow | undefined {
+    const row = this.#options.records.domainNamed(name)
+    return row && this.#answering(row, scheme) && row
+  }
+
+  http(domain: SourceRow, scheme: 'http' | 'https'): Endpoint {
+    return this.#endpoints.get(`${scheme} ${domain.id}`, uses => {
+      uses(domain.id)
+      const configuration = this.#answering(domain, scheme)
+      if (configuration) uses(configuration.id)
+      const { compiler } = this.#options
+      const rows = configuration ? [configuration] : []
+      return compiler.endpoint({ rows }, { id: domain.id }, () =>
+        configuration ? compiler.backend(configuration, { edge: 'https' }, uses) : undefined,
+      )
+    }).answer
+  }
+
+  tls(domain: SourceRow): TlsRoute {
+    const configuration = this.#answering(domain, 'https')
+    if (configuration === undefined) return { kind: 'http' }
+    try {
+      return { kind: 'http', terms: termsOf(configuration, this.#options.records, () => undefined) }
+    } catch {
+      // Its requests, if there could be any, would be answered with the reason.
+      return { kind: 'refused' }
+    }
+  }
+
+  /** Where the reserved address of a port leads by itself. */
+  tcp(port: number): Upstream | undefined {
+    const { records, compiler, modules } = this.#options
+    const addr = records.reservedAddr(port)
+    const configuration = addr && this.#answering(addr, 'tcp')
+    if (addr === undefined || configuration === undefined) return undefined
+    return this.#upstreams.get(addr.id, uses => {
+      uses(configuration.id)
+      const backend = compiler.backend(configuration, { edge: 'tcp' }, uses)
+      const dial = backend?.dial
+      return {
+        upstream: dial && filtered({ dial }, modules.connectionFilterOf(configuration)),
+        close: () => backend?.close(),
+      }
+    }).upstream
+  }
+
+  #answering(reservation: SourceRow, proto: Configured): SourceRow | undefined {
+    const configuration = configurationAt(reservation, proto, this.#options.records)
+    return configuration && optionsOf(configuration, 'backend') ? configuration : undefined
+  }
+}

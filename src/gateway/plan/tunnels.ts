@@ -1,0 +1,122 @@
+import { Problem } from '#base/errors.ts'
+import type { Log } from '#base/log.ts'
+import type { Directory, TunnelRecord } from '#gateway/directory.ts'
+import type { Endpoint } from '#gateway/exchange.ts'
+import type { Fleet } from '#gateway/fleet.ts'
+import type { Upstream } from '#gateway/listeners/forward.ts'
+import type { TlsRoute } from '#gateway/listeners/https.ts'
+import type { Modules } from '#gateway/modules/index.ts'
+import { Compilations } from '#gateway/plan/compilations.ts'
+import type { MakeBackend } from '#gateway/plan/compiled.ts'
+import type { CompiledEndpoint, Compiler } from '#gateway/plan/compiler.ts'
+import { configurationOf } from '#gateway/plan/configurations.ts'
+import { termsOf } from '#gateway/plan/terms.ts'
+import { terminationIdentity } from '#gateway/plan/tls-termination.ts'
+import { filtered, tunnelUpstream } from '#gateway/plan/upstreams.ts'
+import type { Records } from '#gateway/records/records.ts'
+import type { TlsTerms } from '#gateway/tls/contexts.ts'
+import { agentAuthorities } from '#gateway/tls/agent-authorities.ts'
+
+export interface TunnelsOptions {
+  readonly directory: Directory
+  readonly records: Records
+  readonly compiler: Compiler
+  readonly modules: Modules
+  readonly fleet: Fleet
+  readonly makeTunnel: MakeBackend
+  readonly log: Log
+}
+
+interface CompiledConnection {
+  readonly upstream: Upstream
+  readonly terms: TlsTerms
+  close(): void
+}
+
+const nothing = (): void => undefined
+
+/** What the tunnels of agents do: the modules their agents asked for, behind those of their domain or address. */
+export class Tunnels {
+  readonly #options: TunnelsOptions
+  readonly #endpoints = new Compilations<CompiledEndpoint>()
+  readonly #connections = new Compilations<CompiledConnection>()
+  readonly #stop: (() => void)[]
+
+  constructor(options: TunnelsOptions) {
+    this.#options = options
+    const changed = (id: string): void => {
+      this.#endpoints.changed(id)
+      this.#connections.changed(id)
+    }
+    this.#stop = [
+      options.records.onAnyChange(({ id }) => changed(id)),
+      options.directory.watch({
+        // One that comes back with its old id may ask for other modules.
+        added: ({ id }) => changed(id),
+        removed: ({ id }) => {
+          changed(id)
+          options.modules.forget(id)
+        },
+      }),
+    ]
+  }
+
+  close(): void {
+    for (const stop of this.#stop) stop()
+    this.#endpoints.close()
+    this.#connections.close()
+  }
+
+  http(tunnel: TunnelRecord): Endpoint {
+    return this.#endpoints.get(tunnel.id, uses => {
+      const { compiler, makeTunnel, fleet } = this.#options
+      const configuration = configurationOf(tunnel, this.#options.records, uses)
+      const wishes = { rows: configuration ? [configuration] : [], agent: tunnel.options }
+      const { dial } = tunnelUpstream(tunnel, fleet)
+      return compiler.endpoint(wishes, { id: tunnel.id }, () => {
+        const backend = makeTunnel(tunnel, fleet)
+        const answer: Endpoint = exchange => {
+          exchange.trace.tunnel = tunnel
+          return backend(exchange)
+        }
+        return { answer, dial, close: () => backend.close() }
+      })
+    }).answer
+  }
+
+  tcp(tunnel: TunnelRecord): Upstream {
+    return this.#connection(tunnel).upstream
+  }
+
+  /** How the TLS of a tunnel for https or tls is met. */
+  tls(tunnel: TunnelRecord): TlsRoute {
+    try {
+      const { upstream, terms } = this.#connection(tunnel)
+      if (tunnel.address?.scheme !== 'tls') return { kind: 'http', terms }
+      const isPassed = tunnel.options.TLSTermination === null && terms.clients === undefined
+      return isPassed ? { kind: 'passthrough', upstream } : { kind: 'terminated', upstream, terms }
+    } catch (error) {
+      const reason = error instanceof Problem ? error.message : error
+      this.#options.log.warn({ id: tunnel.id, reason }, 'the TLS of a tunnel cannot be met')
+      return { kind: 'refused' }
+    }
+  }
+
+  #connection(tunnel: TunnelRecord): CompiledConnection {
+    return this.#connections.get(tunnel.id, uses => {
+      const { records, modules, fleet } = this.#options
+      const configuration = configurationOf(tunnel, records, uses)
+      const own = tunnelUpstream(tunnel, fleet)
+      const upstream =
+        configuration === undefined ? own : filtered(own, modules.connectionFilterOf(configuration))
+      const authorities = agentAuthorities(tunnel.options)
+      const identity = tunnel.options.TLSTermination && terminationIdentity(tunnel.options.TLSTermination)
+      const terms = {
+        ...(configuration && termsOf(configuration, records, uses)),
+        ...(authorities !== undefined && { clients: { authorities, scope: tunnel.id } }),
+        ...(identity && { identity }),
+      }
+      return { upstream, terms, close: nothing }
+    })
+  }
+}

@@ -1,0 +1,59 @@
+import type { Log } from '#base/log.ts'
+import type { Observer } from '#gateway/exchange.ts'
+import type { GatewayMetrics } from '#gateway/metrics.ts'
+import { newest, type Page } from '#gateway/newest.ts'
+import { RequestRing } from '#gateway/request-log/ring.ts'
+import { shownRequest } from '#gateway/request-log/shown.ts'
+
+type Body = Record<string, unknown>
+
+/** Takes the lines of the access log; it must bound what waits to be written. */
+export type WriteLine = (line: string) => void
+
+export interface RequestLogOptions {
+  readonly metrics: GatewayMetrics
+  readonly log: Log
+  /** How many requests are kept to be looked up. */
+  readonly size: number
+  /** Undefined: there is no access log. */
+  readonly write: WriteLine | undefined
+}
+
+/** Notes every answer: in the metrics, among the last requests, and in the access log. */
+export class RequestLog implements Observer {
+  readonly #options: RequestLogOptions
+  readonly #ring: RequestRing
+
+  constructor(options: RequestLogOptions) {
+    this.#options = options
+    this.#ring = new RequestRing(options.size)
+  }
+
+  readonly replied: Observer['replied'] = (visitor, head, reply, trace) => {
+    trace.answered = performance.now()
+    const { metrics } = this.#options
+    metrics.requestDone(visitor.scheme, reply.head.status, (trace.answered - trace.begun) / 1000)
+    if (reply.refusal !== undefined) metrics.rejected(reply.refusal)
+    this.#ring.put(visitor, head, reply, trace)
+  }
+
+  readonly ended: Observer['ended'] = (trace, whole) => {
+    this.#ring.end(trace, whole, performance.now())
+    const { write } = this.#options
+    const kept = write && this.#ring.of(trace)
+    if (kept !== undefined) write?.(`${JSON.stringify(shownRequest(kept))}\n`)
+  }
+
+  /** A fault of our own is told in the log. */
+  readonly failed: Observer['failed'] = ({ host }, error) =>
+    this.#options.log.error({ error, host }, 'a request could not be handled')
+
+  find(id: string): Body | undefined {
+    const found = this.#ring.find(id)
+    return found && shownRequest(found)
+  }
+
+  list(page: Page): Body[] {
+    return newest(this.#ring.newest(), ({ id }) => id, page).map(shownRequest)
+  }
+}

@@ -1,0 +1,35 @@
+import type { Accepted } from '#gateway/saml/assertion.ts'
+import type { Seal } from '#gateway/sign-in/seal.ts'
+import type { Identity } from '#gateway/sign-in/sign-in.ts'
+
+/** Long enough for one redirect. */
+export const TICKET_MS = 60_000
+
+/** What the central address found out, on its way to the endpoint that asked. */
+export interface Ticket {
+  /** Of the assertion. */
+  readonly id: string
+  readonly identity: Identity
+  /** Empty: the provider began by itself. */
+  readonly request: string
+  readonly authenticatedAt: number
+  readonly sessionUntil?: number
+}
+
+const purpose = (placeId: string): string => `saml ticket ${placeId}`
+
+export function sealTicket(seal: Seal, placeId: string, accepted: Accepted): string {
+  const { id, identity, request = '', authenticatedAt, sessionUntil } = accepted
+  const ticket: Ticket = {
+    id,
+    identity,
+    request,
+    authenticatedAt,
+    ...(sessionUntil !== undefined && { sessionUntil }),
+  }
+  return seal.seal(purpose(placeId), ticket, TICKET_MS)
+}
+
+/** Undefined when it is not for this place, or too old. */
+export const openTicket = (seal: Seal, placeId: string, text: string): Ticket | undefined =>
+  seal.open(purpose(placeId), text) as Ticket | undefined

@@ -1,0 +1,51 @@
+interface Kept<Value> {
+  readonly value: Value
+  readonly weight: number
+}
+
+/**
+ * A bounded memory of what was used lately. It has two generations: what is asked for again while it is in the older
+ * one moves to the younger, and when that is full, the older one is forgotten. So a hit costs one look-up, and no
+ * order is kept.
+ */
+export class Generations<Value> {
+  readonly #limit: number
+  #young = new Map<string, Kept<Value>>()
+  #old = new Map<string, Kept<Value>>()
+  #weight = 0
+
+  /** `limit`: how much the entries of one generation may weigh together. */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get(key: string): Value | undefined {
+    const young = this.#young.get(key)
+    if (young !== undefined) return young.value
+    const old = this.#old.get(key)
+    if (old !== undefined) this.#put(key, old)
+    return old?.value
+  }
+
+  set(key: string, value: Value, weight = 1): void {
+    this.#put(key, { value, weight })
+  }
+
+  delete(key: string): void {
+    this.#weight -= this.#young.get(key)?.weight ?? 0
+    this.#young.delete(key)
+    this.#old.delete(key)
+  }
+
+  #put(key: string, kept: Kept<Value>): void {
+    this.delete(key)
+    if (kept.weight > this.#limit) return
+    if (this.#weight + kept.weight > this.#limit) {
+      this.#old = this.#young
+      this.#young = new Map()
+      this.#weight = 0
+    }
+    this.#young.set(key, kept)
+    this.#weight += kept.weight
+  }
+}

@@ -1,0 +1,29 @@
+import { fail } from '#base/errors.ts'
+import type { Granted, Identity } from '#gateway/sign-in/sign-in.ts'
+
+const MAX_ID = 512
+const MAX_TEXT = 255
+const MAX_HEADERS = 20
+const MAX_HEADER = 1024
+
+/**
+ * What a provider says of somebody, within bounds. An id is never cut: two users would become one. What is longer than
+ * any name or address is left out instead.
+ */
+export function checkedIdentity(granted: Granted): Granted {
+  const { id, username, email, name, headers = {} } = granted.identity
+  if (id === '' || id.length > MAX_ID) fail('sign_in_unverified', { reason: 'it does not say who you are' })
+  const told = Object.entries(headers)
+    .filter(([, value]) => value.length <= MAX_HEADER)
+    .slice(0, MAX_HEADERS)
+  const identity: Identity = {
+    id,
+    username: short(username),
+    email: short(email),
+    name: short(name),
+    ...(told.length > 0 && { headers: Object.fromEntries(told) }),
+  }
+  return { ...granted, identity }
+}
+
+const short = (text: string): string => (text.length <= MAX_TEXT ? text : '')

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto'
+import * as oauth from 'oauth4webapi'
+import type { Egress } from '#base/egress.ts'
+import { fail } from '#base/errors.ts'
+import type { Log } from '#base/log.ts'
+import type { Secret } from '#base/secrets.ts'
+import { egressFetch, type EgressFetch } from '#gateway/sign-in/egress-fetch.ts'
+import { Discovery, issuerUrl, type Provider } from '#gateway/sign-in/oidc-discovery.ts'
+import { oidcProblem } from '#gateway/sign-in/oidc-faults.ts'
+import type { Granted, Identity, Memory, SignInMethod } from '#gateway/sign-in/sign-in.ts'
+
+const CLOCK_TOLERANCE_S = 60
+
+export interface OidcOptions {
+  readonly issuer: string
+  readonly clientId: string
+  /** Undefined for a public client. */
+  readonly clientSecret: Secret | undefined
+  readonly scopes: readonly string[]
+  /** Who may enter; everybody whom the provider knows when both are empty. */
+  readonly emails: readonly string[]
+  readonly domains: readonly string[]
+  readonly egress: Egress
+  readonly log: Log
+  readonly now?: () => number
+}
+
+type Claims = Readonly<Record<string, unknown>>
+
+/**
+ * Signing in at an OpenID provider: authorisation code flow with PKCE and nonce. There is no way to look again: the
+ * module has no interval for it.
+ */
+export class OidcMethod implements SignInMethod {
+  readonly provider: SignInMethod['provider']
+  readonly fingerprint: string
+  /** The client is always the owner's own. */
+  readonly passesTokens = true
+  readonly #options: OidcOptions
+  readonly #client: oauth.Client
+  readonly #discovery: Discovery
+  readonly #request: ReturnType<typeof requestOptions>
+  readonly #scope: string
+
+  /** Throws a Problem when the issuer is not an address that can be used. */
+  constructor(options: OidcOptions) {
+    const { issuer, clientId, egress, now = Date.now } = options
+    const url = issuerUrl(issuer)
+    const fetch = egressFetch(egress)
+    this.provider = { name: 'oidc', url: issuer }
+    this.#options = options
+    this.#scope = [...new Set(['openid', ...options.scopes])].join(' ')
+    this.#client = { client_id: clientId, [oauth.clockTolerance]: CLOCK_TOLERANCE_S }
+    this.#discovery = new Discovery(url, fetch, now)
+    this.#request = requestOptions(fetch, url.protocol === 'http:')
+    this.fingerprint = createHash('sha256')
+      .update(JSON.stringify([issuer, clientId, this.#scope, options.emails, options.domains]))
+      .digest('base64url')
+  }
+
+  async begin({ state, callback, again }: Parameters<SignInMethod['begin']>[0]) {
+    const { authorization_endpoint: endpoint } = await this.#explained(() => this.#discovery.provider())
+    const verifier = oauth.generateRandomCodeVerifier()
+    const nonce = oauth.generateRandomNonce()
+    const url = new URL(endpoint)
+    const parameters = {
+      client_id: this.#options.clientId,
+      redirect_uri: callback,
+      response_type: 'code',
+      scope: this.#scope,
+      state,
+      nonce,
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      ...(again && { prompt: 'login' }),
+    }
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+    return { url: url.href, memory: { verifier, nonce } }
+  }
+
+  finish({ parameters, memory, callback }: Parameters<SignInMethod['finish']>[0]): Promise<Granted> {
+    return this.#explained(async () => {
+      const provider = await this.#discovery.provider()
+      // That the state is ours and this browser's was found before; here it is only not to be checked once more.
+      const expected = parameters.get('state') ?? oauth.expectNoState
+      const answer = oauth.validateAuthResponse(provider, this.#client, parameters, expected)
+      const tokens = await this.#tokens(provider, answer, memory, callback)
+      const claims = oauth.getValidatedIdTokenClaims(tokens)
+      if (claims === undefined) return fail('sign_in_unverified', { reason: 'it sent no ID token' })
+      const identity = identityOf(await this.#more(provider, claims, tokens.access_token))
+      this.#checkAllowed(identity)
+      return {
+        identity,
+        accessToken: tokens.access_token,
+        ...(tokens.refresh_token !== undefined && { refreshToken: tokens.refresh_token }),
+      }
+    })
+  }
+
+  /** The tokens for a code, once the ID token among them is proved to be from the provider and for this sign-in. */
+  async #tokens(provider: Provider, answer: URLSearchParams, memory: Memory, callback: string) {
+    const { nonce = '', verifier = '' } = memory
+    const response = await oauth.authorizationCodeGrantRequest(
+      provider,
+      this.#client,
+      this.#clientAuth(provider),
+      answer,
+      callback,
+      verifier,
+      this.#request,
+    )
+    const tokens = await oauth.processAuthorizationCodeResponse(provider, this.#client, response, {
+      expectedNonce: nonce,
+      requireIdToken: true,
+    })
+    // The claims are checked by now. The signature the standard lets a client skip that asked over TLS; we do not.
+    await oauth.validateApplicationLevelSignature(provider, response, this.#request)
+    return tokens
+  }
+
+  #clientAuth({ token_endpoint_auth_methods_supported: methods }: Provider): oauth.ClientAuth {
+    const secret = this.#options.clientSecret?.reveal()
+    if (secret === undefined) return oauth.None()
+    // Where nothing is said, "client_secret_basic" is meant (OpenID Connect Discovery 1.0 §3).
+    const usesPost = methods?.includes('client_secret_post') && !methods.includes('client_secret_basic')
+    return usesPost ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret)
+  }
+
+  /** Many providers tell name and address only when asked for them. */
+  async #more(provider: Provider, claims: oauth.IDToken, accessToken: string): Promise<Claims> {
+    if (provider.userinfo_endpoint === undefined || (claims['email'] && claims['name'])) return claims
+    const response = await oauth.userInfoRequest(provider, this.#client, accessToken, this.#request)
+    const more = await oauth.processUserInfoResponse(provider, this.#client, claims.sub, response)
+    return { ...more, ...claims }
+  }
+
+  #checkAllowed({ email }: Identity): void {
+    const { emails, domains } = this.#options
+    if (emails.length === 0 && domains.length === 0) return
+    const address = email.toLowerCase()
+    const domain = address.slice(address.lastIndexOf('@') + 1)
+    const isListed = emails.some(each => each.toLowerCase() === address)
+    if (address === '' || !(isListed || domains.some(each => each.toLowerCase() === domain)))
+      fail('sign_in_denied')
+  }
+
+  async #explained<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const problem = oidcProblem(error)
+      this.#options.log.info(
+        { error, issuer: this.#options.issuer, reason: problem.message },
+        'a sign-in at an OpenID provider failed',
+      )
+      throw problem
+    }
+  }
+}
+
+const requestOptions = (fetch: EgressFetch, insecure: boolean) => ({
+  [oauth.customFetch]: fetch,
+  [oauth.allowInsecureRequests]: insecure,
+  [oauth.jwksCache]: {},
+})
+
+/** An address that the provider says is not verified is none: anybody could have typed it. */
+function identityOf(claims: Claims): Identity {
+  const text = (name: string): string => {
+    const value = claims[name]
+    return typeof value === 'string' ? value : ''
+  }
+  const verified = claims['email_verified']
+  const email = verified === false || verified === 'false' ? '' : text('email')
+  return {
+    id: text('sub'),
+    username: text('preferred_username') || text('nickname') || email,
+    email,
+    name: text('name'),
+  }
+}

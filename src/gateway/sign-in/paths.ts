@@ -1,0 +1,20 @@
+/** Asks the provider to prompt again; comes back to "/". */
+export const LOG_IN_PATH = '/auth/authn'
+export const LOG_OUT_PATH = '/auth/logout'
+/** Where a sign-in ends, on the endpoint's own host. */
+export const SIGNED_IN_PATH = '/.adit/signed-in'
+
+/** Paths that an endpoint with sign-in keeps for itself; they are never forwarded. */
+export const isSignInPath = (path: string): boolean =>
+  path === LOG_IN_PATH || path === LOG_OUT_PATH || path === SIGNED_IN_PATH
+
+/** What stands behind the "?" of a target. */
+export function parametersOf(target: string): URLSearchParams {
+  const mark = target.indexOf('?')
+  return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1))
+}
+
+export function originOf(scheme: 'http' | 'https', host: string, port: number | undefined): string {
+  const usual = scheme === 'https' ? 443 : 80
+  return `${scheme}://${host}${port === undefined || port === usual ? '' : `:${port}`}`
+}

@@ -1,0 +1,31 @@
+import type { Secret } from '#base/secrets.ts'
+import type { Settings } from '#base/settings.ts'
+
+/** An application as it is registered at a provider. */
+export interface Application {
+  readonly id: string
+  readonly secret: Secret
+}
+
+/** What the operator has set for signing in at the providers. */
+export interface OAuthSetup {
+  /** The managed application of each provider that has one, by the name of the provider. */
+  readonly applications: ReadonlyMap<string, Application>
+  /** Other than the public ones where the operator has servers of its own. */
+  readonly githubUrl: string
+  readonly gitlabUrl: string
+}
+
+const managed = ['github', 'gitlab', 'google', 'linkedin', 'microsoft', 'twitch'] as const
+
+/** The setting that holds the managed application of a provider. */
+export const applicationSetting = (provider: string): string => `oauth_${provider}`
+
+export function oauthSetup(settings: Settings): OAuthSetup {
+  const applications = new Map<string, Application>()
+  for (const name of managed) {
+    const application = settings[`oauth_${name}`]
+    if (application) applications.set(name, application)
+  }
+  return { applications, githubUrl: settings.oauth_github_url, gitlabUrl: settings.oauth_gitlab_url }
+}

@@ -1,0 +1,38 @@
+import type { Log } from '#base/log.ts'
+import type { Facts } from '#gateway/facts.ts'
+import type { Records } from '#gateway/records/records.ts'
+import { centralHandler, centralHost, type CentralRoute } from '#gateway/sign-in/central.ts'
+import { Door } from '#gateway/sign-in/door.ts'
+import { Presence } from '#gateway/sign-in/presence.ts'
+import { Seal } from '#gateway/sign-in/seal.ts'
+import type { SignIn } from '#gateway/sign-in/sign-in.ts'
+import type { Visitors } from '#gateway/sign-in/visitors.ts'
+
+export interface SignInOptions {
+  readonly facts: Pick<Facts, 'domain' | 'httpPort' | 'httpsPort'>
+  /** 32 bytes, the same in all processes of an installation. */
+  readonly key: Buffer
+  readonly records: Records
+  readonly visitors: Visitors
+  readonly log: Log
+  /** What else the host of the central callback answers. */
+  readonly central?: readonly CentralRoute[]
+  readonly now?: () => number
+}
+
+/** Signing in, for all places of a gateway. */
+export function createSignIn(options: SignInOptions): SignIn {
+  const { facts, records, visitors, log, central = [], now = Date.now } = options
+  const seal = new Seal(options.key, { now })
+  const shared = { seal, facts, visitors, log, now, presence: new Presence(records, now) }
+  const host = centralHost(facts)
+  const answer = centralHandler(seal, facts, central)
+  return {
+    seal,
+    handler(method, terms, place) {
+      const door = new Door(shared, method, terms, place)
+      return (exchange, next) => door.handle(exchange, next)
+    },
+    central: head => (head.host === host ? answer : undefined),
+  }
+}

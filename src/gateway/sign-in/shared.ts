@@ -1,0 +1,15 @@
+import type { Log } from '#base/log.ts'
+import type { Facts } from '#gateway/facts.ts'
+import type { Presence } from '#gateway/sign-in/presence.ts'
+import type { Seal } from '#gateway/sign-in/seal.ts'
+import type { Visitors } from '#gateway/sign-in/visitors.ts'
+
+/** What every place with sign-in uses. */
+export interface Shared {
+  readonly seal: Seal
+  readonly facts: Pick<Facts, 'domain' | 'httpPort' | 'httpsPort'>
+  readonly presence: Presence
+  readonly visitors: Visitors
+  readonly log: Log
+  readonly now: () => number
+}

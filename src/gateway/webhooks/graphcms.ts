@@ -1,0 +1,27 @@
+import { isUtf8 } from 'node:buffer'
+import { inPairs } from '#gateway/webhooks/hmac.ts'
+import { refused, type Scheme } from '#gateway/webhooks/webhook.ts'
+
+const unreadable = refused('its body is not text')
+
+/** The body is signed as a string inside JSON, together with the environment and the time. */
+const signed = inPairs({
+  header: 'gcms-signature',
+  stamp: 't',
+  signature: 'sign',
+  encoding: 'base64',
+  message: ({ body }, stamp, pairs) => [
+    JSON.stringify({
+      Body: body.toString(),
+      EnvironmentName: pairs.get('env')?.[0] ?? '',
+      TimeStamp: Number(stamp),
+    }),
+  ],
+})
+
+/** Hygraph, which was called GraphCMS. */
+export const graphcms: Scheme = (secret, parts) => {
+  const verify = signed(secret, parts)
+  // Bytes that are no text all become the same character: two bodies would have one signature.
+  return webhook => (isUtf8(webhook.body) ? verify(webhook) : unreadable)
+}

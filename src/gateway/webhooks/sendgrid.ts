@@ -1,0 +1,33 @@
+import { createPublicKey, createVerify, type KeyObject } from 'node:crypto'
+import { stampFault, USUAL_WINDOW } from '#gateway/webhooks/stamps.ts'
+import { only, refused, type Scheme, UnusableSecret, verified } from '#gateway/webhooks/webhook.ts'
+
+const SIGNATURE = 'x-twilio-email-event-webhook-signature'
+const STAMP = 'x-twilio-email-event-webhook-timestamp'
+/** What two numbers of 256 bits take in ASN.1 and base64, with room to spare. */
+const MAX_SIGNATURE = 128
+
+/** Signed with a private key of the sender; what is called the secret is the public one. */
+export const sendgrid: Scheme = secret => {
+  const key = publicKey(secret)
+  return ({ fields, body, now }) => {
+    const signature = fields.get(SIGNATURE)
+    const stamp = only(fields, STAMP)
+    if (signature === undefined || stamp === undefined) return refused(`it has no signature in ${SIGNATURE}`)
+    const fault = stampFault(stamp, now, USUAL_WINDOW)
+    if (fault !== undefined) return refused(fault)
+    if (signature.length > MAX_SIGNATURE) return refused('its signature is too long')
+    const good = createVerify('sha256').update(stamp).update(body).verify(key, signature, 'base64')
+    return good ? verified : refused('its signature does not match')
+  }
+}
+
+function publicKey(secret: string): KeyObject {
+  try {
+    const key = createPublicKey({ key: Buffer.from(secret, 'base64'), format: 'der', type: 'spki' })
+    if (key.asymmetricKeyType === 'ec') return key
+  } catch {
+    // Told below.
+  }
+  throw new UnusableSecret('must be the public key that the sender shows')
+}

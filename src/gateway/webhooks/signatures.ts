@@ -1,0 +1,61 @@
+import {
+  createHash,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
+import { UnusableSecret } from '#gateway/webhooks/webhook.ts'
+
+export type Algorithm = 'sha1' | 'sha256' | 'sha512'
+
+/** `either` stands where senders, or their pages, write both. */
+export type Encoding = 'hex' | 'base64' | 'either'
+
+/** What is signed, in pieces, so that a large body need not be copied. */
+export type Message = readonly (string | Buffer)[]
+
+export const digestBytes: Readonly<Record<Algorithm, number>> = { sha1: 20, sha256: 32, sha512: 64 }
+
+const HEX = /^[0-9a-f]+$/i
+const BASE64 = /^[a-z0-9+/]+={0,2}$/i
+// Texts are compared by their digests, because those have one length; the key keeps them from being computed ahead.
+const comparisonKey = createSecretKey(randomBytes(32))
+
+/** The bytes of a signature of that size; undefined when the text does not have the form of one. */
+export function signatureBytes(text: string, encoding: Encoding, size: number): Buffer | undefined {
+  if (encoding !== 'base64' && text.length === size * 2 && HEX.test(text)) return Buffer.from(text, 'hex')
+  if (encoding === 'hex' || text.length > Math.ceil(size / 3) * 4 || !BASE64.test(text)) return undefined
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.length === size ? bytes : undefined
+}
+
+export function hmacOf(algorithm: Algorithm, key: KeyObject, message: Message): Buffer {
+  const hmac = createHmac(algorithm, key)
+  for (const piece of message) hmac.update(piece)
+  return hmac.digest()
+}
+
+export function hashOf(algorithm: Algorithm, message: Message): Buffer {
+  const hash = createHash(algorithm)
+  for (const piece of message) hash.update(piece)
+  return hash.digest()
+}
+
+/** Whether one of them is the right one; all are looked at, and each as long as any other. */
+export const someEqual = (signatures: readonly Buffer[], right: Buffer): boolean =>
+  signatures.reduce((found, each) => timingSafeEqual(each, right) || found, false)
+
+/** Whether two secrets are the same, in a time that does not tell how much of them is. */
+export const sameSecret = (given: Buffer, right: Buffer): boolean =>
+  timingSafeEqual(hmacOf('sha256', comparisonKey, [given]), hmacOf('sha256', comparisonKey, [right]))
+
+export const keyOf = (secret: string): KeyObject => createSecretKey(Buffer.from(secret))
+
+/** The key in a secret that is written in base64. */
+export function base64Key(secret: string): KeyObject {
+  const bytes = BASE64.test(secret) ? Buffer.from(secret, 'base64') : Buffer.alloc(0)
+  if (bytes.length === 0) throw new UnusableSecret('must be base64, as the sender shows it')
+  return createSecretKey(bytes)
+}

@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto'
+import { parseRange } from '#base/addresses.ts'
+import { createEgress } from '#base/egress-client.ts'
+import { newId } from '#base/ids.ts'
+import { createLog } from '#base/log.ts'
+import type { Facts } from '#gateway/facts.ts'
+import { Modules } from '#gateway/modules/index.ts'
+import type { ModuleParts } from '#gateway/modules/module.ts'
+import { Records } from '#gateway/records/records.ts'
+import { createSignIn } from '#gateway/sign-in/service.ts'
+
+const loopback = parseRange('127.0.0.0/8')
+
+/** A way out that reaches this machine. */
+export const localEgress = createEgress({ allow: loopback ? [loopback] : [] })
+
+/** What modules are made from, in a gateway without a server. */
+export function modulePartsFor(facts: Facts, records = new Records()): ModuleParts {
+  const log = createLog('silent')
+  const visitors = {
+    signedIn: async () => ({ userId: newId('au'), sessionId: newId('as') }),
+    active: () => undefined,
+    ended: async () => undefined,
+  }
+  const signIn = createSignIn({ facts, key: randomBytes(32), records, visitors, log })
+  const oauth = { applications: new Map(), githubUrl: 'https://github.com', gitlabUrl: 'https://gitlab.com' }
+  return { facts, records, egress: localEgress, signIn, oauth, log }
+}
+
+export const modulesFor = (facts: Facts, records?: Records): Modules =>
+  new Modules(modulePartsFor(facts, records))

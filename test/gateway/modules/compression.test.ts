@@ -1,0 +1,389 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage, request as requestOf } from 'node:http'
+import { suite, test } from 'node:test'
+import {
+  brotliDecompressSync,
+  createGunzip,
+  createZstdDecompress,
+  gunzipSync,
+  inflateSync,
+  zstdDecompressSync,
+} from 'node:zlib'
+import { chooseCoding } from '#gateway/compression/accept-encoding.ts'
+import { openEngines } from '#gateway/compression/compressed-body.ts'
+import type { Endpoint, Exchange, Reply } from '#gateway/exchange.ts'
+import { type Body, bodyOf, noBody } from '#gateway/http/body.ts'
+import { Fields } from '#gateway/http/fields.ts'
+import { TextBody } from '#gateway/http/http1-whole.ts'
+import { compressionModule } from '#gateway/modules/compression.ts'
+import { rig } from '../http1/support.ts'
+import { all, ask, FedBody, gateway } from '../http2/support.ts'
+import { optionsOf, request } from './tmp-request.ts'
+
+const handler = compressionModule.fromRecord({ enabled: true }, { id: 'edghtsrt_1' }, undefined as never)
+const decoders = { gzip: gunzipSync, deflate: inflateSync, br: brotliDecompressSync, zstd: zstdDecompressSync }
+type Coding = keyof typeof decoders
+
+const text = 'To be compressed, and more of the same. '.repeat(200)
+const HTML = 'Content-Type: text/html; charset=utf-8\r\n'
+
+const replyOf = (body: Body, fields: string, status = 200): Reply => ({
+  head: { status, reason: 'OK', framing: body.framing, fields: new Fields(fields) },
+  body,
+})
+
+const accepting = (accepted: string, more: Partial<Exchange['head']> = {}): Exchange => {
+  const exchange = request(accepted === '' ? '' : `Accept-Encoding: ${accepted}\r\n`)
+  return { ...exchange, head: { ...exchange.head, ...more } }
+}
+
+const through = (reply: Reply, exchange = accepting('gzip')): Promise<Reply> =>
+  handler(exchange, async () => reply)
+
+const whole = (fields = HTML, content = text, status = 200): Reply =>
+  replyOf(bodyOf(Buffer.from(content)), fields, status)
+
+suite('a visitor is given what it accepts', () => {
+  for (const [accepted, coding] of [
+    ['gzip, deflate, br, zstd', 'zstd'],
+    ['gzip, deflate, br', 'br'],
+    ['deflate, gzip', 'gzip'],
+    ['deflate', 'deflate'],
+    ['X-GZIP', 'gzip'],
+    ['*', 'zstd'],
+    ['*, zstd;q=0', 'br'],
+    ['gzip;q=0.9, br;q=0.8', 'gzip'],
+    ['gzip;q=1.0, br; q=0.999 , zstd;q=0', 'gzip'],
+    ['br;q=0.001', 'br'],
+    ['identity;q=0.5, gzip;q=0.4', undefined],
+    ['identity;q=0.5, gzip;q=0.5', 'gzip'],
+    ['identity, *;q=0', undefined],
+    ['gzip;q=0', undefined],
+    ['gzip;q=2', undefined],
+    ['gzip;q=nonsense', undefined],
+    ['compress, exi', undefined],
+    ['', undefined],
+    [`gzip,${' '.repeat(600)}`, undefined],
+  ] as const) {
+    test(`${accepted.slice(0, 60)}: ${coding ?? 'as it is'}`, () => {
+      assert.equal(chooseCoding(accepted).coding, coding)
+    })
+  }
+
+  test('one that sends no Accept-Encoding is given the content as it is', () => {
+    assert.equal(chooseCoding(undefined).coding, undefined)
+  })
+
+  for (const coding of ['gzip', 'deflate', 'br', 'zstd'] as const) {
+    test(`in ${coding}, with an honest head`, async () => {
+      const reply = await through(
+        whole(`${HTML}ETag: "abc"\r\nVary: Cookie\r\nAccept-Ranges: bytes\r\n`),
+        accepting(coding),
+      )
+      assert.equal(reply.head.fields.get('content-encoding'), coding)
+      assert.deepEqual(reply.head.fields.all('vary'), ['Cookie, Accept-Encoding'])
+      assert.deepEqual(reply.head.fields.all('etag'), ['W/"abc"'])
+      assert.equal(reply.head.fields.get('accept-ranges'), undefined)
+      assert.deepEqual(reply.head.framing, { kind: 'chunked' })
+      const { bytes } = await all(reply.body)
+      assert.ok(bytes.length < text.length / 10)
+      assert.equal(decoders[coding](bytes).toString(), text)
+      assert.equal(openEngines(), 0)
+    })
+
+    test(`in ${coding}, with its length when it is short and at hand`, async () => {
+      const short = text.slice(0, 2000)
+      const body = new TextBody(short, { kind: 'length', length: short.length })
+      const reply = await through(replyOf(body, HTML), accepting(coding))
+      const { bytes } = await all(reply.body)
+      assert.deepEqual(reply.head.framing, { kind: 'length', length: bytes.length })
+      assert.equal(decoders[coding](bytes).toString(), short)
+      assert.equal(reply.head.fields.get('content-encoding'), coding)
+    })
+  }
+
+  test('also short content, when it refuses what is not compressed', async () => {
+    const reply = await through(whole(HTML, 'short '.repeat(10)), accepting('gzip, identity;q=0'))
+    assert.equal(reply.head.fields.get('content-encoding'), 'gzip')
+  })
+
+  test('when an agent asked for it', async () => {
+    const given = optionsOf({ Compression: {} })
+    const ofAgent = compressionModule.fromAgent?.build(given, { id: 'tn_1' }, undefined as never)
+    const reply = await ofAgent?.(accepting('gzip'), async () => whole())
+    assert.equal(reply?.head.fields.get('content-encoding'), 'gzip')
+    reply?.body.cancel()
+  })
+})
+
+suite('content stays as it is', () => {
+  for (const [why, reply] of Object.entries({
+    'that is encoded already': whole(`${HTML}Content-Encoding: br\r\n`),
+    'that must not be transformed': whole(`${HTML}Cache-Control: public\r\nCache-Control: NO-TRANSFORM, x\r\n`),
+    'that is a part': whole(`${HTML}Content-Range: bytes 0-1/9\r\n`, text, 206),
+    'that is under a digest': whole(`${HTML}Repr-Digest: sha-256=:x:\r\n`),
+    'that is an image': whole('Content-Type: image/png\r\n'),
+    'of an archive': whole('Content-Type: application/zip\r\n'),
+    'of gRPC': whole('Content-Type: application/grpc+proto\r\n'),
+    'without a type': whole(''),
+    'of no bytes': whole(HTML, ''),
+    'of a 304': { ...whole(HTML), head: { ...whole(HTML).head, status: 304 } },
+    'of a 204': replyOf(noBody, HTML, 204),
+  })) {
+    test(why, async () => assert.equal(await through(reply), reply))
+  }
+
+  test('of another protocol', async () => {
+    const reply = { ...replyOf(noBody, HTML, 101), upgraded: {} as NonNullable<Reply['upgraded']> }
+    assert.equal(await through(reply), reply)
+  })
+
+  for (const [why, reply, accepted] of [
+    ['that is short', whole(HTML, 'a'.repeat(255)), 'gzip'],
+    ['for who does not accept', whole(), ''],
+  ] as const) {
+    test(`${why}, and caches learn why`, async () => {
+      const answer = await through(reply, accepting(accepted))
+      assert.equal(answer.body, reply.body)
+      assert.equal(answer.head.framing, reply.head.framing)
+      assert.equal(answer.head.fields.text, `${HTML}Vary: Accept-Encoding\r\n`)
+    })
+  }
+
+  for (const vary of ['*', 'accept-encoding', 'Cookie, ACCEPT-ENCODING']) {
+    test(`and Vary too when it is ${vary}`, async () => {
+      const answer = await through(whole(`${HTML}Vary: ${vary}\r\n`))
+      assert.deepEqual(answer.head.fields.all('vary'), [vary])
+      answer.body.cancel()
+    })
+  }
+
+  for (const type of [
+    'application/json',
+    'application/problem+json',
+    'image/svg+xml',
+    'application/wasm',
+    'TEXT/CSS;x',
+    'font/ttf',
+  ]) {
+    test(`but not when it is ${type}`, async () => {
+      const answer = await through(whole(`Content-Type: ${type}\r\n`))
+      assert.equal(answer.head.fields.get('content-encoding'), 'gzip')
+      answer.body.cancel()
+    })
+  }
+})
+
+suite('compressed content', () => {
+  test('of HEAD has the head that GET would have, and no length that would be wrong', async () => {
+    const plain = replyOf(noBody, `${HTML}ETag: "a"\r\n`)
+    const head = { ...plain.head, announcedLength: 9000 }
+    const reply = await through({ ...plain, head }, accepting('gzip', { method: 'HEAD' }))
+    assert.equal(reply.head.fields.get('content-encoding'), 'gzip')
+    assert.equal(reply.head.fields.get('etag'), 'W/"a"')
+    assert.equal('announcedLength' in reply.head, false)
+    assert.deepEqual(reply.head.framing, { kind: 'none' })
+    const short = await through({ ...plain, head: { ...head, announcedLength: 10 } }, accepting('gzip', { method: 'HEAD' }))
+    assert.equal(short.head.announcedLength, 10)
+    assert.equal(short.head.fields.get('content-encoding'), undefined)
+    assert.equal(openEngines(), 0)
+  })
+
+  test('keeps its trailers, in both framings', async () => {
+    for (const raw of [false, true]) {
+      const source = new FedBody()
+      const reply = await through(replyOf(source, HTML))
+      const content = all(reply.body, raw)
+      const sink = await source.started.promise
+      sink.data(Buffer.from(text))
+      sink.end('X-Sum: 1\r\n')
+      const { bytes, trailers } = await content
+      assert.equal(trailers, raw ? '' : 'X-Sum: 1\r\n')
+      if (raw) assert.match(bytes.toString('latin1'), /\r\n0\r\nX-Sum: 1\r\n\r\n$/)
+      else assert.equal(gunzipSync(bytes).toString(), text)
+    }
+  })
+
+  test('fails when its source does, and closes the engine', async () => {
+    const source = new FedBody()
+    const reply = await through(replyOf(source, HTML))
+    const content = all(reply.body)
+    const sink = await source.started.promise
+    sink.data(Buffer.from(text))
+    sink.fail(new Error('cut'))
+    await assert.rejects(content, /cut/)
+    assert.equal(openEngines(), 0)
+  })
+
+  test('is not begun for who never reads it', async () => {
+    const source = new FedBody()
+    const reply = await through(replyOf(source, HTML))
+    reply.body.cancel()
+    assert.equal(source.cancelled, true)
+    assert.equal(openEngines(), 0)
+  })
+
+  test('holds its source back when nobody takes it, and goes on after that', async () => {
+    const source = new FedBody()
+    const reply = await through(replyOf(source, HTML))
+    const pieces: Buffer[] = []
+    const ended = Promise.withResolvers<void>()
+    reply.body.read(
+      { data: bytes => void pieces.push(bytes), end: () => ended.resolve(), fail: ended.reject },
+      false,
+    )
+    reply.body.pause()
+    const sink = await source.started.promise
+    // What cannot be compressed fills the engine soon.
+    const noise = Buffer.from(Uint8Array.from({ length: 65_536 }, (_, at) => (at * at * 7919) >> 7))
+    let fed = 0
+    while (!source.paused && fed < 200) {
+      sink.data(noise)
+      fed++
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    assert.ok(source.paused && fed < 50, `${fed} pieces were taken`)
+    assert.equal(pieces.length, 0)
+    source.resumed = () => sink.end('')
+    reply.body.resume()
+    await ended.promise
+    const content = gunzipSync(Buffer.concat(pieces))
+    assert.equal(content.length, fed * noise.length)
+  })
+})
+
+/** A gateway on a socket whose service answers what the test says. */
+const served = (answer: Endpoint) => rig({ answer: exchange => handler(exchange, answer) })
+
+const visit = async (port: number, accepted: string): Promise<IncomingMessage> => {
+  const asked = get({ port, host: '127.0.0.1', agent: false, headers: { 'accept-encoding': accepted } })
+  asked.on('error', () => undefined)
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  return answer
+}
+
+suite('over a socket', () => {
+  for (const coding of Object.keys(decoders) as Coding[]) {
+    test(`a visitor of HTTP/1.1 reads ${coding}`, async () => {
+      await using front = await served(async () => whole())
+      const answer = await visit(front.port, coding)
+      const bytes = Buffer.concat(await answer.toArray())
+      assert.equal(answer.headers['content-encoding'], coding)
+      assert.equal(answer.headers['content-length'], undefined)
+      assert.equal(decoders[coding](bytes).toString(), text)
+    })
+
+    test(`a visitor of HTTP/2 reads ${coding}, and trailers`, async () => {
+      const source = new FedBody()
+      await using front = await gateway(exchange => handler(exchange, async () => replyOf(source, HTML)))
+      const client = await front.client()
+      const stream = client.request({ ':path': '/', 'accept-encoding': coding })
+      const pieces: Buffer[] = []
+      const trailers = once(stream, 'trailers')
+      stream.on('data', (bytes: Buffer) => pieces.push(bytes))
+      const sink = await source.started.promise
+      for (let count = 0; count < 50; count++) sink.data(Buffer.from(text))
+      sink.end('x-sum: 1\r\n')
+      const [fields] = (await trailers) as [Record<string, string>]
+      await once(stream, 'close')
+      assert.equal(fields['x-sum'], '1')
+      assert.equal(decoders[coding](Buffer.concat(pieces)).toString(), text.repeat(50))
+    })
+  }
+
+  test('HEAD over HTTP/2 has no length', async () => {
+    const plain = replyOf(noBody, HTML)
+    const reply = { ...plain, head: { ...plain.head, announcedLength: 9000 } }
+    await using front = await gateway(exchange => handler(exchange, async () => reply))
+    const answer = await ask(await front.client(), { ':path': '/', ':method': 'HEAD', 'accept-encoding': 'gzip' })
+    assert.equal(answer.headers['content-length'], undefined)
+    assert.equal(answer.headers['content-encoding'], 'gzip')
+  })
+
+  for (const [coding, decoder] of [
+    ['gzip', createGunzip],
+    ['zstd', createZstdDecompress],
+  ] as const) {
+    test(`each event of a slow stream arrives before the next is sent, in ${coding}`, async () => {
+      const source = new FedBody()
+      await using front = await served(async () => replyOf(source, 'Content-Type: text/event-stream\r\n'))
+      const answer = await visit(front.port, coding)
+      const sink = await source.started.promise
+      const events = answer.pipe(decoder())
+      for (let count = 0; count < 20; count++) {
+        const event = `data: event ${count}\n\n`
+        sink.data(Buffer.from(event))
+        let seen = ''
+        while (seen.length < event.length) seen += String((await once(events, 'data'))[0])
+        assert.equal(seen, event)
+      }
+      sink.end('')
+      events.resume()
+      await once(events, 'end')
+      assert.equal(openEngines(), 0)
+    })
+  }
+
+  test('large content passes whole while its reader is slow', async () => {
+    const source = new FedBody()
+    await using front = await served(async () => replyOf(source, HTML))
+    const answer = await visit(front.port, 'gzip')
+    const sink = await source.started.promise
+    const noise = Buffer.from(Uint8Array.from({ length: 65_536 }, (_, at) => (at * at * 7919) >> 7))
+    const pieces = 300
+    let fed = 0
+    const feed = (): void => {
+      while (!source.paused && fed < pieces) {
+        sink.data(Buffer.from(noise))
+        if (++fed === pieces) sink.end('')
+      }
+    }
+    source.resumed = feed
+    feed()
+    assert.ok(fed < pieces)
+    await once(answer, 'readable')
+    const plain = answer.pipe(createGunzip())
+    let length = 0
+    for await (const bytes of plain) length += (bytes as Buffer).length
+    assert.equal(length, pieces * noise.length)
+  })
+
+  test('a visitor who leaves takes the engine and the source along', async () => {
+    const source = new FedBody()
+    await using front = await served(async () => replyOf(source, HTML))
+    const answer = await visit(front.port, 'br')
+    const sink = await source.started.promise
+    sink.data(Buffer.from(text))
+    await once(answer, 'data')
+    console.log('open', openEngines())
+    assert.equal(openEngines(), 1)
+    const cancelled = Promise.withResolvers<void>()
+    source.cancel = () => cancelled.resolve()
+    answer.destroy()
+    console.log('destroyed')
+    await cancelled.promise
+    assert.equal(openEngines(), 0)
+  })
+
+  test('a visitor of HTTP/1.0 reads until the end of the connection', async () => {
+    await using front = await served(async () => whole())
+    const client = await front.visitor()
+    client.send('GET / HTTP/1.0\r\nHost: app.test\r\nAccept-Encoding: gzip\r\n\r\n')
+    const answer = await client.whole()
+    const [head = ''] = answer.split('\r\n\r\n', 1)
+    assert.doesNotMatch(head, /chunked|content-length/i)
+    const content = Buffer.from(answer.slice(head.length + 4), 'latin1')
+    assert.equal(gunzipSync(content).toString(), text)
+  })
+
+  test('a pipelined request after a compressed answer is answered', async () => {
+    await using front = await served(async () => whole())
+    const asked = requestOf({ port: front.port, host: '127.0.0.1', headers: { 'accept-encoding': 'gzip' } })
+    asked.end()
+    const [first] = (await once(asked, 'response')) as [IncomingMessage]
+    await first.toArray()
+    const again = await visit(front.port, 'deflate')
+    assert.equal(inflateSync(Buffer.concat(await again.toArray())).toString(), text)
+  })
+})

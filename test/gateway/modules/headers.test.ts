@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
+import { noBody } from '#gateway/http/body.ts'
+import { Fields } from '#gateway/http/fields.ts'
+import type { RequestHead } from '#gateway/http/head.ts'
+import { requestHeadersModule, responseHeadersModule } from '#gateway/modules/headers.ts'
+import type { HttpModule } from '#gateway/modules/module.ts'
+import { optionsOf, request } from './tmp-request.ts'
+
+interface Headers {
+  readonly add?: Record<string, string>
+  readonly remove?: string[]
+}
+
+const build = (module: HttpModule, { add = {}, remove = [] }: Headers): Handler =>
+  module.fromRecord({ enabled: true, add, remove }, { id: 'edghtsrt_1' }, undefined as never)
+
+/** What the service is sent. */
+async function sent(headers: Headers, exchange = request()): Promise<RequestHead> {
+  let head: RequestHead | undefined
+  await build(requestHeadersModule, headers)(exchange, async passed => {
+    head = passed.head
+    return answer('')
+  })
+  assert.ok(head)
+  return head
+}
+
+const answer = (fields: string): Reply => ({
+  head: { status: 207, reason: '', framing: noBody.framing, fields: new Fields(fields) },
+  body: noBody,
+})
+
+/** What the visitor is sent. */
+const received = async (headers: Headers, fields = '', exchange = request()): Promise<Fields> =>
+  (await build(responseHeadersModule, headers)(exchange, async () => answer(fields))).head.fields
+
+suite('request headers of a record', () => {
+  test('are added in lower case and take the place of what the visitor claims', async () => {
+    const { fields } = await sent(
+      { add: { 'X-Role': 'user', other: 'a' }, remove: ['Cookie', 'x-gone'] },
+      request('X-ROLE: admin\r\nx-role: root\r\ncookie: 1\r\nCOOKIE: 2\r\nAccept: *\r\n'),
+    )
+    assert.equal(fields.text, 'Accept: *\r\nx-role: user\r\nother: a\r\n')
+  })
+
+  test('may name another host', async () => {
+    const head = await sent({ add: { Host: 'inner.test:81', a: 'b' }, remove: ['host'] })
+    assert.equal(head.upstreamHost, 'inner.test:81')
+    assert.equal(head.host, 'app.test')
+    assert.equal(head.fields.text, 'a: b\r\n')
+  })
+
+  test('carry any text as UTF-8', async () => {
+    const { fields } = await sent({ add: { a: 'ö€' } })
+    assert.equal(Buffer.from(fields.get('a') ?? '', 'latin1').toString('utf8'), 'ö€')
+  })
+})
+
+suite('response headers of a record', () => {
+  test('stand beside those of the service', async () => {
+    const fields = await received({ add: { 'Set-Cookie': 'b=2' }, remove: ['SERVER'] }, 'Set-Cookie: a=1\r\nserver: x\r\n')
+    assert.deepEqual(fields.all('set-cookie'), ['a=1', 'b=2'])
+    assert.equal(fields.get('server'), undefined)
+  })
+
+  test('know the status', async () => {
+    const fields = await received({ add: { a: 'status ${.http.response.status_code}!' } })
+    assert.equal(fields.get('a'), 'status 207!')
+  })
+})
+
+suite('variables', () => {
+  const exchange = { ...request('User-Agent: curl/8\r\n'), visitor: { ...request().visitor, scheme: 'https', serverName: 'sni.test' } } as Exchange
+  for (const [variable, value] of Object.entries({
+    'conn.client_ip': '203.0.113.7',
+    'conn.client_port': '50000',
+    'conn.server_ip': '127.0.0.1',
+    'conn.server_port': '80',
+    'conn.server_name': 'sni.test',
+    'tls.sni': 'sni.test',
+    'tls.version': '',
+    'tls.client_cert.subject.cn': '',
+    'http.request_id': exchange.trace.id,
+    'ngrok.request_id': exchange.trace.id,
+    'ngrok.client_ip': '203.0.113.7',
+    'http.request.method': 'GET',
+    'http.request.url.host': 'app.test',
+    'http.request.url.path': '/a',
+    'http.request.url.query': 'b',
+    'http.request.url.raw': 'https://app.test:8080/a?b',
+    'http.request.url.scheme': 'https',
+    'http.request.user_agent': 'curl/8',
+    'http.request.version': 'HTTP/1.1',
+    'oauth.user.email': '',
+  })) {
+    test(`fill in ${variable}, with and without the first dot`, async () => {
+      const add = { a: `<\${.${variable}}|\${${variable}}>` }
+      assert.equal((await sent({ add }, exchange)).fields.get('a'), `<${value}|${value}>`)
+      assert.equal((await received({ add }, '', exchange)).get('a'), `<${value}|${value}>`)
+    })
+  }
+
+  test('tell who signed in and with which certificate', async () => {
+    const known = request()
+    Object.assign(known.trace, { identity: { id: '7', username: 'u', email: 'ö@a.test', name: 'Ö' } })
+    const certificate = { commonName: 'cn', dnsNames: [], emails: [], serialNumber: '0a', scope: '' }
+    const signedIn = { ...known, visitor: { ...known.visitor, certificate } }
+    const add = {
+      a: '${oauth.user.id} ${oauth.user.email} ${oauth.user.name}',
+      b: '${tls.client_cert.subject.cn} ${tls.client_cert.serial_number}',
+    }
+    const { fields } = await sent({ add }, signedIn)
+    assert.equal(Buffer.from(fields.get('a') ?? '', 'latin1').toString(), '7 ö@a.test Ö')
+    assert.equal(fields.get('b'), 'cn 0a')
+  })
+
+  test('cannot end the line they are in, not even by characters that become others on the wire', async () => {
+    const known = request()
+    // Written byte by byte, U+010D and U+010A are a carriage return and a line feed.
+    const name = 'a\r\nx-evil: 1\u010d\u010ax-evil: 2\0\x7f\u{1f600}'
+    Object.assign(known.trace, { identity: { id: name, username: '', email: name, name } })
+    const { fields } = await sent({ add: { a: '[${oauth.user.name}]' } }, known)
+    const wire = Buffer.from(fields.text, 'latin1').toString('latin1')
+    assert.match(wire, /^a: \[[^\r\n\0]*\]\r\n$/)
+    const sni = { ...known, visitor: { ...known.visitor, serverName: '\u010d\u010ax-evil: 3' } }
+    const other = await sent({ add: { a: '[${tls.sni}]' } }, sni)
+    assert.equal(other.fields.text, 'a: [x-evil: 3]\r\n')
+  })
+
+  test('have a bounded length', async () => {
+    const long = request()
+    const head = { ...long.head, path: `/${'a'.repeat(20_000)}` }
+    const { fields } = await sent({ add: { a: '${http.request.url.path}' } }, { ...long, head })
+    assert.equal(fields.get('a')?.length, 4096)
+  })
+
+  test('leave a dollar sign alone that opens nothing', async () => {
+    assert.equal((await sent({ add: { a: '$5 $$ {x} $' } })).fields.get('a'), '$5 $$ {x} $')
+  })
+})
+
+suite('header modules cannot be built', () => {
+  const both = [requestHeadersModule, responseHeadersModule]
+  for (const [modules, headers] of [
+    [both, { add: { a: '${.no.such}' } }],
+    [both, { add: { a: '${toString}' } }],
+    [both, { add: { a: '${.conn.geo.country_code}' } }],
+    [both, { add: { a: '${.conn.client_ip' } }],
+    [both, { add: { a: '${}' } }],
+    [both, { add: { a: 'x\r\ny: z' } }],
+    [both, { add: { 'a b': 'x' } }],
+    [both, { add: { 'x-forwarded-for': 'x' } }],
+    [both, { remove: ['Forwarded'] }],
+    [both, { add: { 'adit-request-id': 'x' } }],
+    [both, { add: { 'content-length': '1' } }],
+    [[requestHeadersModule], { add: { a: '${.http.response.status_code}' } }],
+    [[requestHeadersModule], { add: { host: '${.tls.sni}' } }],
+    [[requestHeadersModule], { remove: ['host'] }],
+    [[responseHeadersModule], { add: { host: 'a.test' } }],
+  ] as const) {
+    for (const module of modules) {
+      test(`${module.name} with ${JSON.stringify(headers)}`, () => {
+        assert.throws(() => build(module, headers as Headers), { code: 'module_unusable', status: 503 })
+      })
+    }
+  }
+
+  test('for an agent with a variable that is not known', () => {
+    const given = optionsOf({ RequestHeaders: { add: ['a:${.no.such}'] } })
+    assert.throws(() => requestHeadersModule.fromAgent?.build(given, { id: 'tn_1' }, undefined as never), {
+      code: 'bind_option',
+    })
+  })
+})
+
+test('an agent may use variables too', async () => {
+  const given = optionsOf({ ResponseHeaders: { add: ['x-ip: ${.conn.client_ip}'] } })
+  const handler = responseHeadersModule.fromAgent?.build(given, { id: 'tn_1' }, undefined as never)
+  const reply = await handler?.(request(), async () => answer(''))
+  assert.equal(reply?.head.fields.get('x-ip'), '203.0.113.7')
+})

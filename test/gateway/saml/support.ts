@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { createLog } from '#base/log.ts'
+import type { ErrorName } from '#base/errors.ts'
+import { Problem } from '#base/errors.ts'
+import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
+import { bodyOf } from '#gateway/http/body.ts'
+import { Fields } from '#gateway/http/fields.ts'
+import { Records } from '#gateway/records/records.ts'
+import type { SourceRow } from '#gateway/records/source.ts'
+import { samlCentral } from '#gateway/saml/central.ts'
+import { samlMethod } from '#gateway/saml/method.ts'
+import { samlAddresses, type SamlAddresses, type SamlSettings } from '#gateway/saml/place.ts'
+import { sealState, UNASKED } from '#gateway/sign-in/flow.ts'
+import { Seal } from '#gateway/sign-in/seal.ts'
+import type { Identity as User, SignInMethod } from '#gateway/sign-in/sign-in.ts'
+import { request } from '../modules/support.ts'
+import { Folder } from '../../support/openssh.ts'
+import { type Identity, issue } from '../../support/openssl.ts'
+import { metadataXml, PERSISTENT } from './documents.ts'
+
+export const ROUTE = 'edghtsrt_1'
+export const CONFIG = 'ec_1'
+export const ORIGIN = 'https://app.example.test'
+
+export const facts = {
+  node: 'n1',
+  processes: 1,
+  version: '0',
+  domain: 'example.test',
+  region: 'us',
+  tcpPorts: { first: 1, last: 2 },
+  randomTcpPorts: { first: 1, last: 2 },
+  tcpHost: 'example.test',
+  httpPort: 80,
+  httpsPort: 443,
+}
+
+/** Keys of a provider, of the same one before it changed them, and of somebody else. */
+export async function newKeys() {
+  const folder = await Folder.make()
+  const [idp, older, stranger, curve, own] = await Promise.all([
+    issue(folder, { name: 'idp', key: 'RSA 2048' }),
+    issue(folder, { name: 'older', key: 'RSA 2048' }),
+    issue(folder, { name: 'stranger', key: 'RSA 2048' }),
+    issue(folder, { name: 'curve', key: 'P-256' }),
+    issue(folder, { name: 'own', key: 'RSA 2048' }),
+  ])
+  return {
+    folder,
+    idp,
+    older,
+    stranger,
+    curve,
+    own,
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  }
+}
+
+export type Keys = Awaited<ReturnType<typeof newKeys>>
+
+export const settingsOf = (
+  keys: { idp: Identity; own: Identity },
+  changes: Partial<SamlSettings> = {},
+): SamlSettings =>
+  ({
+    enabled: true,
+    options_passthrough: false,
+    cookie_prefix: '',
+    inactivity_timeout: 0,
+    maximum_duration: 0,
+    idp_metadata: metadataXml({ keys: [keys.idp] }),
+    force_authn: false,
+    allow_idp_initiated: true,
+    authorized_groups: [],
+    nameid_format: PERSISTENT,
+    request_signing_certificate_pem: keys.own.certificate,
+    request_signing_key_pem: keys.own.key,
+    ...changes,
+  }) as SamlSettings
+
+const row = (kind: string, id: string, body: object, parent: string | null = null): SourceRow => ({
+  kind,
+  id,
+  parent,
+  version: 1,
+  body: body as SourceRow['body'],
+  readable: true,
+})
+
+/** Either who was let in, or why nobody was. */
+export type Outcome = { readonly user: User } | { readonly refused: ErrorName | undefined }
+
+/** The central address and one place that it serves, without a network. */
+export class Rig {
+  readonly records = new Records()
+  readonly seal = new Seal(Buffer.alloc(32, 7))
+  readonly ended: string[] = []
+  readonly method: SignInMethod
+  readonly service: SamlAddresses
+  readonly #central: Handler
+  readonly #placeId: string
+
+  constructor(settings: SamlSettings, { placeId = ROUTE, rows = [] as SourceRow[] } = {}) {
+    this.#placeId = placeId
+    this.service = samlAddresses(placeId, facts)
+    this.records.snapshot([
+      row('https_edge', 'edghts_1', { hostports: ['app.example.test:443', '*.wild.test:443'] }),
+      row('https_edge_route', ROUTE, { saml: placeId === ROUTE ? settings : null }, 'edghts_1'),
+      row('endpoint_configuration', CONFIG, { saml: placeId === CONFIG ? settings : null }),
+      row('reserved_domain', 'rd_1', { domain: 'conf.example.test', https_endpoint_configuration: CONFIG }),
+      ...rows,
+    ])
+    this.#central = samlCentral({
+      records: this.records,
+      seal: this.seal,
+      facts,
+      visitors: { ended: async id => void this.ended.push(id) },
+      log: createLog('silent'),
+    })
+    this.method = samlMethod({ placeId, settings, facts, seal: this.seal })
+  }
+
+  get(path: string): Promise<Reply> {
+    return this.#central(exchangeOf('GET', path), unreachable)
+  }
+
+  post(path: string, form: Readonly<Record<string, string>> | [string, string][]): Promise<Reply> {
+    const body = new URLSearchParams(form).toString()
+    return this.#central(exchangeOf('POST', path, body), unreachable)
+  }
+
+  state(origin = ORIGIN): string {
+    return sealState(this.seal, { placeId: this.#placeId, origin, returnTo: '/x', flowId: 'f1' })
+  }
+
+  acs(xml: string, relayState: string): Promise<Reply> {
+    const form = { SAMLResponse: Buffer.from(xml).toString('base64'), RelayState: relayState }
+    return this.post(`/saml/${this.#placeId}/acs`, form)
+  }
+
+  /** What comes of an answer to `request`, from the central address to the endpoint. */
+  async outcome(xml: string, asked: string | undefined, relayState = this.state()): Promise<Outcome> {
+    const reply = await this.acs(xml, relayState)
+    if (reply.head.status !== 303) return { refused: reply.refusal }
+    const url = new URL(locationOf(reply))
+    assert.equal(url.pathname, '/.adit/signed-in')
+    return this.finished(url, asked)
+  }
+
+  async finished(url: URL, asked: string | undefined): Promise<Outcome> {
+    const memory: Record<string, string> =
+      asked === undefined ? {} : { request: asked, begun: String(Date.now()) }
+    try {
+      const granted = await this.method.finish({ parameters: url.searchParams, memory, callback: '' })
+      return { user: granted.identity }
+    } catch (error) {
+      assert.ok(error instanceof Problem)
+      return { refused: error.code }
+    }
+  }
+}
+
+export const isUnasked = (seal: Seal, text: string): boolean =>
+  (seal.open('sign-in state', text) as { flowId: string }).flowId === UNASKED
+
+const unreachable = async (): Promise<Reply> => assert.fail('the central address passes nothing on')
+
+export function locationOf(reply: Reply): string {
+  const location = reply.head.fields.get('location')
+  assert.ok(location, `no redirect, but ${reply.head.status} ${reply.refusal}`)
+  return location
+}
+
+function exchangeOf(method: string, target: string, body = ''): Exchange {
+  const bare = request(method === 'POST' ? 'Content-Type: application/x-www-form-urlencoded\r\n' : '')
+  const content = bodyOf(Buffer.from(body))
+  return {
+    ...bare,
+    visitor: { ...bare.visitor, scheme: 'https' },
+    head: {
+      ...bare.head,
+      method,
+      target,
+      path: target.split('?')[0] ?? '',
+      host: 'idp.example.test',
+      authority: 'idp.example.test',
+      framing: content.framing,
+      fields: bare.head.fields ?? Fields.none,
+    },
+    body: content,
+  }
+}
