@@ -16,8 +16,6 @@ import { Problem } from '#base/errors.ts'
 import type { AuthAnswer } from '#tunnel/messages.ts'
 
 const DEFAULT_SERVER = '127.0.0.1:4443'
-// How often the second connection may land where the first one is, before one has to do.
-const SAME_NODE_TRIES = 8
 const FAREWELL_MS = 2000
 
 const closedError = (cause?: unknown): AgentError => AgentError.of(new Problem('agent_closed', {}), { cause })
@@ -38,7 +36,7 @@ export class Agent {
   #status: AgentStatus = { state: 'connecting' }
   #changed = Promise.withResolvers<void>()
   #identity: Identity = { clientId: '', cookie: '' }
-  #sameNode = 0
+  #offersSecond = false
   #wasOnline = false
   #closing: Promise<void> | undefined
 
@@ -144,6 +142,7 @@ export class Agent {
       trust: this.#trust,
       connections: this.#connections,
       bindings: this.#bindings,
+      taken: () => this.#taken(number),
       identity: () => this.#identity,
       stopped: (binding, error) => void this.#drop(binding, error),
       online: answer => this.#online(number, answer),
@@ -154,24 +153,23 @@ export class Agent {
   }
 
   #online(number: number, { ClientId, Extra }: AuthAnswer): boolean {
-    if (number > 0 && (ClientId !== this.#identity.clientId || this.#isFirst(Extra.Node))) {
-      this.#sameNode++
-      return false
-    }
+    const second = Extra.ConnectAddresses?.[1]
+    this.#offersSecond = second !== undefined
+    if (Extra.Node !== undefined && this.#taken(number).includes(Extra.Node)) return false
+    if (number > 0 && (ClientId !== this.#identity.clientId || !this.#offersSecond)) return false
     this.#nodes.set(number, Extra.Node)
     this.#identity = { clientId: ClientId, cookie: Extra.Cookie }
     this.#wasOnline = true
-    this.#sameNode = 0
     if (number === 0 || this.#status.state !== 'online')
       this.#set({ state: 'online', region: plainText(Extra.Region), serverVersion: plainText(Extra.Version) })
     this.#signedIn.resolve()
-    if (number === 0) this.#beginSecond(Extra.ConnectAddresses?.[1]?.ServerAddr)
+    if (number === 0) this.#beginSecond(second?.ServerAddr)
     return true
   }
 
-  /** Whether the process that answers is the one of the first connection. */
-  #isFirst(node: string | undefined): boolean {
-    return node !== undefined && this.#legs.get(0)?.link !== undefined && this.#nodes.get(0) === node
+  /** The processes that have the other connections. */
+  #taken(number: number): string[] {
+    return [...this.#nodes].flatMap(([leg, node]) => (leg === number || node === undefined ? [] : [node]))
   }
 
   /** A second connection, to another process of the gateway, keeps tunnels online when the first one is lost. */
@@ -187,7 +185,8 @@ export class Agent {
 
   #offline(number: number, error: AgentError, retryInMs: number): boolean {
     this.#nodes.delete(number)
-    if (number > 0 && this.#sameNode >= SAME_NODE_TRIES) return false
+    // The gateway has become one of a single process.
+    if (number > 0 && !this.#offersSecond) return false
     if (!this.#wasOnline && error.permanent) {
       this.#signedIn.reject(error)
       return false

@@ -1,7 +1,7 @@
 import { AgentError } from '#agent/agent-error.ts'
 import { Backoff } from '#agent/backoff.ts'
 import type { Binding } from '#agent/binding.ts'
-import { dialGateway, type ServerAddress } from '#agent/dial-gateway.ts'
+import { dialGateway, type ServerAddress, TakenError } from '#agent/dial-gateway.ts'
 import { Link, type LinkOptions } from '#agent/link.ts'
 import { pause } from '#agent/pause.ts'
 import { type Identity, signInRequest } from '#agent/sign-in.ts'
@@ -9,12 +9,17 @@ import type { Trust } from '#agent/trust.ts'
 import { Problem } from '#base/errors.ts'
 import type { AuthAnswer } from '#tunnel/messages.ts'
 
+// Which process answers is chance where several share a port, and one that is not wanted says so at little cost.
+const QUICK_TRIES = 4
+
 export interface LegOptions extends Omit<LinkOptions, 'server'> {
   readonly number: number
   readonly server: ServerAddress
   readonly trust: Trust
   readonly identity: () => Identity
   readonly bindings: ReadonlySet<Binding>
+  /** The processes of the gateway that have another connection of the agent. */
+  readonly taken: () => readonly string[]
   /** A gateway has let the agent in. False: not here, try again. */
   readonly online: (answer: AuthAnswer, link: Link) => boolean
   /** The connection is lost or could not be made. False: give up. */
@@ -28,6 +33,7 @@ export class Leg {
   readonly #backoff: Backoff
   readonly #stop = new AbortController()
   #link: Link | undefined
+  #misses = 0
 
   constructor(options: LegOptions) {
     this.#options = options
@@ -69,21 +75,28 @@ export class Leg {
       const error = await this.#connectOnce()
       this.#link = undefined
       if (signal.aborted) return
-      const delay = error.permanent ? this.#backoff.capMs : this.#backoff.next()
+      const delay = this.#delay(error)
       if (!this.#options.offline(error, delay)) return
       await pause(delay, signal)
     }
   }
 
+  #delay({ permanent, cause }: AgentError): number {
+    if (permanent) return this.#backoff.capMs
+    const again = cause instanceof TakenError && ++this.#misses % QUICK_TRIES !== 0
+    return again ? 0 : this.#backoff.next()
+  }
+
   /** Connects and stays connected for as long as it lasts; says why it ended. */
   async #connectOnce(): Promise<AgentError> {
-    const { server, trust, number, agent, identity } = this.#options
+    const { server, trust, number, agent, identity, taken } = this.#options
+    const { signal } = this.#stop
     let link: Link | undefined
     try {
-      const socket = await dialGateway(server, trust, this.#stop.signal)
+      const socket = await dialGateway(server, { trust, taken: taken(), signal })
       link = new Link(socket, { ...this.#options, server: server.text })
       const answer = await link.signIn(signInRequest(agent, identity(), number))
-      this.#stop.signal.throwIfAborted()
+      signal.throwIfAborted()
       return await this.#stay(link, answer)
     } catch (error) {
       link?.close()
@@ -93,9 +106,9 @@ export class Leg {
 
   async #stay(link: Link, answer: AuthAnswer): Promise<AgentError> {
     const { online, bindings, server } = this.#options
-    if (!online(answer, link))
-      throw lost(server.text, new Error('it is the process that has the other connection'))
+    if (!online(answer, link)) throw new Error('it is not the process that is looked for')
     this.#link = link
+    this.#misses = 0
     this.#backoff.reset()
     for (const binding of bindings) void this.keepBound(binding)
     return lost(server.text, await link.closed)

@@ -931,7 +931,7 @@ export const catalog = {
   },
   secrets_closed: { number: 90175, status: 503, text: 'The secrets of {id} cannot be opened.' },
   not_servable: { number: 90043, status: 503, text: 'The edge of {host} cannot be served: {reason}.' },
-  visitor_refused: { number: 90044, status: 403, text: 'The address {ip} may not visit {host}.' },
+  visitor_refused: { number: 3205, status: 403, text: 'The address {ip} may not visit {host}.' },
   password_required: { number: 90045, status: 401, text: '{host} asks for a user name and a password.' },
   webhook_refused: {
     number: 3204,
@@ -1238,7 +1238,7 @@ export const catalog = {
   oauth_provider: { number: 90132, status: 502, text: '{provider} cannot be asked: {reason}.' },
   oauth_session_over: {
     number: 90133,
-    status: 401,
+    status: 403,
     text: 'Your session at {provider} has ended. Sign in again.',
   },
   oauth_application: {

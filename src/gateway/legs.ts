@@ -8,4 +8,25 @@ export const legOf = (id: string): number => Number(id.split('/')[1] ?? 0)
 
 export const plainId = (id: string): string => id.split('/', 1)[0] ?? id
 
+/** An agent has no more connections than these. */
+export const MAX_LEGS = 4
+
+/** What has a plain id: through the first connection of its agent, or through another one while that is lost. */
+export function anyLeg<T>(records: ReadonlyMap<string, T>, id: string): T | undefined {
+  for (let leg = 0; leg < MAX_LEGS; leg++) {
+    const record = records.get(legId(id, leg))
+    if (record !== undefined) return record
+  }
+  return undefined
+}
+
+/** What else leads to the same place, through the other connections of its agent. */
+export function otherLegs<T extends { readonly id: string }>(
+  records: ReadonlyMap<string, T>,
+  { id }: T,
+): readonly T[] {
+  const ids = Array.from({ length: MAX_LEGS }, (_, leg) => legId(plainId(id), leg))
+  return ids.flatMap(other => (other === id ? [] : (records.get(other) ?? [])))
+}
+
 export const isFirstLeg = ({ id }: { readonly id: string }): boolean => !id.includes('/')

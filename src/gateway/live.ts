@@ -3,7 +3,7 @@ import { parseHostPort } from '#base/hosts.ts'
 import type { Command, Directory, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
 import type { Fleet } from '#gateway/fleet.ts'
-import { isFirstLeg } from '#gateway/legs.ts'
+import { anyLeg, isFirstLeg, plainId } from '#gateway/legs.ts'
 import { newest, type Page } from '#gateway/newest.ts'
 import { carries, hostportsOf } from '#gateway/records/keys.ts'
 import type { Records } from '#gateway/records/records.ts'
@@ -59,16 +59,17 @@ export class LiveView {
     const { sessions, tunnels } = directory
     if (kind === 'request') return requests.list(page)
     if (kind === 'tunnel_session')
-      return newest(firstLegs(sessions), ({ id }) => id, page).map(it => this.#session(it))
-    if (kind === 'tunnel') return newest(firstLegs(tunnels), ({ id }) => id, page).map(it => this.#tunnel(it))
+      return newest(eachOnce(sessions), ({ id }) => plainId(id), page).map(it => this.#session(it))
+    if (kind === 'tunnel')
+      return newest(eachOnce(tunnels), ({ id }) => plainId(id), page).map(it => this.#tunnel(it))
     const found = newest(this.#endpoints(), ([id]) => id, page)
     return found.map(([, body]) => body())
   }
 
   async tunnelsWith(labels: Readonly<Record<string, string>>): Promise<string[]> {
-    return [...firstLegs(this.#options.directory.tunnels)]
+    return eachOnce(this.#options.directory.tunnels)
       .filter(tunnel => tunnel.address === undefined && carries(tunnel.labels, labels))
-      .map(({ id }) => id)
+      .map(({ id }) => plainId(id))
       .toSorted()
   }
 
@@ -78,7 +79,7 @@ export class LiveView {
 
   #session(record: SessionRecord): Body {
     return {
-      id: record.id,
+      id: plainId(record.id),
       agent_version: record.agentVersion,
       credential: record.credentialId,
       ip: record.ip,
@@ -91,7 +92,8 @@ export class LiveView {
   }
 
   #tunnel(tunnel: TunnelRecord): Body {
-    const { id, address, labels } = tunnel
+    const { address, labels } = tunnel
+    const id = plainId(tunnel.id)
     const groups = address === undefined ? this.#options.records.groupsOf(labels) : []
     return {
       id,
@@ -100,7 +102,7 @@ export class LiveView {
       metadata: tunnel.metadata,
       proto: address?.scheme ?? null,
       region: this.#regionOf(tunnel),
-      tunnel_session: tunnel.sessionId,
+      tunnel_session: plainId(tunnel.sessionId),
       endpoint: address === undefined ? null : `ep_${randomPart(id)}`,
       labels,
       backends: groups.map(group => group.id),
@@ -109,7 +111,8 @@ export class LiveView {
   }
 
   #endpoint(tunnel: TunnelRecord): Body {
-    const { id, url, address, startedAt } = tunnel
+    const { url, address, startedAt } = tunnel
+    const id = plainId(tunnel.id)
     return {
       id: `ep_${randomPart(id)}`,
       region: this.#regionOf(tunnel),
@@ -136,8 +139,9 @@ export class LiveView {
   }
 
   *#endpoints(): Generator<[id: string, body: () => Body]> {
-    for (const tunnel of firstLegs(this.#options.directory.tunnels))
-      if (tunnel.address !== undefined) yield [`ep_${randomPart(tunnel.id)}`, () => this.#endpoint(tunnel)]
+    for (const tunnel of eachOnce(this.#options.directory.tunnels))
+      if (tunnel.address !== undefined)
+        yield [`ep_${randomPart(plainId(tunnel.id))}`, () => this.#endpoint(tunnel)]
     for (const edge of this.#edges())
       for (const body of this.#endpointsOf(edge)) yield [String(body['id']), () => body]
   }
@@ -181,9 +185,9 @@ function hostportOf(url: string): string {
   return rest.includes(':') ? rest : `${rest}:${defaultPorts[scheme] ?? 0}`
 }
 
-/** Further connections of an agent are nobody's business but the gateway's. */
-const firstLegs = <T extends { readonly id: string }>(records: ReadonlyMap<string, T>): Iterable<T> =>
-  [...records.values()].filter(isFirstLeg)
+/** Further connections of an agent are nobody's business but the gateway's; one stands for all. */
+const eachOnce = <T extends { readonly id: string }>(records: ReadonlyMap<string, T>): T[] =>
+  [...records.values()].filter(it => isFirstLeg(it) || anyLeg(records, plainId(it.id)) === it)
 
 const show = <T>(record: T | undefined, view: (record: T) => Body): Body | undefined =>
   record === undefined ? undefined : view(record)

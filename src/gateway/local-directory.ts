@@ -20,9 +20,14 @@ export class LocalDirectory implements Directory {
     for (const tunnel of this.#ofSession.get(id) ?? [])
       if (this.tunnels.get(tunnel)?.node === node) this.#remove(tunnel)
     const session = this.sessions.get(id)
-    if (session?.node !== node) return
-    this.sessions.delete(id)
-    this.#tell(listener => listener.sessionRemoved?.(session))
+    if (session?.node === node) this.#removeSession(session)
+  }
+
+  /** A gateway process is gone, with all that it held. */
+  removeNode(node: string): void {
+    // An agent that has come back elsewhere meanwhile may have left tunnels here that it has not asked for yet.
+    for (const tunnel of this.tunnels.values()) if (tunnel.node === node) this.#remove(tunnel.id)
+    for (const session of this.sessions.values()) if (session.node === node) this.#removeSession(session)
   }
 
   async addTunnel(record: TunnelRecord): Promise<Added> {
@@ -46,6 +51,11 @@ export class LocalDirectory implements Directory {
   watch(listener: DirectoryListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  #removeSession(session: SessionRecord): void {
+    this.sessions.delete(session.id)
+    this.#tell(listener => listener.sessionRemoved?.(session))
   }
 
   #remove(id: string): void {

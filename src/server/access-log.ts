@@ -16,7 +16,8 @@ export function openAccessLog(target: string | undefined, log: Log): WriteLine |
       lost++
       return
     }
-    if (lost > 0) log.warn({ lost }, 'requests are missing in the access log: it could not be written in time')
+    if (lost > 0)
+      log.warn({ lost }, 'requests are missing in the access log: it could not be written in time')
     lost = 0
     stream.write(line)
   }

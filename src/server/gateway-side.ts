@@ -49,12 +49,13 @@ export interface GatewayParts {
 export async function openParts(
   store: Store,
   sealer: Sealer,
-  { settings, version, log }: Pick<GatewayParts, 'settings' | 'version' | 'log'>,
+  { settings, version, visitors, log }: Pick<GatewayParts, 'settings' | 'version' | 'visitors' | 'log'>,
 ): Promise<GatewayParts> {
   const source = new RecordSource({ store, sealer, log })
   store.onCommit(() => source.ring())
   const root = await openLocalRoot({ store, sealer, dataDir: settings.data_dir })
-  return { settings, version, log, source, root, keys: await openGatewayKeys(store, sealer) }
+  const keys = await openGatewayKeys(store, sealer)
+  return { settings, version, visitors, log, source, root, keys }
 }
 
 /** The options that follow from the settings. */

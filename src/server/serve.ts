@@ -11,6 +11,7 @@ import { gatewayInWorkers } from '#server/workers/workers.ts'
 import { cannotListen } from '#server/listen.ts'
 import { randomPorts } from '#server/ports.ts'
 import { startPruning } from '#server/prune.ts'
+import { SignIns } from '#server/sign-ins.ts'
 import { StartError } from '#server/start-error.ts'
 import { openStore } from '#store/open.ts'
 import { StoreError } from '#store/store-error.ts'
@@ -60,7 +61,13 @@ async function serveFrom(store: Store, settings: Settings): Promise<Running> {
   const account = await findAccount(store, now())
   const first = await firstStart(store, settings, now())
   const log = createLog(settings.log_level)
-  const parts = await openParts(store, sealer, { settings, version: metadata.version, log })
+  const signIns = new SignIns({ store, sealer, log, now })
+  const parts = await openParts(store, sealer, {
+    settings,
+    version: metadata.version,
+    visitors: signIns,
+    log,
+  })
   const gateway = await (settings.workers > 1 ? gatewayInWorkers(parts) : gatewayHere(parts))
   const api = createApi({
     store,
@@ -86,7 +93,7 @@ async function serveFrom(store: Store, settings: Settings): Promise<Running> {
     await gateway.drain(0)
     throw error
   })
-  const stopPruning = startPruning(store, log, now)
+  const stopPruning = startPruning({ store, signIns, log, now })
   return {
     url,
     bound: gateway.bound,

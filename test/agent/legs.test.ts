@@ -1,16 +1,28 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { connect } from '#agent/index.ts'
+import { elsewhereAlpn } from '#tunnel/alpn.ts'
 import { Ear } from '../tunnel/support.ts'
 import { type GatewayEnd, ScriptedGateway } from './scripted-gateway.ts'
 import { disposable, StatusLog, tcp } from './support.ts'
 
+interface Nodes {
+  readonly first?: string
+  readonly second?: string | ((count: number) => string)
+  /** Whether the second one takes an agent in that offers these protocols. */
+  readonly admits?: (protocols: readonly string[]) => boolean
+}
+
+const here = [{ ServerAddr: '' }, { ServerAddr: '' }]
+
 /** A gateway that names another one, as one of several processes does. */
-async function twoGateways(nodes: { first?: string; second?: string | ((count: number) => string) } = {}) {
+async function twoGateways(nodes: Nodes = {}) {
   const second = await ScriptedGateway.start({
+    ...(nodes.admits && { admits: nodes.admits }),
     auth: ({ ClientId }, count) => {
       const Node = typeof nodes.second === 'function' ? nodes.second(count) : nodes.second
-      return { Version: '3', ClientId, Extra: { Cookie: 'two', ...(Node && { Node }) } }
+      const Extra = { Cookie: 'two', ConnectAddresses: here, ...(Node && { Node }) }
+      return { Version: '3', ClientId, Extra }
     },
   })
   const first = await ScriptedGateway.start({
@@ -100,7 +112,7 @@ suite('an agent of a gateway with several processes', () => {
       auth: (_, count) => ({
         Version: '3',
         ClientId: 'ts_1',
-        Extra: { Node: `node-${count}`, ConnectAddresses: [{ ServerAddr: '' }, { ServerAddr: '' }] },
+        Extra: { Node: `node-${count}`, ConnectAddresses: here },
       }),
     })
     const log = new StatusLog()
@@ -113,16 +125,83 @@ suite('an agent of a gateway with several processes', () => {
     assert.equal(log.seen.filter(({ state }) => state === 'online').length, 1)
   })
 
-  test('is content with one connection when no other process answers', async () => {
-    await using both = await twoGateways({ first: 'node-1', second: 'node-1' })
+  test('says which process it does not want, and dials again at once where that one sends it away', async () => {
+    const offers: (readonly string[])[] = []
+    await using both = await twoGateways({
+      first: 'node-1',
+      second: 'node-2',
+      admits: protocols => offers.push(protocols) > 3,
+    })
+    // A wait would never end: the attempts are made without one.
+    await using agent = disposable(await connect(both.first.options({ retry: { baseMs: 1e9, capMs: 1e9 } })))
+    const far = await signedIn(both.second, 0)
+    assert.equal(offers.length, 4)
+    assert.ok(offers.every(protocols => protocols[1] === elsewhereAlpn('node-1')))
+    assert.equal(far.login?.ClientId, agent.sessionId)
+    assert.deepEqual(both.first.ends.length, 1)
+  })
+
+  test('has its first connection elsewhere too when that is lost and the second one is not', async () => {
+    const nodes = ['node-1', 'node-2', 'node-2', 'node-3']
+    await using gateway = await ScriptedGateway.start({
+      auth: (_, count) => ({
+        Version: '3',
+        ClientId: 'ts_1',
+        Extra: { Node: nodes[count], ConnectAddresses: here },
+      }),
+    })
+    const log = new StatusLog()
+    await using agent = disposable(await connect(gateway.options({ onStatus: log.onStatus })))
+    const far = await signedIn(gateway, 1)
+    const tunnel = await agent.listen({ proto: 'tcp', forwardTo: 1 })
+    await gateway.until(() => far.binds[0])
+    gateway.ends[0]?.socket.destroy()
+    const again = await signedIn(gateway, 3)
+    await gateway.until(() => again.binds[0])
+    assert.equal(again.login?.Extra.LegNumber, 0)
+    assert.equal(again.binds[0]?.Id, tunnel.id)
+    assert.deepEqual(gateway.ends[2]?.binds, [])
+    assert.equal(far.socket.destroyed, false)
+    assert.ok(log.seen.every(({ state }) => state !== 'reconnecting'))
+  })
+
+  test('goes on looking for another process, with one connection meanwhile', async () => {
+    await using both = await twoGateways({
+      first: 'node-1',
+      second: count => (count < 20 ? 'node-1' : 'node-2'),
+    })
     const { first, second } = both
-    await using agent = disposable(await connect(first.options()))
-    await signedIn(second, 7)
-    await second.ends[7]?.session.closed
+    await using agent = disposable(await connect(first.options({ retry: { baseMs: 1, capMs: 4 } })))
+    await signedIn(second, 20)
     assert.equal(agent.status.state, 'online')
+    assert.equal(first.ends.length, 1)
+  })
+
+  test('gives its second connection up when the gateway has become a single process', async () => {
+    let processes = 2
+    await using gateway = await ScriptedGateway.start({
+      auth: ({ Extra: { LegNumber } }) => ({
+        Version: '3',
+        ClientId: 'ts_1',
+        Extra: {
+          Node: processes === 1 ? 'node-0' : `node-${LegNumber}`,
+          ...(processes > 1 && { ConnectAddresses: here }),
+        },
+      }),
+    })
+    await using agent = disposable(await connect(gateway.options()))
+    await signedIn(gateway, 1)
+    const tunnel = await agent.listen({ proto: 'tcp', forwardTo: 1 })
+    processes = 1
+    for (const { socket } of [...gateway.ends]) socket.destroy()
+    const later = () => gateway.ends.slice(2)
+    const last = await gateway.until(() => later().find(({ binds }) => binds.length > 0))
+    assert.equal(last.login?.Extra.LegNumber, 0)
+    assert.equal(last.binds[0]?.Id, tunnel.id)
     // What would be a further attempt comes within the cap of the retries.
     await new Promise(resolve => setTimeout(resolve, 100))
-    assert.equal(second.ends.length, 8)
+    assert.ok(later().filter(({ login }) => login?.Extra.LegNumber === 1).length <= 1)
+    assert.equal(agent.status.state, 'online')
   })
 
   test('is content with one connection when what is named is no address', async () => {

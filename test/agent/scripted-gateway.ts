@@ -20,6 +20,8 @@ const identity = makeLocalRoot('scripted gateway').then(async root => {
 
 /** What the gateway says; what is not given is what a good one says. */
 export interface Script {
+  /** Whether the handshake of an agent that offers these protocols is taken up. */
+  readonly admits?: (protocols: readonly string[]) => boolean
   readonly auth?: (request: messages.AuthRequest, count: number) => object
   readonly bind?: (request: messages.BindRequest, connection: GatewayEnd) => object
   readonly label?: (request: messages.StartTunnelWithLabelRequest) => object
@@ -139,7 +141,7 @@ export class ScriptedGateway implements AsyncDisposable {
     const server = createServer({
       cert: leaf.certificatePem,
       key: leaf.privateKeyPem.reveal(),
-      ALPNProtocols: [OWN_ALPN],
+      ALPNCallback: ({ protocols }) => (script.admits?.(protocols) === false ? undefined : OWN_ALPN),
     })
     await once(server.listen(0, HOST), 'listening')
     return new ScriptedGateway(server, ca, script)

@@ -5,32 +5,38 @@ import { unreached } from '#gateway/backends/unreached.ts'
 import type { Endpoint } from '#gateway/exchange.ts'
 import { DialError } from '#gateway/fleet.ts'
 
+interface Child {
+  readonly id: string
+  readonly backend: Backend
+}
+
 /** Asks the first backend that can be reached. What was sent to one is never sent to the next. */
 export const failoverBackend: BuildBackend = ({ id, body }, parts) => {
   const { backends } = body as Kept<typeof contract.shape>
-  const children = backends.map(child => parts.child(child))
+  const children = backends.map((child): Child => ({ id: child, backend: parts.child(child) }))
   return {
     answer: answerFrom(id, children),
     dial: dialOf(children),
-    close: () => children.forEach(child => child.close()),
+    close: () => children.forEach(({ backend }) => backend.close()),
   }
 }
 
 const answerFrom =
-  (id: string, children: readonly Backend[]): Endpoint =>
+  (id: string, children: readonly Child[]): Endpoint =>
   async exchange => {
-    const last = children.length - 1
-    for (const [at, child] of children.entries()) {
-      const reply = await child.answer(exchange)
-      if (reply.lost !== 'unreached' || at === last || exchange.departure.happened) return reply
+    const last = children.at(-1)
+    for (const child of children) {
+      const reply = await child.backend.answer(exchange)
+      if (reply.lost !== 'unreached' || child === last || exchange.departure.happened) return reply
+      exchange.trace.note(`backend ${child.id}: ${reply.refusal ?? reply.lost}`)
       reply.body.cancel()
     }
     exchange.trace.backendId = id
     return unreached('backend_childless', exchange)
   }
 
-function dialOf(children: readonly Backend[]): Backend['dial'] {
-  const dials = children.flatMap(({ dial }) => dial ?? [])
+function dialOf(children: readonly Child[]): Backend['dial'] {
+  const dials = children.flatMap(({ backend }) => backend.dial ?? [])
   if (dials.length === 0) return undefined
   return async (visitor, first) => {
     let failure: unknown

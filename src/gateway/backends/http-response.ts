@@ -31,6 +31,7 @@ export const httpResponseBackend: BuildBackend = ({ id, body }) => {
   return {
     answer: async exchange => {
       exchange.trace.backendId = id
+      exchange.trace.tunnel = undefined
       return exchange.head.method === 'HEAD' && !withoutContent.has(status) ? head : whole
     },
     dial: undefined,

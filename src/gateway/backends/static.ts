@@ -28,6 +28,7 @@ export const staticBackend: BuildBackend = ({ id, body }, parts) => {
   return {
     answer: exchange => {
       exchange.trace.backendId = id
+      exchange.trace.tunnel = undefined
       return new Promise((resolve, reject) => {
         new UpstreamCall(upstream, exchange, resolve, reject).start()
       })

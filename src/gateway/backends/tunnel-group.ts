@@ -81,9 +81,11 @@ function answerFrom(id: string, turns: GroupTurns, members: Members): Endpoint {
       // Once it was sent it stays sent, though the last one tried was not reached.
       if (other === undefined) return lost === undefined ? reply : { ...reply, lost }
       if (reply.lost === 'unanswered') lost = reply.lost
+      trace.note(`tunnel ${tunnel.id}: ${reply.refusal ?? reply.lost}`)
       reply.body.cancel()
       tunnel = other
     }
+    trace.tunnel = undefined
     return unreached('backend_empty', exchange)
   }
 }

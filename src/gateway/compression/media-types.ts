@@ -17,7 +17,5 @@ const worthwhile = new Set(
 export function isWorthwhile(contentType: string): boolean {
   const end = contentType.indexOf(';')
   const type = (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
-  return (
-    type.startsWith('text/') || worthwhile.has(type) || type.endsWith('+json') || type.endsWith('+xml')
-  )
+  return type.startsWith('text/') || worthwhile.has(type) || type.endsWith('+json') || type.endsWith('+xml')
 }

@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net'
 import { Acceptor, type ListenAddress } from '#gateway/listeners/acceptor.ts'
 import { Admission, type AdmissionLimits } from '#gateway/listeners/admission.ts'
+import { sayLast } from '#gateway/listeners/last-words.ts'
 import { plainAddress } from '#gateway/listeners/visitor.ts'
 import { AgentSession, type AgentOptions } from '#gateway/sessions/agent-session.ts'
 import type { Certificates } from '#gateway/tls/certificates.ts'
 import { Handshakes, type HandshakeLimits } from '#gateway/tls/handshakes.ts'
 import { peekClientHello } from '#gateway/tls/peek.ts'
 import { terminate } from '#gateway/tls/terminate.ts'
-import { OWN_ALPN } from '#tunnel/alpn.ts'
+import { elsewhereAlpn, OWN_ALPN } from '#tunnel/alpn.ts'
 
 export interface AgentListenerOptions extends AgentOptions {
   readonly certificates: Pick<Certificates, 'contextFor'>
@@ -23,6 +24,9 @@ export interface AgentListenerOptions extends AgentOptions {
 const OPEN: AdmissionLimits = { total: 110_000, perAddress: 110_000 }
 const ENTERING: AdmissionLimits = { total: 512, perAddress: 100 }
 
+// A fatal TLS alert, `no_application_protocol`.
+const SENT_AWAY = Buffer.from([0x15, 3, 3, 0, 2, 2, 120])
+
 /** Takes in agents. */
 export class AgentListener {
   readonly #options: AgentListenerOptions
@@ -30,10 +34,12 @@ export class AgentListener {
   readonly #entering: Admission
   readonly #handshakes: Handshakes
   readonly #agents = new Set<AgentSession>()
+  readonly #elsewhere: string
 
   constructor(options: AgentListenerOptions) {
     this.#options = options
-    const { log, reusePort = false } = options
+    const { log, facts, reusePort = false } = options
+    this.#elsewhere = elsewhereAlpn(facts.node)
     this.#entering = new Admission({ ...ENTERING, ...options.entering })
     this.#handshakes = new Handshakes({ pending: ENTERING.total, ...options.handshakes })
     this.#acceptor = new Acceptor({
@@ -82,6 +88,7 @@ export class AgentListener {
       this.#handshakes.enter(socket)
       const peeked = await peekClientHello(socket)
       if (peeked.kind !== 'hello') return void socket.destroy()
+      if (peeked.hello.alpn.includes(this.#elsewhere)) return sayLast(socket, SENT_AWAY)
       await this.#handshakes.turn(socket)
       const begun = performance.now()
       const secured = await terminate(socket, peeked.bytes, {

@@ -64,8 +64,7 @@ function contentOf(body: Body, coding: Coding): Body | undefined {
 /** The fields of another representation of the same: its parts and its bytes are not those of the service's own. */
 function encodedFields(fields: Fields, coding: Coding): Fields {
   const etag = fields.get('etag')
-  const weak =
-    etag?.startsWith('"') === true ? fields.without('etag').with('ETag', `W/${etag}`) : fields
+  const weak = etag?.startsWith('"') === true ? fields.without('etag').with('ETag', `W/${etag}`) : fields
   return varied(weak.without('accept-ranges').with('Content-Encoding', coding))
 }
 

@@ -85,7 +85,9 @@ export class Modules {
     const built = order.flatMap(module => {
       const ofRecords = rows.flatMap(row => this.#ofRecord(module, row, whole))
       const isJoined = module.joinsAgent === true && ofRecords.length > 0
-      return agent === undefined || isJoined ? ofRecords : [...ofRecords, ...this.#ofAgent(module, agent, place)]
+      return agent === undefined || isJoined
+        ? ofRecords
+        : [...ofRecords, ...this.#ofAgent(module, agent, place)]
     })
     return { names: built.map(([name]) => name), handlers: built.map(([, handler]) => handler) }
   }

@@ -12,7 +12,6 @@ import { providersOf } from '#gateway/sign-in/providers/table.ts'
 import { list, object, text } from '#tunnel/fields.ts'
 
 const OPTION = 'OAuth'
-const DEFAULT_PREFIX = 'adit.'
 const MAX_NAMES = 1000
 
 type Options = Kept<typeof oauth.shape>
@@ -48,7 +47,7 @@ export const oauthModule: HttpModule = {
       methodFor(fromOptions(options, parts), parts, interval > 0),
       {
         optionsPassthrough: options.options_passthrough,
-        cookiePrefix: options.cookie_prefix || DEFAULT_PREFIX,
+        cookiePrefix: options.cookie_prefix,
         inactivityTimeout: options.inactivity_timeout,
         maximumDuration: options.maximum_duration,
         authCheckInterval: interval,
@@ -68,7 +67,7 @@ export const oauthModule: HttpModule = {
 
 const agentTerms = {
   optionsPassthrough: false,
-  cookiePrefix: DEFAULT_PREFIX,
+  cookiePrefix: '',
   inactivityTimeout: 0,
   maximumDuration: 0,
   authCheckInterval: 0,

@@ -329,5 +329,4 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     visitor: RELOAD,
     owner: 'The log of the gateway has the cause.',
   },
-  oauth_session_over: { title: 'Session ended', visitor: 'Sign in again.' },
 }

@@ -67,7 +67,8 @@ export class Compiler {
     uses(id)
     const row = this.#options.records.backend(id)
     if (row === undefined) fail('module_unusable', { module: 'backend', reason: 'it does not exist' })
-    if (above.includes(id)) fail('module_unusable', { module: 'backend', reason: 'backends lead in a circle' })
+    if (above.includes(id))
+      fail('module_unusable', { module: 'backend', reason: 'backends lead in a circle' })
     const child = (other: string): Backend => this.#build(other, use, uses, [...above, id])
     return buildBackend(row, { ...this.#options, ...use, child })
   }
@@ -76,7 +77,10 @@ export class Compiler {
     const isKnown = error instanceof Problem
     if (!isKnown) this.#options.log.error({ error, id }, 'what a record asks for cannot be made')
     const reason = isKnown ? error.message.replace(/\.$/, '') : 'its configuration cannot be used'
-    return { answer: async ({ head }) => errorReply('not_servable', head, { reason }), close: () => undefined }
+    return {
+      answer: async ({ head }) => errorReply('not_servable', head, { reason }),
+      close: () => undefined,
+    }
   }
 }
 

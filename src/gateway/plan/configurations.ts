@@ -51,11 +51,19 @@ interface CompiledUpstream {
   close(): void
 }
 
+interface CompiledTls {
+  readonly route: TlsRoute
+  close(): void
+}
+
+const nothing = (): void => undefined
+
 /** Domains and addresses that answer without an agent, because their configuration has a backend. */
 export class Configurations {
   readonly #options: ConfigurationsOptions
   readonly #endpoints = new Compilations<CompiledEndpoint>()
   readonly #upstreams = new Compilations<CompiledUpstream>()
+  readonly #terms = new Compilations<CompiledTls>()
   readonly #stop: () => void
 
   constructor(options: ConfigurationsOptions) {
@@ -63,6 +71,7 @@ export class Configurations {
     this.#stop = options.records.onAnyChange(({ id, after }) => {
       this.#endpoints.changed(id)
       this.#upstreams.changed(id)
+      this.#terms.changed(id)
       if (after === undefined) options.modules.forget(id)
     })
   }
@@ -71,6 +80,7 @@ export class Configurations {
     this.#stop()
     this.#endpoints.close()
     this.#upstreams.close()
+    this.#terms.close()
   }
 
   /** The reserved domain of exactly this name, if it answers by itself. */
@@ -93,14 +103,18 @@ export class Configurations {
   }
 
   tls(domain: SourceRow): TlsRoute {
-    const configuration = this.#answering(domain, 'https')
-    if (configuration === undefined) return { kind: 'http' }
-    try {
-      return { kind: 'http', terms: termsOf(configuration, this.#options.records, () => undefined) }
-    } catch {
-      // Its requests, if there could be any, would be answered with the reason.
-      return { kind: 'refused' }
-    }
+    return this.#terms.get(domain.id, uses => {
+      const configuration = this.#answering(domain, 'https')
+      if (configuration === undefined) return { route: { kind: 'http' }, close: nothing }
+      uses(configuration.id)
+      try {
+        const terms = termsOf(configuration, this.#options.records, uses, domain.id)
+        return { route: { kind: 'http', terms }, close: nothing }
+      } catch {
+        // Its requests, if there could be any, would be answered with the reason.
+        return { route: { kind: 'refused' }, close: nothing }
+      }
+    }).route
   }
 
   /** Where the reserved address of a port leads by itself. */

@@ -99,7 +99,9 @@ export class Edges {
       uses(edge.id)
       const { compiler } = this.#options
       const place = { id: route.id, edgeId: edge.id }
-      return compiler.endpoint({ rows: [edge, route] }, place, () => compiler.backend(route, { edge: 'https' }, uses))
+      return compiler.endpoint({ rows: [edge, route] }, place, () =>
+        compiler.backend(route, { edge: 'https' }, uses),
+      )
     })
   }
 
@@ -109,7 +111,8 @@ export class Edges {
         return this.#compile(edge, proto, uses)
       } catch (error) {
         const { log } = this.#options
-        if (error instanceof Problem) log.warn({ id: edge.id, reason: error.message }, 'an edge cannot be served')
+        if (error instanceof Problem)
+          log.warn({ id: edge.id, reason: error.message }, 'an edge cannot be served')
         else log.error({ error, id: edge.id }, 'an edge cannot be served')
         return refused
       }
@@ -127,8 +130,7 @@ export class Edges {
     if (backend === undefined || dial === undefined) return refused
     const upstream = filtered({ dial }, allows)
     const close = (): void => backend.close()
-    if (ends)
-      return { route: { kind: 'terminated', upstream, terms: termsOf(edge, records, uses) }, close }
+    if (ends) return { route: { kind: 'terminated', upstream, terms: termsOf(edge, records, uses) }, close }
     return { route: { kind: 'passthrough', upstream }, close }
   }
 }

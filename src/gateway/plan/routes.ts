@@ -54,7 +54,7 @@ export class Routes {
     const exact = this.#exact.size === 0 ? undefined : pick(this.#exact.get(path), host)
     if (exact !== undefined) return exact
     // A prefix ends where a segment does: "/a/b" is tried as itself, then "/a/", "/a", "/".
-    for (let prefix = path; ; ) {
+    for (let prefix = path; ;) {
       const found = pick(this.#prefixes.get(prefix), host)
       if (found !== undefined || prefix === '/' || prefix === '') return found
       const slash = prefix.lastIndexOf('/', prefix.length - 2)

@@ -7,12 +7,17 @@ import { edgeTerms, type TlsModules } from '#gateway/tls/edge-terms.ts'
 /** What an edge or an endpoint configuration says about TLS. */
 export const tlsModulesOf = ({ body }: SourceRow): TlsModules => body as TlsModules
 
-/** What it asks of TLS that ends here; throws a Problem when it cannot be had. */
-export function termsOf(row: SourceRow, records: Records, uses: (id: string) => void): TlsTerms {
+/** What it asks of TLS that ends at `scope`; throws a Problem when it cannot be had. */
+export function termsOf(
+  row: SourceRow,
+  records: Records,
+  uses: (id: string) => void,
+  scope = row.id,
+): TlsTerms {
   const authorityPem = (id: string): string | undefined => {
     uses(id)
     const authority = records.get('certificate_authority', id)
     return authority && textOf(authority, 'ca_pem')
   }
-  return edgeTerms(tlsModulesOf(row), authorityPem, row.id)
+  return edgeTerms(tlsModulesOf(row), authorityPem, scope)
 }

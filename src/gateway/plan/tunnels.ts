@@ -15,7 +15,7 @@ import { terminationIdentity } from '#gateway/plan/tls-termination.ts'
 import { filtered, tunnelUpstream } from '#gateway/plan/upstreams.ts'
 import type { Records } from '#gateway/records/records.ts'
 import type { TlsTerms } from '#gateway/tls/contexts.ts'
-import { agentAuthorities } from '#gateway/tls/agent-authorities.ts'
+import { tunnelTerms } from '#gateway/tls/agent-authorities.ts'
 
 export interface TunnelsOptions {
   readonly directory: Directory
@@ -109,11 +109,10 @@ export class Tunnels {
       const own = tunnelUpstream(tunnel, fleet)
       const upstream =
         configuration === undefined ? own : filtered(own, modules.connectionFilterOf(configuration))
-      const authorities = agentAuthorities(tunnel.options)
       const identity = tunnel.options.TLSTermination && terminationIdentity(tunnel.options.TLSTermination)
+      const configured = configuration ? termsOf(configuration, records, uses, tunnel.id) : {}
       const terms = {
-        ...(configuration && termsOf(configuration, records, uses)),
-        ...(authorities !== undefined && { clients: { authorities, scope: tunnel.id } }),
+        ...tunnelTerms(configured, tunnel.options, tunnel.id),
         ...(identity && { identity }),
       }
       return { upstream, terms, close: nothing }

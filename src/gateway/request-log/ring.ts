@@ -89,7 +89,13 @@ export class RequestRing {
     const { refusal } = reply
     const tunnelId = tunnel?.id
     // Mostly the same as the last time round, and then nothing new is made.
-    if (before?.way !== way || before?.tunnelId !== tunnelId || before?.refusal !== refusal || notes || before?.notes)
+    if (
+      before?.way !== way ||
+      before?.tunnelId !== tunnelId ||
+      before?.refusal !== refusal ||
+      notes ||
+      before?.notes
+    )
       this.#lasting[slot] = { way, tunnelId, backendId, refusal, notes }
   }
 

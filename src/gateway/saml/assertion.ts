@@ -78,8 +78,12 @@ function confirmation(subject: Element, { acsUrl }: SamlPlace, now: number): Con
     )
   checkTimes(data, now)
   const until = timeOf(data, 'NotOnOrAfter') + SKEW_MS
-  return { until, request: attribute(data, 'InResponseTo') }
+  return { until, request: answered(data) }
 }
+
+/** The request that an element says it answers. Some providers write an empty one when there is none. */
+export const answered = (element: Element): string | undefined =>
+  attribute(element, 'InResponseTo') || undefined
 
 interface Authentication {
   readonly authenticatedAt: number

@@ -1,6 +1,6 @@
 const MAX_DEPTH = 64
 const MAX_ATTRIBUTES = 64
-const MAX_ELEMENTS = 20_000
+const MAX_ELEMENTS = 10_000
 
 const LESS = 0x3c
 const GREATER = 0x3e

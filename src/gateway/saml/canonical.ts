@@ -4,8 +4,20 @@ import { type Element, escapeAttribute, escapeText, isElement, nodesOf } from '#
 const XMLNS = 'http://www.w3.org/2000/xmlns/'
 const TEXT_NODE = 3
 
-/** Addresses by prefix; the default one under the empty prefix. */
-type Namespaces = ReadonlyMap<string, string>
+/** Addresses by prefix, the default one under the empty prefix; what an element does not say is said around it. */
+class Namespaces {
+  readonly #own: ReadonlyMap<string, string>
+  readonly #around: Namespaces | undefined
+
+  constructor(own: Iterable<readonly [string, string]> = [], around?: Namespaces) {
+    this.#own = new Map(own)
+    this.#around = around
+  }
+
+  get(prefix: string): string | undefined {
+    return this.#own.get(prefix) ?? this.#around?.get(prefix)
+  }
+}
 
 interface Rules {
   /** Left out with all that is in it: the signature itself. */
@@ -20,15 +32,12 @@ interface Rules {
  */
 export function canonical(element: Element, { without, inclusive = [] }: Partial<Rules> = {}): string {
   const rules = { without, inclusive: inclusive.map(prefix => (prefix === '#default' ? '' : prefix)) }
-  return written(element, inScopeAbove(element), new Map(), rules)
+  return written(element, inScopeAround(element), new Namespaces(), rules)
 }
 
-function written(element: Element, above: Namespaces, rendered: Namespaces, rules: Rules): string {
-  const attributes = [...element.attributes]
-  const inScope = new Map(above)
-  for (const { prefix, localName, value } of attributes.filter(isDeclaration))
-    inScope.set(prefix === null ? '' : (localName ?? ''), value)
-  const plain = attributes.filter(each => !isDeclaration(each))
+function written(element: Element, around: Namespaces, rendered: Namespaces, rules: Rules): string {
+  const inScope = scopeOf(element, around)
+  const plain = [...element.attributes].filter(each => !isDeclaration(each))
   const declared = toDeclare({ element, plain, inScope, rendered, rules })
   const name = element.tagName
   const head =
@@ -37,7 +46,7 @@ function written(element: Element, above: Namespaces, rendered: Namespaces, rule
       .toSorted(byName)
       .map(each => ` ${each.name}="${escapeAttribute(each.value)}"`)
       .join('')
-  const below = declared.length === 0 ? rendered : new Map([...rendered, ...declared])
+  const below = declared.length === 0 ? rendered : new Namespaces(declared, rendered)
   let content = ''
   for (const node of nodesOf(element)) content += contentOf(node, inScope, below, rules)
   return `<${name}${head}>${content}</${name}>`
@@ -62,7 +71,7 @@ function toDeclare({ element, plain, inScope, rendered, rules }: Declaring): [st
   const used = new Set([
     element.prefix ?? '',
     ...plain.flatMap(({ prefix }) => prefix ?? []),
-    ...rules.inclusive.filter(prefix => inScope.has(prefix)),
+    ...rules.inclusive.filter(prefix => inScope.get(prefix) !== undefined),
   ])
   used.delete('xml')
   return [...used]
@@ -71,15 +80,17 @@ function toDeclare({ element, plain, inScope, rendered, rules }: Declaring): [st
     .toSorted(([left], [right]) => compare(left, right))
 }
 
-function inScopeAbove(element: Element): Namespaces {
-  const found = new Map<string, string>()
-  for (let node = element.parentNode; node !== null && isElement(node); node = node.parentNode) {
-    for (const each of [...node.attributes].filter(isDeclaration)) {
-      const prefix = each.prefix === null ? '' : (each.localName ?? '')
-      if (!found.has(prefix)) found.set(prefix, each.value)
-    }
-  }
-  return found
+function inScopeAround({ parentNode }: Element): Namespaces {
+  return parentNode !== null && isElement(parentNode)
+    ? scopeOf(parentNode, inScopeAround(parentNode))
+    : new Namespaces()
+}
+
+function scopeOf({ attributes }: Element, around: Namespaces): Namespaces {
+  const own = [...attributes]
+    .filter(isDeclaration)
+    .map(({ prefix, localName, value }) => [prefix === null ? '' : (localName ?? ''), value] as const)
+  return own.length === 0 ? around : new Namespaces(own, around)
 }
 
 const isDeclaration = ({ namespaceURI }: Attr): boolean => namespaceURI === XMLNS

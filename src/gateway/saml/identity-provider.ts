@@ -60,7 +60,7 @@ function fromMetadata(root: Element): IdentityProvider {
 
 /** Certificates are only how keys are written in metadata (its interoperability profile): whether they expired is not asked. */
 function keysIn(descriptor: Element): KeyObject[] {
-  return [...within(descriptor)]
+  return within(descriptor)
     .filter(element => isNamed(element, SIGNATURE, 'X509Certificate'))
     .flatMap(element => keyOf(element) ?? [])
 }

@@ -1,5 +1,6 @@
 import { fail } from '#base/errors.ts'
 import type { Exchange, Reply } from '#gateway/exchange.ts'
+import { redirectReply } from '#gateway/pages.ts'
 import { textOf } from '#gateway/records/keys.ts'
 import type { Records } from '#gateway/records/records.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
@@ -24,7 +25,6 @@ import {
   textIn,
   XmlFault,
 } from '#gateway/saml/xml.ts'
-import { redirectReply } from '#gateway/pages.ts'
 import { parametersOf } from '#gateway/sign-in/paths.ts'
 import { signedOutReply } from '#gateway/sign-in/signed-out.ts'
 
@@ -86,12 +86,12 @@ export function sessionsOf(nameId: string, row: SourceRow, place: SamlPlace, rec
 }
 
 /** Tells the provider that it is done, by way of the browser. */
-export function loggedOutReply(
+export async function loggedOutReply(
   place: SamlPlace,
   request: LogoutRequest,
   exchange: Exchange,
   now: number,
-): Reply {
+): Promise<Reply> {
   const door = place.provider.signOut
   if (door === undefined) return signedOutReply(exchange.head)
   const id = newId()
@@ -104,5 +104,5 @@ export function loggedOutReply(
     relayState: request.relayState,
     keyPem: place.settings.request_signing_key_pem,
   }
-  return door.binding === 'post' ? formReply(outgoing) : redirectReply(redirectUrl(outgoing), 303)
+  return door.binding === 'post' ? formReply(outgoing) : redirectReply(await redirectUrl(outgoing), 303)
 }

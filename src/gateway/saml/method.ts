@@ -3,11 +3,10 @@ import { fail } from '#base/errors.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { SKEW_MS } from '#gateway/saml/assertion.ts'
 import { authnRequest } from '#gateway/saml/messages.ts'
-import { Once } from '#gateway/saml/once.ts'
 import { providerOf, samlPlace, type SamlSettings } from '#gateway/saml/place.ts'
 import { formUrl } from '#gateway/saml/post-form.ts'
 import { newId, redirectUrl } from '#gateway/saml/sign.ts'
-import { openTicket, type Ticket, TICKET_MS } from '#gateway/saml/ticket.ts'
+import { takeTicket, type Ticket } from '#gateway/saml/ticket.ts'
 import type { Seal } from '#gateway/sign-in/seal.ts'
 import type { Granted, Memory, SignInMethod } from '#gateway/sign-in/sign-in.ts'
 
@@ -22,7 +21,6 @@ export interface MethodOptions {
 /** Signing in at the identity provider of one place. Throws a Problem when its metadata cannot be used. */
 export function samlMethod({ placeId, settings, facts, seal, now = Date.now }: MethodOptions): SignInMethod {
   const { entityId, signIn } = providerOf(settings)
-  const tickets = new Once(now)
 
   return {
     provider: { name: 'saml', url: entityId },
@@ -35,7 +33,7 @@ export function samlMethod({ placeId, settings, facts, seal, now = Date.now }: M
       const force = settings.force_authn || again
       const memory = { request: id, begun: String(begun) }
       if (signIn.binding === 'post') return { url: formUrl(seal, place, { id, force, state }), memory }
-      const url = redirectUrl({
+      const url = await redirectUrl({
         xml: authnRequest(place, { id, force, now: begun }),
         id,
         url: signIn.url,
@@ -46,8 +44,7 @@ export function samlMethod({ placeId, settings, facts, seal, now = Date.now }: M
       return { url, memory }
     },
     finish: async ({ parameters, memory }) => {
-      const ticket = openTicket(seal, placeId, parameters.get('ticket') ?? '')
-      if (ticket === undefined || !tickets.use(ticket.id, now() + TICKET_MS)) return fail('saml_late')
+      const ticket = takeTicket(seal, placeId, parameters.get('ticket') ?? '') ?? fail('saml_late')
       checkAnswers(ticket, memory, settings)
       return grantedBy(ticket)
     },

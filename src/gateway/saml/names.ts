@@ -11,7 +11,6 @@ export const POST_BINDING = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST'
 
 export const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
 export const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
-export const REQUESTER = 'urn:oasis:names:tc:SAML:2.0:status:Requester'
 export const UNSPECIFIED = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified'
 export const EMAIL = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress'
 

@@ -1,8 +1,8 @@
 import type { saml } from '#contract/modules/saml.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { Facts } from '#gateway/facts.ts'
-import { centralUrl } from '#gateway/sign-in/central.ts'
 import { type IdentityProvider, identityProvider } from '#gateway/saml/identity-provider.ts'
+import { centralUrl } from '#gateway/sign-in/central.ts'
 
 /** Of the paths on the central host. */
 export const SAML_PREFIX = '/saml/'

@@ -1,5 +1,5 @@
 import { fail, Problem } from '#base/errors.ts'
-import { type Accepted, readAssertion } from '#gateway/saml/assertion.ts'
+import { type Accepted, answered, readAssertion } from '#gateway/saml/assertion.ts'
 import { ASSERTION, PROTOCOL, SUCCESS } from '#gateway/saml/names.ts'
 import type { SamlPlace } from '#gateway/saml/place.ts'
 import { signatureIn, SignatureFault, verified } from '#gateway/saml/signature.ts'
@@ -30,7 +30,7 @@ export function readResponse(encoded: string, place: SamlPlace, now: number): Ac
     const { message, assertion } = signedParts(response, place)
     checkEnvelope(message, place, place.acsUrl)
     const accepted = readAssertion(assertion, place, now)
-    if (attribute(message, 'InResponseTo') !== accepted.request)
+    if (answered(message) !== accepted.request)
       fail('saml_not_for_us', { reason: 'its InResponseTo attributes differ' })
     return accepted
   })
@@ -57,22 +57,19 @@ export function decodedText(bytes: Buffer): string {
 
 /** What makes two readers see different messages, wherever it stands. */
 export function refuseDisguises(message: Element): void {
-  const ids = new Set<string>()
-  for (const element of within(message)) {
-    if (element.localName?.startsWith('Encrypted')) fail('saml_encrypted')
-    for (const { localName, value } of element.attributes) {
-      if (localName?.toLowerCase() !== 'id') continue
-      if (ids.has(value)) unreadable('two of its elements have the same ID')
-      ids.add(value)
-    }
-  }
-  const assertions = [...within(message)].filter(({ localName }) => localName === 'Assertion')
-  if (assertions.length > 1) unreadable('it has more than one assertion')
-  // A signature stands in what it signs, and one assertion in the message: anything else is another one's.
+  const elements = within(message)
+  if (elements.some(({ localName }) => localName?.startsWith('Encrypted'))) fail('saml_encrypted')
+  const ids = elements.flatMap(({ attributes }) =>
+    [...attributes].flatMap(({ localName, value }) => (localName?.toLowerCase() === 'id' ? value : [])),
+  )
+  if (new Set(ids).size < ids.length) unreadable('two of its elements have the same ID')
+  if (elements.filter(({ localName }) => localName === 'Assertion').length > 1)
+    unreadable('it has more than one assertion')
+  // A signature stands in what it signs: the message, or the assertion in it.
   const places = [message, ...allNamed(message, ASSERTION, 'Assertion')]
-  const isAstray = (element: Element): boolean =>
-    element.localName === 'Signature' && places.every(place => place !== element.parentNode)
-  if ([...within(message)].some(isAstray)) unreadable('a signature stands in an unusual place')
+  const isAstray = ({ localName, parentNode }: Element): boolean =>
+    localName === 'Signature' && places.every(place => place !== parentNode)
+  if (elements.some(isAstray)) unreadable('a signature stands in an unusual place')
 }
 
 function refuseFailure(response: Element): void {

@@ -18,15 +18,22 @@ export interface Outgoing {
 }
 
 /** The address with a message in it: the HTTP-Redirect binding, in which the query is signed and not the message. */
-export function redirectUrl({ xml, url, kind, relayState, keyPem }: Outgoing): string {
+export async function redirectUrl({ xml, url, kind, relayState, keyPem }: Outgoing): Promise<string> {
   const parts: [string, string][] = [[kind, deflateRawSync(xml).toString('base64')]]
   if (relayState !== undefined) parts.push(['RelayState', relayState])
   parts.push(['SigAlg', RSA_SHA256])
   const query = parts.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
-  const signature = sign('sha256', Buffer.from(query), keyPem).toString('base64')
+  const signature = (await signedOnThread(Buffer.from(query), keyPem)).toString('base64')
   const [before = ''] = url.split('#')
   const joint = before.includes('?') ? '&' : '?'
   return `${before}${joint}${query}&Signature=${encodeURIComponent(signature)}`
+}
+
+/** Everybody who comes to a closed door is sent on with a signature: it must not keep the others waiting. */
+function signedOnThread(bytes: Buffer, keyPem: string): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  sign('sha256', bytes, keyPem, (error, signature) => (error ? reject(error) : resolve(signature)))
+  return promise
 }
 
 /** A message with a signature in it, after its issuer, as the HTTP-POST binding wants it. */

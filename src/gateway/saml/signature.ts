@@ -15,6 +15,8 @@ import {
   textIn,
 } from '#gateway/saml/xml.ts'
 
+const MAX_PREFIXES = 64
+
 /** A signature that does not vouch for what it stands in; the message says why, as the end of a sentence. */
 export class SignatureFault extends Error {
   override readonly name = 'SignatureFault'
@@ -105,5 +107,6 @@ function prefixesOf(method: Element): string[] {
   if (only === undefined) return []
   if (second !== undefined || !isNamed(only, EXCLUSIVE, 'InclusiveNamespaces'))
     return bad('its signature has an unusual form')
-  return (attribute(only, 'PrefixList') ?? '').split(/\s+/).filter(Boolean)
+  const prefixes = (attribute(only, 'PrefixList') ?? '').split(/\s+/).filter(Boolean)
+  return prefixes.length <= MAX_PREFIXES ? prefixes : bad('its signature has an unusual form')
 }

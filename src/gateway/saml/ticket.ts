@@ -1,9 +1,10 @@
 import type { Accepted } from '#gateway/saml/assertion.ts'
+import { Once } from '#gateway/saml/once.ts'
 import type { Seal } from '#gateway/sign-in/seal.ts'
 import type { Identity } from '#gateway/sign-in/sign-in.ts'
 
 /** Long enough for one redirect. */
-export const TICKET_MS = 60_000
+const TICKET_MS = 60_000
 
 /** What the central address found out, on its way to the endpoint that asked. */
 export interface Ticket {
@@ -30,6 +31,12 @@ export function sealTicket(seal: Seal, placeId: string, accepted: Accepted): str
   return seal.seal(purpose(placeId), ticket, TICKET_MS)
 }
 
-/** Undefined when it is not for this place, or too old. */
-export const openTicket = (seal: Seal, placeId: string, text: string): Ticket | undefined =>
-  seal.open(purpose(placeId), text) as Ticket | undefined
+/** Tickets that were taken; they outlive the configuration of their place. */
+const taken = new Once()
+
+/** Undefined when it is not for this place, too old, or taken already. */
+export function takeTicket(seal: Seal, placeId: string, text: string): Ticket | undefined {
+  const ticket = seal.open(purpose(placeId), text) as Ticket | undefined
+  const isNew = ticket !== undefined && taken.use(`${placeId} ${ticket.id}`, Date.now() + TICKET_MS)
+  return isNew ? ticket : undefined
+}

@@ -42,10 +42,12 @@ export function* nodesOf(element: Node): Generator<Node> {
 
 export const elementsOf = (element: Element): Element[] => [...nodesOf(element)].filter(isElement)
 
-/** An element and all within, in the order of the document. */
-export function* within(element: Element): Generator<Element> {
-  yield element
-  for (const child of elementsOf(element)) yield* within(child)
+/** An element and all within it. */
+export function within(element: Element): Element[] {
+  const found = [element]
+  // Grows while it is walked over; no element is met twice, as each has one parent.
+  for (const each of found) found.push(...elementsOf(each))
+  return found
 }
 
 export const isNamed = (element: Element, namespace: string, name: string): boolean =>

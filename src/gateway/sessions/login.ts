@@ -4,7 +4,7 @@ import type { Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
 import type { SessionRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
-import { legId, plainId } from '#gateway/legs.ts'
+import { legId, MAX_LEGS, plainId } from '#gateway/legs.ts'
 import type { Credential, Records } from '#gateway/records/records.ts'
 import type { Proofs } from '#gateway/sessions/proofs.ts'
 import type { AuthAnswer, AuthRequest } from '#tunnel/messages.ts'
@@ -18,7 +18,6 @@ export interface LoginOptions {
 }
 
 const SHOWN = 12
-const MAX_LEGS = 4
 
 type ConnectAddresses = AuthAnswer['Extra']['ConnectAddresses']
 

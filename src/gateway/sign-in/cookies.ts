@@ -75,8 +75,6 @@ export function joinSession(jar: Jar, { session }: CookieNames): string | undefi
   return text
 }
 
-export const fitsSession = (text: string): boolean => text.length <= MAX_CHUNKS * CHUNK_CHARACTERS
-
 /** Values of Set-Cookie that keep a session, and take back what an earlier one left over. */
 export function keepSession(text: string, names: CookieNames, jar: Jar, seconds: number): string[] {
   const count = Math.max(1, Math.ceil(text.length / CHUNK_CHARACTERS))

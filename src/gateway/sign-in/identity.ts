@@ -3,8 +3,9 @@ import type { Granted, Identity } from '#gateway/sign-in/sign-in.ts'
 
 const MAX_ID = 512
 const MAX_TEXT = 255
-const MAX_HEADERS = 20
-const MAX_HEADER = 1024
+const CONTROL = /\p{Cc}/u
+/** Of all headers together: with the rest it must fit into a cookie. */
+const MAX_HEADERS = 2048
 
 /**
  * What a provider says of somebody, within bounds. An id is never cut: two users would become one. What is longer than
@@ -12,10 +13,12 @@ const MAX_HEADER = 1024
  */
 export function checkedIdentity(granted: Granted): Granted {
   const { id, username, email, name, headers = {} } = granted.identity
-  if (id === '' || id.length > MAX_ID) fail('sign_in_unverified', { reason: 'it does not say who you are' })
-  const told = Object.entries(headers)
-    .filter(([, value]) => value.length <= MAX_HEADER)
-    .slice(0, MAX_HEADERS)
+  if (id === '' || id.length > MAX_ID || CONTROL.test(id))
+    fail('sign_in_unverified', { reason: 'it does not say who you are' })
+  let room = MAX_HEADERS
+  const told = Object.entries(headers).filter(
+    ([header, value]) => !CONTROL.test(value) && (room -= header.length + value.length) >= 0,
+  )
   const identity: Identity = {
     id,
     username: short(username),
@@ -26,4 +29,4 @@ export function checkedIdentity(granted: Granted): Granted {
   return { ...granted, identity }
 }
 
-const short = (text: string): string => (text.length <= MAX_TEXT ? text : '')
+const short = (text: string): string => (text.length <= MAX_TEXT && !CONTROL.test(text) ? text : '')

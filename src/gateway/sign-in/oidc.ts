@@ -86,7 +86,7 @@ export class OidcMethod implements SignInMethod {
       const answer = oauth.validateAuthResponse(provider, this.#client, parameters, expected)
       const tokens = await this.#tokens(provider, answer, memory, callback)
       const claims = oauth.getValidatedIdTokenClaims(tokens)
-      if (claims === undefined) return fail('sign_in_unverified', { reason: 'it sent no ID token' })
+      if (!claims?.sub) return fail('sign_in_unverified', { reason: 'it does not say who you are' })
       const identity = identityOf(await this.#more(provider, claims, tokens.access_token))
       this.#checkAllowed(identity)
       return {

@@ -1,4 +1,4 @@
-import { fitsSession, joinSession, keepSession } from '#gateway/sign-in/cookies.ts'
+import { joinSession, keepSession } from '#gateway/sign-in/cookies.ts'
 import type { Guest } from '#gateway/sign-in/guest.ts'
 import type { Seal } from '#gateway/sign-in/seal.ts'
 import type { Granted, SignInTerms } from '#gateway/sign-in/sign-in.ts'
@@ -7,6 +7,8 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 /** Browsers keep no cookie for longer. */
 const LONGEST = 400 * DAY
+/** With an identity of usual length beside them, that fits into five cookies. */
+const MAX_TOKENS = 12_000
 
 /** Somebody's session at one place, as the cookie holds it. Times are milliseconds. */
 export interface Session {
@@ -54,10 +56,10 @@ export function openSession(seal: Seal, guest: Guest): Session | undefined {
  * the provider again, the session then ends when that is due.
  */
 export function sessionCookies(seal: Seal, guest: Guest, session: Session, ttlMs: number): string[] {
-  const full = seal.seal(purpose(guest), session, ttlMs)
-  const text = fitsSession(full)
-    ? full
-    : seal.seal(purpose(guest), { ...session, granted: withoutTokens(session.granted) }, ttlMs)
+  const { accessToken = '', refreshToken = '' } = session.granted
+  const isLong = accessToken.length + refreshToken.length > MAX_TOKENS
+  const kept = isLong ? { ...session, granted: withoutTokens(session.granted) } : session
+  const text = seal.seal(purpose(guest), kept, ttlMs)
   return keepSession(text, guest.names, guest.jar, ttlMs / 1000)
 }
 

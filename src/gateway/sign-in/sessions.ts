@@ -125,8 +125,9 @@ export class Sessions {
       return { session: vouched, checkAt: checkAt(vouched, this.#terms) }
     }
     // A provider that is down for a moment must not throw everybody out; one that is down for long vouches for nobody.
-    const isRecent = now() < session.checked + 2 * this.#terms.authCheckInterval * 1000
-    return isCurrent && isRecent ? { session, checkAt: verdict.retryAt } : undefined
+    const latest = session.checked + 2 * this.#terms.authCheckInterval * 1000
+    if (!isCurrent || now() >= latest) return undefined
+    return { session, checkAt: Math.min(verdict.retryAt, latest) }
   }
 
   #vouched(session: Session, { granted, at }: { granted: Granted; at: number }): Session {

@@ -1,5 +1,6 @@
 import { fail } from '#base/errors.ts'
 import { readModule } from '#gateway/modules/read-module.ts'
+import type { TlsTerms } from '#gateway/tls/contexts.ts'
 import { PkiError } from '#pki/pki-error.ts'
 import { readPem, writePem } from '#pki/pem.ts'
 import { readAuthority } from '#pki/x509.ts'
@@ -21,6 +22,21 @@ export function agentAuthorities(options: BindOptions): string | undefined {
   if (TLSTermination === null)
     refuse('MutualTLSAtEdge', 'TLS must end at the gateway for it: ask for TLSTermination, too')
   return authoritiesIn('MutualTLSAtEdge', options)
+}
+
+/**
+ * What is asked of the TLS of a tunnel: what its endpoint configuration says, and the authorities of its agent. An
+ * agent cannot put its own in the place of those of the configuration. `scope` is the tunnel.
+ */
+export function tunnelTerms(configured: TlsTerms, options: BindOptions, scope: string): TlsTerms {
+  const authorities = agentAuthorities(options)
+  if (authorities === undefined) return configured
+  if (configured.clients !== undefined && configured.clients.authorities !== authorities)
+    fail('module_unusable', {
+      module: 'mutual_tls',
+      reason: 'the agent names other authorities than the endpoint configuration',
+    })
+  return { ...configured, clients: { authorities, scope } }
 }
 
 function authoritiesIn(option: Option, options: BindOptions): string {

@@ -18,6 +18,8 @@ export type Message = readonly (string | Buffer)[]
 
 export const digestBytes: Readonly<Record<Algorithm, number>> = { sha1: 20, sha256: 32, sha512: 64 }
 
+/** More than any secret has. */
+const MAX_KEY = 4096
 const HEX = /^[0-9a-f]+$/i
 const BASE64 = /^[a-z0-9+/]+={0,2}$/i
 // Texts are compared by their digests, because those have one length; the key keeps them from being computed ahead.
@@ -26,10 +28,13 @@ const comparisonKey = createSecretKey(randomBytes(32))
 /** The bytes of a signature of that size; undefined when the text does not have the form of one. */
 export function signatureBytes(text: string, encoding: Encoding, size: number): Buffer | undefined {
   if (encoding !== 'base64' && text.length === size * 2 && HEX.test(text)) return Buffer.from(text, 'hex')
-  if (encoding === 'hex' || text.length > Math.ceil(size / 3) * 4 || !BASE64.test(text)) return undefined
-  const bytes = Buffer.from(text, 'base64')
-  return bytes.length === size ? bytes : undefined
+  const bytes = encoding === 'hex' ? undefined : base64Bytes(text, size)
+  return bytes?.length === size ? bytes : undefined
 }
+
+/** What base64 stands for; undefined when it is none, or for more than `maxBytes`. Node's own reader takes anything. */
+export const base64Bytes = (text: string, maxBytes: number): Buffer | undefined =>
+  text.length <= Math.ceil(maxBytes / 3) * 4 && BASE64.test(text) ? Buffer.from(text, 'base64') : undefined
 
 export function hmacOf(algorithm: Algorithm, key: KeyObject, message: Message): Buffer {
   const hmac = createHmac(algorithm, key)
@@ -55,7 +60,8 @@ export const keyOf = (secret: string): KeyObject => createSecretKey(Buffer.from(
 
 /** The key in a secret that is written in base64. */
 export function base64Key(secret: string): KeyObject {
-  const bytes = BASE64.test(secret) ? Buffer.from(secret, 'base64') : Buffer.alloc(0)
-  if (bytes.length === 0) throw new UnusableSecret('must be base64, as the sender shows it')
+  const bytes = base64Bytes(secret, MAX_KEY)
+  if (bytes === undefined || bytes.length === 0)
+    throw new UnusableSecret('must be base64, as the sender shows it')
   return createSecretKey(bytes)
 }

@@ -1,5 +1,6 @@
 import { createVerify } from 'node:crypto'
 import { jsonObject } from '#gateway/webhooks/json.ts'
+import { base64Bytes } from '#gateway/webhooks/signatures.ts'
 import { SnsCertificates } from '#gateway/webhooks/sns-certificates.ts'
 import { stampFault } from '#gateway/webhooks/stamps.ts'
 import {
@@ -15,8 +16,8 @@ import {
 const MAX_BODY = 2 * 1024 * 1024
 /** As long as the sender goes on trying to deliver a message. */
 const WINDOW = 3600
-/** What 8192 bits take in base64. */
-const MAX_SIGNATURE = 1368
+/** Those of keys with 8192 bits. */
+const MAX_SIGNATURE = 1024
 
 const confirmation = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']
 
@@ -54,12 +55,12 @@ async function check(
   certificates: SnsCertificates,
 ): Promise<Verdict> {
   const algorithm = algorithms[message.get('SignatureVersion') ?? '']
-  const signature = message.get('Signature') ?? ''
+  const signature = base64Bytes(message.get('Signature') ?? '', MAX_SIGNATURE)
   if (algorithm === undefined) return refused('the version of its signature is not known')
-  if (signature === '' || signature.length > MAX_SIGNATURE) return refused('it has no signature')
+  if (signature === undefined) return refused('it has no signature')
   const key = await certificates.keyAt(message.get('SigningCertURL') ?? '', now)
   if (typeof key === 'string') return refused(key)
-  const good = createVerify(algorithm).update(text).verify(key, signature, 'base64')
+  const good = createVerify(algorithm).update(text).verify(key, signature)
   return good ? verified : refused('its signature does not match')
 }
 

@@ -46,14 +46,14 @@ export class Channel {
     this.#methods = methods
     this.#notices = notices
     pipe.on('message', message => void this.#take(message as Message))
-    pipe.on('disconnect', () => this.#close())
+    pipe.on('disconnect', () => this.close())
   }
 
   async request<Result>(method: string, argument: unknown): Promise<Result> {
     const id = this.#nextId++
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#waiting.set(id, { resolve, reject })
-    if (this.#closed) this.#close()
+    if (this.#closed) this.close()
     else this.#send({ is: 'request', id, method, argument })
     return (await promise) as Result
   }
@@ -62,12 +62,20 @@ export class Channel {
     this.#send({ is: 'notice', name, argument })
   }
 
+  /** The other process is gone: nothing is sent any more, nor done that it has asked for and that is still unread. */
+  close(): void {
+    this.#closed = true
+    for (const { reject } of this.#waiting.values()) reject(new Error('The other process has ended.'))
+    this.#waiting.clear()
+  }
+
   #send(message: Message): void {
     // A pipe that breaks meanwhile is told by its end, which fails all that waits.
     if (!this.#closed) this.#pipe.send?.(message, () => undefined)
   }
 
   async #take(message: Message): Promise<void> {
+    if (this.#closed) return
     if (message.is === 'notice') return this.#notices[message.name]?.(message.argument as never)
     if (message.is === 'request') return this.#answer(message)
     const waiting = this.#waiting.get(message.id)
@@ -85,11 +93,5 @@ export class Channel {
     } catch (error) {
       this.#send({ is: 'refusal', id, error: refused(error) })
     }
-  }
-
-  #close(): void {
-    this.#closed = true
-    for (const { reject } of this.#waiting.values()) reject(new Error('The other process has ended.'))
-    this.#waiting.clear()
   }
 }

@@ -5,6 +5,7 @@ import { Secret } from '#base/secrets.ts'
 import type { Command } from '#gateway/directory.ts'
 import type { Fleet } from '#gateway/fleet.ts'
 import { startGateway, type Gateway } from '#gateway/gateway.ts'
+import { dialAnyLeg } from '#gateway/peers/dial-any-leg.ts'
 import { PeerLinks } from '#gateway/peers/peer-links.ts'
 import type { Page } from '#gateway/newest.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#gateway/records/source.ts'
@@ -23,6 +24,7 @@ class Worker implements Source {
   #follower: Follower | undefined
   #gateway: Gateway | undefined
   #peers: PeerLinks | undefined
+  #reachable: Promise<void> | undefined
 
   constructor() {
     this.#channel = new Channel(process, {
@@ -76,6 +78,11 @@ class Worker implements Source {
       },
       egress: createEgress({ allow: start.egressAllow }),
       oauth: openedOAuth(start.oauth),
+      visitors: {
+        signedIn: arrival => this.#channel.request('signedIn', arrival),
+        active: (id, expiresAt) => this.#channel.notify('sessionActive', { id, expiresAt }),
+        ended: id => this.#channel.request('sessionEnded', id),
+      },
       requests: { size: start.requests.size, write: openAccessLog(start.requests.accessLog, log) },
       log,
       reusePort: true,
@@ -83,7 +90,7 @@ class Worker implements Source {
     }).catch((error: unknown) => {
       throw startProblem(error)
     })
-    await this.#peers?.listen()
+    await this.#reachable
     return this.#gateway.bound
   }
 
@@ -91,10 +98,13 @@ class Worker implements Source {
     const { tunnels, sessions } = this.#directory
     const peers = new PeerLinks({ node, tunnels, local, socketOf: other => join(folder, `${other}.sock`) })
     this.#peers = peers
+    // Before any agent is let in: visitors of other processes may ask for it at once.
+    this.#reachable = peers.listen()
+    const dial: Fleet['dial'] = (tunnel, header, first) =>
+      tunnel.node === node ? local.dial(tunnel, header, first) : peers.dial(tunnel, header, first)
     const isOwn = (sessionId: string): boolean => sessions.get(sessionId)?.node === node
     return {
-      dial: (tunnel, header, first) =>
-        tunnel.node === node ? local.dial(tunnel, header, first) : peers.dial(tunnel, header, first),
+      dial: dialAnyLeg(tunnels, dial),
       probe: id => (isOwn(id) ? local.probe(id) : this.#channel.request('probe', id)),
       command: (sessionId, command) => this.#channel.request('command', { sessionId, command }),
     }

@@ -7,11 +7,13 @@ import { fail } from '#base/errors.ts'
 import type { Snapshot } from '#base/metrics.ts'
 import type { Command, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
+import { anyLeg } from '#gateway/legs.ts'
 import { LiveView } from '#gateway/live.ts'
 import { LocalDirectory } from '#gateway/local-directory.ts'
 import { newest, type Page } from '#gateway/newest.ts'
 import { Records } from '#gateway/records/records.ts'
 import { oauthSetup } from '#gateway/sign-in/providers/setup.ts'
+import type { Arrival } from '#gateway/sign-in/visitors.ts'
 import { gatewayOptions, type GatewayParts, type GatewaySide } from '#server/gateway-side.ts'
 import { Channel } from '#server/workers/channel.ts'
 import { StartError } from '#server/start-error.ts'
@@ -71,6 +73,11 @@ class Workers {
     return worker ? worker.channel.request(method, argument) : fail('not_found')
   }
 
+  async command(sessionId: string, command: Command): Promise<void> {
+    const session = anyLeg(this.directory.sessions, sessionId) ?? fail('not_found')
+    return this.ask(session.id, 'command', { sessionId: session.id, command })
+  }
+
   async metrics(): Promise<string> {
     return renderMetrics(mergeSnapshots(await this.#askAll<Snapshot>('metrics', null)))
   }
@@ -108,16 +115,25 @@ class Workers {
 
   async #spawn(node: string): Promise<Gateway['bound']> {
     const child = fork(PROGRAM, { serialization: 'advanced' })
-    const channel = new Channel(child, { methods: this.#methods(node) })
+    const { visitors } = this.#parts
+    const channel = new Channel(child, {
+      methods: this.#methods(node),
+      notices: {
+        sessionActive: (told: { id: string; expiresAt: number }) => visitors.active(told.id, told.expiresAt),
+      },
+    })
     const worker: Worker = { node, child, channel }
     this.#workers.set(node, worker)
-    child.once('exit', code => void this.#exited(worker, code))
+    child.once('exit', code => this.#exited(worker, code))
     return channel.request<Gateway['bound']>('start', this.#startOf(node))
   }
 
   #methods(node: string) {
     const { directory } = this
+    const { visitors } = this.#parts
     return {
+      signedIn: (arrival: Arrival) => visitors.signedIn(arrival),
+      sessionEnded: (id: string) => visitors.ended(id),
       watch: async (kinds: readonly string[]) => this.#watch(node, kinds),
       addSession: (record: SessionRecord) => directory.addSession(record),
       removeSession: (session: { id: string; node: string }) =>
@@ -126,7 +142,7 @@ class Workers {
       removeTunnel: (id: string) => directory.removeTunnel(id),
       probe: (sessionId: string) => this.ask<boolean>(sessionId, 'probe', sessionId),
       command: (order: { sessionId: string; command: Command }) =>
-        this.ask(order.sessionId, 'command', order),
+        this.command(order.sessionId, order.command),
     }
   }
 
@@ -161,11 +177,12 @@ class Workers {
   }
 
   /** What a worker held is gone with it; another one takes its place. */
-  async #exited(worker: Worker, code: number | null): Promise<void> {
+  #exited(worker: Worker, code: number | null): void {
     worker.unwatch?.()
+    // What it has asked for may still be in the pipe; it must not be listed again.
+    worker.channel.close()
     if (this.#workers.get(worker.node) === worker) this.#workers.delete(worker.node)
-    for (const { id, node } of this.directory.sessions.values())
-      if (node === worker.node) await this.directory.removeSession(id, node)
+    this.directory.removeNode(worker.node)
     if (this.#closing || this.#bound === undefined) return
     this.#parts.log.error({ node: worker.node, code }, 'a gateway process has ended; it is started again')
     setTimeout(() => this.#again(worker.node), RESTART_MS)

@@ -4,7 +4,7 @@ import type { Reply } from '#gateway/exchange.ts'
 import { noBody } from '#gateway/http/body.ts'
 import { Fields } from '#gateway/http/fields.ts'
 import { circuitBreakerHandler, circuitBreakerModule } from '#gateway/modules/circuit-breaker.ts'
-import { optionsOf, request } from './tmp-request.ts'
+import { optionsOf, request } from './support.ts'
 
 const terms = { trippedMs: 5000, windowMs: 10_000, buckets: 10, volume: 4, share: 0.5 }
 

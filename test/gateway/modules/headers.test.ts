@@ -6,7 +6,7 @@ import { Fields } from '#gateway/http/fields.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
 import { requestHeadersModule, responseHeadersModule } from '#gateway/modules/headers.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
-import { optionsOf, request } from './tmp-request.ts'
+import { optionsOf, request } from './support.ts'
 
 interface Headers {
   readonly add?: Record<string, string>
@@ -60,7 +60,10 @@ suite('request headers of a record', () => {
 
 suite('response headers of a record', () => {
   test('stand beside those of the service', async () => {
-    const fields = await received({ add: { 'Set-Cookie': 'b=2' }, remove: ['SERVER'] }, 'Set-Cookie: a=1\r\nserver: x\r\n')
+    const fields = await received(
+      { add: { 'Set-Cookie': 'b=2' }, remove: ['SERVER'] },
+      'Set-Cookie: a=1\r\nserver: x\r\n',
+    )
     assert.deepEqual(fields.all('set-cookie'), ['a=1', 'b=2'])
     assert.equal(fields.get('server'), undefined)
   })
@@ -72,7 +75,10 @@ suite('response headers of a record', () => {
 })
 
 suite('variables', () => {
-  const exchange = { ...request('User-Agent: curl/8\r\n'), visitor: { ...request().visitor, scheme: 'https', serverName: 'sni.test' } } as Exchange
+  const exchange = {
+    ...request('User-Agent: curl/8\r\n'),
+    visitor: { ...request().visitor, scheme: 'https', serverName: 'sni.test' },
+  } as Exchange
   for (const [variable, value] of Object.entries({
     'conn.client_ip': '203.0.113.7',
     'conn.client_port': '50000',

@@ -4,7 +4,7 @@ import type { Handler } from '#gateway/exchange.ts'
 import { noBody } from '#gateway/http/body.ts'
 import { Fields } from '#gateway/http/fields.ts'
 import { userAgentFilterModule } from '#gateway/modules/user-agent-filter.ts'
-import { optionsOf, request } from './tmp-request.ts'
+import { optionsOf, request } from './support.ts'
 
 const place = { id: 'edghtsrt_1' }
 const parts = undefined as never
@@ -18,8 +18,7 @@ async function verdict(handler: Handler, fields: string): Promise<number> {
     head: { status: 200, reason: 'OK', framing: noBody.framing, fields: Fields.none },
     body: noBody,
   }))
-  if (reply.head.status === 403)
-    assert.equal(reply.head.fields.get('ngrok-error-code'), 'ERR_NGROK_3211')
+  if (reply.head.status === 403) assert.equal(reply.head.fields.get('ngrok-error-code'), 'ERR_NGROK_3211')
   return reply.head.status
 }
 
@@ -37,7 +36,13 @@ suite('user agent filter', () => {
     ['no header, where the empty text is allowed', ['^$'], ['.'], '', 200],
     ['a second header', [], ['evil'], 'User-Agent: good\r\nUser-Agent: evil\r\n', 200],
     ['a first header', [], ['evil'], 'User-Agent: evil\r\nUser-Agent: good\r\n', 403],
-    ['letters beyond ASCII', [], ['^\\p{Cyrillic}+$'], `User-Agent: ${Buffer.from('бот').toString('latin1')}\r\n`, 403],
+    [
+      'letters beyond ASCII',
+      [],
+      ['^\\p{Cyrillic}+$'],
+      `User-Agent: ${Buffer.from('бот').toString('latin1')}\r\n`,
+      403,
+    ],
     ['a header without end', ['.*'], [], `User-Agent: ${'a'.repeat(3000)}\r\n`, 403],
   ] as const) {
     test(`answers ${status} to ${name}`, async () => {

@@ -99,10 +99,6 @@ suite('the oauth module of a record', () => {
     })
   }
 
-  test('has the usual prefix of cookies where it is empty', () => {
-    assert.equal(fromRecord(record('google', {}, { cookie_prefix: '' })).terms.cookiePrefix, 'adit.')
-  })
-
   test('asks Microsoft for tokens that last only where users are looked at again', async () => {
     const scope = async (interval: number) => {
       const built = fromRecord(record('microsoft', {}, { auth_check_interval: interval }))
@@ -176,7 +172,7 @@ suite('the OAuth option of an agent', () => {
     assert.match(searchParams.get('scope') ?? '', / calendar$/)
     assert.deepEqual(built.terms, {
       optionsPassthrough: false,
-      cookiePrefix: 'adit.',
+      cookiePrefix: '',
       inactivityTimeout: 0,
       maximumDuration: 0,
       authCheckInterval: 0,

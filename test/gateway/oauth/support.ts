@@ -16,6 +16,8 @@ import { CLIENT, type User } from './provider-shapes.ts'
 export const log = createLog('silent')
 export const publicSetup = { githubUrl: 'https://github.com', gitlabUrl: 'https://gitlab.com' }
 export const names = Object.keys(providersOf(publicSetup)) as ProviderName[]
+/** They give no refresh tokens. */
+export const unrenewed: readonly ProviderName[] = ['facebook', 'github']
 export const nobody: AccessLists = { emails: [], domains: [], teams: [], organizations: [] }
 
 export const ann: User = {

@@ -64,4 +64,17 @@ suite('the channel between processes', () => {
     await waiting
     await assert.rejects(caller.request('never', undefined), /has ended/)
   })
+
+  test('does nothing any more for a process that is known to have ended', async () => {
+    const [left, right] = pipes()
+    const told: string[] = []
+    const first = new Channel(left, { notices: { tell: (word: string) => void told.push(word) } })
+    const second = new Channel(right, {})
+    second.notify('tell', 'before')
+    await new Promise(setImmediate)
+    second.notify('tell', 'still in the pipe')
+    first.close()
+    await new Promise(setImmediate)
+    assert.deepEqual(told, ['before'])
+  })
 })

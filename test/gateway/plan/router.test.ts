@@ -109,7 +109,7 @@ suite('a restriction on visitors', () => {
     const port = Number(url.split(':').at(-1))
     const restriction = plan.source.restrict('endpoints', true, '198.51.100.0/24')
     const refused = await visit(plan.router, 'a.adit.localhost/')
-    assert.deepEqual([refused.status, refused.code], [403, 'ERR_ADIT_90044'])
+    assert.deepEqual([refused.status, refused.code], [403, 'ERR_ADIT_3205'])
     assert.equal((await visit(plan.router, 'a.adit.localhost/', { ip: '198.51.100.9' })).status, 200)
     assert.equal(plan.router.serverName('t.adit.localhost', '192.0.2.1').kind, 'refused')
     assert.equal(plan.router.serverName('t.adit.localhost', '198.51.100.9').kind, 'passthrough')

@@ -87,6 +87,11 @@ suite('canonical form', () => {
     )
   })
 
+  test('says where the default namespace ends', () => {
+    const root = readMessage('<r xmlns="urn:0"><x xmlns=""><y/><z xmlns="urn:0"/></x></r>')
+    assert.equal(canonical(root), '<r xmlns="urn:0"><x xmlns=""><y></y><z xmlns="urn:0"></z></x></r>')
+  })
+
   test('leaves out what it is told to', () => {
     const root = readMessage('<r>1<s><t/></s>2<s/></r>')
     const [first] = elementsOf(root)

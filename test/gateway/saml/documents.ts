@@ -111,7 +111,7 @@ export function signed(xml: string, signing: Signing): string {
     signatureAlgorithm: algorithm as never,
     canonicalizationAlgorithm: (signing.canonicalization ?? EXCLUSIVE) as never,
   })
-  signature.SignatureAlgorithms = { ...signature.SignatureAlgorithms, ...further }
+  Object.assign(signature.SignatureAlgorithms, further)
   const path = `//*[local-name(.)='${over}']`
   signature.addReference({
     xpath: path,
@@ -139,7 +139,7 @@ const further = Object.fromEntries(
     MORE + name,
     algorithm(MORE + name, name.split('-')[1] ?? ''),
   ]),
-) as never
+)
 
 /** A whole answer whose assertion is signed, the usual kind. */
 export function answer(service: Service, by: Identity, wish: Wish = {}): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { Problem } from '#base/errors.ts'
-import { agentAuthorities } from '#gateway/tls/agent-authorities.ts'
+import { agentAuthorities, tunnelTerms } from '#gateway/tls/agent-authorities.ts'
 import { edgeTerms, endsAtEdge, type TlsModules } from '#gateway/tls/edge-terms.ts'
 import { bindOptions } from '#tunnel/messages.ts'
 import { authority, person } from './people.ts'
@@ -135,4 +135,18 @@ suite('the authorities of an agent', () => {
       assert.throws(() => asked(opts), { code: 'bind_option' })
     })
   }
+
+  test("stand in no other's place", () => {
+    const options = bindOptions({ MutualTLSCA: ca(one.pem) }, '')
+    const clients = { authorities: one.pem, scope: 'tunnel' }
+    const minVersion = 'TLSv1.3'
+    assert.deepEqual(tunnelTerms({ minVersion }, options, 'tunnel'), { minVersion, clients })
+    assert.deepEqual(tunnelTerms({ minVersion, clients }, bindOptions({}, ''), 'tunnel'), {
+      minVersion,
+      clients,
+    })
+    assert.deepEqual(tunnelTerms({ clients }, options, 'tunnel'), { clients })
+    const others = { authorities: two.pem, scope: 'tunnel' }
+    assert.throws(() => tunnelTerms({ clients: others }, options, 'tunnel'), { code: 'module_unusable' })
+  })
 })

@@ -58,9 +58,8 @@ suite('an HTTPS edge with mutual TLS', () => {
   })
 
   test('does not pass on what visitors claim', async () => {
-    const claims = ['adit-mtls-subject-cn: Eve', 'Ngrok_Mtls_Email_Addresses: eve@a.example']
+    const claims = ['adit-mtls-subject-cn: Eve', 'NGROK-Mtls-Email-Addresses: eve@a.example']
     const answer = await world.ask(CLOSED, { by: bob }, claims)
-    console.log(answer)
     assert.equal(answer?.body['adit-mtls-subject-cn'], 'Bob')
     assert.doesNotMatch(JSON.stringify(answer.body), /eve/i)
   })

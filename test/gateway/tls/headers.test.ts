@@ -142,20 +142,20 @@ suite('a service behind mutual TLS', () => {
 suite('what a certificate says of its owner', () => {
   test('is its last common name, its names, addresses and number', async () => {
     const facts = await factsOf({
-      name: [{ CN: ['Group'] }, { O: ['Firm'] }, { CN: ['Ann, "the" #1 + one\\two'] }],
+      name: [{ CN: ['Group'] }, { O: ['Firm'] }, { CN: [{ utf8String: 'Ann, "the" #1 + one\\two\0' }] }],
       names: [
         { type: 'dns', value: 'a.example' },
         { type: 'email', value: 'ann@a.example' },
         { type: 'ip', value: '192.0.2.1' },
         { type: 'url', value: 'https://a.example/' },
-        { type: 'dns', value: 'b.example' },
+        { type: 'dns', value: 'b.example\0.a.example' },
         { type: 'email', value: 'ann@b.example' },
       ],
       serial: '0ABC',
     })
     assert.deepEqual(facts, {
-      commonName: 'Ann, "the" #1 + one\\two',
-      dnsNames: ['a.example', 'b.example'],
+      commonName: 'Ann, "the" #1 + one\\two\0',
+      dnsNames: ['a.example', 'b.example\0.a.example'],
       emails: ['ann@a.example', 'ann@b.example'],
       serialNumber: '0abc',
     })

@@ -6,9 +6,10 @@ import {
   ExtendedKeyUsageExtension,
   type Extension,
   type JsonGeneralNames,
-  type JsonName,
+  type JsonNameParams,
   KeyUsageFlags,
   KeyUsagesExtension,
+  Name,
   SubjectAlternativeNameExtension,
   X509Certificate,
   X509CertificateGenerator,
@@ -24,7 +25,7 @@ export interface Person {
 }
 
 export interface Wish {
-  readonly name?: JsonName | string
+  readonly name?: JsonNameParams | string
   readonly issuer?: Person
   /** Makes it an authority; how many authorities may follow, where that is said. */
   readonly authority?: boolean | number
@@ -52,12 +53,12 @@ export async function person(wish: Wish = {}): Promise<Person> {
   const { keyUsages = authority === false ? KeyUsageFlags.digitalSignature : KeyUsageFlags.keyCertSign } =
     wish
   const keys = await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify'])
-  const subject = typeof name === 'string' ? [{ CN: [name] }] : name
+  const subject = new Name(typeof name === 'string' ? [{ CN: [name] }] : name)
   const length = typeof authority === 'number' ? authority : undefined
   const certificate = await X509CertificateGenerator.create({
     serialNumber: wish.serial ?? (0x1000 + ++made).toString(16),
     subject,
-    issuer: issuer === undefined ? subject : new X509Certificate(issuer.pem).subjectName.toJSON(),
+    issuer: issuer === undefined ? subject : new X509Certificate(issuer.pem).subjectName,
     notBefore: new Date(from),
     notAfter: new Date(to),
     signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },

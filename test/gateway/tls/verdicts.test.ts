@@ -187,11 +187,10 @@ suite('a visitor whose certificate', () => {
     test(`${title} is ${fault === '' ? 'served' : 'refused'}`, async () => {
       const visitor = await make()
       for (const maxVersion of VERSIONS) {
-        const before = door.refusals.length
+        const known = door.refusals.length
         const seen = await door.meet(visitor, { maxVersion })
         assert.equal(seen !== undefined, fault === '', maxVersion)
-        if (fault !== '')
-          assert.match(String(door.refusals[before]), new RegExp(`: ${fault}\\.$`), maxVersion)
+        if (fault !== '') assert.match(String(door.refusals[known]), new RegExp(`: ${fault}\\.$`), maxVersion)
       }
     })
   }

@@ -41,14 +41,16 @@ const mailgunPart = (at: number): Record<'timestamp' | 'token' | 'signature', st
   return { timestamp, token, signature: mac('sha256', SECRET, [timestamp, token], 'hex') }
 }
 
+const BOUNDARY = '7d1c2f0a9b3e4d5c8f6a7b8c9d0e1f2a'
+
 const mailgunMultipart = (at: number): Sent => {
   const fields = Object.entries({ recipient: 'a@example.com', ...mailgunPart(at) })
   const parts = fields.map(
-    ([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+    ([name, value]) => `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
   )
-  const file = '--b\r\nContent-Disposition: form-data; name="attachment-1"; filename="a.txt"\r\n\r\nx\r\n'
-  const body = Buffer.from(`${parts.join('')}${file}--b--\r\n`)
-  return post({ 'content-type': 'multipart/form-data; boundary=b' }, body)
+  const file = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="attachment-1"; filename="a.txt"\r\n\r\nx\r\n`
+  const body = Buffer.from(`${parts.join('')}${file}--${BOUNDARY}--\r\n`)
+  return post({ 'content-type': `multipart/form-data; boundary=${BOUNDARY}` }, body)
 }
 
 const byMailgun = (variant: string, make: (at: number) => Sent): Vector => ({

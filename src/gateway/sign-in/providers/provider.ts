@@ -1,3 +1,4 @@
+import type { oauthProviders } from '#contract/modules/oauth.ts'
 import type { ProviderApi } from '#gateway/sign-in/providers/api.ts'
 
 /** Where the servers of a provider are. */
@@ -34,8 +35,7 @@ export interface Found {
   readonly granted?: readonly string[]
 }
 
-export type ProviderName =
-  'amazon' | 'facebook' | 'github' | 'gitlab' | 'google' | 'linkedin' | 'microsoft' | 'twitch'
+export type ProviderName = keyof typeof oauthProviders
 
 /** What scopes depend on. */
 export interface Use {

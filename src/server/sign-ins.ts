@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto'
+import { childRows } from '#api/records.ts'
+import { close } from '#api/row-text.ts'
+import { newId, randomPart, timestamp } from '#base/ids.ts'
+import type { Log } from '#base/log.ts'
+import type { Sealer } from '#base/secrets.ts'
+import type { Body } from '#contract/body.ts'
+import { applicationSession, applicationUser } from '#contract/kinds/application.ts'
+import type { Kind } from '#contract/kind.ts'
+import type { Arrival, Visitors } from '#gateway/sign-in/visitors.ts'
+import { userAgentOf } from '#server/user-agent.ts'
+import type { Claim, Row, Store, Write } from '#store/store.ts'
+
+const USERS = 'application_user'
+const ATTEMPTS = 8
+/** More browsers than anybody has; a script that signs in again and again pushes its own old sessions out. */
+const MAX_SESSIONS = 100
+const MAX_MARKING = 1000
+const PAGE = 1000
+
+export interface SignInsOptions {
+  readonly store: Store
+  readonly sealer: Sealer
+  readonly log: Log
+  readonly now?: () => number
+}
+
+/** Writes down who signs in to endpoints. */
+export class SignIns implements Visitors {
+  readonly #store: Store
+  readonly #sealer: Sealer
+  readonly #log: Log
+  readonly #now: () => number
+  readonly #marking = new Set<string>()
+
+  constructor({ store, sealer, log, now = Date.now }: SignInsOptions) {
+    this.#store = store
+    this.#sealer = sealer
+    this.#log = log
+    this.#now = now
+  }
+
+  async signedIn(arrival: Arrival): Promise<{ userId: string; sessionId: string }> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const claim = claimOf(arrival)
+      const known = await this.#store.holder(claim)
+      const user = this.#user(arrival, known)
+      const session = this.#session(arrival, user.id)
+      const batch: Write[] = [
+        { op: known ? 'update' : 'insert', entry: { row: user, refs: [], claims: [claim] } },
+        ...(known ? await this.#surplus(known.id) : []),
+        { op: 'insert', entry: { row: session, refs: [], claims: [] } },
+      ]
+      const outcome = await this.#store.commit(batch)
+      if (outcome.ok) return { userId: user.id, sessionId: session.id }
+      // Somebody else has written the same user at the same moment, or deleted it.
+    }
+    throw new Error('A sign-in could not be written down: its user changes all the time.')
+  }
+
+  active(sessionId: string, expiresAt: number): void {
+    // It is told again in a minute; what is still being written then need not pile up.
+    if (this.#marking.has(sessionId) || this.#marking.size >= MAX_MARKING) return
+    this.#marking.add(sessionId)
+    this.#mark(sessionId, expiresAt)
+      .catch((error: unknown) =>
+        this.#log.warn({ error, sessionId }, 'the use of a session was not written down'),
+      )
+      .finally(() => this.#marking.delete(sessionId))
+  }
+
+  async ended(sessionId: string): Promise<void> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const row = await this.#store.get(sessionId)
+      if (row?.kind !== applicationSession.name) return
+      const { ok } = await this.#store.commit([{ op: 'remove', id: row.id, version: row.version }])
+      if (ok) return
+    }
+  }
+
+  /** Removes the sessions that have ended by themselves. */
+  async prune(): Promise<void> {
+    const time = timestamp(this.#now())
+    for (let before: string | undefined, full = true; full;) {
+      const page = await this.#store.list(applicationSession.name, {
+        limit: PAGE,
+        ...(before !== undefined && { before }),
+      })
+      for (const row of page) {
+        // Times of one form compare as texts do.
+        if (String(bodyOf(row)['expires_at']) < time)
+          await this.#store.commit([{ op: 'remove', id: row.id, version: row.version }])
+      }
+      before = page.at(-1)?.id
+      full = page.length === PAGE
+    }
+  }
+
+  #user({ identity, provider }: Arrival, known: Row | undefined): Row {
+    const time = timestamp(this.#now())
+    const id = known?.id ?? newId(applicationUser.prefix ?? '', this.#now())
+    const body = {
+      id,
+      created_at: known ? bodyOf(known)['created_at'] : time,
+      identity_provider: { name: provider.name, url: provider.url },
+      provider_user_id: identity.id,
+      username: identity.username,
+      email: identity.email,
+      name: identity.name,
+      last_active: time,
+      last_login: time,
+    }
+    return this.#row(applicationUser, { id, parent: null, version: (known?.version ?? 0) + 1, body })
+  }
+
+  #session(arrival: Arrival, userId: string): Row {
+    const { place, publicUrl, ip, userAgent, expiresAt } = arrival
+    const time = timestamp(this.#now())
+    const id = newId(applicationSession.prefix ?? '', this.#now())
+    const body = {
+      id,
+      created_at: time,
+      public_url: publicUrl,
+      browser_session: { user_agent: userAgentOf(userAgent), ip_address: ip, location: null },
+      application_user: userId,
+      last_active: time,
+      expires_at: timestamp(expiresAt),
+      // A tunnel and the endpoint that it opens share the rest of their ids.
+      endpoint: place.id.startsWith('tn_') ? `ep_${randomPart(place.id)}` : null,
+      edge: place.edgeId ?? null,
+      route: place.id.startsWith('edghtsrt_') ? place.id : null,
+    }
+    return this.#row(applicationSession, { id, parent: userId, version: 1, body })
+  }
+
+  /** The oldest sessions of a user who has too many. */
+  async #surplus(userId: string): Promise<Write[]> {
+    const rows = await childRows(applicationSession.name, userId, { store: this.#store })
+    return rows.slice(MAX_SESSIONS - 1).map(({ id, version }) => ({ op: 'remove', id, version }))
+  }
+
+  async #mark(sessionId: string, expiresAt: number): Promise<void> {
+    const time = timestamp(this.#now())
+    const changes = { last_active: time, expires_at: timestamp(expiresAt) }
+    const session = await this.#change(applicationSession, sessionId, changes)
+    if (session?.parent) await this.#change(applicationUser, session.parent, { last_active: time })
+  }
+
+  async #change(kind: Kind, id: string, changes: Body): Promise<Row | undefined> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const row = await this.#store.get(id)
+      if (row?.kind !== kind.name) return undefined
+      const body = bodyOf(row)
+      const next = this.#row(kind, { ...row, version: row.version + 1, body: { ...body, ...changes } })
+      const claims = kind === applicationUser ? [claimOfBody(body)] : []
+      const outcome = await this.#store.commit([{ op: 'update', entry: { row: next, refs: [], claims } }])
+      if (outcome.ok) return next
+    }
+    return undefined
+  }
+
+  #row(kind: Kind, { body, ...rest }: Pick<Row, 'id' | 'parent' | 'version'> & { body: Body }): Row {
+    const { id, parent, version } = rest
+    return { id, kind: kind.name, parent, version, body: close(kind, id, body, { sealer: this.#sealer }) }
+  }
+}
+
+const bodyOf = (row: Row): Body => JSON.parse(row.body) as Body
+
+/** A user is whom one provider knows by one id, wherever they sign in. */
+const claimOf = ({ provider, identity }: Arrival): Claim =>
+  userClaim(provider.name, provider.url, identity.id)
+
+function claimOfBody(body: Body): Claim {
+  const { name, url } = body['identity_provider'] as { name: string; url: string }
+  return userClaim(name, url, String(body['provider_user_id']))
+}
+
+/** Ids of providers may be longer than what a claim can hold. */
+const userClaim = (...parts: readonly string[]): Claim => ({
+  namespace: USERS,
+  value: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),
+})

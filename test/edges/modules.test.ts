@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, request } from 'node:https'
+import { createServer, type AddressInfo } from 'node:net'
+import { after, before, suite, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { WebSocket } from 'ws'
+import { eventually, World } from './world.ts'
+
+const NAME = 'modules.example.test'
+
+suite('modules of a route, through TLS', () => {
+  let world: World
+  let edge = ''
+  let count = 0
+
+  before(async () => {
+    world = await World.start()
+    edge = await world.edge([NAME])
+  })
+  after(() => world[Symbol.asyncDispose]())
+
+  /** A route of its own; answers its address. */
+  const route = async (backend: string, modules: Record<string, unknown>): Promise<string> => {
+    const path = `/r${count++}`
+    await world.route(edge, path, backend, modules)
+    await eventually(
+      () => world.ask(NAME + path),
+      ({ code }) => code !== 'ERR_ADIT_3200',
+    )
+    return NAME + path
+  }
+
+  test('circuit_breaker stops asking a service that fails, and tries it again', async () => {
+    let failing = true
+    let asked = 0
+    const service = await world.static((_, response) => {
+      asked++
+      response.writeHead(failing ? 500 : 200).end('x')
+    })
+    const url = await route(service, {
+      circuit_breaker: {
+        tripped_duration: 1,
+        rolling_window: 60,
+        num_buckets: 10,
+        volume_threshold: 3,
+        error_threshold_percentage: 0.5,
+      },
+    })
+    const open = await eventually(
+      () => world.ask(url),
+      ({ status }) => status === 503,
+    )
+    assert.equal(open.code, 'ERR_ADIT_3202')
+    assert.equal(open.headers['retry-after'], '1')
+    assert.equal(asked, 3)
+    failing = false
+    await eventually(
+      () => world.ask(url),
+      ({ status }) => status === 200,
+    )
+    assert.equal(asked, 4)
+    assert.equal((await world.ask(url)).status, 200)
+  })
+
+  test('compression sends what the visitor accepts', async () => {
+    const text = 'compress me, please. '.repeat(500)
+    const service = await world.static((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain', etag: '"e"' }).end(text)
+    })
+    const url = await route(service, { compression: {} })
+    const plain = await world.ask(url)
+    assert.equal(plain.text, text)
+    assert.equal(plain.headers['vary'], 'Accept-Encoding')
+    const asked = request({
+      host: '127.0.0.1',
+      port: world.server.bound.https?.port,
+      servername: NAME,
+      ca: world.ca,
+      agent: new Agent(),
+      path: url.slice(NAME.length),
+      headers: { host: NAME, 'accept-encoding': 'gzip' },
+    }).end()
+    const [answer] = await once(asked, 'response')
+    assert.equal(answer.headers['content-encoding'], 'gzip')
+    assert.equal(answer.headers.etag, 'W/"e"')
+    assert.equal(gunzipSync(Buffer.concat(await answer.toArray())).toString(), text)
+  })
+
+  test('request_headers and response_headers change both heads, with variables', async () => {
+    const service = await world.static((incoming, response) => {
+      response.setHeader('server', 'secret')
+      response.end(JSON.stringify(incoming.headers))
+    })
+    const url = await route(service, {
+      request_headers: {
+        add: { host: 'inner.test', 'X-IP': '${.conn.client_ip}', 'x-role': 'user' },
+        remove: ['x-visitor'],
+      },
+      response_headers: {
+        add: { 'x-id': '${.http.request_id}', 'x-status': '${.http.response.status_code}' },
+        remove: ['Server'],
+      },
+    })
+    const got = await world.ask(url, { headers: { 'x-role': 'admin', 'x-visitor': '1', 'x-kept': '2' } })
+    const seen = JSON.parse(got.text)
+    assert.equal(seen.host, 'inner.test')
+    assert.equal(seen['x-ip'], '127.0.0.1')
+    assert.equal(seen['x-role'], 'user')
+    assert.equal(seen['x-visitor'], undefined)
+    assert.equal(seen['x-kept'], '2')
+    assert.equal(got.headers['x-id'], got.requestId)
+    assert.equal(got.headers['x-status'], '200')
+    assert.equal(got.headers['server'], undefined)
+  })
+
+  test('a variable that is not known makes the route answer 503, and no other', async () => {
+    const url = await route(await world.saying('never'), {
+      request_headers: { add: { a: '${.no.such}' }, remove: [] },
+    })
+    const got = await world.ask(url)
+    assert.equal(got.status, 503)
+    assert.doesNotMatch(got.text, /never/)
+    const fine = await route(await world.saying('fine'), {})
+    assert.equal((await world.ask(fine)).text, 'fine')
+  })
+
+  test('user_agent_filter decides by the program', async () => {
+    const url = await route(await world.saying('in'), {
+      user_agent_filter: { allow: ['goodbot'], deny: ['bot'] },
+    })
+    const as = (agent: string) => world.ask(url, { headers: { 'user-agent': agent } })
+    assert.equal((await as('Mozilla/5.0')).text, 'in')
+    assert.equal((await as('goodbot/1')).text, 'in')
+    assert.equal((await as('badbot/1')).code, 'ERR_ADIT_3211')
+    assert.equal((await world.ask(url)).status, 403)
+  })
+
+  test('ip_restriction follows its policy', async () => {
+    const policy = await world.make('/ip_policies')
+    const url = await route(await world.saying('in'), { ip_restriction: { ip_policy_ids: [policy.id] } })
+    assert.equal((await world.ask(url)).code, 'ERR_ADIT_3203')
+    await world.make('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '127.0.0.0/8', action: 'allow' })
+    await eventually(
+      () => world.ask(url),
+      ({ text }) => text === 'in',
+    )
+  })
+
+  test('websocket_tcp_converter joins a WebSocket with a plain service', async () => {
+    await using echo = createServer(socket => socket.on('error', () => undefined).pipe(socket)).listen(
+      0,
+      '127.0.0.1',
+    )
+    await once(echo, 'listening')
+    const { port } = echo.address() as AddressInfo
+    const backend = await world.make('/backends/static', { address: `127.0.0.1:${port}` })
+    const url = await route(backend.id, { websocket_tcp_converter: {} })
+    assert.equal((await world.ask(url)).code, 'ERR_ADIT_3206')
+    const address = `wss://127.0.0.1:${world.server.bound.https?.port}${url.slice(NAME.length)}`
+    const options = { headers: { host: NAME }, servername: NAME, ca: world.ca }
+    const visitor = new WebSocket(address, options)
+    await once(visitor, 'open')
+    visitor.send(Buffer.from([1, 2, 3]))
+    const [message, isBinary] = await once(visitor, 'message')
+    assert.deepEqual(message, Buffer.from([1, 2, 3]))
+    assert.equal(isBinary, true)
+    visitor.close()
+    await once(visitor, 'close')
+  })
+})

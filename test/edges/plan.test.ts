@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { Agent } from 'node:https'
+import { suite, test } from 'node:test'
+import { eventually, World } from './world.ts'
+
+suite('a change by the API', () => {
+  test('acts on traffic at once and drops no connection', async t => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const [one, two] = [await world.saying('one'), await world.saying('two')]
+    const route = await world.route(edge, '/', one)
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    assert.equal((await world.ask('a.example.test', { agent })).text, 'one')
+    const [socket] = Object.values(agent.freeSockets).flat()
+    const began = performance.now()
+    await world.change(`/edges/https/${edge}/routes/${route}`, { backend: { backend_id: two } })
+    const changed = performance.now()
+    await eventually(
+      () => world.ask('a.example.test', { agent }),
+      ({ text }) => text === 'two',
+    )
+    const ms = (from: number) => (performance.now() - from).toFixed(1)
+    t.diagnostic(`seen ${ms(changed)} ms after the API answered, ${ms(began)} ms after it was asked`)
+    assert.deepEqual(Object.values(agent.freeSockets).flat(), [socket], 'the connection went on')
+    agent.destroy()
+  })
+
+  test('of a backend reaches every route that leads to it, through others too', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const leaf = await world.saying('before')
+    const weighted = await world.make('/backends/weighted', { backends: { [leaf]: 1 } })
+    const failover = await world.make('/backends/failover', { backends: [weighted.id] })
+    await world.route(edge, '/', failover.id)
+    assert.equal((await world.ask('a.example.test')).text, 'before')
+    await world.change(`/backends/http_response/${leaf}`, { body: 'after' })
+    await eventually(
+      () => world.ask('a.example.test'),
+      ({ text }) => text === 'after',
+    )
+  })
+
+  test('leaves the circuit breakers of untouched routes alone, and those of touched ones', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const broken = await world.saying('broken', 500)
+    const circuit_breaker = {
+      tripped_duration: 3600,
+      rolling_window: 60,
+      num_buckets: 10,
+      volume_threshold: 2,
+      error_threshold_percentage: 0.1,
+    }
+    const route = await world.route(edge, '/', broken, { circuit_breaker })
+    await eventually(
+      () => world.ask('a.example.test'),
+      ({ code }) => code === 'ERR_ADIT_3202',
+    )
+    const other = await world.route(edge, '/other', await world.saying('fine'))
+    await world.change(`/edges/https/${edge}/routes/${route}`, { description: 'changed' })
+    await world.change(`/edges/https/${edge}/routes/${other}`, { description: 'changed' })
+    await world.change(`/backends/http_response/${broken}`, { status_code: 200 })
+    await eventually(
+      () => world.ask('a.example.test/other'),
+      ({ status }) => status === 200,
+    )
+    assert.equal((await world.ask('a.example.test')).code, 'ERR_ADIT_3202', 'it has not forgotten')
+    const changed = { circuit_breaker: { ...circuit_breaker, volume_threshold: 3 } }
+    await world.change(`/edges/https/${edge}/routes/${route}`, changed)
+    await eventually(
+      () => world.ask('a.example.test'),
+      ({ status }) => status === 200,
+    )
+  })
+
+  test('takes a route, an edge and its endpoint away', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const [rest, inner] = [await world.saying('rest'), await world.saying('inner')]
+    await world.route(edge, '/', rest)
+    const route = await world.route(edge, '/inner', inner)
+    assert.equal((await world.ask('a.example.test/inner')).text, 'inner')
+    const { api } = world.server
+    assert.deepEqual(
+      (await api.get('/endpoints')).body.endpoints.map((each: { type: string; hostport: string }) => [
+        each.type,
+        each.hostport,
+      ]),
+      [['edge', 'a.example.test:443']],
+    )
+    assert.equal((await api.delete(`/edges/https/${edge}/routes/${route}`)).status, 204)
+    await eventually(
+      () => world.ask('a.example.test/inner'),
+      ({ text }) => text === 'rest',
+    )
+    assert.equal((await api.delete(`/edges/https/${edge}`)).status, 204)
+    await eventually(
+      () => world.ask('a.example.test'),
+      ({ code }) => code === 'ERR_ADIT_3200',
+    )
+    assert.deepEqual((await api.get('/endpoints')).body.endpoints, [])
+  })
+})
+
+suite('what cannot be served', () => {
+  test('answers 503 and why, and is served as soon as it can be', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const route = await world.route(edge, '/', await world.saying('fine'), {
+      traffic_policy: { value: '{"on_http_request":[]}' },
+    })
+    const refused = await world.ask('a.example.test')
+    assert.deepEqual([refused.status, refused.code], [503, 'ERR_ADIT_90043'])
+    assert.match(refused.text, /traffic_policy/)
+    const path = `/edges/https/${edge}/routes/${route}/traffic_policy`
+    assert.equal((await world.server.api.delete(path)).status, 204)
+    await eventually(
+      () => world.ask('a.example.test'),
+      ({ text }) => text === 'fine',
+    )
+  })
+})

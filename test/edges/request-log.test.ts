@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { newFolder } from '../support/server.ts'
+import { eventually, World } from './world.ts'
+
+const look = async (world: World, id: string) => (await world.server.api.get(`/requests/${id}`)).body
+
+suite('the reason for an answer', () => {
+  test('names edge, route, modules, backend and the time that each took', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const backend = await world.static((_, response) => response.end('fine'))
+    const route = await world.route(edge, '/', backend, {
+      compression: {},
+      request_headers: { add: { 'x-added': 'yes' } },
+    })
+    const got = await world.ask('a.example.test/some/path?secret=1', { method: 'POST', body: 'text' })
+    const found = await eventually(
+      () => look(world, got.requestId),
+      body => body.complete,
+    )
+    assert.equal(found.status, 200)
+    assert.deepEqual(
+      [found.method, found.scheme, found.host, found.path, found.ip],
+      ['POST', 'https', 'a.example.test', '/some/path', '127.0.0.1'],
+    )
+    assert.deepEqual([found.edge_id, found.route_id, found.backend_id], [edge, route, backend])
+    assert.deepEqual(found.modules, [
+      { name: 'compression', verdict: 'passed' },
+      { name: 'request_headers', verdict: 'passed' },
+    ])
+    assert.deepEqual([found.failed, found.error_code], [null, null])
+    for (const field of ['modules_ms', 'backend_ms', 'content_ms']) assert.ok(found[field] >= 0, field)
+  })
+
+  test('names the module that refused, and those that were never asked', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    await world.route(edge, '/', await world.saying('fine'), {
+      user_agent_filter: { deny: ['.*'] },
+      webhook_verification: { provider: 'github', secret: 'x' },
+    })
+    const got = await world.ask('a.example.test', { headers: { 'user-agent': 'anything' } })
+    assert.equal(got.status, 403)
+    const found = await look(world, got.requestId)
+    assert.deepEqual(found.modules, [
+      { name: 'user_agent_filter', verdict: 'answered' },
+      { name: 'webhook_verification', verdict: 'not_reached' },
+    ])
+    assert.deepEqual([found.failed, found.error_code, found.backend_ms], ['visitor', 'ERR_ADIT_3211', null])
+  })
+
+  test('tells on whose side it failed', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const port = await world.service((request, response) => {
+      if (request.url === '/broken') request.socket.destroy()
+      else response.writeHead(500).end()
+    })
+    const service = await world.make('/backends/static', { address: `127.0.0.1:${port}` })
+    const group = await world.make('/backends/tunnel_group', { labels: { app: 'none' } })
+    const agent = await world.agent()
+    const labelled = await world.make('/backends/tunnel_group', { labels: { app: 'dead' } })
+    await agent.listen({ labels: { app: 'dead' }, forwardTo: '127.0.0.1:1' })
+    await world.route(edge, '/', service.id)
+    await world.route(edge, '/nobody', group.id)
+    await world.route(edge, '/dead', labelled.id)
+    for (const [path, failed] of [
+      ['/error', 'upstream'],
+      ['/broken', 'upstream'],
+      ['/nobody', 'tunnel'],
+      ['/dead', 'upstream'],
+      ['/x/../dead', 'visitor'],
+    ] as const) {
+      const { requestId } = await world.ask(`a.example.test${path}`)
+      assert.equal((await look(world, requestId)).failed, failed, path)
+    }
+    const dead = (await world.server.api.get('/requests')).body.requests.find(
+      (each: { path: string }) => each.path === '/dead',
+    )
+    assert.match(dead.tunnel_id, /^tn_/)
+    assert.equal(dead.backend_id, labelled.id)
+  })
+
+  test('is given for what no endpoint answers, and by a service of its own id never', async () => {
+    await using world = await World.start()
+    const nothing = await world.ask('nobody.example.test')
+    assert.equal((await look(world, nothing.requestId)).error_code, 'ERR_ADIT_3200')
+    const edge = await world.edge(['a.example.test'])
+    const forged = { 'adit-request-id': 'rq_forged', 'adit-error-code': 'ERR_ADIT_1' }
+    await world.route(edge, '/', await world.static((_, response) => response.writeHead(200, forged).end()))
+    const got = await world.ask('a.example.test')
+    assert.match(got.requestId, /^rq_[0-9A-Za-z]{27}$/)
+    assert.equal(got.code, undefined)
+    assert.equal((await world.server.api.get('/requests/rq_forged')).status, 404)
+  })
+
+  test('is kept for the last requests only, newest first, by pages', async () => {
+    await using world = await World.start({ kept_requests: '5' })
+    const edge = await world.edge(['a.example.test'])
+    await world.route(edge, '/', await world.saying('fine'))
+    const ids: string[] = []
+    for (let at = 0; at < 7; at++) ids.unshift((await world.ask(`a.example.test/${at}`)).requestId)
+    const { api } = world.server
+    const page = (await api.get('/requests?limit=3')).body
+    assert.deepEqual(
+      page.requests.map((each: { id: string }) => each.id),
+      ids.slice(0, 3),
+    )
+    const rest = (await api.get(page.next_page_uri)).body
+    assert.deepEqual(
+      rest.requests.map((each: { path: string }) => each.path),
+      ['/3', '/2'],
+    )
+    assert.equal((await api.get(`/requests/${ids.at(-1)}`)).status, 404)
+  })
+})
+
+suite('the access log', () => {
+  test('has a line of JSON for each request, without its query', async () => {
+    const file = join(newFolder(), 'access.log')
+    await using world = await World.start({ access_log: file })
+    const edge = await world.edge(['a.example.test'])
+    await world.route(edge, '/', await world.saying('fine'))
+    const { requestId } = await world.ask('a.example.test/path?token=hidden')
+    const text = await eventually(
+      async () => readFileSync(file, 'utf8'),
+      found => found.endsWith('\n'),
+    )
+    assert.doesNotMatch(text, /hidden/)
+    const line = JSON.parse(text)
+    assert.deepEqual([line.id, line.path, line.status, line.edge_id], [requestId, '/path', 200, edge])
+  })
+})

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
+import { suite, test } from 'node:test'
+import { createServer as createSecureServer } from 'node:tls'
+import { createEgress } from '#base/egress-client.ts'
+import { identity, listening, secureWeb } from '../../base/egress/support.ts'
+import { build, freePort, Front, localEgress, mute, records, service, speak, speaker } from './support.ts'
+
+const { fixed } = records
+
+suite('a static backend', () => {
+  test('passes on a request as it came, and says who sent it', async () => {
+    await using site = await service('site')
+    await using front = new Front(build({ one: fixed(site.port) }))
+    const { status, body } = await front.ask(
+      'PUT /a/b?c HTTP/1.1\r\nHost: App.Test:8080\r\nX-Forwarded-For: 6.6.6.6\r\nX-One: 1\r\nContent-Length: 3\r\n\r\nabc',
+    )
+    assert.deepEqual([status, body], [200, 'site'])
+    const [asked] = site.asked
+    assert.equal(asked?.text, 'PUT /a/b?c abc')
+    assert.equal(asked.headers.host, 'App.Test:8080')
+    assert.equal(asked.headers['x-forwarded-for'], '127.0.0.1')
+    assert.equal(asked.headers['x-forwarded-host'], 'App.Test:8080')
+    assert.equal(asked.headers['x-forwarded-proto'], 'http')
+    assert.equal(asked.headers['x-one'], '1')
+    assert.equal(front.replies[0]?.lost, undefined)
+  })
+
+  test('uses a connection again', async () => {
+    await using site = await service('site')
+    await using front = new Front(build({ one: fixed(site.port) }))
+    for (let count = 0; count < 5; count++) assert.equal((await front.get()).status, 200)
+    assert.deepEqual([site.asked.length, site.connections()], [5, 1])
+  })
+
+  test('asks again when a connection was closed behind its back, but not for what may happen only once', async () => {
+    // Each connection answers one request and closes at the next without a word.
+    const site = createTcpServer(socket => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+        socket.once('data', () => socket.end())
+      })
+    })
+    await using local = await listening(site)
+    await using front = new Front(build({ one: fixed(local.port) }))
+    assert.equal((await front.get()).status, 200)
+    assert.equal((await front.get()).status, 200)
+    assert.equal(local.connections(), 2)
+    assert.equal((await front.post('once')).status, 502)
+    assert.deepEqual([local.connections(), front.lost.at(-1)], [2, 'unanswered'])
+  })
+
+  test('tells of a service that closes without an answer, and sends the request only once', async () => {
+    await using site = await mute()
+    await using front = new Front(build({ one: fixed(site.port) }))
+    const { status, head } = await front.get()
+    assert.equal(status, 502)
+    assert.match(head, /Adit-Error-Code: ERR_ADIT_90038/)
+    assert.deepEqual([site.connections(), front.lost], [1, ['unanswered']])
+  })
+
+  test('tells of a service that cannot be reached', async () => {
+    await using front = new Front(build({ one: fixed(await freePort()) }))
+    const { status, head } = await front.post('content')
+    assert.equal(status, 502)
+    assert.match(head, /Adit-Error-Code: ERR_ADIT_3006/)
+    assert.deepEqual(front.lost, ['unreached'])
+  })
+
+  test('tells of a name without an address', async () => {
+    const egress = localEgress({ lookup: async () => [] })
+    await using front = new Front(build({ one: fixed(80, false, 'gone.test') }, { egress }))
+    assert.match((await front.get()).head, /ERR_ADIT_3006/)
+  })
+
+  test('does not call a private network, and tells the owner of the setting but the visitor no address', async () => {
+    await using site = await service('site')
+    const egress = createEgress({ allow: [], lookup: async () => ['127.0.0.1'] })
+    await using front = new Front(build({ one: fixed(site.port, false, 'inner.test') }, { egress }))
+    const { status, head, body } = await front.get()
+    assert.equal(status, 502)
+    assert.match(head, /Adit-Error-Code: ERR_ADIT_90160/)
+    assert.match(body, /egress_allow/)
+    assert.doesNotMatch(head + body, /inner\.test|127\.0\.0\.1/)
+    assert.deepEqual([site.connections(), front.lost], [0, ['unreached']])
+  })
+
+  test('passes on whatever the service says of itself', async () => {
+    await using site = await service('site', (_request, response) =>
+      response.writeHead(502, { 'Content-Length': '33' }).end('failed to dial backend: not by us'),
+    )
+    await using front = new Front(build({ one: fixed(site.port) }))
+    const { status, body } = await front.get()
+    assert.deepEqual([status, body], [502, 'failed to dial backend: not by us'])
+    assert.deepEqual(front.lost, [undefined])
+  })
+
+  test('passes on a large content in both directions', async () => {
+    await using site = await service('site', (_request, response) => {
+      response.write('x'.repeat(700_000))
+      response.end('y')
+    })
+    await using front = new Front(build({ one: fixed(site.port) }))
+    const content = 'z'.repeat(600_000)
+    const { body } = await front.post(content)
+    assert.equal(site.asked[0]?.text, `POST / ${content}`)
+    assert.equal(body.replaceAll(/[^xy]/g, '').length, 700_001)
+  })
+
+  test('passes on a change of the protocol', async () => {
+    const site = createServer().on('upgrade', (_request, socket) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: shout\r\nConnection: Upgrade\r\n\r\n')
+      socket.on('data', (bytes: Buffer) => socket.write(bytes.toString().toUpperCase()))
+    })
+    await using local = await listening(site)
+    await using front = new Front(build({ one: fixed(local.port) }))
+    const client = await front.visitor()
+    client.send('GET / HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r\nUpgrade: shout\r\n\r\n')
+    await client.saw('101')
+    client.send('hello')
+    await client.saw('HELLO')
+    client.close()
+  })
+
+  test('ends its idle connections when it is closed', async () => {
+    const closed = Promise.withResolvers<void>()
+    const site = createServer((_request, response) => response.end('ok'))
+    site.on('connection', socket => socket.on('close', () => closed.resolve()))
+    await using local = await listening(site)
+    await using front = new Front(build({ one: fixed(local.port) }))
+    await front.get()
+    front.backend.close()
+    await closed.promise
+  })
+
+  test('gives up the service when the visitor has gone', async () => {
+    const closed = Promise.withResolvers<void>()
+    const site = createServer(() => undefined)
+    site.on('connection', socket => socket.on('close', () => closed.resolve()))
+    await using local = await listening(site)
+    await using front = new Front(build({ one: fixed(local.port) }))
+    const client = await front.visitor()
+    const arrived = once(site, 'request')
+    client.send('GET / HTTP/1.1\r\nHost: app.test\r\n\r\n')
+    await arrived
+    client.socket.resetAndDestroy()
+    await closed.promise
+  })
+})
+
+suite('a static backend with TLS', () => {
+  test('checks the certificate against the name in the address', async () => {
+    const own = await identity('DNS:inner.test')
+    await using site = await secureWeb(own, (_request, response) => response.end('safe'))
+    const egress = localEgress({ ca: [own.cert] })
+    const at = (host: string) => new Front(build({ one: fixed(site.port, true, host) }, { egress }))
+    await using right = at('inner.test')
+    assert.equal((await right.get()).body, 'safe')
+    await using wrong = at('other.test')
+    const { status, head } = await wrong.get()
+    assert.equal(status, 502)
+    assert.match(head, /Adit-Error-Code: ERR_ADIT_90161/)
+    assert.deepEqual(wrong.lost, ['unreached'])
+  })
+
+  test('carries connections without HTTP too', async () => {
+    const own = await identity('DNS:inner.test')
+    const server = createSecureServer({ ...own, allowHalfOpen: true }, socket => {
+      socket.on('data', (bytes: Buffer) => socket.write(`tls: ${bytes.toString()}`))
+      socket.on('end', () => socket.end())
+    })
+    await using site = await listening(server)
+    const egress = localEgress({ ca: [own.cert] })
+    const backend = build({ one: fixed(site.port, true, 'inner.test') }, { egress, edge: 'tcp' })
+    assert.equal(await speak(backend, 'hello'), 'tls: hello')
+  })
+})
+
+suite('a static backend without HTTP', () => {
+  test('passes on what was read already, and the answer after our end', async () => {
+    await using site = await speaker('tcp')
+    assert.equal(await speak(build({ one: fixed(site.port) }, { edge: 'tcp' }), 'hello'), 'tcp: hello')
+  })
+
+  test('tells when it cannot be reached', async () => {
+    const backend = build({ one: fixed(await freePort()) }, { edge: 'tcp' })
+    await assert.rejects(speak(backend, 'hello'), { name: 'DialError', code: 'offline' })
+  })
+})

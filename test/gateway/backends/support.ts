@@ -1,0 +1,198 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { connect, createServer as createTcpServer } from 'node:net'
+import { createEgress, type EgressOptions } from '#base/egress-client.ts'
+import type { Egress } from '#base/egress.ts'
+import { createLog } from '#base/log.ts'
+import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
+import { buildBackend } from '#gateway/backends/index.ts'
+import { tunnelBackend } from '#gateway/backends/tunnel.ts'
+import type { Reply } from '#gateway/exchange.ts'
+import { DialError, type Fleet } from '#gateway/fleet.ts'
+import type { Guest } from '#gateway/listeners/visitor.ts'
+import { LocalDirectory } from '#gateway/local-directory.ts'
+import { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
+import type { SourceRow } from '#gateway/records/source.ts'
+import type { Trace } from '#gateway/trace.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import { listening, loopback, type Local } from '../../base/egress/support.ts'
+import { rig, type Rig } from '../http1/support.ts'
+
+type Body = Readonly<Record<string, unknown>>
+
+/** Records of backends, as the API keeps them. */
+export const records = {
+  fixed: (port: number, tls = false, host = '127.0.0.1') => ({
+    kind: 'static_backend',
+    body: { address: `${host}:${port}`, tls: { enabled: tls } },
+  }),
+  group: (labels: Readonly<Record<string, string>>) => ({ kind: 'tunnel_group_backend', body: { labels } }),
+  weighted: (backends: Readonly<Record<string, number>>) => ({
+    kind: 'weighted_backend',
+    body: { backends },
+  }),
+  failover: (...backends: readonly string[]) => ({ kind: 'failover_backend', body: { backends } }),
+  response: (body = '', status = 200, headers: Readonly<Record<string, string>> | null = null) => ({
+    kind: 'http_response_backend',
+    body: { body, status_code: status, headers },
+  }),
+}
+
+interface Kept {
+  readonly kind: string
+  readonly body: Body
+}
+
+export const localEgress = (options: Partial<EgressOptions> = {}): Egress =>
+  createEgress({ allow: loopback, lookup: async () => ['127.0.0.1'], ...options })
+
+const noAgents: Fleet = {
+  dial: () => Promise.reject(new DialError('offline', 'There are no agents.')),
+  command: () => Promise.reject(new Error('There are no agents.')),
+  probe: () => Promise.resolve(false),
+}
+
+/** Makes the first of the records, with those it leads to. */
+export function build(rows: Readonly<Record<string, Kept>>, options: Partial<BackendParts> = {}): Backend {
+  const parts: BackendParts = {
+    edge: 'https',
+    index: new TunnelIndex(new LocalDirectory(), 'node-1'),
+    fleet: noAgents,
+    makeTunnel: (tunnel, fleet) => tunnelBackend({ tunnel, fleet }),
+    egress: localEgress(),
+    log: createLog('silent'),
+    child: id => make(id),
+    ...options,
+  }
+  const make = (id: string): Backend => {
+    const row = rows[id]
+    if (row === undefined) throw new Error(`There is no ${id}.`)
+    const kept: SourceRow = { id, parent: null, version: 1, readable: true, ...row }
+    return buildBackend(kept, parts)
+  }
+  return make(Object.keys(rows)[0] ?? '')
+}
+
+/** Visitors on real sockets, whom a backend answers. */
+export class Front implements AsyncDisposable {
+  readonly replies: Reply[] = []
+  readonly traces: Trace[] = []
+  readonly backend: Backend
+  readonly #rig: Promise<Rig>
+
+  constructor(backend: Backend) {
+    this.backend = backend
+    this.#rig = rig({
+      answer: async exchange => {
+        const reply = await backend.answer(exchange)
+        this.replies.push(reply)
+        this.traces.push(exchange.trace)
+        return reply
+      },
+    })
+  }
+
+  /** Sends one request and reads its answer. */
+  async ask(text: string): Promise<{ status: number; head: string; body: string }> {
+    const client = await (await this.#rig).visitor()
+    client.send(text)
+    const answer = await client.answer()
+    client.close()
+    return answer
+  }
+
+  get = (path = '/') => this.ask(`GET ${path} HTTP/1.1\r\nHost: app.test\r\n\r\n`)
+
+  post = (content: string) =>
+    this.ask(`POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: ${content.length}\r\n\r\n${content}`)
+
+  async visitor() {
+    return (await this.#rig).visitor()
+  }
+
+  get lost(): readonly (string | undefined)[] {
+    return this.replies.map(({ lost }) => lost)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.backend.close()
+    await (await this.#rig)[Symbol.asyncDispose]()
+  }
+}
+
+export interface Service extends Local {
+  readonly asked: { readonly text: string; readonly headers: IncomingMessage['headers'] }[]
+}
+
+/** A service that answers with its name, unless told otherwise. */
+export async function service(name: string, answer?: RequestListener): Promise<Service> {
+  const asked: Service['asked'] = []
+  const local = await listening(
+    createServer((request, response) => {
+      let content = ''
+      request.on('data', (bytes: Buffer) => (content += bytes.toString()))
+      request.on('end', () => {
+        const { method = '', url = '', headers } = request
+        asked.push({ text: [method, url, content].join(' ').trim(), headers })
+        if (answer === undefined) response.end(name)
+        else answer(request, response)
+      })
+    }),
+  )
+  return { ...local, asked, [Symbol.asyncDispose]: () => local[Symbol.asyncDispose]() }
+}
+
+/** A service that takes connections and closes each when it has read from it. */
+export const mute = (): Promise<Local> =>
+  listening(
+    createTcpServer(socket => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.end())
+    }),
+  )
+
+/** A port on which nobody listens. */
+export async function freePort(): Promise<number> {
+  const local = await listening(createTcpServer())
+  await local[Symbol.asyncDispose]()
+  // What the system has just given back is not given to another test at once.
+  await once(connect(local.port, '127.0.0.1'), 'error')
+  return local.port
+}
+
+export const guest: Guest = {
+  ip: '203.0.113.7',
+  port: 50_000,
+  localIp: '127.0.0.1',
+  localPort: 8443,
+  serverName: undefined,
+}
+
+/** All that comes on a stream whose own side is ended. */
+export function whole(stream: ByteStream): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    stream.attach({
+      data: bytes => (text += bytes.toString()),
+      end: () => resolve(text),
+      closed: error => (error === undefined ? resolve(text) : reject(error)),
+    })
+    stream.end()
+  })
+}
+
+/** Opens a connection without HTTP, says something and reads until the end. */
+export async function speak(backend: Backend, text: string): Promise<string> {
+  if (backend.dial === undefined) throw new Error('The backend knows only HTTP.')
+  return whole(await backend.dial(guest, Buffer.from(text)))
+}
+
+/** A service without HTTP that answers with its name and what it was told. */
+export const speaker = (name: string): Promise<Local> =>
+  listening(
+    createTcpServer({ allowHalfOpen: true }, socket => {
+      let text = ''
+      socket.on('data', bytes => (text += bytes.toString()))
+      socket.on('end', () => socket.end(`${name}: ${text}`))
+    }),
+  )

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { BackendParts } from '#gateway/backends/backend.ts'
+import { DialError, type Fleet } from '#gateway/fleet.ts'
+import { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
+import type { TunnelStream } from '#tunnel/stream.ts'
+import { startGateway, TestAgent, until, type Gateway } from '../sessions/support.ts'
+import { build, Front, records, speak } from './support.ts'
+
+const labels = { app: 'shop' }
+const DIAL_FAILURE = 'failed to dial backend: connection refused'
+
+/** What an agent does with a connection. */
+type Manner = (stream: TunnelStream, name: string) => void
+
+const answering =
+  (status: string, text: (name: string) => string): Manner =>
+  (stream, name) => {
+    const body = text(name)
+    stream.attach({
+      data: () =>
+        void stream.write(Buffer.from(`HTTP/1.1 ${status}\r\nContent-Length: ${body.length}\r\n\r\n${body}`)),
+      end: () => stream.end(),
+      closed: () => undefined,
+    })
+  }
+
+const well = answering('200 OK', name => name)
+/** Its service cannot be reached, and it says so. */
+const unreachable = answering('502 Bad Gateway', () => DIAL_FAILURE)
+/** Its service reads and closes. */
+const silent: Manner = stream =>
+  stream.attach({ data: () => stream.end(), end: () => stream.end(), closed: () => undefined })
+
+/** A group of tunnels behind real agents. */
+class Group implements AsyncDisposable {
+  readonly gateway: Gateway
+  readonly index: TunnelIndex
+  readonly agents = new Map<string, TestAgent>()
+  /** Tunnels whose agents cannot be dialled, by their ids. */
+  readonly down = new Set<string>()
+  /** Which tunnels were to be dialled. */
+  readonly dialled: string[] = []
+  readonly manners = new Map<string, Manner>()
+  readonly #fronts: Front[] = []
+
+  constructor(gateway: Gateway) {
+    this.gateway = gateway
+    this.index = new TunnelIndex(gateway.directory, gateway.facts.node)
+  }
+
+  static async of(manners: Readonly<Record<string, Manner>>): Promise<Group> {
+    const group = new Group(await startGateway())
+    for (const [name, manner] of Object.entries(manners)) await group.join(name, manner)
+    return group
+  }
+
+  async join(name: string, manner: Manner): Promise<string> {
+    const { gateway } = this
+    const agent = await TestAgent.signIn(gateway, gateway.source.credential().token)
+    this.manners.set(name, manner)
+    agent.onProxied = stream => this.manners.get(name)?.(stream, name)
+    this.agents.set(name, agent)
+    const { Id } = await agent.label(labels)
+    return Id
+  }
+
+  /** How many connections each agent was asked for. */
+  asked(name: string): number {
+    return this.agents.get(name)?.proxied.length ?? 0
+  }
+
+  parts(edge: BackendParts['edge'] = 'https'): Partial<BackendParts> {
+    const { sessions } = this.gateway
+    const fleet: Fleet = {
+      command: (id, command) => sessions.command(id, command),
+      probe: id => sessions.probe(id),
+      dial: async (tunnel, header, first) => {
+        this.dialled.push(tunnel.id)
+        if (this.down.has(tunnel.id)) throw new DialError('offline', 'The agent is not connected any more.')
+        return sessions.dial(tunnel, header, first)
+      },
+    }
+    return { edge, index: this.index, fleet }
+  }
+
+  front(): Front {
+    const front = new Front(build({ group: records.group(labels) }, this.parts()))
+    this.#fronts.push(front)
+    return front
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const front of this.#fronts) await front[Symbol.asyncDispose]()
+    for (const agent of this.agents.values()) agent.drop()
+    this.index.close()
+    await this.gateway[Symbol.asyncDispose]()
+  }
+}
+
+/** Who answered each of so many requests; a status when nobody did. */
+async function answers(front: Front, count: number): Promise<string> {
+  let order = ''
+  for (let at = 0; at < count; at++) {
+    const { status, body } = await front.get()
+    order += status === 200 ? body : `[${status}]`
+  }
+  return order
+}
+
+suite('a group of tunnels', () => {
+  test('shares requests among all that are online', async () => {
+    await using group = await Group.of({ a: well, b: well, c: well })
+    const order = await answers(group.front(), 9)
+    for (const name of ['a', 'b', 'c']) assert.equal(order.split(name).length, 4, order)
+    assert.equal(group.agents.get('a')?.proxied[0]?.header.EdgeType, '3')
+  })
+
+  test('notes which tunnel was asked', async () => {
+    await using group = await Group.of({ a: well })
+    const front = group.front()
+    await front.get()
+    assert.deepEqual([front.traces[0]?.tunnel], group.index.withLabels(labels))
+    assert.equal(front.traces[0]?.backendId, 'group')
+  })
+
+  test('with nobody online answers 503', async () => {
+    await using group = await Group.of({})
+    const front = group.front()
+    const { status, head } = await front.get()
+    assert.equal(status, 503)
+    assert.match(head, /Adit-Error-Code: ERR_ADIT_90042/)
+    assert.deepEqual(front.lost, ['unreached'])
+  })
+
+  test('has those that come, and no longer those that go', async () => {
+    await using group = await Group.of({ a: well })
+    const front = group.front()
+    assert.equal(await answers(front, 2), 'aa')
+    await group.join('b', well)
+    assert.match(await answers(front, 4), /^(ab|ba)+$/)
+    group.agents.get('a')?.drop()
+    await until('a has left', () => group.index.withLabels(labels).length === 1)
+    assert.equal(await answers(front, 3), 'bbb')
+  })
+
+  test('asks another when an agent cannot be dialled, with all of the content, and then passes it over', async () => {
+    await using group = await Group.of({ a: well })
+    group.down.add(await group.join('b', well))
+    const front = group.front()
+    for (let count = 0; count < 6; count++) assert.equal((await front.post('content')).body, 'a')
+    assert.equal(group.asked('b'), 0)
+    assert.deepEqual(new Set(front.lost), new Set([undefined]))
+  })
+
+  test('asks two others at most when none can be dialled', async () => {
+    await using group = await Group.of({})
+    for (const name of ['a', 'b', 'c', 'd', 'e']) group.down.add(await group.join(name, well))
+    const front = group.front()
+    const { status, head } = await front.get()
+    assert.equal(status, 502)
+    assert.match(head, /Adit-Error-Code: ERR_ADIT_90040/)
+    assert.deepEqual([front.lost, new Set(group.dialled).size, group.dialled.length], [['unreached'], 3, 3])
+  })
+
+  test('asks another when an agent cannot reach its service, and then passes it over', async () => {
+    await using group = await Group.of({ a: well, b: unreachable })
+    const front = group.front()
+    assert.equal(await answers(front, 8), 'aaaaaaaa')
+    assert.equal(group.asked('b'), 1)
+    group.manners.set('a', unreachable)
+    // Its idle connections still lead to the service that was.
+    group.agents.get('a')?.proxied.forEach(({ stream }) => stream.end())
+    group.manners.set('b', well)
+    assert.equal(
+      (await front.ask('POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 0\r\n\r\n')).body,
+      'b',
+    )
+  })
+
+  test('does not ask another with content that an agent was sent', async () => {
+    await using group = await Group.of({ a: unreachable, b: unreachable })
+    const front = group.front()
+    const { status, head } = await front.post('content')
+    assert.equal(status, 502)
+    assert.match(head, /Adit-Error-Code: ERR_ADIT_8012/)
+    assert.equal(group.asked('a') + group.asked('b'), 1)
+    assert.deepEqual(front.lost, ['unanswered'])
+  })
+
+  test('asks once more, somewhere else, when a request got not a byte of an answer', async () => {
+    await using group = await Group.of({ a: silent, b: silent, c: silent })
+    const front = group.front()
+    assert.equal((await front.get()).status, 502)
+    assert.deepEqual(front.lost, ['unanswered'])
+    assert.equal(['a', 'b', 'c'].filter(name => group.asked(name) > 0).length, 2)
+  })
+
+  test('has every request answered that may happen twice while one service is silent', async () => {
+    await using group = await Group.of({ a: well, b: silent })
+    assert.equal(await answers(group.front(), 10), 'aaaaaaaaaa')
+  })
+
+  test('sends what may happen only once to one alone', async () => {
+    await using group = await Group.of({ a: silent, b: silent })
+    const front = group.front()
+    assert.equal(
+      (await front.ask('POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 0\r\n\r\n')).status,
+      502,
+    )
+    assert.equal(Math.sign(group.asked('a')) + Math.sign(group.asked('b')), 1)
+    assert.deepEqual(front.lost, ['unanswered'])
+  })
+
+  test('loses no request that may happen twice when an agent is cut off', async () => {
+    await using group = await Group.of({ a: well, b: well })
+    const front = group.front()
+    const held: Manner = () => group.agents.get('b')?.drop()
+    group.manners.set('b', held)
+    assert.equal(await answers(front, 4), 'aaaa')
+  })
+
+  test('tells an answer that was sent once but not again from one that was not', async () => {
+    await using group = await Group.of({ a: silent })
+    group.down.add(await group.join('b', well))
+    const front = group.front()
+    await front.get()
+    await front.get()
+    assert.ok(front.lost.includes('unanswered'))
+    assert.ok(!front.lost.includes(undefined))
+  })
+
+  for (const [edge, type, passthrough] of [
+    ['tcp', '1', false],
+    ['tls', '2', true],
+    ['https', '3', false],
+  ] as const)
+    test(`shares the connections of ${edge} edges, which agents know as ${type}`, async () => {
+      const echo: Manner = (stream, name) => {
+        stream.attach({
+          data: bytes => void stream.write(Buffer.concat([Buffer.from(`${name}:`), bytes])),
+          end: () => stream.end(),
+          closed: () => undefined,
+        })
+      }
+      await using group = await Group.of({ a: echo, b: echo })
+      group.down.add(await group.join('c', echo))
+      const backend = build({ group: records.group(labels) }, group.parts(edge))
+      const said: string[] = []
+      for (let count = 0; count < 6; count++) said.push(await speak(backend, 'hi'))
+      assert.deepEqual(new Set(said), new Set(['a:hi', 'b:hi']))
+      const header = group.agents.get('a')?.proxied[0]?.header
+      assert.deepEqual(
+        [header?.EdgeType, header?.Proto, header?.PassthroughTLS, header?.ClientAddr],
+        [type, '', passthrough, '203.0.113.7:50000'],
+      )
+    })
+
+  test('without a tunnel opens no connection', async () => {
+    await using group = await Group.of({})
+    const backend = build({ group: records.group(labels) }, group.parts('tcp'))
+    await assert.rejects(speak(backend, 'hi'), { name: 'DialError', code: 'offline' })
+  })
+})

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { Handler, Reply } from '#gateway/exchange.ts'
+import { noBody } from '#gateway/http/body.ts'
+import { Fields } from '#gateway/http/fields.ts'
+import type { RequestHead } from '#gateway/http/head.ts'
+import { basicAuthModule } from '#gateway/modules/basic-auth.ts'
+import { ipRestrictionModule } from '#gateway/modules/ip-restriction.ts'
+import { Records } from '#gateway/records/records.ts'
+import { modulePartsFor } from '../module-parts.ts'
+import { facts } from '../sessions/support.ts'
+import { optionsOf, request } from './support.ts'
+
+async function visit(handler: Handler, exchange = request()): Promise<Reply & { sent?: RequestHead }> {
+  let sent: RequestHead | undefined
+  const reply = await handler(exchange, async passed => {
+    sent = passed.head
+    return {
+      head: { status: 200, reason: 'OK', framing: noBody.framing, fields: Fields.none },
+      body: noBody,
+    }
+  })
+  return { ...reply, ...(sent && { sent }) }
+}
+
+suite('basic auth of an endpoint configuration', () => {
+  const parts = modulePartsFor(facts)
+  const agent = optionsOf({
+    Auth: 'old:form',
+    BasicAuth: { credentials: [{ username: 'ann', cleartext_password: 'secret' }] },
+  })
+  const build = (allow_options: boolean): Handler =>
+    basicAuthModule.fromRecord(
+      { enabled: true, auth_provider_id: 'agent', realm: 'the "realm"', allow_options },
+      { id: 'ec_1', agent },
+      parts,
+    )
+  const login = (text: string): string => `Authorization: Basic ${Buffer.from(text).toString('base64')}\r\n`
+  const asking = (method: string) => ({ ...request(), head: { ...request().head, method } })
+
+  test('asks for the passwords that the agent brought, in the realm of the record', async () => {
+    const refused = await visit(build(false))
+    assert.equal(refused.head.status, 401)
+    assert.equal(refused.head.fields.get('www-authenticate'), 'Basic realm="the realm", charset="UTF-8"')
+    for (const text of ['ann:secret', 'old:form'])
+      assert.equal((await visit(build(false), request(login(text)))).sent?.fields.text, '')
+    assert.equal((await visit(build(false), request(login('ann:form')))).head.status, 401)
+  })
+
+  test('lets OPTIONS through only where the record says so', async () => {
+    assert.equal((await visit(build(false), asking('OPTIONS'))).head.status, 401)
+    assert.equal((await visit(build(true), asking('OPTIONS'))).head.status, 200)
+    assert.equal((await visit(build(true), asking('GET'))).head.status, 401)
+  })
+
+  test('cannot be built when nobody brought a password', () => {
+    const record = { enabled: true, auth_provider_id: 'agent', realm: 'adit', allow_options: false }
+    for (const place of [{ id: 'ec_1' }, { id: 'ec_1', agent: optionsOf({}) }])
+      assert.throws(() => basicAuthModule.fromRecord(record, place, parts), { code: 'module_unusable' })
+  })
+})
+
+suite('ip restriction of a record', () => {
+  const rule = (id: string, cidr: string, action: string) => ({
+    kind: 'ip_policy_rule',
+    id,
+    parent: null,
+    version: 1,
+    body: { ip_policy: 'ipp_1', cidr, action },
+    readable: true,
+  })
+
+  test('follows its policies while it stands', async () => {
+    const records = new Records()
+    const handler = ipRestrictionModule.fromRecord(
+      { enabled: true, ip_policies: ['ipp_1'] },
+      { id: 'edghtsrt_1' },
+      modulePartsFor(facts, records),
+    )
+    const refused = await visit(handler)
+    assert.equal(refused.head.status, 403)
+    assert.equal(refused.head.fields.get('ngrok-error-code'), 'ERR_NGROK_3203')
+    records.changes([{ op: 'put', row: rule('ipr_1', '203.0.113.0/24', 'allow') }])
+    assert.equal((await visit(handler)).head.status, 200)
+    assert.equal((await visit(handler, request('', '::ffff:203.0.113.9'))).head.status, 200)
+    assert.equal((await visit(handler, request('', '198.51.100.1'))).head.status, 403)
+    records.changes([{ op: 'put', row: rule('ipr_2', '203.0.113.7/32', 'deny') }])
+    assert.equal((await visit(handler)).head.status, 403)
+    records.changes([{ op: 'remove', kind: 'ip_policy_rule', id: 'ipr_2' }])
+    assert.equal((await visit(handler)).head.status, 200)
+  })
+})

@@ -1,0 +1,377 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { createServer, type Server, type Socket } from 'node:net'
+import { suite, test } from 'node:test'
+import { WebSocket } from 'ws'
+import type { Handler } from '#gateway/exchange.ts'
+import { DialError } from '#gateway/fleet.ts'
+import type { Place } from '#gateway/modules/module.ts'
+import { websocketTcpModule } from '#gateway/modules/websocket-tcp-converter.ts'
+import { WebSocketTcpStream } from '#gateway/websocket/tcp-stream.ts'
+import { type Client, listening, rig, type Rig } from '../http1/support.ts'
+import { SocketStream } from '../http2/support.ts'
+import { optionsOf, request } from './support.ts'
+
+type Dial = NonNullable<Place['dial']>
+
+const converter = (dial: Dial): Handler =>
+  websocketTcpModule.fromRecord({ enabled: true }, { id: 'edghtsrt_1', dial }, undefined as never)
+
+const never = (): Promise<never> => Promise.reject(new Error('not asked for'))
+
+interface Joined extends AsyncDisposable {
+  readonly front: Rig
+  readonly url: string
+  readonly servicePort: number
+  /** The service's end of the next connection. */
+  accepted(): Promise<Socket>
+}
+
+/** A gateway whose WebSocket connections end at a plain TCP service of the test. */
+async function joined(allowHalfOpen = true): Promise<Joined> {
+  const service: Server = createServer({ allowHalfOpen, noDelay: true })
+  const port = await listening(service)
+  const sockets = new Set<Socket>()
+  service.on('connection', socket => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+  })
+  const convert = converter(() => SocketStream.to(port))
+  const front = await rig({ answer: exchange => convert(exchange, never) })
+  return {
+    front,
+    servicePort: port,
+    url: `ws://127.0.0.1:${front.port}/`,
+    accepted: async () => ((await once(service, 'connection')) as [Socket])[0],
+    async [Symbol.asyncDispose]() {
+      await front[Symbol.asyncDispose]()
+      for (const socket of sockets) socket.destroy()
+      await new Promise(done => service.close(done))
+    },
+  }
+}
+
+async function opened(place: Joined, protocols: string[] = []): Promise<[WebSocket, Socket]> {
+  const connection = place.accepted()
+  const visitor = new WebSocket(place.url, protocols)
+  visitor.on('error', () => undefined)
+  await once(visitor, 'open')
+  return [visitor, await connection]
+}
+
+/** Reads so many bytes from a socket. */
+async function bytesFrom(socket: Socket, count: number): Promise<Buffer> {
+  let seen = Buffer.alloc(0)
+  while (seen.length < count) seen = Buffer.concat([seen, ((await once(socket, 'data')) as [Buffer])[0]])
+  return seen
+}
+
+/** Joins messages until so many bytes came; several can come at once. */
+const messagesFrom = (visitor: WebSocket, count: number): Promise<Buffer> =>
+  new Promise(resolve => {
+    const pieces: Buffer[] = []
+    let length = 0
+    visitor.on('message', (bytes: Buffer) => {
+      pieces.push(bytes)
+      length += bytes.length
+      if (length >= count) resolve(Buffer.concat(pieces))
+    })
+  })
+
+suite('websocket to tcp', () => {
+  test('carries bytes both ways, whatever their message type', async () => {
+    await using place = await joined()
+    const [visitor, service] = await opened(place)
+    visitor.send(Buffer.from([0, 1, 2, 255]))
+    assert.deepEqual(await bytesFrom(service, 4), Buffer.from([0, 1, 2, 255]))
+    visitor.send('text')
+    assert.equal(String(await bytesFrom(service, 4)), 'text')
+    service.write(Buffer.from([9, 8, 7]))
+    const [message, isBinary] = (await once(visitor, 'message')) as [Buffer, boolean]
+    assert.deepEqual(message, Buffer.from([9, 8, 7]))
+    assert.equal(isBinary, true)
+    visitor.terminate()
+  })
+
+  for (const size of [1, 125, 126, 65_535, 65_536, 3_000_000]) {
+    test(`carries ${size} bytes there and back unchanged`, async () => {
+      await using place = await joined()
+      const [visitor, service] = await opened(place)
+      service.pipe(service)
+      const content = Buffer.from(Uint8Array.from({ length: size }, (_, at) => at * 31 + (at >> 8)))
+      visitor.send(content)
+      assert.ok((await messagesFrom(visitor, size)).equals(content))
+      visitor.terminate()
+    })
+  }
+
+  test('joins fragments, with pings among them', async () => {
+    await using place = await joined()
+    const [visitor, service] = await opened(place)
+    const pong = once(visitor, 'pong')
+    visitor.send('a', { fin: false })
+    visitor.ping('still there?')
+    visitor.send('b', { fin: false })
+    visitor.send('', { fin: false })
+    visitor.send('c', { fin: true })
+    assert.equal(String(await bytesFrom(service, 3)), 'abc')
+    assert.equal(String((await pong)[0]), 'still there?')
+    visitor.terminate()
+  })
+
+  test('ends the service when the visitor says goodbye, after all that was sent before', async () => {
+    await using place = await joined()
+    const [visitor, service] = await opened(place)
+    const content = Buffer.alloc(500_000, 'x')
+    let length = 0
+    service.on('data', bytes => (length += bytes.length))
+    visitor.send(content)
+    visitor.close(3001, 'done')
+    const [code] = (await once(visitor, 'close')) as [number]
+    assert.equal(code, 3001)
+    if (!service.readableEnded) await once(service, 'end')
+    assert.equal(length, content.length)
+  })
+
+  test('tells the visitor when the service has ended, and still takes what it sends before it answers', async () => {
+    await using place = await joined()
+    const [visitor, service] = await opened(place)
+    const message = once(visitor, 'message')
+    service.end('last words')
+    assert.equal(String((await message)[0]), 'last words')
+    const [code] = (await once(visitor, 'close')) as [number]
+    assert.equal(code, 1000)
+  })
+
+  test('tells the visitor when the service was lost', async () => {
+    await using place = await joined()
+    const [visitor, service] = await opened(place)
+    service.resetAndDestroy()
+    const [code] = (await once(visitor, 'close')) as [number]
+    assert.equal(code, 1011)
+  })
+
+  test('gives the service up when the visitor is lost', async () => {
+    await using place = await joined()
+    const [visitor, service] = await opened(place)
+    service.resume()
+    visitor.terminate()
+    await Promise.race([once(service, 'end'), once(service, 'close')])
+  })
+
+  test('holds back a service whose visitor does not read', async () => {
+    await using place = await joined()
+    const [visitor, service] = await opened(place)
+    visitor.pause()
+    const piece = Buffer.alloc(65_536, 'y')
+    let written = 0
+    while (service.write(piece) && written < 2000) written++
+    // Only as much goes on as the buffers of the system take.
+    assert.ok(written < 2000)
+    const all = messagesFrom(visitor, (written + 1) * piece.length)
+    visitor.resume()
+    assert.equal((await all).length, (written + 1) * piece.length)
+    visitor.terminate()
+  })
+
+  test('holds back a visitor whose service does not read', async () => {
+    await using place = await joined()
+    const [visitor, service] = await opened(place)
+    service.pause()
+    const piece = Buffer.alloc(1_000_000, 'z')
+    const pieces = 40
+    for (let count = 0; count < pieces; count++) visitor.send(piece)
+    let length = 0
+    const all = new Promise<void>(resolve =>
+      service.on('data', bytes => {
+        length += bytes.length
+        if (length === pieces * piece.length) resolve()
+      }),
+    )
+    assert.ok(visitor.bufferedAmount > piece.length)
+    service.resume()
+    await all
+    visitor.terminate()
+  })
+
+  test('takes a protocol that the visitor offers', async () => {
+    await using place = await joined()
+    for (const [offered, taken] of [
+      [[], ''],
+      [['mqtt', 'other'], 'mqtt'],
+      [['base64', 'binary'], 'binary'],
+    ] as const) {
+      const [visitor] = await opened(place, [...offered])
+      assert.equal(visitor.protocol, taken)
+      visitor.terminate()
+    }
+  })
+})
+
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+const handshake =
+  'GET / HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+  `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n\r\n`
+
+/** A masked frame, written by hand. */
+function frame(first: number, content: Buffer, { masked = true, length = content.length } = {}): Buffer {
+  const mask = Buffer.from([1, 2, 3, 4])
+  const body = Buffer.from(content.map((byte, at) => byte ^ (mask[at & 3] ?? 0)))
+  return masked
+    ? Buffer.concat([Buffer.from([first, 0x80 | length]), mask, body])
+    : Buffer.concat([Buffer.from([first, length]), content])
+}
+
+async function handshaken(place: Joined): Promise<[Client, Socket]> {
+  const connection = place.accepted()
+  const client = await place.front.visitor()
+  client.send(handshake)
+  const head = await client.saw('\r\n\r\n')
+  // The example of RFC 6455 §1.3.
+  assert.match(head, /^HTTP\/1\.1 101 /)
+  assert.match(head, /\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\n/i)
+  assert.match(head, /\r\nconnection: upgrade\r\n/i)
+  client.text = ''
+  return [client, await connection]
+}
+
+suite('a visitor that breaks the protocol', () => {
+  const text = Buffer.from('hello')
+  for (const [why, bytes] of Object.entries({
+    'without a mask': frame(0x82, text, { masked: false }),
+    'with a reserved bit': frame(0xc2, text),
+    'with an opcode that is not known': frame(0x83, text),
+    'with a control opcode that is not known': frame(0x8b, text),
+    'with a fragmented ping': frame(0x09, text),
+    'with a ping that is too long': frame(0x89, Buffer.alloc(0), { length: 126 }),
+    'by going on with nothing': frame(0x80, text),
+    'by beginning a message in another': Buffer.concat([frame(0x02, text), frame(0x82, text)]),
+    'with a length beyond all': Buffer.concat([
+      Buffer.from([0x82, 0xff]),
+      Buffer.alloc(8, 0xff),
+      Buffer.alloc(4),
+    ]),
+    'with half a reason to close': frame(0x88, Buffer.from([3])),
+    'with a reason to close that never travels': frame(0x88, Buffer.from([0x03, 0xee])),
+  })) {
+    test(`${why} is told so and cut off from the service`, async () => {
+      await using place = await joined(false)
+      const [client, service] = await handshaken(place)
+      service.resume()
+      const lost = once(service, 'close')
+      client.send(bytes.toString('latin1'))
+      assert.equal(await client.whole(), Buffer.from([0x88, 2, 0x03, 0xea]).toString('latin1'))
+      await lost
+    })
+  }
+
+  test('reads the same frames however the bytes are split', async () => {
+    await using place = await joined()
+    const [client, service] = await handshaken(place)
+    const bytes = Buffer.concat([
+      frame(0x02, text),
+      frame(0x89, Buffer.from('p')),
+      frame(0x80, Buffer.from(' world')),
+      Buffer.concat([Buffer.from([0x82, 0xfe, 0x01, 0x00, 0, 0, 0, 0]), Buffer.alloc(256, 'q')]),
+    ])
+    const seen = bytesFrom(service, 11 + 256)
+    for (const byte of bytes) client.socket.write(Buffer.from([byte]))
+    assert.equal(String(await seen), `hello world${'q'.repeat(256)}`)
+    assert.equal(await client.saw('p'), '\x8a\x01p')
+    client.close()
+  })
+
+  test('is cut off when it sends on for ever after its goodbye', async () => {
+    await using place = await joined()
+    const [client, service] = await handshaken(place)
+    service.resume()
+    client.send(frame(0x88, Buffer.alloc(0)).toString('latin1'))
+    const closed = new Promise(resolve => client.socket.once('close', resolve))
+    const piece = Buffer.alloc(65_536)
+    const flood = (): void => {
+      if (client.socket.destroyed) return
+      if (client.socket.write(piece)) setImmediate(flood)
+      else client.socket.once('drain', flood)
+    }
+    flood()
+    await closed
+  })
+
+  test('that pings without reading is answered the last ping when it reads', async () => {
+    await using place = await joined()
+    const connection = place.accepted()
+    const stream = new WebSocketTcpStream(await SocketStream.to(place.servicePort))
+    await connection
+    const sent: Buffer[] = []
+    const ignored = (): void => undefined
+    stream.attach({ data: bytes => void sent.push(bytes), end: ignored, closed: ignored })
+    stream.pause()
+    for (let count = 0; count < 1000; count++) stream.write(frame(0x89, Buffer.from(`p${count}`)))
+    assert.deepEqual(sent, [])
+    stream.resume()
+    assert.deepEqual(sent.map(String), [`${String(Buffer.from([0x8a, 4]))}p999`])
+    stream.abort()
+  })
+})
+
+suite('what is not a WebSocket connection', () => {
+  const good = `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n`
+  for (const [why, fields, more] of [
+    ['a plain request', '', {}],
+    ['another protocol', good, { upgrade: 'h2c' }],
+    ['several protocols', good, { upgrade: 'websocket, x' }],
+    ['another method', good, { upgrade: 'websocket', method: 'POST' }],
+    ['another version', good.replace('13', '12'), { upgrade: 'websocket' }],
+    ['no key', 'Sec-WebSocket-Version: 13\r\n', { upgrade: 'websocket' }],
+    ['a key that is none', good.replace(KEY, 'short=='), { upgrade: 'websocket' }],
+  ] as const) {
+    test(`is answered 400: ${why}`, async () => {
+      const exchange = request(fields)
+      const asked = { ...exchange, head: { ...exchange.head, ...more } }
+      const reply = await converter(never)(asked, never)
+      assert.equal(reply.head.status, 400)
+      assert.equal(reply.head.fields.get('ngrok-error-code'), 'ERR_NGROK_3206')
+    })
+  }
+
+  test('is answered 400 over a socket, and the connection goes on', async () => {
+    await using place = await joined()
+    const asked = get({ port: place.front.port, host: '127.0.0.1' })
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    assert.equal(answer.statusCode, 400)
+    answer.resume()
+    await once(answer, 'end')
+  })
+})
+
+suite('a service that cannot be reached', () => {
+  const upgrade = (): ReturnType<typeof request> => {
+    const exchange = request(`Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n`)
+    return { ...exchange, head: { ...exchange.head, upgrade: 'websocket' } }
+  }
+
+  for (const [code, status] of [
+    ['offline', 502],
+    ['busy', 503],
+  ] as const) {
+    test(`is an answer: ${code}`, async () => {
+      const dial: Dial = () => Promise.reject(new DialError(code, 'no'))
+      assert.equal((await converter(dial)(upgrade(), never)).head.status, status)
+    })
+  }
+
+  test('for a reason of our own is a fault', async () => {
+    await assert.rejects(converter(never)(upgrade(), never), /not asked for/)
+  })
+
+  test('without HTTP refuses to be built', () => {
+    assert.throws(() => websocketTcpModule.fromRecord({}, { id: 'e' }, undefined as never), {
+      code: 'module_unusable',
+    })
+    const given = optionsOf({ WebsocketTCPConverter: {} })
+    assert.throws(() => websocketTcpModule.fromAgent?.build(given, { id: 'tn_1' }, undefined as never), {
+      code: 'bind_option',
+    })
+  })
+})

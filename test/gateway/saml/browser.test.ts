@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import { chromium } from 'playwright-core'
+import { World } from '../../edges/world.ts'
+import { Provider } from './provider.ts'
+import { newKeys } from './support.ts'
+
+const CHROMIUM = '/usr/bin/chromium'
+const HOST = 'app.example.test'
+
+/** Metadata of a provider, and whether it takes the request as a form. */
+const providers: Readonly<Record<string, (metadata: string) => string>> = {
+  'by redirect': metadata => metadata,
+  'by a form': metadata =>
+    metadata.replace(/(SingleSignOnService Binding="[^"]*:)HTTP-Redirect/, '$1HTTP-POST'),
+}
+
+suite('SAML in a real browser', { skip: !existsSync(CHROMIUM) && `there is no ${CHROMIUM}` }, () => {
+  for (const [way, metadataOf] of Object.entries(providers)) {
+    // The provider's form comes from another site: whether cookies of the endpoint are there after it is up to browsers.
+    test(`a visitor who is sent to the provider ${way} signs in, and stays signed in`, async () => {
+      await using keys = await newKeys()
+      await using world = await World.start()
+      await using provider = await Provider.start(keys.idp)
+      const echo = await world.static((request, response) => response.end(JSON.stringify(request.headers)))
+      const edge = await world.edge([HOST])
+      const saml = { idp_metadata: metadataOf(provider.metadata) }
+      const route = await world.route(edge, '/', echo, { saml })
+      const { body } = await world.server.api.get(`/edges/https/${edge}/routes/${route}`)
+      const { hostname, pathname } = new URL(String(body.saml.metadata_url))
+      provider.learn((await world.ask(hostname + pathname)).text)
+
+      await using browser = await chromium.launch({
+        executablePath: CHROMIUM,
+        args: ['--no-sandbox', '--host-resolver-rules=MAP * 127.0.0.1'],
+      })
+      const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage()
+      const home = `https://${HOST}:${world.server.bound.https?.port}`
+      await page.goto(`${home}/page?x=1`)
+      await page.waitForURL(/^http:\/\/127\.0\.0\.1:\d+\/sso/)
+      await Promise.all([
+        page.waitForURL(`${home}/page?x=1`),
+        // Text, because this project has no types of browsers.
+        page.evaluate('document.forms[0].submit()'),
+      ])
+      assert.match(await page.content(), /"ngrok-auth-user-id":"u-1"/)
+      await page.goto(`${home}/again`)
+      assert.equal(page.url(), `${home}/again`)
+    })
+  }
+})

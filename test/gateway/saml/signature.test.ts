@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { after, before, suite, test } from 'node:test'
+import { SignedXml } from 'xml-crypto'
+import { signedXml } from '#gateway/saml/sign.ts'
+import { signatureIn, verified } from '#gateway/saml/signature.ts'
+import { type Element, readMessage, within } from '#gateway/saml/xml.ts'
+import { answer, assertionXml, responseXml, signed } from './documents.ts'
+import { type Keys, newKeys, Rig, settingsOf } from './support.ts'
+import { assertionWrappings, responseWrappings, sameId } from './wrapping.ts'
+
+suite('what is read under a signature', () => {
+  let keys: Keys
+  let rig: Rig
+
+  before(async () => {
+    keys = await newKeys()
+    rig = new Rig(settingsOf(keys))
+  })
+  after(() => keys[Symbol.asyncDispose]())
+
+  const trusted = () => [new X509Certificate(keys.idp.certificate).publicKey]
+
+  /** Everything that some signature in a document vouches for. */
+  const vouchedFor = (xml: string): Element[] =>
+    [...within(readMessage(xml))].flatMap(element => {
+      try {
+        const signature = signatureIn(element)
+        return signature ? [verified(element, signature, trusted())] : []
+      } catch {
+        return []
+      }
+    })
+
+  // The second line of defence: these documents are refused for their form already.
+  test('is never what was wrapped around it', () => {
+    const whole = responseXml(rig.service, {}, assertionXml(rig.service, {}))
+    const documents = [
+      ...Object.values(responseWrappings).map(wrap =>
+        wrap(signed(whole, { by: keys.idp, over: 'Response' })),
+      ),
+      ...Object.values(assertionWrappings).map(wrap => wrap(answer(rig.service, keys.idp))),
+      sameId(answer(rig.service, keys.idp)),
+    ]
+    for (const xml of documents) {
+      assert.match(xml, /admin/)
+      for (const element of vouchedFor(xml)) assert.doesNotMatch(element.toString(), /admin/)
+    }
+  })
+
+  test('is found where nothing is wrong', () => {
+    const [element] = vouchedFor(answer(rig.service, keys.idp))
+    assert.ok(element)
+    assert.match(element.toString(), />anna</)
+    assert.doesNotMatch(element.toString(), /Signature/)
+  })
+
+  test('our own signatures are those that others verify', () => {
+    const xml = signedXml(responseXml(rig.service, { responseId: '_x' }, ''), '_x', keys.own.key)
+    const check = new SignedXml({ publicCert: keys.own.certificate, getCertFromKeyInfo: () => null })
+    check.loadSignature(/<ds:Signature .*<\/ds:Signature>/s.exec(xml)?.[0] ?? '')
+    assert.ok(check.checkSignature(xml))
+  })
+})
