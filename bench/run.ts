@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { api } from './api.ts'
+import { edges } from './edges.ts'
 import { scale } from './scale.ts'
 import { writeSection } from './support/document.ts'
 import { heading, render, type Row, type Topic } from './support/row.ts'
@@ -7,7 +8,7 @@ import { toolVersions } from './support/tools.ts'
 import { tunnel } from './tunnel.ts'
 
 /** What is measured; `npm run bench -- NAME` runs only the topics whose name contains NAME. */
-const topics: Readonly<Record<string, Topic>> = { api, scale, tunnel }
+const topics: Readonly<Record<string, Topic>> = { api, edges, scale, tunnel }
 
 // --write keeps the table in docs/benchmarks.md.
 const { values, positionals } = parseArgs({
@@ -18,7 +19,7 @@ const [wanted = ''] = positionals
 console.log(heading())
 for (const [name, measure] of Object.entries(topics)) {
   if (!name.includes(wanted)) continue
-  const versions = name === 'tunnel' ? toolVersions() : ''
+  const versions = name === 'tunnel' || name === 'edges' ? toolVersions() : ''
   if (versions) console.log(versions)
   const rows: Row[] = []
   for await (const row of measure()) {

@@ -15,6 +15,7 @@ need curl '/usr/bin/curl'
 need bsdutils '/usr/bin/script'
 need iproute2 '/usr/sbin/ip'
 need nftables '/usr/sbin/nft'
+need chromium '/usr/bin/chromium'
 
 [ "${#missing[@]}" -eq 0 ] && exit 0
 

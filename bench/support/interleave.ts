@@ -1,6 +1,6 @@
 export type Figures = Readonly<Record<string, number>>
 
-const median = (values: readonly number[]): number => {
+export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
@@ -11,13 +11,19 @@ const number = (name: string, fallback: number): number => Number(process.env[na
 export const seconds = number('BENCH_SECONDS', 3)
 export const rounds = number('BENCH_ROUNDS', 5)
 
+type Contestants = Readonly<Record<string, () => Promise<Figures>>>
+
 /**
  * Lets all contestants run in turn, round after round, and takes the median of each figure. One that fails has no
  * figures: it is told, and the others go on.
  */
-export async function interleave(
-  contestants: Readonly<Record<string, () => Promise<Figures>>>,
-): Promise<Readonly<Record<string, Figures>>> {
+export async function interleave(contestants: Contestants): Promise<Readonly<Record<string, Figures>>> {
+  const results = await inTurn(contestants)
+  return Object.fromEntries(Object.entries(results).map(([name, figures]) => [name, medians(figures)]))
+}
+
+/** The same with the figures of each round; one that fails has none. */
+export async function inTurn(contestants: Contestants): Promise<Readonly<Record<string, Figures[]>>> {
   const results = new Map<string, Figures[]>(Object.keys(contestants).map(name => [name, []]))
   const failed = new Set<string>()
   for (let round = 0; round < rounds; round++) {
@@ -27,13 +33,12 @@ export async function interleave(
         results.get(name)?.push(await run())
       } catch (error) {
         failed.add(name)
+        results.set(name, [])
         console.error(`  ${name}: ${String(error)}`)
       }
     }
   }
-  return Object.fromEntries(
-    [...results].map(([name, figures]) => [name, failed.has(name) ? {} : medians(figures)]),
-  )
+  return Object.fromEntries(results)
 }
 
 const medians = (figures: readonly Figures[]): Figures =>

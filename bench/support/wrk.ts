@@ -14,6 +14,8 @@ export interface HttpWork {
   readonly headers?: readonly string[]
   /** Sends ten megabytes with each request. */
   readonly upload?: boolean
+  /** A file that says in Lua which requests are made. */
+  readonly script?: string
 }
 
 export interface HttpFigures {
@@ -40,12 +42,13 @@ function uploadScript(folder: string): string {
 /** Requests over kept-alive connections, one at a time on each, for some seconds. */
 export async function wrk(door: Door, work: HttpWork, folder: string): Promise<HttpFigures> {
   const { path, connections, seconds, tls = false, headers = [], upload = false } = work
+  const script = upload ? uploadScript(folder) : work.script
   const line = `-t1 -c${connections} -d${seconds}s --timeout 30s --latency ${tls ? 'https' : 'http'}://127.0.0.1:${door.port}${path}`
   const fields = [`Host: ${door.host}`, ...headers].flatMap(header => ['-H', header])
   const output = await outputOf(needTool('wrk'), [
     ...words(line),
     ...fields,
-    ...(upload ? ['-s', uploadScript(folder)] : []),
+    ...(script === undefined ? [] : ['-s', script]),
   ])
   const refused = /Non-2xx or 3xx responses: (\d+)/.exec(output)?.[1]
   if (refused !== undefined) throw new Error(`${refused} requests were refused`)

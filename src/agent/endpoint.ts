@@ -1,11 +1,11 @@
 import { basename } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import { AgentError } from '#agent/agent-error.ts'
-import type { EndpointOptions, EndpointProto, HeaderChanges, Termination } from '#agent/options.ts'
+import type { EndpointOptions, EndpointProto, Termination } from '#agent/options.ts'
 import { pemInput } from '#agent/pem-input.ts'
+import { refuseEndpoint as refuse } from '#agent/refuse-endpoint.ts'
 import { readTarget, type Target } from '#agent/target.ts'
 import type { Terminator } from '#agent/terminate.ts'
-import { Problem } from '#base/errors.ts'
+import { wireModules } from '#agent/wire-modules.ts'
 import type { JsonObject } from '#tunnel/fields.ts'
 
 /** An endpoint as it is asked for, read once. */
@@ -27,10 +27,6 @@ export interface Endpoint {
 }
 
 const protos: readonly string[] = ['http', 'https', 'tcp', 'tls'] satisfies EndpointProto[]
-
-const refuse = (reason: string): never => {
-  throw AgentError.of(new Problem('agent_endpoint', { reason }), { permanent: true })
-}
 
 export function readEndpoint(options: EndpointOptions): Endpoint {
   const { labels, forwardTo, onConnection, terminate, proxyProto = 0 } = options
@@ -66,9 +62,7 @@ function protoOf({ proto, url }: EndpointOptions): EndpointProto {
 
 /** The options of a Bind in the form of the wire. What does not fit a protocol is sent too: the gateway says so. */
 function wireOptions(proto: EndpointProto | '', options: EndpointOptions): JsonObject {
-  const { url, domain, remoteAddr, hostHeader, proxyProto = 0, allowCidrs = [], denyCidrs = [] } = options
-  const rewrites = hostHeader === 'rewrite'
-  const host = hostHeader === undefined || hostHeader === '' || rewrites ? [] : [`host:${hostHeader}`]
+  const { url, domain, remoteAddr, hostHeader, proxyProto = 0 } = options
   return {
     URL: url ?? '',
     Domain: domain ?? '',
@@ -76,35 +70,12 @@ function wireOptions(proto: EndpointProto | '', options: EndpointOptions): JsonO
     Subdomain: '',
     Addr: proto === 'tcp' ? (remoteAddr ?? '') : '',
     Auth: '',
-    HostHeaderRewrite: rewrites,
+    HostHeaderRewrite: hostHeader === 'rewrite',
     ProxyProto: proxyProto,
     MutualTLSAtAgent: false,
-    IPRestriction:
-      allowCidrs.length + denyCidrs.length === 0
-        ? null
-        : { allow_cidrs: [...allowCidrs], deny_cidrs: [...denyCidrs] },
-    BasicAuth: basicAuth(options.basicAuth),
-    RequestHeaders: headers(options.requestHeaders, host),
-    ResponseHeaders: headers(options.responseHeaders, []),
     TLSTermination: null,
+    ...wireModules(options),
   }
-}
-
-function basicAuth(given: readonly string[] = []): JsonObject | null {
-  if (given.length === 0) return null
-  const credentials = given.map(text => {
-    const colon = text.indexOf(':')
-    // The text is not repeated: it is a secret.
-    if (colon < 1) refuse('a credential must have the form user:password')
-    return { username: text.slice(0, colon), cleartext_password: text.slice(colon + 1) }
-  })
-  return { credentials }
-}
-
-function headers({ add = [], remove = [] }: HeaderChanges = {}, more: readonly string[]): JsonObject | null {
-  return add.length + remove.length + more.length === 0
-    ? null
-    : { add: [...add, ...more], remove: [...remove] }
 }
 
 /** A labelled tunnel has no options of its own: what visitors meet is configured where it is used. */

@@ -102,6 +102,40 @@ export interface HeaderChanges {
   readonly remove?: readonly string[] | undefined
 }
 
+/** How visitors sign in, and who of them may come in: everybody when nobody is named. */
+export interface SignInOptions {
+  /** The application that is registered at the provider. */
+  readonly clientId?: string | undefined
+  readonly clientSecret?: string | undefined
+  readonly scopes?: readonly string[] | undefined
+  readonly allowEmails?: readonly string[] | undefined
+  readonly allowDomains?: readonly string[] | undefined
+}
+
+export interface OAuthOptions extends SignInOptions {
+  /** Such as `google` or `github`; without `clientId` the gateway must have an application of its own there. */
+  readonly provider: string
+}
+
+export interface OidcOptions extends SignInOptions {
+  /** Where discovery starts. */
+  readonly issuerUrl: string
+}
+
+export interface WebhookOptions {
+  /** The sender, such as `github` or `stripe`. */
+  readonly provider: string
+  /** What it signs with; senders with a public key of their own have none. */
+  readonly secret?: string | undefined
+}
+
+/** Regular expressions in the syntax of RE2. */
+export interface UserAgentFilter {
+  /** A match is let in, whatever `deny` says. */
+  readonly allow?: readonly string[] | undefined
+  readonly deny?: readonly string[] | undefined
+}
+
 /** TLS that ends in the agent; each is PEM text or the path of a file with it. */
 export interface Termination {
   readonly crt: string
@@ -135,6 +169,18 @@ export interface EndpointOptions {
   readonly responseHeaders?: HeaderChanges | undefined
   readonly allowCidrs?: readonly string[] | undefined
   readonly denyCidrs?: readonly string[] | undefined
+  /** Answers are compressed for visitors that accept it. */
+  readonly compression?: boolean | undefined
+  /** From 0 to 1: the share of failed requests at which the service is left alone for a while. */
+  readonly circuitBreaker?: number | undefined
+  readonly oauth?: OAuthOptions | undefined
+  readonly oidc?: OidcOptions | undefined
+  readonly verifyWebhook?: WebhookOptions | undefined
+  readonly userAgentFilter?: UserAgentFilter | undefined
+  /** Of https endpoints; PEM text or the path of a file with it: visitors must have a certificate of one of these. */
+  readonly mutualTlsCas?: string | undefined
+  /** Visitors come by WebSocket, and the service gets what is in their messages. */
+  readonly websocketTcpConverter?: boolean | undefined
   readonly terminate?: Termination | undefined
   /** False: the certificate of an https service is not looked at. */
   readonly verifyUpstream?: boolean | undefined

@@ -580,10 +580,16 @@ export const catalog = {
   failover_twice: { number: 90010, status: 400, text: '"backends" names {id} more than once.' },
   response_body_too_big: { number: 6516, status: 400, text: '"body" may have at most 64 KiB.' },
   response_status: { number: 6517, status: 400, text: '"status_code" must be between 200 and 599.' },
+  header_variable: {
+    number: 90180,
+    status: 400,
+    text: '"add": the value of "{name}", "{value}", has a variable that is not known. See the reference of the module for those that are.',
+  },
+  response_host: { number: 90181, status: 400, text: 'An answer has no "host" header; only requests do.' },
   header_framing: {
     number: 90011,
     status: 400,
-    text: '"{field}": "{name}" belongs to the connection and cannot be set here.',
+    text: '"{field}": "{name}" is set by the gateway alone and cannot be changed here.',
   },
   backend_cycle: { number: 90012, status: 400, text: '"{field}": {id} leads back to this backend: {path}.' },
   bad_backend_id: {

@@ -8,7 +8,14 @@ export const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`
 export const variableOf = (name: string): string => `ADIT_${name.toUpperCase()}`
 
 /** Variables that are not settings but may be set: agents are started from the same shell. */
-const OTHER_VARIABLES = new Set(['ADIT_CONFIG', 'ADIT_SERVER_ADDR', 'ADIT_CA_FILE'])
+const OTHER_VARIABLES = new Set([
+  'ADIT_CONFIG',
+  'ADIT_SERVER_ADDR',
+  'ADIT_CA_FILE',
+  'ADIT_OAUTH_CLIENT_SECRET',
+  'ADIT_OIDC_CLIENT_SECRET',
+  'ADIT_VERIFY_WEBHOOK_SECRET',
+])
 
 function fromEnvironment(environment: NodeJS.ProcessEnv): Map<string, string> {
   const known = new Map(names.map(name => [variableOf(name), name]))

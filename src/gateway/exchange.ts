@@ -25,6 +25,8 @@ export interface Visitor {
   readonly scheme: 'http' | 'https'
   /** The name in the TLS handshake; undefined without one. */
   readonly serverName: string | undefined
+  /** How TLS that ended here was spoken. */
+  readonly tls?: { readonly version: string; readonly cipher: string }
   /** Set where mutual TLS asked for one. */
   readonly certificate?: ClientCertificate
 }

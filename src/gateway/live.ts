@@ -42,9 +42,11 @@ export class LiveView {
     const { directory, requests } = this.#options
     const { sessions, tunnels } = directory
     if (kind === 'request') return requests.find(id)
-    if (kind === 'tunnel_session') return show(sessions.get(id), it => this.#session(it))
-    if (kind === 'tunnel') return show(tunnels.get(id), it => this.#tunnel(it))
-    const tunnel = tunnels.get(`tn_${randomPart(id)}`)
+    // Further connections of an agent are not known by any id.
+    if (!isFirstLeg({ id })) return undefined
+    if (kind === 'tunnel_session') return show(anyLeg(sessions, id), it => this.#session(it))
+    if (kind === 'tunnel') return show(anyLeg(tunnels, id), it => this.#tunnel(it))
+    const tunnel = anyLeg(tunnels, `tn_${randomPart(id)}`)
     if (tunnel?.address !== undefined) return id.startsWith('ep_') ? this.#endpoint(tunnel) : undefined
     for (const edge of this.#edges()) {
       const isNear = timePart(edge.id) === timePart(id)

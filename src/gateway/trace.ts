@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import type { TunnelRecord } from '#gateway/directory.ts'
+import type { Identity } from '#gateway/sign-in/sign-in.ts'
 
 /** What a request was led to; one for all requests that take the same way. */
 export interface Way {
@@ -60,6 +61,8 @@ export class Trace {
   /** Who was asked last. */
   tunnel: TunnelRecord | undefined
   backendId: string | undefined
+  /** Who the visitor is, once somebody vouches for it. */
+  identity: Identity | undefined
   /** Where it is kept, once it is. */
   kept = 0
   /** What a module has to say beyond its verdict. */

@@ -193,7 +193,7 @@ suite('an agent of a gateway with several processes', () => {
     await signedIn(gateway, 1)
     const tunnel = await agent.listen({ proto: 'tcp', forwardTo: 1 })
     processes = 1
-    for (const { socket } of [...gateway.ends]) socket.destroy()
+    for (const { socket } of gateway.ends) socket.destroy()
     const later = () => gateway.ends.slice(2)
     const last = await gateway.until(() => later().find(({ binds }) => binds.length > 0))
     assert.equal(last.login?.Extra.LegNumber, 0)

@@ -4,7 +4,8 @@ import type { Command } from 'commander'
 import { readSettings } from '#base/read-settings.ts'
 import { agentCommands } from '#cli/agent/commands.ts'
 import { endpointsOf, planOfFlags } from '#cli/agent/plan.ts'
-import { flagName, optionRows, type TunnelKind } from '#cli/agent/tunnel-options.ts'
+import type { TunnelKind } from '#cli/agent/tunnel-option.ts'
+import { flagName, optionRows } from '#cli/agent/tunnel-options.ts'
 import { runAdit } from '../support/server.ts'
 
 const commands = new Map(agentCommands().map(command => [command.name(), command]))

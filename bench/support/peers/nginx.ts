@@ -30,7 +30,7 @@ export interface NginxUpstream extends AsyncDisposable {
   readonly port: number
 }
 
-/** The service behind every tunnel: `/` a small answer, `/bulk` ten megabytes, `/up` takes as much. */
+/** The service behind every tunnel: `/` and `/small/...` a small answer, `/bulk` ten megabytes, `/up` takes as much. */
 export async function upstream(folder: string): Promise<NginxUpstream> {
   const port = await freePort()
   const own = join(folder, 'upstream')
@@ -42,6 +42,7 @@ export async function upstream(folder: string): Promise<NginxUpstream> {
   server {
     listen 127.0.0.1:${port}; root ${own};
     location = / { default_type text/plain; return 200 "Hello from the upstream.\\n"; }
+    location /small/ { default_type text/plain; return 200 "Hello from the upstream.\\n"; }
     location = /up {
       # Answers when it has read everything: reading into memory comes before passing on.
       client_body_buffer_size 11m; proxy_pass http://self/; proxy_pass_request_body off; proxy_method GET;

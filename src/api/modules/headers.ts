@@ -1,14 +1,10 @@
 import type { ModuleRule } from '#api/modules/rule.ts'
 import { fail } from '#base/errors.ts'
+import { type Moment, untouchableHeaders, valueParts } from '#contract/header-rules.ts'
 import type { requestHeaders } from '#contract/modules/headers.ts'
 import type { Kept } from '#contract/shape.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,255}$/
-
-/** Headers that say where a message ends or how a connection is used: changing them would change the message. */
-const framing = new Set(
-  'connection content-length keep-alive proxy-connection te trailer transfer-encoding upgrade'.split(' '),
-)
 
 /** Header names in lower case, each checked and there once. */
 export function headerNames(field: string, names: readonly string[]): string[] {
@@ -16,7 +12,7 @@ export function headerNames(field: string, names: readonly string[]): string[] {
   for (const name of names) {
     if (!TOKEN.test(name)) fail('edge_header_name', { field, name })
     const lower = name.toLowerCase()
-    if (framing.has(lower)) fail('header_framing', { field, name })
+    if (untouchableHeaders.has(lower)) fail('header_framing', { field, name })
     if (seen.has(lower)) fail('header_twice', { field, name })
     seen.add(lower)
   }
@@ -31,7 +27,7 @@ export function headerMap(field: string, headers: Readonly<Record<string, string
   )
 }
 
-export const checkHeaders: ModuleRule = module => {
+const checkHeaders = (module: Parameters<ModuleRule>[0], moment: Moment): void => {
   const headers = module as Kept<typeof requestHeaders.shape>
   headers.add = headerMap('add', headers.add)
   headers.remove = headerNames('remove', headers.remove)
@@ -39,5 +35,11 @@ export const checkHeaders: ModuleRule = module => {
   for (const [field, names] of Object.entries(named)) {
     if (names.includes('user-agent')) fail('fixed_header', { field, name: 'user-agent' })
   }
+  if (moment === 'response' && [...named.add, ...named.remove].includes('host')) fail('response_host')
   if (named.remove.includes('host') && !named.add.includes('host')) fail('host_header', { field: 'remove' })
+  for (const [name, value] of Object.entries(headers.add))
+    if (valueParts(value, moment) === undefined) fail('header_variable', { name, value })
 }
+
+export const checkRequestHeaders: ModuleRule = module => checkHeaders(module, 'request')
+export const checkResponseHeaders: ModuleRule = module => checkHeaders(module, 'response')

@@ -1,6 +1,6 @@
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
-import { checkHeaders } from '#api/modules/headers.ts'
+import { checkRequestHeaders, checkResponseHeaders } from '#api/modules/headers.ts'
 import { checkOAuth } from '#api/modules/oauth.ts'
 import { checkOidc } from '#api/modules/oidc.ts'
 import { completeSaml } from '#api/modules/saml.ts'
@@ -13,8 +13,8 @@ import type { ModuleRule } from '#api/modules/rule.ts'
 const rules: Readonly<Record<string, ModuleRule>> = {
   oauth: checkOAuth,
   oidc: checkOidc,
-  request_headers: checkHeaders,
-  response_headers: checkHeaders,
+  request_headers: checkRequestHeaders,
+  response_headers: checkResponseHeaders,
   saml: completeSaml,
   tls_termination: checkTlsTermination,
   tls_termination_at_edge: checkTlsTermination,

@@ -4,6 +4,7 @@ import { parseHostPort } from '#base/hosts.ts'
 import { logLevels } from '#base/log.ts'
 import { choice, hostPort, list, text, yesNo, type Form } from '#cli/agent/forms.ts'
 import type { FileValue } from '#cli/agent/config-file.ts'
+import { readSecretFile } from '#cli/agent/secret-file.ts'
 import { ConfigError, UsageError } from '#cli/failure.ts'
 
 /** A setting of the agent itself: a key of its file, and where it says so a flag and a variable. */
@@ -134,12 +135,8 @@ const refuse = (complaint: string): never => {
 function tokenFile({ flags }: SettingSources): Origin<string> | undefined {
   const path = flags.get('--authtoken-file')?.at(-1)
   if (path === undefined) return undefined
-  try {
-    const token = authtoken.read(readFileSync(path, 'utf8').trim())
-    if (token !== undefined) return { value: token, origin: path }
-  } catch (error) {
-    throw new ConfigError(`the file ${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? ''}`)
-  }
+  const token = authtoken.read(readSecretFile(path))
+  if (token !== undefined) return { value: token, origin: path }
   throw new ConfigError(`the file ${path} must hold an authtoken: ${authtoken.what}`)
 }
 

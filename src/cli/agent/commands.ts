@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { configCommand, diagnoseCommand } from '#cli/agent/config-command.ts'
 import { addAgentFlags, addTunnelFlags, flagsOf } from '#cli/agent/flags.ts'
-import type { TunnelKind } from '#cli/agent/tunnel-options.ts'
+import type { TunnelKind } from '#cli/agent/tunnel-option.ts'
 
 interface TunnelCommand {
   readonly kind: TunnelKind

@@ -12,14 +12,8 @@ import {
 } from '#cli/agent/config-file.ts'
 import { address } from '#cli/agent/forms.ts'
 import { planOf } from '#cli/agent/plan.ts'
-import {
-  commandProtos,
-  optionRows,
-  tunnelOptions,
-  type OptionKey,
-  type Plan,
-  type TunnelKind,
-} from '#cli/agent/tunnel-options.ts'
+import { commandProtos, type Plan, type TunnelKind } from '#cli/agent/tunnel-option.ts'
+import { optionRows, tunnelOptions, type OptionKey } from '#cli/agent/tunnel-options.ts'
 import { ConfigError } from '#cli/failure.ts'
 
 export interface FileTunnel {
@@ -123,7 +117,11 @@ function innerPairs(text: ConfigText, key: string, pair: Pair): [string, Pair][]
     full.startsWith(`${key}.`) ? [full.slice(key.length + 1)] : [],
   )
   if (inner.length === 0) return [[key, pair]]
-  return mapOf(text, pair.value, `"${key}"`).map(each => [`${key}.${knownKey(text, each, inner)}`, each])
+  const pairs = mapOf(text, pair.value, `"${key}"`)
+  // Who wrote "oauth:" and no more must not get a tunnel that is open to everybody.
+  if (pairs.length === 0)
+    throw new ConfigError(`${text.at(pair.key)}: "${key}" is empty; it may have ${inner.join(', ')}`)
+  return pairs.map(each => [`${key}.${knownKey(text, each, inner)}`, each])
 }
 
 function kindOf(options: ReadonlyMap<string, FileValue>, place: string): TunnelKind {

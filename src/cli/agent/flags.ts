@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander'
 import { settingRows } from '#cli/agent/agent-settings.ts'
-import { flagName, optionRows, type TunnelKind } from '#cli/agent/tunnel-options.ts'
+import type { TunnelKind } from '#cli/agent/tunnel-option.ts'
+import { flagName, optionRows } from '#cli/agent/tunnel-options.ts'
 
 /** What was given for each flag, by its long name. */
 export type Flags = ReadonlyMap<string, readonly string[]>
@@ -13,6 +14,8 @@ function valued(flag: string, placeholder: string, doc: string): Option {
   return placeholder === '' ? option : option.argParser(repeated)
 }
 
+const orVariable = (name: string | undefined): string => (name === undefined ? '' : ` (${name})`)
+
 /** The flags of the agent itself: where the gateway is, who we are, how we tell what happens. */
 export function addAgentFlags(command: Command): Command {
   command.addOption(valued('--config', '<file>', 'Configuration file of the agent.').helpGroup('Agent:'))
@@ -21,8 +24,7 @@ export function addAgentFlags(command: Command): Command {
   )
   for (const [, { flag, form, doc, variable }] of settingRows) {
     if (flag === undefined) continue
-    const also = variable === undefined ? '' : ` (${variable})`
-    command.addOption(valued(flag, form.placeholder, doc + also).helpGroup('Agent:'))
+    command.addOption(valued(flag, form.placeholder, doc + orVariable(variable)).helpGroup('Agent:'))
   }
   return command
 }
@@ -30,9 +32,9 @@ export function addAgentFlags(command: Command): Command {
 /** The flags of tunnels of a kind. */
 export function addTunnelFlags(command: Command, kind: TunnelKind): Command {
   for (const row of optionRows) {
-    const [, { form, doc, kinds, otherFlags = [] }] = row
+    const [, { form, doc, kinds, otherFlags = [], variable }] = row
     if (!kinds.includes(kind)) continue
-    command.addOption(valued(flagName(row), form.placeholder, doc))
+    command.addOption(valued(flagName(row), form.placeholder, doc + orVariable(variable?.name)))
     for (const other of otherFlags)
       command.addOption(valued(other, form.placeholder, `The same as ${flagName(row)}.`))
   }

@@ -1,4 +1,5 @@
 import { parseHostPort } from '#base/hosts.ts'
+import { readSecretFile } from '#cli/agent/secret-file.ts'
 
 /** How a value is written, as flags and in YAML. Both give a raw value, which is read in one place. */
 export interface Form<Value> {
@@ -36,6 +37,12 @@ export const hostPort: Form<string> = {
   },
 }
 
+/** A secret. Other people of the machine see what stands on a command line, so the flag names a file with it. */
+export const secretLine: Form<string> = {
+  ...text('file', 'a text of one line, as a flag a file with it'),
+  fromFlag: texts => readSecretFile(last(texts)),
+}
+
 /** Text that is often only a number, which YAML gives as one. */
 export const address = (placeholder: string, what: string): Form<string> => ({
   what,
@@ -50,6 +57,17 @@ export const choice = <const Word extends string | number>(words: readonly Word[
   fromFlag: last,
   read: raw => words.find(word => word === raw || (typeof raw === 'string' && String(word) === raw)),
 })
+
+/** A part of the whole. */
+export const share: Form<number> = {
+  what: 'a number from 0 to 1',
+  placeholder: '<share>',
+  fromFlag: last,
+  read: raw => {
+    const value = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw
+    return typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined
+  },
+}
 
 export const list = (
   placeholder: string,

@@ -3,9 +3,9 @@ import { AgentError } from '#agent/agent-error.ts'
 import { settleAgent } from '#cli/agent/agent-settings.ts'
 import { readConfig, type Config } from '#cli/agent/config.ts'
 import type { Flags } from '#cli/agent/flags.ts'
-import { planOfFlags } from '#cli/agent/plan.ts'
+import { planOfFlags, withVariables } from '#cli/agent/plan.ts'
 import { runAgent } from '#cli/agent/run.ts'
-import type { Plan, TunnelKind } from '#cli/agent/tunnel-options.ts'
+import type { Plan, TunnelKind } from '#cli/agent/tunnel-option.ts'
 import { UsageError } from '#cli/failure.ts'
 
 /** `adit http` and its like: one tunnel, from flags. */
@@ -33,7 +33,11 @@ export async function openNamed(names: readonly string[], flags: Flags): Promise
 export const configOf = (flags: Flags): string | undefined => flags.get('--config')?.at(-1)
 
 function open(flags: Flags, config: Config, plans: readonly Plan[]): Promise<number> {
-  return runAgent(settleAgent({ flags, environment: process.env, file: config.settings }), plans)
+  const settings = settleAgent({ flags, environment: process.env, file: config.settings })
+  return runAgent(
+    settings,
+    plans.map(plan => withVariables(plan, process.env)),
+  )
 }
 
 function listed({ path, exists }: Config, names: readonly string[]): string {

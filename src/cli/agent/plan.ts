@@ -1,13 +1,6 @@
 import { UsageError } from '#cli/failure.ts'
-import {
-  flagName,
-  optionRows,
-  type OptionKey,
-  type Plan,
-  type Scheme,
-  type TunnelKind,
-  type TunnelOption,
-} from '#cli/agent/tunnel-options.ts'
+import type { Plan, PlanPart, Scheme, TunnelKind, TunnelOption } from '#cli/agent/tunnel-option.ts'
+import { flagName, optionRows, type OptionKey } from '#cli/agent/tunnel-options.ts'
 import type { EndpointOptions } from '#agent/options.ts'
 
 /** What was given for the options, by key, before it is read. */
@@ -19,32 +12,71 @@ const join = (left: unknown, right: unknown): unknown =>
   typeof left === 'object' && left !== null ? { ...left, ...(right as object) } : right
 
 /** Options that are parts of one thing, such as headers to add and to remove, are put together. */
-function merged(into: Plan, more: Plan): Plan {
+function merged(into: PlanPart, more: PlanPart): PlanPart {
   const parts = Object.entries(more).map(([name, value]) => [name, join(into[name as keyof Plan], value)])
   return { ...into, ...Object.fromEntries(parts) }
 }
 
-function readOption(option: TunnelOption<unknown>, raw: unknown): Plan | undefined {
+function readOption(option: TunnelOption<unknown>, raw: unknown): PlanPart | undefined {
   const value = option.form.read(raw)
   return value === undefined ? undefined : option.to(value)
 }
 
 /** Reads the options of one tunnel and sees to it that they fit together. */
 export function planOf(kind: TunnelKind, target: string, raw: RawOptions, refuse: Refuse): Plan {
-  let plan: Plan = { forwardTo: target }
+  let parts: PlanPart = { forwardTo: target }
   for (const [key, option] of optionRows) {
     const given = raw.get(key)
     if (given === undefined) continue
     if (!option.kinds.includes(kind)) refuse(key, `is not an option of ${kind} tunnels`)
     const part = readOption(option, given) ?? refuse(key, `must be ${option.form.what}`)
-    plan = merged(plan, part)
+    parts = merged(parts, part)
   }
-  if (plan.crt !== undefined && plan.key === undefined) refuse('crt', 'needs a key as well')
-  if (plan.key !== undefined && plan.crt === undefined) refuse('key', 'needs a crt as well')
-  if (plan.domain !== undefined && plan.url !== undefined) refuse('url', 'and a domain cannot both be given')
+  checkWhole(raw, refuse)
+  // What may be missing from parts has just been found to be there.
+  const plan = parts as Plan
+  checkTogether(kind, plan, refuse)
   return plan.labels === undefined && kind !== 'tunnel'
     ? { ...plan, proto: protoOf(kind, plan, refuse) }
     : plan
+}
+
+/** Of what has several parts, the one without which the others mean nothing. */
+const mainParts: readonly (readonly [key: OptionKey, name: string])[] = [
+  ['oauth.provider', 'a provider'],
+  ['oidc.issuer_url', 'an issuer'],
+  ['verify_webhook.provider', 'a provider'],
+]
+
+function checkWhole(raw: RawOptions, refuse: Refuse): void {
+  for (const [main, name] of mainParts) {
+    if (raw.has(main)) continue
+    const whole = main.slice(0, main.indexOf('.') + 1)
+    const part = [...raw.keys()].find(key => key.startsWith(whole))
+    if (part !== undefined) refuse(part, `needs ${name} as well`)
+  }
+}
+
+function checkTogether(kind: TunnelKind, plan: Plan, refuse: Refuse): void {
+  if (plan.crt !== undefined && plan.key === undefined) refuse('crt', 'needs a key as well')
+  if (plan.key !== undefined && plan.crt === undefined) refuse('key', 'needs a crt as well')
+  if (kind === 'tls' && plan.mutualTlsCas !== undefined && plan.crt === undefined)
+    refuse('mutual_tls_cas', 'needs a crt and a key as well, for TLS that ends in this agent')
+  if (plan.domain !== undefined && plan.url !== undefined) refuse('url', 'and a domain cannot both be given')
+}
+
+/** The plan with what stands in variables and is missing from it. */
+export function withVariables(plan: Plan, environment: NodeJS.ProcessEnv): Plan {
+  let parts: PlanPart = plan
+  for (const [, option] of optionRows) {
+    const { variable, form } = option
+    const given = variable && environment[variable.name]
+    if (variable === undefined || given === undefined || given === '' || !variable.missingFrom(plan)) continue
+    const part = readOption(option, given)
+    if (part === undefined) throw new UsageError(`${variable.name} must be ${form.what}`)
+    parts = merged(parts, part)
+  }
+  return parts as Plan
 }
 
 function protoOf(kind: Exclude<TunnelKind, 'tunnel'>, { url, schemes }: Plan, refuse: Refuse) {
@@ -76,9 +108,17 @@ export function planOfFlags(
 /** The endpoints that make a tunnel; the second one gets the name that the first one was given. */
 export function endpointsOf(plan: Plan, isLocal: boolean): EndpointOptions[] {
   const { schemes, crt, key, ...endpoint } = plan
-  if (crt !== undefined && key !== undefined) return [{ ...endpoint, terminate: { crt, key } }]
+  if (crt !== undefined && key !== undefined) return [terminated(endpoint, crt, key)]
   if (endpoint.proto !== 'http' && endpoint.proto !== 'https') return [endpoint]
   if (endpoint.url !== undefined && endpoint.url.includes('://')) return [endpoint]
-  const wanted = schemes ?? (isLocal ? ['https', 'http'] : ['https'])
+  // Without TLS nobody can be asked for a certificate.
+  const isPlainToo = isLocal && endpoint.mutualTlsCas === undefined
+  const wanted = schemes ?? (isPlainToo ? ['https', 'http'] : ['https'])
   return wanted.map(proto => ({ ...endpoint, proto }))
+}
+
+/** An endpoint whose TLS ends in this agent, which then asks for certificates itself. */
+function terminated(endpoint: EndpointOptions, crt: string, key: string): EndpointOptions {
+  const { mutualTlsCas: clientCa, ...rest } = endpoint
+  return { ...rest, terminate: { crt, key, ...(clientCa !== undefined && { clientCa }) } }
 }

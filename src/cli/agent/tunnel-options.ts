@@ -1,33 +1,7 @@
 import { isIP } from 'node:net'
-import type { EndpointOptions } from '#agent/options.ts'
-import { address, choice, choices, list, pairs, text, yesNo, type Form } from '#cli/agent/forms.ts'
-
-export const commandProtos = ['http', 'tcp', 'tls'] as const
-/** What a tunnel is for; `tunnel` is one that has labels instead of an address. */
-export type TunnelKind = (typeof commandProtos)[number] | 'tunnel'
-export type Scheme = 'http' | 'https'
-
-/** A tunnel as it was asked for, before it is known which endpoints that makes. */
-export interface Plan extends EndpointOptions {
-  readonly schemes?: readonly Scheme[] | undefined
-  readonly crt?: string | undefined
-  readonly key?: string | undefined
-}
-
-/** One option of tunnels: its flag, its key in YAML, its help and what it means follow from this. */
-export interface TunnelOption<Value> {
-  readonly form: Form<Value>
-  readonly doc: string
-  readonly kinds: readonly TunnelKind[]
-  readonly to: (value: Value) => Plan
-  /** The name of the flag where it is not the key with dashes. */
-  readonly flag?: string
-  /** Other flags that mean the same. */
-  readonly otherFlags?: readonly string[]
-  readonly secret?: true
-}
-
-const option = <Value>(spec: TunnelOption<Value>): TunnelOption<Value> => spec
+import { address, choice, choices, list, pairs, text, yesNo } from '#cli/agent/forms.ts'
+import { moduleOptions } from '#cli/agent/module-options.ts'
+import { addressed, every, named, option, type TunnelOption, web } from '#cli/agent/tunnel-option.ts'
 
 const isCredential = (item: string): boolean => item.indexOf(':') > 0
 const isHeader = (item: string): boolean => /^[^\s:]+:/.test(item)
@@ -35,11 +9,6 @@ const isNetwork = (item: string): boolean => {
   const [, ip = '', bits = ''] = /^([0-9a-fA-F:.]+)\/(\d{1,3})$/.exec(item) ?? []
   return isIP(ip) !== 0 && Number(bits) <= (isIP(ip) === 4 ? 32 : 128)
 }
-
-const web: readonly TunnelKind[] = ['http']
-const named: readonly TunnelKind[] = ['http', 'tls']
-const addressed: readonly TunnelKind[] = ['http', 'tcp', 'tls']
-const every: readonly TunnelKind[] = ['http', 'tcp', 'tls', 'tunnel']
 
 /** Every option of a tunnel. A dot in a key is a map in YAML. */
 export const tunnelOptions = {
@@ -138,6 +107,7 @@ export const tunnelOptions = {
     flag: '--deny-cidr',
     to: denyCidrs => ({ denyCidrs }),
   }),
+  ...moduleOptions,
   proxy_proto: option({
     form: choice([1, 2]),
     doc: 'Version of the PROXY protocol header that the service gets first.',

@@ -26,7 +26,7 @@ export interface RequestHead {
   /**
    * All else that was sent. Left out: Host, Content-Length, Transfer-Encoding, the fields of the connection itself
    * (Connection and what it names, Keep-Alive, Proxy-Connection, TE unless "trailers", Upgrade) and every spelling of
-   * X-Forwarded-For, -Proto, -Host and Forwarded, which are ours alone to say. The `Trailer` field stays.
+   * what `isOwnName` knows, which is ours alone to say. The `Trailer` field stays.
    */
   readonly fields: Fields
 }

@@ -1,5 +1,5 @@
 import { tokenCharacters, valueCharacters } from '#gateway/http/http1-characters.ts'
-import { isIdentityName } from '#gateway/http/identity-names.ts'
+import { isOwnName } from '#gateway/http/identity-names.ts'
 
 const MAX_SIZE_DIGITS = 16
 const MAX_EXTENSION_BYTES = 16_384
@@ -12,7 +12,7 @@ const SEMICOLON = 0x3b
 const forbidden = new Set(
   (
     'content-length transfer-encoding host connection keep-alive te trailer upgrade expect authorization ' +
-    'proxy-authorization cookie set-cookie content-type content-encoding content-range forwarded x-real-ip'
+    'proxy-authorization cookie set-cookie content-type content-encoding content-range'
   ).split(' '),
 )
 
@@ -119,8 +119,7 @@ function trailerFault(text: string): string | undefined {
     while (tokenCharacters[text.charCodeAt(at)] === 1) at++
     if (at === start || text[at] !== ':') return 'a trailer is not a header field'
     const name = text.slice(start, at++).toLowerCase()
-    if (forbidden.has(name) || name.startsWith('x-forwarded-') || isIdentityName(name))
-      return `"${name}" cannot be a trailer`
+    if (forbidden.has(name.replaceAll('_', '-')) || isOwnName(name)) return `"${name}" cannot be a trailer`
     while (valueCharacters[text.charCodeAt(at)] === 1) at++
     if (!text.startsWith('\r\n', at)) return 'a trailer has a character that is not allowed in values'
   }

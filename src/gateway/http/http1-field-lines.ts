@@ -4,8 +4,8 @@ import { valueCharacters } from '#gateway/http/http1-characters.ts'
 export interface FieldRules {
   readonly maxFields: number
   readonly nameCharacters: Uint8Array
-  /** Which names may matter, by `lettersByLength`; the line of any other is kept without a further look. */
-  readonly letters: Uint32Array
+  /** Which names may matter; the line of any other is kept without a further look. */
+  readonly watched: Watched
   /** Called with a name in lower case that may matter; true: the line is not passed on. */
   readonly take: (into: FieldLines, name: string, value: string) => boolean
 }
@@ -29,12 +29,30 @@ export class FieldLines {
   expect: string | undefined
 }
 
-/** Which first letters the given names have, by length, so that most lines need no comparison. */
-export function lettersByLength(names: readonly string[]): Uint32Array {
-  const letters = new Uint32Array(64)
-  for (const name of names)
-    letters[name.length] = (letters[name.length] ?? 0) | (1 << (name.charCodeAt(0) - A))
-  return letters
+/** How the names begin that may matter, each letter as a bit, so that most lines need no comparison. */
+export interface Watched {
+  /** The first letters, by the length of the name. */
+  readonly first: Uint32Array
+  /** The second letters, by the first one. */
+  readonly second: Uint32Array
+}
+
+const MAX_LENGTH = 63
+
+/** For names as they are, and for all that begin with one of the families. */
+export function watched(names: readonly string[], families: readonly string[] = []): Watched {
+  const first = new Uint32Array(MAX_LENGTH + 1)
+  const second = new Uint32Array(32)
+  const watch = (name: string, longest: number): void => {
+    const letter = name.charCodeAt(0) - A
+    for (let size = name.length; size <= longest; size++) first[size] = (first[size] ?? 0) | (1 << letter)
+    // What is no letter may be written in other ways too.
+    const next = /^.[a-z]/.test(name) ? 1 << (name.charCodeAt(1) - A) : -1
+    second[letter] = (second[letter] ?? 0) | next
+  }
+  for (const name of names) watch(name, name.length)
+  for (const family of families) watch(family, MAX_LENGTH)
+  return { first, second }
 }
 
 const spelled = 'Host Connection Content-Length Transfer-Encoding Keep-Alive Upgrade'.split(' ')
@@ -56,7 +74,8 @@ function lowerCase(text: string, start: number, end: number): string {
  */
 export function readFieldLines(text: string, at: number, to: number, rules: FieldRules): FieldLines {
   const lines = new FieldLines()
-  const { nameCharacters, letters, maxFields } = rules
+  const { nameCharacters, maxFields } = rules
+  const { first, second } = rules.watched
   let keptFrom = at
   let count = 0
   while (at < to) {
@@ -73,8 +92,10 @@ export function readFieldLines(text: string, at: number, to: number, rules: Fiel
       return lines
     }
     const size = colon - start
-    const first = (text.charCodeAt(start) | 0x20) - A
-    if (first < 0 || (((letters[Math.min(size, 63)] ?? 0) >>> first) & 1) === 0) continue
+    const letter = (text.charCodeAt(start) | 0x20) - A
+    if (letter < 0 || (((first[Math.min(size, MAX_LENGTH)] ?? 0) >>> letter) & 1) === 0) continue
+    const next = (text.charCodeAt(start + 1) | 0x20) - A
+    if ((((second[letter] ?? 0) >>> next) & 1) === 0) continue
     if (!rules.take(lines, lowerCase(text, start, colon), trimmed(text, colon + 1, end))) continue
     lines.text += text.slice(keptFrom, start)
     keptFrom = at

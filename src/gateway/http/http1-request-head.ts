@@ -5,12 +5,13 @@ import { allIn, methodCharacters, nameCharacters } from '#gateway/http/http1-cha
 import {
   type FieldLines,
   type FieldRules,
-  lettersByLength,
   listed,
   readFieldLines,
   takeCommon,
+  watched,
 } from '#gateway/http/http1-field-lines.ts'
 import { hostOf, MAX_TARGET, readTarget } from '#gateway/http/http1-target.ts'
+import { isOwnName, ownFamilies, ownNames } from '#gateway/http/identity-names.ts'
 import { malformed, Refusal } from '#gateway/http/refusal.ts'
 
 export const MAX_REQUEST_HEAD = 32_768
@@ -27,20 +28,16 @@ const lineFeedAlone = malformed('a line ends without a carriage return')
 const noContent: Framing = { kind: 'none' }
 const chunked: Framing = { kind: 'chunked' }
 
-export const isForwarding = (name: string): boolean =>
-  name === 'forwarded' || name === 'x-real-ip' || name.startsWith('x-forwarded-')
-
-const letters = lettersByLength(
-  (
-    'host content-length transfer-encoding connection keep-alive proxy-connection te upgrade http2-settings ' +
-    'expect forwarded x-real-ip'
-  ).split(' '),
-)
-// Whatever begins with "x-forwarded-" is ours to say, so every longer name with an X is looked at.
-for (let size = 'x-forwarded-'.length; size < 64; size++)
-  letters[size] = (letters[size] ?? 0) | (1 << ('x'.charCodeAt(0) - 'a'.charCodeAt(0)))
-
-const rules: FieldRules = { maxFields: MAX_REQUEST_FIELDS, nameCharacters, letters, take }
+const looksFor =
+  'host content-length transfer-encoding connection keep-alive proxy-connection te upgrade http2-settings expect'.split(
+    ' ',
+  )
+const rules: FieldRules = {
+  maxFields: MAX_REQUEST_FIELDS,
+  nameCharacters,
+  watched: watched([...looksFor, ...ownNames], ownFamilies),
+  take,
+}
 
 function take(lines: FieldLines, name: string, value: string): boolean {
   switch (name) {
@@ -59,7 +56,7 @@ function take(lines: FieldLines, name: string, value: string): boolean {
     case 'http2-settings':
       return true
     default:
-      return takeCommon(lines, name, value) || isForwarding(name)
+      return takeCommon(lines, name, value) || isOwnName(name)
   }
 }
 
@@ -178,7 +175,7 @@ function framingOf(lines: FieldLines, version: '1.0' | '1.1'): Framing | Refusal
 function keptFields(text: string, named: readonly string[]): Fields | undefined {
   let fields = new Fields(text)
   for (const name of named) {
-    if (framing.has(name) || isForwarding(name)) return undefined
+    if (framing.has(name) || isOwnName(name)) return undefined
     if (!endToEnd.has(name) && name !== 'keep-alive' && name !== 'close' && name !== 'te')
       fields = fields.without(name)
   }

@@ -5,11 +5,12 @@ import { allIn, tokenCharacters, valueCharacters } from '#gateway/http/http1-cha
 import {
   type FieldLines,
   type FieldRules,
-  lettersByLength,
   listed,
   readFieldLines,
   takeCommon,
+  watched,
 } from '#gateway/http/http1-field-lines.ts'
+import { answerNames } from '#gateway/http/identity-names.ts'
 
 export const MAX_RESPONSE_HEAD = 65_536
 const MAX_RESPONSE_FIELDS = 256
@@ -25,16 +26,13 @@ export interface UpstreamHead extends ResponseHead {
   readonly keepAlive: boolean
 }
 
-const letters = lettersByLength(
-  (
-    'content-length transfer-encoding connection keep-alive proxy-connection te upgrade ' +
-    'adit-request-id adit-error-code ngrok-error-code'
-  ).split(' '),
+const looksFor = 'content-length transfer-encoding connection keep-alive proxy-connection te upgrade'.split(
+  ' ',
 )
 const rules: FieldRules = {
   maxFields: MAX_RESPONSE_FIELDS,
   nameCharacters: tokenCharacters,
-  letters,
+  watched: watched([...looksFor, ...answerNames]),
   take,
 }
 /** Connection may name these, but they are for the visitor, and stay. */

@@ -1,4 +1,4 @@
-import { isIdentityName } from '#gateway/http/identity-names.ts'
+import { isOwnName } from '#gateway/http/identity-names.ts'
 
 /** Fields that speak of one connection of HTTP/1 and must not appear in HTTP/2 (RFC 9113 §8.2.2). */
 const ofConnection = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
@@ -17,10 +17,6 @@ const notInTrailers = new Set([
   'set-cookie',
   'cookie',
   'expect',
-  'x-forwarded-for',
-  'x-forwarded-proto',
-  'x-forwarded-host',
-  'forwarded',
 ])
 
 // Upper case is an error in HTTP/2. Upstreams confuse an underscore with a dash, so visitors may not send it.
@@ -41,7 +37,7 @@ export function trailerLines(pairs: readonly string[], from: Sender): string | u
     const name = pairs[at] ?? ''
     const value = pairs[at + 1] ?? ''
     if (!isName(name, from) || !isValue(value)) return undefined
-    if (!notInTrailers.has(name) && !isIdentityName(name)) lines += `${name}: ${value}\r\n`
+    if (!notInTrailers.has(name) && !isOwnName(name)) lines += `${name}: ${value}\r\n`
   }
   return lines
 }

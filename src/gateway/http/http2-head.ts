@@ -2,9 +2,10 @@ import type { Framing } from '#gateway/http/body.ts'
 import { Fields } from '#gateway/http/fields.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
 import { allIn, methodCharacters } from '#gateway/http/http1-characters.ts'
-import { isForwarding, MAX_REQUEST_FIELDS, MAX_REQUEST_HEAD } from '#gateway/http/http1-request-head.ts'
+import { MAX_REQUEST_FIELDS, MAX_REQUEST_HEAD } from '#gateway/http/http1-request-head.ts'
 import { hostOf, readTarget } from '#gateway/http/http1-target.ts'
 import { isName, isOfConnection, isValue } from '#gateway/http/http2-fields.ts'
+import { isOwnName } from '#gateway/http/identity-names.ts'
 import { malformed, Refusal } from '#gateway/http/refusal.ts'
 
 const MAX_METHOD = 32
@@ -60,7 +61,7 @@ function take(draft: Draft, name: string, value: string): Refusal | undefined {
   }
   if (++draft.count > MAX_REQUEST_FIELDS) return tooLarge(`at most ${MAX_REQUEST_FIELDS} fields`)
   if (isOfConnection(name)) return malformed(`HTTP/2 has no field "${name}"`)
-  if (isForwarding(name)) return undefined
+  if (isOwnName(name)) return undefined
   return takeSpecial(draft, name, value)
 }
 
@@ -73,7 +74,7 @@ const isCall = (pairs: readonly string[]): boolean =>
  */
 function isMetadata(name: string): boolean {
   const other = name.replaceAll('_', '-')
-  const isOther = ownNames.has(other) || isForwarding(other) || isOfConnection(other)
+  const isOther = ownNames.has(other) || isOwnName(other) || isOfConnection(other)
   return other !== name && !isOther && isName(other, 'visitor')
 }
 

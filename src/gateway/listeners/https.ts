@@ -42,8 +42,9 @@ const UNRECOGNIZED_NAME = Buffer.from([21, 3, 1, 0, 2, 2, 112])
 
 /** The visitor with what the handshake has proved; throws for a certificate that others cannot be told of. */
 function proved(socket: TLSSocket, visitor: Visitor, terms: TlsTerms | undefined): Visitor {
-  if (terms?.clients === undefined) return visitor
-  return { ...visitor, certificate: clientCertificate(socket, terms.clients.scope) }
+  const tls = { version: socket.getProtocol() ?? '', cipher: socket.getCipher().standardName }
+  if (terms?.clients === undefined) return { ...visitor, tls }
+  return { ...visitor, tls, certificate: clientCertificate(socket, terms.clients.scope) }
 }
 
 /** Visitors by TLS: HTTP, other protocols inside of TLS, and TLS that is passed on as it is. */

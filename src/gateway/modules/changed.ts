@@ -39,5 +39,6 @@ export function withFields(reply: Reply, fields: Fields): Reply {
     body: reply.body,
     ...(reply.upgraded && { upgraded: reply.upgraded }),
     ...(reply.refusal && { refusal: reply.refusal }),
+    ...(reply.lost && { lost: reply.lost }),
   }
 }

@@ -1,17 +1,10 @@
-import { type Filled, type Moment, template } from '#gateway/modules/variables.ts'
+import { type Moment, untouchableHeaders } from '#contract/header-rules.ts'
+import { type Filled, template } from '#gateway/modules/variables.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]{1,255}$/
 /** What a field's value may have: visible characters, blanks, and bytes that are not ASCII. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const HOST = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
-
-/** They say where a message ends, how its connection is used or who sent it: only the gateway says these. */
-const untouchable = new Set(
-  (
-    'connection content-length keep-alive proxy-connection te trailer transfer-encoding upgrade ' +
-    'forwarded x-forwarded-for x-forwarded-host x-forwarded-proto adit-request-id'
-  ).split(' '),
-)
 
 /** Headers to add and to remove, checked; names are in lower case. */
 export interface Change {
@@ -43,7 +36,7 @@ export function checkedChange({ added, removed }: WantedChange, moment: Moment, 
 
 function checkName(name: string, refuse: Refuse): void {
   if (!TOKEN.test(name)) refuse(`"${name}" is not the name of a header`)
-  if (untouchable.has(name)) refuse(`"${name}" is set by the gateway alone`)
+  if (untouchableHeaders.has(name)) refuse(`"${name}" is set by the gateway alone`)
 }
 
 function checkHost({ added, removed }: Change, moment: Moment, refuse: Refuse): void {

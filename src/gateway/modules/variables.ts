@@ -1,23 +1,12 @@
-import type { Exchange, Visitor } from '#gateway/exchange.ts'
-import type { Identity } from '#gateway/sign-in/sign-in.ts'
-import type { Trace } from '#gateway/trace.ts'
-
-/** What a request to the service can be told, or also what is known when the answer is there. */
-export type Moment = 'request' | 'response'
+import { type HeaderVariable, type Moment, valueParts } from '#contract/header-rules.ts'
+import type { Exchange } from '#gateway/exchange.ts'
 
 /** A text with its variables filled in. `status` is that of the answer, 0 while there is none. */
 export type Filled = (exchange: Exchange, status: number) => string
 
 const MAX_VALUE = 4096
-const VARIABLE = /\$\{([^}]*)\}/g
 /** What would end a line of a head, or become something else when each character is sent as one byte. */
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/g
-
-// Stages before the headers note these where they run.
-const identityOf = ({ trace }: Exchange): Identity | undefined =>
-  (trace as Trace & { readonly identity?: Identity }).identity
-const tlsOf = ({ visitor }: Exchange) =>
-  (visitor as Visitor & { readonly tls?: { readonly version: string; readonly cipher: string } }).tls
 
 /** Text that did not come from a head travels as UTF-8, one character for each byte. */
 const encoded = (text = ''): string => Buffer.from(text).toString('latin1')
@@ -27,14 +16,14 @@ const queryOf = (target: string): string => {
   return mark < 0 ? '' : target.slice(mark + 1)
 }
 
-const ofRequest: Readonly<Record<string, Filled>> = {
+const variables: Readonly<Record<HeaderVariable, Filled>> = {
   'conn.client_ip': ({ visitor }) => visitor.ip,
   'conn.client_port': ({ visitor }) => String(visitor.port),
   'conn.server_ip': ({ visitor }) => visitor.localIp,
   'conn.server_port': ({ visitor }) => String(visitor.localPort),
   'conn.server_name': ({ visitor, head }) => visitor.serverName ?? head.host,
-  'tls.version': exchange => tlsOf(exchange)?.version ?? '',
-  'tls.cipher_suite': exchange => tlsOf(exchange)?.cipher ?? '',
+  'tls.version': ({ visitor }) => visitor.tls?.version ?? '',
+  'tls.cipher_suite': ({ visitor }) => visitor.tls?.cipher ?? '',
   'tls.client_cert.serial_number': ({ visitor }) => visitor.certificate?.serialNumber ?? '',
   'tls.client_cert.subject.cn': ({ visitor }) => encoded(visitor.certificate?.commonName),
   'tls.sni': ({ visitor }) => visitor.serverName ?? '',
@@ -49,15 +38,11 @@ const ofRequest: Readonly<Record<string, Filled>> = {
   'http.request.version': ({ head }) => `HTTP/${head.version}`,
   'ngrok.client_ip': ({ visitor }) => visitor.ip,
   'ngrok.request_id': ({ trace }) => trace.id,
-  'ngrok.saml.subject': exchange => encoded(identityOf(exchange)?.id),
-  'oauth.user.email': exchange => encoded(identityOf(exchange)?.email),
-  'oauth.user.id': exchange => encoded(identityOf(exchange)?.id),
-  'oauth.user.name': exchange => encoded(identityOf(exchange)?.name),
-}
-
-const variables: Readonly<Record<Moment, Readonly<Record<string, Filled>>>> = {
-  request: ofRequest,
-  response: { ...ofRequest, 'http.response.status_code': (_exchange, status) => String(status) },
+  'ngrok.saml.subject': ({ trace }) => encoded(trace.identity?.id),
+  'oauth.user.email': ({ trace }) => encoded(trace.identity?.email),
+  'oauth.user.id': ({ trace }) => encoded(trace.identity?.id),
+  'oauth.user.name': ({ trace }) => encoded(trace.identity?.name),
+  'http.response.status_code': (_exchange, status) => String(status),
 }
 
 const sendable = (value: string): string => value.slice(0, MAX_VALUE).replace(UNSENDABLE, '')
@@ -68,22 +53,11 @@ const sendable = (value: string): string => value.slice(0, MAX_VALUE).replace(UN
  */
 export function template(text: string, moment: Moment): string | Filled | undefined {
   if (!text.includes('${')) return text
-  const parts: (string | Filled)[] = []
-  let from = 0
-  for (const { 0: whole, 1: written = '', index } of text.matchAll(VARIABLE)) {
-    const name = written.trim().replace(/^\./, '')
-    const read = Object.hasOwn(variables[moment], name) ? variables[moment][name] : undefined
-    if (read === undefined) return undefined
-    parts.push(text.slice(from, index), (exchange, status) => sendable(read(exchange, status)))
-    from = index + whole.length
-  }
-  const rest = text.slice(from)
-  // What opens and is never closed is a mistake, not a value.
-  if (rest.includes('${')) return undefined
-  parts.push(rest)
+  const parts = valueParts(text, moment)?.map(part => (typeof part === 'string' ? part : variables[part.variable]))
+  if (parts === undefined) return undefined
   return (exchange, status) => {
     let filled = ''
-    for (const part of parts) filled += typeof part === 'string' ? part : part(exchange, status)
+    for (const part of parts) filled += typeof part === 'string' ? part : sendable(part(exchange, status))
     return filled
   }
 }

@@ -16,6 +16,9 @@ export interface CompilerOptions extends Omit<BackendParts, 'child' | keyof Use>
   readonly log: Log
 }
 
+// Each way to a backend has connections of its own, so backends that lead to many others multiply.
+const MAX_BACKENDS = 1000
+
 /** What answers the requests of one route or tunnel. */
 export interface CompiledEndpoint {
   readonly answer: Endpoint
@@ -60,15 +63,20 @@ export class Compiler {
   /** The backend that an edge, a route or an endpoint configuration leads to; undefined when it has none. */
   backend(owner: SourceRow, use: Use, uses: Uses): Backend | undefined {
     const id = optionsOf(owner, 'backend')?.['backend']
-    return typeof id === 'string' ? this.#build(id, use, uses, []) : undefined
+    if (typeof id !== 'string') return undefined
+    let built = 0
+    const counted: Uses = used => {
+      if (++built > MAX_BACKENDS) unusable('it leads to too many others')
+      uses(used)
+    }
+    return this.#build(id, use, counted, [])
   }
 
   #build(id: string, use: Use, uses: Uses, above: readonly string[]): Backend {
     uses(id)
     const row = this.#options.records.backend(id)
-    if (row === undefined) fail('module_unusable', { module: 'backend', reason: 'it does not exist' })
-    if (above.includes(id))
-      fail('module_unusable', { module: 'backend', reason: 'backends lead in a circle' })
+    if (row === undefined) return unusable('it does not exist')
+    if (above.includes(id)) unusable('backends lead in a circle')
     const child = (other: string): Backend => this.#build(other, use, uses, [...above, id])
     return buildBackend(row, { ...this.#options, ...use, child })
   }
@@ -83,6 +91,8 @@ export class Compiler {
     }
   }
 }
+
+const unusable = (reason: string): never => fail('module_unusable', { module: 'backend', reason })
 
 const offline: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
 

@@ -3,6 +3,8 @@ import { type Element, escapeAttribute, escapeText, isElement, nodesOf } from '#
 
 const XMLNS = 'http://www.w3.org/2000/xmlns/'
 const TEXT_NODE = 3
+/** How lists of prefixes write the empty one. */
+const DEFAULT_PREFIX = '#default'
 
 /** Addresses by prefix, the default one under the empty prefix; what an element does not say is said around it. */
 class Namespaces {
@@ -31,7 +33,7 @@ interface Rules {
  * wrong, signatures would not match: it cannot let anything in, because what was signed is read from its result.
  */
 export function canonical(element: Element, { without, inclusive = [] }: Partial<Rules> = {}): string {
-  const rules = { without, inclusive: inclusive.map(prefix => (prefix === '#default' ? '' : prefix)) }
+  const rules = { without, inclusive: inclusive.map(prefix => (prefix === DEFAULT_PREFIX ? '' : prefix)) }
   return written(element, inScopeAround(element), new Namespaces(), rules)
 }
 

@@ -23,7 +23,7 @@ import { checkedIdentity } from '#gateway/sign-in/identity.ts'
 import { isSignInPath, LOG_IN_PATH, LOG_OUT_PATH, parametersOf } from '#gateway/sign-in/paths.ts'
 import { Sessions } from '#gateway/sign-in/sessions.ts'
 import type { Shared } from '#gateway/sign-in/shared.ts'
-import type { Granted, SignInMethod, SignInTerms } from '#gateway/sign-in/sign-in.ts'
+import type { Granted, Identity, SignInMethod, SignInTerms } from '#gateway/sign-in/sign-in.ts'
 import { signedOutReply } from '#gateway/sign-in/signed-out.ts'
 
 /** Characters of Cookie fields whose sessions need not be opened again. */
@@ -37,7 +37,9 @@ interface Known {
   readonly goodUntil: number
   /** The cookies of the service. */
   readonly cookies: string
-  readonly identity: string
+  readonly user: Identity
+  /** What the service is told of the user. */
+  readonly told: string
 }
 
 /** Sign-in at one place. */
@@ -77,7 +79,7 @@ export class Door {
       this.#shared.now() < known.goodUntil &&
       this.#shared.presence.isKnown(known.sessionId)
     if (!isGood) return this.#look(exchange, next, parted)
-    return this.#pass(exchange, next, headers.joinFields(parted, known.cookies, known.identity))
+    return this.#admit(exchange, next, parted, known)
   }
 
   async #look(exchange: Exchange, next: Endpoint, parted: headers.Parted): Promise<Reply> {
@@ -94,11 +96,16 @@ export class Door {
       sessionId: found.session.id,
       goodUntil: found.goodUntil,
       cookies: guest.jar.rest,
-      identity: headers.identityLines(found.session.granted, this.#method.passesTokens === true),
+      user: found.session.granted.identity,
+      told: headers.identityLines(found.session.granted, this.#method.passesTokens === true),
     }
-    this.#known.set(parted.cookie, known, parted.cookie.length + known.identity.length)
-    const reply = await this.#pass(exchange, next, headers.joinFields(parted, known.cookies, known.identity))
-    return headers.withCookies(reply, found.cookies)
+    this.#known.set(parted.cookie, known, parted.cookie.length + known.told.length)
+    return headers.withCookies(await this.#admit(exchange, next, parted, known), found.cookies)
+  }
+
+  #admit(exchange: Exchange, next: Endpoint, parted: headers.Parted, known: Known): Promise<Reply> {
+    exchange.trace.identity = known.user
+    return this.#pass(exchange, next, headers.joinFields(parted, known.cookies, known.told))
   }
 
   async #pass(exchange: Exchange, next: Endpoint, fields: RequestHead['fields']): Promise<Reply> {

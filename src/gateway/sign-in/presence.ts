@@ -21,6 +21,8 @@ export class Presence {
     this.#now = now
     records.onChange([KIND], ({ id, after }) => {
       if (after !== undefined) this.#waiting.get(id)?.forEach(tell => tell())
+      // What was here and is gone need not be waited for.
+      else this.#ended.set(id, true)
     })
   }
 

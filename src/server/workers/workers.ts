@@ -210,16 +210,13 @@ export async function gatewayInWorkers(parts: GatewayParts): Promise<GatewaySide
   const unfollow = await records.follow(source)
   const { facts } = gatewayOptions(settings, { node: 'main', version })
   const { directory, bound } = workers
-  const fleet = {
-    command: (id: string, command: Command) => workers.ask<void>(id, 'command', { sessionId: id, command }),
-  }
   const requests = {
     find: (id: string) => workers.findRequest(id),
     list: (page: Page) => workers.listRequests(page),
   }
   const ports = { httpPort: bound.http?.port, httpsPort: bound.https?.port }
   return {
-    live: new LiveView({ facts: { ...facts, ...ports }, directory, records, fleet, requests }),
+    live: new LiveView({ facts: { ...facts, ...ports }, directory, records, fleet: workers, requests }),
     bound,
     metrics: () => workers.metrics(),
     async drain(deadlineMs) {

@@ -223,7 +223,10 @@ suite('requests through a tunnel', () => {
     })
     await using set = await rig({ upstream })
     const text = await set.exchange(GET)
-    assert.equal(text, 'HTTP/1.1 200 Fine by me\r\nX-A: 1\r\nConnection: close\r\n\r\nall of it')
+    assert.match(
+      text,
+      /^HTTP\/1\.1 200 Fine by me\r\nX-A: 1\r\nadit-request-id: \w+\r\nConnection: close\r\n\r\nall of it$/,
+    )
   })
 })
 

@@ -142,7 +142,7 @@ suite('a page', () => {
       assert.equal(reply.head.fields.get('adit-error-code'), `ERR_ADIT_${entry.number}`)
       assert.equal(reply.head.fields.get('ngrok-error-code'), `ERR_NGROK_${entry.number}`)
       assert.equal(reply.head.fields.get('retry-after'), entry.status === 503 ? '5' : undefined)
-      assert.equal(reply.head.fields.get('www-authenticate') !== undefined, entry.status === 401)
+      assert.equal(reply.head.fields.get('www-authenticate') !== undefined, name === 'password_required')
       assert.match(contentOf(reply), new RegExp(`ERR_ADIT_${entry.number}`))
       assert.doesNotMatch(contentOf(reply), /[{](?:name|host|reason)[}]/)
       const framing = { kind: 'length', length: Buffer.byteLength(contentOf(reply)) }

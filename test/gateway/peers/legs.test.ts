@@ -69,7 +69,8 @@ suite('the two connections of an agent', () => {
       const { directory, session, tunnel } = await twice()
       if (lost !== undefined) directory.removeNode(lost)
       const fleet = { command: async () => undefined }
-      const live = new LiveView({ facts, directory, records: new Records(), fleet })
+      const requests = { find: async () => undefined, list: async () => [] }
+      const live = new LiveView({ facts, directory, records: new Records(), fleet, requests })
       const ids = async (kind: 'tunnel_session' | 'tunnel' | 'endpoint') =>
         (await live.list(kind, { limit: 10 })).map(({ id }) => id)
       assert.deepEqual(await ids('tunnel_session'), [session])

@@ -6,7 +6,7 @@ import { canonical } from '#gateway/saml/canonical.ts'
 import { type Element, elementsOf, readMessage } from '#gateway/saml/xml.ts'
 
 const theirs = (element: Element): string =>
-  new ExclusiveCanonicalization().process(element as never, { ancestorNamespaces: [] } as never)
+  new ExclusiveCanonicalization().process(element as never, { ancestorNamespaces: [] })
 
 interface Node {
   readonly prefix: string

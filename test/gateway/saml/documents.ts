@@ -100,6 +100,8 @@ export interface Signing {
   readonly transforms?: readonly string[]
   readonly canonicalization?: string
   readonly prefixes?: readonly string[]
+  /** The reference names no element, which means all there is. */
+  readonly wholeDocument?: boolean
 }
 
 /** Signs with xml-crypto, which our own code does not use. */
@@ -108,8 +110,8 @@ export function signed(xml: string, signing: Signing): string {
   const signature = new SignedXml({
     privateKey: by.key,
     publicCert: by.certificate,
-    signatureAlgorithm: algorithm as never,
-    canonicalizationAlgorithm: (signing.canonicalization ?? EXCLUSIVE) as never,
+    signatureAlgorithm: algorithm,
+    canonicalizationAlgorithm: signing.canonicalization ?? EXCLUSIVE,
   })
   Object.assign(signature.SignatureAlgorithms, further)
   const path = `//*[local-name(.)='${over}']`
@@ -118,6 +120,7 @@ export function signed(xml: string, signing: Signing): string {
     digestAlgorithm: signing.digest ?? 'http://www.w3.org/2001/04/xmlenc#sha256',
     transforms: signing.transforms ?? [`${DSIG}enveloped-signature`, EXCLUSIVE],
     inclusiveNamespacesPrefixList: [...prefixes],
+    isEmptyUri: signing.wholeDocument ?? false,
   })
   const location = { reference: `${path}/*[local-name(.)='Issuer']`, action: 'after' as const }
   signature.computeSignature(xml, { location, prefix: 'ds' })

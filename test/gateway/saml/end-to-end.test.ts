@@ -185,6 +185,36 @@ suite('SAML with an identity provider, over the network', () => {
     )
   })
 
+  test('stands before the tunnel of an agent, too, where the configuration of its domain says so', async () => {
+    const idp_metadata = provider.metadata
+    const config = await world.make('/endpoint_configurations', { type: 'https', saml: { idp_metadata } })
+    const domain = 'conf.example.test'
+    await world.make('/reserved_domains', { domain, https_endpoint_configuration_id: config.id })
+    const forwardTo = await world.service((_, response) => response.end('the agent'))
+    const agent = await world.agent()
+    const tunnel = await agent.listen({ proto: 'https', domain, forwardTo })
+    const url = new URL(String((config['saml'] as Record<string, unknown>)['metadata_url']))
+    await using other = await Provider.start(keys.idp)
+    other.learn((await world.ask(url.hostname + url.pathname)).text)
+    await world.change(`/endpoint_configurations/${config.id}`, { saml: { idp_metadata: other.metadata } })
+    const start = `https://${domain}:${world.server.bound.https?.port}/`
+    const browser = new Browser(world)
+    const got = await eventually(
+      () => browser.open(start),
+      ({ status }) => status === 200,
+    )
+    assert.equal(got.text, 'the agent')
+    // Another tunnel is the same place.
+    await tunnel.close()
+    await agent.listen({ proto: 'https', domain, forwardTo })
+    browser.path.length = 0
+    assert.equal((await browser.open(start)).text, 'the agent')
+    assert.deepEqual(browser.path, [`${domain}/`])
+    assert.equal((await new Browser(world).send(await other.form('', start))).text, 'the agent')
+    const away = await new Browser(world).send(await other.form('', home()))
+    assert.equal(away.code, 'ERR_ADIT_5307')
+  })
+
   test('metadata with which nobody could sign in closes the route', async () => {
     const other = await world.edge(['closed.example.test'])
     const saml = {

@@ -205,14 +205,15 @@ suite('a tunnel by port', () => {
 
 suite('the options of a tunnel', () => {
   const refused: readonly (readonly [string, JsonObject])[] = [
-    ['https', { Compression: {} }],
-    ['https', { CircuitBreaker: { error_threshold: 0.5 } }],
+    ['tcp', { Compression: {} }],
+    ['tls', { CircuitBreaker: { error_threshold: 0.5 } }],
+    ['https', { CircuitBreaker: { error_threshold: 2 } }],
     ['https', { OAuth: { provider: 'google' } }],
     ['https', { OIDC: { issuer_url: 'https://idp.example' } }],
     ['https', { WebhookVerification: { provider: 'github' } }],
     ['https', { MutualTLSCA: { mutual_tls_ca: '' } }],
     ['https', { WebsocketTCPConverter: {} }],
-    ['https', { UserAgentFilter: { allow: ['x'] } }],
+    ['https', { UserAgentFilter: { allow: ['('] } }],
     ['https', { TrafficPolicy: '{}' }],
     ['https', { Policy: { Inbound: [] } }],
     ['https', { TLSTermination: {} }],

@@ -126,7 +126,7 @@ suite('signing in', () => {
     assert.equal(out.head.status, 200)
     assert.match(textOf(out), /You are signed out of app\.test.*href="\/auth\/authn"/s)
     assert.equal(browser.cookieLine('app.test'), '')
-    assert.equal(site.book.ended_.length, 1)
+    assert.equal(site.book.ends.length, 1)
     const replayed = await site.ask(site.handler(new Scripted()), { url: 'https://app.test/', fields: held })
     assert.equal(replayed.head.status, 302)
   })

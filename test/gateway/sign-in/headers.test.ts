@@ -18,6 +18,19 @@ async function seen(granted = anna, fields = '', passesTokens = false) {
   return first?.fields
 }
 
+test('whoever looks at a request later knows who sent it', async () => {
+  const site = new Site()
+  const browser = new Browser(site, site.handler(new Scripted()))
+  await browser.signIn()
+  for (let at = 0; at < 2; at++) {
+    await browser.go('https://app.test/')
+    assert.deepEqual(site.traces.at(-1)?.identity, anna.identity)
+  }
+  await browser.go('https://app.test/auth/logout')
+  await browser.go('https://app.test/')
+  assert.equal(site.traces.at(-1)?.identity, undefined)
+})
+
 suite('the service is told', () => {
   test('who its visitor is, in both families of names', async () => {
     const fields = await seen()

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
 import { createLog } from '#base/log.ts'
@@ -50,10 +50,7 @@ export class HostileProvider implements AsyncDisposable {
       let body = ''
       request.setEncoding('utf8').on('data', (part: string) => (body += part))
       request.on('end', () => {
-        void provider.#answer(request.url ?? '', body).then(([status, answer]) => {
-          response.writeHead(status, { 'content-type': 'application/json' })
-          response.end(typeof answer === 'string' ? answer : JSON.stringify(answer))
-        })
+        void provider.#send(response, request.url ?? '', body)
       })
     })
     return provider
@@ -99,6 +96,12 @@ export class HostileProvider implements AsyncDisposable {
 
   signed(claims: JWTPayload, header: Record<string, unknown> = {}, key: CryptoKey | Uint8Array = this.key) {
     return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'key-1', ...header }).sign(key)
+  }
+
+  async #send(response: ServerResponse, path: string, body: string): Promise<void> {
+    const [status, answer] = await this.#answer(path, body)
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(answer))
   }
 
   async #answer(path: string, body: string): Promise<[status: number, answer: unknown]> {

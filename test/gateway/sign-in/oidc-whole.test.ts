@@ -177,9 +177,13 @@ suite('a real browser', () => {
         const { body } = await world.server.api.get('/app/sessions')
         assert.equal(body.application_sessions[0].browser_session.user_agent.browser_name, 'Chrome')
 
-        await page.goto(`${site}/auth/logout`)
-        assert.equal(await page.textContent('h1'), 'Signed out')
+        const other = await context.newPage()
+        await other.goto(`${site}/auth/logout`)
+        assert.equal(await other.textContent('h1'), 'Signed out')
         assert.equal(await page.evaluate(`fetch('/data').then(({ status }) => status)`), 401)
+        // Signing in again asks for credentials, although the provider still knows who it is.
+        await other.click('a')
+        await other.waitForSelector('input[name=login]')
       } finally {
         await browser.close()
       }

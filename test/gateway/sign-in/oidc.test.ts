@@ -26,7 +26,7 @@ suite('OpenID Connect', () => {
       state: 'the-state',
       code_challenge_method: 'S256',
     })
-    const { verifier = '' } = memory
+    const { verifier } = memory
     assert.equal(code_challenge, createHash('sha256').update(verifier).digest('base64url'))
     assert.equal(nonce, memory['nonce'])
     assert.ok(verifier.length >= 43)

@@ -20,7 +20,11 @@ export class OpenId implements AsyncDisposable {
     const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const provider = new Provider(issuer, {
       clients: [{ client_id: 'adit', client_secret: 'a-client-secret', redirect_uris: [callback] }],
-      claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'preferred_username'] },
+      claims: {
+        openid: ['sub'],
+        email: ['email', 'email_verified'],
+        profile: ['name', 'preferred_username'],
+      },
       cookies: { keys: ['a key for tests'] },
       pkce: { required: () => true },
       findAccount: async (_context, id) => ({

@@ -7,6 +7,7 @@ import type { RequestHead } from '#gateway/http/head.ts'
 import type { Place } from '#gateway/modules/module.ts'
 import { Records } from '#gateway/records/records.ts'
 import { createSignIn } from '#gateway/sign-in/service.ts'
+import type { Trace } from '#gateway/trace.ts'
 import type { Granted, SignIn, SignInMethod, SignInTerms } from '#gateway/sign-in/sign-in.ts'
 import type { Arrival, Visitors } from '#gateway/sign-in/visitors.ts'
 import { request } from '../modules/support.ts'
@@ -36,8 +37,8 @@ export class Clock {
 export class Book implements Visitors {
   readonly records = new Records()
   readonly arrivals: Arrival[] = []
-  readonly active_: string[] = []
-  readonly ended_: string[] = []
+  readonly uses: string[] = []
+  readonly ends: string[] = []
   /** Rows are held back until they are let go. */
   holdsBack = false
   #held: (() => void)[] = []
@@ -52,11 +53,11 @@ export class Book implements Visitors {
   }
 
   active(sessionId: string): void {
-    this.active_.push(sessionId)
+    this.uses.push(sessionId)
   }
 
   async ended(sessionId: string): Promise<void> {
-    this.ended_.push(sessionId)
+    this.ends.push(sessionId)
     this.remove(sessionId)
   }
 
@@ -115,6 +116,7 @@ export class Site {
   readonly signIn: SignIn
   /** What reached the service. */
   readonly sent: RequestHead[] = []
+  readonly traces: Trace[] = []
   /** Fields of what the service answers. */
   answer = ''
 
@@ -143,6 +145,7 @@ export class Site {
   async ask(handler: Handler, ask: Ask): Promise<Reply> {
     const exchange = exchangeFor(ask)
     const chosen = this.signIn.central(exchange.head) ?? handler
+    this.traces.push(exchange.trace)
     return chosen(exchange, async ({ head }) => {
       this.sent.push(head)
       const body = bodyOf(Buffer.from('the service'))

@@ -134,7 +134,7 @@ suite('SEC-19: a session', () => {
       site.clock.pass(5)
       assert.equal(await status(), 200)
     }
-    assert.equal(site.book.active_.length, 3)
+    assert.equal(site.book.uses.length, 3)
   })
 })
 
@@ -167,7 +167,7 @@ suite('SEC-19: the provider', () => {
     }
     site.clock.pass(interval + 1)
     assert.equal(await status(), 302)
-    assert.equal(site.book.ended_.length, 1)
+    assert.equal(site.book.ends.length, 1)
     assert.deepEqual(site.book.sessionIds, [])
     const fresh = site.handler(new Asking(), { authCheckInterval: interval })
     assert.equal((await site.ask(fresh, { url: 'https://app.test/', fields: held })).head.status, 302)

@@ -9,45 +9,46 @@ const vectors = [...bodyVectors, ...stampedVectors, ...oddVectors].filter(
   ({ needs, content }) => needs.length > 0 && content !== 'unsigned',
 )
 const NOW = Date.now()
+const RUNS = 40
 
 /** What a header field can hold. */
 const value = fc.oneof(
-  fc.string({ unit: fc.constantFrom(...'=,; v1t0sha256-+/.:AZ9"'), maxLength: 200 }),
+  fc.string({
+    unit: fc.constantFrom('=', ',', ';', ' ', 'v', '1', 't', 'f', '-', '+', '/', '.', '"'),
+    maxLength: 200,
+  }),
   fc.string({ maxLength: 60 }).map(text => text.replace(/[^\x20-\x7e]/g, '')),
 )
 
-/** Changes a piece of a text; the same text when there is nothing to change. */
-const damage = (text: string, at: number, piece: string, cut: number): string => {
-  const start = Math.floor(at * (text.length + 1))
-  return text.slice(0, start) + piece + text.slice(start + cut)
+const place = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+
+/** A text of which a piece is missing, or another, or which has one more. */
+const damaged = (text: string): fc.Arbitrary<string> =>
+  fc.tuple(place, value, fc.nat(80)).map(([at, piece, cut]) => {
+    const start = Math.floor(at * (text.length + 1))
+    return text.slice(0, start) + piece + text.slice(start + cut)
+  })
+
+/** The signature in a field, in lower case; base64 may write its last bits in several ways. */
+function heartOf(field: string): string {
+  const [longest = ''] = field.split(/[=,\s]+/).toSorted((a, b) => b.length - a.length)
+  return longest.slice(0, -1).toLowerCase()
 }
 
-/** The white space around a value is not part of it, and neither is the case of hex. */
-const meaning = (text: string): string => text.trim().toLowerCase()
-
 test('no damaged or invented signature passes, and none is a fault of ours', async () => {
-  const place = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
   for (const vector of vectors) {
+    const { needs, provider, secret } = vector
     const good = await vector.make(NOW, CONTENT)
-    const [name = ''] = vector.needs
+    const [name = ''] = needs
     const right = good.headers[name] ?? ''
-    const damaged = fc
-      .tuple(place, value, fc.nat(80))
-      .map(([at, piece, cut]) => damage(right, at, piece, cut))
-    const headers = fc.oneof(damaged, value).filter(text => !meaning(text).includes(meaning(right)))
     await fc.assert(
-      fc.asyncProperty(headers, async text => {
+      fc.asyncProperty(fc.oneof(damaged(right), value), async text => {
         const sent: Sent = { ...good, headers: { ...good.headers, [name]: text } }
-        const verdict = await judge({ provider: vector.provider, secret: vector.secret, sent, now: NOW })
-        return verdict.kind !== 'verified' || !differs(vector.provider, right, text)
+        const verdict = await judge({ provider, secret, sent, now: NOW })
+        // Other parts may come and go, such as signatures by other keys, as long as the right one is there.
+        return verdict.kind === 'refused' || text.toLowerCase().includes(heartOf(right))
       }),
-      { numRuns: 40 },
+      { numRuns: RUNS },
     )
   }
 })
-
-/** Headers with several parts may have other parts added or taken away; what signs must still be there. */
-const differs = (_provider: string, right: string, text: string): boolean => {
-  const longest = right.split(/[=,\s]+/).toSorted((a, b) => b.length - a.length)[0] ?? ''
-  return !text.toLowerCase().includes(longest.toLowerCase())
-}

@@ -188,7 +188,7 @@ export const oddVectors: readonly Vector[] = [
     needs: ['X-Plivo-Signature-V3', 'X-Plivo-Signature-V3-Nonce'],
     content: 'own',
     make: () => {
-      const signed = 'https://hooks.example.com/in?a=1&b=x y.From1To2' + '.' + '1234'
+      const signed = 'https://hooks.example.com/in?a=1&b=x y.From1To2.1234'
       const signature = mac('sha256', SECRET, [signed], 'base64')
       const headers = { 'X-Plivo-Signature-V3': `AAAA,${signature}`, 'X-Plivo-Signature-V3-Nonce': '1234' }
       return post(

@@ -40,7 +40,7 @@ async function signer(from: number, to: number): Promise<Signer> {
   const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   return {
     certificate: certificate.toString('pem'),
-    key: key.export({ format: 'pem', type: 'pkcs8' }).toString(),
+    key: key.export({ format: 'pem', type: 'pkcs8' }),
   }
 }
 

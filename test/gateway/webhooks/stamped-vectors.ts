@@ -1,6 +1,6 @@
 import Mux from '@mux/mux-node'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
-import Stripe from 'stripe'
+import { Stripe } from 'stripe'
 import { Webhook as SvixWebhook } from 'svix'
 import { mac, post, seconds, type Vector } from './support.ts'
 

@@ -1,0 +1,101 @@
+import { OpenId, Surfer } from '../../../test/gateway/sign-in/openid.ts'
+import type { Row } from '../row.ts'
+import { compareRates, type Rated } from './rated.ts'
+import { DOMAIN, type Site } from './site.ts'
+
+const HOST = 'modules.example.test'
+const RULES = 10_000
+
+/** Lets this machine in. */
+const ourselves = { cidr: '127.0.0.0/8', action: 'allow' }
+
+/** Ranges of which none touches another, so that all of them are looked through. */
+const elsewhere = (at: number) => ({
+  cidr: `10.${at >> 8}.${at & 255}.0/25`,
+  action: at % 2 === 0 ? 'allow' : 'deny',
+})
+
+/** An IP policy with so many rules, the one that lets us in among them. */
+async function policy(site: Site, rules: number): Promise<string> {
+  const { id } = await site.world.make('/ip_policies')
+  const all = [ourselves, ...Array.from({ length: rules - 1 }, (_, at) => elsewhere(at))]
+  await site.makeAll(all.map(rule => ['/ip_policy_rules', { ip_policy_id: id, ...rule }] as const))
+  return id
+}
+
+const circuit_breaker = {
+  tripped_duration: 10,
+  rolling_window: 10,
+  num_buckets: 10,
+  volume_threshold: 20,
+  error_threshold_percentage: 0.5,
+}
+
+const modulesWith = (policyId: string) => ({
+  ip_restriction: { ip_policy_ids: [policyId] },
+  request_headers: {
+    add: { 'x-from': '${.conn.client_ip}', 'x-edge': 'bench' },
+    remove: ['x-internal'],
+  },
+  response_headers: {
+    add: { 'x-request': '${.http.request_id}', 'strict-transport-security': 'max-age=31536000' },
+    remove: ['server'],
+  },
+  circuit_breaker,
+})
+
+/** Signs in once, as a browser does; returns the cookies that prove it. */
+async function sessionCookie(site: Site, path: string): Promise<string> {
+  const surfer = new Surfer(site.world)
+  const url = `https://${HOST}:${site.door(HOST).port}${path}`
+  const page = await surfer.signIn(url, 'anna')
+  if (page.status !== 200) throw new Error(`signing in ended with ${page.status} at ${page.url}`)
+  return surfer.cookies(HOST)
+}
+
+/** What modules cost: routes of one edge to one backend, with and without them. */
+export async function* modules(site: Site): AsyncGenerator<Row> {
+  const { world, group } = site
+  const door = site.door(HOST)
+  await using provider = await OpenId.start(`https://idp.${DOMAIN}:${door.port}/oauth2/callback`)
+  const oidc = { issuer: provider.issuer, client_id: 'adit', client_secret: 'a-client-secret' }
+  const [one, many] = [await policy(site, 1), await policy(site, RULES)]
+  const routes = {
+    bare: {},
+    modules: modulesWith(one),
+    session: { ...modulesWith(one), oidc },
+    one: { ip_restriction: { ip_policy_ids: [one] } },
+    many: { ip_restriction: { ip_policy_ids: [many] } },
+  }
+  const edge = await world.edge([HOST])
+  for (const [name, fields] of Object.entries(routes))
+    await world.route(edge, `/small/${name}`, group, fields)
+  await site.answers(`${HOST}/small/bare`)
+  const rated = (name: keyof typeof routes, headers: readonly string[] = []): Rated => ({
+    site,
+    door,
+    path: `/small/${name}/`,
+    headers,
+  })
+  const cookie = `Cookie: ${await sessionCookie(site, '/small/session')}`
+  const contestants = {
+    bare: rated('bare'),
+    modules: rated('modules'),
+    session: rated('session', [cookie]),
+    bareWithCookie: rated('bare', [cookie]),
+    one: rated('one'),
+    many: rated('many'),
+  }
+  const onAll = 'ip_restriction, headers, circuit_breaker'
+  yield* compareRates(contestants, [
+    { name: `${onAll}, vs the bare route`, ours: 'modules', peer: 'bare', atLeast: 0.9 },
+    {
+      name: 'the same and a sign-in session, vs the bare route',
+      ours: 'session',
+      peer: 'bare',
+      atLeast: 0.85,
+    },
+    { name: 'the same, vs the bare route with that cookie', ours: 'session', peer: 'bareWithCookie' },
+    { name: `IP policy of ${RULES} rules, vs one rule`, ours: 'many', peer: 'one', atLeast: 0.95 },
+  ])
+}

@@ -1,0 +1,63 @@
+import { type Figures, inTurn, median, seconds } from '../interleave.ts'
+import type { Door } from '../peers/contender.ts'
+import { cpuSeconds } from '../processes.ts'
+import { ABSENT, perSecond, type Row } from '../row.ts'
+import { wrk } from '../wrk.ts'
+import type { Site } from './site.ts'
+
+const CONNECTIONS = 64
+
+/** Requests over HTTPS that all lead to the same answer. */
+export interface Rated {
+  readonly site: Site
+  readonly door: Door
+  readonly path: string
+  readonly headers?: readonly string[]
+  /** A script that says which requests are made, instead of the path. */
+  readonly script?: string
+}
+
+/** Requests per second, and the time of the gateway's process for ten thousand of them. */
+async function rate({ site, door, ...work }: Rated): Promise<Figures> {
+  const before = cpuSeconds([site.pid])
+  const { perSecond: rate } = await wrk(door, { ...work, connections: CONNECTIONS, tls: true, seconds }, '')
+  return { rate, cpu: ((cpuSeconds([site.pid]) - before) / (rate * seconds)) * 10_000 }
+}
+
+/** One line of the table: what is compared, and what its rate must be in relation to the other's. */
+export interface Comparison {
+  readonly name: string
+  readonly ours: string
+  readonly peer: string
+  readonly atLeast?: number
+}
+
+/** Measures all of them in turn, and compares those that are named. Ratios are those of single rounds. */
+export async function* compareRates(
+  rated: Readonly<Record<string, Rated>>,
+  comparisons: readonly Comparison[],
+): AsyncGenerator<Row> {
+  // What was never run is not compiled, and a route's first requests open its connections.
+  for (const each of Object.values(rated)) await rate(each)
+  const contestants = Object.entries(rated).map(([name, each]) => [name, () => rate(each)] as const)
+  const results = await inTurn(Object.fromEntries(contestants))
+  for (const { name, ours, peer, atLeast } of comparisons) {
+    const compared = { ours: results[ours] ?? [], peer: results[peer] ?? [] }
+    const target = atLeast === undefined ? {} : { target: { atLeast } }
+    yield { name, ...cellsOf(compared, 'rate', perSecond), ...target }
+    yield { name: `${name}, CPU/10k`, ...cellsOf(compared, 'cpu', value => `${value.toFixed(2)} s`) }
+  }
+}
+
+/** The medians of a figure, and the median of its ratio. */
+export function cellsOf(
+  { ours, peer }: { readonly ours: readonly Figures[]; readonly peer: readonly Figures[] },
+  key: string,
+  show: (value: number) => string,
+): Pick<Row, 'ours' | 'peer' | 'figure'> {
+  const own = ours.map(figures => figures[key] ?? Number.NaN)
+  const others = peer.map(figures => figures[key] ?? Number.NaN)
+  const text = (values: readonly number[]): string => (values.length === 0 ? ABSENT : show(median(values)))
+  const ratios = own.map((value, at) => value / (others[at] ?? Number.NaN))
+  return { ours: text(own), peer: text(others), figure: median(ratios) }
+}

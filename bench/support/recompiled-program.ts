@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { Agent, get } from 'node:https'
+import { join } from 'node:path'
+import { readSettings } from '#base/read-settings.ts'
+import { Compiler } from '#gateway/plan/compiler.ts'
+import { serve } from '#server/serve.ts'
+import { Caller } from '../../test/support/server.ts'
+
+/** All routes are visited, one is changed, and all are visited again. */
+export interface RecompiledJob {
+  readonly dataDir: string
+  readonly hosts: readonly string[]
+  readonly paths: readonly string[]
+  readonly change: readonly [path: string, body: Record<string, unknown>]
+}
+
+/** How many routes were compiled before the change, and after it. */
+export interface RecompiledAnswer {
+  readonly before: number
+  readonly after: number
+}
+
+const AT_ONCE = 16
+let compiled = 0
+
+const compile = Compiler.prototype.endpoint
+Compiler.prototype.endpoint = function (...parts) {
+  compiled++
+  return compile.apply(this, parts)
+}
+
+function visit(agent: Agent, port: number, host: string, path: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const options = { host: '127.0.0.1', port, path, agent, headers: { host }, rejectUnauthorized: false }
+  get(options, response => response.resume().once('end', resolve)).once('error', reject)
+  return promise
+}
+
+async function measure({ dataDir, hosts, paths, change }: RecompiledJob): Promise<RecompiledAnswer> {
+  const names = ['api', 'http', 'https', 'agent']
+  const addresses = names.map(name => [`${name}_addr`, '127.0.0.1:0'] as const)
+  const flags = [...addresses, ['ssh_addr', 'off'], ['data_dir', dataDir], ['log_level', 'silent']] as const
+  const { url = '', bound, close } = await serve(readSettings(new Map(flags), {}))
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE })
+  const visitAll = async (): Promise<void> => {
+    for (const host of hosts)
+      await Promise.all(paths.map(path => visit(agent, bound.https?.port ?? 0, host, path)))
+  }
+  await visitAll()
+  const before = compiled
+  const api = new Caller(url, readFileSync(join(dataDir, 'api-key'), 'utf8').trim())
+  const { status, body } = await api.patch(...change)
+  if (status !== 200) throw new Error(`the change was refused: ${JSON.stringify(body)}`)
+  await visitAll()
+  agent.destroy()
+  await close()
+  return { before, after: compiled - before }
+}
+
+process.on('message', (job: RecompiledJob) => {
+  measure(job).then(
+    answer => process.send?.(answer),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  )
+})

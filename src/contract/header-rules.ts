@@ -1,0 +1,74 @@
+/** When a header is changed: on the way to the service, or on the way back. */
+export type Moment = 'request' | 'response'
+
+/** They say where a message ends or how its connection is used: changing them would change the message. */
+const ofConnection = [
+  'connection',
+  'content-length',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]
+/** They say who sent a request, and how it can be found again. */
+const ofGateway = ['adit-request-id', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']
+
+/** What only the gateway says. */
+export const untouchableHeaders: ReadonlySet<string> = new Set([...ofConnection, ...ofGateway])
+
+const requestVariables = [
+  'conn.client_ip',
+  'conn.client_port',
+  'conn.server_ip',
+  'conn.server_name',
+  'conn.server_port',
+  'http.request.method',
+  'http.request.url.host',
+  'http.request.url.path',
+  'http.request.url.query',
+  'http.request.url.raw',
+  'http.request.url.scheme',
+  'http.request.user_agent',
+  'http.request.version',
+  'http.request_id',
+  'ngrok.client_ip',
+  'ngrok.request_id',
+  'ngrok.saml.subject',
+  'oauth.user.email',
+  'oauth.user.id',
+  'oauth.user.name',
+  'tls.cipher_suite',
+  'tls.client_cert.serial_number',
+  'tls.client_cert.subject.cn',
+  'tls.sni',
+  'tls.version',
+] as const
+
+/** What can stand in the value of a header as `${.name}`, or without the first dot. */
+export const headerVariables = {
+  request: requestVariables,
+  response: [...requestVariables, 'http.response.status_code'],
+} as const
+
+export type HeaderVariable = (typeof headerVariables)[Moment][number]
+
+/** A value taken apart: texts, and variables between them. */
+export type ValuePart = string | { readonly variable: HeaderVariable }
+
+/** Undefined when there is a variable in it that is not known, or one that is not closed. */
+export function valueParts(value: string, moment: Moment): readonly ValuePart[] | undefined {
+  const known: readonly HeaderVariable[] = headerVariables[moment]
+  const parts: ValuePart[] = []
+  let from = 0
+  for (const { 0: whole, 1: written = '', index } of value.matchAll(/\$\{([^}]*)\}/g)) {
+    const name = written.trim().replace(/^\./, '')
+    const variable = known.find(each => each === name)
+    if (variable === undefined) return undefined
+    parts.push(value.slice(from, index), { variable })
+    from = index + whole.length
+  }
+  const rest = value.slice(from)
+  return rest.includes('${') ? undefined : [...parts, rest].filter(part => part !== '')
+}

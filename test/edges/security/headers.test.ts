@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { World } from '../world.ts'
+import {
+  fieldsIn,
+  head,
+  readAnswer,
+  Recorder,
+  secured,
+  exchanged,
+  sent,
+  sentPlain,
+  session,
+  streamed,
+} from './support.ts'
+
+const HOST = 'a.example.test'
+const CLAIM = 'the-visitors-own'
+
+/** What the gateway says of visitors, or of its own answers; nobody else may. */
+const ours = [
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'x-forwarded-uri',
+  'x-forwarded-user',
+  'forwarded',
+  'x-real-ip',
+  'adit-auth-user-id',
+  'adit-auth-user-email',
+  'adit-auth-oauth-access-token',
+  'adit-auth-anything',
+  'ngrok-auth-user-id',
+  'ngrok-auth-user-name',
+  'ngrok-auth-oauth-refresh-token',
+  'ngrok-oauth-access-token',
+  'adit-mtls-subject-cn',
+  'adit-mtls-email-addresses',
+  'ngrok-mtls-subject-cn',
+  'ngrok-mtls-serial-number',
+  'adit-request-id',
+  'adit-error-code',
+  'ngrok-error-code',
+]
+
+const capitals = (name: string): string => name.replaceAll(/(?:^|-)\w/g, letters => letters.toUpperCase())
+const mixed = (name: string): string =>
+  [...name].map((letter, at) => (at % 2 === 0 ? letter.toUpperCase() : letter)).join('')
+
+/** Spellings that reach the service without the field, and are refused nowhere. */
+const dropped = (name: string): string[] => [
+  name,
+  name.toUpperCase(),
+  capitals(name),
+  mixed(name),
+  // Services that make variables of names take all of these for the same.
+  name.replaceAll('-', '.'),
+  name.replaceAll('-', '~'),
+  name.replace('-', '!'),
+]
+
+/** With an underscore nothing is let in at all. */
+const underscored = (name: string): string[] =>
+  name.includes('-')
+    ? [name.replaceAll('-', '_'), name.replace('-', '_'), capitals(name).replaceAll('-', '_')]
+    : []
+
+const claims = (fields: readonly (readonly [string, string])[]): string[] =>
+  fields.filter(([, value]) => value.includes(CLAIM)).map(([name]) => name)
+
+/** Every way to the service: by edge, by an agent's tunnel, by plain HTTP. */
+suite('SEC-07 SEC-08 what only the gateway says', () => {
+  let world: World
+  let service: Recorder
+  /** Sends a request in some way, and answers with its status. */
+  const ways = new Map<string, (lines: string, body?: string) => Promise<number>>()
+
+  before(async () => {
+    world = await World.start()
+    service = await Recorder.start('plain')
+    const backend = await world.make('/backends/static', { address: `127.0.0.1:${service.port}` })
+    await world.route(await world.edge([HOST]), '/', backend.id)
+    const agent = await world.agent()
+    const forwardTo = `127.0.0.1:${service.port}`
+    await agent.listen({ proto: 'https', domain: 't.adit.localhost', forwardTo })
+    await agent.listen({ proto: 'http', domain: 'p.adit.localhost', forwardTo })
+    const method = (body?: string): string => (body === undefined ? 'GET' : 'POST')
+    for (const name of [HOST, 't.adit.localhost'])
+      ways.set(
+        name,
+        async (lines, body) =>
+          (await sent(world, name, head('/', name, lines, method(body)) + (body ?? ''))).status,
+      )
+    ways.set('p.adit.localhost', async (lines, body) => {
+      const bytes = head('/', 'p.adit.localhost', lines, method(body)) + (body ?? '')
+      return readAnswer(await sentPlain(world.server.bound.http?.port ?? 0, bytes)).status
+    })
+  })
+  after(async () => {
+    await world[Symbol.asyncDispose]()
+    await service[Symbol.asyncDispose]()
+  })
+
+  for (const way of [HOST, 't.adit.localhost', 'p.adit.localhost']) {
+    test(`SEC-07 is never what a visitor of ${way} claims, in any spelling, once or twice`, async () => {
+      const lines = ours.flatMap(dropped).map(name => `${name}: ${CLAIM}\r\n`)
+      for (let at = 0; at < lines.length; at += 40) {
+        const some = lines.slice(at, at + 40).join('')
+        assert.equal(await ways.get(way)?.(`X-Before: 1\r\n${some}${some}X-After: 2\r\n`), 200)
+        const [request = ''] = service.taken()
+        assert.deepEqual(claims(fieldsIn(request)), [])
+        const kept = new Map(fieldsIn(request))
+        assert.deepEqual([kept.get('x-before'), kept.get('x-after')], ['1', '2'])
+        for (const name of ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'])
+          assert.equal(fieldsIn(request).filter(([each]) => each === name).length, 1, name)
+      }
+    })
+
+    test(`SEC-07 a name with an underscore is refused at ${way}`, async () => {
+      for (const name of ours.flatMap(underscored)) {
+        assert.equal(await ways.get(way)?.(`${name}: ${CLAIM}\r\n`), 400, name)
+        assert.deepEqual(service.taken(), [], name)
+      }
+    })
+  }
+
+  test('SEC-08 cannot be taken away by naming it in Connection', async () => {
+    for (const name of [...ours, ...ours.map(mixed), ...ours.flatMap(underscored)]) {
+      assert.equal(await ways.get(HOST)?.(`${capitals(name)}: x\r\nConnection: ${name}\r\n`), 400, name)
+      assert.deepEqual(service.taken(), [], name)
+    }
+    assert.equal(await ways.get(HOST)?.('Connection: x-mine\r\nX-Mine: 1\r\n'), 200)
+    const names = fieldsIn(service.taken()[0] ?? '').map(([name]) => name)
+    assert.ok(names.includes('x-forwarded-for') && !names.includes('x-mine'))
+  })
+
+  test('SEC-08 is not believed in trailers', async () => {
+    const chunks = (trailer: string): string => `1\r\na\r\n0\r\n${trailer}\r\n`
+    const coding = 'Transfer-Encoding: chunked\r\nTrailer: x-sum\r\n'
+    for (const name of [...ours.flatMap(dropped), ...ours.flatMap(underscored)]) {
+      await ways.get(HOST)?.(coding, chunks(`X-Sum: 1\r\n${name}: ${CLAIM}\r\n`))
+      assert.ok(!service.taken().some(request => request.includes(CLAIM)), name)
+    }
+    assert.equal(await ways.get(HOST)?.(coding, chunks('X-Sum: 1\r\n')), 200)
+    assert.match(service.taken()[0] ?? '', /\r\n0\r\nX-Sum: 1\r\n\r\n$/)
+  })
+
+  test('SEC-07 SEC-08 is not believed over HTTP/2 either, in heads and trailers', async () => {
+    using made = await session(world, HOST)
+    const pairs = { ':path': '/', ':authority': HOST, ':method': 'POST' }
+    for (const name of ours.flatMap(each => [each, each.replaceAll('-', '.'), each.replaceAll('-', '~')])) {
+      const twice = { ...pairs, [name]: [CLAIM, CLAIM], 'x-after': '2' }
+      const answer = await streamed(made, twice, { content: 'a', trailers: { [name]: CLAIM, 'x-sum': '1' } })
+      assert.equal(answer.status, 200, name)
+      const [request = ''] = service.taken()
+      assert.ok(!request.includes(CLAIM), `${name}: ${request}`)
+      assert.equal(new Map(fieldsIn(request)).get('x-after'), '2')
+      assert.match(request, /\r\n0\r\nx-sum: 1\r\n\r\n$/)
+    }
+    for (const name of ours.flatMap(underscored).map(each => each.toLowerCase()))
+      for (const type of ['text/plain', 'application/grpc']) {
+        const { status } = await streamed(made, { ...pairs, 'content-type': type, [name]: CLAIM })
+        assert.equal(status, 400, `${name} ${type}`)
+        assert.deepEqual(service.taken(), [], name)
+      }
+  })
+
+  test('SEC-07 names that only look alike pass', async () => {
+    const names = [
+      'x-adit-auth-user-id',
+      'adit',
+      'aditauth',
+      'ngrok-skip-browser-warning',
+      'x-forward',
+      'via',
+    ]
+    assert.equal(await ways.get(HOST)?.(names.map(name => `${name}: ${CLAIM}\r\n`).join('')), 200)
+    assert.deepEqual(claims(fieldsIn(service.taken()[0] ?? '')), names)
+  })
+})
