@@ -138,7 +138,6 @@ export const moduleOptions = {
     doc: 'Programs whose User-Agent matches come in, whatever is denied. Repeatable.',
     kinds: web,
     flag: '--ua-allow',
-    otherFlags: ['--ua-filter-allow'],
     to: allow => ({ userAgentFilter: { allow } }),
   }),
   'user_agent_filter.deny': option({
@@ -146,7 +145,6 @@ export const moduleOptions = {
     doc: 'Programs whose User-Agent matches do not come in. Repeatable.',
     kinds: web,
     flag: '--ua-deny',
-    otherFlags: ['--ua-filter-deny'],
     to: deny => ({ userAgentFilter: { deny } }),
   }),
   mutual_tls_cas: option({
@@ -154,7 +152,6 @@ export const moduleOptions = {
     doc: 'Visitors must have a certificate of one of the authorities in this file.',
     kinds: named,
     flag: '--mutual-tls-ca',
-    otherFlags: ['--mutual-tls-cas'],
     to: mutualTlsCas => ({ mutualTlsCas }),
   }),
   websocket_tcp_converter: option({
