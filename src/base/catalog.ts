@@ -647,6 +647,7 @@ export const catalog = {
     text: '"secret" must be absent for SNS: its messages are signed with a public key.',
   },
   webhook_secret: { number: 7027, status: 400, text: '"secret" is required for {provider}.' },
+  webhook_secret_form: { number: 90182, status: 400, text: '"secret" of {provider} must be {form}.' },
   webhook_provider_missing: { number: 7029, status: 400, text: '"provider" is required.' },
   webhook_provider: {
     number: 7030,

@@ -69,7 +69,7 @@ export interface Exchange {
   readonly departure: Departure
   readonly trace: Trace
   /** Passes on an interim answer (100, 103). */
-  inform(head: ResponseHead): void
+  readonly inform: (head: ResponseHead) => void
 }
 
 export interface Reply {

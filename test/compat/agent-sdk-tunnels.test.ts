@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { createServer as createHttpServer } from 'node:http'
 import { after, before, suite, test } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
+import { authority, person } from '../gateway/tls/people.ts'
 import { Folder } from '../support/openssh.ts'
 import { issue, type Identity } from '../support/openssl.ts'
 import { doorOf, Sdk } from './agent-sdk/sdk.ts'
@@ -98,6 +99,23 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     const options = { addr: service.port, proto: 'tls', domain: 'ends.adit.localhost', crt, key }
     const { url } = await world.sdk.forward(options)
     assert.equal(await exchange(url, crt), 'in the clear hello')
+  })
+
+  test('a TLS endpoint that asks visitors for a certificate', async () => {
+    const root = await authority()
+    const { chain, keyPem } = await person({ name: 'Ann', issuer: root })
+    const { certificate: crt, key } = await identityFor('asks.adit.localhost')
+    await using service = await upstream(repeating())
+    const ends = { addr: service.port, proto: 'tls', domain: 'asks.adit.localhost', crt, key }
+    const { url } = await world.sdk.forward({ ...ends, mutual_tls_cas: [root.pem] })
+    const said = async (visitor: object): Promise<string> => {
+      const socket = await secure(url, crt, visitor)
+      socket.end('hello')
+      return String(Buffer.concat(await socket.toArray()))
+    }
+    assert.equal(await said({ cert: chain, key: keyPem }), 'you said hello')
+    // TLS 1.3 tells a visitor only after the handshake.
+    assert.notEqual(await said({}).catch(() => ''), 'you said hello')
   })
 
   test('two processes with the same labels share what arrives at an HTTPS edge', async () => {

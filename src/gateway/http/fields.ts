@@ -51,12 +51,17 @@ export class Fields {
   }
 
   without(name: string): Fields {
+    return this.withoutAll([name])
+  }
+
+  /** Takes away all lines with one of these names, given in lower case. */
+  withoutAll(names: readonly string[]): Fields {
     const { text } = this
     let kept = ''
     let from = 0
     for (let at = 0; at < text.length;) {
       const next = lineEnd(text, at) + 2
-      if (isNamed(text, at, name)) {
+      if (isNamedAny(text, at, names)) {
         kept += text.slice(from, at)
         from = next
       }
@@ -75,6 +80,11 @@ export class Fields {
 function lineEnd(text: string, at: number): number {
   const end = text.indexOf(LINE_END, at)
   return end < 0 ? text.length : end
+}
+
+function isNamedAny(text: string, at: number, names: readonly string[]): boolean {
+  for (const name of names) if (isNamed(text, at, name)) return true
+  return false
 }
 
 /** Whether the line at `at` has that name, which is in lower case. */

@@ -4,41 +4,33 @@ import type { RequestHead } from '#gateway/http/head.ts'
 
 type Changes = Partial<Pick<RequestHead, 'fields' | 'upstreamHost'>>
 
-/** A copy of an exchange with another head. Named members, because an exchange need not be a plain object. */
+/** A copy of an exchange with another head. Each member by its name: that is quicker than to copy what is there. */
 export function withHead(exchange: Exchange, { fields, upstreamHost }: Changes): Exchange {
-  const { head, visitor, body, departure, trace } = exchange
-  const host = upstreamHost ?? head.upstreamHost
-  return {
-    visitor,
-    body,
-    departure,
-    trace,
-    inform: interim => exchange.inform(interim),
-    head: {
-      method: head.method,
-      target: head.target,
-      path: head.path,
-      host: head.host,
-      authority: head.authority,
-      version: head.version,
-      keepAlive: head.keepAlive,
-      upgrade: head.upgrade,
-      expectsContinue: head.expectsContinue,
-      framing: head.framing,
-      fields: fields ?? head.fields,
-      ...(host !== undefined && { upstreamHost: host }),
-    },
+  const { head, visitor, body, departure, trace, inform } = exchange
+  const changed = {
+    method: head.method,
+    target: head.target,
+    path: head.path,
+    host: head.host,
+    authority: head.authority,
+    version: head.version,
+    keepAlive: head.keepAlive,
+    upgrade: head.upgrade,
+    expectsContinue: head.expectsContinue,
+    framing: head.framing,
+    fields: fields ?? head.fields,
   }
+  const host = upstreamHost ?? head.upstreamHost
+  const sent = host === undefined ? changed : { ...changed, upstreamHost: host }
+  return { visitor, head: sent, body, departure, trace, inform }
 }
 
 /** A copy of a reply with other fields. */
 export function withFields(reply: Reply, fields: Fields): Reply {
-  const { status, reason, framing, announcedLength } = reply.head
-  return {
-    head: { status, reason, framing, fields, ...(announcedLength !== undefined && { announcedLength }) },
-    body: reply.body,
-    ...(reply.upgraded && { upgraded: reply.upgraded }),
-    ...(reply.refusal && { refusal: reply.refusal }),
-    ...(reply.lost && { lost: reply.lost }),
-  }
+  const { head, body, upgraded, refusal } = reply
+  const { status, reason, framing, announcedLength } = head
+  const changed = { status, reason, framing, fields }
+  const sent = announcedLength === undefined ? changed : { ...changed, announcedLength }
+  if (upgraded === undefined && refusal === undefined) return { head: sent, body }
+  return { head: sent, body, ...(upgraded && { upgraded }), ...(refusal && { refusal }) }
 }

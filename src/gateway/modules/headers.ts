@@ -31,7 +31,7 @@ function requestHandler({ added, removed }: Change): Handler {
   const gone = [...new Set([...removed.filter(name => name !== 'host'), ...others.map(({ name }) => name)])]
   const lines = linesOf(others)
 
-  return async (exchange, next) => {
+  return (exchange, next) => {
     const fields = changed(exchange.head.fields, gone, lines(exchange, 0))
     return next(withHead(exchange, upstreamHost === undefined ? { fields } : { fields, upstreamHost }))
   }
@@ -48,8 +48,7 @@ function responseHandler({ added, removed }: Change): Handler {
 }
 
 function changed(fields: Fields, removed: readonly string[], lines: string): Fields {
-  let rest = fields
-  for (const name of removed) rest = rest.without(name)
+  const rest = fields.withoutAll(removed)
   return lines === '' ? rest : new Fields(rest.text + lines)
 }
 

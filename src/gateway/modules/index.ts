@@ -107,7 +107,8 @@ export class Modules {
   #ofRecord(module: HttpModule, row: SourceRow, place: Place): Named[] {
     const options = optionsOf(row, module.name) ?? (module.alias && optionsOf(row, module.alias))
     if (!options) return []
-    const build = (): Handler => module.fromRecord(options, place, this.#parts)
+    const whole = { ...place, recordId: row.id }
+    const build = (): Handler => module.fromRecord(options, whole, this.#parts)
     if (module.remembers !== true) return [[module.name, build()]]
     const key = `${place.id} ${module.name}`
     const basis = JSON.stringify(options)

@@ -35,9 +35,10 @@ export function addressesOf(given: JsonObject): (ip: string) => boolean {
 /** Lets a request through when its address may pass. */
 const filtered =
   (passes: (ip: string) => boolean): Handler =>
-  async (exchange, next) => {
+  (exchange, next) => {
     const { ip } = exchange.visitor
-    return passes(ip) ? next(exchange) : errorReply('ip_policy_refused', exchange.head, { ip })
+    if (passes(ip)) return next(exchange)
+    return Promise.resolve(errorReply('ip_policy_refused', exchange.head, { ip }))
   }
 
 export const ipRestrictionModule: HttpModule = {

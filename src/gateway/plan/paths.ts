@@ -1,5 +1,7 @@
 const SUSPECT = /[%\\;]|\/\.|\/\//
 const MAX_UNDOINGS = 3
+// Characters in all readings together: a long path has few before it costs too much, and honest ones have few.
+const MAX_WORK = 65_536
 
 /** The path with dots resolved and doubled slashes as one, as most services see it. */
 function resolved(path: string): string {
@@ -34,25 +36,61 @@ export function spellings(path: string): ReadonlySet<string> {
   return new Set([whole, resolved(unescaped(whole, 'plain')), resolved(unescaped(whole, 'all'))])
 }
 
+/** UTF-8 that takes more bytes for an ASCII character than it needs, which lax decoders let pass. */
+const OVERLONG = /[\xc0\xc1][\x80-\xbf]|\xe0[\x80\x81][\x80-\xbf]|\xf0\x80[\x80\x81][\x80-\xbf]/g
+
+const shortened = (text: string): string =>
+  text.replaceAll(OVERLONG, bytes =>
+    String.fromCharCode(
+      ((bytes.charCodeAt(bytes.length - 2) & 1) << 6) | (bytes.charCodeAt(bytes.length - 1) & 0x3f),
+    ),
+  )
+
+/** What services do to a path besides undoing escapes, each some of it, in any order. */
+const habits: readonly ((text: string) => string)[] = [
+  text => text.replaceAll('\\', '/'),
+  text => text.replaceAll(/;[^/]*/g, ''),
+  // Whoever takes an address apart only now finds a query or a fragment, and C the end of the text.
+  text => text.replace(/[?#\0][^]*$/, ''),
+  shortened,
+  resolved,
+]
+
 /**
  * Every way in which a service may understand a path: with escapes undone once or several times, a backslash taken
  * for a slash, what follows a semicolon left out, dots resolved before or after. A path that can be understood in
- * one way only, as nearly all, is the only one in the list.
+ * one way only, as nearly all, is the only one in the list. Undefined: there are more than anybody could mean.
  */
-export function readings(path: string): readonly string[] {
+export function readings(path: string): readonly string[] | undefined {
   if (!SUSPECT.test(path)) return [path]
   const whole = escaped(path)
-  const found = new Set([...spellings(whole), resolved(whole), ...loose(whole)])
-  let text = whole
-  for (let undone = 0; undone < MAX_UNDOINGS && text.includes('%'); undone++) {
-    text = unescaped(text, 'all')
-    for (const reading of loose(text)) found.add(reading)
+  const found: Found = { texts: new Set(), most: MAX_WORK / whole.length }
+  let newest = widened([whole], found)
+  for (let undone = 0; undone < MAX_UNDOINGS && newest.length > 0; undone++) {
+    const escapes = newest.filter(text => text.includes('%'))
+    newest = widened(
+      escapes.flatMap(text => [unescaped(text, 'all'), unescaped(text, 'plain')]),
+      found,
+    )
   }
-  return [...found]
+  return found.texts.size > found.most ? undefined : [...found.texts]
 }
 
-function loose(text: string): string[] {
-  const slashed = text.replaceAll('\\', '/')
-  const bare = slashed.replaceAll(/;[^/]*/g, '')
-  return [slashed, bare, resolved(slashed), resolved(bare)]
+interface Found {
+  readonly texts: Set<string>
+  readonly most: number
+}
+
+/** Adds texts, and what habits make of them; comes back with those that were not there before. */
+function widened(texts: readonly string[], found: Found): string[] {
+  const added: string[] = []
+  const waiting = [...texts]
+  // It grows while it is gone through.
+  for (const text of waiting) {
+    if (found.texts.has(text) || found.texts.size > found.most) continue
+    found.texts.add(text)
+    added.push(text)
+    for (const habit of habits) waiting.push(habit(text))
+  }
+  return added
 }

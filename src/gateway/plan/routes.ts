@@ -45,7 +45,9 @@ export class Routes {
    * way of another.
    */
   find(host: string, path: string): SourceRow | 'ambiguous' | undefined {
-    const [first = path, ...others] = readings(path)
+    const all = readings(path)
+    if (all === undefined) return 'ambiguous'
+    const [first = path, ...others] = all
     const found = this.#find(host, first)
     return others.every(other => this.#find(host, other) === found) ? found : 'ambiguous'
   }

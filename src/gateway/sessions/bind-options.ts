@@ -1,5 +1,7 @@
 import { fail } from '#base/errors.ts'
+import { DialError } from '#gateway/fleet.ts'
 import { connectionFilter, isAsked, type Modules } from '#gateway/modules/index.ts'
+import type { Place } from '#gateway/modules/module.ts'
 import { agentAuthorities } from '#gateway/tls/agent-authorities.ts'
 import { terminationIdentity } from '#gateway/plan/tls-termination.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
@@ -44,6 +46,12 @@ const usable: Readonly<Record<keyof BindOptions, readonly Proto[]>> = {
   TrafficPolicy: none,
 }
 
+/** In the place of a tunnel whose options are looked at; as every tunnel it leads to bytes, and nobody visits it. */
+const unbound: Place = {
+  id: 'a tunnel that is not bound yet',
+  dial: () => Promise.reject(new DialError('offline', 'The tunnel is not bound yet.')),
+}
+
 export const readProto = (text: string): Proto =>
   protos.includes(text) ? (text as Proto) : fail('bind_protocol', { proto: text })
 
@@ -57,7 +65,7 @@ export function checkOptions(proto: Proto, options: BindOptions, modules: Module
   if (![0, 1, 2].includes(options.ProxyProto))
     fail('bind_option', { option: 'ProxyProto', reason: 'the versions are 1 and 2' })
   // Compiled once to see whether it can be: what serves the tunnel compiles it again.
-  if (web.includes(proto)) modules.build({ rows: [], agent: options }, { id: 'a tunnel that is not bound yet' })
+  if (web.includes(proto)) modules.build({ rows: [], agent: options }, unbound)
   else connectionFilter(options)
   agentAuthorities(options)
   if (options.TLSTermination) terminationIdentity(options.TLSTermination)

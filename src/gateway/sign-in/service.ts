@@ -30,7 +30,9 @@ export function createSignIn(options: SignInOptions): SignIn {
   return {
     seal,
     handler(method, terms, place) {
-      const door = new Door(shared, method, terms, place)
+      // What browsers keep must be good at the next tunnel of the same name, too.
+      const lasting = { ...place, id: place.recordId ?? place.id }
+      const door = new Door(shared, method, terms, lasting)
       return (exchange, next) => door.handle(exchange, next)
     },
     central: head => (head.host === host ? answer : undefined),

@@ -22,6 +22,9 @@ export interface VisitOptions {
   readonly agent?: Agent
   /** What the visitor trusts. */
   readonly ca?: string
+  /** Who the visitor is. */
+  readonly cert?: string
+  readonly key?: string
 }
 
 export interface Seen {
@@ -77,10 +80,14 @@ export async function tell(url: string, text: string): Promise<string> {
   return (await buffer(socket)).toString()
 }
 
-/** A connection to a TLS endpoint, its certificate checked. */
-export async function secure(url: string, ca: string): Promise<TLSSocket> {
+/** A connection to a TLS endpoint, its certificate checked; the visitor may have one, too. */
+export async function secure(
+  url: string,
+  ca: string,
+  visitor: { readonly cert?: string; readonly key?: string } = {},
+): Promise<TLSSocket> {
   const servername = new URL(url.replace(/^tls:/, 'https:')).hostname
-  const socket = tlsConnect({ port: portOf(url), host: '127.0.0.1', servername, ca })
+  const socket = tlsConnect({ port: portOf(url), host: '127.0.0.1', servername, ca, ...visitor })
   await once(socket, 'secureConnect')
   return socket
 }

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { chromium } from 'playwright-core'
 import { World } from '../../edges/world.ts'
@@ -16,7 +15,7 @@ const providers: Readonly<Record<string, (metadata: string) => string>> = {
     metadata.replace(/(SingleSignOnService Binding="[^"]*:)HTTP-Redirect/, '$1HTTP-POST'),
 }
 
-suite('SAML in a real browser', { skip: !existsSync(CHROMIUM) && `there is no ${CHROMIUM}` }, () => {
+suite('SAML in a real browser', () => {
   for (const [way, metadataOf] of Object.entries(providers)) {
     // The provider's form comes from another site: whether cookies of the endpoint are there after it is up to browsers.
     test(`a visitor who is sent to the provider ${way} signs in, and stays signed in`, async () => {

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import type { AgentError } from '#agent/agent-error.ts'
+import type { EndpointOptions } from '#agent/index.ts'
+import { CLIENT } from '../gateway/oauth/provider-shapes.ts'
+import { type ModuleName, proofs, provesShut, wanted } from '../support/module-proofs.ts'
+import { type ModuleWorld, openModuleWorld } from '../support/module-world.ts'
+import { signIn } from './support.ts'
+
+let world: ModuleWorld
+before(async () => {
+  world = await openModuleWorld()
+})
+after(() => world[Symbol.asyncDispose]())
+
+const oauth = { provider: 'github', clientId: CLIENT.id, clientSecret: CLIENT.secret }
+
+const asked = (): Readonly<Record<ModuleName, EndpointOptions>> => ({
+  compression: { compression: true },
+  'circuit breaker': { circuitBreaker: wanted.share },
+  OAuth: { oauth: { ...oauth, allowEmails: [wanted.emails.ann] } },
+  'OpenID Connect': {
+    oidc: {
+      issuerUrl: world.issuer,
+      clientId: wanted.openIdClient.id,
+      clientSecret: wanted.openIdClient.secret,
+      scopes: ['email', 'profile'],
+      allowEmails: [wanted.openIdEmail],
+    },
+  },
+  'webhook verification': { verifyWebhook: wanted.webhook },
+  'user agent filter': { userAgentFilter: wanted.userAgents },
+  'mutual TLS': { mutualTlsCas: world.people.root.pem },
+  'WebSocket to TCP': { websocketTcpConverter: true, forwardTo: world.echoPort },
+})
+
+suite('an agent asks for a module, and visitors meet it', () => {
+  for (const [name, prove] of Object.entries(proofs))
+    test(name, async () => {
+      await using agent = await signIn(world.server)
+      const options = { forwardTo: world.webPort, ...asked()[name as ModuleName] }
+      const { url } = await agent.listen(options)
+      await prove(url, world)
+    })
+
+  test('OAuth for somebody else', async () => {
+    await using agent = await signIn(world.server)
+    const lists = { allowEmails: [wanted.emails.other], allowDomains: ['elsewhere.test'] }
+    const { url } = await agent.listen({ forwardTo: world.webPort, oauth: { ...oauth, ...lists } })
+    await provesShut(url, world)
+  })
+
+  test('several at once', async () => {
+    await using agent = await signIn(world.server)
+    const { compression, 'user agent filter': filter, 'mutual TLS': mutual } = asked()
+    const options = { ...compression, ...filter, ...mutual }
+    const { url } = await agent.listen({ forwardTo: world.webPort, ...options })
+    const { chain: cert, keyPem: key } = world.people.ann
+    const visit = async (agentName: string) =>
+      world.visit(`${url}/long`, {
+        cert,
+        key,
+        headers: { 'user-agent': agentName, 'accept-encoding': 'gzip' },
+      })
+    assert.equal((await visit('Mozilla/5.0')).headers['content-encoding'], 'gzip')
+    assert.equal((await visit('bot')).status, 403)
+  })
+})
+
+suite('a module that the gateway cannot give is refused with its reason', () => {
+  const refused: readonly [options: EndpointOptions, reason: RegExp][] = [
+    [{ oauth: { provider: 'nobody' } }, /option OAuth .*"nobody" is not one of .*github/],
+    [{ oauth: { provider: 'google', allowDomains: ['a.test'] } }, /option OAuth .*oauth_google/],
+    [{ oauth: { provider: 'github', scopes: ['x'] } }, /option OAuth .*scopes need a client_id/],
+    [{ oidc: { issuerUrl: 'https://idp.test' } }, /option OIDC .*it names no client_id/],
+    [{ oidc: { issuerUrl: 'nowhere', clientId: 'x' } }, /option OIDC /],
+    [{ verifyWebhook: { provider: 'github' } }, /option WebhookVerification .*a secret is required/],
+    [{ verifyWebhook: { provider: 'me', secret: 'hunter2' } }, /"me" is not a supported sender/],
+    [{ userAgentFilter: { deny: ['('] } }, /option UserAgentFilter .*not a regular expression/],
+    [{ proto: 'tcp', compression: true }, /option Compression .*it does not apply to tcp/],
+    [{ proto: 'tls', websocketTcpConverter: true }, /WebsocketTCPConverter .*does not apply to tls/],
+  ]
+  for (const [options, reason] of refused)
+    test(JSON.stringify(options), async () => {
+      await using agent = await signIn(world.server)
+      await assert.rejects(agent.listen({ forwardTo: 1, ...options }), (error: AgentError) => {
+        assert.match(error.message, reason)
+        assert.deepEqual([error.code, error.permanent], ['ERR_ADIT_90058', true])
+        assert.doesNotMatch(error.message, /hunter2/)
+        return true
+      })
+    })
+
+  test('a certificate that is no authority', async () => {
+    await using agent = await signIn(world.server)
+    const mutualTlsCas = world.people.ann.pem
+    await assert.rejects(agent.listen({ forwardTo: 1, mutualTlsCas }), /option MutualTLSCA cannot be used/)
+    await assert.rejects(
+      agent.listen({ forwardTo: 1, proto: 'http', mutualTlsCas: world.people.root.pem }),
+      /option MutualTLSCA cannot be used: it does not apply to http\./,
+    )
+  })
+})

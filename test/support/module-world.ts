@@ -1,0 +1,67 @@
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
+import { rootOf, upstream, visit, type Seen, type VisitOptions } from '../compat/agent-sdk/visits.ts'
+import { Browser } from '../gateway/oauth/browser.ts'
+import { ProviderServer } from '../gateway/oauth/provider-server.ts'
+import { ann } from '../gateway/oauth/support.ts'
+import { OpenId } from '../gateway/sign-in/openid.ts'
+import { authority, person, type Person } from '../gateway/tls/people.ts'
+import { Folder } from './openssh.ts'
+import { startServer, type TestServer } from './server.ts'
+
+/** Longer than what is left as it is for being short. */
+export const LONG_TEXT = 'as long as it is dull. '.repeat(200)
+
+const answers: RequestListener = async (request, response) => {
+  const body = (await request.toArray()).join('')
+  if (request.url === '/long') response.setHeader('content-type', 'text/plain').end(LONG_TEXT)
+  else if (request.url === '/broken') response.writeHead(500).end('broken')
+  else response.end(JSON.stringify({ headers: request.headers, body }))
+}
+
+/**
+ * A gateway with all that its modules need: providers to sign in at, visitors with certificates, and two services to
+ * put behind tunnels.
+ */
+export interface ModuleWorld extends AsyncDisposable {
+  readonly server: TestServer
+  readonly visit: (url: string, options?: VisitOptions) => Promise<Seen>
+  /** At `/long` a long text, at `/broken` an error, anywhere else the request as JSON. */
+  readonly webPort: number
+  /** Sends back what it gets, without HTTP. */
+  readonly echoPort: number
+  readonly issuer: string
+  readonly folder: Folder
+  readonly people: { readonly root: Person; readonly ann: Person; readonly stranger: Person }
+}
+
+export async function openModuleWorld(): Promise<ModuleWorld> {
+  await using stack = new AsyncDisposableStack()
+  const github = stack.use(await ProviderServer.start('github', ann))
+  const server = stack.use(await startServer({ egress_allow: '127.0.0.0/8', oauth_github_url: github.url }))
+  const callback = new Browser(server).at('idp.adit.localhost', '/oauth2/callback')
+  github.callback = callback
+  const { issuer } = stack.use(await OpenId.start(callback))
+  const { port: webPort } = stack.use(await upstream(createServer(answers)))
+  const echo = createTcpServer(socket => socket.on('error', () => undefined).pipe(socket))
+  const { port: echoPort } = stack.use(await upstream(echo))
+  const folder = stack.use(await Folder.make())
+  const root = await authority()
+  const people = {
+    root,
+    ann: await person({ name: 'Ann', issuer: root }),
+    stranger: await person({ name: 'Eve', issuer: await authority() }),
+  }
+  const ca = rootOf(server.dataDir)
+  const parts = stack.move()
+  return {
+    server,
+    visit: (url, options) => visit(url, { ca, ...options }),
+    webPort,
+    echoPort,
+    issuer,
+    folder,
+    people,
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  }
+}
