@@ -79,6 +79,57 @@ suite('an endpoint', () => {
     assert.equal(wire['ResponseHeaders'], null)
   })
 
+  test('asks for modules in the form of the wire', () => {
+    const { wire } = readEndpoint({
+      forwardTo: 1,
+      compression: true,
+      circuitBreaker: 0,
+      oauth: { provider: 'google', allowEmails: ['a@b.c'] },
+      oidc: { issuerUrl: 'https://a.test', clientId: 'b', clientSecret: 'c', scopes: ['email'] },
+      verifyWebhook: { provider: 'github', secret: 'd' },
+      userAgentFilter: { deny: ['bot'] },
+      websocketTcpConverter: true,
+    })
+    const lists = { scopes: [], allow_emails: [], allow_domains: [] }
+    assert.deepEqual(wire['Compression'], {})
+    assert.deepEqual(wire['CircuitBreaker'], { error_threshold: 0 })
+    assert.deepEqual(wire['OAuth'], {
+      provider: 'google',
+      client_id: '',
+      client_secret: '',
+      ...lists,
+      allow_emails: ['a@b.c'],
+    })
+    assert.deepEqual(wire['OIDC'], {
+      issuer_url: 'https://a.test',
+      client_id: 'b',
+      client_secret: 'c',
+      ...lists,
+      scopes: ['email'],
+    })
+    assert.deepEqual(wire['WebhookVerification'], { provider: 'github', secret: 'd' })
+    assert.deepEqual(wire['UserAgentFilter'], { allow: [], deny: ['bot'] })
+    assert.deepEqual(wire['WebsocketTCPConverter'], {})
+  })
+
+  test('asks for no module that nobody wants', () => {
+    const off = { compression: false, websocketTcpConverter: false, userAgentFilter: {}, allowCidrs: [] }
+    for (const options of [{}, off]) {
+      const { wire } = readEndpoint({ forwardTo: 1, ...options })
+      for (const [name, value] of Object.entries(wire)) assert.ok(!value, name)
+    }
+  })
+
+  test('sends the certificates of authorities, and no key that stands beside them', () => {
+    const certificate = (text: string) => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----`
+    const key = '-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----'
+    const mutualTlsCas = [certificate('AAAA'), key, certificate('BBBB')].join('\n')
+    const { wire } = readEndpoint({ forwardTo: 1, mutualTlsCas })
+    const { mutual_tls_ca: sent } = wire['MutualTLSCA'] as { mutual_tls_ca: string }
+    const expected = `${certificate('AAAA')}\n${certificate('BBBB')}\n`
+    assert.equal(Buffer.from(sent, 'base64').toString(), expected)
+  })
+
   const bad: readonly [name: string, options: object, message: RegExp][] = [
     ['leads nowhere', {}, /either an address/],
     ['leads to two places', { forwardTo: 1, onConnection: () => undefined }, /either an address/],
@@ -86,6 +137,14 @@ suite('an endpoint', () => {
     ['has a login without a password', { forwardTo: 1, basicAuth: ['hunter2'] }, /user:password/],
     ['has labels and an address', { forwardTo: 1, labels: { a: 'b' }, domain: 'x' }, /labelled/],
     ['has labels and a password', { forwardTo: 1, labels: { a: 'b' }, basicAuth: ['a:b'] }, /labelled/],
+    ['has labels and a module', { forwardTo: 1, labels: { a: 'b' }, compression: true }, /"Compression"/],
+    ['has a circuit breaker of no number', { forwardTo: 1, circuitBreaker: NaN }, /from 0 to 1/],
+    ['has a circuit breaker above one', { forwardTo: 1, circuitBreaker: 50 }, /from 0 to 1/],
+    [
+      'names a key as an authority',
+      { forwardTo: 1, mutualTlsCas: '-----BEGIN PRIVATE KEY-----\nhunter2' },
+      /not certificates in PEM/,
+    ],
     ['ends TLS that is not its own', { forwardTo: 1, terminate: { crt: 'x', key: 'y' } }, /type tls/],
   ]
   for (const [name, options, message] of bad) {

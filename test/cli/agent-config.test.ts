@@ -54,6 +54,38 @@ const mistakes: Readonly<Record<string, readonly [text: string, complaint: RegEx
     tunnel('    allow_cidrs: [10.0.0.0/33]'),
     /^:5:18: "allow_cidrs" must be a list of networks/,
   ],
+  'a share that is too large': [
+    tunnel('    circuit_breaker: 50'),
+    /^:5:22: "circuit_breaker" must be a number from 0 to 1$/,
+  ],
+  'somebody who is no address': [
+    tunnel('    oauth: {provider: google, allow_emails: [me]}'),
+    /^:5:46: "oauth\.allow_emails" must be a list of e-mail addresses$/,
+  ],
+  'who may sign in, but not where': [
+    tunnel('    oauth: {allow_emails: [a@b.c]}'),
+    /^:5:13: "oauth\.allow_emails" needs a provider as well$/,
+  ],
+  'an application without an issuer': [
+    tunnel('    oidc: {client_id: a}'),
+    /^:5:12: "oidc\.client_id" needs an issuer as well$/,
+  ],
+  'a secret without a sender': [
+    tunnel('    verify_webhook: {secret: a}'),
+    /^:5:22: "verify_webhook\.secret" needs a provider as well$/,
+  ],
+  'a sign-in that says nothing': [
+    tunnel('    oauth:\n'),
+    /^:5:5: "oauth" is empty; it may have provider, allow_emails, allow_domains, /,
+  ],
+  'a secret that is none': [
+    tunnel('    oauth: {provider: google, client_secret: }'),
+    /^:5:\d+: "oauth\.client_secret" must be a text of one line, /,
+  ],
+  'certificates of visitors where TLS ends in the service': [
+    'tunnels:\n  a: {proto: tls, addr: 22, mutual_tls_cas: x}',
+    /^:2:29: "mutual_tls_cas" needs a crt and a key as well, for TLS that ends in this agent$/,
+  ],
   'an option of another kind of tunnel': [
     'tunnels:\n  a: {proto: tcp, addr: 22, host_header: x}',
     /^:2:29: "host_header" is not an option of tcp tunnels$/,
@@ -155,10 +187,33 @@ tunnels:
     response_headers: {add: ["a: b"], remove: [c]}
     allow_cidrs: [10.0.0.0/8]
     deny_cidrs: ["fd00::/8"]
+    compression: true
+    circuit_breaker: 0.5
+    oauth:
+      provider: google
+      allow_emails: [a@b.c]
+      allow_domains: [example.com]
+      scopes: [email]
+      client_id: mine
+      client_secret: hush
+    verify_webhook: {provider: github, secret: hush}
+    user_agent_filter: {allow: ["curl/8"], deny: [curl]}
+    mutual_tls_cas: ca.pem
+    websocket_tcp_converter: true
     proxy_proto: 2
     upstream_protocol: http2
     verify_upstream: false
   whole: {proto: http, addr: 80, url: "https://shop.example.com"}
+  staff:
+    proto: http
+    addr: 80
+    oidc:
+      issuer_url: https://login.example.com
+      client_id: mine
+      client_secret: hush
+      scopes: [email]
+      allow_emails: [a@b.c]
+      allow_domains: [example.com]
   ssh: {proto: tcp, addr: 22, remote_addr: 20022}
   tls: {proto: tls, addr: 443, crt: c.pem, key: k.pem}
   back: {addr: 9000, labels: {a: b}}
@@ -171,6 +226,16 @@ tunnels:
       [],
     )
     assert.deepEqual(tunnels.get('web')?.plan.requestHeaders, { add: ['a: b'], remove: ['c'] })
+    assert.deepEqual(tunnels.get('web')?.plan.oauth, {
+      provider: 'google',
+      allowEmails: ['a@b.c'],
+      allowDomains: ['example.com'],
+      scopes: ['email'],
+      clientId: 'mine',
+      clientSecret: 'hush',
+    })
+    assert.deepEqual(tunnels.get('web')?.plan.verifyWebhook, { provider: 'github', secret: 'hush' })
+    assert.equal(tunnels.get('staff')?.plan.oidc?.issuerUrl, 'https://login.example.com')
     assert.deepEqual(tunnels.get('back')?.plan, { forwardTo: '9000', labels: { a: 'b' } })
   })
 
@@ -191,6 +256,14 @@ tunnels:
     const { code, stderr } = await runAdit(['config', 'check', config.path])
     assert.equal(code, 78)
     assert.match(stderr, /:2:\d+: the tunnel "a": .*\/nonexistent.*ENOENT/)
+  })
+
+  test('reads the authorities that are named', async () => {
+    using config = configFile('')
+    writeFileSync(config.path, tunnel(`    mutual_tls_cas: ${config.path}`))
+    const { code, stderr } = await runAdit(['config', 'check', config.path])
+    assert.equal(code, 78)
+    assert.match(stderr, /the tunnel "web": .*the authorities of visitors are not certificates in PEM/)
   })
 
   test('refuses a file that everybody can write, as every command does', async () => {
@@ -222,7 +295,7 @@ suite('adit config path', () => {
 suite('adit config show', () => {
   test('tells values and their origins, but no secrets', async () => {
     using config = configFile(
-      'authtoken: hush1\nserver: a.example:1\ntunnels:\n  w: {proto: http, addr: 80, basic_auth: ["me:hush2"]}',
+      'authtoken: hush1\nserver: a.example:1\ntunnels:\n  w: {proto: http, addr: 80, basic_auth: ["me:hush2"], oauth: {provider: x, client_id: a, client_secret: hush3}}',
     )
     const environment = { ...config.environment, ADIT_SERVER_ADDR: 'b.example:2' }
     const { stdout, code } = await runAdit(['config', 'show', '--log', 'json'], environment)
@@ -240,6 +313,7 @@ suite('adit config show', () => {
     const { settings, tunnels } = JSON.parse(json.stdout)
     assert.deepEqual(settings.server, { value: 'a.example:1', origin: `${config.path}:2:9` })
     assert.deepEqual(tunnels.w.basic_auth.value, '********')
+    assert.deepEqual(tunnels.w['oauth.client_secret'].value, '********')
     assert.doesNotMatch(json.stdout, /hush/)
   })
 })

@@ -3,8 +3,8 @@ import { suite, test } from 'node:test'
 import type { Command } from 'commander'
 import { readSettings } from '#base/read-settings.ts'
 import { agentCommands } from '#cli/agent/commands.ts'
-import { endpointsOf, planOfFlags } from '#cli/agent/plan.ts'
-import type { TunnelKind } from '#cli/agent/tunnel-option.ts'
+import { endpointsOf, planOfFlags, withVariables } from '#cli/agent/plan.ts'
+import type { Plan, TunnelKind } from '#cli/agent/tunnel-option.ts'
 import { flagName, optionRows } from '#cli/agent/tunnel-options.ts'
 import { runAdit } from '../support/server.ts'
 
@@ -57,6 +57,18 @@ suite('wrong usage', () => {
     [['http', '80', '--url', 'tcp://a:1'], /^adit: --url must start with https:\/\/ or http:\/\/\n$/],
     [['http', '80', '--log', 'xml'], /^adit: --log must be one of text, json\n$/],
     [['tls', '80', '--crt', 'x'], /^adit: --crt needs a key as well\n$/],
+    [['tls', '80', '--mutual-tls-ca', 'x'], /^adit: --mutual-tls-ca needs a crt and a key as well, /],
+    [['http', '80', '--circuit-breaker', 'half'], /^adit: --circuit-breaker must be a number from 0 to 1\n$/],
+    [['http', '80', '--circuit-breaker', ''], /^adit: --circuit-breaker must be a number from 0 to 1\n$/],
+    [['http', '80', '--oauth', ''], /^adit: --oauth must be a provider such as google\n$/],
+    [
+      ['http', '80', '--oauth-allow-email', 'a@b.c'],
+      /^adit: --oauth-allow-email needs a provider as well\n$/,
+    ],
+    [['http', '80', '--oidc-client-id', 'x'], /^adit: --oidc-client-id needs an issuer as well\n$/],
+    [['http', '80', '--oauth', 'x', '--oauth-client-secret', 'x'], /unknown option '--oauth-client-secret'/],
+    [['http', '80', '--verify-webhook-secret', 'x'], /unknown option '--verify-webhook-secret'/],
+    [['tcp', '80', '--compression'], /unknown option '--compression'/],
     [['tcp', '80', '--host-header', 'x'], /unknown option '--host-header'/],
     [['tunnel', '80'], /^adit: --label must be given\n$/],
     [['http', '80', '--authtoken', 'x'], /unknown option '--authtoken'/],
@@ -79,6 +91,11 @@ suite('wrong usage', () => {
       XDG_CONFIG_HOME: '/none',
     })
     assert.deepEqual([token.code, token.stderr], [78, 'adit: the file /nonexistent cannot be read: ENOENT\n'])
+    const secret = await runAdit(
+      ['http', '80', '--oidc', 'https://a.test', '--oidc-client-secret-file', '/nonexistent'],
+      { XDG_CONFIG_HOME: '/none' },
+    )
+    assert.deepEqual([secret.code, secret.stderr], [token.code, token.stderr])
   })
 })
 
@@ -95,6 +112,13 @@ suite('flags', () => {
         '--allow-cidr': ['10.0.0.0/8'],
         '--proxy-proto': ['2'],
         '--no-verify-upstream': ['false'],
+        '--compression': ['true'],
+        '--circuit-breaker': ['0.25'],
+        '--oauth': ['google'],
+        '--oauth-allow-email': ['a@b.c', 'd@e.f'],
+        '--oauth-allow-domain': ['example.com'],
+        '--ua-deny': ['bot', 'spider'],
+        '--websocket-tcp-converter': ['true'],
       }),
       {
         forwardTo: '80',
@@ -104,6 +128,11 @@ suite('flags', () => {
         allowCidrs: ['10.0.0.0/8'],
         proxyProto: 2,
         verifyUpstream: false,
+        compression: true,
+        circuitBreaker: 0.25,
+        oauth: { provider: 'google', allowEmails: ['a@b.c', 'd@e.f'], allowDomains: ['example.com'] },
+        userAgentFilter: { deny: ['bot', 'spider'] },
+        websocketTcpConverter: true,
       },
     )
     assert.deepEqual(plan('tcp', { '--port': ['2200'] }), {
@@ -125,9 +154,59 @@ suite('flags', () => {
     assert.deepEqual(protos({ '--scheme': ['http,https'] }, false), ['http', 'https'])
     assert.deepEqual(protos({ '--scheme': ['http'] }, true), ['http'])
     assert.deepEqual(protos({ '--url': ['http://a.example'] }, true), ['http'])
+    assert.deepEqual(protos({ '--mutual-tls-ca': ['f'] }, true), ['https'])
     assert.deepEqual(endpointsOf(plan('tls', { '--crt': ['c'], '--key': ['k'] }), true), [
       { forwardTo: '80', proto: 'tls', terminate: { crt: 'c', key: 'k' } },
     ])
+    const asking = plan('tls', { '--crt': ['c'], '--key': ['k'], '--mutual-tls-ca': ['f'] })
+    assert.deepEqual(endpointsOf(asking, true), [
+      { forwardTo: '80', proto: 'tls', terminate: { crt: 'c', key: 'k', clientCa: 'f' } },
+    ])
+  })
+})
+
+suite('secrets in variables', () => {
+  const variables = optionRows.flatMap(([, { variable }]) => variable?.name ?? [])
+  const environment = Object.fromEntries(variables.map(name => [name, `of ${name}`]))
+
+  test('are for the tunnels that they are missing from', () => {
+    const plan: Plan = {
+      oauth: { provider: 'github', clientId: 'a' },
+      oidc: { issuerUrl: 'https://a.test', clientId: 'b' },
+      verifyWebhook: { provider: 'stripe' },
+    }
+    assert.deepEqual(withVariables(plan, environment), {
+      oauth: { provider: 'github', clientId: 'a', clientSecret: 'of ADIT_OAUTH_CLIENT_SECRET' },
+      oidc: { issuerUrl: 'https://a.test', clientId: 'b', clientSecret: 'of ADIT_OIDC_CLIENT_SECRET' },
+      verifyWebhook: { provider: 'stripe', secret: 'of ADIT_VERIFY_WEBHOOK_SECRET' },
+    })
+  })
+
+  test('change nothing else', () => {
+    const plans: Plan[] = [
+      {},
+      // The application is the gateway's.
+      { oauth: { provider: 'google' } },
+      { oauth: { provider: 'google', clientId: 'a', clientSecret: 'b' } },
+      { oidc: { issuerUrl: 'https://a.test', clientId: 'b', clientSecret: 'c' } },
+      { verifyWebhook: { provider: 'stripe', secret: 'a' } },
+    ]
+    for (const plan of plans) assert.deepEqual(withVariables(plan, environment), plan)
+    const lacking = { verifyWebhook: { provider: 'sns' } }
+    assert.deepEqual(withVariables(lacking, { ADIT_VERIFY_WEBHOOK_SECRET: '' }), lacking)
+  })
+
+  test('are refused, and not repeated, when they have several lines', () => {
+    const told = (error: Error) =>
+      error.message.startsWith('ADIT_VERIFY_WEBHOOK_SECRET must be a text of one line') &&
+      !error.message.includes('hush')
+    const several = { ADIT_VERIFY_WEBHOOK_SECRET: 'hush\nhush' }
+    assert.throws(() => withVariables({ verifyWebhook: { provider: 'stripe' } }, several), told)
+  })
+
+  test('do not disturb adit serve', () => {
+    assert.equal(variables.length, 3)
+    assert.doesNotThrow(() => readSettings(new Map(), environment))
   })
 })
 
