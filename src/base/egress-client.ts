@@ -34,7 +34,7 @@ export function createEgress({ allow, ca = [], lookup }: EgressOptions): Egress 
     request: (url, request = {}) =>
       within(request.timeoutMs ?? TIMEOUT_MS, 'The call', async signal => {
         const limits = { maxBytes: request.maxBytes ?? MAX_BYTES, signal }
-        return follow(line, firstHop(url, request), limits)
+        return follow(line, firstHop(url, request), limits, request.redirects ?? MAX_REDIRECTS)
       }),
     connect: target =>
       within(target.timeoutMs ?? TIMEOUT_MS, `Connecting to ${target.host}:${target.port}`, signal =>
@@ -55,15 +55,15 @@ function firstHop(url: string, { method = 'GET', headers = {}, body }: EgressReq
   return { url: webAddress(url), method, headers: { ...usual, ...Object.fromEntries(given) }, body }
 }
 
-async function follow(line: Line, first: Hop, limits: Limits): Promise<EgressAnswer> {
+async function follow(line: Line, first: Hop, limits: Limits, most: number): Promise<EgressAnswer> {
   let hop = first
-  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+  for (let redirects = 0; redirects <= most; redirects++) {
     const answer = await call(line, hop, limits)
     const next = redirected(hop, answer)
     if (next === undefined) return answer
     hop = next
   }
-  throw new EgressError(`${first.url.origin} redirects more than ${MAX_REDIRECTS} times.`, {
+  throw new EgressError(`${first.url.origin} redirects more than ${most} times.`, {
     code: 'invalid',
   })
 }

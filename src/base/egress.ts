@@ -27,6 +27,8 @@ export interface EgressRequest {
   readonly body?: string | Buffer
   /** 10 s unless told: for the whole call, redirects included. */
   readonly timeoutMs?: number
+  /** How many redirects are followed; 3 unless told. */
+  readonly redirects?: number
   /** 1 MiB unless told: a longer answer is an error. */
   readonly maxBytes?: number
 }

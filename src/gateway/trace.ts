@@ -16,6 +16,7 @@ const TIME_LENGTH = 9
 const RANDOM_LENGTH = 18
 // Random characters cost most when asked for one by one.
 const pool = Buffer.alloc(RANDOM_LENGTH * 256)
+let characters = ''
 let used = pool.length
 let lastMs = -1
 let timeText = ''
@@ -30,10 +31,11 @@ function newRequestId(now: number): string {
   if (used === pool.length) {
     randomFillSync(pool)
     for (let at = 0; at < pool.length; at++) pool[at] = ALPHABET.charCodeAt((pool[at] ?? 0) % 62)
+    characters = pool.toString('latin1')
     used = 0
   }
   used += RANDOM_LENGTH
-  return timeText + pool.toString('latin1', used - RANDOM_LENGTH, used)
+  return timeText + characters.slice(used - RANDOM_LENGTH, used)
 }
 
 function base62(value: number): string {

@@ -67,6 +67,12 @@ suite('an agent asks for a module, and visitors meet it', () => {
   })
 })
 
+test('a tunnel whose agent asks for none has none of them', async () => {
+  await using agent = await signIn(world.server)
+  const { url } = await agent.listen({ forwardTo: world.webPort })
+  for (const [name, prove] of Object.entries(proofs)) await assert.rejects(prove(url, world), undefined, name)
+})
+
 suite('a module that the gateway cannot give is refused with its reason', () => {
   const refused: readonly [options: EndpointOptions, reason: RegExp][] = [
     [{ oauth: { provider: 'nobody' } }, /option OAuth .*"nobody" is not one of .*github/],

@@ -60,7 +60,7 @@ const mistakes: Readonly<Record<string, readonly [text: string, complaint: RegEx
   ],
   'somebody who is no address': [
     tunnel('    oauth: {provider: google, allow_emails: [me]}'),
-    /^:5:46: "oauth\.allow_emails" must be a list of e-mail addresses$/,
+    /^:5:45: "oauth\.allow_emails" must be a list of e-mail addresses$/,
   ],
   'who may sign in, but not where': [
     tunnel('    oauth: {allow_emails: [a@b.c]}'),

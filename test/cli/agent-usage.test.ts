@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import type { Command } from 'commander'
 import { readSettings } from '#base/read-settings.ts'
@@ -40,6 +42,21 @@ suite('the help of', () => {
   })
 })
 
+test('docs/tunnels.md tells of every option of tunnels', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/tunnels.md'), 'utf8')
+  for (const row of optionRows) {
+    const [key, { otherFlags = [], variable }] = row
+    for (const flag of [flagName(row), ...otherFlags]) assert.match(text, new RegExp(`\`${flag}[\` ]`), flag)
+    const [outer = '', inner] = key.split('.')
+    // What has two parts is also written as "a with b, c".
+    const isThere = text.includes(`\`${key}\``) || text.includes(`\`${key}:`)
+    const isNested =
+      inner !== undefined && text.includes(`\`${outer}\` with `) && text.includes(`\`${inner}\``)
+    assert.ok(isThere || isNested, key)
+    if (variable) assert.ok(text.includes(`\`${variable.name}\``), variable.name)
+  }
+})
+
 suite('wrong usage', () => {
   for (const [args, complaint] of [
     [['htpp', '80'], /Did you mean http\?/],
@@ -57,18 +74,11 @@ suite('wrong usage', () => {
     [['http', '80', '--url', 'tcp://a:1'], /^adit: --url must start with https:\/\/ or http:\/\/\n$/],
     [['http', '80', '--log', 'xml'], /^adit: --log must be one of text, json\n$/],
     [['tls', '80', '--crt', 'x'], /^adit: --crt needs a key as well\n$/],
-    [['tls', '80', '--mutual-tls-ca', 'x'], /^adit: --mutual-tls-ca needs a crt and a key as well, /],
-    [['http', '80', '--circuit-breaker', 'half'], /^adit: --circuit-breaker must be a number from 0 to 1\n$/],
-    [['http', '80', '--circuit-breaker', ''], /^adit: --circuit-breaker must be a number from 0 to 1\n$/],
-    [['http', '80', '--oauth', ''], /^adit: --oauth must be a provider such as google\n$/],
     [
       ['http', '80', '--oauth-allow-email', 'a@b.c'],
       /^adit: --oauth-allow-email needs a provider as well\n$/,
     ],
-    [['http', '80', '--oidc-client-id', 'x'], /^adit: --oidc-client-id needs an issuer as well\n$/],
     [['http', '80', '--oauth', 'x', '--oauth-client-secret', 'x'], /unknown option '--oauth-client-secret'/],
-    [['http', '80', '--verify-webhook-secret', 'x'], /unknown option '--verify-webhook-secret'/],
-    [['tcp', '80', '--compression'], /unknown option '--compression'/],
     [['tcp', '80', '--host-header', 'x'], /unknown option '--host-header'/],
     [['tunnel', '80'], /^adit: --label must be given\n$/],
     [['http', '80', '--authtoken', 'x'], /unknown option '--authtoken'/],
@@ -144,6 +154,24 @@ suite('flags', () => {
       forwardTo: '80',
       labels: { a: 'b', c: 'd=e' },
     })
+  })
+
+  test('are refused when they cannot be read or are not enough', () => {
+    const wrong: readonly [kind: TunnelKind, flags: Record<string, string[]>, message: string][] = [
+      ['http', { '--circuit-breaker': ['half'] }, '--circuit-breaker must be a number from 0 to 1'],
+      ['http', { '--circuit-breaker': [''] }, '--circuit-breaker must be a number from 0 to 1'],
+      ['http', { '--circuit-breaker': ['-1'] }, '--circuit-breaker must be a number from 0 to 1'],
+      ['http', { '--oauth': [''] }, '--oauth must be a provider such as google'],
+      ['http', { '--oidc-client-id': ['x'] }, '--oidc-client-id needs an issuer as well'],
+      ['tcp', { '--compression': ['true'] }, '--compression is not an option of tcp tunnels'],
+      [
+        'tls',
+        { '--mutual-tls-ca': ['f'] },
+        '--mutual-tls-ca needs a crt and a key as well, for TLS that ends in this agent',
+      ],
+    ]
+    for (const [kind, flags, message] of wrong)
+      assert.throws(() => plan(kind, flags), { name: 'UsageError', message })
   })
 
   test('decide on which endpoints there are', () => {

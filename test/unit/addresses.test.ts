@@ -45,6 +45,32 @@ suite('addresses', () => {
     )
   })
 
+  test('are found among many ranges as the platform finds them', () => {
+    const ipv4 = fc.tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 }))
+    const ipv6 = fc.tuple(fc.ipV6(), fc.integer({ min: 0, max: 128 }))
+    const ranges = fc.array(fc.oneof(ipv4, ipv6), { maxLength: 50 })
+    fc.assert(
+      fc.property(ranges, fc.array(fc.oneof(fc.ipV4(), fc.ipV6()), { maxLength: 20 }), (networks, asked) => {
+        const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
+        for (const [network, bits] of networks) {
+          const range = parseRange(`${network}/${bits}`)
+          if (range) lists[range.family].addSubnet(range.address, range.bits, range.family)
+        }
+        const filter = addressFilter(
+          networks.map(([network, bits]) => ({ cidr: `${network}/${bits}`, action: 'allow' })),
+        )
+        // One family says nothing of the other here, except in the form that maps IPv4 into IPv6.
+        const plain = [...asked, ...networks.map(([network]) => network)].filter(
+          ip => !/^::|:ffff:/i.test(ip),
+        )
+        for (const ip of plain) {
+          const family = isIP(ip) === 6 ? 'ipv6' : 'ipv4'
+          assert.equal(filter(ip), lists[family].check(ip, family), ip)
+        }
+      }),
+    )
+  })
+
   test('are let through when some rule allows them and none denies', () => {
     const filter = addressFilter([
       { cidr: '10.0.0.0/8', action: 'allow' },

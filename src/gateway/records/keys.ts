@@ -22,6 +22,13 @@ export const parentKey = (row: SourceRow): string[] => (row.parent === null ? []
 export const policyKey = (row: SourceRow): string[] => [textOf(row, 'ip_policy')]
 export const typeKey = (row: SourceRow): string[] => [textOf(row, 'type')]
 
+/** A certificate authority asks by the token over HTTP, and by the name in a TLS handshake. */
+export function challengeKey(row: SourceRow): string[] {
+  const type = textOf(row, 'type')
+  if (type === 'http-01') return [`${type} ${textOf(row, 'token')}`]
+  return type === 'tls-alpn-01' ? [`${type} ${textOf(row, 'name')}`] : []
+}
+
 export const edgeNameKeys = (row: SourceRow): string[] =>
   hostportsOf(row).flatMap(address => parseHostPort(address)?.host ?? [])
 

@@ -29,6 +29,7 @@ type Listener = (change: RecordChange) => void
 
 /** The kinds that the gateway serves from. */
 const KINDS = [
+  'acme_challenge',
   'application_session',
   'application_user',
   'certificate_authority',
@@ -85,8 +86,10 @@ export class Records implements Follower {
   readonly #rules = new Lookup(keys.policyKey)
   readonly #restrictionTypes = new Lookup(keys.typeKey)
   readonly #groups = new Lookup(keys.groupKey)
+  readonly #challenges = new Lookup(keys.challengeKey)
   readonly #restrictions = new Restrictions(this.#restrictionTypes, this.#rules)
   readonly #lookups: ReadonlyMap<string, Lookup> = new Map([
+    ['acme_challenge', this.#challenges],
     ['credential', this.#tokens],
     ['ssh_credential', this.#fingerprints],
     ['reserved_domain', this.#domains],
@@ -209,6 +212,16 @@ export class Records implements Follower {
       }
     }
     return undefined
+  }
+
+  /** What a certificate authority may ask for over HTTP with this token. */
+  httpChallenges(token: string): readonly SourceRow[] {
+    return this.#challenges.all(`http-01 ${token}`)
+  }
+
+  /** What a certificate authority may ask for in a TLS handshake with this name; the newest is the last. */
+  tlsChallenges(name: string): readonly SourceRow[] {
+    return this.#challenges.all(`tls-alpn-01 ${name}`)
   }
 
   /** The HTTPS or TLS edge of exactly this name, which may be a wildcard. */

@@ -30,80 +30,74 @@ export interface KeptRequest {
   readonly whole: boolean
 }
 
+/** Of each slot: the id, the texts one behind the other, and numbers from here on. */
 const SLOT_BYTES = 512
+const NUMBERS_AT = 480
 const ID_BYTES = 30
-const TEXT_AT = 64
 const MAX_METHOD = 20
 const MAX_IP = 45
 const MAX_HOST = 120
-const MAX_PATH = SLOT_BYTES - TEXT_AT - MAX_METHOD - MAX_IP - MAX_HOST - 8
+const MAX_PATH = 255
 
-/** What outlives a request anyway; only references are kept. */
-interface Lasting {
-  readonly refusal: ErrorName | undefined
-  readonly way: Way | undefined
-  readonly tunnelId: string | undefined
-  readonly backendId: string | undefined
-  readonly notes: readonly string[] | undefined
-}
+/** Where a number is in its slot, in units of its own size. */
+const begunAt = NUMBERS_AT / 8
+const [askedAt, answeredAt, endedAt] = [122, 123, 124] as const
+const statusAt = 250
+const [passedAt, schemeAt, wholeAt] = [502, 503, 504] as const
+/** How long each text is. */
+const lengthsAt = 505
 
 /**
  * The last requests. Their texts are copied into one block of memory: kept as objects, each request would outlive
- * its time, and the collector would have to move it.
+ * its time, and the collector would have to move it. Of what outlives a request anyway only references are kept.
  */
 export class RequestRing {
   readonly #size: number
   readonly #bytes: Buffer
-  readonly #lasting: (Lasting | undefined)[]
+  /** The same memory. */
+  readonly #doubles: Float64Array
+  readonly #floats: Float32Array
+  readonly #shorts: Uint16Array
+  readonly #ways: (Way | undefined)[]
+  readonly #tunnelIds: (string | undefined)[]
+  readonly #backendIds: (string | undefined)[]
+  readonly #refusals: (ErrorName | undefined)[]
+  readonly #notes: (readonly string[] | undefined)[]
   /** Requests kept so far; the next one's number is one more. */
   #count = 0
 
   constructor(size: number) {
     this.#size = size
-    this.#bytes = Buffer.alloc(size * SLOT_BYTES)
-    this.#lasting = Array.from({ length: size })
+    const memory = new ArrayBuffer(size * SLOT_BYTES)
+    this.#bytes = Buffer.from(memory)
+    this.#doubles = new Float64Array(memory)
+    this.#floats = new Float32Array(memory)
+    this.#shorts = new Uint16Array(memory)
+    this.#ways = Array.from({ length: size })
+    this.#tunnelIds = Array.from({ length: size })
+    this.#backendIds = Array.from({ length: size })
+    this.#refusals = Array.from({ length: size })
+    this.#notes = Array.from({ length: size })
   }
 
   put(visitor: Visitor, head: RequestHead | undefined, reply: Reply, trace: Trace): void {
     if (this.#size === 0) return
     trace.kept = ++this.#count
     const slot = this.#count % this.#size
-    const bytes = this.#bytes
-    const at = slot * SLOT_BYTES
-    bytes.write(trace.id, at, ID_BYTES, 'latin1')
-    bytes.writeDoubleLE(trace.begun, at + 32)
-    bytes.writeFloatLE(trace.asked === 0 ? Number.NaN : trace.asked - trace.begun, at + 40)
-    bytes.writeFloatLE(trace.answered - trace.begun, at + 44)
-    bytes.writeFloatLE(Number.NaN, at + 48)
-    bytes.writeUInt16LE(reply.head.status, at + 52)
-    bytes[at + 54] = trace.passed
-    bytes[at + 55] = visitor.scheme === 'https' ? 1 : 0
-    bytes[at + 56] = 0
-    let to = at + TEXT_AT
-    to = this.#write(head?.method ?? '', to, MAX_METHOD)
-    to = this.#write(visitor.ip, to, MAX_IP)
-    to = this.#write(head?.host ?? '', to, MAX_HOST)
-    this.#write(head?.path ?? '', to, MAX_PATH)
-    const { way, tunnel, backendId, notes } = trace
-    const before = this.#lasting[slot]
-    const { refusal } = reply
-    const tunnelId = tunnel?.id
-    // Mostly the same as the last time round, and then nothing new is made.
-    if (
-      before?.way !== way ||
-      before?.tunnelId !== tunnelId ||
-      before?.refusal !== refusal ||
-      notes ||
-      before?.notes
-    )
-      this.#lasting[slot] = { way, tunnelId, backendId, refusal, notes }
+    this.#putNumbers(slot, trace, reply.head.status, visitor.scheme)
+    this.#putTexts(slot * SLOT_BYTES, trace.id, visitor.ip, head)
+    this.#ways[slot] = trace.way
+    this.#tunnelIds[slot] = trace.tunnel?.id
+    this.#backendIds[slot] = trace.backendId
+    this.#refusals[slot] = reply.refusal
+    this.#notes[slot] = trace.notes
   }
 
   end({ kept, begun }: Trace, whole: boolean, now: number): void {
     if (kept === 0 || this.#count - kept >= this.#size) return
-    const at = (kept % this.#size) * SLOT_BYTES
-    this.#bytes.writeFloatLE(now - begun, at + 48)
-    this.#bytes[at + 56] = whole ? 1 : 0
+    const slot = kept % this.#size
+    this.#floats[slot * (SLOT_BYTES / 4) + endedAt] = now - begun
+    this.#bytes[slot * SLOT_BYTES + wholeAt] = whole ? 1 : 0
   }
 
   find(id: string): KeptRequest | undefined {
@@ -126,44 +120,73 @@ export class RequestRing {
     return kept === 0 || this.#count - kept >= this.#size ? undefined : this.#read(kept % this.#size)
   }
 
-  #write(text: string, to: number, limit: number): number {
-    const written = this.#bytes.write(text, to + 2, limit, 'latin1')
-    this.#bytes.writeUInt16LE(written, to)
-    return to + 2 + written
+  #putNumbers(slot: number, { begun, asked, answered, passed }: Trace, status: number, scheme: string): void {
+    const bytes = this.#bytes
+    const at = slot * SLOT_BYTES
+    const floats = this.#floats
+    const from = slot * (SLOT_BYTES / 4)
+    this.#doubles[slot * (SLOT_BYTES / 8) + begunAt] = begun
+    floats[from + askedAt] = asked === 0 ? Number.NaN : asked - begun
+    floats[from + answeredAt] = answered - begun
+    floats[from + endedAt] = Number.NaN
+    this.#shorts[slot * (SLOT_BYTES / 2) + statusAt] = status
+    bytes[at + passedAt] = passed
+    bytes[at + schemeAt] = scheme === 'https' ? 1 : 0
+    bytes[at + wholeAt] = 0
+  }
+
+  /** All texts in one go: it is the calls that cost, not the bytes. */
+  #putTexts(at: number, id: string, ip: string, head: RequestHead | undefined): void {
+    const bytes = this.#bytes
+    const method = cut(head?.method ?? '', MAX_METHOD)
+    const address = cut(ip, MAX_IP)
+    const host = cut(head?.host ?? '', MAX_HOST)
+    const path = cut(head?.path ?? '', MAX_PATH)
+    bytes.write(id + method + address + host + path, at, NUMBERS_AT, 'latin1')
+    bytes[at + lengthsAt] = method.length
+    bytes[at + lengthsAt + 1] = address.length
+    bytes[at + lengthsAt + 2] = host.length
+    bytes[at + lengthsAt + 3] = path.length
+  }
+
+  #textsAt(at: number): string[] {
+    const bytes = this.#bytes
+    let from = at + ID_BYTES
+    return [0, 1, 2, 3].map(which => {
+      const length = bytes[at + lengthsAt + which] ?? 0
+      from += length
+      return bytes.toString('latin1', from - length, from)
+    })
   }
 
   #read(slot: number): KeptRequest {
     const bytes = this.#bytes
     const at = slot * SLOT_BYTES
-    const texts: string[] = []
-    for (let from = at + TEXT_AT; texts.length < 4;) {
-      const length = bytes.readUInt16LE(from)
-      texts.push(bytes.toString('latin1', from + 2, from + 2 + length))
-      from += 2 + length
-    }
-    const [method = '', ip = '', host = '', path = ''] = texts
-    const lasting = this.#lasting[slot]
+    const [method = '', ip = '', host = '', path = ''] = this.#textsAt(at)
+    const float = (where: number): number => this.#floats[at / 4 + where] ?? Number.NaN
     return {
       id: bytes.toString('latin1', at, at + ID_BYTES),
-      at: performance.timeOrigin + bytes.readDoubleLE(at + 32),
+      at: performance.timeOrigin + (this.#doubles[at / 8 + begunAt] ?? 0),
       ip,
-      scheme: bytes[at + 55] === 1 ? 'https' : 'http',
+      scheme: bytes[at + schemeAt] === 1 ? 'https' : 'http',
       method,
       host,
       path,
-      status: bytes.readUInt16LE(at + 52),
-      refusal: lasting?.refusal,
-      way: lasting?.way,
-      passed: bytes[at + 54] ?? 0,
-      tunnelId: lasting?.tunnelId,
-      backendId: lasting?.backendId,
-      notes: lasting?.notes ?? [],
-      asked: known(bytes.readFloatLE(at + 40)),
-      answered: bytes.readFloatLE(at + 44),
-      ended: known(bytes.readFloatLE(at + 48)),
-      whole: bytes[at + 56] === 1,
+      status: this.#shorts[at / 2 + statusAt] ?? 0,
+      refusal: this.#refusals[slot],
+      way: this.#ways[slot],
+      passed: bytes[at + passedAt] ?? 0,
+      tunnelId: this.#tunnelIds[slot],
+      backendId: this.#backendIds[slot],
+      notes: this.#notes[slot] ?? [],
+      asked: known(float(askedAt)),
+      answered: float(answeredAt),
+      ended: known(float(endedAt)),
+      whole: bytes[at + wholeAt] === 1,
     }
   }
 }
+
+const cut = (text: string, limit: number): string => (text.length > limit ? text.slice(0, limit) : text)
 
 const known = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value)

@@ -46,6 +46,8 @@ export class SnsCertificates {
   async #fetch(address: string): Promise<X509Certificate | undefined> {
     try {
       const { status, body } = await this.#egress.request(address, {
+        // Another host than the one whose name was checked must not speak for it.
+        redirects: 0,
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_BYTES,
       })

@@ -224,6 +224,12 @@ suite('a redirect', { concurrency: 4 }, () => {
     assert.equal(server.connections(), 8)
   })
 
+  test('is not followed at all where the caller wants none', async () => {
+    await using server = await web((_request, response) => response.writeHead(302, { location: '/' }).end())
+    await fails(here().request(`http://app.test:${server.port}/`, { redirects: 0 }), 'invalid')
+    assert.equal(server.connections(), 1)
+  })
+
   test('takes no secrets to another origin, but to its own', async () => {
     await using other = await web(echo)
     await using server = await web((request, response) => {
