@@ -26,16 +26,14 @@ const asked = (): Readonly<Record<ModuleName, Asked>> => ({
   compression: { flags: ['--compression'] },
   'circuit breaker': { flags: ['--circuit-breaker', String(wanted.share)] },
   OAuth: {
-    flags: [
-      ...['--oauth', 'github', '--oauth-client-id', CLIENT.id, '--oauth-client-secret-file', files.oauth],
-      ...repeated('--oauth-allow-email', [wanted.emails.ann, wanted.emails.other]),
-    ],
+    flags: `--oauth github --oauth-client-id ${CLIENT.id} --oauth-client-secret-file ${files.oauth}`
+      .split(' ')
+      .concat(repeated('--oauth-allow-email', [wanted.emails.ann, wanted.emails.other])),
   },
   'OpenID Connect': {
-    flags: [
-      ...['--oidc', world.issuer, '--oidc-client-id', wanted.openIdClient.id, '--oidc-scope', 'email'],
-      ...['--oidc-allow-email', wanted.openIdEmail],
-    ],
+    flags: `--oidc ${world.issuer} --oidc-client-id ${wanted.openIdClient.id} --oidc-scope email`
+      .split(' ')
+      .concat(['--oidc-allow-email', wanted.openIdEmail]),
     environment: { ADIT_OIDC_CLIENT_SECRET: wanted.openIdClient.secret },
   },
   'webhook verification': {
