@@ -21,7 +21,7 @@ export async function* edges(): AsyncGenerator<Row> {
   if (isWanted('modules') || isWanted('compression')) {
     await using site = await Site.start(join(folder, 'site'), port)
     if (isWanted('modules')) yield* modules(site)
-    if (isWanted('compression')) yield* compression(site, join(folder, 'upstream'))
+    if (isWanted('compression')) yield* compression(site, folder)
   }
   if (isWanted('lookup')) yield* lookup(folder, port)
 }

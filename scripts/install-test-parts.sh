@@ -16,6 +16,9 @@ need bsdutils '/usr/bin/script'
 need iproute2 '/usr/sbin/ip'
 need nftables '/usr/sbin/nft'
 need chromium '/usr/bin/chromium'
+need pebble '/usr/bin/pebble-challtestsrv'
+need bind9-dnsutils '/usr/bin/dig'
+need knot-dnsutils '/usr/bin/kdig'
 
 [ "${#missing[@]}" -eq 0 ] && exit 0
 

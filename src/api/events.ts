@@ -22,7 +22,11 @@ export async function eventOf(kind: Kind, body: Body, what: Happening, call: Cal
       id: principal.id,
       subject: principal.subject,
       source: 'API',
-      credential: { id: principal.keyId, uri: `${call.base}/api_keys/${principal.keyId}` },
+      // What the server does by itself needs no key.
+      credential:
+        principal.keyId === ''
+          ? null
+          : { id: principal.keyId, uri: `${call.base}/api_keys/${principal.keyId}` },
     },
     object: await show(kind, { ...body }, call, 'mask'),
   }

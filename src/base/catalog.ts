@@ -186,6 +186,11 @@ export const catalog = {
     status: 400,
     text: '"{field}": "{value}" ends in a number; give a host name, not an address.',
   },
+  domain_public_suffix: {
+    number: 90205,
+    status: 400,
+    text: '"{field}": "{value}" is a public suffix: anybody can register names under it. Give a name of your own.',
+  },
   domain_taken: { number: 413, status: 400, text: '"{value}" is reserved already, by {owner}.' },
   domain_wildcard_shared: {
     number: 416,

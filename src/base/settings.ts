@@ -1,4 +1,4 @@
-import { parseRange, type Range } from '#base/addresses.ts'
+import { canonicalAddress, parseRange, type Range } from '#base/addresses.ts'
 import { logLevels, type LogLevel } from '#base/log.ts'
 import { MASTER_KEY_BYTES, Secret } from '#base/secrets.ts'
 
@@ -60,6 +60,24 @@ function url(value: string): string {
   return web ? value.replace(/\/+$/, '') : refuse('an address such as https://api.example.com')
 }
 
+const directory = (value: string): string | undefined => (value === 'off' ? undefined : url(value))
+
+function email(value: string): string {
+  return /^[\x21-\x3f\x41-\x7e]{1,64}@[a-z0-9.-]{1,253}$/i.test(value)
+    ? value
+    : refuse('an e-mail address such as hostmaster@example.com')
+}
+
+function nameServers(value: string): readonly string[] {
+  return value.split(',').map(part => {
+    const [, host = '', port = '53'] = /^([0-9.]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i.exec(part.trim()) ?? []
+    const isAddress = canonicalAddress(host.replace(/^\[(.*)\]$/, '$1')) !== undefined
+    return isAddress && Number(port) > 0 && Number(port) < 65_536
+      ? `${host}:${port}`
+      : refuse('addresses with commas between them, such as 192.0.2.53 or [2001:db8::53]:5353')
+  })
+}
+
 function token(value: string): Secret {
   return /^[\x21-\x7e]{1,512}$/.test(value) ? new Secret(value) : refuse('1 to 512 visible ASCII characters')
 }
@@ -96,6 +114,28 @@ function networks(value: string): readonly Range[] {
   return parts
     .filter(part => part !== '')
     .map(part => parseRange(part) ?? refuse('networks with commas between them, such as 10.0.0.0/8,fd00::/8'))
+}
+
+const listed = (value: string): string[] =>
+  value
+    .split(',')
+    .map(part => part.trim())
+    .filter(part => part !== '')
+
+function ips(value: string): readonly string[] {
+  const found = listed(value).map(part => canonicalAddress(part))
+  const given = [...new Set(found.filter(each => each !== undefined))]
+  return found.includes(undefined) || given.length < 1 || given.length > 16
+    ? refuse('1 to 16 addresses with commas between them, such as 198.51.100.7,2001:db8::7')
+    : given
+}
+
+function authorities(value: string): readonly string[] {
+  return listed(value).map(name =>
+    /^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(name)
+      ? name.toLowerCase()
+      : refuse('names of authorities with commas between them, such as letsencrypt.org'),
+  )
 }
 
 function logLevel(value: string): LogLevel {
@@ -213,14 +253,42 @@ export const settings = {
     read: wholeNumber(1, 64),
   }),
   dns_addr: setting({
-    doc: 'Authoritative DNS.',
+    doc: 'Where the authoritative DNS server for the shared domain and delegated ones listens, UDP and TCP.',
     example: 'HOST:PORT',
     fallback: 'off',
     read: address,
-    later: true,
   }),
-  acme_directory: setting({ doc: 'ACME directory.', example: 'URL', read: url, later: true }),
-  acme_ca_file: setting({ doc: 'Extra trusted root for it.', example: 'FILE', read: text, later: true }),
+  public_addresses: setting({
+    doc: 'Addresses at which the world reaches this server, for DNS; those it listens on when absent.',
+    example: 'IP,...',
+    read: ips,
+  }),
+  caa: setting({
+    doc: 'Authorities that DNS allows to issue certificates, such as letsencrypt.org; any when absent.',
+    example: 'NAME,...',
+    read: authorities,
+  }),
+  acme_directory: setting({
+    doc: 'Directory of the authority that issues certificates for custom domains (ACME).',
+    example: 'URL',
+    fallback: 'https://acme-v02.api.letsencrypt.org/directory',
+    read: directory,
+  }),
+  acme_ca_file: setting({
+    doc: 'Roots, in PEM, that are trusted beside the usual ones when that authority is called.',
+    example: 'FILE',
+    read: text,
+  }),
+  acme_email: setting({
+    doc: 'Where that authority may write to when something is wrong.',
+    example: 'ADDRESS',
+    read: email,
+  }),
+  acme_dns: setting({
+    doc: 'Name servers that are asked whether a custom domain leads here; those of the machine when absent.',
+    example: 'IP:PORT,...',
+    read: nameServers,
+  }),
   access_log: setting({
     doc: 'Where each request is noted as a line of JSON: a file, or stdout; nowhere when absent.',
     example: 'FILE',

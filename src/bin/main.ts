@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { SettingError } from '#base/settings.ts'
 import { agentCommands } from '#cli/agent/commands.ts'
 import { failureOf } from '#cli/failure.ts'
+import { trustCommand } from '#cli/trust.ts'
 import { serveCommand } from '#server/command.ts'
 import { StartError } from '#server/start-error.ts'
 import metadata from '../../package.json' with { type: 'json' }
@@ -12,6 +13,7 @@ const program = new Command('adit')
   .exitOverride()
 for (const command of agentCommands()) program.addCommand(inherit(command))
 program.addCommand(inherit(serveCommand()))
+program.addCommand(inherit(trustCommand()))
 await addApi()
 
 // Whoever reads our output may stop early, as `head` does.

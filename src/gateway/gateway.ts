@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import type { Secret } from '#base/secrets.ts'
+import { TlsChallenges } from '#gateway/acme/tls-challenge.ts'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Directory } from '#gateway/directory.ts'
 import type { Visitor } from '#gateway/exchange.ts'
@@ -38,6 +39,8 @@ import type { SignIn } from '#gateway/sign-in/sign-in.ts'
 import type { Visitors } from '#gateway/sign-in/visitors.ts'
 import { gatewayDeps } from '#gateway/ssh/gateway-deps.ts'
 import { Certificates, defaultNames } from '#gateway/tls/certificates.ts'
+import { watchExpiry } from '#gateway/tls/expiry.ts'
+import { forgetReplaced } from '#gateway/tls/forget-replaced.ts'
 import type { LocalAuthority } from '#pki/local-authority.ts'
 
 export const listenerNames = ['http', 'https', 'agent', 'ssh'] as const
@@ -125,9 +128,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { egress } = options
   const router = new Router({ ...common, fleet, backend, egress, central: head => signIn.central(head) })
   const certificates = await makeCertificates(options, records, router)
-  records.onChange(['tls_certificate', 'reserved_domain'], () => certificates.forget())
+  forgetReplaced(records, certificates)
+  const stopTelling = watchExpiry(metrics, { facts, records, log, defaultEnd: () => certificates.defaultEnd })
   const requests = new RequestLog({ metrics, log, ...options.requests })
-  const visitors = makeListeners(options, { router, certificates, metrics, requests })
+  const challenges = new TlsChallenges(records)
+  const visitors = makeListeners(options, { router, certificates, challenges, metrics, requests })
   const ports = new PortKeeper({ ...common, router, ports: visitors.tcp })
   const { reusePort = false } = options
   const agents = new AgentListener({
@@ -154,6 +159,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       // The agents last, because what still runs needs them.
       const { http, https, tcp } = visitors
       ports.close()
+      stopTelling()
       await Promise.all([http.drain(deadlineMs), https.drain(deadlineMs), tcp.drain(deadlineMs)])
       // Connections to services that are kept for further requests would make the agents wait.
       router.close()
@@ -195,7 +201,7 @@ function makeCertificates(
     log,
     names: defaultNames(facts.domain, hosts),
     uploaded: name => records.certificate(name),
-    serves: name => router.serves(name),
+    serves: name => router.serves(name) || records.agentIngress(name) !== undefined,
     ticketKeys: keys.tickets,
   })
 }
@@ -245,7 +251,10 @@ function makeModules(
   { facts, records }: Pick<Gateway, 'facts' | 'records'>,
 ): { modules: Modules; signIn: SignIn } {
   const key = signInKey(keys)
-  const saml = { prefix: SAML_PREFIX, handler: samlCentral({ facts, records, visitors, seal: new Seal(key), log }) }
+  const saml = {
+    prefix: SAML_PREFIX,
+    handler: samlCentral({ facts, records, visitors, seal: new Seal(key), log }),
+  }
   const signIn = createSignIn({ facts, key, records, visitors, log, central: [saml] })
   return { signIn, modules: new Modules({ facts, records, egress, signIn, oauth, log }) }
 }
@@ -253,13 +262,14 @@ function makeModules(
 interface ListenerParts {
   readonly router: Router
   readonly certificates: Certificates
+  readonly challenges: TlsChallenges
   readonly metrics: GatewayMetrics
   readonly requests: RequestLog
 }
 
 function makeListeners(
   { log, facts, reusePort = false }: GatewayOptions,
-  { router, certificates, metrics, requests: observer }: ListenerParts,
+  { router, certificates, challenges, metrics, requests: observer }: ListenerParts,
 ) {
   const shared = { admission: new Admission(), log, reusePort }
   const handshaken = (seconds: number): void => metrics.tlsHandshake.observe(seconds)
@@ -280,6 +290,7 @@ function makeListeners(
       handshaken,
       http1,
       http2: (socket, visitor) => serveHttp2(measured(socket), { visitor, answer, observer }),
+      challenge: name => challenges.contextFor(name),
       route: ({ serverName }, { ip }) => router.serverName(serverName, ip),
     }),
     tcp: new TcpPorts({ ...shared, host: facts.tcpHost }),

@@ -24,6 +24,8 @@ export class GatewayMetrics implements Disposable {
   readonly agentSessions: Gauge
   readonly tunnels: Gauge
   readonly tunnelStreams: Gauge
+  /** All processes serve the same certificates, so these are not added up. */
+  readonly certificates: { readonly earliestEnd: Gauge; readonly expiring: Gauge; readonly expired: Gauge }
   readonly #requests: Readonly<Record<Scheme, readonly Counter[]>>
   readonly #requestDuration: Histogram
   readonly #rejected: Family<Counter>
@@ -68,6 +70,7 @@ export class GatewayMetrics implements Disposable {
     this.agentSessions = registry.gauge('adit_agent_sessions', 'Agents that are connected.')
     this.tunnels = registry.gauge('adit_tunnels', 'Tunnels that are online.')
     this.tunnelStreams = registry.gauge('adit_tunnel_streams', 'Connections open through tunnels.')
+    this.certificates = certificateGauges(registry)
     this.#rejected = registry.counters('adit_rejected_total', 'What was refused, by reason.', ['reason'])
     registry
       .gauges('adit_build_info', 'Always 1.', ['version', 'runtime'], 'max')
@@ -89,5 +92,17 @@ export class GatewayMetrics implements Disposable {
 
   [Symbol.dispose](): void {
     this.#loop[Symbol.dispose]()
+  }
+}
+
+function certificateGauges(registry: Registry): GatewayMetrics['certificates'] {
+  return {
+    earliestEnd: registry.gauge(
+      'adit_cert_expiry_timestamp_seconds',
+      'When the first of the certificates ends that are served, since 1970.',
+      'max',
+    ),
+    expiring: registry.gauge('adit_certs_expiring', 'Certificates served that end soon.', 'max'),
+    expired: registry.gauge('adit_certs_expired', 'Certificates served that have ended.', 'max'),
   }
 }

@@ -2,12 +2,14 @@ import { createApi } from '#api/app.ts'
 import type { HttpServer } from '#api/http-server.ts'
 import { createLog } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
-import type { Settings } from '#base/settings.ts'
+import type { Address, Settings } from '#base/settings.ts'
 import { API_TOKENS } from '#api/behaviours/credentials.ts'
+import { openAcme, openAuthority } from '#server/acme.ts'
 import { prepareDataFolder } from '#server/data-folder.ts'
 import { findAccount, firstStart, openSealer, type FirstSecrets } from '#server/first-start.ts'
 import { gatewayHere, openParts, type GatewaySide } from '#server/gateway-side.ts'
 import { gatewayInWorkers } from '#server/workers/workers.ts'
+import { startDns } from '#server/dns.ts'
 import { cannotListen } from '#server/listen.ts'
 import { randomPorts } from '#server/ports.ts'
 import { startPruning } from '#server/prune.ts'
@@ -26,6 +28,8 @@ export interface Running {
   readonly url: string | undefined
   /** Where the gateway listens. */
   readonly bound: GatewaySide['bound']
+  /** Where the DNS server listens; undefined when it is switched off. */
+  readonly dns: Address | undefined
   /** Set on the first start only. */
   readonly first: FirstSecrets | undefined
   /** Things to tell the operator. */
@@ -61,6 +65,7 @@ async function serveFrom(store: Store, settings: Settings): Promise<Running> {
   const account = await findAccount(store, now())
   const first = await firstStart(store, settings, now())
   const log = createLog(settings.log_level)
+  const authority = openAuthority(settings)
   const signIns = new SignIns({ store, sealer, log, now })
   const parts = await openParts(store, sealer, {
     settings,
@@ -69,16 +74,15 @@ async function serveFrom(store: Store, settings: Settings): Promise<Running> {
     log,
   })
   const gateway = await (settings.workers > 1 ? gatewayInWorkers(parts) : gatewayHere(parts))
-  const api = createApi({
+  const dns = await startDns(settings, parts.source, log).catch(async (error: unknown) => {
+    await gateway.drain(0)
+    throw error
+  })
+  const deps = {
     store,
     sealer,
-    log,
     now,
     live: gateway.live,
-    rateLimit: settings.rate_limit,
-    publicUrl: settings.api_url,
-    ready: () => store.ping(),
-    metrics: () => gateway.metrics(),
     facts: {
       accountId: account.id,
       accountCreatedAt: account.createdAt,
@@ -88,20 +92,38 @@ async function serveFrom(store: Store, settings: Settings): Promise<Running> {
       tcpPorts: settings.tcp_ports,
       randomTcpPorts: randomPorts(settings),
     },
+  }
+  const acme = openAcme({ settings, client: authority, api: deps, source: parts.source, log })
+  const api = createApi({
+    ...deps,
+    log,
+    rateLimit: settings.rate_limit,
+    publicUrl: settings.api_url,
+    ready: () => store.ping(),
+    metrics: async () => (await gateway.metrics()) + dns.metrics() + acme.metrics(),
   })
   const url = await listen(api, settings).catch(async (error: unknown) => {
+    dns.close()
     await gateway.drain(0)
     throw error
   })
   const stopPruning = startPruning({ store, signIns, log, now })
+  await acme.start(settings.api_url ?? url ?? '').catch(async (error: unknown) => {
+    stopPruning()
+    dns.close()
+    await Promise.all([api.close(), gateway.drain(0)])
+    throw error
+  })
   return {
     url,
     bound: gateway.bound,
+    dns: dns.bound,
     first,
-    warnings: await unknownFirstKey(store, settings),
+    warnings: [...(await unknownFirstKey(store, settings)), ...dns.warnings],
     async close() {
       stopPruning()
-      await Promise.all([api.close(), gateway.drain(DRAIN_MS)])
+      dns.close()
+      await Promise.all([acme.close(), api.close(), gateway.drain(DRAIN_MS)])
       await store[Symbol.asyncDispose]()
     },
   }

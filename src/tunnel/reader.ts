@@ -17,6 +17,7 @@ const GOAWAY_FIXED_BYTES = 8
 const SMALL_READ = 16_384
 // The text is for people; a longer one is cut rather than collected.
 const GOAWAY_TEXT_BYTES = 1024
+const PART_BYTES = GOAWAY_FIXED_BYTES + GOAWAY_TEXT_BYTES
 
 /**
  * Cuts socket reads into frames. Bodies of DATA are passed on as they come, never collected, so the announced length
@@ -24,8 +25,9 @@ const GOAWAY_TEXT_BYTES = 1024
  */
 export class FrameReader {
   readonly #handler: FrameHandler
-  // Holds a header, or the body of a control frame, that arrived in several reads.
-  readonly #part = Buffer.allocUnsafe(GOAWAY_FIXED_BYTES + GOAWAY_TEXT_BYTES)
+  // Holds a header, or the body of a control frame, that arrived in several reads. Most sessions never need it, and
+  // cut from the common pool it would keep far more than itself alive.
+  #part: Buffer | undefined
   #filled = 0
   // The control frame whose body comes next: how much of it is looked at, its type and its stream.
   #controlBytes = 0
@@ -72,10 +74,11 @@ export class FrameReader {
       this.#startFrame(bytes, at)
       return at + HEADER_BYTES
     }
-    const end = this.#fill(bytes, at, Math.min(length, at + HEADER_BYTES - this.#filled))
+    const end = Math.min(length, at + HEADER_BYTES - this.#filled)
+    const part = this.#fill(bytes, at, end)
     if (this.#filled === HEADER_BYTES) {
       this.#filled = 0
-      this.#startFrame(this.#part, 0)
+      this.#startFrame(part, 0)
     }
     return end
   }
@@ -88,7 +91,7 @@ export class FrameReader {
     if (type === frameTypes.goaway) {
       // One agent family leaves the fixed part out of the length, so any length has to be taken.
       if (length < GOAWAY_FIXED_BYTES) this.#leave(0, 0, '')
-      else this.#expectControl(type, id, Math.min(length, this.#part.length))
+      else this.#expectControl(type, id, Math.min(length, PART_BYTES))
       return
     }
     if (id === 0 || id > MAX_ID) throw new TunnelError('protocol', `No stream can have the id ${id}.`)
@@ -112,13 +115,18 @@ export class FrameReader {
 
   #collectControl(bytes: Buffer, at: number, length: number): number {
     const size = this.#controlBytes
-    const whole = this.#filled === 0 && length - at >= size
-    const end = whole ? at + size : this.#fill(bytes, at, Math.min(length, at + size - this.#filled))
-    if (!whole && this.#filled < size) return end
-    this.#filled = 0
-    this.#controlBytes = 0
-    if (whole) this.#finishControl(bytes, at, end)
-    else this.#finishControl(this.#part, 0, size)
+    if (this.#filled === 0 && length - at >= size) {
+      this.#controlBytes = 0
+      this.#finishControl(bytes, at, at + size)
+      return at + size
+    }
+    const end = Math.min(length, at + size - this.#filled)
+    const part = this.#fill(bytes, at, end)
+    if (this.#filled === size) {
+      this.#filled = 0
+      this.#controlBytes = 0
+      this.#finishControl(part, 0, size)
+    }
     return end
   }
 
@@ -141,8 +149,9 @@ export class FrameReader {
     this.#handler.goaway(lastId, code, text)
   }
 
-  #fill(bytes: Buffer, at: number, end: number): number {
+  #fill(bytes: Buffer, at: number, end: number): Buffer {
+    this.#part ??= Buffer.allocUnsafeSlow(PART_BYTES)
     this.#filled += bytes.copy(this.#part, this.#filled, at, end)
-    return end
+    return this.#part
   }
 }

@@ -69,10 +69,22 @@ export function giveBack(bytes: Buffer): void {
   if (slab.used === 0 && slab.free.length < KEPT_SLABS) slab.free.push(slab)
 }
 
+/** Whether what is written now has to wait, and not only for the end of this turn. */
+const isBehind = (socket: Writable): boolean => socket.writableLength > 0 && socket.writableCorked === 0
+
+/** What has to wait for a slow reader must not keep the rest of a shared block alive. */
+function alone(bytes: Buffer): Buffer {
+  if (bytes.length * 2 >= bytes.buffer.byteLength) return bytes
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
+}
+
 /** Writes bytes that nobody else will look at, and gives them back when the socket has taken them. */
 export function writeSpent(socket: Writable, bytes: Buffer): boolean {
+  if (bytes.length <= SMALL_BYTES) return socket.write(isBehind(socket) ? alone(bytes) : bytes)
   // Another stream may pass the bytes on to a reader who keeps them.
-  if (bytes.length <= SMALL_BYTES || !(socket instanceof Socket)) return socket.write(bytes)
+  if (!(socket instanceof Socket)) return socket.write(bytes)
   return socket.write(bytes, error => {
     // After an error the socket may still hold the memory.
     if (!error) giveBack(bytes)

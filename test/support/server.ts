@@ -65,6 +65,8 @@ export interface TestServer extends AsyncDisposable {
   readonly dataDir: string
   /** Where the gateway listens. */
   readonly bound: Running['bound']
+  /** Where the DNS server listens; off unless asked for. */
+  readonly dns?: Running['dns']
   /** The first agent credential. */
   readonly authtoken: string
 }
@@ -88,6 +90,8 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     ...freeListeners,
     rate_limit: '0',
     log_level: 'silent',
+    // No test may call a real authority; those that have one of their own say so.
+    acme_directory: 'off',
     ...settings,
   }
   const running = await serve(readSettings(new Map(Object.entries(flags)), {}))
@@ -96,6 +100,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     api: new Caller(running.url, running.first.apiKey.reveal()),
     dataDir,
     bound: running.bound,
+    dns: running.dns,
     authtoken: running.first.authtoken.reveal(),
     async [Symbol.asyncDispose]() {
       await running.close()
@@ -110,7 +115,7 @@ const root = join(import.meta.dirname, '../..')
 export function spawnAdit(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ADIT_'))
   return spawn(join(root, 'bin/adit'), args, {
-    env: { ...Object.fromEntries(inherited), ...environment },
+    env: { ...Object.fromEntries(inherited), ADIT_ACME_DIRECTORY: 'off', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import { duplexPair } from 'node:stream'
+import { duplexPair, Writable } from 'node:stream'
 import { after, before, suite, test } from 'node:test'
 import { giveBack, writeSpent } from '#tunnel/slabs.ts'
 import { readSocket, type SocketReads, usePlainReads } from '#tunnel/socket-reads.ts'
@@ -242,6 +242,27 @@ suite('socket reads', () => {
     await reader.ended.promise
     assert.equal(reader.all.toString(), 'welcome')
     server.close()
+  })
+
+  test('that wait for a slow reader keep no more memory than their own', () => {
+    const block = Buffer.alloc(65_536, 'b')
+    const taken: Buffer[] = []
+    const waiting: (() => void)[] = []
+    const socket = new Writable({
+      write(bytes: Buffer, _, done) {
+        taken.push(bytes)
+        waiting.push(done)
+      },
+    })
+    for (let at = 0; at < 3; at++) writeSpent(socket, block.subarray(at * 8192, (at + 1) * 8192))
+    writeSpent(socket, block.subarray(0, 40_000))
+    while (waiting.length > 0) waiting.shift()?.()
+    assert.ok(Buffer.concat(taken).equals(block.subarray(0, 3 * 8192 + 40_000)))
+    assert.deepEqual(
+      taken.map(({ buffer }) => buffer.byteLength),
+      // The first one does not wait, and copying the last one would save little.
+      [65_536, 8192, 8192, 65_536],
+    )
   })
 
   test('take any other stream too', async () => {

@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { codings } from '#gateway/compression/accept-encoding.ts'
+import { type Coding, codings } from '#gateway/compression/accept-encoding.ts'
 import { type Figures, inTurn, seconds } from '../interleave.ts'
+import type { Door } from '../peers/contender.ts'
+import { newCertificate } from '../peers/nginx.ts'
+import type { PipeAnswer, PipeJob } from '../pipe-program.ts'
 import { cpuSeconds } from '../processes.ts'
 import { ask, program } from '../programs.ts'
 import type { Row } from '../row.ts'
@@ -14,20 +17,21 @@ import type { Site } from './site.ts'
 const HOST = 'compressed.example.test'
 const BYTES = 4 * 1024 * 1024
 
-/** What the gateway takes in and compresses in a second, with one download after the other. */
-async function throughGateway(site: Site, coding: string): Promise<Figures> {
-  const before = cpuSeconds([site.pid])
+/** What a server takes in and compresses in a second, with one download after the other. */
+async function served(door: Door, pid: number, coding: Coding): Promise<Figures> {
+  const before = cpuSeconds([pid])
   const headers = [`Accept-Encoding: ${coding}`]
-  const work = { path: '/orders', connections: 1, tls: true, headers, seconds }
-  const { perSecond } = await wrk(site.door(HOST), work, '')
-  const cpu = cpuSeconds([site.pid]) - before
+  const { perSecond } = await wrk(door, { path: '/orders', connections: 1, tls: true, headers, seconds }, '')
+  const cpu = cpuSeconds([pid]) - before
   return { rate: perSecond * BYTES, perCpu: (perSecond * seconds * BYTES) / cpu }
 }
 
-async function alone(job: Omit<ZlibJob, 'milliseconds'>): Promise<Figures> {
+/** The same by a process that does nothing else, from memory to nowhere. */
+async function alone(file: string, coding: Coding): Promise<Figures> {
   const child = program('zlib-program.ts')
   try {
-    const { bytes, wall, cpu } = await ask<ZlibAnswer>(child, { ...job, milliseconds: seconds * 1000 })
+    const job: ZlibJob = { file, coding, milliseconds: seconds * 1000 }
+    const { bytes, wall, cpu } = await ask<ZlibAnswer>(child, job)
     return { rate: bytes / wall, perCpu: bytes / cpu }
   } finally {
     child.kill()
@@ -36,20 +40,41 @@ async function alone(job: Omit<ZlibJob, 'milliseconds'>): Promise<Figures> {
 
 const megabytes = (value: number): string => `${Math.round(value / 1e6).toLocaleString('en')} MB/s`
 
-/** Answers compressed on their way through tunnel and edge, against node:zlib in a process that does nothing else. */
-export async function* compression(site: Site, served: string): AsyncGenerator<Row> {
-  const file = join(served, 'orders')
+/** Answers compressed on their way through tunnel and edge, against node:zlib alone, and in a bare server. */
+export async function* compression(site: Site, folder: string): AsyncGenerator<Row> {
+  const file = join(folder, 'upstream', 'orders')
   writeFileSync(file, orders(BYTES))
   const edge = await site.world.edge([HOST])
   await site.world.route(edge, '/', site.group, { compression: {} })
   await site.answers(`${HOST}/`)
-  for (const coding of codings) {
-    const { ours = [], peer = [] } = await inTurn({
-      ours: () => throughGateway(site, coding),
-      peer: () => alone({ file, coding }),
-    })
-    const name = `${coding}, 4 MiB of JSON, vs node:zlib alone`
-    yield { name, ...cellsOf({ ours, peer }, 'rate', megabytes), target: { atLeast: 0.8 } }
-    yield { name: `${name}, by CPU time of the gateway`, ...cellsOf({ ours, peer }, 'perCpu', megabytes) }
+  const pipe = program('pipe-program.ts')
+  try {
+    const job: PipeJob = { file, ...(await newCertificate(join(folder, 'pipe'))) }
+    const { port } = await ask<PipeAnswer>(pipe, job)
+    for (const coding of codings) {
+      const {
+        ours = [],
+        zlib = [],
+        server = [],
+      } = await inTurn({
+        ours: () => served(site.door(HOST), site.pid, coding),
+        zlib: () => alone(file, coding),
+        server: () => served({ port, host: 'localhost' }, pipe.pid ?? -1, coding),
+      })
+      const name = `${coding}, 4 MiB of JSON`
+      const toZlib = { ours, peer: zlib }
+      yield {
+        name: `${name}, vs node:zlib alone`,
+        ...cellsOf(toZlib, 'rate', megabytes),
+        target: { atLeast: 0.8 },
+      }
+      yield { name: `${name}, vs node:zlib alone, per CPU second`, ...cellsOf(toZlib, 'perCpu', megabytes) }
+      yield {
+        name: `${name}, vs node:https with node:zlib`,
+        ...cellsOf({ ours, peer: server }, 'rate', megabytes),
+      }
+    }
+  } finally {
+    pipe.kill()
   }
 }

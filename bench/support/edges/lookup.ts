@@ -120,9 +120,10 @@ export async function* lookup(folder: string, service: number): AsyncGenerator<R
   const dataDir = join(folder, 'many')
   const many = await crowd(dataDir, service, EDGES)
   {
-    await using _ = many.site
+    await using sites = new AsyncDisposableStack()
+    sites.use(many.site)
     const few = await crowd(join(folder, 'few'), service, 1)
-    await using _few = few.site
+    sites.use(few.site)
     const [tunnelled, own] = [count(ROUTES_EACH).slice(0, TUNNELLED), count(ROUTES_EACH).slice(TUNNELLED)]
     const routes = `${EDGES * ROUTES_EACH} routes on ${EDGES} edges, vs ${ROUTES_EACH}`
     const of = ({ site }: Crowd, hosts: number, paths: readonly number[]) => ({
@@ -139,8 +140,9 @@ export async function* lookup(folder: string, service: number): AsyncGenerator<R
         still: of(few, 1, own),
       },
       [
-        { name: `${routes}, requests to one edge`, ours: 'many', peer: 'few', atLeast: 0.95 },
-        { name: `${routes}, own answers of all`, ours: 'spread', peer: 'still', atLeast: 0.95 },
+        { name: `${routes}, the same requests`, ours: 'many', peer: 'few', atLeast: 0.95 },
+        // Without target: what is visited so seldom is not in the processor's memory, however it is found.
+        { name: `${routes}, requests to half of all, fixed answers`, ours: 'spread', peer: 'still' },
       ],
     )
     yield {

@@ -20,8 +20,9 @@ export interface Rated {
 /** Requests per second, and the time of the gateway's process for ten thousand of them. */
 async function rate({ site, door, ...work }: Rated): Promise<Figures> {
   const before = cpuSeconds([site.pid])
-  const { perSecond: rate } = await wrk(door, { ...work, connections: CONNECTIONS, tls: true, seconds }, '')
-  return { rate, cpu: ((cpuSeconds([site.pid]) - before) / (rate * seconds)) * 10_000 }
+  const figures = await wrk(door, { ...work, connections: CONNECTIONS, tls: true, seconds }, '')
+  const spent = cpuSeconds([site.pid]) - before
+  return { rate: figures.perSecond, cpu: (spent / (figures.perSecond * seconds)) * 10_000 }
 }
 
 /** One line of the table: what is compared, and what its rate must be in relation to the other's. */

@@ -1,10 +1,8 @@
 import type { Behaviour } from '#api/behaviour.ts'
 import { isUnder, readName } from '#api/names.ts'
 import { fail } from '#base/errors.ts'
+import { nameServers } from '#base/own-names.ts'
 import { agentIngress as kind } from '#contract/kinds/agent-ingress.ts'
-
-/** The base specification asks for the values of NS records; a registrar wants at least two. */
-const NAME_SERVERS = ['ns1', 'ns2']
 
 export const agentIngress: Behaviour = {
   prepare(draft, { facts }) {
@@ -17,7 +15,7 @@ export const agentIngress: Behaviour = {
       if (isUnder(ingress.domain, facts.domain)) fail('ingress_third_party', { field: 'domain' })
     }
     draft.claim('agent_ingress', ingress.domain, { refusal: 'ingress_taken', field: 'domain' })
-    ingress.ns_targets = NAME_SERVERS.map(name => `${name}.${facts.domain}`)
+    ingress.ns_targets = nameServers(facts.domain)
     ingress.region_domains = [`tunnel.${facts.region}.${ingress.domain}`]
     ingress.certificate_management_status = ingress.certificate_management_policy
       ? (ingress.certificate_management_status ?? { renews_at: null, provisioning_job: null })

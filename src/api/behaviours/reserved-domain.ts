@@ -6,6 +6,7 @@ import type { Draft } from '#api/draft.ts'
 import { isUnder, readName } from '#api/names.ts'
 import { fail } from '#base/errors.ts'
 import { isOwnName } from '#base/own-names.ts'
+import { isPublicSuffix } from '#base/public-suffix.ts'
 import type { Body } from '#contract/body.ts'
 import { reservedDomain as kind } from '#contract/kinds/reserved-domain.ts'
 import type { Kept } from '#contract/shape.ts'
@@ -34,6 +35,12 @@ function refuseOwnNames(domain: string, base: string): void {
   if (isOwnName(domain, base)) fail('domain_own_name', { field, value })
 }
 
+/** Whoever had such a name, or its wildcard, would have those of strangers. */
+function refusePublicSuffix(domain: string): void {
+  if (!isPublicSuffix(domain.replace(/^\*\./, ''))) return
+  fail('domain_public_suffix', { field: 'domain', value: domain })
+}
+
 /** A name that DNS of the server answers for one reservation alone; it says nothing about the domain. */
 const targetLabel = (id: string): string => hash('sha256', id, 'hex').slice(0, 17)
 
@@ -42,6 +49,7 @@ function nameNewDomain(draft: Draft, { facts }: Call): void {
   body.domain = nameOf(body, facts.domain)
   const shared = isUnder(body.domain, facts.domain)
   if (shared) refuseOwnNames(body.domain, facts.domain)
+  else refusePublicSuffix(body.domain)
   const label = targetLabel(draft.id)
   body.cname_target = shared ? null : `${label}.cname.${facts.domain}`
   const wildcard = !shared && body.domain.startsWith('*.')

@@ -7,7 +7,7 @@ const CHUNKED: Framing = { kind: 'chunked' }
 const CRLF = Buffer.from('\r\n')
 // Up to here copying a piece between its chunk size and CRLF costs less than three writes.
 const COPIED_BYTES = 4096
-/** Each holds up to a megabyte; when there are more, answers leave as they are. */
+/** Each holds up to two megabytes; when there are more, answers leave as they are. */
 const MAX_ENGINES = 1000
 
 let open = 0

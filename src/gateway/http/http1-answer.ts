@@ -109,9 +109,9 @@ export class AnswerWriter implements BodySink {
     this.#socket.write(head, 'latin1')
   }
 
-  /** What comes in one turn leaves in one write. */
+  /** What comes in one turn leaves in one write; behind what waits it would do so anyway. */
   #cork(): void {
-    if (this.#corked) return
+    if (this.#corked || this.#socket.writableLength > 0) return
     this.#corked = true
     this.#socket.cork()
     process.nextTick(this.#uncork)

@@ -11,7 +11,7 @@ import { terminate } from '#gateway/tls/terminate.ts'
 import { elsewhereAlpn, OWN_ALPN } from '#tunnel/alpn.ts'
 
 export interface AgentListenerOptions extends AgentOptions {
-  readonly certificates: Pick<Certificates, 'contextFor'>
+  readonly certificates: Pick<Certificates, 'contextFor' | 'has'>
   /** Connections that have not signed in yet. */
   readonly entering?: Partial<AdmissionLimits>
   readonly handshakes?: Partial<HandshakeLimits>
@@ -24,8 +24,9 @@ export interface AgentListenerOptions extends AgentOptions {
 const OPEN: AdmissionLimits = { total: 110_000, perAddress: 110_000 }
 const ENTERING: AdmissionLimits = { total: 512, perAddress: 100 }
 
-// A fatal TLS alert, `no_application_protocol`.
+// Fatal TLS alerts: `no_application_protocol` and `unrecognized_name`.
 const SENT_AWAY = Buffer.from([0x15, 3, 3, 0, 2, 2, 120])
+const UNKNOWN_NAME = Buffer.from([0x15, 3, 3, 0, 2, 2, 112])
 
 /** Takes in agents. */
 export class AgentListener {
@@ -89,10 +90,13 @@ export class AgentListener {
       const peeked = await peekClientHello(socket)
       if (peeked.kind !== 'hello') return void socket.destroy()
       if (peeked.hello.alpn.includes(this.#elsewhere)) return sayLast(socket, SENT_AWAY)
+      const { serverName } = peeked.hello
+      // An ingress that was deleted, perhaps. No certificate could be shown that an agent would accept.
+      if (serverName !== undefined && !certificates.has(serverName)) return sayLast(socket, UNKNOWN_NAME)
       await this.#handshakes.turn(socket)
       const begun = performance.now()
       const secured = await terminate(socket, peeked.bytes, {
-        context: await certificates.contextFor(peeked.hello.serverName),
+        context: await certificates.contextFor(serverName, {}, peeked.hello.ticketKey),
         // Only where it is offered: most agents offer nothing, and a name of another protocol is left unanswered.
         alpn: peeked.hello.alpn.includes(OWN_ALPN) ? [OWN_ALPN] : undefined,
         clientCertificate: false,

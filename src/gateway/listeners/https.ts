@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
-import type { TLSSocket } from 'node:tls'
+import type { SecureContext, TLSSocket } from 'node:tls'
+import { ACME_ALPN, isTlsChallenge } from '#gateway/acme/tls-challenge.ts'
 import type { Visitor } from '#gateway/exchange.ts'
 import { Acceptor, type ListenAddress, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
 import { forward, type Upstream } from '#gateway/listeners/forward.ts'
@@ -28,6 +29,8 @@ export interface HttpsListenerOptions extends ListenerOptions {
   readonly certificates: Pick<Certificates, 'contextFor'>
   /** A name without a route is `http`: its visitors are told that nothing is there. */
   readonly route: (hello: ClientHello, visitor: Visitor) => TlsRoute
+  /** What a certificate authority wants to see of a name; undefined when none was asked for. */
+  readonly challenge?: (name: string) => Promise<SecureContext> | undefined
   readonly http1: ServeHttp<Socket>
   readonly http2: ServeHttp<TLSSocket>
   readonly handshakes?: Partial<HandshakeLimits>
@@ -39,6 +42,7 @@ const ALPN = ['h2', 'http/1.1']
 // Alerts of RFC 8446 §6, each a record of its own.
 const DECODE_ERROR = Buffer.from([21, 3, 1, 0, 2, 2, 50])
 const UNRECOGNIZED_NAME = Buffer.from([21, 3, 1, 0, 2, 2, 112])
+const NO_APPLICATION_PROTOCOL = Buffer.from([21, 3, 1, 0, 2, 2, 120])
 
 /** The visitor with what the handshake has proved; throws for a certificate that others cannot be told of. */
 function proved(socket: TLSSocket, visitor: Visitor, terms: TlsTerms | undefined): Visitor {
@@ -102,6 +106,9 @@ export class HttpsListener {
     if (guest === undefined) return void socket.destroy()
     const visitor: Visitor = { ...guest, scheme: 'https' }
     const { log } = this.#options
+    const isChallenge = isTlsChallenge(hello)
+    const proof = isChallenge ? this.#options.challenge?.(hello.serverName ?? '') : undefined
+    if (proof !== undefined) return this.#prove(socket, peeked, proof)
     const route = this.#options.route(hello, visitor)
     if (route.kind === 'refused') return sayLast(socket, UNRECOGNIZED_NAME)
     if (route.kind === 'passthrough') {
@@ -109,7 +116,8 @@ export class HttpsListener {
       this.#countStream(socket)
       return forward(socket, visitor, route.upstream, { log, peeked })
     }
-    const secured = await this.#handshake(socket, peeked, visitor, route)
+    if (isChallenge) return sayLast(socket, NO_APPLICATION_PROTOCOL)
+    const secured = await this.#handshake(socket, { peeked, hello }, route)
     if (route.kind === 'http') return this.#http(secured, proved(secured, visitor, route.terms))
     this.#countStream(socket)
     return forward(secured, visitor, route.upstream, { log })
@@ -117,13 +125,12 @@ export class HttpsListener {
 
   async #handshake(
     socket: Socket,
-    peeked: Buffer,
-    { serverName }: Visitor,
+    { peeked, hello }: { readonly peeked: Buffer; readonly hello: ClientHello },
     { kind, terms }: Extract<TlsRoute, { readonly terms?: TlsTerms }>,
   ): Promise<TLSSocket> {
     await this.#handshakes.turn(socket)
     const begun = performance.now()
-    const context = await this.#options.certificates.contextFor(serverName, terms)
+    const context = await this.#options.certificates.contextFor(hello.serverName, terms, hello.ticketKey)
     const secured = await terminate(socket, peeked, {
       context,
       alpn: kind === 'http' ? ALPN : undefined,
@@ -132,6 +139,14 @@ export class HttpsListener {
     this.#handshakes.leave(socket)
     this.#options.handshaken?.((performance.now() - begun) / 1000)
     return secured
+  }
+
+  /** The handshake is all that an authority comes for; until it leaves, the deadline of handshakes stands. */
+  async #prove(socket: Socket, peeked: Buffer, proof: Promise<SecureContext>): Promise<void> {
+    await this.#handshakes.turn(socket)
+    const options = { context: await proof, alpn: [ACME_ALPN], clientCertificate: false }
+    const secured = await terminate(socket, peeked, options)
+    secured.resume().end()
   }
 
   #http(socket: TLSSocket, visitor: Visitor): void {

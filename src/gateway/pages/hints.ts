@@ -28,6 +28,11 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     visitor: 'Deleting the cookies of this site usually helps.',
     owner: 'Set fewer or smaller cookies.',
   },
+  path_ambiguous: {
+    title: 'Path not clear',
+    visitor: 'Type the address as it was given to you.',
+    owner: 'Links to the site must be written without dots, doubled slashes and needless escapes.',
+  },
   target_too_long: { title: 'Address too long', visitor: 'Shorten the address, above all its query.' },
   coding_unsupported: { title: 'Transfer coding not supported', visitor: NOT_A_BROWSER },
   version_unsupported: { title: 'HTTP version not supported', visitor: NOT_A_BROWSER },

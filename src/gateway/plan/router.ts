@@ -1,5 +1,6 @@
 import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
+import { httpChallenge } from '#gateway/acme/http-challenge.ts'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Directory, TunnelRecord } from '#gateway/directory.ts'
 import type { Endpoint, Exchange, Handler, Reply } from '#gateway/exchange.ts'
@@ -92,7 +93,7 @@ export class Router {
 
   #answer(exchange: Exchange): Promise<Reply> {
     const { visitor, head } = exchange
-    const refusal = this.#refusal(exchange)
+    const refusal = httpChallenge(exchange, this.#options.records) ?? this.#refusal(exchange)
     if (refusal) return Promise.resolve(refusal)
     const central = this.#options.central?.(head)
     if (central !== undefined) return central(exchange, this.#offline)

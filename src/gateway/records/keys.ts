@@ -18,6 +18,11 @@ export const tokenKey = (row: SourceRow): string[] => [textOf(row, 'token_hash')
 export const domainKey = (row: SourceRow): string[] => [textOf(row, 'domain')]
 export const addrPortKey = (row: SourceRow): string[] => portsOf([textOf(row, 'addr')])
 export const edgePortKeys = (row: SourceRow): string[] => portsOf(hostportsOf(row))
+/** The names through which agents may come; see the kind `agent_ingress`. */
+export const ingressKeys = (row: SourceRow): string[] => [
+  textOf(row, 'domain'),
+  ...((row.body['region_domains'] as readonly string[] | null) ?? []),
+]
 export const parentKey = (row: SourceRow): string[] => (row.parent === null ? [] : [row.parent])
 export const policyKey = (row: SourceRow): string[] => [textOf(row, 'ip_policy')]
 export const typeKey = (row: SourceRow): string[] => [textOf(row, 'type')]

@@ -29,6 +29,7 @@ type Listener = (change: RecordChange) => void
 
 /** The kinds that the gateway serves from. */
 const KINDS = [
+  'agent_ingress',
   'acme_challenge',
   'application_session',
   'application_user',
@@ -79,6 +80,7 @@ export class Records implements Follower {
   readonly #tokens = new Lookup(keys.tokenKey)
   readonly #fingerprints = new Lookup(keys.fingerprintKey)
   readonly #domains = new Lookup(keys.domainKey)
+  readonly #ingresses = new Lookup(keys.ingressKeys)
   readonly #addrPorts = new Lookup(keys.addrPortKey)
   readonly #edgeNames = new Lookup(keys.edgeNameKeys)
   readonly #edgePorts = new Lookup(keys.edgePortKeys)
@@ -93,6 +95,7 @@ export class Records implements Follower {
     ['credential', this.#tokens],
     ['ssh_credential', this.#fingerprints],
     ['reserved_domain', this.#domains],
+    ['agent_ingress', this.#ingresses],
     ['reserved_addr', this.#addrPorts],
     ['https_edge', this.#edgeNames],
     ['tls_edge', this.#edgeNames],
@@ -193,6 +196,11 @@ export class Records implements Follower {
   /** The reservation of exactly this name, which may be a wildcard. */
   domainNamed(name: string): SourceRow | undefined {
     return this.#domains.one(name)
+  }
+
+  /** The domain of an account that agents come through when they connect to this name. */
+  agentIngress(name: string): SourceRow | undefined {
+    return this.#ingresses.one(name)
   }
 
   reservedAddr(port: number): SourceRow | undefined {

@@ -16,7 +16,7 @@ export interface CertificatesOptions {
   /** Whether a name without one is served here: then it gets a certificate of the local authority. */
   readonly serves: (name: string) => boolean
   readonly log: Log
-  /** 48 bytes, the same for all processes that share an address; otherwise sessions are not resumed between them. */
+  /** 48 bytes that they are made from, the same for all processes that share an address; otherwise sessions are not resumed between them. */
   readonly ticketKeys?: Buffer
   readonly now?: () => number
 }
@@ -50,17 +50,32 @@ export class Certificates {
   }
 
   /** The context for a name out of a handshake, whatever is in it. Rejects only for terms that cannot be kept. */
-  async contextFor(serverName: string | undefined, terms: TlsTerms = {}): Promise<SecureContext> {
+  async contextFor(
+    serverName: string | undefined,
+    terms: TlsTerms = {},
+    ticketKey?: Buffer,
+  ): Promise<SecureContext> {
     const name = serverName === undefined ? undefined : hostName(serverName)
     const own = terms.identity ?? (name === undefined ? undefined : this.#ask('uploaded', name))
     if (own !== undefined) {
       try {
-        return this.#contexts.get(own.certificatePem, own, terms)
+        return this.#contexts.get(own.certificatePem, own, terms, ticketKey)
       } catch (error) {
         this.#options.log.error({ error, name }, 'a certificate cannot be served; the local one stands in')
       }
     }
-    return this.#local(name, terms)
+    return this.#local(name, terms, ticketKey)
+  }
+
+  /** Whether there is a certificate for a name, or one can be made; all else gets one that is valid for other names. */
+  has(serverName: string): boolean {
+    const name = hostName(serverName)
+    if (name === undefined) return false
+    return (
+      this.#leaves.covers(name) ||
+      this.#ask('uploaded', name) !== undefined ||
+      this.#ask('serves', name) === true
+    )
   }
 
   /** For `tls.createServer`, where an error that is thrown could end the process. */
@@ -72,17 +87,26 @@ export class Certificates {
     this.#contexts.clear()
   }
 
-  /** Forgets private keys that may no longer be in use; to be called when certificates were changed or removed. */
-  forget(): void {
-    this.#contexts.clear()
+  /** Forgets the private key of a certificate that may no longer be in use; one that is gets read again. */
+  forget(certificatePem: string): void {
+    this.#contexts.forget(certificatePem)
   }
 
-  async #local(name: string | undefined, terms: TlsTerms): Promise<SecureContext> {
+  /** When the default certificate ends. */
+  get defaultEnd(): number {
+    return this.#leaves.standard.notAfter
+  }
+
+  async #local(
+    name: string | undefined,
+    terms: TlsTerms,
+    ticketKey: Buffer | undefined,
+  ): Promise<SecureContext> {
     if (name !== undefined && !this.#leaves.covers(name) && this.#ask('serves', name) === true) {
       const leaf = await this.#leaves.for(name)
-      if (leaf !== undefined) return this.#contexts.get(`local ${name}`, leaf, terms)
+      if (leaf !== undefined) return this.#contexts.get(`local ${name}`, leaf, terms, ticketKey)
     }
-    return this.#contexts.get('local', this.#leaves.standard, terms)
+    return this.#contexts.get('local', this.#leaves.standard, terms, ticketKey)
   }
 
   /** What cannot be said counts as no. */

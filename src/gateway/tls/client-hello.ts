@@ -6,6 +6,8 @@ export interface ClientHello {
   readonly serverName: string | undefined
   /** The protocols it can speak, its favourite first. */
   readonly alpn: readonly string[]
+  /** The name of the key that its ticket is sealed with. */
+  readonly ticketKey?: Buffer
 }
 
 export type Glance =
@@ -28,6 +30,10 @@ export const MAX_PEEK = MAX_HELLO + 4 + MAX_RECORDS * RECORD_HEADER + MAX_RECORD
 
 const SERVER_NAME = 0
 const ALPN = 16
+const SESSION_TICKET = 35
+const PRE_SHARED_KEY = 41
+/** A ticket begins with the name of its key (RFC 5077 §4). */
+const KEY_NAME = 16
 const NOT_TLS: Glance = { kind: 'not_tls' }
 const MALFORMED: Glance = { kind: 'malformed' }
 
@@ -111,6 +117,7 @@ function readHello(cursor: Cursor): ClientHello | undefined {
   if (cursor.broken || !cursor.empty) return undefined
   let name: { readonly text: string | undefined } | undefined
   let alpn: readonly string[] | undefined
+  let ticketKey: Buffer | undefined
   while (!extensions.empty) {
     const type = extensions.number(2)
     const content = extensions.field(2)
@@ -119,8 +126,15 @@ function readHello(cursor: Cursor): ClientHello | undefined {
     if ((type === SERVER_NAME && name) || (type === ALPN && alpn)) return undefined
     if (type === SERVER_NAME && (name = readServerName(content)) === undefined) return undefined
     if (type === ALPN && (alpn = readAlpn(content)) === undefined) return undefined
+    if (type === SESSION_TICKET || type === PRE_SHARED_KEY) ticketKey = readTicketKey(type, content)
   }
-  return { serverName: name?.text, alpn: alpn ?? [] }
+  return { serverName: name?.text, alpn: alpn ?? [], ...(ticketKey && { ticketKey }) }
+}
+
+/** Of several tickets only the first counts. What cannot be read here is for the TLS engine to judge. */
+function readTicketKey(type: number, content: Buffer): Buffer | undefined {
+  const identity = type === SESSION_TICKET ? content : new Cursor(new Cursor(content).field(2)).field(2)
+  return identity.length > KEY_NAME ? identity.subarray(0, KEY_NAME) : undefined
 }
 
 /** RFC 6066 §3 knows one type of name, and at most one of each type. */

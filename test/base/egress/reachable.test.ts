@@ -53,7 +53,7 @@ const open: readonly (readonly [given: string, connected: string])[] = [
   ['64:ff9b::8.8.8.8', '64:ff9b::808:808'],
 ]
 
-suite('addresses that may be called', () => {
+suite('SEC-14: addresses that may be called', () => {
   const reach = reachOf([])
   for (const [name, addresses] of Object.entries(closed))
     for (const address of addresses)

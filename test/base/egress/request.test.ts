@@ -113,7 +113,7 @@ suite('a call to others', { concurrency: 4 }, () => {
   })
 })
 
-suite('a call to a private network', { concurrency: 4 }, () => {
+suite('SEC-14: a call to a private network', { concurrency: 4 }, () => {
   test('is refused, and the setting that allows it is named', async () => {
     await using server = await web(echo)
     const egress = createEgress({ allow: [], lookup: async () => ['127.0.0.1'] })
@@ -169,7 +169,7 @@ suite('a call to a private network', { concurrency: 4 }, () => {
   })
 })
 
-suite('a redirect', { concurrency: 4 }, () => {
+suite('SEC-14: a redirect', { concurrency: 4 }, () => {
   const to = (location: string, status = 302) =>
     web((_request, response) => response.writeHead(status, { location }).end())
 

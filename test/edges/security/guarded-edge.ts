@@ -17,6 +17,19 @@ export const routes: readonly RouteSpec[] = [
   { name: 'only', host: OTHER, path: '/only', guard: 'ip_restriction' },
 ]
 
+/** Where a request led, and which modules saw it. */
+export interface Reason {
+  readonly route: string | undefined
+  readonly modules: readonly string[]
+  readonly status: number
+}
+
+interface Shown {
+  readonly route_id: string | null
+  readonly modules: readonly { readonly name: string; readonly verdict: string }[] | null
+  readonly status: number
+}
+
 /** An edge of two names, some of whose routes let nobody in who is tested here. */
 export class GuardedEdge implements AsyncDisposable {
   readonly world: World
@@ -66,16 +79,29 @@ export class GuardedEdge implements AsyncDisposable {
     }
   }
 
-  /** What the gateway says of a request: where it led, and which modules saw it. */
-  async reason(requestId: string): Promise<{ route: string | undefined; modules: string[]; status: number }> {
+  /** What the gateway says of a request. */
+  async reason(requestId: string): Promise<Reason> {
     const { status, body } = await this.world.server.api.get(`/requests/${requestId}`)
     if (status !== 200) throw new Error(`${requestId}: ${status}`)
+    return this.#shown(body)
+  }
+
+  /** The same of all requests so far, by their ids. */
+  async reasons(): Promise<ReadonlyMap<string, Reason>> {
+    const found = new Map<string, Reason>()
+    for (let page: string | null = '/requests?limit=100'; page !== null;) {
+      const { body } = await this.world.server.api.get(page)
+      for (const request of body.requests) found.set(request.id, this.#shown(request))
+      page = body.next_page_uri
+    }
+    return found
+  }
+
+  #shown({ route_id, modules, status }: Shown): Reason {
     return {
-      route: this.ids.get(body.route_id)?.name,
-      modules: (body.modules ?? []).map(
-        (each: { name: string; verdict: string }) => `${each.name} ${each.verdict}`,
-      ),
-      status: body.status,
+      route: this.ids.get(route_id ?? '')?.name,
+      modules: (modules ?? []).map(({ name, verdict }) => `${name} ${verdict}`),
+      status,
     }
   }
 

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { after, before, suite, test } from 'node:test'
 import { World } from '../world.ts'
 import {
@@ -47,7 +50,7 @@ const ours = [
 
 const capitals = (name: string): string => name.replaceAll(/(?:^|-)\w/g, letters => letters.toUpperCase())
 const mixed = (name: string): string =>
-  [...name].map((letter, at) => (at % 2 === 0 ? letter.toUpperCase() : letter)).join('')
+  Array.from(name, (letter, at) => (at % 2 === 0 ? letter.toUpperCase() : letter)).join('')
 
 /** Spellings that reach the service without the field, and are refused nowhere. */
 const dropped = (name: string): string[] => [
@@ -71,7 +74,7 @@ const claims = (fields: readonly (readonly [string, string])[]): string[] =>
   fields.filter(([, value]) => value.includes(CLAIM)).map(([name]) => name)
 
 /** Every way to the service: by edge, by an agent's tunnel, by plain HTTP. */
-suite('SEC-07 SEC-08 what only the gateway says', () => {
+suite('what only the gateway says', () => {
   let world: World
   let service: Recorder
   /** Sends a request in some way, and answers with its status. */
@@ -127,7 +130,7 @@ suite('SEC-07 SEC-08 what only the gateway says', () => {
   }
 
   test('SEC-08 cannot be taken away by naming it in Connection', async () => {
-    for (const name of [...ours, ...ours.map(mixed), ...ours.flatMap(underscored)]) {
+    for (const name of ours.flatMap(each => [mixed(each), each.replaceAll('-', '_')])) {
       assert.equal(await ways.get(HOST)?.(`${capitals(name)}: x\r\nConnection: ${name}\r\n`), 400, name)
       assert.deepEqual(service.taken(), [], name)
     }
@@ -139,7 +142,12 @@ suite('SEC-07 SEC-08 what only the gateway says', () => {
   test('SEC-08 is not believed in trailers', async () => {
     const chunks = (trailer: string): string => `1\r\na\r\n0\r\n${trailer}\r\n`
     const coding = 'Transfer-Encoding: chunked\r\nTrailer: x-sum\r\n'
-    for (const name of [...ours.flatMap(dropped), ...ours.flatMap(underscored)]) {
+    const spelled = ours.flatMap(name => [
+      capitals(name),
+      name.replaceAll('-', '.'),
+      name.replaceAll('-', '_'),
+    ])
+    for (const name of spelled) {
       await ways.get(HOST)?.(coding, chunks(`X-Sum: 1\r\n${name}: ${CLAIM}\r\n`))
       assert.ok(!service.taken().some(request => request.includes(CLAIM)), name)
     }
@@ -165,6 +173,34 @@ suite('SEC-07 SEC-08 what only the gateway says', () => {
         assert.equal(status, 400, `${name} ${type}`)
         assert.deepEqual(service.taken(), [], name)
       }
+  })
+
+  test('SEC-07 is not what a service claims of its answers, in heads and trailers', async () => {
+    const marks = { 'adit-request-id': CLAIM, 'adit-error-code': CLAIM, 'ngrok-error-code': CLAIM }
+    const trailing = 'TE: trailers\r\n'
+    const second = createServer()
+    second.on('stream', (stream: ServerHttp2Stream) => {
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '1', ...marks }))
+      stream.respond({ ':status': 200, 'x-kept': '1', ...marks }, { waitForTrailers: true })
+      stream.end('served')
+    })
+    await once(second.listen(0, '127.0.0.1'), 'listening')
+    const { port } = second.address() as AddressInfo
+    const agent = await world.agent()
+    const domain = 'h2.adit.localhost'
+    await agent.listen({ proto: 'https', domain, forwardTo: port, upstreamProtocol: 'http2' })
+    const first = await world.static((_, response) =>
+      response.writeHead(200, { 'x-kept': '1', ...marks }).end('served'),
+    )
+    await world.route(await world.edge(['h1.example.test']), '/', first)
+    for (const host of [domain, 'h1.example.test']) {
+      const bytes = await exchanged(await secured(world, { servername: host }), head('/', host, trailing))
+      const text = bytes.toString('latin1')
+      assert.match(text, /^HTTP\/1\.1 200 [^]*\r\nx-kept: 1\r\n[^]*served/)
+      assert.ok(!text.includes(CLAIM), text)
+      assert.equal(text.match(/\r\nadit-request-id: rq_/gi)?.length, 1)
+    }
+    second.close()
   })
 
   test('SEC-07 names that only look alike pass', async () => {

@@ -37,7 +37,7 @@ function originForm(target: string, host: string): string | undefined {
   for (const scheme of ['http://', 'https://']) {
     if (!target.toLowerCase().startsWith(scheme)) continue
     const rest = target.slice(scheme.length)
-    const end = [...rest].findIndex(letter => letter === '/' || letter === '?')
+    const end = rest.search(/[/?]/)
     const authority = end === -1 ? rest : rest.slice(0, end)
     if (authority.toLowerCase() !== host) return undefined
     const behind = end === -1 ? '' : rest.slice(end)
@@ -87,7 +87,7 @@ const withoutParameters = (text: string): string =>
     .join('/')
 
 function cut(text: string): string {
-  const end = [...text].findIndex(letter => '\0?#'.includes(letter))
+  const end = text.search(/[\0?#]/)
   return end === -1 ? text : text.slice(0, end)
 }
 
@@ -105,7 +105,7 @@ function normal(text: string): string {
 
 /** Bytes that spell an ASCII character in more of them than it needs, as that character. */
 function shortest(text: string): string {
-  const bytes = [...text].map(letter => letter.charCodeAt(0))
+  const bytes = Array.from(text, letter => letter.charCodeAt(0))
   let result = ''
   for (let at = 0; at < bytes.length; at++) {
     const lead = bytes[at] ?? 0

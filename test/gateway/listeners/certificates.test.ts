@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type SecureContext } from 'node:tls'
+import { createServer } from 'node:tls'
 import { suite, test } from 'node:test'
 import { Secret } from '#base/secrets.ts'
 import { Certificates, defaultNames } from '#gateway/tls/certificates.ts'
@@ -95,16 +95,22 @@ suite('certificates by server name', () => {
       log: silent,
       now: () => now,
     })
-    const before = await certificates.contextFor('a.example')
-    now += 200 * DAY
-    assert.equal(await certificates.contextFor('a.example'), before)
-    now += 80 * DAY
-    assert.equal(await certificates.contextFor('a.example'), before)
-    let after: SecureContext = before
-    while (after === before) {
-      await new Promise(setImmediate)
-      after = await certificates.contextFor('a.example')
+    const end = certificates.defaultEnd
+    const server = createServer({ SNICallback: certificates.sniCallback }, socket => socket.end())
+    await once(server.listen(0, HOST), 'listening')
+    const served = async (): Promise<string | undefined> => {
+      const client = await visit(portOf(server), { servername: 'a.example', ca: authority.rootPem })
+      const { serialNumber } = client.getPeerX509Certificate() ?? {}
+      client.destroy()
+      return serialNumber
     }
+    const before = await served()
+    now += 200 * DAY
+    assert.equal(await served(), before)
+    now += 80 * DAY
+    assert.equal(certificates.defaultEnd, end, 'the old one serves until the new one is there')
+    while ((await served()) === before) await new Promise(setImmediate)
+    server.close()
   })
 
   test('change with the names of the installation', async () => {
@@ -118,13 +124,19 @@ suite('certificates by server name', () => {
     server.close()
   })
 
-  test('that were replaced are forgotten', async () => {
+  test('that were replaced are forgotten, and no others', async () => {
     const other = await newAuthority()
-    const identity = await other.issue(['a.example'])
-    const { certificates } = await newCertificates({ uploaded: () => identity })
-    const before = await certificates.contextFor('a.example')
-    certificates.forget()
-    assert.notEqual(await certificates.contextFor('a.example'), before)
+    const [a, b] = [await other.issue(['a.example']), await other.issue(['b.example'])]
+    const { certificates } = await newCertificates({ uploaded: name => (name === 'a.example' ? a : b) })
+    const names = ['a.example', 'b.example', undefined]
+    const contexts = () => Promise.all(names.map(name => certificates.contextFor(name)))
+    const before = await contexts()
+    certificates.forget(a.certificatePem)
+    const after = await contexts()
+    assert.deepEqual(
+      after.map((context, at) => context === before[at]),
+      [false, true, true],
+    )
   })
 
   test('of terms that cannot be kept are refused rather than loosened', async () => {

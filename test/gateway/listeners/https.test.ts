@@ -43,6 +43,7 @@ suite('HTTPS visitors', () => {
       localPort: https.port,
       scheme: 'https',
       serverName: 'shop.adit.localhost',
+      tls: { version: 'TLSv1.3', cipher: 'TLS_AES_128_GCM_SHA256' },
     })
   })
 

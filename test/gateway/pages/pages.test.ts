@@ -56,7 +56,7 @@ suite('a page', () => {
 
   for (const name of hostile) {
     const shown = JSON.stringify(name.slice(0, 40))
-    test(`reflects nothing raw of the host ${shown}`, () => {
+    test(`SEC-22: reflects nothing raw of the host ${shown}`, () => {
       const html = contentOf(errorReply('endpoint_offline', asked(name, BROWSER)))
       // Of the signs that mean something in HTML only those of the page itself are left.
       const own = contentOf(errorReply('endpoint_offline', asked('', BROWSER)))
@@ -77,7 +77,7 @@ suite('a page', () => {
     })
   }
 
-  test('escapes values of the text too', () => {
+  test('SEC-22: escapes values of the text too', () => {
     const reply = errorReply('upstream_invalid', asked('a.test', BROWSER), { reason: '<b>"bold"</b>' })
     assert.match(contentOf(reply), /&lt;b&gt;&quot;bold&quot;&lt;\/b&gt;/)
   })

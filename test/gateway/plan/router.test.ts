@@ -76,7 +76,7 @@ suite('a tunnel', () => {
   })
 })
 
-suite('a request for another name than that of its connection', () => {
+suite('SEC-12: a request for another name than that of its connection', () => {
   test('is misdirected', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
@@ -347,7 +347,7 @@ suite('connections without HTTP', () => {
   })
 })
 
-suite('a path that can be understood in several ways', () => {
+suite('SEC-01: a path that can be understood in several ways', () => {
   const routes = { '/': 'rest', '/admin': 'admin', '/caf%C3%A9': 'coffee', '/a b': 'blank' }
   const verdicts = {
     '/x': 'rest',

@@ -33,7 +33,7 @@ after(() => world[Symbol.asyncDispose]())
 
 const mutual = (...ids: (string | undefined)[]) => ({ mutual_tls: { certificate_authority_ids: ids } })
 
-suite('an HTTPS edge with mutual TLS', () => {
+suite('SEC-21: an HTTPS edge with mutual TLS', () => {
   const CLOSED = 'closed.adit.localhost'
   const OTHER = 'other.adit.localhost'
   const OPEN = 'open.adit.localhost'

@@ -73,7 +73,7 @@ suite('a service behind mutual TLS', () => {
     })
   })
 
-  test('is not told what the visitor claims, in no spelling', async () => {
+  test('SEC-07: is not told what the visitor claims, in no spelling', async () => {
     const claims = [
       'Adit-Mtls-Subject-Cn',
       'ADIT-MTLS-EMAIL-ADDRESSES',

@@ -15,7 +15,7 @@ import { NAME, sClient, startDoor, VERSIONS, type Door, type Seen } from './supp
 const HOUR = 3_600_000
 const SPOKEN = { 'TLSv1.2': '-tls1_2', 'TLSv1.3': '-tls1_3' } as const
 
-suite('a session begun with a certificate', () => {
+suite('SEC-21: a session begun with a certificate', () => {
   let folder: Folder
   let door: Door
   let [people, others, known, unknown]: Person[] = []
@@ -133,7 +133,7 @@ suite('a session begun with a certificate', () => {
   })
 })
 
-suite('a session with a certificate, as time goes by,', () => {
+suite('SEC-21: a session with a certificate, as time goes by,', () => {
   type Version = (typeof VERSIONS)[number]
   const end = Math.ceil(Date.now() / HOUR) * HOUR + HOUR / 2
   let now = 0

@@ -57,7 +57,7 @@ async function through(handler: Handler | undefined, exchange: Exchange): Promis
   return { reply, got }
 }
 
-suite('webhook verification', () => {
+suite('SEC-20: webhook verification', () => {
   const github = fromRecord('GITHUB')
 
   test('passes on what is signed, byte by byte and with its head', async () => {

@@ -28,7 +28,7 @@ function changed({ body, ...rest }: Sent): Sent {
 
 for (const vector of vectors) {
   const { provider, variant, window, content, needs, other = 'another secret' } = vector
-  suite(`webhooks of ${provider}${variant === undefined ? '' : ` (${variant})`}`, () => {
+  suite(`SEC-20: webhooks of ${provider}${variant === undefined ? '' : ` (${variant})`}`, () => {
     test('pass when they are signed', async () => {
       const sent = await vector.make(NOW, CONTENT)
       await vector.agrees?.(sent)

@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { createReadStream, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { pipeline } from 'node:stream'
+import type { Coding } from '#gateway/compression/accept-encoding.ts'
+import { methods } from '#gateway/compression/engines.ts'
+
+/** Serves a file over TLS, compressed as the visitor asks for it: the least that a server with node:zlib does. */
+export interface PipeJob {
+  readonly file: string
+  readonly key: string
+  readonly certificate: string
+}
+
+export interface PipeAnswer {
+  readonly port: number
+}
+
+async function serve({ file, key, certificate }: PipeJob): Promise<PipeAnswer> {
+  const { size } = statSync(file)
+  const identity = { key: readFileSync(key), cert: readFileSync(certificate) }
+  const server = createServer(identity, (request, response) => {
+    const coding = request.headers['accept-encoding'] as Coding
+    response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': coding })
+    // A visitor that leaves ends all of it.
+    pipeline(createReadStream(file), methods[coding].create(size), response, () => undefined)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { port: (server.address() as AddressInfo).port }
+}
+
+process.on('message', (job: PipeJob) => {
+  serve(job).then(
+    answer => process.send?.(answer),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  )
+})

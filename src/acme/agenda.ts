@@ -1,0 +1,51 @@
+import type { ManagedDomain } from '#acme/domains.ts'
+import { renewalTime } from '#acme/renewal.ts'
+
+/** A domain and when something is to be done for it. */
+export class Entry {
+  domain: ManagedDomain
+  /** Nothing is ordered before. */
+  holdUntil = 0
+  checkAt: number
+  readonly abort = new AbortController()
+  running: Promise<void> | undefined
+
+  constructor(domain: ManagedDomain, checkAt: number) {
+    this.domain = domain
+    this.checkAt = checkAt
+  }
+
+  /** When a certificate is to be ordered. */
+  get dueAt(): number {
+    return Math.max(this.holdUntil, wantedAt(this.domain))
+  }
+
+  /** When the certificate that serves is to be looked after. */
+  get lookAt(): number {
+    return this.domain.certificate === undefined ? Infinity : this.checkAt
+  }
+}
+
+const noJitter = (): number => 0
+
+function wantedAt({ certificate, keyType, renewsAt }: ManagedDomain): number {
+  if (certificate?.keyType !== keyType) return 0
+  return renewsAt ?? renewalTime(certificate, noJitter)
+}
+
+/** What to do next, the longest due first, and when there will be more. */
+export function agenda(
+  entries: Iterable<Entry>,
+  now: number,
+): { readonly ready: readonly Entry[]; readonly next: number } {
+  const ready: { entry: Entry; at: number }[] = []
+  let next = Infinity
+  for (const entry of entries) {
+    if (entry.running !== undefined) continue
+    const at = Math.min(entry.dueAt, entry.lookAt)
+    if (at <= now) ready.push({ entry, at })
+    else next = Math.min(next, at)
+  }
+  ready.sort((one, other) => one.at - other.at)
+  return { ready: ready.map(({ entry }) => entry), next }
+}

@@ -1,0 +1,74 @@
+import type { AcmeClient } from '#acme/client.ts'
+import type { Domains, IssuedCertificate, Job, ManagedDomain } from '#acme/domains.ts'
+import { NotProven } from '#acme/failure.ts'
+import { nameOf } from '#acme/orders.ts'
+import type { ProofOptions } from '#acme/proof.ts'
+import { nextQuestion, suggestedTime } from '#acme/renewal.ts'
+import { requireProof } from '#acme/work.ts'
+import type { Log } from '#base/log.ts'
+import { renewalId } from '#pki/renewal-id.ts'
+
+export interface CheckOptions {
+  readonly client: AcmeClient
+  readonly domains: Domains
+  readonly proof: ProofOptions
+  readonly checkMs: number
+  readonly log: Log
+  readonly now: () => number
+  readonly random: () => number
+}
+
+/** Looks after a certificate that serves: does its name still lead here, and when shall it be renewed? */
+export class Check {
+  readonly #options: CheckOptions
+
+  constructor(options: CheckOptions) {
+    this.#options = options
+  }
+
+  /** Resolves to when to look again. */
+  async of(domain: ManagedDomain): Promise<number> {
+    const { domains, now, checkMs } = this.#options
+    const { certificate } = domain
+    const latest = now() + checkMs
+    if (certificate === undefined) return latest
+    const wish = await this.#wish(domain, certificate)
+    const next = Math.min(wish.askAgainAt, latest)
+    const renewsAt = wish.renewsAt ?? domain.renewsAt
+    const lost = await this.#lost(domain, next)
+    if (lost !== 'unknown')
+      await domains.tell(domain.id, { job: lost, ...(renewsAt !== undefined && { renewsAt }) })
+    return next
+  }
+
+  /** What to tell when the name leads elsewhere now: its next certificate would not be issued. */
+  async #lost(domain: ManagedDomain, retriesAt: number): Promise<Job | 'unknown' | undefined> {
+    const { proof, log, now } = this.#options
+    try {
+      await requireProof(domain, proof)
+      return undefined
+    } catch (error) {
+      log.warn({ error, domain: nameOf(domain) }, 'a domain with a certificate does not lead here')
+      if (!(error instanceof NotProven)) return 'unknown'
+      return { error: 'dns', message: error.message, startedAt: now(), retriesAt }
+    }
+  }
+
+  /** What the authority suggests (RFC 9773). It is only asked: without an answer things stay as they were planned. */
+  async #wish(
+    domain: ManagedDomain,
+    certificate: IssuedCertificate,
+  ): Promise<{ renewsAt: number | undefined; askAgainAt: number }> {
+    const { client, domains, log, now, random } = this.#options
+    try {
+      const chain = await domains.chain(certificate.id)
+      const id = chain === undefined ? undefined : renewalId(chain)
+      const info = id === undefined ? undefined : await client.renewalInfo(id)
+      const renewsAt = info && suggestedTime(info, certificate, domain.renewsAt, random)
+      return { renewsAt, askAgainAt: nextQuestion(info?.retryAt, now(), random) }
+    } catch (error) {
+      log.info({ error, domain: nameOf(domain) }, 'the authority does not tell when to renew')
+      return { renewsAt: undefined, askAgainAt: nextQuestion(undefined, now(), random) }
+    }
+  }
+}

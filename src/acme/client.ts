@@ -1,0 +1,153 @@
+import {
+  readAuthorization,
+  readOrder,
+  readRenewalInfo,
+  type Authorization,
+  type Order,
+  type RenewalInfo,
+  type Told,
+} from '#acme/answers.ts'
+import { DirectoryReader, jsonOf } from '#acme/directory.ts'
+import { address } from '#acme/fields.ts'
+import type { AccountKey } from '#acme/jws.ts'
+import { Nonces } from '#acme/nonces.ts'
+import { invalidAnswer, refusedAnswer } from '#acme/problem.ts'
+import { retryAfter } from '#acme/retry-after.ts'
+import type { Egress, EgressAnswer } from '#base/egress.ts'
+
+export interface ClientOptions {
+  readonly egress: Egress
+  /** Address of the authority's directory. */
+  readonly directory: string
+  readonly now?: () => number
+}
+
+export interface Account {
+  readonly key: AccountKey
+  readonly url: string
+}
+
+const MAX_BYTES = 131_072
+const TIMEOUT_MS = 30_000
+/** Authorities may refuse any nonce; one that refuses this many in a row is broken. */
+const MAX_NONCES = 16
+const LANGUAGE = { 'accept-language': 'en' }
+
+/** Speaks RFC 8555 with one authority. What it refuses, or answers wrongly, is thrown as an `AcmeProblem`. */
+export class AcmeClient {
+  readonly directory: string
+  readonly #egress: Egress
+  readonly #now: () => number
+  readonly #scheme: string
+  readonly #nonces = new Nonces()
+  readonly #addresses: DirectoryReader
+
+  constructor({ egress, directory, now = Date.now }: ClientOptions) {
+    this.directory = directory
+    this.#egress = egress
+    this.#now = now
+    this.#scheme = new URL(directory).protocol
+    this.#addresses = new DirectoryReader(() => this.#call(directory, 'GET'), this.#scheme, now)
+  }
+
+  /** Makes an account, or finds the one that the key has already. */
+  async newAccount(key: AccountKey, contact: readonly string[]): Promise<Account> {
+    const { newAccount } = await this.#addresses.get()
+    const payload = { termsOfServiceAgreed: true, ...(contact.length > 0 && { contact }) }
+    const answer = await this.#post(newAccount, { key, url: undefined }, payload)
+    const url = address(answer.headers['location'], this.#scheme)
+    return { key, url: url ?? invalidAnswer('an account without an address') }
+  }
+
+  /** `replaces` names the certificate that this one takes the place of (RFC 9773 §5). */
+  async newOrder(account: Account, names: readonly string[], replaces?: string): Promise<Order> {
+    const { newOrder, renewalInfo } = await this.#addresses.get()
+    const identifiers = names.map(value => ({ type: 'dns', value }))
+    const names9773 = replaces !== undefined && renewalInfo !== undefined
+    const answer = await this.#post(newOrder, account, { identifiers, ...(names9773 && { replaces }) })
+    const url =
+      address(answer.headers['location'], this.#scheme) ?? invalidAnswer('an order without an address')
+    return readOrder(jsonOf(answer), url, this.#told(answer))
+  }
+
+  async order(account: Account, url: string): Promise<Order> {
+    const answer = await this.#post(url, account)
+    return readOrder(jsonOf(answer), url, this.#told(answer))
+  }
+
+  async authorization(account: Account, url: string): Promise<Authorization> {
+    const answer = await this.#post(url, account)
+    return readAuthorization(jsonOf(answer), this.#told(answer))
+  }
+
+  /** Says that a challenge can be looked at now. */
+  async respond(account: Account, challengeUrl: string): Promise<void> {
+    await this.#post(challengeUrl, account, {})
+  }
+
+  async finalize(account: Account, order: Order, request: Buffer): Promise<Order> {
+    const answer = await this.#post(order.finalize, account, { csr: request.toString('base64url') })
+    return readOrder(jsonOf(answer), order.url, this.#told(answer))
+  }
+
+  /** The chain in PEM, as the authority prefers it, not checked yet. */
+  async certificate(account: Account, url: string): Promise<string> {
+    const { body } = await this.#post(url, account, undefined, 'application/pem-certificate-chain')
+    return body.toString('latin1')
+  }
+
+  /** Undefined when the authority does not tell. */
+  async renewalInfo(certificateId: string): Promise<RenewalInfo | undefined> {
+    const { renewalInfo } = await this.#addresses.get()
+    if (renewalInfo === undefined) return undefined
+    const answer = await this.#call(`${renewalInfo.replace(/\/+$/, '')}/${certificateId}`, 'GET')
+    if (answer.status === 404) return undefined
+    if (answer.status !== 200) throw refusedAnswer(answer, this.#now())
+    return readRenewalInfo(jsonOf(answer), this.#told(answer).retryAt)
+  }
+
+  #told({ headers }: EgressAnswer): Told {
+    return { scheme: this.#scheme, retryAt: retryAfter(headers['retry-after'], this.#now()) }
+  }
+
+  async #post(
+    url: string,
+    { key, url: account }: { readonly key: AccountKey; readonly url: string | undefined },
+    payload?: object,
+    accept = 'application/json',
+  ): Promise<EgressAnswer> {
+    for (let attempt = 1; ; attempt++) {
+      const nonce = this.#nonces.take() ?? (await this.#newNonce())
+      const body = key.sign({ url, nonce, account }, payload)
+      const headers = { ...LANGUAGE, accept, 'content-type': 'application/jose+json' }
+      const answer = await this.#egress.request(url, {
+        method: 'POST',
+        headers,
+        body,
+        timeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_BYTES,
+      })
+      this.#nonces.keep(answer.headers['replay-nonce'])
+      if (answer.status >= 200 && answer.status < 300) return answer
+      const problem = refusedAnswer(answer, this.#now())
+      if (problem.type !== 'badNonce' || attempt === MAX_NONCES) throw problem
+    }
+  }
+
+  async #newNonce(): Promise<string> {
+    const { newNonce } = await this.#addresses.get()
+    const answer = await this.#call(newNonce, 'HEAD')
+    if (answer.status >= 300) throw refusedAnswer(answer, this.#now())
+    this.#nonces.keep(answer.headers['replay-nonce'])
+    return this.#nonces.take() ?? invalidAnswer('no nonce')
+  }
+
+  #call(url: string, method: string): Promise<EgressAnswer> {
+    return this.#egress.request(url, {
+      method,
+      headers: LANGUAGE,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+    })
+  }
+}

@@ -1,0 +1,42 @@
+import { Resolver } from 'node:dns/promises'
+import { canonicalAddress } from '#base/addresses.ts'
+
+/** What is asked of DNS. Each rejects when DNS gives no answer, which says nothing about the name. */
+export interface Dns {
+  /** What a CNAME record of the name leads to; undefined when it has none. */
+  cname(name: string): Promise<string | undefined>
+  /** All addresses of the name, CNAME records followed. */
+  addresses(name: string): Promise<readonly string[]>
+}
+
+const nothing = new Set(['ENODATA', 'ENOTFOUND'])
+const TIMEOUT_MS = 2000
+const TRIES = 2
+
+async function orNothing(answers: Promise<string[]>): Promise<string[]> {
+  try {
+    return await answers
+  } catch (error) {
+    if (nothing.has(String((error as NodeJS.ErrnoException).code))) return []
+    throw error
+  }
+}
+
+/** The name servers of this machine, or others. */
+export function systemDns(servers: readonly string[] = []): Dns {
+  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES })
+  if (servers.length > 0) resolver.setServers(servers)
+  return {
+    async cname(name) {
+      const [target] = await orNothing(resolver.resolveCname(name))
+      return target?.toLowerCase().replace(/\.$/, '')
+    },
+    async addresses(name) {
+      const found = await Promise.all([
+        orNothing(resolver.resolve4(name)),
+        orNothing(resolver.resolve6(name)),
+      ])
+      return found.flat().flatMap(address => canonicalAddress(address) ?? [])
+    },
+  }
+}

@@ -1,0 +1,227 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Accounts } from '#acme/accounts.ts'
+import type { Authorization, ChallengeType, Order } from '#acme/answers.ts'
+import { challengeBody, choose, isProven, isUnknownOrder, waysFor } from '#acme/authorize.ts'
+import type { Account, AcmeClient } from '#acme/client.ts'
+import type { Domains, ManagedDomain } from '#acme/domains.ts'
+import { checkedCertificate } from '#acme/checked-certificate.ts'
+import { ChallengeFailed, OrderEnded, StillWaiting } from '#acme/failure.ts'
+import { LostOrder, type HeldOrder } from '#acme/held-order.ts'
+import type { Pace } from '#acme/pace.ts'
+import { AcmeProblem } from '#acme/problem.ts'
+import { renewalTime } from '#acme/renewal.ts'
+import { newServerKey, signingRequest } from '#pki/csr.ts'
+import { renewalId } from '#pki/renewal-id.ts'
+import type { Secret } from '#base/secrets.ts'
+
+export interface IssuanceOptions {
+  readonly client: AcmeClient
+  readonly accounts: Accounts
+  readonly domains: Domains
+  /** How plain names can be proven, the preferred way first. */
+  readonly visits: readonly ChallengeType[]
+  readonly pace: Pace
+  readonly now: () => number
+  readonly random: () => number
+}
+
+/** One order on its way. */
+interface Way {
+  readonly domain: ManagedDomain
+  readonly order: HeldOrder
+  readonly account: Account
+  readonly signal: AbortSignal
+  /** How long to go on asking. */
+  readonly until: number
+}
+
+const isUnknownAccount = (error: unknown): boolean =>
+  error instanceof AcmeProblem && error.type === 'accountDoesNotExist'
+
+const GROWTH = 1.5
+const LONGEST_POLL_MS = 10_000
+
+/**
+ * Takes an order to its end. The authority knows best how far it has come, so after a restart it is asked and things go on
+ * from there; what only we know, the key and the address of the order, is kept before it is used.
+ */
+export class Issuance {
+  readonly #options: IssuanceOptions
+
+  constructor(options: IssuanceOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when the certificate is in use. */
+  async run(domain: ManagedDomain, order: HeldOrder, signal: AbortSignal): Promise<void> {
+    const { accounts, visits, pace, now } = this.#options
+    const until = now() + pace.patienceMs
+    const ways = waysFor(domain, visits)
+    for (let hasRenewed = false; ;) {
+      const account = await accounts.get()
+      try {
+        return await this.#proceed({ domain, order, account, signal, until })
+      } catch (error) {
+        if (isUnknownAccount(error) && !hasRenewed) {
+          await accounts.renew(account)
+          hasRenewed = true
+          continue
+        }
+        const used = ways.indexOf(order.body.challenge ?? 'http-01')
+        const next = error instanceof ChallengeFailed && used >= 0 ? ways[used + 1] : undefined
+        if (next === undefined) throw error
+        // The order is over, so another one is made for the other way.
+        await order.save({ challenge: next, url: null, state: 'ordering' }, await order.withoutChallenges())
+      }
+    }
+  }
+
+  async #proceed(way: Way): Promise<void> {
+    const key = await this.#key(way)
+    let current = await this.#current(way)
+    if (current.status === 'pending') {
+      await this.#prove(way, current)
+      current = await this.#settled(way, current, ['pending'])
+    }
+    if (current.status === 'ready') {
+      const { account, domain, order, signal } = way
+      signal.throwIfAborted()
+      await order.save({ state: 'finalizing' })
+      current = await this.#options.client.finalize(account, current, await signingRequest(domain.names, key))
+    }
+    const { certificate } = await this.#settled(way, current, ['pending', 'ready', 'processing'])
+    if (certificate === undefined)
+      throw new OrderEnded(new AcmeProblem('invalidAnswer', 'A valid order has no certificate.'))
+    await this.#download(way, certificate, key)
+  }
+
+  /** The key of the certificate to be; it is kept before the order is, so that no order is without one. */
+  async #key({ domain, order }: Way): Promise<Secret> {
+    const kept = order.key()
+    if (kept !== undefined) return kept
+    const key = await newServerKey(domain.keyType)
+    await order.save({ key: order.sealed(key), state: 'ordering' })
+    return key
+  }
+
+  /** The order as the authority has it; a new one if there is none, or none any more. */
+  async #current(way: Way): Promise<Order> {
+    const { order, account } = way
+    if (order.body.url !== null) {
+      try {
+        const known = await this.#options.client.order(account, order.body.url)
+        if (known.status !== 'invalid') return known
+        throw new OrderEnded(known.error ?? new AcmeProblem('unknown', 'The order has become invalid.'))
+      } catch (error) {
+        // Of an order that ended while nobody looked the reason is not known any more: a new one tells.
+        if (!(error instanceof OrderEnded) && !isUnknownOrder(error)) throw error
+      }
+    }
+    const made = await this.#newOrder(way)
+    await order.save({ url: made.url, state: 'proving' }, await order.withoutChallenges())
+    return made
+  }
+
+  async #newOrder({ domain, account }: Way): Promise<Order> {
+    const { client, domains } = this.#options
+    const chain = domain.certificate && (await domains.chain(domain.certificate.id))
+    const replaced = chain === undefined ? undefined : renewalId(chain)
+    try {
+      return await client.newOrder(account, domain.names, replaced)
+    } catch (error) {
+      // What it replaces is only a hint: an authority that does not like it gets an order without.
+      const isHint = error instanceof AcmeProblem && ['alreadyReplaced', 'malformed'].includes(error.type)
+      if (!isHint || replaced === undefined) throw error
+      return client.newOrder(account, domain.names)
+    }
+  }
+
+  async #prove(way: Way, { authorizations }: Order): Promise<void> {
+    const { client } = this.#options
+    const asked: string[] = []
+    let isNew = false
+    for (const url of authorizations) {
+      way.signal.throwIfAborted()
+      const authorization = await client.authorization(way.account, url)
+      if (isProven(authorization)) continue
+      isNew = (await this.#publish(way, authorization)) || isNew
+      asked.push(url)
+    }
+    if (isNew) await this.#wait(way, this.#options.pace.settleMs)
+    for (const url of asked) await this.#convince(way, url)
+  }
+
+  async #publish(way: Way, authorization: Authorization): Promise<boolean> {
+    const { domain, account, order } = way
+    const challenge = choose(authorization, this.#ways(way))
+    const now = this.#options.now()
+    return order.publish(challengeBody(challenge, { authorization, domain, account, now }))
+  }
+
+  /** Lets the authority look, until it is convinced. */
+  async #convince(way: Way, url: string): Promise<void> {
+    const { client } = this.#options
+    const first = await client.authorization(way.account, url)
+    if (!isProven(first)) {
+      const challenge = choose(first, this.#ways(way))
+      if (challenge.status === 'pending') await client.respond(way.account, challenge.url)
+    }
+    await this.#poll(way, async () => {
+      const authorization = await client.authorization(way.account, url)
+      return { done: isProven(authorization), retryAt: authorization.retryAt, value: undefined }
+    })
+  }
+
+  #ways({ domain, order }: Way): readonly ChallengeType[] {
+    const ways = waysFor(domain, this.#options.visits)
+    const { challenge } = order.body
+    return challenge === null ? ways : ways.filter(type => type === challenge)
+  }
+
+  /** The order, once it is none of these any more. */
+  async #settled(way: Way, order: Order, unsettled: readonly Order['status'][]): Promise<Order> {
+    let current = order
+    let isFirst = order.status !== 'pending'
+    await this.#poll(way, async () => {
+      if (!isFirst) current = await this.#options.client.order(way.account, order.url)
+      isFirst = false
+      if (current.status === 'invalid')
+        throw new OrderEnded(current.error ?? new AcmeProblem('unknown', 'The order has become invalid.'))
+      return { done: !unsettled.includes(current.status), retryAt: current.retryAt, value: current }
+    })
+    return current
+  }
+
+  async #poll(
+    way: Way,
+    ask: () => Promise<{ done: boolean; retryAt: number | undefined; value: unknown }>,
+  ): Promise<void> {
+    const { pace, now } = this.#options
+    for (let wait = pace.pollMs; ; wait = Math.min(wait * GROWTH, LONGEST_POLL_MS)) {
+      const { done, retryAt } = await ask()
+      if (done) return
+      const next = Math.max(retryAt ?? 0, now() + wait)
+      if (next > way.until) throw new StillWaiting(next)
+      await this.#wait(way, next - now())
+    }
+  }
+
+  async #wait({ order, signal }: Way, milliseconds: number): Promise<void> {
+    await order.keep()
+    await pause(milliseconds, undefined, { signal })
+    await order.keep()
+  }
+
+  async #download({ domain, order, account }: Way, url: string, key: Secret): Promise<void> {
+    const { client, domains, now, random } = this.#options
+    const pem = await client.certificate(account, url)
+    const certificate = checkedCertificate(pem, key, { names: domain.names, now: now() })
+    const renewsAt = renewalTime(certificate, random)
+    const used = await domains.issued(
+      domain.id,
+      { chainPem: certificate.chainPem, keyPem: key, renewsAt },
+      await order.removal(),
+    )
+    if (!used) throw new LostOrder()
+  }
+}

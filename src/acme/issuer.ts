@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Accounts } from '#acme/accounts.ts'
+import { Entry, agenda } from '#acme/agenda.ts'
+import type { ChallengeType } from '#acme/answers.ts'
+import { Check } from '#acme/check.ts'
+import type { AcmeClient } from '#acme/client.ts'
+import type { Domains, ManagedDomain } from '#acme/domains.ts'
+import { Issuance } from '#acme/issuance.ts'
+import { Orders, nameOf } from '#acme/orders.ts'
+import { usualPace, type Pace } from '#acme/pace.ts'
+import type { ProofOptions } from '#acme/proof.ts'
+import { Work } from '#acme/work.ts'
+import type { Log } from '#base/log.ts'
+import type { Sealer } from '#base/secrets.ts'
+import type { Store } from '#store/store.ts'
+
+export interface IssuerOptions {
+  readonly store: Store
+  readonly sealer: Sealer
+  readonly client: AcmeClient
+  readonly domains: Domains
+  readonly proof: ProofOptions
+  /** Where the authority may write to. */
+  readonly email?: string | undefined
+  /** How plain names can be proven here, the preferred way first. */
+  readonly visits: readonly ChallengeType[]
+  readonly log: Log
+  readonly pace?: Partial<Pace>
+  readonly onResult?: ((result: 'issued' | 'failed') => void) | undefined
+  readonly now?: () => number
+  readonly random?: () => number
+}
+
+const HOUR = 3_600_000
+/** After an error that nobody foresaw, such as a database that does not answer. */
+const TROUBLE_MS = 30_000
+const SWEEP_MS = HOUR
+const CLOSE_MS = 5000
+/** Timers of node do not reach further than 24 days. */
+const LONGEST_SLEEP_MS = HOUR
+
+/** Sees to it that every domain has a certificate that serves. Any number of processes may do so on one database. */
+export class Issuer {
+  readonly #options: IssuerOptions
+  readonly #pace: Pace
+  readonly #now: () => number
+  readonly #random: () => number
+  readonly #orders: Orders
+  readonly #work: Work
+  readonly #check: Check
+  readonly #entries = new Map<string, Entry>()
+  readonly #running = new Set<Promise<void>>()
+  #timer: NodeJS.Timeout | undefined
+  #sweeper: NodeJS.Timeout | undefined
+  #unfollow: (() => void) | undefined
+  #closed = false
+
+  constructor(options: IssuerOptions) {
+    const { store, sealer, client, domains, proof, visits, log } = options
+    const { now = Date.now, random = Math.random, onResult = () => undefined, email } = options
+    const pace = { ...usualPace, ...options.pace }
+    const accounts = new Accounts({ store, sealer, client, email })
+    this.#options = options
+    this.#pace = pace
+    this.#now = now
+    this.#random = random
+    this.#orders = new Orders({ store, sealer, now, owner: randomUUID(), leaseMs: pace.leaseMs })
+    const issuance = new Issuance({ client, accounts, domains, visits, pace, now, random })
+    this.#work = new Work({
+      orders: this.#orders,
+      issuance,
+      domains,
+      proof,
+      pace,
+      log,
+      now,
+      random,
+      onResult,
+    })
+    this.#check = new Check({ client, domains, proof, checkMs: pace.checkMs, log, now, random })
+  }
+
+  async start(): Promise<void> {
+    this.#unfollow = await this.#options.domains.follow((id, domain) => this.#hear(id, domain))
+    this.#sweeper = setInterval(() => this.#spawn(this.#sweep()), SWEEP_MS)
+    this.#sweeper.unref()
+    this.#spawn(this.#sweep())
+  }
+
+  /** Stops within a moment: what runs can go on where it was, here or elsewhere. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#unfollow?.()
+    clearTimeout(this.#timer)
+    clearInterval(this.#sweeper)
+    for (const { abort } of this.#entries.values()) abort.abort()
+    // A call that is on its way is not waited for longer: the next process asks the authority how far it came.
+    await Promise.race([Promise.all(this.#running), pause(CLOSE_MS, undefined, { ref: false })])
+  }
+
+  #hear(id: string, domain: ManagedDomain | undefined): void {
+    if (this.#closed) return
+    const entry = this.#entries.get(id)
+    if (domain === undefined) this.#forget(id, entry)
+    else if (entry === undefined) this.#entries.set(id, this.#newEntry(domain))
+    else entry.domain = domain
+    this.#wakeAt(this.#now())
+  }
+
+  #newEntry(domain: ManagedDomain): Entry {
+    return new Entry(domain, this.#now() + this.#random() * Math.min(HOUR, this.#pace.checkMs))
+  }
+
+  #forget(id: string, entry: Entry | undefined): void {
+    if (entry === undefined) return
+    this.#entries.delete(id)
+    entry.abort.abort()
+    const { running = Promise.resolve(), domain } = entry
+    this.#spawn(running.then(() => this.#orders.end(id, nameOf(domain))))
+  }
+
+  /** What a process left behind that was killed at the wrong moment. */
+  async #sweep(): Promise<void> {
+    await this.#orders.sweep(async id => this.#entries.has(id) || (await this.#options.domains.manages(id)))
+  }
+
+  #wakeAt(time: number): void {
+    if (this.#closed) return
+    clearTimeout(this.#timer)
+    const wait = Math.min(Math.max(time - this.#now(), 0), LONGEST_SLEEP_MS)
+    this.#timer = setTimeout(() => this.#pump(), wait)
+    this.#timer.unref()
+  }
+
+  #pump(): void {
+    const { ready, next } = agenda(this.#entries.values(), this.#now())
+    let busy = 0
+    for (const { running } of this.#entries.values()) if (running !== undefined) busy++
+    for (const entry of ready.slice(0, Math.max(0, this.#pace.parallel - busy))) this.#begin(entry)
+    this.#wakeAt(next)
+  }
+
+  #begin(entry: Entry): void {
+    const running = this.#attend(entry).finally(() => {
+      entry.running = undefined
+      this.#wakeAt(this.#now())
+    })
+    entry.running = running
+    this.#spawn(running)
+  }
+
+  async #attend(entry: Entry): Promise<void> {
+    const { domain, abort } = entry
+    try {
+      if (entry.dueAt <= this.#now()) entry.holdUntil = await this.#work.on(domain, abort.signal)
+      else entry.checkAt = await this.#check.of(domain)
+    } catch (error) {
+      this.#options.log.error({ error, domain: nameOf(domain) }, 'a certificate could not be looked after')
+      entry.holdUntil = this.#now() + TROUBLE_MS
+      entry.checkAt = Math.max(entry.checkAt, entry.holdUntil)
+    }
+  }
+
+  #spawn(work: Promise<void>): void {
+    const watched = work
+      .catch((error: unknown) => this.#options.log.error({ error }, 'orders could not be tidied up'))
+      .finally(() => this.#running.delete(watched))
+    this.#running.add(watched)
+  }
+}

@@ -1,0 +1,103 @@
+import type { ManagedDomain } from '#acme/domains.ts'
+import { HeldOrder, leaseOf, orderWrite, type Holder } from '#acme/held-order.ts'
+import { ORDERS, moment, orderBody, orderClaim, removeOrder, type OrderBody } from '#acme/order-rows.ts'
+import { newId } from '#base/ids.ts'
+import type { Row } from '#store/store.ts'
+
+/** The order, or when it can be had. */
+export type Taken = { readonly order: HeldOrder } | { readonly notBefore: number }
+
+const ATTEMPTS = 4
+const BUSY_MS = 5000
+const PAGE = 1000
+
+/** The orders of an installation, one for each name, whichever process works on it. */
+export class Orders {
+  readonly #holder: Holder
+
+  constructor(holder: Holder) {
+    this.#holder = holder
+  }
+
+  /** Takes the order of a domain for this process and makes it if there is none. */
+  async take(domain: ManagedDomain): Promise<Taken> {
+    const { store, now } = this.#holder
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const row = await store.holder(orderClaim(nameOf(domain)))
+      const body = row && orderBody(row)
+      // The name was released and reserved again: this is what is left of the one before.
+      if (row && body?.domain_id !== domain.id) {
+        await removeOrder(store, row)
+        continue
+      }
+      const notBefore = body === undefined ? 0 : this.#free(body)
+      if (notBefore > now()) return { notBefore }
+      const order = await this.#hold(domain, row, body)
+      if (order !== undefined) return { order }
+    }
+    return { notBefore: now() + BUSY_MS }
+  }
+
+  /** Ends the order of a domain that is managed no more. */
+  async end(id: string, name: string): Promise<void> {
+    const { store } = this.#holder
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const row = await store.holder(orderClaim(name))
+      if (!row || orderBody(row).domain_id !== id || (await removeOrder(store, row))) return
+    }
+  }
+
+  /** Ends all orders of domains for which `isManaged` says no. */
+  async sweep(isManaged: (id: string) => Promise<boolean>): Promise<void> {
+    const { store } = this.#holder
+    for (let before: string | undefined, full = true; full;) {
+      const page = await store.list(ORDERS, { limit: PAGE, ...(before !== undefined && { before }) })
+      for (const row of page) {
+        const { domain_id: id, domain } = orderBody(row)
+        if (!(await isManaged(id))) await this.end(id, domain)
+      }
+      before = page.at(-1)?.id
+      full = page.length === PAGE
+    }
+  }
+
+  /** When the order can be worked on. */
+  #free({ lease, next_try_at: nextTry }: OrderBody): number {
+    const leased = lease === null || lease.owner === this.#holder.owner ? 0 : Date.parse(lease.until)
+    return Math.max(leased, nextTry === null ? 0 : Date.parse(nextTry))
+  }
+
+  async #hold(
+    domain: ManagedDomain,
+    row: Row | undefined,
+    known: OrderBody | undefined,
+  ): Promise<HeldOrder | undefined> {
+    const id = row?.id ?? newId('ao', this.#holder.now())
+    const version = (row?.version ?? 0) + 1
+    const body = { ...this.#started(domain, known), lease: leaseOf(this.#holder) }
+    const outcome = await this.#holder.store.commit([orderWrite(id, body, version)])
+    return outcome.ok ? new HeldOrder(id, this.#holder, body, version) : undefined
+  }
+
+  /** An order for another kind of key than is wanted now begins anew. */
+  #started(domain: ManagedDomain, known: OrderBody | undefined): OrderBody {
+    if (known?.key_type === domain.keyType) return known
+    return {
+      domain_id: domain.id,
+      domain: nameOf(domain),
+      key_type: domain.keyType,
+      state: 'checking',
+      challenge: null,
+      url: null,
+      key: null,
+      started_at: moment(this.#holder.now()),
+      attempts: 0,
+      next_try_at: null,
+      error: null,
+      lease: null,
+    }
+  }
+}
+
+/** The first of the names, which stands for all. */
+export const nameOf = ({ names, id }: ManagedDomain): string => names[0] ?? id

@@ -1,0 +1,34 @@
+import type { RenewalInfo } from '#acme/answers.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+export interface Lifetime {
+  readonly notBefore: number
+  readonly notAfter: number
+}
+
+/** At two thirds of the life that a certificate really has, or a little before, so that not all come at once. */
+export function renewalTime({ notBefore, notAfter }: Lifetime, random: () => number): number {
+  const life = notAfter - notBefore
+  return notBefore + (life * 2) / 3 - random() * (life / 50)
+}
+
+/** The time within the authority's window, kept while it still fits; undefined when no sense can be made of it. */
+export function suggestedTime(
+  { start, end }: RenewalInfo,
+  { notBefore, notAfter }: Lifetime,
+  planned: number | undefined,
+  random: () => number,
+): number | undefined {
+  // Whoever would have it renewed when it is over, or nearly so, has a wrong clock or worse.
+  if (end > notAfter - (notAfter - notBefore) / 20) return undefined
+  if (planned !== undefined && planned >= start && planned <= end) return planned
+  return start + random() * (end - start)
+}
+
+/** When to ask again: as the authority wishes, but at least daily. */
+export function nextQuestion(retryAt: number | undefined, now: number, random: () => number): number {
+  const wished = Math.min(Math.max(retryAt ?? now + DAY, now + HOUR), now + DAY)
+  return wished - random() * 0.1 * (wished - now)
+}

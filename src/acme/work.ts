@@ -1,0 +1,120 @@
+import type { Domains, Job, ManagedDomain } from '#acme/domains.ts'
+import { DnsSilent, NotProven, StillWaiting, failureOf, nextTry } from '#acme/failure.ts'
+import { LostOrder, type HeldOrder } from '#acme/held-order.ts'
+import type { Issuance } from '#acme/issuance.ts'
+import { moment } from '#acme/order-rows.ts'
+import { nameOf, type Orders } from '#acme/orders.ts'
+import type { Pace } from '#acme/pace.ts'
+import { proofOf, type ProofOptions } from '#acme/proof.ts'
+import type { Log } from '#base/log.ts'
+import type { Write } from '#store/store.ts'
+
+export interface WorkOptions {
+  readonly orders: Orders
+  readonly issuance: Issuance
+  readonly domains: Domains
+  readonly proof: ProofOptions
+  readonly pace: Pace
+  readonly log: Log
+  readonly now: () => number
+  readonly random: () => number
+  /** How each order ended that was brought to an end, for whoever counts. */
+  readonly onResult: (result: 'issued' | 'failed') => void
+}
+
+/** Until the news of a new certificate has come around. */
+const NEWS_MS = 30_000
+const LOST_MS = 1000
+
+/** Does DNS lead here? Throws what to tell people otherwise. */
+export async function requireProof(domain: ManagedDomain, proof: ProofOptions): Promise<void> {
+  const found = await proofOf(domain, proof).catch((cause: unknown) => {
+    const { code = 'no answer' } = cause as NodeJS.ErrnoException
+    throw new DnsSilent(`DNS tells nothing about ${nameOf(domain)} (${code}).`, { cause })
+  })
+  if (!found.proven) throw new NotProven(found.missing)
+}
+
+/** Works on the order of one domain, and tells people how it goes. */
+export class Work {
+  readonly #options: WorkOptions
+
+  constructor(options: WorkOptions) {
+    this.#options = options
+  }
+
+  /** Resolves to when the domain is to be looked at again. */
+  async on(domain: ManagedDomain, signal: AbortSignal): Promise<number> {
+    const { orders, issuance, proof, now, log, onResult } = this.#options
+    const taken = await orders.take(domain)
+    if ('notBefore' in taken) return taken.notBefore
+    const { order } = taken
+    try {
+      const state = order.body.url === null ? 'checking' : order.body.state
+      await order.save({ state, next_try_at: null }, this.#telling(domain, this.#running(order)))
+      await requireProof(domain, proof)
+      await issuance.run(domain, order, signal)
+    } catch (error) {
+      return this.#after(error, domain, order, signal)
+    }
+    onResult('issued')
+    log.info({ domain: nameOf(domain) }, 'a certificate was issued')
+    return now() + NEWS_MS
+  }
+
+  async #after(
+    error: unknown,
+    domain: ManagedDomain,
+    order: HeldOrder,
+    signal: AbortSignal,
+  ): Promise<number> {
+    try {
+      if (error instanceof LostOrder) throw error
+      if (signal.aborted) {
+        await order.release()
+        return this.#options.now()
+      }
+      if (error instanceof StillWaiting) return await this.#putAside(error, domain, order)
+      return await this.#failed(error, domain, order)
+    } catch (lost) {
+      if (!(lost instanceof LostOrder)) throw lost
+      return this.#options.now() + LOST_MS
+    }
+  }
+
+  /** The authority takes its time: the order stays as it is, and its place goes to another one. */
+  async #putAside({ retryAt }: StillWaiting, domain: ManagedDomain, order: HeldOrder): Promise<number> {
+    const job = { ...this.#running(order), retriesAt: retryAt }
+    await order.release({ next_try_at: moment(retryAt) }, this.#telling(domain, job))
+    return retryAt
+  }
+
+  async #failed(error: unknown, domain: ManagedDomain, order: HeldOrder): Promise<number> {
+    const { pace, now, random, log, onResult } = this.#options
+    const failure = failureOf(error, now(), random)
+    const attempts = order.body.attempts + 1
+    const retriesAt = nextTry(failure, { failures: attempts, shortest: pace.retryMs, now: now() }, random)
+    log.warn({ error, domain: nameOf(domain), retriesAt: moment(retriesAt) }, 'a certificate was not issued')
+    onResult('failed')
+    const { error: code, message, orderLives } = failure
+    const job = { error: code, message, startedAt: Date.parse(order.body.started_at), retriesAt }
+    const telling = this.#telling(domain, job)
+    const changes = { attempts, next_try_at: moment(retriesAt), error: message, state: 'waiting' } as const
+    if (orderLives) await order.release(changes, telling)
+    else {
+      const over = { ...changes, url: null, challenge: null }
+      await order.release(over, await order.withoutChallenges(telling))
+    }
+    return retriesAt
+  }
+
+  #running(order: HeldOrder): Job {
+    const { started_at: startedAt, url } = order.body
+    const message = url === null ? 'The certificate is being ordered.' : 'The certificate is being issued.'
+    return { error: undefined, message, startedAt: Date.parse(startedAt), retriesAt: undefined }
+  }
+
+  #telling({ id }: ManagedDomain, job: Job): (writes: readonly Write[]) => Promise<boolean> {
+    return writes => this.#options.domains.tell(id, { job }, writes)
+  }
+}

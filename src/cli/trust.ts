@@ -1,0 +1,114 @@
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { copyFileSync, chmodSync, existsSync, readFileSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { Command } from 'commander'
+import { CommandError, exitCodes } from '#cli/failure.ts'
+import { commandsText, fileIn, systemStores, type Root, type SystemStore } from '#cli/trust-commands.ts'
+
+interface TrustOptions {
+  readonly dataDir?: string
+  readonly print?: boolean
+  readonly uninstall?: boolean
+  readonly systemDir?: string
+}
+
+const AFTER_HELP = `
+The root is the file ca.pem of the data folder, which the first start of "adit serve" makes. Whoever trusts it trusts
+every certificate of that gateway, so install it only where the gateway is your own. As root, on Debian, Ubuntu, Fedora
+and Red Hat, it is installed; elsewhere the commands that do it are printed.
+`
+
+/** `adit trust`: makes this machine trust the certificates that a gateway makes by itself. */
+export function trustCommand(): Command {
+  return new Command('trust')
+    .description('Trust the certificates that a gateway without a public domain makes for itself.')
+    .option('--data-dir <folder>', 'data folder of the gateway (ADIT_DATA_DIR, default ./data)')
+    .option('--print', 'change nothing; print the commands for every system')
+    .option('--uninstall', 'trust them no longer')
+    .option('--system-dir <folder>', 'only put the file there, as for an image of another system')
+    .addHelpText('after', AFTER_HELP)
+    .action((options: TrustOptions) => {
+      process.stdout.write(trust(options, process.env['ADIT_DATA_DIR']))
+    })
+}
+
+/** Does what the options ask for, and says what was done. */
+export function trust(options: TrustOptions, dataDir?: string): string {
+  const root = readRoot(join(options.dataDir ?? dataDir ?? './data', 'ca.pem'))
+  const action = options.uninstall === true ? 'uninstall' : 'install'
+  const about = `${root.name}\n  file     ${root.path}\n  SHA-256  ${root.sha256}\n\n`
+  if (options.print !== true) {
+    if (options.systemDir !== undefined) return about + placed(root, resolve(options.systemDir), action)
+    const store = ownStore()
+    if (store !== undefined) return about + settled(root, store, action)
+  }
+  return about + commandsText(root, action)
+}
+
+function readRoot(given: string): Root {
+  const path = resolve(given)
+  const pem = readIfThere(path)
+  if (pem === undefined)
+    throw new CommandError(
+      `There is no ${path}. The first start of "adit serve" makes it; --data-dir says where to look.`,
+      exitCodes.notFound,
+    )
+  const certificate = certificateOf(pem)
+  if (certificate?.ca !== true)
+    throw new CommandError(`${path} is not the certificate of an authority.`, exitCodes.config)
+  const name = /^CN=(.+)$/m.exec(certificate.subject)?.[1] ?? 'Adit local authority'
+  const digits = (fingerprint: string): string => fingerprint.replaceAll(':', '')
+  return { path, name, sha1: digits(certificate.fingerprint), sha256: digits(certificate.fingerprint256) }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw new CommandError(`${path} cannot be read: ${message}`, exitCodes.failure)
+  }
+}
+
+function certificateOf(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem)
+  } catch {
+    return undefined
+  }
+}
+
+/** The store of this machine, if we may change it. */
+const ownStore = (): SystemStore | undefined =>
+  process.platform === 'linux' && process.getuid?.() === 0
+    ? systemStores.find(({ folder }) => existsSync(folder))
+    : undefined
+
+function placed(root: Root, folder: string, action: 'install' | 'uninstall'): string {
+  const file = fileIn(folder, root)
+  try {
+    if (action === 'uninstall') rmSync(file, { force: true })
+    else {
+      copyFileSync(root.path, file)
+      chmodSync(file, 0o644)
+    }
+  } catch (error) {
+    throw new CommandError(`${file} cannot be changed: ${(error as Error).message}`, exitCodes.failure)
+  }
+  return action === 'uninstall' ? `Removed ${file}\n` : `Wrote ${file}\n`
+}
+
+function settled(root: Root, store: SystemStore, action: 'install' | 'uninstall'): string {
+  const done = placed(root, store.folder, action)
+  const [program = '', ...more] = [...store.update, ...(action === 'uninstall' ? store.removed : [])]
+  try {
+    execFileSync(program, more, { stdio: ['ignore', 'ignore', 'inherit'] })
+  } catch (error) {
+    throw new CommandError(`${program} failed: ${(error as Error).message}`, exitCodes.failure)
+  }
+  const rest =
+    'Browsers with an own list of authorities, such as Firefox, need it too: see adit trust --print.\n'
+  return `${done}Ran ${program}\n${action === 'install' ? rest : ''}`
+}

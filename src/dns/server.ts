@@ -1,0 +1,142 @@
+import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer, isIPv6, type AddressInfo, type Server, type Socket } from 'node:net'
+import type { Log } from '#base/log.ts'
+import type { Address } from '#base/settings.ts'
+import { networkOf } from '#dns/network.ts'
+import { Responder, type Client, type ResponderOptions } from '#dns/responder.ts'
+import { serveConnection } from '#dns/tcp.ts'
+
+export interface DnsServerOptions extends ResponderOptions {
+  readonly log: Log
+  readonly connections?: Partial<ConnectionLimits>
+}
+
+export interface ConnectionLimits {
+  readonly total: number
+  /** Of one network. */
+  readonly perNetwork: number
+  /** How long one may be without a whole query. */
+  readonly idleMs: number
+}
+
+const connectionDefaults: ConnectionLimits = { total: 512, perNetwork: 32, idleMs: 10_000 }
+/** Answers that the system has not taken yet; more are dropped, as the network would. */
+const MAX_UNSENT = 1024
+/** For a port that was left to the system: one that is free for UDP may be taken for TCP. */
+const ATTEMPTS = 10
+const COMPLAIN_EVERY_MS = 10_000
+
+/** Answers for the zones it is given, over UDP and TCP, and for nothing else. */
+export class DnsServer {
+  readonly #options: DnsServerOptions
+  readonly #limits: ConnectionLimits
+  readonly #responder: Responder
+  readonly #sockets = new Set<Socket>()
+  readonly #networks = new Map<string, number>()
+  #udp: UdpSocket | undefined
+  #tcp: Server | undefined
+  #complainedAt = -Infinity
+
+  constructor(options: DnsServerOptions) {
+    this.#options = options
+    this.#limits = { ...connectionDefaults, ...options.connections }
+    this.#responder = new Responder(options)
+  }
+
+  /** Connections that are open. */
+  get connections(): number {
+    return this.#sockets.size
+  }
+
+  /** Resolves to the address in use; rejects with the system's error (`EADDRINUSE`, `EACCES`, ...). */
+  async listen({ host, port }: Address): Promise<Address> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const udp = await this.#listenUdp(host, port)
+        await this.#listenTcp(host, udp.port)
+        return { host, port: udp.port }
+      } catch (error) {
+        this.close()
+        const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+        if (!isTaken || port !== 0 || attempt === ATTEMPTS) throw error
+      }
+    }
+  }
+
+  /** At once: whoever waits for an answer asks the other name server. */
+  close(): void {
+    this.#udp?.close()
+    this.#tcp?.close()
+    this.#udp = undefined
+    this.#tcp = undefined
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  async #listenUdp(host: string, port: number): Promise<AddressInfo> {
+    const udp = createSocket(isIPv6(host) ? 'udp6' : 'udp4')
+    this.#udp = udp
+    udp.bind(port, host)
+    await once(udp, 'listening')
+    udp.on('error', error => this.#complain(error))
+    udp.on('message', (query, from) => this.#datagram(udp, query, from))
+    return udp.address()
+  }
+
+  async #listenTcp(host: string, port: number): Promise<void> {
+    const tcp = createServer({ noDelay: true }, socket => this.#accept(socket))
+    this.#tcp = tcp
+    tcp.maxConnections = this.#limits.total
+    tcp.listen({ host, port })
+    await once(tcp, 'listening')
+    tcp.on('error', error => this.#complain(error))
+  }
+
+  #datagram(udp: UdpSocket, query: Buffer, { address, port }: RemoteInfo): void {
+    const reply = this.#respond(query, { address, over: 'udp' })
+    // Nobody can be reached at port 0, and sending there throws.
+    if (reply === undefined || port === 0 || udp.getSendQueueCount() >= MAX_UNSENT) return
+    // The client may have gone, or its network may not be reachable: it asks again if it still wants to know.
+    udp.send(reply, port, address, () => undefined)
+  }
+
+  #accept(socket: Socket): void {
+    const { perNetwork, idleMs } = this.#limits
+    const address = socket.remoteAddress ?? ''
+    const network = networkOf(address)
+    const open = this.#networks.get(network) ?? 0
+    socket.on('error', () => undefined)
+    if (open >= perNetwork) return void socket.resetAndDestroy()
+    this.#networks.set(network, open + 1)
+    this.#sockets.add(socket)
+    socket.on('close', () => this.#left(socket, network))
+    const client: Client = { address, over: 'tcp' }
+    serveConnection(socket, query => this.#respond(query, client), idleMs)
+  }
+
+  #left(socket: Socket, network: string): void {
+    this.#sockets.delete(socket)
+    const rest = (this.#networks.get(network) ?? 0) - 1
+    if (rest > 0) this.#networks.set(network, rest)
+    else this.#networks.delete(network)
+  }
+
+  /** A query that brings out a fault of ours goes unanswered; the next one is served. */
+  #respond(query: Buffer, client: Client): Buffer | undefined {
+    try {
+      return this.#responder.respond(query, client)
+    } catch (error) {
+      this.#options.counted?.('failed')
+      this.#complain(error)
+      return undefined
+    }
+  }
+
+  /** Now and then: queries are cheap to send, and each could be worth a line of the log. */
+  #complain(error: unknown): void {
+    const now = performance.now()
+    if (now - this.#complainedAt < COMPLAIN_EVERY_MS) return
+    this.#complainedAt = now
+    this.#options.log.error({ error }, 'the DNS server failed')
+  }
+}

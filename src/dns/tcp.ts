@@ -1,0 +1,52 @@
+import type { Socket } from 'node:net'
+
+export type Respond = (query: Buffer) => Buffer | undefined
+
+/** Far more than a query needs; a longer one is somebody trying something. */
+const MAX_QUERY = 4096
+
+/**
+ * Answers the queries of one connection in their order, as many as the client sends without waiting (RFC 7766). A client
+ * that does not read its answers is not read from either, and one that sends no whole query in time is let go.
+ */
+export function serveConnection(socket: Socket, respond: Respond, idleMs: number): void {
+  let pending: Buffer = Buffer.alloc(0)
+  const timer = setTimeout(() => socket.destroy(), idleMs)
+
+  /** The first whole query that waits; undefined while it is not all there. */
+  const take = (): Buffer | undefined => {
+    if (pending.length < 2) return undefined
+    const end = 2 + pending.readUInt16BE(0)
+    if (end > 2 + MAX_QUERY) {
+      socket.destroy()
+      return undefined
+    }
+    if (pending.length < end) return undefined
+    const query = pending.subarray(2, end)
+    pending = pending.subarray(end)
+    return query
+  }
+
+  const answer = (): void => {
+    while (!socket.destroyed && !socket.writableNeedDrain) {
+      const query = take()
+      if (query === undefined) return void socket.resume()
+      const reply = respond(query)
+      if (reply === undefined) return void socket.destroy()
+      timer.refresh()
+      const length = Buffer.alloc(2)
+      length.writeUInt16BE(reply.length)
+      // In one piece: clients have been seen that read the length and the message each with one call.
+      socket.write(Buffer.concat([length, reply]))
+    }
+    socket.pause()
+  }
+
+  socket.on('data', (chunk: Buffer) => {
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
+    answer()
+  })
+  socket.on('drain', answer)
+  socket.on('error', () => undefined)
+  socket.on('close', () => clearTimeout(timer))
+}

@@ -1,0 +1,31 @@
+import type { Exchange, Reply } from '#gateway/exchange.ts'
+import { openChallenge } from '#gateway/acme/challenge-rows.ts'
+import { bodyOf } from '#gateway/http/body.ts'
+import { Fields } from '#gateway/http/fields.ts'
+import { textOf } from '#gateway/records/keys.ts'
+import type { Records } from '#gateway/records/records.ts'
+
+const PREFIX = '/.well-known/acme-challenge/'
+
+/**
+ * What a certificate authority gets that comes to see whether a name leads here (RFC 8555 §8.3). Undefined for all
+ * else: a service behind may have a client of such an authority of its own.
+ */
+export function httpChallenge(
+  { visitor, head }: Exchange,
+  records: Pick<Records, 'httpChallenges'>,
+  now: () => number = Date.now,
+): Reply | undefined {
+  if (visitor.scheme !== 'http' || head.method !== 'GET' || !head.path.startsWith(PREFIX)) return undefined
+  const rows = records.httpChallenges(head.path.slice(PREFIX.length))
+  const row = rows.length === 0 ? undefined : openChallenge(rows, head.host, now())
+  return row && textReply(textOf(row, 'key_authorization'))
+}
+
+function textReply(text: string): Reply {
+  const fields = new Fields(
+    'Content-Type: text/plain\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n',
+  )
+  const body = bodyOf(Buffer.from(text))
+  return { head: { status: 200, reason: 'OK', fields, framing: body.framing }, body }
+}

@@ -1,0 +1,54 @@
+import { constants } from 'node:crypto'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import { openChallenge } from '#gateway/acme/challenge-rows.ts'
+import { textOf } from '#gateway/records/keys.ts'
+import type { Records } from '#gateway/records/records.ts'
+import type { ClientHello } from '#gateway/tls/client-hello.ts'
+import { acmeCertificate } from '#pki/acme-certificate.ts'
+
+/** The protocol of RFC 8737, in which nothing is said after the handshake. */
+export const ACME_ALPN = 'acme-tls/1'
+
+/** An authority comes a few times for a name, each time from another place. */
+const MAX_CONTEXTS = 256
+
+/** An authority offers nothing else; whoever does is a visitor like any other, and is never answered with this. */
+export const isTlsChallenge = ({ alpn }: ClientHello): boolean => alpn.length === 1 && alpn[0] === ACME_ALPN
+
+/** Makes what an authority wants to see in a handshake, once for each challenge. */
+export class TlsChallenges {
+  readonly #records: Pick<Records, 'tlsChallenges'>
+  readonly #now: () => number
+  readonly #contexts = new Map<string, Promise<SecureContext>>()
+
+  constructor(records: Pick<Records, 'tlsChallenges'>, now: () => number = Date.now) {
+    this.#records = records
+    this.#now = now
+  }
+
+  /** Undefined when nobody has asked an authority for a certificate of this name. */
+  contextFor(name: string): Promise<SecureContext> | undefined {
+    const row = openChallenge(this.#records.tlsChallenges(name), name, this.#now())
+    if (row === undefined) return undefined
+    const keyAuthorization = textOf(row, 'key_authorization')
+    const key = `${name}\n${keyAuthorization}`
+    const known = this.#contexts.get(key)
+    if (known !== undefined) return known
+    const made = this.#make(name, keyAuthorization)
+    this.#contexts.set(key, made)
+    const [oldest] = this.#contexts.size > MAX_CONTEXTS ? this.#contexts.keys() : []
+    if (oldest !== undefined) this.#contexts.delete(oldest)
+    made.catch(() => this.#contexts.delete(key))
+    return made
+  }
+
+  async #make(name: string, keyAuthorization: string): Promise<SecureContext> {
+    const { certificatePem, privateKeyPem } = await acmeCertificate(name, keyAuthorization, this.#now())
+    return createSecureContext({
+      cert: certificatePem,
+      key: privateKeyPem.reveal(),
+      minVersion: 'TLSv1.2',
+      secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
+    })
+  }
+}

@@ -1,0 +1,18 @@
+import { textOf } from '#gateway/records/keys.ts'
+import type { Records } from '#gateway/records/records.ts'
+import type { SourceRow } from '#gateway/records/source.ts'
+import type { Certificates } from '#gateway/tls/certificates.ts'
+
+/** Lets go of certificates that are served no longer, and of no others: thousands of them may be in use. */
+export function forgetReplaced(records: Records, certificates: Pick<Certificates, 'forget'>): void {
+  const forget = (row: SourceRow | undefined): void => {
+    if (row !== undefined) certificates.forget(textOf(row, 'certificate_pem'))
+  }
+  records.onChange(['tls_certificate'], ({ before }) => forget(before))
+  records.onChange(['reserved_domain'], ({ before, after }) => {
+    const id = before?.body['certificate']
+    // Another domain may have the same certificate; then it is only read once more.
+    if (typeof id === 'string' && id !== after?.body['certificate'])
+      forget(records.get('tls_certificate', id))
+  })
+}

@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs'
+import type { ChallengeType } from '#acme/answers.ts'
+import { AcmeClient } from '#acme/client.ts'
+import { systemDns } from '#acme/dns.ts'
+import { Issuer, type IssuerOptions } from '#acme/issuer.ts'
+import { usualPace, type Pace } from '#acme/pace.ts'
+import type { Call, Deps } from '#api/call.ts'
+import { createEgress } from '#base/egress-client.ts'
+import type { Log } from '#base/log.ts'
+import { renderMetrics } from '#base/metrics-text.ts'
+import { Registry } from '#base/metrics.ts'
+import type { Settings } from '#base/settings.ts'
+import type { Source } from '#gateway/records/source.ts'
+import { readPem } from '#pki/pem.ts'
+import { ReservedDomains } from '#server/acme/reserved-domains.ts'
+import { publicAddresses } from '#server/dns.ts'
+import { StartError } from '#server/start-error.ts'
+
+export interface AcmeOptions {
+  readonly settings: Settings
+  /** Undefined: nothing is issued. */
+  readonly client: AcmeClient | undefined
+  readonly api: Deps
+  readonly source: Source
+  readonly log: Log
+  readonly pace?: Partial<Pace>
+}
+
+export interface AcmeSide {
+  /** To be called when the listeners are open: authorities come to see. `base` is the address of the API in events. */
+  start(base: string): Promise<void>
+  /** As Prometheus reads them. */
+  metrics(): string
+  close(): Promise<void>
+}
+
+/** SQLite is read by this machine alone, and its gateways hear of a challenge at once. */
+const SETTLE_LOCAL_MS = 500
+const TIDY_MS = 3_600_000
+
+/** The authority that the settings name; nobody is called yet. */
+export function openAuthority(settings: Settings): AcmeClient | undefined {
+  const { acme_directory: directory, acme_ca_file: file, egress_allow: allow = [] } = settings
+  if (directory === undefined) return undefined
+  return new AcmeClient({
+    directory,
+    egress: createEgress({ allow, ca: file === undefined ? [] : [roots(file)] }),
+  })
+}
+
+function roots(file: string): string {
+  try {
+    const pem = readFileSync(file, 'utf8')
+    readPem(pem)
+    return pem
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StartError(`ADIT_ACME_CA_FILE: ${file} cannot be used: ${reason}`)
+  }
+}
+
+/** What issues certificates for reserved domains, once it is started. */
+export function openAcme(options: AcmeOptions): AcmeSide {
+  const registry = new Registry()
+  const results = registry.counters('adit_acme_orders_total', 'Orders for certificates.', ['result'])
+  const counters = { issued: results.with('issued'), failed: results.with('failed') }
+  const { client } = options
+  let stop = async (): Promise<void> => undefined
+  return {
+    async start(base) {
+      if (client !== undefined)
+        stop = await start({ ...options, client, base, onResult: result => counters[result].add() })
+    },
+    metrics: () => renderMetrics(registry.snapshot()),
+    close: () => stop(),
+  }
+}
+
+interface Start extends AcmeOptions, Pick<IssuerOptions, 'onResult'> {
+  readonly client: AcmeClient
+  readonly base: string
+}
+
+async function start(options: Start): Promise<() => Promise<void>> {
+  const { settings, client, source, log, onResult } = options
+  const { store, sealer } = options.api
+  const domains = new ReservedDomains({ call: callOf(options), source, log })
+  const issuer = new Issuer({
+    store,
+    sealer,
+    client,
+    domains,
+    proof: { dns: systemDns(settings.acme_dns), addresses: publicAddresses(settings) },
+    email: settings.acme_email,
+    visits: visits(settings),
+    log,
+    pace: { settleMs: settings.database_url ? usualPace.settleMs : SETTLE_LOCAL_MS, ...options.pace },
+    onResult,
+  })
+  await issuer.start()
+  const stopTidying = tidy(domains, log)
+  return async () => {
+    stopTidying()
+    await issuer.close()
+  }
+}
+
+/** What is written is the server's own doing. */
+const callOf = ({ api, base }: Start): Call => ({
+  ...api,
+  principal: { id: api.facts.accountId, role: 'admin', subject: 'adit', keyId: '' },
+  base,
+  ip: '',
+})
+
+/** The ways by which an authority can come to see a name. */
+function visits({ http_addr: http, https_addr: https }: Settings): ChallengeType[] {
+  const byHttp: ChallengeType[] = http === undefined ? [] : ['http-01']
+  return https === undefined ? byHttp : [...byHttp, 'tls-alpn-01']
+}
+
+function tidy(domains: ReservedDomains, log: Log): () => void {
+  const sweep = () =>
+    void domains
+      .sweep()
+      .catch((error: unknown) => log.warn({ error }, 'certificates that nobody uses could not be removed'))
+  sweep()
+  const timer = setInterval(sweep, TIDY_MS).unref()
+  return () => clearInterval(timer)
+}

@@ -1,0 +1,160 @@
+import { hash } from 'node:crypto'
+import { nameServers } from '#base/own-names.ts'
+import { addressSets, caaSet, cnameSet, nsSet, txtSet, type RecordSet } from '#dns/records.ts'
+import { nearest, Zone, ZoneTable, type Zones } from '#dns/zone.ts'
+import type { Follower, SourceChange, SourceRow } from '#gateway/records/source.ts'
+
+/** The kinds of rows that DNS answers from. */
+export const dnsKinds = ['agent_ingress', 'reserved_domain', 'acme_challenge'] as const
+
+export interface DnsFacts {
+  /** The shared domain. */
+  readonly domain: string
+  /** Where all names lead. */
+  readonly addresses: readonly string[]
+  /** The authorities that may issue certificates; any when empty. */
+  readonly authorities: readonly string[]
+  readonly now?: () => number
+}
+
+type Entry = readonly [name: string, set: RecordSet]
+
+const TTL = 300
+const DELEGATION_TTL = 3600
+/** Short, so that a record for a challenge is seen although the name was asked for a moment before. */
+const NEGATIVE_TTL = 30
+/** An authority may see the next challenge's text a second later. */
+const CHALLENGE_TTL = 1
+/** Answers to several challenges of one name at a time; a certificate for a name and its wildcard needs two. */
+const MAX_CHALLENGES = 16
+/** Names of the shared domain that stand for this server whatever wildcards say; see `OWN_LABELS`. */
+const OWN_HOSTS = ['api', 'idp', 'tunnel']
+
+const text = ({ body }: SourceRow, field: string): string => {
+  const value = body[field]
+  return typeof value === 'string' ? value.toLowerCase() : ''
+}
+
+const texts = ({ body }: SourceRow, field: string): string[] => {
+  const value = body[field]
+  return Array.isArray(value) ? value.filter(each => typeof each === 'string') : []
+}
+
+/** What DNS answers, made from the settings and from what is stored; made anew when somebody asks after a change. */
+export class DnsZones implements Zones, Follower {
+  readonly #facts: DnsFacts
+  readonly #rows = new Map<string, SourceRow>()
+  #table: ZoneTable | undefined
+  #serial = 0
+
+  constructor(facts: DnsFacts) {
+    this.#facts = facts
+  }
+
+  snapshot(rows: readonly SourceRow[]): void {
+    this.#rows.clear()
+    for (const row of rows) this.#rows.set(row.id, row)
+    this.#table = undefined
+  }
+
+  changes(batch: readonly SourceChange[]): void {
+    for (const change of batch) {
+      if (change.op === 'put') this.#rows.set(change.row.id, change.row)
+      else this.#rows.delete(change.id)
+    }
+    this.#table = undefined
+  }
+
+  zoneOf(name: string): Zone | undefined {
+    this.#table ??= this.#build()
+    return this.#table.zoneOf(name)
+  }
+
+  #build(): ZoneTable {
+    const now = this.#facts.now?.() ?? Date.now()
+    // RFC 1912 §2.2: it may only grow, whatever the clock does.
+    this.#serial = Math.max(this.#serial + 1, Math.floor(now / 1000)) >>> 0
+    const rows = Map.groupBy(this.#rows.values(), ({ kind }) => kind)
+    const entries: Entry[] = [
+      ...(rows.get('reserved_domain') ?? []).flatMap(aliasesOf),
+      ...challengesOf((rows.get('acme_challenge') ?? []).filter(row => isOpen(row, now))),
+    ]
+    const ingresses = (rows.get('agent_ingress') ?? []).map(row => this.#ingress(row))
+    const plans = new Map([...ingresses, this.#shared()].map(plan => [plan.apex, plan]))
+    const within = Map.groupBy(entries, ([name]) => nearest(name, plans))
+    return new ZoneTable([...plans.values()].map(plan => this.#zone(plan, within.get(plan.apex) ?? [])))
+  }
+
+  #zone({ apex, servers, entries, reserved }: Plan, further: readonly Entry[]): Zone {
+    const [primary = apex] = servers
+    const zone = new Zone(
+      apex,
+      { primary, mailbox: `hostmaster.${apex}`, serial: this.#serial, negativeTtl: NEGATIVE_TTL },
+      [
+        [apex, nsSet(servers, DELEGATION_TTL)],
+        [apex, caaSet(this.#facts.authorities, TTL)],
+        ...entries,
+        ...further,
+      ],
+    )
+    for (const name of reserved) zone.reserve(name)
+    return zone
+  }
+
+  #shared(): Plan {
+    const { domain } = this.#facts
+    const hosts = [...OWN_HOSTS, '*', '*.cname', '*.tcp'].map(label => `${label}.${domain}`)
+    const servers = nameServers(domain)
+    const entries = [domain, ...hosts, ...servers].flatMap(name => this.#leadsHere(name))
+    // Names of challenges are there only as long as the challenge; the wildcard must not stand in for them.
+    return { apex: domain, servers, entries, reserved: [`acme.${domain}`] }
+  }
+
+  #ingress(row: SourceRow): Plan {
+    const apex = text(row, 'domain')
+    const names = new Set([apex, ...texts(row, 'region_domains').map(name => name.toLowerCase())])
+    const entries = [...names].flatMap(name => this.#leadsHere(name))
+    return { apex, servers: texts(row, 'ns_targets'), entries, reserved: [] }
+  }
+
+  #leadsHere(name: string): Entry[] {
+    return addressSets(this.#facts.addresses, TTL).map(set => [name, set] as const)
+  }
+}
+
+interface Plan {
+  readonly apex: string
+  readonly servers: readonly string[]
+  readonly entries: readonly Entry[]
+  readonly reserved: readonly string[]
+}
+
+/** A custom name within a domain that is delegated here needs nobody to set its records. Others are nobody's zone. */
+function aliasesOf(row: SourceRow): Entry[] {
+  const domain = text(row, 'domain')
+  const [target, challenge] = [text(row, 'cname_target'), text(row, 'acme_challenge_cname_target')]
+  return [
+    ...(target === '' ? [] : [[domain, cnameSet(target, TTL)] as const]),
+    ...(challenge === '' ? [] : [[challengeName(domain), cnameSet(challenge, TTL)] as const]),
+  ]
+}
+
+const challengeName = (domain: string): string => `_acme-challenge.${domain.replace(/^\*\./, '')}`
+
+const isOpen = ({ body: { expires_at: until } }: SourceRow, now: number): boolean =>
+  (typeof until === 'string' ? Date.parse(until) : Number(until)) > now
+
+/** RFC 8555 §8.4: at the name that the owner has pointed here, and at the name itself where it is ours. */
+function challengesOf(rows: readonly SourceRow[]): Entry[] {
+  const proofs = new Map<string, Set<string>>()
+  for (const row of rows) {
+    const authorization = row.body['key_authorization']
+    if (row.body['type'] !== 'dns-01' || typeof authorization !== 'string') continue
+    const proof = hash('sha256', authorization, 'base64url')
+    for (const name of new Set([text(row, 'target'), challengeName(text(row, 'name'))])) {
+      const known = proofs.get(name) ?? new Set()
+      if (known.size < MAX_CHALLENGES) proofs.set(name, known.add(proof))
+    }
+  }
+  return [...proofs].map(([name, values]) => [name, txtSet([...values], CHALLENGE_TTL)] as const)
+}

@@ -1,0 +1,75 @@
+import { isIP, isIPv6 } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { reachOf } from '#base/egress/reachable.ts'
+import type { Log } from '#base/log.ts'
+import { renderMetrics } from '#base/metrics-text.ts'
+import { Registry } from '#base/metrics.ts'
+import type { Address, Settings } from '#base/settings.ts'
+import { results, type Result } from '#dns/responder.ts'
+import { DnsServer } from '#dns/server.ts'
+import type { Source } from '#gateway/records/source.ts'
+import { dnsKinds, DnsZones } from '#server/dns-zones.ts'
+import { cannotListen } from '#server/listen.ts'
+
+export interface DnsSide {
+  /** Undefined when it is off. */
+  readonly bound: Address | undefined
+  /** Things to tell the operator. */
+  readonly warnings: readonly string[]
+  /** As Prometheus reads them; empty when it is off. */
+  metrics(): string
+  close(): void
+}
+
+const off: DnsSide = { bound: undefined, warnings: [], metrics: () => '', close: () => undefined }
+
+/** Starts the DNS server, unless it is off. One process answers for all of a machine. */
+export async function startDns(settings: Settings, source: Source, log: Log): Promise<DnsSide> {
+  const { dns_addr: address, domain, caa = [] } = settings
+  if (address === undefined) return off
+  const addresses = publicAddresses(settings)
+  const zones = new DnsZones({ domain, addresses, authorities: caa })
+  const registry = new Registry()
+  const server = new DnsServer({ zones, log, counted: counter(registry) })
+  const unfollow = await source.watch(dnsKinds, zones)
+  const bound = await server.listen(address).catch((error: unknown) => {
+    unfollow()
+    throw cannotListen(error, address, 'ADIT_DNS_ADDR')
+  })
+  return {
+    bound,
+    warnings: addresses.length > 0 ? [] : [NO_ADDRESS],
+    metrics: () => renderMetrics(registry.snapshot()),
+    close() {
+      unfollow()
+      server.close()
+    },
+  }
+}
+
+const NO_ADDRESS =
+  'DNS answers no addresses: this machine has no public one of its own. Set ADIT_PUBLIC_ADDRESSES to those that lead to it.'
+
+function counter(registry: Registry): (result: Result) => void {
+  const family = registry.counters('adit_dns_queries_total', 'Queries to the DNS server.', ['result'])
+  const counters = Object.fromEntries(results.map(result => [result, family.with(result)]))
+  return result => counters[result]?.add()
+}
+
+const reachable = reachOf([])
+const isPublic = (address: string): boolean => reachable(address) !== undefined
+
+/** Where DNS sends visitors and agents: what is set, else what the listeners are bound to. */
+export function publicAddresses(
+  settings: Pick<Settings, 'public_addresses' | 'https_addr' | 'http_addr'>,
+  interfaces: typeof networkInterfaces = networkInterfaces,
+): readonly string[] {
+  if (settings.public_addresses !== undefined) return settings.public_addresses
+  const host = (settings.https_addr ?? settings.http_addr)?.host ?? ''
+  if (host !== '0.0.0.0' && host !== '::') return isIP(host) === 0 ? [] : [host]
+  // On every address of the machine: those that the world can reach. `::` takes IPv4 too.
+  return Object.values(interfaces())
+    .flatMap(found => found ?? [])
+    .map(({ address }) => address)
+    .filter(address => (host === '::' || !isIPv6(address)) && isPublic(address))
+}

@@ -1,0 +1,124 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
+import { Folder } from '../support/openssh.ts'
+
+export interface PebbleOptions {
+  /** Percent of nonces that are refused. */
+  readonly nonceReject?: number
+  /** Percent of orders that need no new proof. */
+  readonly authzReuse?: number
+  /** At most so many seconds pass before a challenge is looked at; not at all unless told. */
+  readonly sleepTime?: number
+  readonly blocklist?: readonly string[]
+  /** Where challenges are looked for, instead of at the challenge server. */
+  readonly httpPort?: number
+  readonly tlsPort?: number
+  readonly dnsPort?: number
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  await Promise.all(servers.map(server => once(server, 'listening')))
+  const ports = servers.map(server => (server.address() as { port: number }).port)
+  await Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))))
+  return ports
+}
+
+/** Resolves when the program has written a line that matches; it goes on being read, so that it never blocks. */
+async function says(program: ChildProcess, pattern: RegExp): Promise<void> {
+  const { stdout } = program
+  if (stdout === null) throw new Error('its output is not a pipe')
+  await new Promise<void>((resolve, reject) => {
+    createInterface(stdout).on('line', line => pattern.test(line) && resolve())
+    program.once('exit', code => reject(new Error(`${program.spawnfile} ended with ${code}`)))
+    program.once('error', reject)
+  })
+}
+
+async function stop(program: ChildProcess): Promise<void> {
+  if (program.exitCode !== null || program.signalCode !== null) return
+  program.kill('SIGKILL')
+  await once(program, 'exit')
+}
+
+/** An authority, and a server that answers its questions as it is told: Debian's `pebble` and its challenge server. */
+export class Pebble implements AsyncDisposable {
+  readonly directory: string
+  /** The root of the authority's own listener, in a file. */
+  readonly rootFile: string
+  /** Answers DNS questions, for the authority and for us. */
+  readonly dns: string
+  readonly #manage: string
+  readonly #parts: AsyncDisposableStack
+
+  private constructor(
+    places: { directory: string; rootFile: string; dns: string; manage: string },
+    parts: AsyncDisposableStack,
+  ) {
+    this.directory = places.directory
+    this.rootFile = places.rootFile
+    this.dns = places.dns
+    this.#manage = places.manage
+    this.#parts = parts
+  }
+
+  static async start(options: PebbleOptions = {}): Promise<Pebble> {
+    await using parts = new AsyncDisposableStack()
+    const folder = parts.use(await Folder.make())
+    const [acme = 0, management = 0, http = 0, tls = 0, dns = 0, manage = 0] = await freePorts(6)
+    const at = (port: number) => `127.0.0.1:${port}`
+    const rootFile = await writeIdentity(folder)
+    const config = {
+      listenAddress: at(acme),
+      managementListenAddress: at(management),
+      certificate: folder.file('pebble.pem'),
+      privateKey: folder.file('pebble.key'),
+      httpPort: options.httpPort ?? http,
+      tlsPort: options.tlsPort ?? tls,
+      externalAccountBindingRequired: false,
+      domainBlocklist: options.blocklist ?? [],
+    }
+    const file = await folder.write('pebble.json', JSON.stringify({ pebble: config }))
+    const answers = spawn('pebble-challtestsrv', [
+      ...['-dns01', at(dns), '-http01', at(http), '-https01', '', '-tlsalpn01', at(tls)],
+      ...['-management', at(manage), '-defaultIPv4', '', '-defaultIPv6', ''],
+    ])
+    parts.defer(() => stop(answers))
+    const resolver = ['-dnsserver', at(options.dnsPort ?? dns)]
+    const pebble = spawn('pebble', ['-config', file, '-strict', ...resolver], { env: environment(options) })
+    parts.defer(() => stop(pebble))
+    await Promise.all([says(answers, /Starting management/), says(pebble, /Listening on|directory available/)])
+    const directory = `https://${at(acme)}/dir`
+    return new Pebble({ directory, rootFile, dns: at(dns), manage: `http://${at(manage)}` }, parts.move())
+  }
+
+  /** Tells the challenge server what to answer. */
+  async tell(what: string, body: object): Promise<void> {
+    const answer = await fetch(`${this.#manage}/${what}`, { method: 'POST', body: JSON.stringify(body) })
+    if (!answer.ok) throw new Error(`${what}: ${answer.status} ${await answer.text()}`)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts.disposeAsync()
+  }
+}
+
+async function writeIdentity(folder: Folder): Promise<string> {
+  const root = await makeLocalRoot('Root of the authority')
+  const leaf = await (await LocalAuthority.open(root)).issue(['127.0.0.1'])
+  await folder.write('pebble.pem', leaf.certificatePem)
+  await folder.write('pebble.key', leaf.privateKeyPem.reveal())
+  return folder.write('root.pem', root.certificatePem)
+}
+
+function environment({ nonceReject = 0, authzReuse = 0, sleepTime }: PebbleOptions): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '',
+    PEBBLE_WFE_NONCEREJECT: String(nonceReject),
+    PEBBLE_AUTHZREUSE: String(authzReuse),
+    ...(sleepTime === undefined ? { PEBBLE_VA_NOSLEEP: '1' } : { PEBBLE_VA_SLEEPTIME: String(sleepTime) }),
+  }
+}

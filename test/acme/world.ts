@@ -1,0 +1,205 @@
+import { X509Certificate } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import type { Pace } from '#acme/pace.ts'
+import type { Call, Deps } from '#api/call.ts'
+import type { Live } from '#api/live.ts'
+import { find } from '#api/records.ts'
+import { remove } from '#api/removing.ts'
+import { create, update } from '#api/writing.ts'
+import { createLog } from '#base/log.ts'
+import { readSettings } from '#base/read-settings.ts'
+import type { Sealer } from '#base/secrets.ts'
+import type { Settings } from '#base/settings.ts'
+import type { Body } from '#contract/body.ts'
+import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
+import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
+import type { Kept } from '#contract/shape.ts'
+import { openAcme, openAuthority, type AcmeSide } from '#server/acme.ts'
+import { findAccount, openSealer } from '#server/first-start.ts'
+import { RecordSource } from '#server/record-source.ts'
+import { openStore } from '#store/open.ts'
+import type { Row, Store } from '#store/store.ts'
+import { newFolder } from '../support/server.ts'
+import type { Pebble } from './pebble.ts'
+
+export type Domain = Kept<typeof reservedDomain.shape> & { readonly id: string }
+export type Certificate = Kept<typeof tlsCertificate.shape>
+
+/** Everything at once, so that tests take seconds. */
+export const quick: Partial<Pace> = { pollMs: 20, settleMs: 0, retryMs: 50, leaseMs: 300 }
+
+const DOMAIN = 'base.test'
+
+export interface Place {
+  readonly directory: string
+  readonly rootFile: string
+  /** A name server. */
+  readonly dns: string
+}
+
+/** A database, and what issues certificates for the domains in it. */
+export class World implements AsyncDisposable {
+  readonly store: Store
+  readonly settings: Settings
+  readonly #sealer: Sealer
+  readonly #folder: string
+  readonly #facts: Deps['facts']
+  readonly #issuers: AcmeSide[] = []
+  readonly #waiting = new Set<() => void>()
+
+  private constructor(store: Store, settings: Settings, sealer: Sealer, facts: Deps['facts'], folder: string) {
+    this.store = store
+    this.settings = settings
+    this.#sealer = sealer
+    this.#facts = facts
+    this.#folder = folder
+    store.onCommit(() => this.#heard())
+  }
+
+  static async open(place: Place, more: Record<string, string> = {}, folder = newFolder()): Promise<World> {
+    const flags = {
+      data_dir: folder,
+      domain: DOMAIN,
+      acme_directory: place.directory,
+      acme_ca_file: place.rootFile,
+      acme_dns: place.dns,
+      egress_allow: '127.0.0.0/8',
+      public_addresses: '127.0.0.99',
+      log_level: 'silent',
+      ...more,
+    }
+    const settings = readSettings(new Map(Object.entries(flags)), {})
+    const store = await openStore({ databaseUrl: settings.database_url, dataDir: folder })
+    const sealer = await openSealer(store, settings)
+    const account = await findAccount(store, Date.now())
+    const ports = { first: 1024, last: 65_535 }
+    const facts = {
+      accountId: account.id,
+      accountCreatedAt: account.createdAt,
+      domain: DOMAIN,
+      region: 'us',
+      signInUrl: '',
+      tcpPorts: ports,
+      randomTcpPorts: ports,
+    }
+    return new World(store, settings, sealer, facts, folder)
+  }
+
+  get call(): Call {
+    const principal = { id: this.#facts.accountId, role: 'admin', subject: 'test', keyId: '' } as const
+    return { ...this.deps(this.store), principal, base: 'http://api.test', ip: '127.0.0.1' }
+  }
+
+  deps(store: Store): Deps {
+    return { store, sealer: this.#sealer, live: {} as Live, facts: this.#facts, now: Date.now }
+  }
+
+  source(store: Store = this.store): RecordSource {
+    const source = new RecordSource({ store, sealer: this.#sealer, log: createLog('silent'), pollMs: 50 })
+    store.onCommit(() => source.ring())
+    return source
+  }
+
+  /** Starts to issue, just as the server does; on a store of its own if need be. */
+  async issue(pace: Partial<Pace> = {}, store: Store = this.store): Promise<AcmeSide> {
+    const { settings } = this
+    const client = openAuthority(settings)
+    const log = createLog(settings.log_level)
+    const side = openAcme({
+      settings,
+      client,
+      api: this.deps(store),
+      source: this.source(store),
+      log,
+      pace: { ...quick, ...pace },
+    })
+    this.#issuers.push(side)
+    await side.start('http://api.test')
+    return side
+  }
+
+  /** Reserves a domain; its certificate is of the quick kind unless told. */
+  async reserve(domain: string, keyType: 'rsa' | 'ecdsa' = 'ecdsa'): Promise<Domain> {
+    const policy = { authority: 'letsencrypt', private_key_type: keyType }
+    const made = await create(reservedDomain, { domain, certificate_management_policy: policy }, null, this.call)
+    return this.domain(String(made['id']))
+  }
+
+  async change(id: string, given: Body): Promise<void> {
+    await update({ kind: reservedDomain, id, parent: null }, given, this.call)
+  }
+
+  remove(id: string): Promise<void> {
+    return remove({ kind: reservedDomain, id, parent: null }, this.call)
+  }
+
+  async domain(id: string): Promise<Domain> {
+    return (await find({ kind: reservedDomain, id, parent: null }, this.call)).body as Domain
+  }
+
+  job = async (id: string) => (await this.domain(id)).certificate_management_status?.provisioning_job
+
+  /** The certificate that a domain has, with its key. */
+  async certificate(id: string): Promise<Certificate | undefined> {
+    const { certificate } = await this.domain(id)
+    if (!certificate) return undefined
+    const address = { kind: tlsCertificate, id: certificate, parent: null }
+    return (await find(address, this.call)).body as Certificate
+  }
+
+  /** The leaf that a domain is served with. */
+  async leaf(id: string): Promise<X509Certificate> {
+    const found = await this.certificate(id)
+    if (found === undefined) throw new Error('it has no certificate')
+    return new X509Certificate(found.certificate_pem)
+  }
+
+  rows(kind: string): Promise<Row[]> {
+    return this.store.list(kind, { limit: 1000 })
+  }
+
+  /** Resolves as soon as a question has an answer that is neither undefined nor false; looks after each write. */
+  async until<Answer>(question: () => Promise<Answer | undefined | false>): Promise<Answer> {
+    for (;;) {
+      const heard = this.#next()
+      const answer = await question()
+      if (answer !== undefined && answer !== false) return answer
+      await heard
+    }
+  }
+
+  issued = (id: string): Promise<Certificate> => this.until(() => this.certificate(id))
+
+  #next(): Promise<void> {
+    return new Promise(resolve => {
+      // Other processes write without telling.
+      const timer = setTimeout(resolve, 100)
+      this.#waiting.add(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+
+  #heard(): void {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const tell of waiting) tell()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#issuers.map(side => side.close()))
+    await this.store[Symbol.asyncDispose]()
+    rmSync(this.#folder, { recursive: true })
+  }
+}
+
+/** Sets the records that the owner of a domain sets. */
+export async function point(pebble: Pebble, domain: Domain): Promise<void> {
+  const { cname_target: target, acme_challenge_cname_target: challenge } = domain
+  if (target === null) throw new Error('a shared name')
+  await pebble.tell('add-a', { host: target, addresses: ['127.0.0.1'] })
+  await pebble.tell('set-cname', { host: domain.domain, target })
+  if (challenge === null) return
+  await pebble.tell('set-cname', { host: `_acme-challenge.${domain.domain.slice(2)}`, target: challenge })
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import dns from 'node:dns'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+import { after, mock, suite, test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
+import { readSettings } from '#base/read-settings.ts'
+import { serve } from '#server/serve.ts'
+import { openStore } from '#store/open.ts'
+import { signIn, visit, web } from '../agent/support.ts'
+import { newFolder, startServer, type TestServer } from '../support/server.ts'
+import { dig, kdig, type Dug } from './support.ts'
+
+const withDns = (more: Record<string, string> = {}) =>
+  startServer({ domain: 'adit.test', dns_addr: '127.0.0.1:0', ...more })
+const portOf = ({ dns: bound }: TestServer): number => bound?.port ?? assert.fail('DNS is off')
+
+/** A change is seen a moment after it was made. */
+async function untilDug(ask: () => Promise<Dug>, fits: (dug: Dug) => boolean): Promise<Dug> {
+  for (;;) {
+    const dug = await ask()
+    if (fits(dug)) return dug
+  }
+}
+
+/** The rest of the program finds names with this server, as if the domain were delegated to it. */
+function resolveAt(port: number): Disposable {
+  const resolver = new dns.Resolver()
+  resolver.setServers([`127.0.0.1:${port}`])
+  const { lookup: original } = dns
+  const lookup = (name: string, options: object, done: (...result: unknown[]) => void): void => {
+    if (isIP(name) !== 0) return original(name, options, done)
+    resolver.resolve4(name, (error, found) =>
+      done(
+        error,
+        found?.map(address => ({ address, family: 4 })),
+      ),
+    )
+  }
+  const { mock: mocked } = mock.method(dns, 'lookup', lookup as typeof dns.lookup)
+  return { [Symbol.dispose]: () => mocked.restore() }
+}
+
+suite('the platform', () => {
+  test('answers for its domain, and counts what it was asked', async () => {
+    await using server = await withDns({ caa: 'letsencrypt.org' })
+    const port = portOf(server)
+    assert.deepEqual((await dig(port, 'any.adit.test', 'A')).answers, ['any.adit.test. 300 IN A 127.0.0.1'])
+    const { answers } = await kdig(port, 'adit.test', 'NS')
+    assert.deepEqual(
+      answers.map(line => line.split(' ').at(-1)),
+      ['ns1.adit.test.', 'ns2.adit.test.'],
+    )
+    assert.equal((await dig(port, 'adit.test', 'CAA', '+short')).text.trim(), '0 issue "letsencrypt.org"')
+    assert.equal((await dig(port, 'example.org', 'A')).status, 'REFUSED')
+    const metrics = await fetch(`${server.api.url}/metrics`, {
+      headers: { authorization: `Bearer ${server.api.token}` },
+    })
+    const text = await metrics.text()
+    assert.match(text, /^adit_dns_queries_total\{result="noerror"\} 3$/m)
+    assert.match(text, /^adit_dns_queries_total\{result="refused"\} 1$/m)
+  })
+
+  test('answers for a challenge', async () => {
+    const folder = newFolder()
+    {
+      await using store = await openStore({ databaseUrl: undefined, dataDir: folder })
+      const body = {
+        type: 'dns-01',
+        name: '*.example.org',
+        token: 'token',
+        key_authorization: 'token.thumbprint',
+        target: 'abc.acme.adit.test',
+        expires_at: new Date(Date.now() + 60_000).toISOString(),
+      }
+      const row = {
+        id: 'acme_1',
+        kind: 'acme_challenge',
+        parent: null,
+        version: 1,
+        body: JSON.stringify(body),
+      }
+      await store.commit([{ op: 'insert', entry: { row, refs: [], claims: [] } }])
+    }
+    await using server = await withDns({ data_dir: folder })
+    const proof = hash('sha256', 'token.thumbprint', 'base64url')
+    const { text } = await dig(portOf(server), 'abc.acme.adit.test', 'TXT', '+short')
+    assert.equal(text.trim(), `"${proof}"`)
+  })
+
+  test('does not start with a port for DNS that is taken', async () => {
+    await using server = await withDns()
+    const flags = { data_dir: newFolder(), dns_addr: `127.0.0.1:${portOf(server)}`, log_level: 'silent' }
+    const off = { api_addr: 'off', http_addr: 'off', https_addr: 'off', agent_addr: 'off', ssh_addr: 'off' }
+    const settings = readSettings(new Map(Object.entries({ ...flags, ...off })), {})
+    await assert.rejects(serve(settings), {
+      name: 'StartError',
+      message: /^cannot listen on .*\(ADIT_DNS_ADDR\): another program uses it already$/,
+    })
+  })
+})
+
+suite('an agent ingress', async () => {
+  const server = await withDns()
+  const port = portOf(server)
+  const ca = readFileSync(join(server.dataDir, 'ca.pem'), 'utf8')
+  const create = async (domain: string) => {
+    const { body, status } = await server.api.post('/agent_ingresses', { domain })
+    assert.equal(status, 201)
+    return body as { id: string; ns_targets: string[]; region_domains: string[] }
+  }
+  const connectAs = async (servername: string): Promise<string> => {
+    const socket = connectTls({ host: '127.0.0.1', port: server.bound.agent?.port ?? 0, servername, ca })
+    try {
+      await once(socket, 'secureConnect')
+      return 'served'
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code ?? String(error)
+    } finally {
+      socket.destroy()
+    }
+  }
+
+  /** The gateway hears of a change by itself, perhaps after DNS has. */
+  const untilAnswered = async (name: string, wanted: string): Promise<void> => {
+    while ((await connectAs(name)) !== wanted);
+  }
+
+  test('is answered for as the API says it is', async () => {
+    const { ns_targets, region_domains } = await create('first.example.net')
+    assert.deepEqual(ns_targets, ['ns1.adit.test', 'ns2.adit.test'])
+    assert.deepEqual(region_domains, ['tunnel.us.first.example.net'])
+    const ask = () => dig(port, 'first.example.net', 'NS')
+    const { answers } = await untilDug(ask, ({ status }) => status === 'NOERROR')
+    assert.deepEqual(
+      answers.map(line => line.split(' ').at(-1)),
+      ns_targets.map(name => `${name}.`),
+    )
+    for (const name of [...ns_targets, ...region_domains])
+      assert.equal((await dig(port, name, 'A', '+short')).text.trim(), '127.0.0.1')
+  })
+
+  test('takes in agents that come by its name, which DNS tells them', async () => {
+    const { region_domains } = await create('second.example.net')
+    const [name = ''] = region_domains
+    await untilDug(
+      () => dig(port, name, 'A'),
+      ({ answers }) => answers.length > 0,
+    )
+    await untilAnswered(name, 'served')
+    using _ = resolveAt(port)
+    await using service = await web((_request, response) => response.end('through the ingress'))
+    await using agent = await signIn(server, { server: `${name}:${server.bound.agent?.port}` })
+    const { url } = await agent.listen({ forwardTo: service.port })
+    assert.equal((await visit(url, { ca })).body, 'through the ingress')
+  })
+
+  test('that is not there gets no service', async () => {
+    const { id } = await create('third.example.net')
+    const name = 'tunnel.us.third.example.net'
+    await untilDug(
+      () => dig(port, name, 'A'),
+      ({ answers }) => answers.length > 0,
+    )
+    await untilAnswered(name, 'served')
+    assert.equal(await connectAs('third.example.net'), 'served')
+    assert.equal(await connectAs('adit.test'), 'served')
+    assert.equal(await connectAs('tunnel.us.nobody.example.net'), 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')
+    await server.api.delete(`/agent_ingresses/${id}`)
+    await untilDug(
+      () => dig(port, name, 'A'),
+      ({ status }) => status === 'REFUSED',
+    )
+    await untilAnswered(name, 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')
+  })
+
+  after(() => server[Symbol.asyncDispose]())
+})
