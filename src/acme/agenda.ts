@@ -15,6 +15,17 @@ export class Entry {
     this.checkAt = checkAt
   }
 
+  /** A new certificate ends all waiting: it is judged for itself. */
+  learn(domain: ManagedDomain): void {
+    if (domain.certificate?.id !== this.domain.certificate?.id) this.holdUntil = 0
+    this.domain = domain
+  }
+
+  /** Waits before the next order, unless what was worked on is out of date already. */
+  hold(worked: ManagedDomain, until: number): void {
+    this.holdUntil = worked.certificate?.id === this.domain.certificate?.id ? until : 0
+  }
+
   /** When a certificate is to be ordered. */
   get dueAt(): number {
     return Math.max(this.holdUntil, wantedAt(this.domain))

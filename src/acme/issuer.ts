@@ -104,7 +104,7 @@ export class Issuer {
     const entry = this.#entries.get(id)
     if (domain === undefined) this.#forget(id, entry)
     else if (entry === undefined) this.#entries.set(id, this.#newEntry(domain))
-    else entry.domain = domain
+    else entry.learn(domain)
     this.#wakeAt(this.#now())
   }
 
@@ -153,7 +153,7 @@ export class Issuer {
   async #attend(entry: Entry): Promise<void> {
     const { domain, abort } = entry
     try {
-      if (entry.dueAt <= this.#now()) entry.holdUntil = await this.#work.on(domain, abort.signal)
+      if (entry.dueAt <= this.#now()) entry.hold(domain, await this.#work.on(domain, abort.signal))
       else entry.checkAt = await this.#check.of(domain)
     } catch (error) {
       this.#options.log.error({ error, domain: nameOf(domain) }, 'a certificate could not be looked after')

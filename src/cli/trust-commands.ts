@@ -3,6 +3,7 @@ import { join } from 'node:path'
 /** The root of a gateway, as it is kept and known. */
 export interface Root {
   readonly path: string
+  readonly pem: string
   readonly name: string
   /** In hexadecimal digits without colons. */
   readonly sha1: string

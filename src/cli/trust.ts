@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
-import { copyFileSync, chmodSync, existsSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import { CommandError, exitCodes } from '#cli/failure.ts'
@@ -59,7 +59,15 @@ function readRoot(given: string): Root {
     throw new CommandError(`${path} is not the certificate of an authority.`, exitCodes.config)
   const name = /^CN=(.+)$/m.exec(certificate.subject)?.[1] ?? 'Adit local authority'
   const digits = (fingerprint: string): string => fingerprint.replaceAll(':', '')
-  return { path, name, sha1: digits(certificate.fingerprint), sha256: digits(certificate.fingerprint256) }
+  const { fingerprint, fingerprint256 } = certificate
+  // Only the one that is shown, whatever else the file may hold.
+  return {
+    path,
+    pem: certificate.toString(),
+    name,
+    sha1: digits(fingerprint),
+    sha256: digits(fingerprint256),
+  }
 }
 
 function readIfThere(path: string): string | undefined {
@@ -91,7 +99,7 @@ function placed(root: Root, folder: string, action: 'install' | 'uninstall'): st
   try {
     if (action === 'uninstall') rmSync(file, { force: true })
     else {
-      copyFileSync(root.path, file)
+      writeFileSync(file, root.pem)
       chmodSync(file, 0o644)
     }
   } catch (error) {

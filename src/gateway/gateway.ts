@@ -9,7 +9,7 @@ import type { Directory } from '#gateway/directory.ts'
 import type { Visitor } from '#gateway/exchange.ts'
 import type { Facts } from '#gateway/facts.ts'
 import type { Fleet } from '#gateway/fleet.ts'
-import { isFirstLeg } from '#gateway/legs.ts'
+import { eachOnce } from '#gateway/legs.ts'
 import { serveHttp1 } from '#gateway/http/http1-visitor.ts'
 import { serveHttp2 } from '#gateway/http/http2-visitor.ts'
 import type { ListenAddress } from '#gateway/listeners/acceptor.ts'
@@ -317,7 +317,7 @@ function count(
 ): void {
   const { connections } = metrics
   const own = (records: ReadonlyMap<string, { readonly id: string; readonly node: string }>): number =>
-    [...records.values()].filter(record => record.node === facts.node && isFirstLeg(record)).length
+    eachOnce(records).filter(({ node }) => node === facts.node).length
   connections.http.from(() => http.connections)
   connections.https.from(() => https.connections - https.streams)
   connections.tls.from(() => https.streams)

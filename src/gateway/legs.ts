@@ -30,3 +30,7 @@ export function otherLegs<T extends { readonly id: string }>(
 }
 
 export const isFirstLeg = ({ id }: { readonly id: string }): boolean => !id.includes('/')
+
+/** Further connections of an agent are nobody's business but the gateway's; one stands for all. */
+export const eachOnce = <T extends { readonly id: string }>(records: ReadonlyMap<string, T>): T[] =>
+  [...records.values()].filter(it => isFirstLeg(it) || anyLeg(records, plainId(it.id)) === it)

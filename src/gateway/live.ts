@@ -3,7 +3,7 @@ import { parseHostPort } from '#base/hosts.ts'
 import type { Command, Directory, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
 import type { Fleet } from '#gateway/fleet.ts'
-import { anyLeg, isFirstLeg, plainId } from '#gateway/legs.ts'
+import { anyLeg, eachOnce, isFirstLeg, plainId } from '#gateway/legs.ts'
 import { newest, type Page } from '#gateway/newest.ts'
 import { carries, hostportsOf } from '#gateway/records/keys.ts'
 import type { Records } from '#gateway/records/records.ts'
@@ -186,10 +186,6 @@ function hostportOf(url: string): string {
   const [, scheme = '', rest = ''] = /^(\w+):\/\/(.*)$/.exec(url) ?? []
   return rest.includes(':') ? rest : `${rest}:${defaultPorts[scheme] ?? 0}`
 }
-
-/** Further connections of an agent are nobody's business but the gateway's; one stands for all. */
-const eachOnce = <T extends { readonly id: string }>(records: ReadonlyMap<string, T>): T[] =>
-  [...records.values()].filter(it => isFirstLeg(it) || anyLeg(records, plainId(it.id)) === it)
 
 const show = <T>(record: T | undefined, view: (record: T) => Body): Body | undefined =>
   record === undefined ? undefined : view(record)

@@ -53,7 +53,11 @@ async function run(options: Readonly<Record<string, string>>): Promise<void> {
   // Before anybody is told that it runs, since whoever knows may stop it at once.
   const stopped = stopSignal()
   process.stdout.write(welcome(running, settled))
+  const watching = new AbortController()
+  const told = (text: string): boolean => process.stdout.write(`  ${text}\n`)
+  void running.watchDomain({ told, signal: watching.signal })
   await stopped
+  watching.abort()
   const late = setTimeout(() => process.exit(0), EXIT_MS)
   late.unref()
   await running.close()

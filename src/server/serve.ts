@@ -3,13 +3,15 @@ import type { HttpServer } from '#api/http-server.ts'
 import { createLog } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
 import type { Address, Settings } from '#base/settings.ts'
+import { systemDns } from '#acme/dns.ts'
 import { API_TOKENS } from '#api/behaviours/credentials.ts'
 import { openAcme, openAuthority } from '#server/acme.ts'
 import { prepareDataFolder } from '#server/data-folder.ts'
 import { findAccount, firstStart, openSealer, type FirstSecrets } from '#server/first-start.ts'
 import { gatewayHere, openParts, type GatewaySide } from '#server/gateway-side.ts'
 import { gatewayInWorkers } from '#server/workers/workers.ts'
-import { startDns } from '#server/dns.ts'
+import { publicAddresses, startDns } from '#server/dns.ts'
+import { domainAdvice, watchDomain, type PublicDomain, type Watching } from '#server/domain-advice.ts'
 import { cannotListen } from '#server/listen.ts'
 import { randomPorts } from '#server/ports.ts'
 import { startPruning } from '#server/prune.ts'
@@ -30,6 +32,10 @@ export interface Running {
   readonly bound: GatewaySide['bound']
   /** Where the DNS server listens; undefined when it is switched off. */
   readonly dns: Address | undefined
+  /** What to set in DNS, for people; empty where nothing is needed. */
+  readonly advice: readonly string[]
+  /** Tells how it stands with that until it is done. */
+  watchDomain(options: Watching): Promise<void>
   /** Set on the first start only. */
   readonly first: FirstSecrets | undefined
   /** Things to tell the operator. */
@@ -114,10 +120,16 @@ async function serveFrom(store: Store, settings: Settings): Promise<Running> {
     await Promise.all([api.close(), gateway.drain(0)])
     throw error
   })
+  const target = publicDomain(settings, dns.bound !== undefined)
+  const advice = domainAdvice(target)
   return {
     url,
     bound: gateway.bound,
     dns: dns.bound,
+    advice,
+    watchDomain: async options => {
+      if (advice.length > 0) await watchDomain(target, systemDns(settings.acme_dns), options)
+    },
     first,
     warnings: [...(await unknownFirstKey(store, settings)), ...dns.warnings],
     async close() {
@@ -128,6 +140,13 @@ async function serveFrom(store: Store, settings: Settings): Promise<Running> {
     },
   }
 }
+
+const publicDomain = (settings: Settings, answersDns: boolean): PublicDomain => ({
+  domain: settings.domain,
+  addresses: publicAddresses(settings),
+  isSet: settings.public_addresses !== undefined,
+  answersDns,
+})
 
 async function listen(api: HttpServer, { api_addr: address }: Settings): Promise<string | undefined> {
   if (address === undefined) return undefined

@@ -26,6 +26,7 @@ export function welcome(running: Running, settings: Settings): string {
     ...rows.map(({ label, value }) => `  ${label.padEnd(12)} ${value}`),
     ...(first ? [`  ${''.padEnd(12)} shown only now, kept in ${file('api-key')}`] : []),
     '',
+    ...running.advice,
     ...tunnel(running, settings),
     ...(api !== undefined && first ? firstCall(api, file('api-key')) : []),
     '  Press Ctrl-C to stop.',
@@ -36,7 +37,7 @@ export function welcome(running: Running, settings: Settings): string {
   ].join('\n')
 }
 
-function addresses({ bound }: Running, api: string | undefined): Row[] {
+function addresses({ bound, dns }: Running, api: string | undefined): Row[] {
   const shown = (name: keyof typeof bound): string => {
     const address = bound[name]
     return address ? `${address.host}:${address.port}` : 'off'
@@ -46,6 +47,7 @@ function addresses({ bound }: Running, api: string | undefined): Row[] {
     { label: 'Reference', value: api === undefined ? 'off' : `${api}/docs` },
     { label: 'Visitors', value: `http ${shown('http')}, https ${shown('https')}` },
     { label: 'Agents', value: shown('agent') },
+    ...(dns ? [{ label: 'DNS', value: `${dns.host}:${dns.port}, UDP and TCP` }] : []),
     { label: 'SSH', value: shown('ssh') },
   ]
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Outcome, Store, Write } from '#store/store.ts'
+import type { Outcome, Row, Store, Write } from '#store/store.ts'
 import type { Pebble } from './pebble.ts'
 
 export interface Challenge {
@@ -24,24 +24,34 @@ export const withCommit = (
     },
   })
 
-const challengesIn = (batch: readonly Write[]): Challenge[] =>
-  batch.flatMap(write =>
-    write.op === 'insert' && write.entry.row.kind === 'acme_challenge'
-      ? [JSON.parse(write.entry.row.body) as Challenge]
-      : [],
-  )
+const rowsIn = (batch: readonly Write[]): Row[] =>
+  batch.flatMap(write => ('entry' in write ? [write.entry.row] : []))
+
+export interface Answering {
+  /** Kinds of challenges that get no answer. */
+  readonly refuse?: readonly string[]
+  /** Gets all challenges. */
+  readonly seen?: Challenge[]
+  /** Is told of every row that was written. */
+  readonly onRow?: (row: Row) => unknown
+}
 
 /** Makes the challenge server answer what the rows say, as the gateway and our DNS server do. */
 export const answering = (
   store: Store,
   pebble: Pebble,
-  { refuse = [], seen = [] }: { readonly refuse?: readonly string[]; readonly seen?: Challenge[] } = {},
+  { refuse = [], seen = [], onRow }: Answering = {},
 ): Store =>
   withCommit(store, async (batch, write) => {
     const outcome = await write()
-    const found = outcome.ok ? challengesIn(batch) : []
-    seen.push(...found)
-    for (const challenge of found) if (!refuse.includes(challenge.type)) await answer(pebble, challenge)
+    if (!outcome.ok) return outcome
+    for (const row of rowsIn(batch)) {
+      await onRow?.(row)
+      if (row.kind !== 'acme_challenge') continue
+      const challenge = JSON.parse(row.body) as Challenge
+      seen.push(challenge)
+      if (!refuse.includes(challenge.type)) await answer(pebble, challenge)
+    }
     return outcome
   })
 

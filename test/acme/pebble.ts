@@ -90,7 +90,10 @@ export class Pebble implements AsyncDisposable {
     const resolver = ['-dnsserver', at(options.dnsPort ?? dns)]
     const pebble = spawn('pebble', ['-config', file, '-strict', ...resolver], { env: environment(options) })
     parts.defer(() => stop(pebble))
-    await Promise.all([says(answers, /Starting management/), says(pebble, /Listening on|directory available/)])
+    await Promise.all([
+      says(answers, /Starting management/),
+      says(pebble, /Listening on|directory available/),
+    ])
     const directory = `https://${at(acme)}/dir`
     return new Pebble({ directory, rootFile, dns: at(dns), manage: `http://${at(manage)}` }, parts.move())
   }

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import type { Pace } from '#acme/pace.ts'
@@ -5,7 +6,7 @@ import type { Call, Deps } from '#api/call.ts'
 import type { Live } from '#api/live.ts'
 import { find } from '#api/records.ts'
 import { remove } from '#api/removing.ts'
-import { create, update } from '#api/writing.ts'
+import { change, create, update } from '#api/writing.ts'
 import { createLog } from '#base/log.ts'
 import { readSettings } from '#base/read-settings.ts'
 import type { Sealer } from '#base/secrets.ts'
@@ -47,7 +48,13 @@ export class World implements AsyncDisposable {
   readonly #issuers: AcmeSide[] = []
   readonly #waiting = new Set<() => void>()
 
-  private constructor(store: Store, settings: Settings, sealer: Sealer, facts: Deps['facts'], folder: string) {
+  private constructor(
+    store: Store,
+    settings: Settings,
+    sealer: Sealer,
+    facts: Deps['facts'],
+    folder: string,
+  ) {
     this.store = store
     this.settings = settings
     this.#sealer = sealer
@@ -121,7 +128,12 @@ export class World implements AsyncDisposable {
   /** Reserves a domain; its certificate is of the quick kind unless told. */
   async reserve(domain: string, keyType: 'rsa' | 'ecdsa' = 'ecdsa'): Promise<Domain> {
     const policy = { authority: 'letsencrypt', private_key_type: keyType }
-    const made = await create(reservedDomain, { domain, certificate_management_policy: policy }, null, this.call)
+    const made = await create(
+      reservedDomain,
+      { domain, certificate_management_policy: policy },
+      null,
+      this.call,
+    )
     return this.domain(String(made['id']))
   }
 
@@ -135,6 +147,12 @@ export class World implements AsyncDisposable {
 
   async domain(id: string): Promise<Domain> {
     return (await find({ kind: reservedDomain, id, parent: null }, this.call)).body as Domain
+  }
+
+  /** As an action of the API does. */
+  async rewrite(id: string, fields: Body): Promise<void> {
+    const address = { kind: reservedDomain, id, parent: null }
+    await change(address, this.call, ({ body }) => ({ body: { ...body, ...fields }, given: {} }))
   }
 
   job = async (id: string) => (await this.domain(id)).certificate_management_status?.provisioning_job
@@ -170,6 +188,14 @@ export class World implements AsyncDisposable {
 
   issued = (id: string): Promise<Certificate> => this.until(() => this.certificate(id))
 
+  /** What is told once issuing has failed. */
+  failure(id: string) {
+    return this.until(async () => {
+      const job = await this.job(id)
+      return job?.error_code ? job : undefined
+    })
+  }
+
   #next(): Promise<void> {
     return new Promise(resolve => {
       // Other processes write without telling.
@@ -202,4 +228,13 @@ export async function point(pebble: Pebble, domain: Domain): Promise<void> {
   await pebble.tell('set-cname', { host: domain.domain, target })
   if (challenge === null) return
   await pebble.tell('set-cname', { host: `_acme-challenge.${domain.domain.slice(2)}`, target: challenge })
+}
+
+/** No order and no challenge outlives what it was for. */
+export async function assertNothingLeft(world: World): Promise<void> {
+  const left = [...(await world.rows('acme_order')), ...(await world.rows('acme_challenge'))]
+  assert.deepEqual(
+    left.map(({ body }) => body),
+    [],
+  )
 }

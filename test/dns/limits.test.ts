@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createLog } from '#base/log.ts'
@@ -181,8 +182,33 @@ suite('a connection', () => {
   })
 })
 
-test('a port that is taken is an error, and nothing is left open', async () => {
-  await using dns = await startTestDns()
-  const other = new DnsServer({ zones, log: createLog('silent') })
-  await assert.rejects(other.listen({ host: '127.0.0.1', port: dns.port }), { code: 'EADDRINUSE' })
+suite('a port', () => {
+  const address = (port: number) => ({ host: '127.0.0.1', port })
+
+  test('that is taken is an error', async () => {
+    await using dns = await startTestDns()
+    const other = new DnsServer({ zones, log: createLog('silent') })
+    await assert.rejects(other.listen(address(dns.port)), { code: 'EADDRINUSE' })
+  })
+
+  test('that is taken for TCP alone is given back for UDP', async () => {
+    const tcp = createServer()
+    await once(tcp.listen(0, '127.0.0.1'), 'listening')
+    const { port } = tcp.address() as AddressInfo
+    const server = new DnsServer({ zones, log: createLog('silent') })
+    await assert.rejects(server.listen(address(port)), { code: 'EADDRINUSE' })
+    tcp.close()
+    await once(tcp, 'close')
+    assert.deepEqual(await server.listen(address(port)), address(port))
+    server.close()
+  })
+
+  test('of IPv6 is served too', async () => {
+    const server = new DnsServer({ zones, log: createLog('silent') })
+    const { port } = await server.listen({ host: '::1', port: 0 })
+    const resolver = new Resolver({ timeout: 5000, tries: 1 })
+    resolver.setServers([`[::1]:${port}`])
+    assert.deepEqual(await resolver.resolve6('any.example.com'), ['2001:db8::2'])
+    server.close()
+  })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { suite, test } from 'node:test'
+import { readSettings } from '#base/read-settings.ts'
 import { rcodes, types } from '#dns/message.ts'
 import { lookUp } from '#dns/zone.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
@@ -164,6 +165,7 @@ suite('a delegated domain', () => {
     assert.deepEqual(answers(zones, 'any.w.example.com', 'A'), ['abc.cname.adit.test', ...HERE])
     // A zone's own name cannot be an alias.
     assert.deepEqual(answers(zones, 'example.com', 'A'), HERE)
+    assert.deepEqual(answers(zones, 'example.com', 'TXT'), [])
     assert.equal(answers(zones, '_acme-challenge.w.example.com', 'TXT').at(-1), proof('proof'))
     assert.equal(lookUp(zones, 'app.example.org', types.A).rcode, rcodes.refused)
   })
@@ -173,6 +175,25 @@ suite('a delegated domain', () => {
     assert.equal(zones.zoneOf('x.in.example.com')?.apex, 'in.example.com')
     assert.equal(zones.zoneOf('x.example.com')?.apex, 'example.com')
     assert.deepEqual(answers(zones, 'any.adit.test', 'A'), HERE)
+  })
+})
+
+suite('the settings', () => {
+  const read = (name: string, value: string) => readSettings(new Map([[name, value]]), {})
+
+  test('take lists of addresses and authorities', () => {
+    const { public_addresses, dns_addr } = read('public_addresses', ' 192.0.2.1, 2001:DB8:0::7,192.0.2.1')
+    assert.deepEqual(public_addresses, ['192.0.2.1', '2001:db8::7'])
+    assert.equal(dns_addr, undefined)
+    assert.deepEqual(read('caa', 'Letsencrypt.org,ca.test').caa, ['letsencrypt.org', 'ca.test'])
+  })
+
+  test('refuse what is none', () => {
+    const many = Array.from({ length: 17 }, (_, n) => `192.0.2.${n}`).join(',')
+    for (const value of ['', 'localhost', '192.0.2.1/24', '192.0.2.1;192.0.2.2', many])
+      assert.throws(() => read('public_addresses', value), /--public-addresses must be 1 to 16 addresses/)
+    for (const value of ['nonsense', 'a b.org', '"x".org'])
+      assert.throws(() => read('caa', value), /--caa must be names of authorities/)
   })
 })
 

@@ -1,4 +1,5 @@
 import type { Directory, TunnelRecord } from '#gateway/directory.ts'
+import { plainId } from '#gateway/legs.ts'
 import { carries, labelText } from '#gateway/records/keys.ts'
 
 type Labels = Readonly<Record<string, string>>
@@ -10,11 +11,13 @@ export class TunnelIndex {
   readonly #secure: Places<string>
   readonly #ports: Places<number>
   readonly #labels = new Map<string, Map<string, TunnelRecord>>()
+  readonly #node: string
   readonly #stop: () => void
   #generation = 0
 
   /** Of several connections of one agent the one to this process is the nearest. */
   constructor(directory: Directory, node: string) {
+    this.#node = node
     this.#plain = new Places(node)
     this.#secure = new Places(node)
     this.#ports = new Places(node)
@@ -48,9 +51,14 @@ export class TunnelIndex {
   withLabels(labels: Labels): TunnelRecord[] {
     const sets = Object.entries(labels).map(([name, value]) => this.#labels.get(labelText(name, value)))
     const [rarest] = sets.toSorted((left, right) => (left?.size ?? 0) - (right?.size ?? 0))
-    return [...(rarest?.values() ?? [])]
-      .filter(tunnel => carries(tunnel.labels, labels))
-      .toSorted((left, right) => (left.id < right.id ? -1 : 1))
+    const found = new Map<string, TunnelRecord>()
+    // An agent with several connections counts once, by the one to this process where there is one.
+    for (const tunnel of rarest?.values() ?? []) {
+      const key = plainId(tunnel.id)
+      if (carries(tunnel.labels, labels) && (tunnel.node === this.#node || !found.has(key)))
+        found.set(key, tunnel)
+    }
+    return [...found.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1))
   }
 
   #add(tunnel: TunnelRecord): void {

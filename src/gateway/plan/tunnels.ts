@@ -3,6 +3,7 @@ import type { Log } from '#base/log.ts'
 import type { Directory, TunnelRecord } from '#gateway/directory.ts'
 import type { Endpoint } from '#gateway/exchange.ts'
 import type { Fleet } from '#gateway/fleet.ts'
+import { plainId } from '#gateway/legs.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import type { Modules } from '#gateway/modules/index.ts'
@@ -55,7 +56,7 @@ export class Tunnels {
         added: ({ id }) => changed(id),
         removed: ({ id }) => {
           changed(id)
-          options.modules.forget(id)
+          options.modules.forget(plainId(id))
         },
       }),
     ]
@@ -73,7 +74,7 @@ export class Tunnels {
       const configuration = configurationOf(tunnel, this.#options.records, uses)
       const wishes = { rows: configuration ? [configuration] : [], agent: tunnel.options }
       const { dial } = tunnelUpstream(tunnel, fleet)
-      return compiler.endpoint(wishes, { id: tunnel.id }, () => {
+      return compiler.endpoint(wishes, { id: plainId(tunnel.id) }, () => {
         const backend = makeTunnel(tunnel, fleet)
         const answer: Endpoint = exchange => {
           exchange.trace.tunnel = tunnel
@@ -105,14 +106,16 @@ export class Tunnels {
   #connection(tunnel: TunnelRecord): CompiledConnection {
     return this.#connections.get(tunnel.id, uses => {
       const { records, modules, fleet } = this.#options
+      // The same in all processes, whichever connection of the agent they use.
+      const scope = plainId(tunnel.id)
       const configuration = configurationOf(tunnel, records, uses)
       const own = tunnelUpstream(tunnel, fleet)
       const upstream =
         configuration === undefined ? own : filtered(own, modules.connectionFilterOf(configuration))
       const identity = tunnel.options.TLSTermination && terminationIdentity(tunnel.options.TLSTermination)
-      const configured = configuration ? termsOf(configuration, records, uses, tunnel.id) : {}
+      const configured = configuration ? termsOf(configuration, records, uses, scope) : {}
       const terms = {
-        ...tunnelTerms(configured, tunnel.options, tunnel.id),
+        ...tunnelTerms(configured, tunnel.options, scope),
         ...(identity && { identity }),
       }
       return { upstream, terms, close: nothing }

@@ -1,4 +1,5 @@
 import { catalog, type CatalogEntry } from '#base/catalog.ts'
+import { plainId } from '#gateway/legs.ts'
 import { failedParty } from '#gateway/request-log/parties.ts'
 import type { KeptRequest } from '#gateway/request-log/ring.ts'
 
@@ -24,7 +25,7 @@ export function shownRequest(request: KeptRequest): Body {
     modules: (way?.modules ?? []).map((name, at) => ({ name, verdict: verdict(request, at) })),
     notes: request.notes,
     backend_id: request.backendId ?? null,
-    tunnel_id: request.tunnelId ?? null,
+    tunnel_id: request.tunnelId === undefined ? null : plainId(request.tunnelId),
     complete: request.whole,
     modules_ms: rounded(asked ?? answered),
     backend_ms: asked === undefined ? null : rounded(answered - asked),
