@@ -8,8 +8,6 @@ import { answering, withCommit } from './answerer.ts'
 import { Pebble } from './pebble.ts'
 import { World, assertNothingLeft, point } from './world.ts'
 
-const never = new Promise<never>(() => undefined)
-
 /** More writes than an order needs, its account included. */
 const MOST_WRITES = 12
 
@@ -72,7 +70,7 @@ async function dying(
     if (writes < last) return write()
     if (writes === last && moment === 'after') await write()
     die(true)
-    return never
+    throw new Error('the process is gone')
   })
   await world.issue({}, mortal)
   const [domain] = await world.rows('reserved_domain')

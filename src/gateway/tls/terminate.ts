@@ -38,7 +38,11 @@ export function terminate(socket: Socket, peeked: Buffer, options: Termination):
   secured.on('_tlsError', (error: Error) => (failure ??= error))
   secured.on('error', (error: Error) => (failure ??= error))
   secured.on('close', () => fail(failure))
+  // The sockets are half-open, so nothing else would end this one before its time is up.
+  const leave = (): void => void secured.destroy(new Error('The visitor left during the handshake.'))
+  secured.on('end', leave)
   secured.on('secure', () => {
+    secured.off('end', leave)
     // Only `tls.Server` says so of its sockets; who reads this one must not wait for the handshake again.
     Object.assign(secured, { secureConnecting: false })
     const fault = clientCertificate ? faultOf(secured, now()) : undefined
