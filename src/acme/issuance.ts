@@ -9,7 +9,7 @@ import { ChallengeFailed, OrderEnded, StillWaiting } from '#acme/failure.ts'
 import { LostOrder, type HeldOrder } from '#acme/held-order.ts'
 import type { Pace } from '#acme/pace.ts'
 import { AcmeProblem } from '#acme/problem.ts'
-import { renewalTime } from '#acme/renewal.ts'
+import { firstRenewal } from '#acme/renewal.ts'
 import { newServerKey, signingRequest } from '#pki/csr.ts'
 import { renewalId } from '#pki/renewal-id.ts'
 import type { Secret } from '#base/secrets.ts'
@@ -216,7 +216,7 @@ export class Issuance {
     const { client, domains, now, random } = this.#options
     const pem = await client.certificate(account, url)
     const certificate = checkedCertificate(pem, key, { names: domain.names, now: now() })
-    const renewsAt = renewalTime(certificate, random)
+    const renewsAt = firstRenewal(certificate, now(), random)
     const used = await domains.issued(
       domain.id,
       { chainPem: certificate.chainPem, keyPem: key, renewsAt },

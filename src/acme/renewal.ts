@@ -8,6 +8,12 @@ export interface Lifetime {
   readonly notAfter: number
 }
 
+/** Not right after it was issued, however wrong a clock is: each certificate would be followed by another one. */
+export function firstRenewal(certificate: Lifetime, now: number, random: () => number): number {
+  const soonest = now + Math.min(DAY, (certificate.notAfter - now) / 2)
+  return Math.max(renewalTime(certificate, random), soonest)
+}
+
 /** At two thirds of the life that a certificate really has, or a little before, so that not all come at once. */
 export function renewalTime({ notBefore, notAfter }: Lifetime, random: () => number): number {
   const life = notAfter - notBefore

@@ -3,7 +3,7 @@ import { refuse, sendNothing, sendText } from '#api/answer.ts'
 import type { Call, Deps } from '#api/call.ts'
 import { ChangeWatch } from '#api/change-watch.ts'
 import { FirstPages } from '#api/first-pages.ts'
-import { HttpServer, type Exchange, type Route } from '#api/http-server.ts'
+import { HttpServer, type Answered, type Exchange, type Route } from '#api/http-server.ts'
 import type { Arguments } from '#api/arguments.ts'
 import { operate } from '#api/operate.ts'
 import { addPublicPages, type PublicPages } from '#api/pages.ts'
@@ -21,11 +21,12 @@ export interface ApiOptions extends Deps, PublicPages {
   readonly log: Log
   /** Calls per minute and key; 0 for no limit. */
   readonly rateLimit: number
+  readonly answered?: Answered
 }
 
 /** The management API as an HTTP server. */
 export function createApi(options: ApiOptions): HttpServer {
-  const server = new HttpServer((error, exchange) => refuse(error, exchange, options.log))
+  const server = new HttpServer((error, exchange) => refuse(error, exchange, options.log), options.answered)
   addPublicPages(server, options)
   server.on('OPTIONS', '*', preflight)
 

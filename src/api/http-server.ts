@@ -21,6 +21,9 @@ export interface Exchange {
   readonly params: Readonly<Record<string, string | undefined>>
 }
 
+/** Told when an answer has been given, with the method of the call, its status and how long it took. */
+export type Answered = (method: string, status: number, seconds: number) => void
+
 export type Route = (exchange: Exchange) => Promise<void> | void
 
 const NO_PARAMS = {}
@@ -32,12 +35,14 @@ const NO_PARAMS = {}
 export class HttpServer {
   readonly #server: Server
   readonly #refuse: (error: unknown, exchange: Exchange) => void
+  readonly #answered: Answered
   readonly #routes = router({ maxParamLength: 512, onBadUrl: () => badUrl() })
   #closing = false
 
-  /** `refuse` answers a call for which a route has failed. */
-  constructor(refuse: (error: unknown, exchange: Exchange) => void) {
+  /** `refuse` answers a call for which a route has failed; `answered` is told of every answer. */
+  constructor(refuse: (error: unknown, exchange: Exchange) => void, answered: Answered = () => undefined) {
     this.#refuse = refuse
+    this.#answered = answered
     this.#server = createServer({
       requestTimeout: REQUEST_TIMEOUT_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -71,6 +76,7 @@ export class HttpServer {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
+    const begun = performance.now()
     // A connection on which another call may follow would keep a closing server waiting for it.
     if (this.#closing) response.setHeader('connection', 'close')
     const exchange = {
@@ -84,10 +90,24 @@ export class HttpServer {
       const found = this.#find(request)
       exchange.params = found.params
       const done = found.route(exchange)
-      if (done) done.catch((error: unknown) => this.#refuse(error, exchange))
+      if (done) {
+        done.then(
+          () => this.#told(exchange, begun),
+          (error: unknown) => this.#refused(error, exchange, begun),
+        )
+      } else this.#told(exchange, begun)
     } catch (error) {
-      this.#refuse(error, exchange)
+      this.#refused(error, exchange, begun)
     }
+  }
+
+  #refused(error: unknown, exchange: Exchange, begun: number): void {
+    this.#refuse(error, exchange)
+    this.#told(exchange, begun)
+  }
+
+  #told({ request, response }: Exchange, begun: number): void {
+    this.#answered(request.method ?? '', response.statusCode, (performance.now() - begun) / 1000)
   }
 
   #find({ method = '', url = '' }: IncomingMessage): { route: Route; params: Exchange['params'] } {

@@ -3,6 +3,8 @@ import { SettingError } from '#base/settings.ts'
 import { agentCommands } from '#cli/agent/commands.ts'
 import { failureOf } from '#cli/failure.ts'
 import { trustCommand } from '#cli/trust.ts'
+import { BackupError } from '#server/backup/backup-error.ts'
+import { backupCommand, restoreCommand } from '#server/backup/commands.ts'
 import { serveCommand } from '#server/command.ts'
 import { StartError } from '#server/start-error.ts'
 import metadata from '../../package.json' with { type: 'json' }
@@ -13,6 +15,8 @@ const program = new Command('adit')
   .exitOverride()
 for (const command of agentCommands()) program.addCommand(inherit(command))
 program.addCommand(inherit(serveCommand()))
+program.addCommand(inherit(backupCommand()))
+program.addCommand(inherit(restoreCommand()))
 program.addCommand(inherit(trustCommand()))
 await addApi()
 
@@ -48,7 +52,7 @@ function report(error: unknown): number {
   const failure =
     error instanceof SettingError
       ? { text: error.message, exitCode: 2 }
-      : error instanceof StartError
+      : error instanceof StartError || error instanceof BackupError
         ? { text: error.message, exitCode: 1 }
         : failureOf(error)
   if (!failure) throw error

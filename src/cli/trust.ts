@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
+import { settings } from '#base/settings.ts'
 import { CommandError, exitCodes } from '#cli/failure.ts'
 import { commandsText, fileIn, systemStores, type Root, type SystemStore } from '#cli/trust-commands.ts'
 
@@ -35,7 +36,7 @@ export function trustCommand(): Command {
 
 /** Does what the options ask for, and says what was done. */
 export function trust(options: TrustOptions, dataDir?: string): string {
-  const root = readRoot(join(options.dataDir ?? dataDir ?? './data', 'ca.pem'))
+  const root = readRoot(join(options.dataDir ?? dataDir ?? settings.data_dir.fallback ?? '', 'ca.pem'))
   const action = options.uninstall === true ? 'uninstall' : 'install'
   const about = `${root.name}\n  file     ${root.path}\n  SHA-256  ${root.sha256}\n\n`
   if (options.print !== true) {

@@ -1,7 +1,7 @@
 import { open } from '#api/records.ts'
 import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
-import { kinds } from '#contract/kinds/index.ts'
+import { kinds as collections } from '#contract/kinds/index.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#gateway/records/source.ts'
 import type { Change, Row, Store } from '#store/store.ts'
@@ -10,7 +10,9 @@ const PAGE = 1000
 const POLL_MS = 2000
 
 /** Rows of the server's own kinds, such as what a certificate authority is to be answered, have no sealed fields. */
-const published: ReadonlyMap<string, Kind> = new Map(Object.values(kinds).map(kind => [kind.name, kind]))
+const published: ReadonlyMap<string, Kind> = new Map(
+  Object.values(collections).map(kind => [kind.name, kind]),
+)
 
 export interface RecordSourceOptions {
   readonly store: Store
@@ -24,9 +26,21 @@ export interface RecordSourceOptions {
 export class RecordSource implements Source {
   readonly #options: RecordSourceOptions
   readonly #bells = new Set<() => void>()
+  readonly #readers = new Set<Reader>()
+  #failures = 0
 
   constructor(options: RecordSourceOptions) {
     this.#options = options
+  }
+
+  /** The change up to which every follower knows all; 0 while nobody follows. */
+  get revision(): number {
+    return this.#readers.size === 0 ? 0 : Math.min(...[...this.#readers].map(({ revision }) => revision))
+  }
+
+  /** How often changes could not be read, or the secrets of a resource not opened. */
+  get failures(): number {
+    return this.#failures
   }
 
   /** Something was written: it is read at once instead of at the next poll. */
@@ -35,22 +49,29 @@ export class RecordSource implements Source {
   }
 
   async watch(kinds: readonly string[], follower: Follower): Promise<() => void> {
-    const reader = new Reader(this.#options, new Set(kinds), follower)
+    const failed = (): void => void this.#failures++
+    const reader = new Reader({ ...this.#options, failed }, new Set(kinds), follower)
     await reader.load()
+    this.#readers.add(reader)
     const bell = () => reader.wake()
     this.#bells.add(bell)
     // What was written between the snapshot and here rang no bell.
     reader.wake()
     return () => {
       this.#bells.delete(bell)
+      this.#readers.delete(reader)
       reader.stop()
     }
   }
 }
 
+interface ReaderOptions extends RecordSourceOptions {
+  readonly failed: () => void
+}
+
 /** One follower's place in the sequence of changes. */
 class Reader {
-  readonly #options: RecordSourceOptions
+  readonly #options: ReaderOptions
   readonly #kinds: ReadonlySet<string>
   readonly #follower: Follower
   #revision = 0
@@ -60,10 +81,14 @@ class Reader {
   #failing = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(options: RecordSourceOptions, kinds: ReadonlySet<string>, follower: Follower) {
+  constructor(options: ReaderOptions, kinds: ReadonlySet<string>, follower: Follower) {
     this.#options = options
     this.#kinds = kinds
     this.#follower = follower
+  }
+
+  get revision(): number {
+    return this.#revision
   }
 
   stop(): void {
@@ -104,6 +129,7 @@ class Reader {
       }
       this.#failing = false
     } catch (error) {
+      this.#options.failed()
       // Once per failure, not once per poll.
       if (!this.#failing) this.#options.log.warn({ error }, 'the store cannot be read; serving what is known')
       this.#failing = true
@@ -149,6 +175,7 @@ class Reader {
       const body = shape ? open(shape, row, this.#options) : (JSON.parse(row.body) as SourceRow['body'])
       return { kind, id, parent, version, body, readable: true }
     } catch (error) {
+      this.#options.failed()
       this.#options.log.error({ error, id }, 'the secrets of a resource cannot be opened')
       return { kind, id, parent, version, body: JSON.parse(row.body) as SourceRow['body'], readable: false }
     }

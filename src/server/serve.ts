@@ -13,11 +13,13 @@ import { gatewayInWorkers } from '#server/workers/workers.ts'
 import { publicAddresses, startDns } from '#server/dns.ts'
 import { domainAdvice, watchDomain, type PublicDomain, type Watching } from '#server/domain-advice.ts'
 import { cannotListen } from '#server/listen.ts'
+import { ServerMetrics } from '#server/metrics.ts'
 import { randomPorts } from '#server/ports.ts'
 import { startPruning } from '#server/prune.ts'
 import { SignIns } from '#server/sign-ins.ts'
 import { StartError } from '#server/start-error.ts'
 import { openStore } from '#store/open.ts'
+import type { StoreObserver } from '#store/measured-engine.ts'
 import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
 import metadata from '../../package.json' with { type: 'json' }
@@ -44,9 +46,9 @@ export interface Running {
   close(): Promise<void>
 }
 
-async function open(settings: Settings): Promise<Store> {
+async function open(settings: Settings, observer: StoreObserver): Promise<Store> {
   try {
-    return await openStore({ databaseUrl: settings.database_url, dataDir: settings.data_dir })
+    return await openStore({ databaseUrl: settings.database_url, dataDir: settings.data_dir, observer })
   } catch (error) {
     if (error instanceof StoreError) throw new StartError(error.message)
     throw error
@@ -56,16 +58,17 @@ async function open(settings: Settings): Promise<Store> {
 /** Starts the platform. */
 export async function serve(settings: Settings): Promise<Running> {
   prepareDataFolder(settings.data_dir)
-  const store = await open(settings)
+  const metrics = new ServerMetrics()
+  const store = await open(settings, metrics.store)
   try {
-    return await serveFrom(store, settings)
+    return await serveFrom(store, settings, metrics)
   } catch (error) {
     await store[Symbol.asyncDispose]()
     throw error
   }
 }
 
-async function serveFrom(store: Store, settings: Settings): Promise<Running> {
+async function serveFrom(store: Store, settings: Settings, metrics: ServerMetrics): Promise<Running> {
   const now = Date.now
   const sealer = await openSealer(store, settings)
   const account = await findAccount(store, now())
@@ -79,6 +82,7 @@ async function serveFrom(store: Store, settings: Settings): Promise<Running> {
     visitors: signIns,
     log,
   })
+  metrics.follow(parts.source)
   const gateway = await (settings.workers > 1 ? gatewayInWorkers(parts) : gatewayHere(parts))
   const dns = await startDns(settings, parts.source, log).catch(async (error: unknown) => {
     await gateway.drain(0)
@@ -106,7 +110,8 @@ async function serveFrom(store: Store, settings: Settings): Promise<Running> {
     rateLimit: settings.rate_limit,
     publicUrl: settings.api_url,
     ready: () => store.ping(),
-    metrics: async () => (await gateway.metrics()) + dns.metrics() + acme.metrics(),
+    metrics: async () => (await gateway.metrics()) + metrics.text() + dns.metrics() + acme.metrics(),
+    answered: metrics.answered,
   })
   const url = await listen(api, settings).catch(async (error: unknown) => {
     dns.close()

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { StoreObserver } from '#store/measured-engine.ts'
 import { openPostgres } from '#store/postgres.ts'
 import { openSqlite } from '#store/sqlite.ts'
 import { StoreError } from '#store/store-error.ts'
@@ -9,14 +10,15 @@ export interface StoreOptions {
   /** Without one the store is a file in the data folder. */
   readonly databaseUrl: string | undefined
   readonly dataDir: string
+  readonly observer?: StoreObserver
 }
 
-export async function openStore({ databaseUrl, dataDir }: StoreOptions): Promise<Store> {
+export async function openStore({ databaseUrl, dataDir, observer }: StoreOptions): Promise<Store> {
   if (databaseUrl === undefined) {
     await createFolder(dataDir)
-    return openSqlite(join(dataDir, 'adit.db'))
+    return openSqlite(join(dataDir, 'adit.db'), observer)
   }
-  if (/^postgres(ql)?:/.test(databaseUrl)) return openPostgres(databaseUrl)
+  if (/^postgres(ql)?:/.test(databaseUrl)) return openPostgres(databaseUrl, observer)
   // Only the scheme is named: the rest may hold a password.
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(databaseUrl)?.[0] ?? 'none'
   throw new StoreError(

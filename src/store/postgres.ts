@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { postgres } from '#store/dialect.ts'
 import type { Columns, Engine, Step, Steps } from '#store/engine.ts'
+import { measured, type StoreObserver } from '#store/measured-engine.ts'
 import { migrate } from '#store/migrations.ts'
 import { SqlStore } from '#store/sql-store.ts'
 import { StoreError } from '#store/store-error.ts'
@@ -36,14 +37,14 @@ const working = {
 const migrating = { max: 1, lock_timeout: 60_000 } satisfies pg.PoolConfig
 
 /** Opens the database behind a `postgresql:` URL and brings its schema up to date. */
-export async function openPostgres(url: string): Promise<Store> {
+export async function openPostgres(url: string, observer?: StoreObserver): Promise<Store> {
   const migrator = openEngine(url, migrating)
   try {
     await migrator.run(migrate(postgres))
   } finally {
     await migrator.close()
   }
-  return new SqlStore(openEngine(url, working))
+  return new SqlStore(measured(openEngine(url, working), observer))
 }
 
 function openEngine(url: string, config: pg.PoolConfig): PostgresEngine {

@@ -2,6 +2,7 @@ import { closeSync, openSync, realpathSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { sqlite } from '#store/dialect.ts'
 import type { Columns, Engine, Step, Steps } from '#store/engine.ts'
+import { measured, type StoreObserver } from '#store/measured-engine.ts'
 import { migrate } from '#store/migrations.ts'
 import { SqlStore } from '#store/sql-store.ts'
 import { StoreError } from '#store/store-error.ts'
@@ -19,7 +20,7 @@ const FULL = 13
 const IO_ERROR_SHM_SIZE = 4874
 
 /** Opens the database file, creating it when it is new. `:memory:` is gone when closed. */
-export async function openSqlite(file: string): Promise<Store> {
+export async function openSqlite(file: string, observer?: StoreObserver): Promise<Store> {
   const engine = openEngine(file)
   try {
     await engine.run(migrate(sqlite))
@@ -27,7 +28,7 @@ export async function openSqlite(file: string): Promise<Store> {
     await engine.close()
     throw error
   }
-  return new SqlStore(engine)
+  return new SqlStore(measured(engine, observer))
 }
 
 function openEngine(file: string): SqliteEngine {

@@ -55,7 +55,10 @@ export const answering = (
     return outcome
   })
 
-async function answer(pebble: Pebble, { type, name, token, key_authorization: text, target }: Challenge) {
+export async function answer(
+  pebble: Pebble,
+  { type, name, token, key_authorization: text, target }: Challenge,
+) {
   if (type === 'http-01') await pebble.tell('add-http01', { token, content: text })
   if (type === 'tls-alpn-01') await pebble.tell('add-tlsalpn01', { host: name, content: text })
   if (type === 'dns-01')

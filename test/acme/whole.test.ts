@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import { suite, test } from 'node:test'
 import { made } from '../support/each-store.ts'
-import { startServer, type Answer, type TestServer } from '../support/server.ts'
+import { startServer, type TestServer } from '../support/server.ts'
 import { Pebble } from './pebble.ts'
 
 const HOST = '127.0.0.1'
@@ -67,7 +67,7 @@ function issued({ api }: TestServer, id: string, other?: string) {
     const { body: domain } = await api.get(`/reserved_domains/${id}`)
     if (!domain.certificate || domain.certificate.id === other) return undefined
     const { body: certificate } = await api.get(`/tls_certificates/${domain.certificate.id}`)
-    return { domain, certificate } as { domain: Answer['body']; certificate: Answer['body'] }
+    return { domain, certificate }
   })
 }
 

@@ -43,7 +43,7 @@ export class World implements AsyncDisposable {
   readonly store: Store
   readonly settings: Settings
   readonly #sealer: Sealer
-  readonly #folder: string
+  readonly #folder: string | undefined
   readonly #facts: Deps['facts']
   readonly #issuers: AcmeSide[] = []
   readonly #waiting = new Set<() => void>()
@@ -53,7 +53,7 @@ export class World implements AsyncDisposable {
     settings: Settings,
     sealer: Sealer,
     facts: Deps['facts'],
-    folder: string,
+    folder?: string,
   ) {
     this.store = store
     this.settings = settings
@@ -63,7 +63,9 @@ export class World implements AsyncDisposable {
     store.onCommit(() => this.#heard())
   }
 
-  static async open(place: Place, more: Record<string, string> = {}, folder = newFolder()): Promise<World> {
+  /** In a folder of its own that goes with it, or in one that stays. */
+  static async open(place: Place, more: Record<string, string> = {}, kept?: string): Promise<World> {
+    const folder = kept ?? newFolder()
     const flags = {
       data_dir: folder,
       domain: DOMAIN,
@@ -89,7 +91,7 @@ export class World implements AsyncDisposable {
       tcpPorts: ports,
       randomTcpPorts: ports,
     }
-    return new World(store, settings, sealer, facts, folder)
+    return new World(store, settings, sealer, facts, kept === undefined ? folder : undefined)
   }
 
   get call(): Call {
@@ -216,7 +218,7 @@ export class World implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#issuers.map(side => side.close()))
     await this.store[Symbol.asyncDispose]()
-    rmSync(this.#folder, { recursive: true })
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true })
   }
 }
 

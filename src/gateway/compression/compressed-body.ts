@@ -1,7 +1,7 @@
 import type { Coding } from '#gateway/compression/accept-encoding.ts'
 import { type Engine, methods } from '#gateway/compression/engines.ts'
 import type { Body, BodySink, Framing } from '#gateway/http/body.ts'
-import { giveBack } from '#tunnel/slabs.ts'
+import { Gathering, giveBack } from '#tunnel/slabs.ts'
 
 const CHUNKED: Framing = { kind: 'chunked' }
 const CRLF = Buffer.from('\r\n')
@@ -18,7 +18,8 @@ export const canCompress = (): boolean => open < MAX_ENGINES
 
 /**
  * Compresses content on its way. When its sender pauses, what came so far is brought out, so that nobody waits for
- * what has been sent. It holds no more than the engine does: both sides are held back by the slower one.
+ * what has been sent. Beside what the engine holds there is little more than one slab: both sides are held back by the
+ * slower one.
  */
 export class CompressedBody implements Body, BodySink {
   readonly framing = CHUNKED
@@ -27,7 +28,13 @@ export class CompressedBody implements Body, BodySink {
   #engine: Engine | undefined
   #sink: BodySink | undefined
   #raw = false
+  /** Pieces that the engine has been given and not taken yet. */
   #writing = 0
+  /** What came meanwhile, in one piece: to give the engine something costs the same whatever its size. */
+  readonly #gathering = new Gathering()
+  /** What did not fit. */
+  #overflow: Buffer[] = []
+  #held = false
   #unflushed = false
   #flushDue = false
   #ended = false
@@ -48,7 +55,6 @@ export class CompressedBody implements Body, BodySink {
     this.#sink = sink
     this.#raw = raw
     engine.on('data', (bytes: Buffer) => this.#send(bytes))
-    engine.on('drain', () => this.#source.resume())
     engine.on('end', () => this.#finish())
     engine.on('error', error => this.#break(error))
     this.#source.read(this, false)
@@ -69,21 +75,19 @@ export class CompressedBody implements Body, BodySink {
   }
 
   data(bytes: Buffer): void {
-    const engine = this.#engine
-    if (engine === undefined) return
-    this.#unflushed = true
-    this.#writing++
-    const taken = engine.write(bytes, error => {
-      // After an error the engine may still hold the memory.
-      if (!error) giveBack(bytes)
-      this.#written()
-    })
-    if (!taken) this.#source.pause()
+    if (this.#engine === undefined) return
+    if (this.#writing === 0) this.#write(bytes)
+    else if (!this.#gathers(bytes)) {
+      this.#overflow.push(bytes)
+      this.#held = true
+      this.#source.pause()
+    }
   }
 
   end(trailers: string): void {
     this.#trailers = trailers
     this.#ended = true
+    while (this.#writeNext());
     this.#engine?.end()
   }
 
@@ -94,9 +98,46 @@ export class CompressedBody implements Body, BodySink {
     sink?.fail(error)
   }
 
+  #gathers(bytes: Buffer): boolean {
+    if (this.#overflow.length > 0 || bytes.length > this.#gathering.room) return false
+    this.#gathering.add(bytes, bytes.length)
+    giveBack(bytes)
+    return true
+  }
+
+  #write(bytes: Buffer): void {
+    this.#unflushed = true
+    this.#writing++
+    this.#engine?.write(bytes, error => {
+      // After an error the engine may still hold the memory.
+      if (!error) giveBack(bytes)
+      this.#written()
+    })
+  }
+
+  /** Gives the engine what came while it was at work; false when nothing did. */
+  #writeNext(): boolean {
+    const next = this.#gathering.length > 0 ? this.#gathering.take() : this.#overflow.shift()
+    if (next === undefined) return false
+    this.#write(next)
+    return true
+  }
+
+  /** There is room again. */
+  #refill(): void {
+    const waiting = this.#overflow
+    this.#overflow = []
+    for (const bytes of waiting) if (!this.#gathers(bytes)) this.#overflow.push(bytes)
+    if (!this.#held || this.#overflow.length > 0) return
+    this.#held = false
+    this.#source.resume()
+  }
+
   /** The engine has taken a piece. If nothing comes behind it in this turn, the sender has paused. */
   #written(): void {
     this.#writing--
+    if (this.#over) return
+    if (this.#writing === 0 && this.#writeNext()) this.#refill()
     if (this.#writing > 0 || this.#ended || this.#flushDue) return
     this.#flushDue = true
     setImmediate(() => {

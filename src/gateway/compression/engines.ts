@@ -34,27 +34,34 @@ const { ZSTD_c_compressionLevel, ZSTD_c_windowLog } = constants
 const brotli = { [BROTLI_PARAM_QUALITY]: 4, [BROTLI_PARAM_LGWIN]: 18 }
 const zstd = { [ZSTD_c_compressionLevel]: 3, [ZSTD_c_windowLog]: 18 }
 
+/** How much comes out at once: each piece costs two changes of thread, and memory that short content does not need. */
+const pieces = (length = 0) => ({ chunkSize: length > 262_144 ? 65_536 : 16_384 })
+
 export const methods: Readonly<Record<Coding, Method>> = {
   gzip: {
-    create: () => createGzip(deflate),
+    create: length => createGzip({ ...deflate, ...pieces(length) }),
     whole: bytes => gzipSync(bytes, deflate),
     flush: constants.Z_SYNC_FLUSH,
   },
   // What HTTP calls deflate has the header of zlib (RFC 9110 §8.4.1.2).
   deflate: {
-    create: () => createDeflate(deflate),
+    create: length => createDeflate({ ...deflate, ...pieces(length) }),
     whole: bytes => deflateSync(bytes, deflate),
     flush: constants.Z_SYNC_FLUSH,
   },
   br: {
     // It is not told the length: from a megabyte on it would take tables of four, and be slower for 4 % less.
-    create: () => createBrotliCompress({ params: brotli }),
+    create: length => createBrotliCompress({ params: brotli, ...pieces(length) }),
     whole: bytes => brotliCompressSync(bytes, { params: brotli }),
     flush: constants.BROTLI_OPERATION_FLUSH,
   },
   zstd: {
     create: length =>
-      createZstdCompress({ params: zstd, ...(length !== undefined && { pledgedSrcSize: length }) }),
+      createZstdCompress({
+        params: zstd,
+        ...pieces(length),
+        ...(length !== undefined && { pledgedSrcSize: length }),
+      }),
     whole: bytes => zstdCompressSync(bytes, { params: zstd }),
     flush: constants.ZSTD_e_flush,
   },

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mergeSnapshots, renderMetrics } from '#base/metrics-text.ts'
 import { fail } from '#base/errors.ts'
-import type { Snapshot } from '#base/metrics.ts'
+import { Registry, type Snapshot } from '#base/metrics.ts'
+import { watchLoop, watchProcess } from '#base/process-metrics.ts'
 import type { Command, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import { anyLeg } from '#gateway/legs.ts'
@@ -40,11 +41,15 @@ class Workers {
   readonly #parts: GatewayParts
   readonly #workers = new Map<string, Worker>()
   readonly #peerFolder = mkdtempSync(join(tmpdir(), 'adit-'))
+  /** Of this process itself, whose time and memory count too. */
+  readonly #own = new Registry()
+  readonly #loop = watchLoop(this.#own)
   #bound: Gateway['bound'] = {}
   #closing = false
 
   constructor(parts: GatewayParts) {
     this.#parts = parts
+    watchProcess(this.#own)
     const tell = (change: DirectoryChange): void => {
       for (const { channel } of this.#workers.values()) channel.notify('directory', change)
     }
@@ -79,7 +84,8 @@ class Workers {
   }
 
   async metrics(): Promise<string> {
-    return renderMetrics(mergeSnapshots(await this.#askAll<Snapshot>('metrics', null)))
+    const theirs = await this.#askAll<Snapshot>('metrics', null)
+    return renderMetrics(mergeSnapshots([...theirs, this.#own.snapshot()]))
   }
 
   async findRequest(id: string): Promise<Body | undefined> {
@@ -100,6 +106,7 @@ class Workers {
 
   async drain(deadlineMs: number): Promise<void> {
     this.#closing = true
+    this.#loop[Symbol.dispose]()
     await Promise.all([...this.#workers.values()].map(worker => this.#end(worker, deadlineMs)))
     rmSync(this.#peerFolder, { recursive: true, force: true })
   }

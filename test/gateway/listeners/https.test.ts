@@ -108,6 +108,16 @@ suite('HTTPS visitors', () => {
     )
   })
 
+  test('that leave during the handshake are let go of before its time is up', async () => {
+    await using https = await startHttps({ handshakes: { deadlineMs: 600_000 } })
+    const socket = await open(https.port)
+    socket.write(await helloBytes({ servername: 'localhost' }))
+    await once(socket.resume(), 'data')
+    assert.equal(https.listener.handshaking, 1)
+    await once(socket.end(), 'close')
+    assert.equal(https.listener.handshaking, 0)
+  })
+
   test('speak TLS 1.2 or 1.3, and no older one', async () => {
     await using https = await startHttps()
     const options = { servername: 'localhost', ca: https.authority.rootPem }

@@ -236,6 +236,30 @@ suite('compressed content', () => {
     assert.equal(openEngines(), 0)
   })
 
+  test('comes whole and in order, whatever the pieces that it came in', async () => {
+    const source = new FedBody()
+    const reply = await through(replyOf(source, HTML))
+    const content = all(reply.body)
+    const sink = await source.started.promise
+    const sizes = [1, 65_536, 16, 70_000, 3, 140_000, 200_000, 7, 65_536, 65_536, 131_072, 1]
+    // All of them while the engine works on the first, and some more each time it goes on.
+    const given = sizes.flatMap(size => [size, size]).map((size, at) => Buffer.alloc(size, `piece ${at} `))
+    let next = 0
+    const feed = (): void => {
+      for (const end = next + 8; next < end && next < given.length; next++)
+        sink.data(given[next] ?? Buffer.alloc(0))
+      if (next === given.length) {
+        next++
+        sink.end('')
+      }
+    }
+    source.resumed = feed
+    feed()
+    const { bytes } = await content
+    assert.deepEqual(gunzipSync(bytes), Buffer.concat(given))
+    assert.equal(openEngines(), 0)
+  })
+
   test('holds its source back when nobody takes it, and goes on after that', async () => {
     const source = new FedBody()
     const reply = await through(replyOf(source, HTML))

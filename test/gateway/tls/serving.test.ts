@@ -75,11 +75,11 @@ suite('certificates of domains', () => {
   test('that are new serve the next handshake; connections that are open go on (TLS-02)', async () => {
     const id = await reserve('renewed.example.com', await upload('renewed.example.com'))
     await until(async () => (await shown('renewed.example.com')).names === 'DNS:renewed.example.com')
-    const before = await shown('renewed.example.com')
+    const earlier = await shown('renewed.example.com')
     const running = await open('renewed.example.com')
     const later = await upload('renewed.example.com')
     assert.equal((await server.api.patch(`/reserved_domains/${id}`, { certificate_id: later })).status, 200)
-    await until(async () => (await shown('renewed.example.com')).serial !== before.serial)
+    await until(async () => (await shown('renewed.example.com')).serial !== earlier.serial)
     assert.equal((await shown('renewed.example.com')).names, 'DNS:renewed.example.com')
     running.write('GET / HTTP/1.1\r\nHost: renewed.example.com\r\n\r\n')
     const [answer] = (await once(running, 'data')) as [Buffer]
@@ -134,8 +134,8 @@ test('of a thousand certificates only the one that is renewed is read again', as
   const { certificates } = await newCertificates({ uploaded: name => records.certificate(name) })
   forgetReplaced(records, certificates)
   const contexts = () => Promise.all(all.map(at => certificates.contextFor(`n${at}.example`)))
-  const before = await contexts()
-  assert.equal(new Set(before).size, 1000)
+  const earlier = await contexts()
+  assert.equal(new Set(earlier).size, 1000)
   records.changes([
     { op: 'put', row: certificate(1000) },
     { op: 'put', row: domain(7, 1000, 2) },
@@ -143,7 +143,7 @@ test('of a thousand certificates only the one that is renewed is read again', as
   ])
   const afterwards = await contexts()
   assert.deepEqual(
-    all.filter(at => afterwards[at] !== before[at]),
+    all.filter(at => afterwards[at] !== earlier[at]),
     [7],
   )
 })

@@ -1,0 +1,26 @@
+/** Wakes one who waits. A ring while nobody waits is heard by the next who does. */
+export class Bell {
+  #rung = false
+  #wake: (() => void) | undefined
+
+  ring(): void {
+    this.#rung = true
+    this.#wake?.()
+  }
+
+  /** Resolves at the next ring, or after so many milliseconds. */
+  async wait(milliseconds?: number): Promise<void> {
+    if (!this.#rung) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#wake = resolve
+      // Timers that are longer than this fire at once.
+      const timer =
+        milliseconds === undefined ? undefined : setTimeout(resolve, Math.min(milliseconds, 2 ** 31 - 1))
+      timer?.unref()
+      await promise
+      clearTimeout(timer)
+      this.#wake = undefined
+    }
+    this.#rung = false
+  }
+}

@@ -1,0 +1,86 @@
+import { unlessAborted } from '#base/egress/deadline.ts'
+import { Secret } from '#base/secrets.ts'
+import { DeliveryError, type DestinationParts } from '#events/destination.ts'
+import type { Arn } from '#events/destinations/aws/arn.ts'
+import { signed, type AwsKeys } from '#events/destinations/aws/signature.ts'
+import { plainWord, refusal, unanswered } from '#events/destinations/failures.ts'
+
+type RoleParts = DestinationParts & { readonly ownKeys: () => AwsKeys }
+
+interface Assumed {
+  readonly keys: AwsKeys
+  readonly expires: number
+}
+
+const SERVICE = 'AWS STS'
+const FORM = 'application/x-www-form-urlencoded; charset=utf-8'
+const SECONDS = 3600
+// Calls that are under way, and clocks that differ, must not meet the end.
+const MARGIN_MS = 120_000
+/** STS tells of throttling with 400. */
+const passing = new Set(['Throttling', 'ThrottlingException', 'RequestLimitExceeded', 'RequestThrottled'])
+
+/** Keys of a role, asked for with the server's own and kept until they are about to expire. */
+export class AssumedRole {
+  readonly #role: string
+  readonly #arn: Arn
+  readonly #parts: RoleParts
+  #assumed: Assumed | undefined
+  #asking: Promise<Assumed> | undefined
+
+  constructor(role: string, arn: Arn, parts: RoleParts) {
+    this.#role = role
+    this.#arn = arn
+    this.#parts = parts
+  }
+
+  async keys(signal: AbortSignal): Promise<AwsKeys> {
+    if (this.#assumed && this.#assumed.expires - MARGIN_MS > this.#parts.now()) return this.#assumed.keys
+    this.#asking ??= this.#assume().finally(() => (this.#asking = undefined))
+    this.#assumed = await unlessAborted(signal, this.#asking)
+    return this.#assumed.keys
+  }
+
+  forget(): void {
+    this.#assumed = undefined
+  }
+
+  async #assume(): Promise<Assumed> {
+    const { region, suffix } = this.#arn
+    const { egress, endpoints, now, ownKeys } = this.#parts
+    const url = new URL(endpoints['sts'] ?? `https://sts.${region}.${suffix}/`)
+    const body = new URLSearchParams({
+      Action: 'AssumeRole',
+      Version: '2011-06-15',
+      RoleArn: this.#role,
+      RoleSessionName: 'adit-events',
+      DurationSeconds: String(SECONDS),
+    }).toString()
+    const request = { method: 'POST', url, headers: { 'content-type': FORM }, body }
+    const headers = signed(request, { service: 'sts', region, keys: ownKeys(), now: now() })
+    const answer = await egress
+      .request(url.href, { method: 'POST', headers, body, redirects: 0 })
+      .catch((error: unknown) => {
+        throw unanswered(SERVICE, error)
+      })
+    const text = answer.body.toString()
+    if (answer.status === 200) return assumedOf(text)
+    const reason = plainWord(element(text, 'Code'))
+    if (reason === undefined || !passing.has(reason))
+      throw refusal(SERVICE, answer, now(), reason === undefined ? {} : { reason })
+    throw new DeliveryError(`${SERVICE} answered ${answer.status} (${reason}).`)
+  }
+}
+
+/** The content of the first element of a name; those that are asked for hold plain text without references. */
+const element = (xml: string, name: string): string | undefined =>
+  new RegExp(`<${name}>\\s*([^<&]{1,8192}?)\\s*</${name}>`).exec(xml)?.[1]
+
+function assumedOf(xml: string): Assumed {
+  const [id, key, token] = ['AccessKeyId', 'SecretAccessKey', 'SessionToken'].map(name => element(xml, name))
+  const expires = Date.parse(element(xml, 'Expiration') ?? '')
+  if (!id || !key || !token || Number.isNaN(expires))
+    throw new DeliveryError(`${SERVICE} answered without keys.`)
+  const keys = { accessKeyId: id, secretAccessKey: new Secret(key), sessionToken: new Secret(token) }
+  return { keys, expires }
+}

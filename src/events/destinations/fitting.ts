@@ -1,0 +1,23 @@
+import { DeliveryError, type OutgoingEvent } from '#events/destination.ts'
+
+export const bytesOf = (event: OutgoingEvent): number => Buffer.byteLength(event.body)
+
+export const idsOf = (events: Iterable<OutgoingEvent>): Set<string> =>
+  new Set([...events].map(({ id }) => id))
+
+/**
+ * Sends all but the events that the service never takes because of their size. When the others were taken, those alone
+ * are left, and fail for good.
+ */
+export async function sendFitting(
+  batch: readonly OutgoingEvent[],
+  { most, service }: { readonly most: number; readonly service: string },
+  send: (events: readonly OutgoingEvent[]) => Promise<void>,
+): Promise<void> {
+  const fitting = batch.filter(event => bytesOf(event) <= most)
+  if (fitting.length > 0) await send(fitting)
+  const left = batch.length - fitting.length
+  if (left === 0) return
+  const message = `${service} takes events of at most ${most} bytes; ${left} of the batch ${left === 1 ? 'is' : 'are'} larger.`
+  throw new DeliveryError(message, { permanent: true, taken: idsOf(fitting) })
+}

@@ -1,0 +1,154 @@
+import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http'
+import { EgressError, type Egress, type EgressAnswer } from '#base/egress.ts'
+import { webAddress } from '#base/egress/redirect.ts'
+
+export interface Post {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer
+  readonly signal: AbortSignal
+}
+
+const TIMEOUT_MS = 15_000
+const IDLE_MS = 30_000
+const MAX_CONNECTIONS = 4
+const MAX_ANSWER = 1_048_576
+const usual = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'adit' }
+/** How a connection ends that the other side closed while nothing was asked on it. */
+const gone = new Set(['ECONNRESET', 'EPIPE'])
+
+/** Opens its connections by the one way out and keeps them for the next request to the same address. */
+class KeptConnections extends Agent {
+  readonly #egress: Egress
+  readonly #isSecure: boolean
+
+  constructor(egress: Egress, isSecure: boolean) {
+    super({ keepAlive: true, maxSockets: MAX_CONNECTIONS, timeout: IDLE_MS })
+    this.#egress = egress
+    this.#isSecure = isSecure
+  }
+
+  override createConnection(...[target, opened]: Parameters<Agent['createConnection']>): undefined {
+    const host = String(target.host)
+    const tls = this.#isSecure ? { tls: { serverName: host, alpn: ['http/1.1'] } } : {}
+    this.#egress.connect({ host, port: Number(target.port), timeoutMs: TIMEOUT_MS, ...tls }).then(
+      socket => {
+        // It may stay half-open: without this, one that the other side has ended would be taken again.
+        socket.once('end', () => socket.end())
+        opened?.(null, socket)
+      },
+      (error: unknown) => {
+        const fail = opened as ((error: unknown) => void) | undefined
+        fail?.(error)
+      },
+    )
+    return undefined
+  }
+}
+
+/** POSTs to one service, on connections that are kept. Redirects are not followed. */
+export class KeptHttp {
+  readonly #egress: Egress
+  readonly #timeoutMs: number
+  readonly #agents = new Map<boolean, KeptConnections>()
+
+  constructor(egress: Egress, { timeoutMs = TIMEOUT_MS }: { readonly timeoutMs?: number } = {}) {
+    this.#egress = egress
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Rejects with an `EgressError` when there is no whole answer, and with the signal's reason when it is aborted. */
+  async post(post: Post): Promise<EgressAnswer> {
+    const url = webAddress(post.url)
+    post.signal.throwIfAborted()
+    const first = this.#start(url, post)
+    try {
+      return await answerOf(first, url, post.signal, this.#timeoutMs)
+    } catch (error) {
+      const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
+      if (!first.reusedSocket || !gone.has(code ?? '') || post.signal.aborted) throw error
+      return answerOf(this.#start(url, post), url, post.signal, this.#timeoutMs)
+    }
+  }
+
+  close(): void {
+    for (const agent of this.#agents.values()) agent.destroy()
+    this.#agents.clear()
+  }
+
+  #start(url: URL, { headers, body }: Post): ClientRequest {
+    const isSecure = url.protocol === 'https:'
+    const agent = this.#agents.get(isSecure) ?? new KeptConnections(this.#egress, isSecure)
+    this.#agents.set(isSecure, agent)
+    try {
+      const started = request({
+        agent,
+        host: url.hostname,
+        port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
+        method: 'POST',
+        path: url.pathname + url.search,
+        headers: { ...usual, ...headers, host: url.host, 'content-length': Buffer.byteLength(body) },
+        setHost: false,
+      })
+      return started.end(body)
+    } catch (cause) {
+      // The names of headers may be told, their values may not; Node keeps to that.
+      const { message } = cause as Error
+      throw new EgressError(`The request cannot be made (${message}).`, { code: 'invalid', cause })
+    }
+  }
+}
+
+function answerOf(
+  outgoing: ClientRequest,
+  url: URL,
+  signal: AbortSignal,
+  timeoutMs: number,
+): Promise<EgressAnswer> {
+  const stop = (): void => void outgoing.destroy(signal.reason as Error)
+  const late = (): void => {
+    const message = `${url.origin} gave no answer within ${timeoutMs / 1000} seconds.`
+    outgoing.destroy(new EgressError(message, { code: 'timeout' }))
+  }
+  const timer = setTimeout(late, timeoutMs)
+  signal.addEventListener('abort', stop, { once: true })
+  return new Promise<EgressAnswer>((resolve, reject) => {
+    outgoing.on('error', reject)
+    outgoing.on('upgrade', (_answer, socket) => {
+      socket.destroy()
+      reject(new EgressError(`${url.origin} changes the protocol.`, { code: 'invalid' }))
+    })
+    outgoing.on('response', answer => {
+      readAll(answer).then(body => resolve({ ...headOf(answer), body }), reject)
+    })
+  })
+    .catch((cause: unknown) => {
+      outgoing.destroy()
+      if (cause instanceof EgressError || signal.aborted) throw cause
+      const { code, message } = cause as NodeJS.ErrnoException
+      throw new EgressError(`${url.origin} gave no valid answer (${code ?? message}).`, { cause })
+    })
+    .finally(() => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+    })
+}
+
+async function readAll(answer: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of answer as AsyncIterable<Buffer>) {
+    size += piece.length
+    if (size > MAX_ANSWER)
+      throw new EgressError(`The answer has more than ${MAX_ANSWER} bytes.`, { code: 'too_large' })
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}
+
+const headOf = ({ statusCode = 0, headers }: IncomingMessage): Omit<EgressAnswer, 'body'> => ({
+  status: statusCode,
+  headers: Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join() : (value ?? '')]),
+  ),
+})

@@ -1,0 +1,64 @@
+import type { OutgoingEvent } from '#events/destination.ts'
+import type { Store } from '#store/store.ts'
+
+/** An event with its place in the order of all. */
+export interface Numbered extends OutgoingEvent {
+  readonly sequence: number
+}
+
+const PAGE = 1000
+/** How much of what was read last is kept, for those who come a moment later. */
+const KEPT_EVENTS = 2000
+const KEPT_BYTES = 8_388_608
+
+/** Reads the store's outbox for many readers: what is new is read once for all that are up to date. */
+export class Outbox {
+  readonly #store: Pick<Store, 'events'>
+  #kept: Numbered[] = []
+  #bytes = 0
+  /** Everything after `#from` and up to `#to` is kept. */
+  #from: number
+  #to: number
+  #reading: Promise<void> | undefined
+
+  constructor(store: Pick<Store, 'events'>, from: number) {
+    this.#store = store
+    this.#from = from
+    this.#to = from
+  }
+
+  /** Events after the one with this number, in the order of commits; none when there are no more. */
+  async read(after: number): Promise<readonly Numbered[]> {
+    if (after < this.#from) return this.#store.events(after, PAGE)
+    if (after >= this.#to) await this.#readOn()
+    const first = this.#kept.findIndex(({ sequence }) => sequence > after)
+    return first < 0 ? [] : this.#kept.slice(first, first + PAGE)
+  }
+
+  #readOn(): Promise<void> {
+    this.#reading ??= this.#fetch().finally(() => (this.#reading = undefined))
+    return this.#reading
+  }
+
+  async #fetch(): Promise<void> {
+    const fresh = await this.#store.events(this.#to, PAGE)
+    this.#kept.push(...fresh)
+    this.#to = fresh.at(-1)?.sequence ?? this.#to
+    for (const { body } of fresh) this.#bytes += body.length
+    this.#trim(fresh.length)
+  }
+
+  /** What was read just now stays, however much it is: it is about to be asked for. */
+  #trim(fresh: number): void {
+    let gone = 0
+    while (
+      gone < this.#kept.length - fresh &&
+      (this.#kept.length - gone > KEPT_EVENTS || this.#bytes > KEPT_BYTES)
+    ) {
+      this.#bytes -= this.#kept[gone]?.body.length ?? 0
+      this.#from = this.#kept[gone]?.sequence ?? this.#from
+      gone++
+    }
+    if (gone > 0) this.#kept = this.#kept.slice(gone)
+  }
+}

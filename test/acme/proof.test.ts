@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { after, before, suite, test } from 'node:test'
+import { answering } from './answerer.ts'
+import { Pebble } from './pebble.ts'
+import { World, assertNothingLeft, point } from './world.ts'
+
+suite('a domain must lead here before anything is ordered', () => {
+  let pebble: Pebble
+  before(async () => {
+    pebble = await Pebble.start()
+  })
+  after(() => pebble[Symbol.asyncDispose]())
+
+  test('without its record the status names the one to set; once it is set the certificate comes', async () => {
+    await using world = await World.open(pebble)
+    const domain = await world.reserve('unset.example.com')
+    await world.issue({}, answering(world.store, pebble))
+    const job = await world.failure(domain.id)
+    assert.equal(job.error_code, 'DNS_ERROR')
+    assert.ok(job.msg.includes(`"unset.example.com CNAME ${domain.cname_target}"`), job.msg)
+    assert.ok(Date.parse(job.retries_at ?? '') >= Date.parse(job.started_at))
+    assert.deepEqual(await world.rows('acme_account'), [], 'no authority was asked')
+    await point(pebble, domain)
+    await world.issued(domain.id)
+    assert.equal(await world.job(domain.id), null)
+    await assertNothingLeft(world)
+  })
+
+  test('a wildcard needs the record of its challenges', async () => {
+    await using world = await World.open(pebble)
+    const domain = await world.reserve('*.unset.example.com')
+    await world.issue({}, answering(world.store, pebble))
+    const job = await world.failure(domain.id)
+    assert.equal(job.error_code, 'DNS_ERROR')
+    const record = `"_acme-challenge.unset.example.com CNAME ${domain.acme_challenge_cname_target}"`
+    assert.ok(job.msg.includes(record), job.msg)
+    await point(pebble, domain)
+    await world.issued(domain.id)
+  })
+
+  test('the top of a zone leads here by the addresses of its target', async () => {
+    await using world = await World.open(pebble)
+    const domain = await world.reserve('apex.example')
+    const addresses = ['127.0.0.1']
+    await pebble.tell('add-a', { host: domain.cname_target, addresses })
+    await pebble.tell('add-a', { host: 'apex.example', addresses })
+    await world.issue({}, answering(world.store, pebble))
+    await world.issued(domain.id)
+  })
+
+  test('one that leads elsewhere is told where it leads', async () => {
+    await using world = await World.open(pebble)
+    const domain = await world.reserve('elsewhere.example')
+    await pebble.tell('add-a', { host: domain.cname_target, addresses: ['127.0.0.1'] })
+    await pebble.tell('add-a', { host: 'elsewhere.example', addresses: ['127.0.0.1', '192.0.2.9'] })
+    await world.issue({}, answering(world.store, pebble))
+    const job = await world.failure(domain.id)
+    assert.equal(job.error_code, 'DNS_ERROR')
+    assert.match(job.msg, /leads to .*192\.0\.2\.9/)
+  })
+
+  test('a chain of records that never ends leads nowhere', async () => {
+    await using world = await World.open(pebble)
+    const domain = await world.reserve('circle.example.com')
+    await pebble.tell('set-cname', { host: 'circle.example.com', target: 'square.example.com' })
+    await pebble.tell('set-cname', { host: 'square.example.com', target: 'circle.example.com' })
+    await world.issue({}, answering(world.store, pebble))
+    const job = await world.failure(domain.id)
+    assert.notEqual(job.error_code, null)
+  })
+
+  test('name servers that give no answer are a temporary trouble', async () => {
+    const silent = createSocket('udp4').bind(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { directory, rootFile } = pebble
+    const dns = `127.0.0.1:${silent.address().port}`
+    silent.on('message', (query, { port, address }) => {
+      // "Server failure".
+      query.writeUInt16BE(0x8182, 2)
+      silent.send(query, port, address)
+    })
+    await using world = await World.open({ directory, rootFile, dns })
+    const domain = await world.reserve('silent.example.com')
+    await world.issue()
+    const job = await world.failure(domain.id)
+    assert.equal(job.error_code, 'INTERNAL_ERROR')
+    assert.match(job.msg, /^DNS tells nothing about silent\.example\.com/)
+    assert.notEqual(job.retries_at, null)
+    silent.close()
+  })
+
+  test('one that stops to lead here keeps its certificate, and the status tells', async () => {
+    await using world = await World.open(pebble)
+    const domain = await world.reserve('moved.example.com')
+    await point(pebble, domain)
+    await world.issue({ checkMs: 50 }, answering(world.store, pebble))
+    const { serial_number: serial } = await world.issued(domain.id)
+    await pebble.tell('clear-cname', { host: 'moved.example.com' })
+    const job = await world.failure(domain.id)
+    assert.equal(job.error_code, 'DNS_ERROR')
+    assert.equal((await world.certificate(domain.id))?.serial_number, serial)
+    await point(pebble, domain)
+    await world.until(async () => (await world.job(domain.id)) === null)
+  })
+})

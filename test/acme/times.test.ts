@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { waitAfter } from '#acme/backoff.ts'
+import { nextQuestion, renewalTime, suggestedTime } from '#acme/renewal.ts'
+import { retryAfter } from '#acme/retry-after.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const NOW = Date.parse('2026-11-15T10:00:00Z')
+
+suite('times', () => {
+  test('of Retry-After are read in both forms, and bounded', () => {
+    assert.equal(retryAfter('120', NOW), NOW + 120_000)
+    assert.equal(retryAfter('Sun, 15 Nov 2026 11:00:00 GMT', NOW), NOW + HOUR)
+    assert.equal(retryAfter('Sun, 15 Nov 2020 11:00:00 GMT', NOW), NOW)
+    assert.equal(retryAfter('999999999', NOW), NOW + 7 * DAY)
+    for (const text of [undefined, '', '-1', 'soon', '1.5', '2026', '9999999999999'])
+      assert.equal(retryAfter(text, NOW), undefined, `${text}`)
+  })
+
+  test('between attempts grow from a minute to twelve hours, those for DNS to a quarter of one', () => {
+    const shortest = 60_000
+    const longest = (failures: number, error: 'dns' | 'internal') =>
+      waitAfter({ failures, error, shortest }, () => 1)
+    assert.equal(
+      waitAfter({ failures: 9, error: 'internal', shortest }, () => 0),
+      shortest,
+    )
+    assert.deepEqual(
+      [1, 2, 3].map(failures => longest(failures, 'internal')),
+      [120_000, 240_000, 480_000],
+    )
+    assert.equal(longest(1000, 'internal'), 12 * HOUR)
+    assert.equal(longest(1000, 'dns'), HOUR / 4)
+  })
+
+  test('of renewals are at two thirds of a life, or a little before', () => {
+    const life = { notBefore: NOW, notAfter: NOW + 90 * DAY }
+    assert.equal(
+      renewalTime(life, () => 0),
+      NOW + 60 * DAY,
+    )
+    assert.ok(renewalTime(life, () => 0.999) > NOW + 58 * DAY)
+  })
+
+  test('that an authority suggests are kept while they fit, and ignored when they make no sense', () => {
+    const life = { notBefore: NOW, notAfter: NOW + 90 * DAY }
+    const window = { start: NOW + 10 * DAY, end: NOW + 12 * DAY, retryAt: undefined }
+    assert.equal(
+      suggestedTime(window, life, undefined, () => 0.5),
+      NOW + 11 * DAY,
+    )
+    assert.equal(
+      suggestedTime(window, life, NOW + 10.5 * DAY, () => 0.9),
+      NOW + 10.5 * DAY,
+    )
+    assert.equal(
+      suggestedTime(window, life, NOW + 60 * DAY, () => 0),
+      NOW + 10 * DAY,
+    )
+    assert.equal(
+      suggestedTime({ ...window, end: NOW + 89 * DAY }, life, undefined, () => 0),
+      undefined,
+    )
+  })
+
+  test('at which it is asked again are as it wishes, but between an hour and a day', () => {
+    const none = () => 0
+    assert.equal(nextQuestion(undefined, NOW, none), NOW + DAY)
+    assert.equal(nextQuestion(NOW + 6 * HOUR, NOW, none), NOW + 6 * HOUR)
+    assert.equal(nextQuestion(NOW, NOW, none), NOW + HOUR)
+    assert.equal(nextQuestion(NOW + 9 * DAY, NOW, none), NOW + DAY)
+  })
+})
