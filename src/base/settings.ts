@@ -138,6 +138,18 @@ function authorities(value: string): readonly string[] {
   )
 }
 
+const eventServices = ['firehose', 'kinesis', 'logs', 'sts', 'datadog', 'azure_login']
+
+function endpoints(value: string): Readonly<Record<string, string>> {
+  const pairs = listed(value).map(part => {
+    const [, name = '', at = ''] = /^([a-z_]+)=(.+)$/.exec(part) ?? []
+    return eventServices.includes(name)
+      ? ([name, url(at)] as const)
+      : refuse(`NAME=URL with commas between them, the names of ${eventServices.join(', ')}`)
+  })
+  return Object.fromEntries(pairs)
+}
+
 function logLevel(value: string): LogLevel {
   return logLevels.find(level => level === value) ?? refuse(`one of ${logLevels.join(', ')}`)
 }
@@ -304,6 +316,11 @@ export const settings = {
     doc: 'Private networks that static backends and sign-in providers may be in; none when absent.',
     example: 'CIDR,...',
     read: networks,
+  }),
+  event_endpoints: setting({
+    doc: `Other addresses of services that events are sent to: ${eventServices.join(', ')}.`,
+    example: 'NAME=URL,...',
+    read: endpoints,
   }),
   oauth_github: managedAt('GitHub'),
   oauth_gitlab: managedAt('GitLab'),

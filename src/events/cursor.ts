@@ -52,6 +52,7 @@ export class Cursor {
   readonly #store: Store
   #body: CursorBody
   #version: number
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(store: Store, row: Row) {
     this.#store = store
@@ -64,9 +65,14 @@ export class Cursor {
     return this.#body
   }
 
-  /** Resolves to false when it was removed. */
-  async write(changes: Partial<CursorBody>): Promise<boolean> {
-    const body = { ...this.#body, ...changes }
+  /** Resolves to false when it was removed. Writes take effect one after another. */
+  write(changes: Partial<CursorBody>): Promise<boolean> {
+    const written = this.#last.then(() => this.#write({ ...this.#body, ...changes }))
+    this.#last = written.catch(() => undefined)
+    return written
+  }
+
+  async #write(body: CursorBody): Promise<boolean> {
     for (;;) {
       const row = cursorRow(body, this.#version + 1)
       const outcome = await this.#store.commit([{ op: 'update', entry: { row, refs: [], claims: [] } }])

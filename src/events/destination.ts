@@ -23,7 +23,12 @@ export class DeliveryError extends Error {
 
   constructor(
     message: string,
-    options: { permanent?: boolean; retryAfterMs?: number; taken?: ReadonlySet<string>; cause?: unknown } = {},
+    options: {
+      permanent?: boolean
+      retryAfterMs?: number
+      taken?: ReadonlySet<string>
+      cause?: unknown
+    } = {},
   ) {
     super(message, { cause: options.cause })
     this.permanent = options.permanent ?? false

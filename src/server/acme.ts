@@ -12,8 +12,10 @@ import { Registry } from '#base/metrics.ts'
 import type { Settings } from '#base/settings.ts'
 import type { Source } from '#gateway/records/source.ts'
 import { readPem } from '#pki/pem.ts'
+import { reserveOwnDomain } from '#server/acme/own-domain.ts'
 import { ReservedDomains } from '#server/acme/reserved-domains.ts'
 import { publicAddresses } from '#server/dns.ts'
+import { isLocalName } from '#server/domain-advice.ts'
 import { StartError } from '#server/start-error.ts'
 
 export interface AcmeOptions {
@@ -84,7 +86,9 @@ interface Start extends AcmeOptions, Pick<IssuerOptions, 'onResult'> {
 async function start(options: Start): Promise<() => Promise<void>> {
   const { settings, client, source, log, onResult } = options
   const { store, sealer } = options.api
-  const domains = new ReservedDomains({ call: callOf(options), source, log })
+  const call = callOf(options)
+  if (settings.dns_addr !== undefined && !isLocalName(settings.domain)) await reserveOwnDomain(call)
+  const domains = new ReservedDomains({ call, source, log })
   const issuer = new Issuer({
     store,
     sealer,

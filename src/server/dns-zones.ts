@@ -135,7 +135,10 @@ function aliasesOf(row: SourceRow): Entry[] {
   const [target, challenge] = [text(row, 'cname_target'), text(row, 'acme_challenge_cname_target')]
   return [
     ...(target === '' ? [] : [[domain, cnameSet(target, TTL)] as const]),
-    ...(challenge === '' ? [] : [[challengeName(domain), cnameSet(challenge, TTL)] as const]),
+    // The shared domain proves itself at its own name.
+    ...(challenge === '' || challenge === challengeName(domain)
+      ? []
+      : [[challengeName(domain), cnameSet(challenge, TTL)] as const]),
   ]
 }
 

@@ -17,7 +17,8 @@ const FIRST_WAIT_MS = 5000
 const LONGEST_WAIT_MS = 60_000
 
 /** Names under these are of this machine alone; no DNS is needed for them. */
-export const isLocalName = (domain: string): boolean => /(^|\.)(localhost|test|invalid|internal)$/.test(domain)
+export const isLocalName = (domain: string): boolean =>
+  /(^|\.)(localhost|test|invalid|internal)$/.test(domain)
 
 const record = (name: string, address: string): string =>
   `${name} ${isIPv6(address) ? 'AAAA' : 'A'} ${address}`
@@ -42,7 +43,10 @@ export function domainAdvice(target: PublicDomain): string[] {
     : `Set these records in the DNS of ${domain}:`
   const instead = answersDns
     ? []
-    : ['  With ADIT_DNS_ADDR=0.0.0.0:53 this server answers DNS for it, and gets a certificate for all its names.', '']
+    : [
+        '  With ADIT_DNS_ADDR=0.0.0.0:53 this server answers DNS for it, and gets a certificate for all its names.',
+        '',
+      ]
   return [`  ${where}`, '', ...recordsToSet(target).map(line => `    ${line}`), '', ...instead]
 }
 
@@ -58,7 +62,10 @@ const onLoopback = (domain: string): string[] => [
 ]
 
 /** How it stands with the domain, in one sentence. */
-async function standing({ domain, addresses }: PublicDomain, dns: Dns): Promise<{ done: boolean; text: string }> {
+async function standing(
+  { domain, addresses }: PublicDomain,
+  dns: Dns,
+): Promise<{ done: boolean; text: string }> {
   // A name that nobody has asked for before, so that no cache knows it.
   const names = [domain, `check-${randomBytes(6).toString('hex')}.${domain}`]
   try {

@@ -4,7 +4,17 @@ import { query, type Columns, type Engine, type Steps, type Value } from '#store
 import { GroupCommit } from '#store/group-commit.ts'
 import { pageOfRows, statements, type Statements } from '#store/statements.ts'
 import { StoreError } from '#store/store-error.ts'
-import type { Change, Claim, EventRecord, Outcome, Page, Row, Store, Write } from '#store/store.ts'
+import type {
+  Change,
+  Claim,
+  EventRecord,
+  Outcome,
+  Page,
+  PruneLimits,
+  Row,
+  Store,
+  Write,
+} from '#store/store.ts'
 
 const PRUNE_CHUNK = 1000
 
@@ -88,6 +98,23 @@ export class SqlStore implements Store {
     return (await this.#read(this.#sql.events, after, limit)).map(toEvent)
   }
 
+  async lastSequence(): Promise<number> {
+    const [counter] = await this.#read(this.#sql.readCounter)
+    return Number(counter?.[1] ?? 0)
+  }
+
+  async event(id: string): Promise<EventRecord | undefined> {
+    const [found] = await this.#read(this.#sql.event, id)
+    return found && toEvent(found)
+  }
+
+  async newestEvents({ before, limit }: { before?: string; limit: number }): Promise<EventRecord[]> {
+    const found = await (before === undefined
+      ? this.#read(this.#sql.newestEvents, limit)
+      : this.#read(this.#sql.eventsBefore, before, limit))
+    return found.map(toEvent)
+  }
+
   async readMeta(key: string): Promise<string | undefined> {
     const [meta] = await this.#read(this.#sql.readMeta, key)
     return meta && String(meta[0])
@@ -98,9 +125,9 @@ export class SqlStore implements Store {
     return this.#engine.run(claimMeta(this.#sql, key, value))
   }
 
-  async prune(limits: { readonly changesUpTo: number; readonly eventsBefore: string }): Promise<void> {
-    await this.#removeInChunks(this.#sql.pruneChanges, limits.changesUpTo)
-    await this.#removeInChunks(this.#sql.pruneEvents, limits.eventsBefore)
+  async prune({ changesUpTo, eventsBefore, eventsUpTo }: PruneLimits): Promise<void> {
+    await this.#removeInChunks(this.#sql.pruneChanges, changesUpTo)
+    await this.#removeInChunks(this.#sql.pruneEvents, eventsBefore, eventsUpTo ?? Number.MAX_SAFE_INTEGER)
   }
 
   async ping(): Promise<void> {
@@ -138,9 +165,9 @@ export class SqlStore implements Store {
   }
 
   /** Small transactions with pauses between them, so that other work is never held up for long. */
-  async #removeInChunks(text: string, limit: Value): Promise<void> {
+  async #removeInChunks(text: string, ...limits: readonly Value[]): Promise<void> {
     for (;;) {
-      const removed = await this.#read(text, limit, PRUNE_CHUNK)
+      const removed = await this.#read(text, ...limits, PRUNE_CHUNK)
       if (removed.length < PRUNE_CHUNK) return
       await nextTurn()
     }

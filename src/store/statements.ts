@@ -1,6 +1,7 @@
 import type { Dialect } from '#store/dialect.ts'
 
 const ROW = 'id, kind, parent, version, body'
+const EVENT = 'sequence, id, type, at, body'
 const qualified = (table: string) => ROW.replaceAll(/\w+/g, column => `${table}.${column}`)
 
 /** The SQL of one engine. Parameters are `$1`, `$2` and so on for both. */
@@ -40,7 +41,11 @@ export const statements = ({ each, amongThem, begin, lockCounter }: Dialect) => 
   referrers: `SELECT ${qualified('resource')} FROM reference JOIN resource ON resource.id = reference.source
     WHERE reference.target = $1 ORDER BY reference.source LIMIT $2`,
   changes: 'SELECT revision, kind, id, op FROM change WHERE revision > $1 ORDER BY revision LIMIT $2',
-  events: 'SELECT sequence, id, type, at, body FROM event WHERE sequence > $1 ORDER BY sequence LIMIT $2',
+  events: `SELECT ${EVENT} FROM event WHERE sequence > $1 ORDER BY sequence LIMIT $2`,
+
+  event: `SELECT ${EVENT} FROM event WHERE id = $1`,
+  newestEvents: `SELECT ${EVENT} FROM event ORDER BY id DESC LIMIT $1`,
+  eventsBefore: `SELECT ${EVENT} FROM event WHERE id < $1 ORDER BY id DESC LIMIT $2`,
 
   readMeta: 'SELECT value FROM meta WHERE key = $1',
   insertMeta: 'INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING',
@@ -48,7 +53,7 @@ export const statements = ({ each, amongThem, begin, lockCounter }: Dialect) => 
   pruneChanges: `DELETE FROM change WHERE revision IN (
     SELECT revision FROM change WHERE revision <= $1 ORDER BY revision LIMIT $2) RETURNING revision`,
   pruneEvents: `DELETE FROM event WHERE sequence IN (
-    SELECT sequence FROM event WHERE at < $1 ORDER BY at LIMIT $2) RETURNING sequence`,
+    SELECT sequence FROM event WHERE at < $1 AND sequence <= $2 ORDER BY at LIMIT $3) RETURNING sequence`,
 })
 
 export type Statements = ReturnType<typeof statements>

@@ -69,6 +69,13 @@ export interface Change {
   readonly op: 'insert' | 'update' | 'remove'
 }
 
+export interface PruneLimits {
+  readonly changesUpTo: number
+  readonly eventsBefore: string
+  /** A sequence number; any when absent. */
+  readonly eventsUpTo?: number
+}
+
 /**
  * What the platform asks of a database. Every driver passes test/store/store.test.ts. Every method rejects
  * with a `StoreError` when the database fails; the next call works again as soon as the database does.
@@ -100,12 +107,17 @@ export interface Store extends AsyncDisposable {
   changes(after: number, limit: number): Promise<Change[]>
   /** The outbox in the order of commits: events after the one with sequence number `after`. */
   events(after: number, limit: number): Promise<(EventRecord & { readonly sequence: number })[]>
+  /** The sequence number of the latest event, whether it is still kept or not; 0 before the first one. */
+  lastSequence(): Promise<number>
+  event(id: string): Promise<EventRecord | undefined>
+  /** Events that are still kept by id, newest first; only those with a smaller id than `before`. */
+  newestEvents(page: { readonly before?: string; readonly limit: number }): Promise<EventRecord[]>
   /** Small facts about the installation itself, such as the identity of the sealing key. */
   readMeta(key: string): Promise<string | undefined>
   /** Writes only if the key has no value yet; resolves to the value that then stands. */
   claimMeta(key: string, value: string): Promise<string>
-  /** Forgets changes up to `revision` and events older than `before` (RFC 3339). */
-  prune(limits: { readonly changesUpTo: number; readonly eventsBefore: string }): Promise<void>
+  /** Forgets changes up to a revision, and events older than a time (RFC 3339) and no later than `eventsUpTo`. */
+  prune(limits: PruneLimits): Promise<void>
   /** Resolves when the database answers; rejects with what is wrong otherwise. */
   ping(): Promise<void>
 }

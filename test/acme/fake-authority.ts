@@ -57,7 +57,9 @@ export class FakeAuthority implements AsyncDisposable {
     this.#signer = signer
     this.directory = `https://127.0.0.1:${port}/directory`
     this.rootFile = folder.file('root.pem')
-    server.on('request', (request, response) => void this.#serve(request, response))
+    server.on('request', (request, response) => {
+      this.#serve(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)))
+    })
   }
 
   static async start(): Promise<FakeAuthority> {
@@ -95,11 +97,12 @@ export class FakeAuthority implements AsyncDisposable {
     const jws = JSON.parse(text) as FlattenedJWSInput
     const { payload, protectedHeader } = await flattenedVerify(jws, async head => {
       if (head.jwk !== undefined) this.#keys.push(head.jwk)
-      return importJWK(head.jwk ?? this.#keys[0] ?? {}, 'ES256')
+      const number = Number(/\d+$/.exec(head.kid ?? '')?.[0])
+      return importJWK(head.jwk ?? this.#keys[number] ?? {}, 'ES256')
     })
     const { url, kid } = protectedHeader as { url?: string; kid?: string }
     if (url !== this.#at(path)) throw new Error(`signed for ${url}`)
-    if (path !== '/new-account' && kid !== this.#at('/account')) throw new Error(`signed by ${kid}`)
+    if ((kid === undefined) !== (path === '/new-account')) throw new Error(`signed by ${kid}`)
     return payload.length === 0
       ? {}
       : (JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>)
@@ -115,7 +118,11 @@ export class FakeAuthority implements AsyncDisposable {
       case 'directory':
         return { body: this.#directory() }
       case 'new-account':
-        return { status: 201, headers: { location: this.#at('/account') }, body: { status: 'valid' } }
+        return {
+          status: 201,
+          headers: { location: this.#at(`/account/${this.#keys.length - 1}`) },
+          body: { status: 'valid' },
+        }
       case 'new-order': {
         const names = (payload['identifiers'] as { value: string }[]).map(({ value }) => value)
         const number = this.#orders.push({ names }) - 1

@@ -14,7 +14,7 @@ suite('times', () => {
     assert.equal(retryAfter('Sun, 15 Nov 2026 11:00:00 GMT', NOW), NOW + HOUR)
     assert.equal(retryAfter('Sun, 15 Nov 2020 11:00:00 GMT', NOW), NOW)
     assert.equal(retryAfter('999999999', NOW), NOW + 7 * DAY)
-    for (const text of [undefined, '', '-1', 'soon', '1.5', '2026', '9999999999999'])
+    for (const text of [undefined, '', '-1', 'soon', '1.5', '2026-11-15', '9999999999999'])
       assert.equal(retryAfter(text, NOW), undefined, `${text}`)
   })
 

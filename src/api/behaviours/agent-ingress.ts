@@ -2,6 +2,7 @@ import type { Behaviour } from '#api/behaviour.ts'
 import { isUnder, readName } from '#api/names.ts'
 import { fail } from '#base/errors.ts'
 import { nameServers } from '#base/own-names.ts'
+import { isPublicSuffix } from '#base/public-suffix.ts'
 import { agentIngress as kind } from '#contract/kinds/agent-ingress.ts'
 
 export const agentIngress: Behaviour = {
@@ -12,6 +13,8 @@ export const agentIngress: Behaviour = {
       if (!ingress.domain.includes('.') || ingress.domain.startsWith('*')) {
         fail('ingress_domain', { field: 'domain', reason: 'give a full name such as agents.example.com.' })
       }
+      if (isPublicSuffix(ingress.domain))
+        fail('domain_public_suffix', { field: 'domain', value: ingress.domain })
       if (isUnder(ingress.domain, facts.domain)) fail('ingress_third_party', { field: 'domain' })
     }
     draft.claim('agent_ingress', ingress.domain, { refusal: 'ingress_taken', field: 'domain' })

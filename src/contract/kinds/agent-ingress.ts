@@ -1,7 +1,8 @@
 import { description, kind, metadata } from '#contract/kind.ts'
 import { certificateManagement, certificateStatus } from '#contract/kinds/certificate-management.ts'
 import { line, listOf, nullable } from '#contract/schema.ts'
-import { computed, fixed, input, maybe, required } from '#contract/shape.ts'
+import { computed, fixed, idOf, input, internal, maybe, required } from '#contract/shape.ts'
+import { tlsCertificates } from '#contract/targets.ts'
 
 export const agentIngress = kind({
   name: 'agent_ingress',
@@ -19,6 +20,7 @@ export const agentIngress = kind({
       certificateManagement,
       'How certificates are issued; null: not at all.',
     ),
+    certificate: idOf(tlsCertificates, internal()),
     certificate_management_status: computed(nullable(certificateStatus), 'How issuing them goes.'),
   },
 })

@@ -1,4 +1,9 @@
-import { DeliveryError, type Destination, type DestinationParts, type OutgoingEvent } from '#events/destination.ts'
+import {
+  DeliveryError,
+  type Destination,
+  type DestinationParts,
+  type OutgoingEvent,
+} from '#events/destination.ts'
 import { arnOf } from '#events/destinations/aws/arn.ts'
 import { credentialsOf } from '#events/destinations/aws/credentials.ts'
 import { AwsError, AwsService } from '#events/destinations/aws/service.ts'
@@ -47,7 +52,7 @@ export function cloudwatchLogs(
       })
       return call()
     })
-    return (answer['rejectedLogEventsInfo'] ?? {}) as Rejected
+    return answer['rejectedLogEventsInfo'] ?? {}
   }
 
   return {
@@ -105,5 +110,10 @@ function acceptedOf(entries: readonly Entry[], rejected: Rejected): readonly Ent
 function withTaken(error: unknown, taken: ReadonlySet<string>): unknown {
   if (!(error instanceof DeliveryError) || taken.size === 0) return error
   const { message, permanent, retryAfterMs, cause } = error
-  return new DeliveryError(message, { permanent, taken, cause, ...(retryAfterMs !== undefined && { retryAfterMs }) })
+  return new DeliveryError(message, {
+    permanent,
+    taken,
+    cause,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  })
 }

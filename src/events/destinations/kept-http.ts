@@ -1,4 +1,5 @@
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { EgressError, type Egress, type EgressAnswer } from '#base/egress.ts'
 import { webAddress } from '#base/egress/redirect.ts'
 
@@ -30,19 +31,19 @@ class KeptConnections extends Agent {
 
   override createConnection(...[target, opened]: Parameters<Agent['createConnection']>): undefined {
     const host = String(target.host)
-    const tls = this.#isSecure ? { tls: { serverName: host, alpn: ['http/1.1'] } } : {}
-    this.#egress.connect({ host, port: Number(target.port), timeoutMs: TIMEOUT_MS, ...tls }).then(
-      socket => {
-        // It may stay half-open: without this, one that the other side has ended would be taken again.
-        socket.once('end', () => socket.end())
-        opened?.(null, socket)
-      },
-      (error: unknown) => {
-        const fail = opened as ((error: unknown) => void) | undefined
-        fail?.(error)
-      },
+    this.#open(host, Number(target.port)).then(
+      socket => opened?.(null, socket),
+      // Typed as if there were always a socket as well.
+      (error: unknown) => (opened as ((error: unknown) => void) | undefined)?.(error),
     )
     return undefined
+  }
+
+  async #open(host: string, port: number): Promise<Socket> {
+    const tls = this.#isSecure ? { tls: { serverName: host, alpn: ['http/1.1'] } } : {}
+    const socket = await this.#egress.connect({ host, port, timeoutMs: TIMEOUT_MS, ...tls })
+    // It may stay half-open: without this, one that the other side has ended would be taken again.
+    return socket.once('end', () => socket.end())
   }
 }
 
@@ -149,6 +150,9 @@ async function readAll(answer: IncomingMessage): Promise<Buffer> {
 const headOf = ({ statusCode = 0, headers }: IncomingMessage): Omit<EgressAnswer, 'body'> => ({
   status: statusCode,
   headers: Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join() : (value ?? '')]),
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join() : (value ?? ''),
+    ]),
   ),
 })

@@ -13,7 +13,10 @@ const MAX_BYTES = 5 * 1_048_576 - MAX_RECORDS * MAX_KEY
 const MAX_RECORD = 1_048_576 - MAX_KEY
 
 /** Kinesis Data Streams. An event's id is its partition key, so that events spread over all shards. */
-export function kinesis({ auth, stream_arn: stream }: TargetOf<'kinesis'>, parts: DestinationParts): Destination {
+export function kinesis(
+  { auth, stream_arn: stream }: TargetOf<'kinesis'>,
+  parts: DestinationParts,
+): Destination {
   const arn = arnOf(stream, 'kinesis')
   const credentials = credentialsOf(auth, arn, parts)
   const service = new AwsService({ name: 'kinesis', api: 'Kinesis_20131202', arn, credentials, parts })

@@ -15,6 +15,10 @@ export const hostportsOf = (row: SourceRow): readonly string[] =>
   (row.body['hostports'] as readonly string[] | null) ?? []
 
 export const tokenKey = (row: SourceRow): string[] => [textOf(row, 'token_hash')]
+/** The shared domain has one certificate for itself and all names under it; it is proven at its own name. */
+export const coversAll = (row: SourceRow): boolean =>
+  textOf(row, 'acme_challenge_cname_target') === `_acme-challenge.${textOf(row, 'domain')}`
+
 export const domainKey = (row: SourceRow): string[] => [textOf(row, 'domain')]
 export const addrPortKey = (row: SourceRow): string[] => portsOf([textOf(row, 'addr')])
 export const edgePortKeys = (row: SourceRow): string[] => portsOf(hostportsOf(row))

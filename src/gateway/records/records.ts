@@ -207,19 +207,31 @@ export class Records implements Follower {
     return this.#addrPorts.one(String(port))
   }
 
-  /** The certificate of the nearest reservation that has one. */
+  /** The certificate of the nearest reservation that has one; at last that of the shared domain. */
   certificate(name: string): Certificate | undefined {
     for (const each of [name, ...wildcardsOver(name)]) {
-      const id = this.#domains.one(each)?.body['certificate']
-      const row = typeof id === 'string' ? this.get('tls_certificate', id) : undefined
-      if (!row?.readable) continue
-      return {
-        id: row.id,
-        certificatePem: keys.textOf(row, 'certificate_pem'),
-        privateKeyPem: new Secret(keys.textOf(row, 'private_key_pem')),
-      }
+      const found = this.#certificateOf(this.#domains.one(each))
+      if (found !== undefined) return found
+    }
+    const ofIngress = this.#certificateOf(this.#ingresses.one(name))
+    if (ofIngress !== undefined) return ofIngress
+    for (const wildcard of wildcardsOver(name)) {
+      const row = this.#domains.one(wildcard.slice(2))
+      const found = row && keys.coversAll(row) ? this.#certificateOf(row) : undefined
+      if (found !== undefined) return found
     }
     return undefined
+  }
+
+  #certificateOf(owner: SourceRow | undefined): Certificate | undefined {
+    const id = owner?.body['certificate']
+    const row = typeof id === 'string' ? this.get('tls_certificate', id) : undefined
+    if (!row?.readable) return undefined
+    return {
+      id: row.id,
+      certificatePem: keys.textOf(row, 'certificate_pem'),
+      privateKeyPem: new Secret(keys.textOf(row, 'private_key_pem')),
+    }
   }
 
   /** What a certificate authority may ask for over HTTP with this token. */

@@ -9,7 +9,7 @@ export function forgetReplaced(records: Records, certificates: Pick<Certificates
     if (row !== undefined) certificates.forget(textOf(row, 'certificate_pem'))
   }
   records.onChange(['tls_certificate'], ({ before }) => forget(before))
-  records.onChange(['reserved_domain'], ({ before, after }) => {
+  records.onChange(['reserved_domain', 'agent_ingress'], ({ before, after }) => {
     const id = before?.body['certificate']
     // Another domain may have the same certificate; then it is only read once more.
     if (typeof id === 'string' && id !== after?.body['certificate'])

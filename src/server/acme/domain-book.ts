@@ -1,14 +1,17 @@
 import type { IssuedCertificate, ManagedDomain } from '#acme/domains.ts'
+import { challengeName } from '#acme/proof.ts'
+import { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { Follower, SourceChange, SourceRow } from '#gateway/records/source.ts'
 
-type Domain = Kept<typeof reservedDomain.shape>
+/** What both kinds of names have that certificates are issued for. */
+type Domain = Kept<typeof reservedDomain.shape> | Kept<typeof agentIngress.shape>
 type Certificate = Kept<typeof tlsCertificate.shape>
 
 /** The kinds of rows it reads. */
-export const bookKinds = [reservedDomain.name, tlsCertificate.name]
+export const bookKinds = [reservedDomain.name, agentIngress.name, tlsCertificate.name]
 
 export interface BookListener {
   /** Undefined: managed no more, or never. */
@@ -43,7 +46,7 @@ export class DomainBook implements Follower {
 
   changes(batch: readonly SourceChange[]): void {
     const isDomain = (change: SourceChange): boolean =>
-      change.op === 'put' ? change.row.kind === reservedDomain.name : this.#domains.has(change.id)
+      change.op === 'put' ? change.row.kind !== tlsCertificate.name : this.#domains.has(change.id)
     // A domain is judged by its certificate, which may stand behind it in the batch.
     for (const change of batch) if (!isDomain(change)) this.#certificate(change)
     for (const change of batch) if (isDomain(change)) this.#domain(change)
@@ -71,13 +74,25 @@ export class DomainBook implements Follower {
     const renewsAt = body.certificate_management_status?.renews_at
     return {
       id,
-      names: [body.domain],
       keyType: policy.private_key_type,
-      cnameTarget: body.cname_target ?? undefined,
-      challengeTarget: body.acme_challenge_cname_target ?? undefined,
+      ...namesOf(body),
       certificate: body.certificate ? this.#certificates.get(body.certificate) : undefined,
       renewsAt: renewsAt ? Date.parse(renewsAt) : undefined,
     }
+  }
+}
+
+/** Which names stand in the certificate, and how they are proven. */
+function namesOf(body: Domain): Pick<ManagedDomain, 'names' | 'cnameTarget' | 'challengeTarget'> {
+  // Its zone is ours, so its names lead here.
+  if ('region_domains' in body)
+    return { names: body.region_domains, cnameTarget: undefined, challengeTarget: undefined }
+  const { domain, cname_target: cname, acme_challenge_cname_target: challenge } = body
+  const isOwn = challenge === challengeName(domain) && !domain.startsWith('*.')
+  return {
+    names: isOwn ? [domain, `*.${domain}`] : [domain],
+    cnameTarget: cname ?? undefined,
+    challengeTarget: challenge ?? undefined,
   }
 }
 

@@ -9,7 +9,9 @@ import { inTurn } from '#api/turns.ts'
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { mentions, type Body } from '#contract/body.ts'
-import { reservedDomain as kind } from '#contract/kinds/reserved-domain.ts'
+import type { Kind } from '#contract/kind.ts'
+import { agentIngress } from '#contract/kinds/agent-ingress.ts'
+import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { Source } from '#gateway/records/source.ts'
@@ -17,7 +19,7 @@ import { DomainBook, bookKinds } from '#server/acme/domain-book.ts'
 import { certificateWrites } from '#server/acme/new-certificate.ts'
 import type { Row, Write } from '#store/store.ts'
 
-type Domain = Kept<typeof kind.shape>
+type Domain = Kept<typeof reservedDomain.shape>
 type Status = NonNullable<Domain['certificate_management_status']>
 
 /** What becomes of a domain, and what is written together with it. */
@@ -30,7 +32,7 @@ interface Next {
 const ATTEMPTS = 8
 const PAGE = 1000
 
-/** Reserved domains as the issuer of certificates sees them. */
+/** Reserved domains and agent ingresses as the issuer of certificates sees them. */
 export class ReservedDomains implements Domains {
   readonly #call: Call
   readonly #source: Source
@@ -55,7 +57,8 @@ export class ReservedDomains implements Domains {
 
   async manages(id: string): Promise<boolean> {
     const row = await this.#call.store.get(id)
-    return row?.kind === kind.name && isManaged(open(kind, row, this.#call))
+    const kind = kindOf(row)
+    return row !== undefined && kind !== undefined && isManaged(open(kind, row, this.#call))
   }
 
   async chain(certificateId: string): Promise<string | undefined> {
@@ -105,14 +108,15 @@ export class ReservedDomains implements Domains {
       const { store } = this.#call
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const row = await store.get(id)
-        if (row?.kind !== kind.name) return false
+        const kind = kindOf(row)
+        if (row === undefined || kind === undefined) return false
         const before = open(kind, row, this.#call)
         if (!isManaged(before)) return false
         const next = await apply(before)
         const outcome = await store.commit([
           ...also,
           ...next.also,
-          ...(await this.#writes(row, before, next)),
+          ...(await this.#writes(kind, row, before, next)),
         ])
         if (outcome.ok) return true
         if (outcome.refusal.reason !== 'stale' || outcome.refusal.id !== id) return false
@@ -121,7 +125,7 @@ export class ReservedDomains implements Domains {
     })
   }
 
-  async #writes(row: Row, before: Body, { body, isNews }: Next): Promise<Write[]> {
+  async #writes(kind: Kind, row: Row, before: Body, { body, isNews }: Next): Promise<Write[]> {
     if (JSON.stringify(body) === JSON.stringify(before))
       return [{ op: 'expect', id: row.id, version: row.version }]
     const draft = new Draft({ kind, id: row.id, body, before, given: {}, parent: row.parent })
@@ -148,6 +152,10 @@ export class ReservedDomains implements Domains {
     ])
   }
 }
+
+/** Names that certificates are issued for are of these kinds. */
+const kindOf = (row: Row | undefined): Kind | undefined =>
+  [reservedDomain, agentIngress].find(({ name }) => name === row?.kind)
 
 const wasIssued = (body: Body): boolean => typeof body['issued_at'] === 'string'
 const isManaged = (body: Body): boolean => Boolean((body as Domain).certificate_management_policy)

@@ -23,18 +23,14 @@ export function backUp(settings: Settings, target: string): BackedUp {
   const partial = `${target}.partial`
   const copy = `${target}.database`
   try {
-    if (database !== undefined)
-      attempt('the database cannot be backed up', () => copySqlite(join(settings.data_dir, database), copy))
-    const missing = database === undefined ? [POSTGRES] : keyProblem(settings, checkSqlite(copy))
+    if (database !== undefined) copyDatabase(settings, copy)
     const manifest = attempt(`${partial} cannot be written`, () => write(settings, partial, database && copy))
     attempt(`${target} cannot be written`, () => settle(partial, target))
-    return { files: manifest.files.map(({ name }) => name), missing: [...missing, ...noKey(settings)] }
+    return { files: manifest.files.map(({ name }) => name), missing: missing(settings) }
   } finally {
     for (const path of [partial, copy]) rmSync(path, { force: true })
   }
 }
-
-const POSTGRES = 'the PostgreSQL database itself is not in it: use pg_dump for that'
 
 function check({ data_dir: folder }: Settings, target: string, database: string | undefined): void {
   const needed = join(folder, database ?? '')
@@ -44,22 +40,31 @@ function check({ data_dir: folder }: Settings, target: string, database: string 
     if (existsSync(path)) throw new BackupError(`${path} exists already; give the backup a new name`)
 }
 
+function copyDatabase(settings: Settings, copy: string): void {
+  const source = join(settings.data_dir, DATABASE)
+  attempt('the database cannot be backed up', () => copySqlite(source, copy))
+  checkCopy(settings, copy)
+}
+
 /** A backup whose secrets cannot be opened would be found out too late. */
-function keyProblem(settings: Settings, meta: ReadonlyMap<string, string>): string[] {
+function checkCopy(settings: Settings, copy: string): void {
+  const meta = attempt('the database cannot be backed up', () => checkSqlite(copy))
   const key = findMasterKey(settings)
   const expected = meta.get('master_key_id')
   if (expected === undefined) throw new BackupError('the database is not one of Adit, or was never used')
-  if (key === undefined) return []
+  if (key === undefined) return
   const { keyId } = new Sealer(Buffer.from(key.reveal(), 'base64'))
-  if (keyId === expected) return []
-  throw new BackupError(`the master key (${keyId}) is not the one of the database (${expected})`)
+  if (keyId !== expected)
+    throw new BackupError(`the master key (${keyId}) is not the one of the database (${expected})`)
 }
 
 /** Whoever keeps the key elsewhere wants it apart from the database, so it is not put beside it here. */
-const noKey = ({ data_dir: folder }: Settings): string[] =>
-  existsSync(join(folder, 'master.key'))
+const missing = ({ database_url: url, data_dir: folder }: Settings): string[] => [
+  ...(url === undefined ? [] : ['the PostgreSQL database itself is not in it: use pg_dump for that']),
+  ...(existsSync(join(folder, 'master.key'))
     ? []
-    : ['the master key is not in it: keep it apart, nothing opens without it']
+    : ['the master key is not in it: keep it apart, nothing opens without it']),
+]
 
 function write({ data_dir: folder }: Settings, path: string, copy: string | undefined): Manifest {
   const now = Date.now()

@@ -40,7 +40,8 @@ function unpack(archive: ArchiveReader, folder: string): Manifest {
   const stored: Stored[] = []
   try {
     const manifest = attempt(`${folder} cannot be written`, () => takeAll(archive, stored, partial))
-    if (stored.some(({ name }) => name === DATABASE)) checkSqlite(partial(DATABASE))
+    if (stored.some(({ name }) => name === DATABASE))
+      attempt('this backup cannot be used', () => checkSqlite(partial(DATABASE)))
     // The database comes last: a server that is started too early must not find it without its key.
     const order = stored
       .map(({ name }) => name)

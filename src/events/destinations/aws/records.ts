@@ -15,7 +15,10 @@ export function checkRecords(service: string, events: readonly OutgoingEvent[], 
   if (failed.length === 0) return
   const taken = idsOf(events.filter((_, at) => codes[at] === undefined))
   const reason = plainWord(failed[0]) ?? 'no reason'
-  throw new DeliveryError(`${service} did not take ${failed.length} of ${events.length} records (${reason}).`, {
-    taken,
-  })
+  throw new DeliveryError(
+    `${service} did not take ${failed.length} of ${events.length} records (${reason}).`,
+    {
+      taken,
+    },
+  )
 }

@@ -41,7 +41,11 @@ const expired = new Set(['ExpiredToken', 'ExpiredTokenException', 'RequestExpire
 export class AwsError extends DeliveryError {
   readonly type: string | undefined
 
-  constructor(message: string, type: string | undefined, options: ConstructorParameters<typeof DeliveryError>[1]) {
+  constructor(
+    message: string,
+    type: string | undefined,
+    options: ConstructorParameters<typeof DeliveryError>[1],
+  ) {
     super(message, options)
     this.type = type
   }

@@ -40,7 +40,10 @@ const canonicalQuery = ({ searchParams }: URL): string =>
     .join('&')
 
 /** The headers of a request with those that AWS Signature Version 4 adds to them. */
-export function signed(request: AwsRequest, { service, region, keys, now }: AwsScope): Record<string, string> {
+export function signed(
+  request: AwsRequest,
+  { service, region, keys, now }: AwsScope,
+): Record<string, string> {
   const moment = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')
   const day = moment.slice(0, 8)
   const headers: Record<string, string> = {

@@ -1,0 +1,23 @@
+import type { Destination, OutgoingEvent } from '#events/destination.ts'
+
+/** Events up to what a destination takes at once; a first one that is too large for it goes alone. */
+export class Batch {
+  readonly events: OutgoingEvent[] = []
+  readonly #limits: Pick<Destination, 'maxEvents' | 'maxBytes'>
+  #bytes = 0
+
+  constructor(limits: Pick<Destination, 'maxEvents' | 'maxBytes'>) {
+    this.#limits = limits
+  }
+
+  /** False when there is no room for it. */
+  add(event: OutgoingEvent): boolean {
+    const { maxEvents, maxBytes } = this.#limits
+    const size = Buffer.byteLength(event.body)
+    const full = this.events.length >= maxEvents || this.#bytes + size > maxBytes
+    if (full && this.events.length > 0) return false
+    this.events.push(event)
+    this.#bytes += size
+    return true
+  }
+}

@@ -1,0 +1,72 @@
+import { unlessAborted } from '#base/egress/deadline.ts'
+import { Secret } from '#base/secrets.ts'
+import { DeliveryError, type DestinationParts } from '#events/destination.ts'
+import { plainWord, refusal, unanswered } from '#events/destinations/failures.ts'
+import type { TargetOf } from '#events/destinations/target.ts'
+
+interface Kept {
+  readonly token: Secret
+  readonly expires: number
+}
+
+const SERVICE = 'The sign-in of Azure'
+const SCOPE = 'https://monitor.azure.com//.default'
+const MARGIN_MS = 120_000
+
+/** Tokens for the client that the target names, kept until they are about to expire. */
+export class AzureToken {
+  readonly #target: TargetOf<'azure_logs_ingestion'>
+  readonly #parts: DestinationParts
+  #kept: Kept | undefined
+  #asking: Promise<Kept> | undefined
+
+  constructor(target: TargetOf<'azure_logs_ingestion'>, parts: DestinationParts) {
+    this.#target = target
+    this.#parts = parts
+  }
+
+  async get(signal: AbortSignal): Promise<Secret> {
+    if (this.#kept && this.#kept.expires - MARGIN_MS > this.#parts.now()) return this.#kept.token
+    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined))
+    this.#kept = await unlessAborted(signal, this.#asking)
+    return this.#kept.token
+  }
+
+  forget(): void {
+    this.#kept = undefined
+  }
+
+  async #ask(): Promise<Kept> {
+    const { tenant_id: tenant, client_id: id, client_secret: secret } = this.#target
+    const { egress, endpoints, now } = this.#parts
+    const login = endpoints['azure_login'] ?? 'https://login.microsoftonline.com'
+    const form = { grant_type: 'client_credentials', client_id: id, client_secret: secret, scope: SCOPE }
+    const answer = await egress
+      .request(`${login}/${encodeURIComponent(tenant)}/oauth2/v2.0/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams(form).toString(),
+        redirects: 0,
+      })
+      .catch((error: unknown) => {
+        throw unanswered(SERVICE, error)
+      })
+    const content = jsonOf(answer.body)
+    if (answer.status !== 200) {
+      const reason = plainWord(content['error'])
+      throw refusal(SERVICE, answer, now(), reason === undefined ? {} : { reason })
+    }
+    const { access_token: token, expires_in: seconds } = content
+    if (typeof token !== 'string' || token === '' || !(Number(seconds) > 0))
+      throw new DeliveryError(`${SERVICE} answered without a token.`)
+    return { token: new Secret(token), expires: now() + Number(seconds) * 1000 }
+  }
+}
+
+function jsonOf(body: Buffer): Record<string, unknown> {
+  try {
+    return (JSON.parse(body.toString()) ?? {}) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,30 @@
+import { DeliveryError, type Destination, type DestinationParts } from '#events/destination.ts'
+import { EventFile } from '#events/destinations/event-file.ts'
+import type { TargetOf } from '#events/destinations/target.ts'
+
+const MAX_EVENTS = 5000
+const MAX_BATCH = 4 * 1_048_576
+const MAX_FILE = 64 * 1_048_576
+const FILES = 5
+
+/** Lines of JSON in a file of the data folder, which is put aside when it is full. */
+export function file(
+  { path }: TargetOf<'file'>,
+  { dataDir }: DestinationParts,
+  { maxBytes = MAX_FILE }: { readonly maxBytes?: number } = {},
+): Destination {
+  const lines = new EventFile({ dataDir, path, maxBytes, files: FILES })
+  return {
+    maxEvents: MAX_EVENTS,
+    maxBytes: MAX_BATCH,
+    async send(batch) {
+      const text = batch.map(({ body }) => `${body}\n`).join('')
+      await lines.append(Buffer.from(text)).catch((cause: unknown) => {
+        if (cause instanceof DeliveryError) throw cause
+        const { code = 'unknown' } = cause as NodeJS.ErrnoException
+        throw new DeliveryError(`The file cannot be written (${code}).`, { cause })
+      })
+    },
+    close: () => lines.close(),
+  }
+}

@@ -1,0 +1,89 @@
+import type { EgressAnswer } from '#base/egress.ts'
+import {
+  DeliveryError,
+  type Destination,
+  type DestinationParts,
+  type OutgoingEvent,
+} from '#events/destination.ts'
+import { refusal, unanswered, unusable } from '#events/destinations/failures.ts'
+import { KeptHttp } from '#events/destinations/kept-http.ts'
+import type { TargetOf } from '#events/destinations/target.ts'
+
+const SERVICE = 'The OTLP collector'
+const PATH = '/v1/logs'
+const MAX_EVENTS = 512
+const MAX_BYTES = 1_048_576
+const INFO = { severityNumber: 9, severityText: 'INFO' }
+
+const attribute = (key: string, stringValue: string) => ({ key, value: { stringValue } })
+const resource = { attributes: [attribute('service.name', 'adit')] }
+const scope = { name: 'adit.events' }
+
+/** Log records of OpenTelemetry, as JSON over HTTP. */
+export function otlp({ endpoint, headers }: TargetOf<'otlp'>, parts: DestinationParts): Destination {
+  const base = endpoint.replace(/\/+$/, '')
+  const url = base.endsWith(PATH) ? base : base + PATH
+  const http = new KeptHttp(parts.egress)
+  const given = checked(headers)
+  return {
+    maxEvents: MAX_EVENTS,
+    maxBytes: MAX_BYTES,
+    async send(batch, signal) {
+      const logRecords = batch.map(event => recordOf(event, parts.now()))
+      const body = JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ scope, logRecords }] }] })
+      const sent = { ...given, 'content-type': 'application/json' }
+      const answer = await http.post({ url, headers: sent, body, signal }).catch((error: unknown) => {
+        throw unanswered(SERVICE, error)
+      })
+      if (answer.status < 200 || answer.status > 299) throw refusal(SERVICE, answer, parts.now())
+      checkPartial(answer, batch.length)
+    },
+    close: () => http.close(),
+  }
+}
+
+/** Only headers that can be sent; their values are never told. */
+function checked(headers: Readonly<Record<string, string>> | null): Record<string, string> {
+  const given = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const)
+  for (const [name, value] of given) {
+    if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,256}$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+      throw unusable(
+        'A header of the OTLP destination cannot be sent: it has a character that headers cannot have.',
+      )
+    if (/^(?:host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect)$/.test(name))
+      throw unusable(`The header ${name} of the OTLP destination is not one that can be chosen.`)
+  }
+  return Object.fromEntries(given)
+}
+
+const nanoseconds = (milliseconds: number): string => `${milliseconds}000000`
+
+function recordOf({ id, type, at, body }: OutgoingEvent, now: number) {
+  const time = Date.parse(at)
+  return {
+    timeUnixNano: nanoseconds(Number.isNaN(time) ? now : time),
+    observedTimeUnixNano: nanoseconds(now),
+    ...INFO,
+    eventName: type,
+    body: { stringValue: body },
+    attributes: [attribute('event.id', id), attribute('event.name', type)],
+  }
+}
+
+/**
+ * The collector says how many records it rejected, but not which, and forbids to try again. So all of them are left as
+ * failed for good: some twice is better than one lost.
+ */
+function checkPartial({ body }: EgressAnswer, count: number): void {
+  let content: { partialSuccess?: { rejectedLogRecords?: unknown } | null } | null
+  try {
+    content = JSON.parse(body.toString() || '{}') as typeof content
+  } catch {
+    throw new DeliveryError(`${SERVICE} answered with something that is not JSON.`)
+  }
+  const rejected = Number(content?.partialSuccess?.rejectedLogRecords ?? 0)
+  if (rejected > 0)
+    throw new DeliveryError(`${SERVICE} rejected ${rejected} of ${count} records and does not say which.`, {
+      permanent: true,
+    })
+}

@@ -1,0 +1,44 @@
+import type { OutgoingEvent } from '#events/destination.ts'
+
+/** What a subscription asks for. */
+export interface Wish {
+  readonly id: string
+  readonly types: ReadonlySet<string>
+  readonly destinationIds: readonly string[]
+}
+
+interface Told {
+  readonly id: string
+  readonly sources?: readonly { readonly type: string }[]
+  /** Ids as they are kept, and Refs as events tell them. */
+  readonly destinations?: readonly (string | { readonly id: string })[]
+}
+
+/** A subscription as it is kept, or as an event shows it. */
+export const wishOf = ({ id, sources = [], destinations = [] }: Told): Wish => ({
+  id,
+  types: new Set(sources.map(({ type }) => type)),
+  destinationIds: destinations.map(each => (typeof each === 'string' ? each : each.id)),
+})
+
+const SUBSCRIPTION = 'event_subscription_'
+const DESTINATION = 'event_destination_'
+
+export type Notice =
+  | { readonly is: 'subscription'; readonly wish: Wish }
+  | { readonly is: 'subscription_removed'; readonly id: string }
+  | { readonly is: 'destination'; readonly id: string }
+
+/**
+ * What an event says about delivery itself. As these stand in the outbox among all others, they tell exactly from which
+ * event on a source counts.
+ */
+export function noticeIn({ type, body }: OutgoingEvent): Notice | undefined {
+  const ours = type.startsWith(SUBSCRIPTION) || type.startsWith(DESTINATION)
+  if (!ours) return undefined
+  const { object } = JSON.parse(body) as { readonly object: Told }
+  if (type.startsWith(DESTINATION)) return { is: 'destination', id: object.id }
+  return type.startsWith(`${SUBSCRIPTION}deleted`)
+    ? { is: 'subscription_removed', id: object.id }
+    : { is: 'subscription', wish: wishOf(object) }
+}

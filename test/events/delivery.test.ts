@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DEAD_LETTERS } from '#events/dead-letters.ts'
+import { forEachDriver } from '../store/drivers.ts'
+import { EventWorld, posting, Receiver, until } from './support.ts'
+
+const CREATED = 'ip_policy_created.v0'
+const DELETED = 'ip_policy_deleted.v0'
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n)
+
+forEachDriver('event delivery', ({ newDatabase }) => {
+  const world = async (): Promise<EventWorld> => new EventWorld(await (await newDatabase())())
+
+  test('brings every event once, in order, in batches as large as the destination takes', async () => {
+    await using receiver = await Receiver.start()
+    await using events = await world()
+    await events.engine()
+    await events.subscription([CREATED], [await events.destination(receiver.url)])
+    await events.happen(CREATED, 250)
+    await events.happen(DELETED, 3)
+    await events.happen(CREATED, 1)
+    await receiver.until(() => receiver.events.length >= 251)
+    assert.deepEqual(receiver.numbers, [...upTo(250), 253])
+    assert.ok(receiver.batches.length <= 4, `${receiver.batches.length} batches`)
+    assert.ok(receiver.batches.every(batch => batch.length <= 100))
+  })
+
+  test('keeps a batch within the bytes that the destination takes, and sends what is larger alone', async () => {
+    await using receiver = await Receiver.start()
+    await using events = await world()
+    await events.engine({ build: () => posting(receiver.url, { maxEvents: 100, maxBytes: 500 }) })
+    await events.subscription([CREATED], [await events.destination(receiver.url)])
+    await events.happen(CREATED, 20)
+    await receiver.until(() => receiver.events.length >= 20)
+    assert.deepEqual(receiver.numbers, upTo(20))
+    assert.ok(receiver.batches.every(batch => batch.length <= 4))
+  })
+
+  test('goes on after failures with the same events, in order', async () => {
+    await using receiver = await Receiver.start()
+    await using events = await world()
+    const engine = await events.engine()
+    let failures = 3
+    receiver.answer = () => ({ status: failures-- > 0 ? 503 : 200 })
+    await events.subscription([CREATED], [await events.destination(receiver.url)])
+    await events.happen(CREATED, 5)
+    await receiver.until(() => receiver.events.length >= 5)
+    assert.deepEqual(receiver.numbers, upTo(5))
+    await until(() => engine.states[0]?.last_success_at !== null)
+    const [state] = engine.states
+    assert.equal(state?.failing_since, null)
+    assert.equal(state?.last_error, 'answered 503')
+    assert.match(engine.metrics(), /adit_event_attempts_total\{result="failed"\} 3/)
+    assert.match(engine.metrics(), /adit_event_delivery_total\{result="delivered"\} 5/)
+  })
+
+  test('waits as long as the destination asks, and comes at once when it is changed', async () => {
+    await using slow = await Receiver.start()
+    await using other = await Receiver.start()
+    await using events = await world()
+    const engine = await events.engine()
+    slow.answer = () => ({ status: 429, retryAfter: 3600 })
+    const destination = await events.destination(slow.url)
+    await events.subscription([CREATED], [destination])
+    await events.happen(CREATED)
+    await until(() => typeof engine.states[0]?.next_try_at === 'string')
+    const wait = Date.parse(engine.states[0]?.next_try_at ?? '') - Date.now()
+    assert.ok(wait > 3_500_000, `${wait} ms`)
+    await events.redirect(destination, other.url)
+    await other.until(() => other.events.length === 1)
+    assert.equal(slow.calls, 1)
+  })
+
+  test('puts aside only what is refused for good, and sends it again when told', async () => {
+    await using receiver = await Receiver.start()
+    await using events = await world()
+    const engine = await events.engine()
+    receiver.answer = batch => ({ status: batch.some(({ object }) => object.n === 7) ? 400 : 200 })
+    await events.subscription([CREATED], [await events.destination(receiver.url)])
+    await events.happen(CREATED, 20)
+    await receiver.until(() => receiver.events.length >= 19)
+    assert.deepEqual(
+      receiver.numbers,
+      upTo(20).filter(n => n !== 7),
+    )
+    await until(() => engine.states[0]?.dead_letters === 1)
+    receiver.answer = () => ({ status: 200 })
+    assert.equal(engine.replay(engine.states[0]?.id ?? ''), true)
+    await receiver.until(() => receiver.numbers.at(-1) === 7)
+    await until(() => engine.states[0]?.dead_letters === 0)
+    assert.deepEqual(await events.store.list(DEAD_LETTERS, { limit: 10 }), [])
+    assert.equal(engine.replay('edv_none'), false)
+  })
+
+  test('gives up what could not be delivered for too long, and keeps it', async () => {
+    await using receiver = await Receiver.start()
+    await using events = await world()
+    receiver.answer = () => ({ status: 503 })
+    const engine = await events.engine({ pace: { maxWaitMs: 20, gatherMs: 1, pollMs: 20, giveUpMs: 1500 } })
+    await events.subscription([CREATED], [await events.destination(receiver.url)])
+    await events.happen(CREATED, 3)
+    await until(() => engine.states[0]?.dead_letters === 3)
+    receiver.answer = () => ({ status: 200 })
+    await events.happen(CREATED)
+    engine.replay(engine.states[0]?.id ?? '')
+    await receiver.until(() => receiver.events.length === 4)
+    assert.deepEqual(receiver.numbers.toSorted(), [0, 1, 2, 3])
+  })
+
+  test('lets a source count from the next event on, and no longer when it is gone', async () => {
+    await using receiver = await Receiver.start()
+    await using events = await world()
+    // Nobody reads yet: what counts is the order of writes, not when somebody looks.
+    const destination = await events.destination(receiver.url)
+    await events.engine().then(engine => engine.close())
+    await events.happen(CREATED)
+    const id = await events.subscription([CREATED], [destination])
+    await events.happen(CREATED)
+    await events.happen(DELETED)
+    await events.change(id, [CREATED, DELETED], [destination])
+    await events.happen(DELETED)
+    await events.change(id, [DELETED], [destination])
+    await events.happen(CREATED)
+    await events.happen(DELETED)
+    await events.engine()
+    await receiver.until(() => receiver.events.length >= 3)
+    assert.deepEqual(receiver.numbers, [1, 3, 5])
+  })
+
+  test('forgets a destination or a subscription that is gone, with all that waits for it', async () => {
+    await using good = await Receiver.start()
+    await using bad = await Receiver.start()
+    await using events = await world()
+    bad.answer = () => ({ status: 503 })
+    const engine = await events.engine()
+    const [first, second] = [await events.destination(good.url), await events.destination(bad.url)]
+    const id = await events.subscription([CREATED], [first, second])
+    await events.happen(CREATED)
+    await good.until(() => good.events.length === 1)
+    await events.change(id, [CREATED], [first])
+    await until(() => engine.states.length === 1)
+    const { calls } = bad
+    await events.happen(CREATED)
+    await good.until(() => good.events.length === 2)
+    assert.equal(bad.calls, calls)
+    await events.unsubscribe(id)
+    await until(() => engine.states.length === 0)
+    await until(async () => (await events.store.list('event_cursor', { limit: 10 })).length === 0)
+  })
+
+  test('starts with the next event where subscriptions are older than delivery itself', async () => {
+    await using receiver = await Receiver.start()
+    await using events = await world()
+    await events.subscription([CREATED], [await events.destination(receiver.url)])
+    await events.happen(CREATED, 2)
+    await events.engine()
+    await events.happen(CREATED)
+    await receiver.until(() => receiver.events.length === 1)
+    assert.deepEqual(receiver.numbers, [2])
+  })
+
+  test('says how much of the outbox is still needed', async () => {
+    await using receiver = await Receiver.start()
+    await using events = await world()
+    receiver.answer = () => ({ status: 503 })
+    const engine = await events.engine()
+    await events.subscription([CREATED], [await events.destination(receiver.url)])
+    await events.happen(DELETED, 5)
+    await events.happen(CREATED, 5)
+    await receiver.until(() => receiver.calls > 0)
+    const held = await engine.needed()
+    assert.ok(held <= 7, String(held))
+    await events.store.prune({ changesUpTo: 0, eventsBefore: '2999-01-01T00:00:00Z', eventsUpTo: held })
+    assert.deepEqual(
+      (await events.store.events(0, 10)).map(({ type }) => type).filter(type => type === CREATED).length,
+      5,
+    )
+    receiver.answer = () => ({ status: 200 })
+    await receiver.until(() => receiver.events.length === 5)
+    await until(async () => (await engine.needed()) === (await events.store.lastSequence()))
+  })
+})
