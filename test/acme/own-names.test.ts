@@ -103,4 +103,22 @@ suite('the names of the server itself', () => {
     )
     assert.equal(shown, `DNS:${name}`)
   })
+
+  test('and a custom wildcard are proven by DNS, through a CNAME record', async () => {
+    await using world = await start()
+    const { api, bound } = world.server
+    // What is in a domain that is delegated here needs nobody to set its records.
+    await api.post('/agent_ingresses', { domain: 'example.net' })
+    const { status, body } = await api.post('/reserved_domains', { domain: '*.apps.example.net' })
+    assert.equal(status, 201)
+    assert.match(body.acme_challenge_cname_target, /\.acme\.gate\.example\.org$/)
+    await until(
+      async () => (await api.get(`/reserved_domains/${body.id}`)).body,
+      ({ certificate }) => certificate !== null,
+    )
+    await until(
+      () => namesShown(bound.https?.port, 'one.apps.example.net'),
+      names => names === 'DNS:*.apps.example.net',
+    )
+  })
 })

@@ -47,10 +47,11 @@ function startWriting(api: Caller) {
 const SECRET = 'what only the owner knows'
 
 suite('a backup', () => {
-  test('made while the server writes has all that was acknowledged, and a server starts from it', async () => {
+  test('made while the server writes has all that was acknowledged, and a server starts from it', async context => {
     using at = folder()
     const first = await spawnServer(at.at('data'))
-    const edge = await first.api.post('/edges/https', { hostports: ['secret.example.com:443'] })
+    context.after(() => first.child.kill('SIGKILL'))
+    const edge = await first.api.post('/edges/https', {})
     const route = await first.api.post(`/edges/https/${edge.body.id}/routes`, {
       match_type: 'path_prefix',
       match: '/',
@@ -72,16 +73,14 @@ suite('a backup', () => {
     const put = await restore(at.at('backup.tar'), at.at('restored'))
     assert.deepEqual([put.code, put.stderr], [0, ''])
     const second = await spawnServer(at.at('restored'))
-    try {
-      for (const id of before) assert.equal((await second.api.get(`/ip_policies/${id}`)).status, 200, id)
-      assert.equal((await second.api.get(module)).body.client_secret, SECRET)
-      assert.equal((await second.api.post('/ip_policies')).status, 201)
-      const same = (name: string) =>
-        readFileSync(at.at(`data/${name}`)).equals(readFileSync(at.at(`restored/${name}`)))
-      for (const name of ['master.key', 'ca.pem', 'api-key', 'authtoken']) assert.ok(same(name), name)
-    } finally {
-      await second.end('SIGTERM')
-    }
+    context.after(() => second.child.kill('SIGKILL'))
+    for (const id of before) assert.equal((await second.api.get(`/ip_policies/${id}`)).status, 200, id)
+    assert.equal((await second.api.get(module)).body.client_secret, SECRET)
+    assert.equal((await second.api.post('/ip_policies')).status, 201)
+    const same = (name: string) =>
+      readFileSync(at.at(`data/${name}`)).equals(readFileSync(at.at(`restored/${name}`)))
+    for (const name of ['master.key', 'ca.pem', 'api-key', 'authtoken']) assert.ok(same(name), name)
+    assert.equal(await second.end('SIGTERM'), 0)
   })
 
   test('has every file of the data folder that is not of the running process, and is readable by its owner alone', async () => {
@@ -92,7 +91,7 @@ suite('a backup', () => {
     const inside = execFileSync('tar', ['tf', at.at('b.tar')], { encoding: 'utf8' })
       .trim()
       .split('\n')
-    const ofProcess = /^adit\.db-(wal|shm)$|\.lock$/
+    const ofProcess = /^adit\.db(-wal|-shm|\.lock.*)$/
     const expected = readdirSync(server.dataDir).filter(name => !ofProcess.test(name))
     assert.deepEqual(inside.toSorted(), [...expected, 'backup.json'].toSorted())
     assert.deepEqual(readdirSync(at.path), ['b.tar'], 'nothing is left beside it')
@@ -172,7 +171,7 @@ suite('restoring', () => {
     await using server = await startServer()
     assert.equal((await backUp(server.dataDir, at.at('b.tar'))).code, 0)
     const whole = readFileSync(at.at('b.tar'))
-    for (const size of [0, 511, 100_000, whole.length - 2048]) {
+    for (const size of [0, 511, Math.floor(whole.length / 2), whole.length - 2048]) {
       writeFileSync(at.at('cut.tar'), whole)
       truncateSync(at.at('cut.tar'), size)
       await assertDamaged(at.at('cut.tar'), at.at('data'))
