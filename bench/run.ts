@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { api } from './api.ts'
+import { certificates } from './certificates.ts'
 import { edges } from './edges.ts'
 import { scale } from './scale.ts'
 import { writeSection } from './support/document.ts'
@@ -8,7 +9,7 @@ import { toolVersions } from './support/tools.ts'
 import { tunnel } from './tunnel.ts'
 
 /** What is measured; `npm run bench -- NAME` runs only the topics whose name contains NAME. */
-const topics: Readonly<Record<string, Topic>> = { api, edges, scale, tunnel }
+const topics: Readonly<Record<string, Topic>> = { api, certificates, edges, scale, tunnel }
 
 // --write keeps the table in docs/benchmarks.md.
 const { values, positionals } = parseArgs({

@@ -31,9 +31,11 @@ export class Entry {
     return Math.max(this.holdUntil, wantedAt(this.domain))
   }
 
-  /** When the certificate that serves is to be looked after. */
-  get lookAt(): number {
-    return this.domain.certificate === undefined ? Infinity : this.checkAt
+  /** When something is to be done next. */
+  nextAt(now: number): number {
+    // While a certificate is wanted, its order looks at everything, and alone tells how it goes.
+    const isWanted = wantedAt(this.domain) <= now
+    return isWanted ? this.dueAt : Math.min(this.dueAt, this.checkAt)
   }
 }
 
@@ -53,7 +55,7 @@ export function agenda(
   let next = Infinity
   for (const entry of entries) {
     if (entry.running !== undefined) continue
-    const at = Math.min(entry.dueAt, entry.lookAt)
+    const at = entry.nextAt(now)
     if (at <= now) ready.push({ entry, at })
     else next = Math.min(next, at)
   }

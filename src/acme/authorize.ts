@@ -22,8 +22,11 @@ export function choose({ challenges }: Authorization, ways: readonly ChallengeTy
     const found = challenges.find(({ type }) => type === way)
     if (found !== undefined) return found
   }
-  const wanted = ways.join(' or ')
-  throw new OrderEnded(new AcmeProblem('unknown', `It offers no challenge of the kind ${wanted}.`))
+  const why =
+    ways.length === 0
+      ? 'It has nowhere to look: this server listens neither for HTTP nor for HTTPS.'
+      : `It offers no challenge of the kind ${ways.join(' or ')}.`
+  throw new OrderEnded(new AcmeProblem('unknown', why))
 }
 
 export function challengeBody(

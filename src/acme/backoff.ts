@@ -1,15 +1,19 @@
 const LONGEST_MS = 12 * 3_600_000
-/** People who have just set a record look at the status, and asking DNS costs little. */
-const LONGEST_DNS_MS = 15 * 60_000
+const LONGEST_LOOK_MS = 15 * 60_000
+
+export interface Wait {
+  readonly failures: number
+  /** After an order failed. */
+  readonly shortest: number
+  /** Nobody was asked but DNS, and people who have just set a record look at the status. */
+  readonly onlyLooked: boolean
+}
 
 /** How long to wait after so many failures: full jitter, so that many names do not come back at the same moment. */
-export function waitAfter(
-  { failures, error, shortest }: { failures: number; error: 'dns' | 'internal'; shortest: number },
-  random: () => number,
-): number {
-  const longest = error === 'dns' ? LONGEST_DNS_MS : LONGEST_MS
-  const ceiling = Math.min(longest, shortest * 2 ** Math.min(failures, 30))
-  return Math.max(shortest, random() * ceiling)
+export function waitAfter({ failures, shortest, onlyLooked }: Wait, random: () => number): number {
+  const [least, most] = onlyLooked ? [shortest / 4, LONGEST_LOOK_MS] : [shortest, LONGEST_MS]
+  const ceiling = Math.min(most, least * 2 ** Math.min(failures, 30))
+  return Math.max(least, random() * ceiling)
 }
 
 /** After what no waiting of minutes will change. */

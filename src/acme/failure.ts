@@ -56,6 +56,8 @@ export interface Failure {
   readonly retryAt: number | undefined
   /** The order at the authority may still become a certificate. */
   readonly orderLives: boolean
+  /** The authority was not asked at all. */
+  readonly onlyLooked?: boolean
 }
 
 const ofDns = new Set(['dns', 'caa'])
@@ -70,7 +72,13 @@ const lasting = new Set([
 
 export function failureOf(error: unknown, now: number, random: () => number): Failure {
   if (error instanceof NotProven)
-    return { error: 'dns', message: error.message, retryAt: undefined, orderLives: false }
+    return {
+      error: 'dns',
+      message: error.message,
+      retryAt: undefined,
+      orderLives: false,
+      onlyLooked: true,
+    }
   if (error instanceof ChallengeFailed || error instanceof OrderEnded)
     return { ...problemFailure(error.problem, now, random), orderLives: false }
   if (error instanceof AcmeProblem) return problemFailure(error, now, random)
@@ -98,11 +106,11 @@ function messageOf(error: unknown): string {
 
 /** When to try again after so many failures. */
 export function nextTry(
-  { error, retryAt }: Failure,
+  { retryAt, onlyLooked = false }: Failure,
   { failures, shortest, now }: { failures: number; shortest: number; now: number },
   random: () => number,
 ): number {
-  const usual = now + waitAfter({ failures, error, shortest }, random)
+  const usual = now + waitAfter({ failures, shortest, onlyLooked }, random)
   // A moment after the one that was named, so that not all names come back in that very second.
   return retryAt === undefined ? usual : Math.max(retryAt + random() * shortest, now + 1000)
 }

@@ -18,7 +18,9 @@ export interface OrderBody {
   readonly key: string | null
   /** RFC 3339, as are all times here. */
   readonly started_at: string
+  /** Orders that failed, and looks at DNS in vain since the last of them. */
   readonly attempts: number
+  readonly looks: number
   readonly next_try_at: string | null
   readonly error: string | null
   readonly lease: { readonly owner: string; readonly until: string } | null

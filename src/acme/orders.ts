@@ -92,6 +92,7 @@ export class Orders {
       key: null,
       started_at: moment(this.#holder.now()),
       attempts: 0,
+      looks: 0,
       next_try_at: null,
       error: null,
       lease: null,

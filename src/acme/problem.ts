@@ -34,7 +34,7 @@ const plainText = (text: string): string =>
   text
     .slice(0, MAX_DETAIL)
     .toWellFormed()
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
     .trim()
 
 /** Reads a problem document (RFC 9457), whatever of it is there. */

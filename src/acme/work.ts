@@ -92,14 +92,20 @@ export class Work {
   async #failed(error: unknown, domain: ManagedDomain, order: HeldOrder): Promise<number> {
     const { pace, now, random, log, onResult } = this.#options
     const failure = failureOf(error, now(), random)
-    const attempts = order.body.attempts + 1
-    const retriesAt = nextTry(failure, { failures: attempts, shortest: pace.retryMs, now: now() }, random)
-    log.warn({ error, domain: nameOf(domain), retriesAt: moment(retriesAt) }, 'a certificate was not issued')
-    onResult('failed')
-    const { error: code, message, orderLives } = failure
+    const { error: code, message, orderLives, onlyLooked = false } = failure
+    // Somebody who took days to set a record is not made to wait for hours because of that.
+    const counts = onlyLooked
+      ? { looks: order.body.looks + 1 }
+      : { looks: 0, attempts: order.body.attempts + 1 }
+    const failures = counts.attempts ?? counts.looks
+    const retriesAt = nextTry(failure, { failures, shortest: pace.retryMs, now: now() }, random)
+    const facts = { domain: nameOf(domain), retriesAt: moment(retriesAt) }
+    if (onlyLooked) log.info({ ...facts, missing: message }, 'a domain does not lead here yet')
+    else log.warn({ ...facts, error }, 'a certificate was not issued')
+    if (!onlyLooked) onResult('failed')
     const job = { error: code, message, startedAt: Date.parse(order.body.started_at), retriesAt }
     const telling = this.#telling(domain, job)
-    const changes = { attempts, next_try_at: moment(retriesAt), error: message, state: 'waiting' } as const
+    const changes = { ...counts, next_try_at: moment(retriesAt), error: message, state: 'waiting' } as const
     if (orderLives) await order.release(changes, telling)
     else {
       const over = { ...changes, url: null, challenge: null }

@@ -23,4 +23,6 @@ export interface Behaviour {
   view?(body: Body, call: Call, show: Show): Promise<Body>
   /** What each action makes of the resource. */
   readonly actions?: Readonly<{ [name: string]: (record: Record) => Body }>
+  /** Actions that change nothing that is kept. */
+  readonly orders?: Readonly<{ [name: string]: (record: Record, call: Call) => Promise<void> }>
 }

@@ -22,6 +22,7 @@ export async function eventOf(kind: Kind, body: Body, what: Happening, call: Cal
       id: principal.id,
       subject: principal.subject,
       source: 'API',
+      ip: call.ip === '' ? null : call.ip,
       // What the server does by itself needs no key.
       credential:
         principal.keyId === ''

@@ -35,7 +35,8 @@ export async function list(kind: Kind, page: PageRequest, call: Call): Promise<s
   const shown = bodies.slice(0, page.limit)
   const items = await Promise.all(shown.map(async body => JSON.stringify(await show(kind, body, call))))
   const uri = call.base + kind.path
-  const next = bodies.length > page.limit ? nextPage(uri, String(shown.at(-1)?.['id']), page) : null
+  const last = bodies.length > page.limit ? String(shown.at(-1)?.['id']) : bodies.last
+  const next = last === undefined ? null : nextPage(uri, last, page)
   return pageText(kind, items, uri, next)
 }
 

@@ -3,6 +3,7 @@ import { behaviourOf } from '#api/behaviours/index.ts'
 import * as liveView from '#api/live-view.ts'
 import { readPage, type PageRequest } from '#api/paging.ts'
 import * as reading from '#api/reading.ts'
+import { find } from '#api/records.ts'
 import { remove } from '#api/removing.ts'
 import * as sources from '#api/sources.ts'
 import * as writing from '#api/writing.ts'
@@ -50,7 +51,14 @@ function moduleOperation(kind: Kind, name: string, verb: 'replace' | 'get' | 'de
 
 function actionOperation(kind: Kind, name: string): Operate {
   if (kind.live) return ({ id }, call) => liveView.command(kind, id, name, call)
-  const action = behaviourOf(kind).actions?.[name]
+  const { actions, orders } = behaviourOf(kind)
+  const order = orders?.[name]
+  if (order)
+    return async (given, call) => {
+      await order(await find(address(kind, given), call), call)
+      return undefined
+    }
+  const action = actions?.[name]
   if (!action) throw new Error(`nothing carries out ${name} of ${kind.name}`)
   return async (given, call) => {
     await writing.change(address(kind, given), call, record => ({ body: action(record), given: {} }))

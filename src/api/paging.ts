@@ -7,6 +7,8 @@ export const MAX_PAGE = 100
 export interface PageRequest {
   readonly before?: string
   readonly limit: number
+  /** Only what has these values; moments are as callers wrote them. */
+  readonly filters?: Readonly<Record<string, string>>
 }
 
 function pageSize(text: string): number {
@@ -44,9 +46,28 @@ export function readQuery(
 
 const isWellFormed = (query: string): boolean => !/%(?![0-9a-fA-F]{2})/.test(query)
 
+const MAX_FILTER = 255
+
+function readFilters(query: Map<string, string>, kind: Kind): Record<string, string> | undefined {
+  const given = Object.entries(kind.filters ?? {}).flatMap(([name, { moment }]) => {
+    const value = query.get(name)
+    if (value === undefined) return []
+    if (value === '' || value.length > MAX_FILTER) fail('filter_text', { field: name })
+    if (moment && !isMoment(value)) fail('filter_moment', { field: name, value })
+    return [[name, value] as const]
+  })
+  return given.length === 0 ? undefined : Object.fromEntries(given)
+}
+
+const isMoment = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text) &&
+  !Number.isNaN(Date.parse(text))
+
 export function readPage(query: Map<string, string>, kind: Kind): PageRequest {
   const before = query.get('before_id')
+  const filters = readFilters(query, kind)
   return {
+    ...(filters && { filters }),
     ...(before !== undefined && { before: cursor(before, kind) }),
     limit: pageSize(query.get('limit') ?? String(MAX_PAGE)),
   }

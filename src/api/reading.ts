@@ -31,8 +31,8 @@ export function pageText(kind: Kind, items: readonly string[], uri: string, next
 }
 
 /** The address of the page behind one that ends with `last`. */
-export const nextPage = (uri: string, last: string, { limit }: PageRequest): string =>
-  `${uri}?before_id=${last}&limit=${limit}`
+export const nextPage = (uri: string, last: string, { limit, filters = {} }: PageRequest): string =>
+  `${uri}?${new URLSearchParams({ before_id: last, limit: String(limit), ...filters }).toString()}`
 
 /** A page of resources as JSON text. One row more than asked for is read, to know whether another page follows. */
 export async function list(

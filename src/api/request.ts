@@ -91,5 +91,6 @@ export function readParameters(operation: Operation, url: string): Map<string, s
   const start = url.indexOf('?')
   if (start === -1) return new Map()
   const pages = 'verb' in operation.does && operation.does.verb === 'list' && isPaged(operation.kind)
-  return readQuery(url.slice(start + 1), pages ? PAGING : [], queryAliases)
+  const supported = pages ? [...PAGING, ...Object.keys(operation.kind.filters ?? {})] : []
+  return readQuery(url.slice(start + 1), supported, queryAliases)
 }

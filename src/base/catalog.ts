@@ -507,6 +507,18 @@ export const catalog = {
     status: 400,
     text: '"{field}": "{value}" is not an event type. They have the form ip_policy_created.v0; see docs/reference/events.md.',
   },
+  filter_text: { number: 90220, status: 400, text: '"{field}" must have 1 to 255 characters.' },
+  filter_moment: {
+    number: 90221,
+    status: 400,
+    text: '"{field}": "{value}" is not a moment in RFC 3339, such as 2026-01-31T12:00:00Z.',
+  },
+  test_refused: { number: 90222, status: 400, text: 'The destination refused the test event: {reason}' },
+  test_failed: {
+    number: 90223,
+    status: 502,
+    text: 'The test event could not be delivered: {reason}',
+  },
   target_none: { number: 5100, status: 400, text: '"target" must name one destination: {supported}.' },
   destination_missing: {
     number: 5103,

@@ -75,6 +75,13 @@ export function newId(prefix: string, now = Date.now()): string {
   return `${prefix}_${base62(words, ID_LENGTH)}`
 }
 
+/** No id that was made at this moment or later is smaller, byte by byte. */
+export function lowestId(prefix: string, milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor((milliseconds - EPOCH_MS) / 1000))
+  const words = [seconds >>> 16, seconds & 0xffff, 0, 0, 0, 0, 0, 0, 0, 0]
+  return `${prefix}_${base62(words, ID_LENGTH)}`
+}
+
 /** The part of an id that tells its time. */
 const TIME_LENGTH = 11
 

@@ -12,7 +12,31 @@ export const createLog = (level: LogLevel): Log =>
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       // An Error has no enumerable properties: without this it is written as {}.
-      serializers: { error: pino.stdSerializers.err },
+      serializers: { error: errorFields, err: errorFields },
     },
     pino.destination({ dest: 2, sync: true }),
   )
+
+/** What errors of Node and of drivers say beside their message. */
+const FACTS = ['code', 'errcode', 'status', 'syscall', 'address', 'port'] as const
+const MAX_CAUSES = 4
+
+/**
+ * What the log tells of an error. Libraries hang whatever they had at hand on their errors: answers of providers,
+ * rows of the database, tokens. So only what is known to be harmless is taken.
+ */
+export function errorFields(error: unknown, causes = MAX_CAUSES): unknown {
+  if (!(error instanceof Error)) return typeof error === 'string' ? error : typeof error
+  const facts = FACTS.flatMap(name => {
+    const value: unknown = Reflect.get(error, name)
+    return typeof value === 'string' || typeof value === 'number' ? [[name, value] as const] : []
+  })
+  const isCaused = error.cause instanceof Error && causes > 0
+  return {
+    type: error.name,
+    message: error.message,
+    stack: error.stack,
+    ...Object.fromEntries(facts),
+    ...(isCaused && { cause: errorFields(error.cause, causes - 1) }),
+  }
+}

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Registry } from '#base/metrics.ts'
 
@@ -6,6 +6,7 @@ export type LoopDelay = Disposable
 
 const RESOLUTION_MS = 10
 const OWN_FILES = '/proc/self/fd'
+const OWN_LIMITS = '/proc/self/limits'
 const QUANTILES = [0.5, 0.9, 0.99, 1] as const
 
 /** How late the event loop turns, since it was last asked; the first sign of a process that has too much to do. */
@@ -44,6 +45,8 @@ export function watchProcess(registry: Registry): void {
     .gauge('process_start_time_seconds', 'When the process started, since 1970.', 'max')
     .from(() => Math.round(Date.now() / 1000 - process.uptime()))
   // Only Linux tells.
-  if (existsSync(OWN_FILES))
-    registry.gauge('process_open_fds', 'Open files and sockets.').from(() => readdirSync(OWN_FILES).length)
+  if (!existsSync(OWN_FILES)) return
+  registry.gauge('process_open_fds', 'Open files and sockets.').from(() => readdirSync(OWN_FILES).length)
+  const [, most] = /^Max open files +(\d+)/m.exec(readFileSync(OWN_LIMITS, 'utf8')) ?? []
+  registry.gauge('process_max_fds', 'How many of them there may be.').set(Number(most ?? Infinity))
 }

@@ -306,6 +306,12 @@ export const settings = {
     example: 'FILE',
     read: text,
   }),
+  audit_days: setting({
+    doc: 'How many days changes are kept for GET /audit_events.',
+    example: 'DAYS',
+    fallback: '90',
+    read: wholeNumber(1, 3650),
+  }),
   kept_requests: setting({
     doc: 'How many requests each gateway process keeps for GET /requests; half a KiB each.',
     example: 'COUNT',

@@ -59,6 +59,8 @@ function addOperation(group: Command, operation: Operation): void {
   if (isList(operation) && isPaged(operation.kind)) {
     command.option('--limit <number>', 'At most so many; all when absent.', count)
     command.option('--before-id <id>', 'Only what is older than this.')
+    for (const [name, { doc, moment }] of Object.entries(operation.kind.filters ?? {}))
+      command.option(`--${dashed(name)} <${moment ? 'moment' : 'text'}>`, doc)
   }
   command.addHelpText('after', `\nExample:\n  $ ${exampleOf(operation)}`)
   command.action(() =>

@@ -33,9 +33,15 @@ function print(text: string): void {
 }
 
 /** Everything, or as much as was asked for, however many pages that takes. */
-async function collect(list: Method, ids: readonly string[], options: CallOptions): Promise<unknown[]> {
+async function collect(
+  list: Method,
+  ids: readonly string[],
+  options: CallOptions,
+  filters: Readonly<Record<string, string>>,
+): Promise<unknown[]> {
   const { limit = Infinity, beforeId } = options
   const page: PageRequest = {
+    ...filters,
     ...(limit < MAX_PAGE && { limit }),
     ...(beforeId !== undefined && { before_id: beforeId }),
   }
@@ -45,6 +51,16 @@ async function collect(list: Method, ids: readonly string[], options: CallOption
     if (items.length >= limit) break
   }
   return items
+}
+
+/** What a list is narrowed by. */
+function filtersIn({ kind }: Operation, options: CallOptions): Record<string, string> {
+  const given = new Map<string, unknown>(Object.entries(options))
+  const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const found = Object.keys(kind.filters ?? {}).map(name => [name, given.get(camel(name))] as const)
+  return Object.fromEntries(
+    found.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  )
 }
 
 /** Carries out one operation and prints its answer. */
@@ -59,7 +75,9 @@ export async function call(
   const method = methodOf(operation, connect(options))
   if (operation.method === 'DELETE' && !options.yes)
     await confirm(`${operation.summary} ${ids.join(' ')}: sure?`)
-  const answer = isList(operation) ? await collect(method, ids, options) : await method(...ids, body)
+  const answer = isList(operation)
+    ? await collect(method, ids, options, filtersIn(operation, options))
+    : await method(...ids, body)
   const { key, shape } = operation.kind
   print(outputOf(answer, columnsOf(key, shape), options))
   if (answer === undefined && process.stderr.isTTY && !options.quiet) process.stderr.write('Done.\n')

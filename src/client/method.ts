@@ -35,8 +35,8 @@ function following(uri: unknown): Pick<Page<unknown>, 'next'> {
   const query = typeof uri === 'string' ? URL.parse(uri)?.searchParams : undefined
   const before = query?.get('before_id')
   if (!query || !before) return {}
-  const limit = query.get('limit')
-  return { next: { before_id: before, ...(limit !== null && { limit: Number(limit) }) } }
+  const { limit, ...rest } = Object.fromEntries(query)
+  return { next: { ...rest, before_id: before, ...(limit !== undefined && { limit: Number(limit) }) } }
 }
 
 function pageOf(operation: Operation, answer: unknown): Page<unknown> {

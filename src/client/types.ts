@@ -9,6 +9,8 @@ export interface PageRequest {
   readonly limit?: number
   /** Only what is older than this. */
   readonly before_id?: string
+  /** What the list can be narrowed by, where it can. */
+  readonly [filter: string]: string | number | undefined
 }
 
 export interface Page<Item> {

@@ -30,6 +30,13 @@ export interface Action {
   readonly doc: string
 }
 
+/** A parameter of a list: only what has this value. */
+export interface Filter {
+  readonly doc: string
+  /** A moment in RFC 3339 instead of any text. */
+  readonly moment?: boolean
+}
+
 /** What TypeScript knows of a kind beyond its fields: what can be done with it, and how it is addressed. */
 export interface KindTypes {
   path: string
@@ -62,6 +69,8 @@ interface Spec<S extends Shape, M extends Modules, T extends KindTypes = KindTyp
   readonly adminOnly?: boolean
   /** Name in event types, where it differs from the kind's; false for none. */
   readonly event?: string | false
+  /** What a list can be narrowed by, beyond its page. */
+  readonly filters?: Readonly<Record<string, Filter>>
   /** How removal is refused while another resource needs this one. */
   readonly inUse?: ErrorName
   /** What is online now; the gateway knows it, the store does not. */

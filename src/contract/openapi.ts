@@ -58,8 +58,8 @@ function refusalsOf({ method, input, kind, does }: Operation): readonly number[]
     ...always,
     ...(method === 'GET' ? [] : writes),
     ...(input ? [415] : []),
-    // An agent that does not answer its command.
-    ...(kind.live && 'action' in does ? [502] : []),
+    // An agent or a destination of events that does not do what it is told.
+    ...('action' in does && (kind.live || does.action === 'test') ? [502] : []),
   ]
 }
 
@@ -75,6 +75,12 @@ function parametersOf({ params, does, kind }: Operation): object[] {
       description: 'Only what is older than this.',
       schema: { type: 'string' },
     },
+    ...Object.entries(kind.filters ?? {}).map(([name, { doc, moment }]) => ({
+      name,
+      in: 'query',
+      description: doc,
+      schema: { type: 'string', ...(moment && { format: 'date-time' }) },
+    })),
   ]
 }
 

@@ -60,8 +60,14 @@ export const groupSpecs: readonly GroupSpec[] = [
   {
     id: 'event-delivery',
     title: 'Event subscriptions',
-    doc: 'Which events are sent, and where to.',
-    collections: ['event_subscriptions', 'event_sources', 'event_destinations'],
+    doc: 'Which events are sent, where to, how that goes, and what has happened so far.',
+    collections: [
+      'event_subscriptions',
+      'event_sources',
+      'event_destinations',
+      'event_deliveries',
+      'audit_events',
+    ],
   },
   {
     id: 'online',

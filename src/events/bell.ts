@@ -15,7 +15,9 @@ export class Bell {
       this.#wake = resolve
       // Timers that are longer than this fire at once.
       const timer =
-        milliseconds === undefined ? undefined : setTimeout(resolve, Math.min(Math.max(milliseconds, 0), 2 ** 31 - 1))
+        milliseconds === undefined
+          ? undefined
+          : setTimeout(resolve, Math.min(Math.max(milliseconds, 0), 2 ** 31 - 1))
       timer?.unref()
       await promise
       clearTimeout(timer)

@@ -108,7 +108,10 @@ export class EventEngine {
   }
 
   get states() {
-    return (this.#lanes?.all ?? []).map(lane => lane.state)
+    return (this.#lanes?.all ?? []).map(lane => ({
+      ...lane.state,
+      waiting: Math.max(0, this.#latest - lane.position.sequence),
+    }))
   }
 
   /** Sends the dead letters of a lane again; false when there is no such lane. */

@@ -41,6 +41,7 @@ import { gatewayDeps } from '#gateway/ssh/gateway-deps.ts'
 import { Certificates, defaultNames } from '#gateway/tls/certificates.ts'
 import { watchExpiry } from '#gateway/tls/expiry.ts'
 import { forgetReplaced } from '#gateway/tls/forget-replaced.ts'
+import type { Traffic } from '#gateway/traffic.ts'
 import type { LocalAuthority } from '#pki/local-authority.ts'
 
 export const listenerNames = ['http', 'https', 'agent', 'ssh'] as const
@@ -65,6 +66,8 @@ export interface GatewayOptions {
   readonly visitors: Visitors
   /** How many requests are kept to be looked up, and where the access log goes. */
   readonly requests: { readonly size: number; readonly write: WriteLine | undefined }
+  /** Who hears of requests and connections; nobody when absent. */
+  readonly traffic?: Traffic
   /** Several processes share the ports. */
   readonly reusePort?: boolean
   /** Reaches the agents of other processes too, given those of this one. */
@@ -130,7 +133,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const certificates = await makeCertificates(options, records, router)
   forgetReplaced(records, certificates)
   const stopTelling = watchExpiry(metrics, { facts, records, log, defaultEnd: () => certificates.defaultEnd })
-  const requests = new RequestLog({ metrics, log, ...options.requests })
+  const requests = new RequestLog({ metrics, log, traffic: options.traffic, ...options.requests })
   const challenges = new TlsChallenges(records)
   const visitors = makeListeners(options, { router, certificates, challenges, metrics, requests })
   const ports = new PortKeeper({ ...common, router, ports: visitors.tcp })
@@ -268,10 +271,10 @@ interface ListenerParts {
 }
 
 function makeListeners(
-  { log, facts, reusePort = false }: GatewayOptions,
+  { log, facts, traffic, reusePort = false }: GatewayOptions,
   { router, certificates, challenges, metrics, requests: observer }: ListenerParts,
 ) {
-  const shared = { admission: new Admission(), log, reusePort }
+  const shared = { admission: new Admission(), log, reusePort, traffic }
   const handshaken = (seconds: number): void => metrics.tlsHandshake.observe(seconds)
   const { answer } = router
   const measured = <Connection extends Socket>(socket: Connection): Connection =>

@@ -67,6 +67,8 @@ export class Trace {
   identity: Identity | undefined
   /** Where it is kept, once it is. */
   kept = 0
+  /** Tells of the request when it has ended; undefined unless somebody wants to hear. */
+  tell: ((moment: number) => void) | undefined
   /** What a module has to say beyond its verdict. */
   notes: string[] | undefined
 

@@ -16,6 +16,7 @@ import { LiveView, type RequestHistory } from '#gateway/live.ts'
 import { LocalDirectory } from '#gateway/local-directory.ts'
 import { oauthSetup } from '#gateway/sign-in/providers/setup.ts'
 import type { RequestLog } from '#gateway/request-log/request-log.ts'
+import { Traffic } from '#gateway/traffic.ts'
 import type { Visitors } from '#gateway/sign-in/visitors.ts'
 import { openAccessLog } from '#server/access-log.ts'
 import { openGatewayKeys } from '#server/gateway-keys.ts'
@@ -23,6 +24,7 @@ import { cannotListen } from '#server/listen.ts'
 import { openLocalRoot } from '#server/local-authority.ts'
 import { randomPorts } from '#server/ports.ts'
 import { RecordSource } from '#server/record-source.ts'
+import type { TrafficHub } from '#server/traffic-hub.ts'
 import type { Store } from '#store/store.ts'
 import { LocalAuthority, type Identity } from '#pki/local-authority.ts'
 
@@ -43,19 +45,26 @@ export interface GatewayParts {
   readonly root: Identity
   readonly keys: GatewayKeys
   readonly visitors: Visitors
+  readonly traffic: TrafficHub
   readonly log: Log
 }
 
 export async function openParts(
   store: Store,
   sealer: Sealer,
-  { settings, version, visitors, log }: Pick<GatewayParts, 'settings' | 'version' | 'visitors' | 'log'>,
+  {
+    settings,
+    version,
+    visitors,
+    traffic,
+    log,
+  }: Pick<GatewayParts, 'settings' | 'version' | 'visitors' | 'traffic' | 'log'>,
 ): Promise<GatewayParts> {
   const source = new RecordSource({ store, sealer, log })
   store.onCommit(() => source.ring())
   const root = await openLocalRoot({ store, sealer, dataDir: settings.data_dir })
   const keys = await openGatewayKeys(store, sealer)
-  return { settings, version, visitors, log, source, root, keys }
+  return { settings, version, visitors, traffic, log, source, root, keys }
 }
 
 /** The options that follow from the settings. */
@@ -105,6 +114,9 @@ const ownHistory = (requests: RequestLog): RequestHistory => ({
 export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
   const { settings, version, source, root, keys, visitors, log } = parts
   const directory = new LocalDirectory()
+  const traffic = new Traffic(batch => parts.traffic.tell(batch))
+  parts.traffic.follow(wanted => traffic.want(wanted))
+  parts.traffic.watch(directory)
   const gateway = await startGateway({
     ...gatewayOptions(settings, { node: 'main', version }),
     source,
@@ -114,6 +126,7 @@ export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
     egress: createEgress({ allow: settings.egress_allow ?? [] }),
     oauth: oauthSetup(settings),
     visitors,
+    traffic,
     requests: { size: settings.kept_requests, write: openAccessLog(settings.access_log, log) },
     log,
   }).catch((error: unknown) => {

@@ -4,26 +4,38 @@ import type { SignIns } from '#server/sign-ins.ts'
 import type { Store } from '#store/store.ts'
 
 const HOUR_MS = 3_600_000
-const EVENT_DAYS = 30
+const DAY_MS = 24 * HOUR_MS
+/** Events that a destination has not taken are kept so long, even where the audit log is kept for less. */
+const UNDELIVERED_DAYS = 7
 /** A follower that is further behind takes a snapshot instead. */
 const KEPT_CHANGES = 100_000
 
 export interface Pruned {
   readonly store: Store
   readonly signIns: SignIns
+  /** How long the audit log goes back. */
+  readonly auditDays: number
+  /** The number of the latest event before which all are delivered. */
+  readonly delivered: () => Promise<number>
   readonly log: Log
   readonly now: () => number
 }
 
+/** Removes what is out of date, once. */
+export async function prune({ store, signIns, auditDays, delivered, now }: Pruned): Promise<void> {
+  await signIns.prune()
+  const changesUpTo = (await store.revision()) - KEPT_CHANGES
+  const daysAgo = (days: number): string => timestamp(now() - days * DAY_MS)
+  await store.prune({ changesUpTo, eventsBefore: daysAgo(auditDays), eventsUpTo: await delivered() })
+  await store.prune({ changesUpTo, eventsBefore: daysAgo(Math.max(auditDays, UNDELIVERED_DAYS)) })
+}
+
 /** Keeps the change log, the outbox and the sessions of visitors from growing for ever; returns how to stop. */
-export function startPruning({ store, signIns, log, now }: Pruned): () => void {
-  const prune = async () => {
-    await signIns.prune()
-    const changesUpTo = (await store.revision()) - KEPT_CHANGES
-    await store.prune({ changesUpTo, eventsBefore: timestamp(now() - EVENT_DAYS * 24 * HOUR_MS) })
-  }
+export function startPruning(pruned: Pruned): () => void {
   const timer = setInterval(() => {
-    prune().catch((error: unknown) => log.warn({ error }, 'could not remove what is out of date'))
+    prune(pruned).catch((error: unknown) =>
+      pruned.log.warn({ error }, 'could not remove what is out of date'),
+    )
   }, HOUR_MS)
   timer.unref()
   return () => clearInterval(timer)

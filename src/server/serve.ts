@@ -10,6 +10,7 @@ import { prepareDataFolder } from '#server/data-folder.ts'
 import { findAccount, firstStart, openSealer, type FirstSecrets } from '#server/first-start.ts'
 import { gatewayHere, openParts, type GatewaySide } from '#server/gateway-side.ts'
 import { gatewayInWorkers } from '#server/workers/workers.ts'
+import { openEvents } from '#server/events.ts'
 import { publicAddresses, startDns } from '#server/dns.ts'
 import { domainAdvice, watchDomain, type PublicDomain, type Watching } from '#server/domain-advice.ts'
 import { cannotListen } from '#server/listen.ts'
@@ -76,10 +77,12 @@ async function serveFrom(store: Store, settings: Settings, metrics: ServerMetric
   const log = createLog(settings.log_level)
   const authority = openAuthority(settings)
   const signIns = new SignIns({ store, sealer, log, now })
+  const events = openEvents({ settings, store, sealer, accountId: account.id, log, now })
   const parts = await openParts(store, sealer, {
     settings,
     version: metadata.version,
     visitors: signIns,
+    traffic: events.traffic,
     log,
   })
   metrics.follow(parts.source)
@@ -92,7 +95,7 @@ async function serveFrom(store: Store, settings: Settings, metrics: ServerMetric
     store,
     sealer,
     now,
-    live: gateway.live,
+    live: events.live(gateway.live),
     facts: {
       accountId: account.id,
       accountCreatedAt: account.createdAt,
@@ -110,7 +113,8 @@ async function serveFrom(store: Store, settings: Settings, metrics: ServerMetric
     rateLimit: settings.rate_limit,
     publicUrl: settings.api_url,
     ready: () => store.ping(),
-    metrics: async () => (await gateway.metrics()) + metrics.text() + dns.metrics() + acme.metrics(),
+    metrics: async () =>
+      (await gateway.metrics()) + metrics.text() + dns.metrics() + acme.metrics() + events.metrics(),
     answered: metrics.answered,
   })
   const url = await listen(api, settings).catch(async (error: unknown) => {
@@ -118,11 +122,13 @@ async function serveFrom(store: Store, settings: Settings, metrics: ServerMetric
     await gateway.drain(0)
     throw error
   })
-  const stopPruning = startPruning({ store, signIns, log, now })
-  await acme.start(settings.api_url ?? url ?? '').catch(async (error: unknown) => {
+  const { audit_days: auditDays } = settings
+  const stopPruning = startPruning({ store, signIns, auditDays, delivered: events.needed, log, now })
+  const starting = Promise.all([acme.start(settings.api_url ?? url ?? ''), events.start()])
+  await starting.catch(async (error: unknown) => {
     stopPruning()
     dns.close()
-    await Promise.all([api.close(), gateway.drain(0)])
+    await Promise.all([api.close(), gateway.drain(0), events.close()])
     throw error
   })
   const target = publicDomain(settings, dns.bound !== undefined)
@@ -141,6 +147,8 @@ async function serveFrom(store: Store, settings: Settings, metrics: ServerMetric
       stopPruning()
       dns.close()
       await Promise.all([acme.close(), api.close(), gateway.drain(DRAIN_MS)])
+      // Last, so that what happened until then leaves too.
+      await events.close()
       await store[Symbol.asyncDispose]()
     },
   }

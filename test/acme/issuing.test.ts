@@ -22,9 +22,7 @@ suite('with an authority that refuses three nonces of ten', () => {
       await world.issue({}, answering(world.store, pebble, { seen }))
       const certificate = await world.issued(domain.id)
       assert.deepEqual([seen.length, seen[0]?.type, seen[0]?.name], [1, 'http-01', name])
-      assert.deepEqual(Object.keys(seen[0] ?? {}).sort(), [
-        ...['expires_at', 'key_authorization', 'name', 'token', 'type'],
-      ])
+      assert.equal(Object.keys(seen[0] ?? {}).join(), 'type,name,token,key_authorization,expires_at')
       assert.equal(certificate.private_key_type, keyType)
       assert.deepEqual(certificate.subject_alternative_names.dns_names, [name])
       assert.ok((await world.leaf(domain.id)).checkPrivateKey(createPrivateKey(certificate.private_key_pem)))

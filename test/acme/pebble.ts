@@ -82,10 +82,11 @@ export class Pebble implements AsyncDisposable {
       domainBlocklist: options.blocklist ?? [],
     }
     const file = await folder.write('pebble.json', JSON.stringify({ pebble: config }))
-    const answers = spawn('pebble-challtestsrv', [
-      ...['-dns01', at(dns), '-http01', at(http), '-https01', '', '-tlsalpn01', at(tls)],
-      ...['-management', at(manage), '-defaultIPv4', '', '-defaultIPv6', ''],
-    ])
+    const places = ['-dns01', at(dns), '-http01', at(http), '-tlsalpn01', at(tls), '-management', at(manage)]
+    const answers = spawn(
+      'pebble-challtestsrv',
+      places.concat('-https01', '', '-defaultIPv4', '', '-defaultIPv6', ''),
+    )
     parts.defer(() => stop(answers))
     const resolver = ['-dnsserver', at(options.dnsPort ?? dns)]
     const pebble = spawn('pebble', ['-config', file, '-strict', ...resolver], { env: environment(options) })

@@ -153,11 +153,12 @@ suite('renewals', () => {
     await using world = await open()
     const domain = await world.reserve('lost.example.com')
     const busy = { status: 503, headers: { 'retry-after': '0' }, body: 'busy' }
-    inLine({ '/finalize/0': [busy], '/order/0': [{ status: 404, body: {} }] })
     const first = orders().length
     authority.answers = ({ path }) => {
-      if (/^\/finalize/.test(path) && orders().length === first + 1) return busy
-      return /^\/order/.test(path) && orders().length === first + 1 ? { status: 404, body: {} } : undefined
+      if (path.startsWith('/finalize') && orders().length === first + 1) return busy
+      return path.startsWith('/order') && orders().length === first + 1
+        ? { status: 404, body: {} }
+        : undefined
     }
     await world.issue()
     await world.issued(domain.id)

@@ -18,20 +18,17 @@ suite('times', () => {
       assert.equal(retryAfter(text, NOW), undefined, `${text}`)
   })
 
-  test('between attempts grow from a minute to twelve hours, those for DNS to a quarter of one', () => {
+  test('between attempts grow from a minute to twelve hours, those between looks at DNS from 15 s to 15 min', () => {
     const shortest = 60_000
-    const longest = (failures: number, error: 'dns' | 'internal') =>
-      waitAfter({ failures, error, shortest }, () => 1)
-    assert.equal(
-      waitAfter({ failures: 9, error: 'internal', shortest }, () => 0),
-      shortest,
-    )
+    const most = (failures: number, onlyLooked = false) =>
+      waitAfter({ failures, shortest, onlyLooked }, () => 1)
+    const least = (onlyLooked: boolean) => waitAfter({ failures: 9, shortest, onlyLooked }, () => 0)
+    assert.deepEqual([least(false), least(true)], [60_000, 15_000])
     assert.deepEqual(
-      [1, 2, 3].map(failures => longest(failures, 'internal')),
+      [1, 2, 3].map(failures => most(failures)),
       [120_000, 240_000, 480_000],
     )
-    assert.equal(longest(1000, 'internal'), 12 * HOUR)
-    assert.equal(longest(1000, 'dns'), HOUR / 4)
+    assert.deepEqual([most(1000), most(1000, true)], [12 * HOUR, HOUR / 4])
   })
 
   test('of renewals are at two thirds of a life, or a little before', () => {

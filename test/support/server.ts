@@ -144,6 +144,8 @@ export interface Process {
   readonly api: Caller
   /** Where the gateway listens. */
   readonly bound: Running['bound']
+  /** All that it has written, to standard output and to its log. */
+  output(): string
   /** Sends a signal and waits for the end. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
 }
@@ -190,6 +192,7 @@ export async function spawnServer(
   return {
     child,
     bound: boundIn(welcome),
+    output: () => `${lines.join('\n')}\n${complaint}`,
     api: new Caller(url, readFileSync(join(dataDir, 'api-key'), 'utf8').trim()),
     async end(signal) {
       const closed = once(child, 'close')

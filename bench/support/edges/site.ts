@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eventually, World } from '../../../test/edges/world.ts'
+import { World } from '../../../test/edges/world.ts'
 import { spawnServer } from '../../../test/support/server.ts'
 import type { Door } from '../peers/contender.ts'
 import { Running, words } from '../processes.ts'
@@ -50,11 +50,8 @@ export class Site implements AsyncDisposable {
   }
 
   /** Resolves when a request is answered by the service. */
-  async answers(url: string, headers: Record<string, string> = {}): Promise<void> {
-    await eventually(
-      () => this.world.ask(url, { headers }),
-      ({ status }) => status === 200,
-    )
+  answers(url: string): Promise<void> {
+    return this.#agent.until(`an answer at ${url}`, async () => (await this.world.ask(url)).status === 200)
   }
 
   /** Makes many resources, several at a time. */

@@ -94,4 +94,5 @@ export const eventDestination: Behaviour = {
     const check = checks[now] as (target: unknown) => void
     check(target[now])
   },
+  orders: { test: ({ row }, call) => call.live.command(row.id, 'test') },
 }

@@ -1,7 +1,7 @@
 import { description, kind, metadata } from '#contract/kind.ts'
 import { eventTarget } from '#contract/kinds/event-target.ts'
-import { line, listOf, object } from '#contract/schema.ts'
-import { fixed, input, nested, refs, required } from '#contract/shape.ts'
+import { integer, line, listOf, moment, nullable, object } from '#contract/schema.ts'
+import { computed, fixed, input, nested, refs, required, shownRef } from '#contract/shape.ts'
 import { eventDestinations } from '#contract/targets.ts'
 
 export const eventDestination = kind({
@@ -11,6 +11,9 @@ export const eventDestination = kind({
   path: '/event_destinations',
   listKey: 'event_destinations',
   inUse: 'destination_in_use',
+  actions: {
+    test: { method: 'POST', path: '/test', doc: 'Sends an event of type test.v0 to it.' },
+  },
   fields: {
     metadata: metadata(),
     description: description(),
@@ -38,6 +41,41 @@ export const eventSubscription = kind({
       read: listOf(object({ type: line(), uri: line() })),
     },
     destinations: refs(eventDestinations, 'destination_ids'),
+  },
+})
+
+const aMoment = (doc: string) => computed(nullable(moment()), doc)
+
+export const eventDelivery = kind({
+  name: 'event_delivery',
+  doc: 'How it stands with the events of one subscription at one of its destinations.',
+  prefix: 'edv',
+  path: '/event_deliveries',
+  listKey: 'event_deliveries',
+  verbs: ['get', 'list'],
+  live: true,
+  event: false,
+  without: ['created_at'],
+  actions: {
+    replay: {
+      method: 'POST',
+      path: '/replay',
+      doc: 'Sends its dead letters again, oldest first, and whatever waits.',
+    },
+  },
+  fields: {
+    subscription: shownRef(),
+    destination: shownRef(),
+    last_success_at: aMoment('When the destination last took events.'),
+    failing_since: aMoment('Null while the destination takes them.'),
+    last_error: computed(nullable(line()), 'What the destination said last when it did not.'),
+    last_error_at: aMoment('When that was.'),
+    next_try_at: aMoment('When it is tried again; null while it works.'),
+    waiting: computed(integer(0, 1e12), 'Changes in the outbox that it has yet to look at.'),
+    dead_letters: computed(
+      integer(0, 1e12),
+      'Events that were refused for good, or could not be delivered for a day.',
+    ),
   },
 })
 

@@ -3,12 +3,13 @@ import { abuseReport } from '#contract/kinds/abuse-report.ts'
 import { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { applicationSession, applicationUser } from '#contract/kinds/application.ts'
+import { auditEvent } from '#contract/kinds/audit-event.ts'
 import * as backends from '#contract/kinds/backends.ts'
 import { certificateAuthority } from '#contract/kinds/certificate-authority.ts'
 import { credential } from '#contract/kinds/credential.ts'
 import { httpsEdge, tcpEdge, tlsEdge } from '#contract/kinds/edges.ts'
 import { endpointConfiguration } from '#contract/kinds/endpoint-configuration.ts'
-import { eventDestination, eventSource, eventSubscription } from '#contract/kinds/events.ts'
+import { eventDelivery, eventDestination, eventSource, eventSubscription } from '#contract/kinds/events.ts'
 import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
 import { ipPolicyRule } from '#contract/kinds/ip-policy-rule.ts'
 import { ipPolicy } from '#contract/kinds/ip-policy.ts'
@@ -29,11 +30,13 @@ export const kinds = {
   api_keys: apiKey,
   application_sessions: applicationSession,
   application_users: applicationUser,
+  audit_events: auditEvent,
   bot_users: botUser,
   certificate_authorities: certificateAuthority,
   credentials: credential,
   endpoint_configurations: endpointConfiguration,
   endpoints: endpoint,
+  event_deliveries: eventDelivery,
   event_destinations: eventDestination,
   event_sources: eventSource,
   event_subscriptions: eventSubscription,

@@ -11,8 +11,8 @@ const SITE = 'datadoghq.com'
 const MAX_EVENTS = 1000
 const MAX_ENTRY = 1_000_000
 const MAX_BODY = 5_000_000
-// What stands around an event: quotes in it are escaped, so that it gets up to twice as long.
-const ROOM = 8192
+/** Of the body, for what stands around the events; they get up to twice as long, as quotes in them are escaped. */
+const ROOM = 1_000_000
 const GZIP_FROM = 1024
 const compressed = promisify(gzip)
 
@@ -48,11 +48,12 @@ export function datadog(target: TargetOf<'datadog'>, parts: DestinationParts): D
     if (answer.status !== 202 && answer.status !== 200) throw refusal(SERVICE, answer, parts.now())
   }
 
+  const around = Buffer.byteLength(entry({ id: '', type: '', at: '', body: '' })) + 64
   return {
-    maxEvents: MAX_EVENTS,
-    maxBytes: MAX_BODY / 2 - MAX_EVENTS * 1024,
+    maxEvents: Math.min(MAX_EVENTS, Math.floor(ROOM / around)),
+    maxBytes: (MAX_BODY - ROOM) / 2,
     send: (batch, signal) =>
-      sendFitting(batch, { most: MAX_ENTRY / 2 - ROOM, service: SERVICE }, events =>
+      sendFitting(batch, { most: Math.floor((MAX_ENTRY - around) / 2), service: SERVICE }, events =>
         post(events.map(entry), signal),
       ),
     close: () => http.close(),

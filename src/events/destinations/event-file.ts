@@ -31,15 +31,16 @@ export function partsOf(path: string): string[] {
   return parts
 }
 
-/** Lines that are appended to a file inside the data folder, and are on the disk when that is told. */
+/**
+ * Lines that are appended to a file inside the data folder, and are on the disk when that is told. The file is opened
+ * each time: somebody may have moved or removed it, and next to waiting for the disk that costs nothing.
+ */
 export class EventFile {
   /** Two destinations may name the same file: one writes at a time. */
   static readonly #turns = new Map<string, Promise<void>>()
   readonly #options: EventFileOptions
   readonly #parts: readonly string[]
   readonly #key: string
-  #handle: FileHandle | undefined
-  #isClosed = false
 
   constructor(options: EventFileOptions) {
     this.#options = options
@@ -52,35 +53,26 @@ export class EventFile {
     const turn = (turns.get(this.#key) ?? Promise.resolve()).then(() => this.#append(lines))
     const over = turn
       .catch(() => undefined)
-      .then(() => {
+      .finally(() => {
         if (turns.get(this.#key) === over) turns.delete(this.#key)
-        return this.#isClosed ? this.#release() : undefined
       })
     turns.set(this.#key, over)
     return turn
   }
 
-  close(): void {
-    this.#isClosed = true
-    // Whoever writes lets go of it afterwards.
-    if (!EventFile.#turns.has(this.#key)) void this.#release()
-  }
-
   async #append(lines: Buffer): Promise<void> {
     const path = join(await this.#folder(), this.#parts.at(-1) ?? '')
-    let handle = await this.#current(path)
-    let { size } = await handle.stat()
-    if (size > 0 && size + lines.length > this.#options.maxBytes) {
-      handle = await this.#rotate(path)
-      size = 0
-    }
+    const there = await statOf(path)
+    if (there?.isFile() && there.size > 0 && there.size + lines.length > this.#options.maxBytes)
+      await this.#putAside(path)
+    await using handle = await opened(path)
+    const { size } = await handle.stat()
     try {
       await handle.appendFile(lines)
       await handle.datasync()
     } catch (error) {
       // Half a line must not stay, whatever else is full or broken.
       await handle.truncate(size).catch(() => undefined)
-      await this.#release()
       throw error
     }
   }
@@ -96,33 +88,14 @@ export class EventFile {
     return folder
   }
 
-  /** The open file, if the path still leads to it; somebody may have moved or removed it. */
-  async #current(path: string): Promise<FileHandle> {
-    if (this.#handle) {
-      const [there, ours] = await Promise.all([statOf(path), this.#handle.stat()])
-      if (there?.ino === ours.ino && there.dev === ours.dev) return this.#handle
-      await this.#release()
-    }
-    this.#handle = await opened(path)
-    return this.#handle
-  }
-
-  async #rotate(path: string): Promise<FileHandle> {
-    await this.#release()
-    const names = [path, ...Array.from({ length: this.#options.files - 1 }, (_, at) => `${path}.${at + 1}`)]
+  async #putAside(path: string): Promise<void> {
+    const old = Array.from({ length: this.#options.files - 1 }, (_, at) => `${path}.${at + 1}`)
+    const names = [path, ...old]
     for (let at = names.length - 1; at > 0; at--) {
       await rename(names[at - 1] ?? '', names[at] ?? '').catch((error: unknown) => {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
       })
     }
-    this.#handle = await opened(path)
-    return this.#handle
-  }
-
-  async #release(): Promise<void> {
-    const handle = this.#handle
-    this.#handle = undefined
-    await handle?.close().catch(() => undefined)
   }
 }
 

@@ -48,8 +48,8 @@ export function refusal(
 export function unanswered(service: string, cause: unknown, taken?: ReadonlySet<string>): DeliveryError {
   if (cause instanceof DeliveryError) return cause
   const known = cause instanceof EgressError ? cause : undefined
-  const { code = 'it was stopped' } = (cause ?? {}) as { code?: unknown }
-  const what = known?.message ?? `The call ended early (${String(code)}).`
+  const { name = 'stopped' } = (cause ?? {}) as { name?: string }
+  const what = known?.message ?? `The call ended early (${name}).`
   return new DeliveryError(`${service}: ${what}`, {
     permanent: known !== undefined && lasting.has(known.code),
     ...(taken && { taken }),

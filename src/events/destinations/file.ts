@@ -25,6 +25,6 @@ export function file(
         throw new DeliveryError(`The file cannot be written (${code}).`, { cause })
       })
     },
-    close: () => lines.close(),
+    close: () => undefined,
   }
 }

@@ -52,6 +52,7 @@ export class KeptHttp {
   readonly #egress: Egress
   readonly #timeoutMs: number
   readonly #agents = new Map<boolean, KeptConnections>()
+  #isClosed = false
 
   constructor(egress: Egress, { timeoutMs = TIMEOUT_MS }: { readonly timeoutMs?: number } = {}) {
     this.#egress = egress
@@ -62,17 +63,20 @@ export class KeptHttp {
   async post(post: Post): Promise<EgressAnswer> {
     const url = webAddress(post.url)
     post.signal.throwIfAborted()
+    if (this.#isClosed) throw new EgressError('The destination is closed.')
     const first = this.#start(url, post)
     try {
       return await answerOf(first, url, post.signal, this.#timeoutMs)
     } catch (error) {
       const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
-      if (!first.reusedSocket || !gone.has(code ?? '') || post.signal.aborted) throw error
+      const isStale = first.reusedSocket && gone.has(code ?? '')
+      if (!isStale || post.signal.aborted || this.#isClosed) throw error
       return answerOf(this.#start(url, post), url, post.signal, this.#timeoutMs)
     }
   }
 
   close(): void {
+    this.#isClosed = true
     for (const agent of this.#agents.values()) agent.destroy()
     this.#agents.clear()
   }

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Log } from '#base/log.ts'
 import type { Admission, Admitted } from '#gateway/listeners/admission.ts'
 import { plainAddress } from '#gateway/listeners/visitor.ts'
+import type { Traffic } from '#gateway/traffic.ts'
 
 export interface ListenAddress {
   readonly host: string
@@ -17,6 +18,8 @@ export interface ListenerOptions {
   readonly log: Log
   /** Several processes share the port; a port that another program uses is then not always noticed. */
   readonly reusePort?: boolean
+  /** Who hears of connections that are over. */
+  readonly traffic?: Traffic | undefined
 }
 
 export interface AcceptorOptions extends ListenerOptions {

@@ -2,6 +2,8 @@ import type { Socket } from 'node:net'
 import type { Log } from '#base/log.ts'
 import type { Guest } from '#gateway/listeners/visitor.ts'
 import { encodeProxyProtocol } from '#gateway/proxy-protocol.ts'
+import { tcpEvent } from '#gateway/traffic-events.ts'
+import type { Traffic } from '#gateway/traffic.ts'
 import { cut, splice, type SpliceEnd } from '#tunnel/splice.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
@@ -15,6 +17,13 @@ export interface Upstream {
   ended?(visitor: Guest, end: SpliceEnd): void
 }
 
+export interface ForwardOptions {
+  readonly log: Log
+  readonly peeked?: Buffer
+  /** Who hears of connections that are over. */
+  readonly traffic?: Traffic | undefined
+}
+
 const EMPTY = Buffer.alloc(0)
 const DIAL_MS = 30_000
 
@@ -23,9 +32,11 @@ export async function forward(
   socket: Socket,
   visitor: Guest,
   upstream: Upstream,
-  { log, peeked = EMPTY }: { readonly log: Log; readonly peeked?: Buffer },
+  { log, peeked = EMPTY, traffic }: ForwardOptions,
 ): Promise<void> {
+  const begun = Date.now()
   const ended = (end: SpliceEnd): void => {
+    if (traffic?.tcp === true) traffic.put(tcpEvent(visitor, begun, end))
     try {
       upstream.ended?.(visitor, end)
     } catch (error) {

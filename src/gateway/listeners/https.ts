@@ -105,7 +105,7 @@ export class HttpsListener {
     const guest = guestOf(socket, hello.serverName)
     if (guest === undefined) return void socket.destroy()
     const visitor: Visitor = { ...guest, scheme: 'https' }
-    const { log } = this.#options
+    const { log, traffic } = this.#options
     const isChallenge = isTlsChallenge(hello)
     const proof = isChallenge ? this.#options.challenge?.(hello.serverName ?? '') : undefined
     if (proof !== undefined) return this.#prove(socket, peeked, proof)
@@ -114,13 +114,13 @@ export class HttpsListener {
     if (route.kind === 'passthrough') {
       this.#handshakes.leave(socket)
       this.#countStream(socket)
-      return forward(socket, visitor, route.upstream, { log, peeked })
+      return forward(socket, visitor, route.upstream, { log, peeked, traffic })
     }
     if (isChallenge) return sayLast(socket, NO_APPLICATION_PROTOCOL)
     const secured = await this.#handshake(socket, { peeked, hello }, route)
     if (route.kind === 'http') return this.#http(secured, proved(secured, visitor, route.terms))
     this.#countStream(socket)
-    return forward(secured, visitor, route.upstream, { log })
+    return forward(secured, visitor, route.upstream, { log, traffic })
   }
 
   async #handshake(

@@ -5,6 +5,9 @@ import { newest, type Page } from '#gateway/newest.ts'
 import { RequestRing } from '#gateway/request-log/ring.ts'
 import { shownRequest } from '#gateway/request-log/shown.ts'
 
+import { httpEvent } from '#gateway/traffic-events.ts'
+import type { Traffic } from '#gateway/traffic.ts'
+
 type Body = Record<string, unknown>
 
 /** Takes the lines of the access log; it must bound what waits to be written. */
@@ -17,16 +20,20 @@ export interface RequestLogOptions {
   readonly size: number
   /** Undefined: there is no access log. */
   readonly write: WriteLine | undefined
+  /** Who hears of requests beyond that; nobody when absent. */
+  readonly traffic?: Traffic | undefined
 }
 
 /** Notes every answer: in the metrics, among the last requests, and in the access log. */
 export class RequestLog implements Observer {
   readonly #options: RequestLogOptions
   readonly #ring: RequestRing
+  readonly #traffic: Traffic | undefined
 
   constructor(options: RequestLogOptions) {
     this.#options = options
     this.#ring = new RequestRing(options.size)
+    this.#traffic = options.traffic
   }
 
   readonly replied: Observer['replied'] = (visitor, head, reply, trace) => {
@@ -35,10 +42,15 @@ export class RequestLog implements Observer {
     metrics.requestDone(visitor.scheme, reply.head.status, (trace.answered - trace.begun) / 1000)
     if (reply.refusal !== undefined) metrics.rejected(reply.refusal)
     this.#ring.put(visitor, head, reply, trace)
+    const traffic = this.#traffic
+    if (traffic?.http === true)
+      trace.tell = moment => traffic.put(httpEvent({ visitor, head, reply }, trace, moment))
   }
 
   readonly ended: Observer['ended'] = (trace, whole) => {
-    this.#ring.end(trace, whole, performance.now())
+    const now = performance.now()
+    this.#ring.end(trace, whole, now)
+    trace.tell?.(now)
     const { write } = this.#options
     const kept = write && this.#ring.of(trace)
     if (kept !== undefined) write?.(`${JSON.stringify(shownRequest(kept))}\n`)

@@ -32,12 +32,12 @@ export function terminate(socket: Socket, peeked: Buffer, options: Termination):
     ...(alpn && { ALPNProtocols: [...alpn] }),
     ...tuning,
   })
-  const fail = (error?: Error): void => reject(error ?? new Error('The handshake failed.'))
   let failure: Error | undefined
   // The name is undocumented, but nothing depends on it: it only tells why.
   secured.on('_tlsError', (error: Error) => (failure ??= error))
   secured.on('error', (error: Error) => (failure ??= error))
-  secured.on('close', () => fail(failure))
+  const fail = (): void => reject(failure ?? new Error('The handshake failed.'))
+  secured.on('close', fail)
   // The sockets are half-open, so nothing else would end this one before its time is up.
   const leave = (): void => void secured.destroy(new Error('The visitor left during the handshake.'))
   secured.on('end', leave)
@@ -46,9 +46,11 @@ export function terminate(socket: Socket, peeked: Buffer, options: Termination):
     // Only `tls.Server` says so of its sockets; who reads this one must not wait for the handshake again.
     Object.assign(secured, { secureConnecting: false })
     const fault = clientCertificate ? faultOf(secured, now()) : undefined
-    if (fault === undefined) resolve(secured)
     // Which certificate is wrong cannot be said in an alert: the library lets nobody send one.
-    else secured.destroy(new Error(fault))
+    if (fault !== undefined) return void secured.destroy(new Error(fault))
+    // Every connection closes one day, and an error that nobody sees would cost it a stack trace.
+    secured.off('close', fail)
+    resolve(secured)
   })
   return promise
 }

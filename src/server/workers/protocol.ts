@@ -3,6 +3,7 @@ import type { DirectoryChange } from '#server/workers/shared-directory.ts'
 import type { LogLevel } from '#base/log.ts'
 import type { Range } from '#base/addresses.ts'
 import { Secret } from '#base/secrets.ts'
+import type { WantedTraffic } from '#gateway/traffic.ts'
 import type { OAuthSetup } from '#gateway/sign-in/providers/setup.ts'
 
 /** What a worker is told when it starts. Secrets travel as text, over a pipe that only the two processes have. */
@@ -14,6 +15,7 @@ export interface WorkerStart {
   readonly egressAllow: readonly Range[]
   readonly oauth: PlainOAuthSetup
   readonly requests: { readonly size: number; readonly accessLog: string | undefined }
+  readonly wantedTraffic: WantedTraffic
   readonly logLevel: LogLevel
   /** The folder with the sockets over which workers reach each other. */
   readonly peerFolder: string

@@ -10,6 +10,7 @@ import { PeerLinks } from '#gateway/peers/peer-links.ts'
 import type { Page } from '#gateway/newest.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#gateway/records/source.ts'
 import type { Sessions } from '#gateway/sessions/sessions.ts'
+import { Traffic, type WantedTraffic } from '#gateway/traffic.ts'
 import { LocalAuthority } from '#pki/local-authority.ts'
 import { startProblem } from '#server/gateway-side.ts'
 import { openAccessLog } from '#server/access-log.ts'
@@ -25,6 +26,7 @@ class Worker implements Source {
   #gateway: Gateway | undefined
   #peers: PeerLinks | undefined
   #reachable: Promise<void> | undefined
+  readonly #traffic = new Traffic(batch => this.#channel.request('traffic', batch))
 
   constructor() {
     this.#channel = new Channel(process, {
@@ -41,6 +43,7 @@ class Worker implements Source {
       notices: {
         directory: (change: DirectoryChange) => this.#directory.apply(change),
         snapshot: (rows: readonly SourceRow[]) => this.#follower?.snapshot(rows),
+        wantedTraffic: (wanted: WantedTraffic) => this.#traffic.want(wanted),
         changes: (batch: readonly SourceChange[]) => this.#follower?.changes(batch),
       },
     })
@@ -64,6 +67,7 @@ class Worker implements Source {
   async #start(start: WorkerStart): Promise<Gateway['bound']> {
     const { node, root, keys, peerFolder } = start
     const log = createLog(start.logLevel)
+    this.#traffic.want(start.wantedTraffic)
     for (const change of start.directory) this.#directory.apply(change)
     const authority = await LocalAuthority.open({ ...root, privateKeyPem: new Secret(root.privateKeyPem) })
     this.#gateway = await startGateway({
@@ -83,6 +87,7 @@ class Worker implements Source {
         active: (id, expiresAt) => this.#channel.notify('sessionActive', { id, expiresAt }),
         ended: id => this.#channel.request('sessionEnded', id),
       },
+      traffic: this.#traffic,
       requests: { size: start.requests.size, write: openAccessLog(start.requests.accessLog, log) },
       log,
       reusePort: true,

@@ -14,6 +14,7 @@ import { LocalDirectory } from '#gateway/local-directory.ts'
 import { newest, type Page } from '#gateway/newest.ts'
 import { Records } from '#gateway/records/records.ts'
 import { oauthSetup } from '#gateway/sign-in/providers/setup.ts'
+import type { TrafficBatch } from '#gateway/traffic.ts'
 import type { Arrival } from '#gateway/sign-in/visitors.ts'
 import { gatewayOptions, type GatewayParts, type GatewaySide } from '#server/gateway-side.ts'
 import { Channel } from '#server/workers/channel.ts'
@@ -49,6 +50,10 @@ class Workers {
 
   constructor(parts: GatewayParts) {
     this.#parts = parts
+    parts.traffic.watch(this.directory)
+    parts.traffic.follow(wanted => {
+      for (const { channel } of this.#workers.values()) channel.notify('wantedTraffic', wanted)
+    })
     watchProcess(this.#own)
     const tell = (change: DirectoryChange): void => {
       for (const { channel } of this.#workers.values()) channel.notify('directory', change)
@@ -137,8 +142,9 @@ class Workers {
 
   #methods(node: string) {
     const { directory } = this
-    const { visitors } = this.#parts
+    const { visitors, traffic } = this.#parts
     return {
+      traffic: async (batch: TrafficBatch) => traffic.tell(batch),
       signedIn: (arrival: Arrival) => visitors.signedIn(arrival),
       sessionEnded: (id: string) => visitors.ended(id),
       watch: async (kinds: readonly string[]) => this.#watch(node, kinds),
@@ -174,6 +180,7 @@ class Workers {
       egressAllow: settings.egress_allow ?? [],
       oauth: plainOAuth(oauthSetup(settings)),
       requests: { size: settings.kept_requests, accessLog: settings.access_log },
+      wantedTraffic: this.#parts.traffic.wanted,
       logLevel: settings.log_level,
       peerFolder: this.#peerFolder,
       directory: [

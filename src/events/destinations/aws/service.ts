@@ -113,7 +113,7 @@ function objectOf({ body }: EgressAnswer): Record<string, unknown> {
 function typeOf(answer: EgressAnswer): string | undefined {
   let given: unknown = answer.headers['x-amzn-errortype']
   try {
-    given ??= (JSON.parse(answer.body.toString()) as { __type?: unknown } | null)?.__type
+    given ??= (JSON.parse(answer.body.toString()) as Record<string, unknown> | null)?.['__type']
   } catch {
     return undefined
   }

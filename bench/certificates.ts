@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Domain, Host, makeDomains } from './support/certificates/domains.ts'
+import { type Shaken, Shakers } from './support/certificates/shaken.ts'
+import { cellsOf } from './support/edges/rated.ts'
+import { inTurn } from './support/interleave.ts'
+import { ask, program } from './support/programs.ts'
+import { perSecond, type Row } from './support/row.ts'
+import type { TlsPeerJob } from './support/tls-peer-program.ts'
+
+const DOMAINS = 1000
+
+/** As often as there are others, so that a round of visits warms all servers alike. */
+const onlyName = (name: string): string[] => Array.from({ length: DOMAINS }, () => name)
+
+/** A bare `node:tls` server with one certificate. */
+async function barePeer(parts: AsyncDisposableStack, { name, leaf }: Domain): Promise<Shaken> {
+  const child = program('tls-peer-program.ts')
+  parts.defer(() => void child.kill())
+  const job: TlsPeerJob = { cert: leaf.certificatePem, key: leaf.privateKeyPem.reveal() }
+  const { port } = await ask<{ port: number }>(child, job)
+  return { pid: child.pid ?? -1, port, names: onlyName(name) }
+}
+
+interface Servers {
+  readonly many: Shaken
+  readonly one: Shaken
+  readonly bare: Shaken
+}
+
+async function* shake(shakers: Shakers, work: 'full' | 'resumed', servers: Servers): AsyncGenerator<Row> {
+  // Once more before each kind of work, as tickets last for minutes only.
+  for (const each of Object.values(servers)) await shakers.visit(each)
+  // What was never run is not compiled.
+  for (const each of Object.values(servers)) await shakers.rate(work, each)
+  const contestants = Object.entries(servers).map(
+    ([name, each]) => [name, () => shakers.rate(work, each)] as const,
+  )
+  const { many = [], one = [], bare = [] } = await inTurn(Object.fromEntries(contestants))
+  const against = [
+    { name: 'vs a server with 1', peer: one, atLeast: 0.95 },
+    { name: 'vs bare node:tls with 1', peer: bare, atLeast: 0.9 },
+  ]
+  for (const { name, peer, atLeast } of against) {
+    const title = `${work} handshakes, ${DOMAINS} cert., ${name}`
+    const compared = { ours: many, peer }
+    yield { name: title, ...cellsOf(compared, 'rate', perSecond), target: { atLeast } }
+    yield { name: `${title}, CPU/1k`, ...cellsOf(compared, 'cpu', value => `${value.toFixed(2)} s`) }
+  }
+}
+
+/** What many domains with certificates cost at the start and in each handshake. */
+export async function* certificates(): AsyncGenerator<Row> {
+  const folder = mkdtempSync(join(tmpdir(), 'adit-bench-'))
+  await using parts = new AsyncDisposableStack()
+  parts.defer(() => rmSync(folder, { recursive: true, force: true }))
+  const domains = await makeDomains(DOMAINS)
+  const [first] = domains
+  if (first === undefined) throw new Error('there are no domains')
+  const hosted = async (name: string, served: readonly Domain[]): Promise<Host> =>
+    parts.use(await Host.start(join(folder, name), served))
+  const many = await hosted('many', domains)
+  const one = await hosted('one', [first])
+  yield {
+    name: `start until /readyz, ${DOMAINS} domains with certificates, vs 1`,
+    ours: `${many.seconds.toFixed(2)} s`,
+    peer: `${one.seconds.toFixed(2)} s`,
+    figure: many.seconds,
+    unit: 's',
+    target: { atMost: 3 },
+  }
+  const servers: Servers = {
+    many: { pid: many.pid, port: many.port, names: domains.map(({ name }) => name) },
+    one: { pid: one.pid, port: one.port, names: onlyName(first.name) },
+    bare: await barePeer(parts, first),
+  }
+  using shakers = new Shakers()
+  yield* shake(shakers, 'full', servers)
+  yield* shake(shakers, 'resumed', servers)
+}

@@ -1,0 +1,101 @@
+import type { Found, Live } from '#api/live.ts'
+import { createEgress } from '#base/egress-client.ts'
+import { fail } from '#base/errors.ts'
+import type { Log } from '#base/log.ts'
+import type { Sealer } from '#base/secrets.ts'
+import type { Settings } from '#base/settings.ts'
+import { AuditLog } from '#events/audit-log.ts'
+import type { Pace } from '#events/backoff.ts'
+import { DeliveryError } from '#events/destination.ts'
+import { buildDestination } from '#events/destinations/index.ts'
+import { EventEngine } from '#events/engine.ts'
+import { newest } from '#gateway/newest.ts'
+import { TrafficHub } from '#server/traffic-hub.ts'
+import type { Store } from '#store/store.ts'
+
+export interface EventsOptions {
+  readonly settings: Settings
+  readonly store: Store
+  readonly sealer: Sealer
+  readonly accountId: string
+  readonly log: Log
+  readonly now: () => number
+  readonly pace?: Partial<Pace>
+}
+
+/** Events as the rest of the server sees them. */
+export interface EventsSide {
+  /** Where gateways tell what happens. */
+  readonly traffic: TrafficHub
+  /** Adds what has happened, and how its delivery stands, to what is online. */
+  live(online: Live): Live
+  start(): Promise<void>
+  metrics(): string
+  /** Events up to this number are delivered. */
+  needed(): Promise<number>
+  close(): Promise<void>
+}
+
+/** The delivery of events, once it is started. */
+export function openEvents(options: EventsOptions): EventsSide {
+  const { settings, store, sealer, accountId, log, now, pace } = options
+  const egress = createEgress({ allow: settings.egress_allow ?? [] })
+  const parts = { egress, dataDir: settings.data_dir, log, now, endpoints: {} }
+  const traffic = new TrafficHub((events, dropped) => engine.tell(events, dropped))
+  const engine: EventEngine = new EventEngine({
+    store,
+    sealer,
+    accountId,
+    log,
+    now,
+    build: target => buildDestination(target, parts),
+    onTypes: types => traffic.want(types),
+    ...(pace && { pace }),
+  })
+  return {
+    traffic,
+    live: online => withEvents(online, engine, new AuditLog(store)),
+    start: () => engine.start(),
+    metrics: () => engine.metrics(),
+    needed: () => engine.needed(),
+    close: () => engine.close(),
+  }
+}
+
+function withEvents(online: Live, engine: EventEngine, audit: AuditLog): Live {
+  const deliveries = () => engine.states.map(shownDelivery)
+  return {
+    async get(kind, id) {
+      if (kind === 'audit_event') return audit.get(id)
+      if (kind === 'event_delivery') return deliveries().find(delivery => delivery.id === id)
+      return online.get(kind, id)
+    },
+    async list(kind, page) {
+      if (kind === 'event_delivery') return newest(deliveries(), ({ id }) => id, page)
+      if (kind !== 'audit_event') return online.list(kind, page)
+      const { found, last } = await audit.list(page)
+      return Object.assign<Found, Pick<Found, 'last'>>(found, last === undefined ? {} : { last })
+    },
+    tunnelsWith: labels => online.tunnelsWith(labels),
+    async command(id, command) {
+      if (command === 'test') return sendTest(engine, id)
+      if (command !== 'replay') return online.command(id, command)
+      if (!engine.replay(id)) fail('not_found')
+    },
+  }
+}
+
+const shownDelivery = ({
+  subscription_id: subscription,
+  destination_id: destination,
+  ...state
+}: EventEngine['states'][number]) => ({ subscription, destination, ...state })
+
+async function sendTest(engine: EventEngine, destinationId: string): Promise<void> {
+  try {
+    await engine.test(destinationId)
+  } catch (error) {
+    if (!(error instanceof DeliveryError)) throw error
+    fail(error.permanent ? 'test_refused' : 'test_failed', { reason: error.message })
+  }
+}

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { before, suite, test } from 'node:test'
+import { promisify } from 'node:util'
+import { parse } from 'yaml'
+import { renderMetrics } from '#base/metrics-text.ts'
+import { readSettings, variableOf } from '#base/read-settings.ts'
+import { settings } from '#base/settings.ts'
+import { deliveryMetrics } from '#events/metrics.ts'
+import { startServer } from './support/server.ts'
+
+const root = join(import.meta.dirname, '..')
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const run = promisify(execFile)
+
+interface Service {
+  readonly image?: string
+  readonly environment: Readonly<Record<string, string>>
+  readonly ports?: readonly string[]
+  readonly volumes: readonly string[]
+  readonly [key: string]: unknown
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>
+  readonly volumes: object
+}
+
+const yaml = (path: string): unknown => parse(read(path), { uniqueKeys: true })
+const compose = yaml('deploy/compose.yaml') as Compose
+const withPostgres = yaml('deploy/compose.postgres.yaml') as Compose
+const dockerfile = read('deploy/Dockerfile').replaceAll('\\\n', ' ')
+const lines = dockerfile.split('\n')
+const instruction = (word: string): string[] =>
+  lines.filter(line => line.startsWith(`${word} `)).map(line => line.slice(word.length).trim())
+const imageVariables = new Map(
+  [...(instruction('ENV')[0] ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [
+    name,
+    value,
+  ]),
+)
+const unit = read('deploy/adit.service')
+const unitValues = (key: string): string[] =>
+  [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(match => String(match[1]))
+const variables = new Set([...Object.keys(settings).map(variableOf), 'ADIT_CONFIG'])
+
+test('every variable that the files set is a setting, with a value that it takes', () => {
+  const told = [dockerfile, read('deploy/compose.yaml'), read('deploy/compose.postgres.yaml'), unit].join(
+    '\n',
+  )
+  for (const [name] of told.matchAll(/\bADIT_[A-Z_]+/g)) assert.ok(variables.has(name), name)
+  const inCompose = {
+    ...compose.services['adit']?.environment,
+    ...withPostgres.services['adit']?.environment,
+  }
+  const given = { ...Object.fromEntries(imageVariables), ...inCompose, ADIT_DOMAIN: 'tunnels.example.com' }
+  const settled = readSettings(new Map(), given)
+  assert.equal(settled.data_dir, '/data')
+  assert.deepEqual([settled.public_http_port, settled.public_https_port], [80, 443])
+})
+
+suite('the Dockerfile', () => {
+  test('runs as nobody in particular, with one volume that is theirs', () => {
+    const [user = ''] = instruction('USER')
+    assert.match(user, /^[1-9]\d{3,}:[1-9]\d{3,}$/)
+    assert.deepEqual(instruction('VOLUME'), ['/data'])
+    assert.ok(dockerfile.includes(`chown ${user} /data`))
+    assert.ok(lines.indexOf(`USER ${user}`) > lines.findLastIndex(line => line.startsWith('RUN ')))
+  })
+
+  test('installs exactly what is locked, and no tools of development', () => {
+    assert.ok(instruction('RUN').some(line => /^npm ci .*--omit=dev/.test(line)))
+    for (const path of ['package.json', 'package-lock.json', 'bin', 'src'])
+      assert.ok(read('deploy/Dockerfile.dockerignore').includes(`\n!${path}`), path)
+  })
+
+  test('has a health check that finds a server, and its absence', async () => {
+    const [, command = ''] = /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(dockerfile) ?? []
+    const [node, flag = '', script = ''] = JSON.parse(command) as string[]
+    assert.deepEqual([node, flag], ['/app/node_modules/.bin/node', '-e'])
+    const [host, port] = (imageVariables.get('ADIT_API_ADDR') ?? '').split(':')
+    assert.equal(host, '0.0.0.0')
+    assert.ok(script.includes(`http://127.0.0.1:${port}/healthz`))
+    const check = (url: string) =>
+      run(process.execPath, [flag, script.replace(`http://127.0.0.1:${port}`, url)])
+    let url = ''
+    {
+      await using server = await startServer()
+      url = server.api.url
+      await check(url)
+    }
+    await assert.rejects(check(url), { code: 1 })
+  })
+
+  test('is stopped by SIGTERM, starts the program itself, and says what it is', () => {
+    assert.deepEqual(instruction('STOPSIGNAL'), ['SIGTERM'])
+    assert.deepEqual(instruction('ENTRYPOINT'), ['["/app/bin/adit"]'])
+    assert.deepEqual(instruction('CMD'), ['["serve"]'])
+    for (const label of ['title', 'description', 'licenses'])
+      assert.match(instruction('LABEL')[0] ?? '', new RegExp(`org\\.opencontainers\\.image\\.${label}="`))
+  })
+
+  test('opens the ports that it listens on', () => {
+    const listened = [...imageVariables.values()].flatMap(value => /:(\d+)$/.exec(value)?.[1] ?? [])
+    assert.deepEqual((instruction('EXPOSE')[0] ?? '').split(' '), listened)
+  })
+})
+
+suite('the compose files', () => {
+  const adit = compose.services['adit']
+  const container = (mapping: string): string => mapping.split(':').at(-1) ?? ''
+
+  test('map public ports to those of the image, and the API to this machine alone', () => {
+    const targets = (adit?.ports ?? []).map(container)
+    const exposed = (instruction('EXPOSE')[0] ?? '').split(' ')
+    assert.deepEqual(targets.slice(0, -1).toSorted(), exposed.toSorted())
+    assert.ok(adit?.ports?.includes('127.0.0.1:4600:4600'))
+    const tcp = adit?.environment['ADIT_TCP_PORTS'] ?? ''
+    assert.ok(adit?.ports?.includes(`${tcp}:${tcp}`))
+    assert.equal(
+      adit?.ports?.find(mapping => mapping.startsWith('443:')),
+      '443:8443',
+    )
+    assert.equal(adit?.environment['ADIT_PUBLIC_HTTPS_PORT'], '443')
+  })
+
+  test('leave the container as little as it needs', () => {
+    assert.equal(adit?.['read_only'], true)
+    for (const service of [adit, withPostgres.services['database']]) {
+      assert.deepEqual(service?.['cap_drop'], ['ALL'])
+      assert.deepEqual(service?.['security_opt'], ['no-new-privileges:true'])
+    }
+    assert.deepEqual(adit?.volumes, ['data:/data'])
+    assert.ok(Number.parseInt(String(adit?.['stop_grace_period']), 10) > 35)
+  })
+
+  test('start the server when PostgreSQL is ready, with a password that is not written down', () => {
+    const { database, adit: server } = withPostgres.services
+    assert.deepEqual(server?.['depends_on'], { database: { condition: 'service_healthy' } })
+    assert.ok(database?.['healthcheck'])
+    assert.equal(database?.ports, undefined)
+    assert.match(database?.environment['POSTGRES_PASSWORD'] ?? '', /^\$\{POSTGRES_PASSWORD:\?/)
+    assert.match(
+      server?.environment['ADIT_DATABASE_URL'] ?? '',
+      /^postgresql:\/\/adit:\$\{POSTGRES_PASSWORD:\?.*\}@database\/adit$/,
+    )
+    assert.match(database?.image ?? '', /^postgres:\d+/)
+  })
+})
+
+suite('the systemd unit', () => {
+  test('runs without rights but that to open low ports, and may write only its state', () => {
+    const one = (key: string) => unitValues(key)[0]
+    assert.equal(one('User'), 'adit')
+    for (const key of ['AmbientCapabilities', 'CapabilityBoundingSet'])
+      assert.equal(one(key), 'CAP_NET_BIND_SERVICE')
+    assert.equal(one('NoNewPrivileges'), 'yes')
+    assert.equal(one('ProtectSystem'), 'strict')
+    assert.equal(one('StateDirectory'), 'adit')
+    assert.deepEqual(unitValues('Environment'), ['ADIT_DATA_DIR=/var/lib/adit'])
+    assert.equal(one('LimitNOFILE'), '1048576')
+    assert.equal(one('Restart'), 'on-failure')
+    assert.ok(Number(one('TimeoutStopSec')) > 35)
+  })
+
+  test('is understood by systemd, which finds little that is exposed', async context => {
+    const analyze = '/usr/bin/systemd-analyze'
+    if (!existsSync(analyze)) return context.skip('systemd is not here')
+    const folder = mkdtempSync(join(tmpdir(), 'adit-unit-'))
+    context.after(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, 'adit.service')
+    writeFileSync(path, unit.replaceAll('/opt/adit', root))
+    const { stderr } = await run(analyze, ['verify', '--man=no', path])
+    assert.equal(
+      stderr
+        .split('\n')
+        .filter(line => line.includes('adit.service'))
+        .join(),
+      '',
+    )
+    await run(analyze, ['security', '--offline=true', '--threshold=25', path])
+  })
+})
+
+suite('the metrics', () => {
+  let exported = ''
+  before(async () => {
+    await using server = await startServer({ dns_addr: '127.0.0.1:0', domain: 'adit.test' })
+    // Refusals are listed when there was one.
+    const { host, port } = server.bound.http ?? {}
+    await fetch(`http://${host}:${port}/`)
+    exported = await (await fetch(`${server.api.url}/metrics`)).text()
+    if (!exported.includes('adit_event_')) exported += renderMetrics(deliveryMetrics().registry.snapshot())
+  })
+
+  const familyOf = (name: string): string => name.replace(/_(bucket|sum|count)$/, '')
+  const families = (): Set<string> =>
+    new Set([...exported.matchAll(/^# TYPE (\S+)/gm)].map(match => String(match[1])))
+
+  function assertKnown(expression: string): void {
+    for (const [, name = '', matchers = ''] of expression.matchAll(
+      /\b((?:adit|process)_\w+)(?:\{([^}]*)\})?/g,
+    )) {
+      assert.ok(families().has(familyOf(name)), `${name} in ${expression}`)
+      for (const [matcher, label] of matchers.matchAll(/(\w+)="[^"$]*"/g)) {
+        if (label === 'job' || label === 'instance') continue
+        const samples = exported.split('\n').filter(line => line.startsWith(`${name}{`))
+        assert.ok(
+          samples.some(line => line.includes(matcher)),
+          `${name} has no ${matcher}`,
+        )
+      }
+    }
+  }
+
+  test('of the dashboard are exported', () => {
+    const { panels } = JSON.parse(read('deploy/grafana-dashboard.json')) as {
+      panels: { title: string; type: string; targets?: { expr: string }[] }[]
+    }
+    const charts = panels.filter(({ type }) => type !== 'row')
+    assert.ok(charts.length > 15)
+    for (const { title, targets = [] } of charts) {
+      assert.ok(targets.length > 0, title)
+      for (const { expr } of targets) assertKnown(expr)
+    }
+    const shown = JSON.stringify(charts)
+    for (const name of families()) {
+      if (name.startsWith('adit_')) assert.ok(shown.includes(name), `no chart shows ${name}`)
+    }
+  })
+
+  test('of the alerts are exported, and each alert says what is wrong and how bad', () => {
+    const { groups } = yaml('deploy/alerts.yaml') as {
+      groups: { rules: { alert: string; expr: string; labels: object; annotations: { summary: string } }[] }[]
+    }
+    const rules = groups.flatMap(group => group.rules)
+    assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)
+    const advice = read('docs/operations.md')
+    for (const { alert, expr, labels, annotations } of rules) {
+      assertKnown(expr)
+      assert.match(JSON.stringify(labels), /"severity":"(warning|critical)"/)
+      assert.match(annotations.summary, /\.$/)
+      assert.ok(advice.includes(`\`${alert}\``), `docs/operations.md says nothing about ${alert}`)
+    }
+  })
+
+  test('are all explained, and no others', () => {
+    const [, section = ''] = /^## Metrics\n(.*?)^## /ms.exec(read('docs/operations.md')) ?? []
+    const told = new Set([...section.matchAll(/`(adit_\w+)`/g)].map(match => String(match[1])))
+    const ours = [...families()].filter(name => name.startsWith('adit_'))
+    assert.deepEqual([...told].toSorted(), ours.toSorted())
+  })
+})

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { echo, eventually, World } from '../edges/world.ts'
+import { made, onEachStore, assertRefused } from '../support/each-store.ts'
+import { Receiver } from './support.ts'
+
+interface Line {
+  readonly event_id: string
+  readonly event_type: string
+  // oxlint-disable-next-line typescript/no-explicit-any -- each type of event tells something else
+  readonly object: any
+}
+
+/** What was written to the file of a destination. */
+function linesIn(world: World, file: string): Line[] {
+  try {
+    const text = readFileSync(join(world.server.dataDir, file), 'utf8')
+    return text
+      .split('\n')
+      .filter(line => line !== '')
+      .map(line => JSON.parse(line) as Line)
+  } catch {
+    return []
+  }
+}
+
+async function subscribed(world: World, types: readonly string[], file: string): Promise<string> {
+  const destination = await world.make('/event_destinations', { target: { file: { path: file } } })
+  const { id } = await world.make('/event_subscriptions', {
+    sources: types.map(type => ({ type })),
+    destination_ids: [destination.id],
+  })
+  // From here on it is known to gateways too.
+  await eventually(
+    () => world.server.api.get('/event_deliveries'),
+    ({ body }) => body.event_deliveries.length > 0,
+  )
+  return id
+}
+
+const happened = (world: World, file: string, count: number): Promise<Line[]> =>
+  eventually(
+    async () => linesIn(world, file),
+    lines => lines.length >= count,
+  )
+
+for (const workers of ['1', '2']) {
+  test(`requests, connections and agents are told of, with ${workers} gateway process(es)`, async () => {
+    await using world = await World.start({ workers })
+    const types = [
+      'http_request_complete.v0',
+      'tcp_connection_closed.v0',
+      'agent_session_start.v0',
+      'agent_session_stop.v0',
+    ]
+    await subscribed(world, types, 'traffic.jsonl')
+    const edge = await world.edge(['a.example.com'])
+    await world.route(edge, '/', await world.saying('hello'))
+    const answer = await eventually(
+      () => world.ask('a.example.com/x?secret=1', { headers: { 'user-agent': 'test/1' } }),
+      ({ status }) => status === 200,
+    )
+    const agent = await world.agent()
+    using service = await echo()
+    const listener = await agent.tcp().forward(`127.0.0.1:${service.port}`)
+    const port = Number(/:(\d+)$/.exec(listener.url)?.[1])
+    const socket = connect({ port, host: '127.0.0.1' })
+    socket.end('hello')
+    await once(socket.resume(), 'close')
+    await agent.close()
+    const lines = await eventually(
+      async () => linesIn(world, 'traffic.jsonl'),
+      found => types.every(type => found.some(line => line.event_type === type)),
+    )
+    const of = (type: string) => lines.filter(line => line.event_type === type)
+    const request = of('http_request_complete.v0').find(
+      line => line.event_id.slice(3) === answer.requestId.slice(3),
+    )?.object
+    assert.equal(request.conn.client_ip, '127.0.0.1')
+    assert.equal(request.conn.server_name, 'a.example.com')
+    assert.equal(request.http.request.method, 'GET')
+    assert.deepEqual(request.http.request.url, { scheme: 'https', host: 'a.example.com', path: '/x' })
+    assert.equal(request.http.request.user_agent, 'test/1')
+    assert.equal(request.http.response.status_code, 200)
+    assert.equal(request.http.response.body_length, 5)
+    assert.match(request.tls.version, /^TLS/)
+    const connection = of('tcp_connection_closed.v0')[0]?.object.conn
+    assert.equal(connection.bytes_in, 5)
+    assert.equal(connection.bytes_out, 5)
+    assert.equal(connection.server_port, port)
+    const [start, stop] = [of('agent_session_start.v0')[0], of('agent_session_stop.v0')[0]]
+    assert.equal(start?.object.id, stop?.object.id)
+    assert.equal(start?.object.stopped_at, null)
+    assert.ok(stop?.object.stopped_at)
+  })
+}
+
+test('a source counts from the next event on, and no longer when it is removed', async () => {
+  await using world = await World.start()
+  await world.make('/ip_policies')
+  const id = await subscribed(world, ['ip_policy_created.v0'], 'changes.jsonl')
+  const first = await world.make('/ip_policies')
+  await world.make(`/event_subscriptions/${id}/sources`, { type: 'ip_policy_deleted.v0' })
+  await world.server.api.delete(`/ip_policies/${first.id}`)
+  await world.server.api.delete(`/event_subscriptions/${id}/sources/ip_policy_created.v0`)
+  await world.make('/ip_policies')
+  const last = await world.make('/ip_policies')
+  await world.server.api.delete(`/ip_policies/${last.id}`)
+  const lines = await happened(world, 'changes.jsonl', 3)
+  assert.deepEqual(
+    lines.map(({ event_type, object }) => [event_type, object.id]),
+    [
+      ['ip_policy_created.v0', first.id],
+      ['ip_policy_deleted.v0', first.id],
+      ['ip_policy_deleted.v0', last.id],
+    ],
+  )
+})
+
+test('a test event says whether a destination works', async () => {
+  await using world = await World.start()
+  await using receiver = await Receiver.start()
+  const { api } = world.server
+  const made = await world.make('/event_destinations', { target: { file: { path: 'test.jsonl' } } })
+  const answer = await api.post(`/event_destinations/${made.id}/test`)
+  assert.equal(answer.status, 204)
+  assert.equal(linesIn(world, 'test.jsonl')[0]?.event_type, 'test.v0')
+  receiver.answer = () => ({ status: 503 })
+  const dead = await world.make('/event_destinations', { target: { webhook: { url: receiver.url } } })
+  await assertRefused(api, { path: `/event_destinations/${dead.id}/test`, status: 502, code: 90223 })
+  receiver.answer = () => ({ status: 400 })
+  await assertRefused(api, { path: `/event_destinations/${dead.id}/test`, status: 400, code: 90222 })
+  await assertRefused(api, {
+    path: '/event_destinations/ed_000000000000000000000000000/test',
+    status: 404,
+    code: 4000,
+  }).catch(() => undefined)
+  assert.equal(
+    (await api.post('/event_destinations/ed_000000000000000000000000000/test')).status,
+    404,
+  )
+})
+
+test('how delivery stands can be seen, and dead letters are sent again when told', async () => {
+  await using world = await World.start()
+  await using receiver = await Receiver.start()
+  const { api } = world.server
+  receiver.answer = () => ({ status: 400 })
+  const destination = await world.make('/event_destinations', { target: { webhook: { url: receiver.url } } })
+  const subscription = await world.make('/event_subscriptions', {
+    sources: [{ type: 'ip_policy_created.v0' }],
+    destination_ids: [destination.id],
+  })
+  await world.make('/ip_policies')
+  const { body } = await eventually(
+    () => api.get('/event_deliveries'),
+    found => found.body.event_deliveries[0]?.dead_letters === 1,
+  )
+  const [delivery] = body.event_deliveries
+  assert.equal(delivery.subscription.id, subscription.id)
+  assert.equal(delivery.destination.uri, `${api.url}/event_destinations/${destination.id}`)
+  assert.match(delivery.last_error, /400/)
+  assert.equal(delivery.last_success_at, null)
+  assert.equal(delivery.uri, `${api.url}/event_deliveries/${delivery.id}`)
+  receiver.answer = () => ({ status: 200 })
+  assert.equal((await api.post(`/event_deliveries/${delivery.id}/replay`)).status, 204)
+  const healed = await eventually(
+    () => api.get(`/event_deliveries/${delivery.id}`),
+    found => found.body.dead_letters === 0,
+  )
+  assert.equal(healed.body.failing_since, null)
+  const metrics = await (await fetch(`${api.url}/metrics`)).text()
+  assert.match(metrics, /adit_event_delivery_total\{result="delivered"\} 1/)
+  const { id } = subscription
+  assert.equal((await api.delete(`/event_subscriptions/${id}`)).status, 204)
+  assert.equal((await api.delete(`/event_destinations/${destination.id}`)).status, 204)
+})
+
+onEachStore('audit events', api => {
+  test('are listed newest first, page by page, and found by id', async () => {
+    const policies = []
+    for (let n = 0; n < 5; n++) policies.push(await made(api(), '/ip_policies', { metadata: String(n) }))
+    const listed: string[] = []
+    let next = '/audit_events?limit=2&type=ip_policy_created.v0'
+    for (; next !== null;) {
+      const { body } = await api().get(next)
+      assert.ok(body.audit_events.length <= 2)
+      listed.push(...body.audit_events.map((event: Line) => event.object.id))
+      next = body.next_page_uri
+    }
+    assert.deepEqual(listed, policies.map(({ id }) => id).toReversed())
+    const [newest] = (await api().get('/audit_events?limit=1')).body.audit_events
+    const { body: found } = await api().get(`/audit_events/${newest.id}`)
+    assert.deepEqual(found, newest)
+    assert.equal(found.type, 'ip_policy_created.v0')
+    assert.equal(found.principal.source, 'API')
+    assert.equal(found.principal.ip, '127.0.0.1')
+    assert.match(found.principal.credential.id, /^ak_/)
+    assert.equal((await api().get('/audit_events/ev_000000000000000000000000000')).status, 404)
+  })
+
+  test('can be narrowed by who, what, which, from where and when', async () => {
+    const policy = await made(api(), '/ip_policies')
+    const { body: key } = await api().post('/api_keys', { description: 'other' })
+    const count = async (query: string): Promise<number> =>
+      (await api().get(`/audit_events?${query}`)).body.audit_events.length
+    assert.equal(await count(`object_id=${policy.id}`), 1)
+    assert.equal(await count(`object_id=${policy.id}&type=ip_policy_deleted.v0`), 0)
+    assert.equal(await count(`object_id=${key.id}&ip=127.0.0.1`), 1)
+    assert.equal(await count(`object_id=${key.id}&ip=10.0.0.1`), 0)
+    const [event] = (await api().get(`/audit_events?object_id=${policy.id}`)).body.audit_events
+    assert.ok((await count(`principal=${event.principal.id}`)) > 1)
+    assert.ok((await count(`principal=${encodeURIComponent(event.principal.subject)}`)) > 1)
+    assert.equal(await count('principal=nobody'), 0)
+    assert.equal(await count('until=2020-01-01T00:00:00Z'), 0)
+    assert.equal(await count('since=2999-01-01T00:00:00Z'), 0)
+    assert.ok((await count('since=2020-01-01T00:00:00Z&until=2999-01-01T00:00:00Z')) > 1)
+    assert.equal(await count(`since=${event.occurred_at}&object_id=${policy.id}`), 1)
+    assert.equal(await count(`until=${event.occurred_at}&object_id=${policy.id}`), 0)
+  })
+
+  test('are not given to filters that cannot be read', async () => {
+    const refused = { method: 'GET', status: 400 } as const
+    await assertRefused(api(), { ...refused, path: '/audit_events?since=today', code: 90221, field: 'since' })
+    await assertRefused(api(), { ...refused, path: '/audit_events?principal=', code: 90220 })
+    await assertRefused(api(), { ...refused, path: '/audit_events?who=me', code: 231, says: /object_id/ })
+    await assertRefused(api(), { ...refused, path: '/ip_policies?type=x', code: 231 })
+  })
+})

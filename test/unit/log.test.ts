@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { errorFields } from '#base/log.ts'
+
+test('the log tells of an error and its causes, but not what a library hung on it', () => {
+  const inner = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', port: 5432, detail: 'a row' })
+  const error = Object.assign(new TypeError('no answer', { cause: inner }), { body: { token: 'hush' } })
+  const { stack, cause, ...rest } = errorFields(error) as Record<string, Record<string, unknown>>
+  assert.deepEqual(rest, { type: 'TypeError', message: 'no answer' })
+  assert.equal(String(stack).split('\n')[0], 'TypeError: no answer')
+  const { stack: _, ...below } = cause ?? {}
+  assert.deepEqual(below, { type: 'Error', message: 'refused', code: 'ECONNREFUSED', port: 5432 })
+})
+
+test('the log follows a chain of causes only so far, and takes no cause that is not an error', () => {
+  const circle = new Error('circle')
+  circle.cause = circle
+  assert.equal(JSON.stringify(errorFields(circle)).split('"message"').length, 6)
+  assert.ok(!('cause' in (errorFields(new Error('x', { cause: { claims: 'hush' } })) as object)))
+  assert.equal(errorFields('words'), 'words')
+  assert.equal(errorFields({ token: 'hush' }), 'object')
+})
