@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, request } from 'node:https'
 import { createServer, type AddressInfo } from 'node:net'
@@ -114,16 +115,30 @@ suite('modules of a route, through TLS', () => {
     assert.equal(got.headers['server'], undefined)
   })
 
-  test('a variable that is not known makes the route answer 503, and no other', async () => {
-    const url = await route(await world.saying('never'), {
-      request_headers: { add: { a: '${.no.such}' }, remove: [] },
+  for (const [why, module, code] of [
+    ['a variable that is not known', { request_headers: { add: { a: '${.no.such}' } } }, 'ERR_ADIT_90180'],
+    ['a variable that is not closed', { response_headers: { add: { a: '${.conn' } } }, 'ERR_ADIT_90180'],
+    ['a host of an answer', { response_headers: { add: { host: 'a' } } }, 'ERR_ADIT_90181'],
+    [
+      'a header that only the gateway sets',
+      { request_headers: { remove: ['x-forwarded-for'] } },
+      'ERR_ADIT_90011',
+    ],
+    ['a pattern that Go does not know', { user_agent_filter: { deny: ['(?=x)'] } }, 'ERR_ADIT_90018'],
+    [
+      'a secret of the wrong form',
+      { webhook_verification: { provider: 'vmware', secret: 'x' } },
+      'ERR_ADIT_90182',
+    ],
+  ] as const)
+    test(`${why} is refused by the API, and nothing is made`, async () => {
+      const { api } = world.server
+      const edge = await world.edge([`${randomUUID()}.example.test`])
+      const body = { match_type: 'path_prefix', match: '/', ...module }
+      const refused = await api.post(`/edges/https/${edge}/routes`, body)
+      assert.deepEqual([refused.status, refused.body.error_code], [400, code])
+      assert.deepEqual((await api.get(`/edges/https/${edge}`)).body.routes, [])
     })
-    const got = await world.ask(url)
-    assert.equal(got.status, 503)
-    assert.doesNotMatch(got.text, /never/)
-    const fine = await route(await world.saying('fine'), {})
-    assert.equal((await world.ask(fine)).text, 'fine')
-  })
 
   test('user_agent_filter decides by the program', async () => {
     const url = await route(await world.saying('in'), {

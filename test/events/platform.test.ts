@@ -18,7 +18,7 @@ interface Line {
 /** What was written to the file of a destination. */
 function linesIn(world: World, file: string): Line[] {
   try {
-    const text = readFileSync(join(world.server.dataDir, file), 'utf8')
+    const text = readFileSync(join(world.server.dataDir, 'events', file), 'utf8')
     return text
       .split('\n')
       .filter(line => line !== '')
@@ -66,7 +66,7 @@ for (const workers of ['1', '2']) {
     )
     const agent = await world.agent()
     using service = await echo()
-    const listener = await agent.tcp().forward(`127.0.0.1:${service.port}`)
+    const listener = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     const port = Number(/:(\d+)$/.exec(listener.url)?.[1])
     const socket = connect({ port, host: '127.0.0.1' })
     socket.end('hello')
@@ -134,15 +134,7 @@ test('a test event says whether a destination works', async () => {
   await assertRefused(api, { path: `/event_destinations/${dead.id}/test`, status: 502, code: 90223 })
   receiver.answer = () => ({ status: 400 })
   await assertRefused(api, { path: `/event_destinations/${dead.id}/test`, status: 400, code: 90222 })
-  await assertRefused(api, {
-    path: '/event_destinations/ed_000000000000000000000000000/test',
-    status: 404,
-    code: 4000,
-  }).catch(() => undefined)
-  assert.equal(
-    (await api.post('/event_destinations/ed_000000000000000000000000000/test')).status,
-    404,
-  )
+  assert.equal((await api.post('/event_destinations/ed_000000000000000000000000000/test')).status, 404)
 })
 
 test('how delivery stands can be seen, and dead letters are sent again when told', async () => {

@@ -86,8 +86,13 @@ class Cursor {
   }
 
   number(size: 1 | 2): number {
-    const bytes = this.take(size)
-    return bytes.length === 0 ? 0 : bytes.readUIntBE(0, size)
+    const at = this.#at
+    if (this.broken || at + size > this.#bytes.length) {
+      this.broken = true
+      return 0
+    }
+    this.#at += size
+    return size === 1 ? this.#bytes.readUInt8(at) : this.#bytes.readUInt16BE(at)
   }
 
   take(length: number): Buffer {
