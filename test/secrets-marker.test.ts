@@ -51,7 +51,7 @@ async function indiscreetProvider() {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ issuer: own, ...at }))
     } else if (back !== null) {
       const query = new URLSearchParams({ code: CODE, state: url.searchParams.get('state') ?? '' })
-      response.writeHead(302, { location: `${back}?${query}` }).end()
+      response.writeHead(302, { location: `${back}?${query.toString()}` }).end()
     } else {
       const body = (await request.toArray()).join('')
       const login = String(request.headers.authorization).split(' ')[1] ?? ''

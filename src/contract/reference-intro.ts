@@ -12,7 +12,7 @@ export const introduction: readonly Chapter[] = [
     id: 'today',
     title: 'What works today',
     text: [
-      'The management API works whole. The gateway serves tunnels over HTTP, HTTPS, TCP and TLS, and edges whose backend is a tunnel group. An edge or route with a module, or with another backend, is checked and kept, and answers 503 with the reason until a later release serves it. The issuing of certificates, the delivery of events and the dashboard come with later releases.',
+      'Everything that can be set here acts on traffic: tunnels, edges, routes, modules, backends, domains with certificates that are issued by themselves, and events that are delivered. The modules `policy` and `traffic_policy` are checked and kept, and a route that has one answers 503 with the reason. The dashboard comes with a later release.',
     ],
   },
   {

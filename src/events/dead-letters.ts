@@ -1,4 +1,4 @@
-import { derivedId } from '#base/ids.ts'
+import { randomPart } from '#base/ids.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
 import type { Row, Store, Write } from '#store/store.ts'
 
@@ -69,7 +69,8 @@ export class DeadLetters {
 
   #insertion(body: DeadLetterBody): Write {
     const row: Row = {
-      id: derivedId('edl', body.event.id, this.#cursorId),
+      // In the order of the events, and the same each time.
+      id: `edl_${randomPart(body.event.id)}_${randomPart(this.#cursorId)}`,
       kind: DEAD_LETTERS,
       parent: this.#cursorId,
       version: 1,
