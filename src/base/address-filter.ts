@@ -94,7 +94,9 @@ function spanOf(cidr: string): Span | undefined {
   const groups = ipv6Groups(range.address) ?? []
   const mapped = range.bits >= MAPPED_BITS ? mappedNumber(groups)?.[0] : undefined
   if (mapped !== undefined) return ipv4Span(mapped, range.bits - MAPPED_BITS)
-  const last = groups.map((group, at) => group | (2 ** Math.min(16, Math.max(0, (at + 1) * 16 - range.bits)) - 1))
+  const last = groups.map(
+    (group, at) => group | (2 ** Math.min(16, Math.max(0, (at + 1) * 16 - range.bits)) - 1),
+  )
   return { first: groups, last }
 }
 
@@ -116,7 +118,8 @@ function joined(spans: readonly Span[]): readonly Span[] {
   for (const span of spans.toSorted((left, right) => compared(left.first, right.first))) {
     const before = result.at(-1)
     if (before === undefined || compared(before.last, span.first) < 0) result.push(span)
-    else if (compared(before.last, span.last) < 0) result.splice(-1, 1, { first: before.first, last: span.last })
+    else if (compared(before.last, span.last) < 0)
+      result.splice(-1, 1, { first: before.first, last: span.last })
   }
   return result
 }

@@ -40,7 +40,7 @@ export interface EventsSide {
 export function openEvents(options: EventsOptions): EventsSide {
   const { settings, store, sealer, accountId, log, now, pace } = options
   const egress = createEgress({ allow: settings.egress_allow ?? [] })
-  const parts = { egress, dataDir: settings.data_dir, log, now, endpoints: {} }
+  const parts = { egress, dataDir: settings.data_dir, log, now, endpoints: settings.event_endpoints ?? {} }
   const traffic = new TrafficHub((events, dropped) => engine.tell(events, dropped))
   const engine: EventEngine = new EventEngine({
     store,

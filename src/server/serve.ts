@@ -123,7 +123,7 @@ async function serveFrom(store: Store, settings: Settings, metrics: ServerMetric
     throw error
   })
   const { audit_days: auditDays } = settings
-  const stopPruning = startPruning({ store, signIns, auditDays, delivered: events.needed, log, now })
+  const stopPruning = startPruning({ store, signIns, auditDays, delivered: () => events.needed(), log, now })
   const starting = Promise.all([acme.start(settings.api_url ?? url ?? ''), events.start()])
   await starting.catch(async (error: unknown) => {
     stopPruning()

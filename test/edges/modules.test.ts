@@ -133,11 +133,11 @@ suite('modules of a route, through TLS', () => {
   ] as const)
     test(`${why} is refused by the API, and nothing is made`, async () => {
       const { api } = world.server
-      const edge = await world.edge([`${randomUUID()}.example.test`])
+      const other = await world.edge([`${randomUUID()}.example.test`])
       const body = { match_type: 'path_prefix', match: '/', ...module }
-      const refused = await api.post(`/edges/https/${edge}/routes`, body)
+      const refused = await api.post(`/edges/https/${other}/routes`, body)
       assert.deepEqual([refused.status, refused.body.error_code], [400, code])
-      assert.deepEqual((await api.get(`/edges/https/${edge}`)).body.routes, [])
+      assert.deepEqual((await api.get(`/edges/https/${other}`)).body.routes, [])
     })
 
   test('user_agent_filter decides by the program', async () => {

@@ -48,21 +48,19 @@ suite('addresses', () => {
   test('are found among many ranges as the platform finds them', () => {
     const ipv4 = fc.tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 }))
     const ipv6 = fc.tuple(fc.ipV6(), fc.integer({ min: 0, max: 128 }))
-    const ranges = fc.array(fc.oneof(ipv4, ipv6), { maxLength: 50 })
+    const networks = fc.array(fc.oneof(ipv4, ipv6), { maxLength: 50 })
     fc.assert(
-      fc.property(ranges, fc.array(fc.oneof(fc.ipV4(), fc.ipV6()), { maxLength: 20 }), (networks, asked) => {
+      fc.property(networks, fc.array(fc.oneof(fc.ipV4(), fc.ipV6()), { maxLength: 20 }), (given, asked) => {
         const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
-        for (const [network, bits] of networks) {
+        for (const [network, bits] of given) {
           const range = parseRange(`${network}/${bits}`)
           if (range) lists[range.family].addSubnet(range.address, range.bits, range.family)
         }
         const filter = addressFilter(
-          networks.map(([network, bits]) => ({ cidr: `${network}/${bits}`, action: 'allow' })),
+          given.map(([network, bits]) => ({ cidr: `${network}/${bits}`, action: 'allow' })),
         )
         // One family says nothing of the other here, except in the form that maps IPv4 into IPv6.
-        const plain = [...asked, ...networks.map(([network]) => network)].filter(
-          ip => !/^::|:ffff:/i.test(ip),
-        )
+        const plain = [...asked, ...given.map(([network]) => network)].filter(ip => !/^::|:ffff:/i.test(ip))
         for (const ip of plain) {
           const family = isIP(ip) === 6 ? 'ipv6' : 'ipv4'
           assert.equal(filter(ip), lists[family].check(ip, family), ip)

@@ -53,7 +53,9 @@ const sendable = (value: string): string => value.slice(0, MAX_VALUE).replace(UN
  */
 export function template(text: string, moment: Moment): string | Filled | undefined {
   if (!text.includes('${')) return text
-  const parts = valueParts(text, moment)?.map(part => (typeof part === 'string' ? part : variables[part.variable]))
+  const parts = valueParts(text, moment)?.map(part =>
+    typeof part === 'string' ? part : variables[part.variable],
+  )
   if (parts === undefined) return undefined
   return (exchange, status) => {
     let filled = ''

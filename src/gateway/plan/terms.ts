@@ -5,7 +5,7 @@ import type { TlsTerms } from '#gateway/tls/contexts.ts'
 import { edgeTerms, type TlsModules } from '#gateway/tls/edge-terms.ts'
 
 /** What an edge or an endpoint configuration says about TLS. */
-export const tlsModulesOf = ({ body }: SourceRow): TlsModules => body as TlsModules
+export const tlsModulesOf = ({ body }: SourceRow): TlsModules => body
 
 /** What it asks of TLS that ends at `scope`; throws a Problem when it cannot be had. */
 export function termsOf(

@@ -6,6 +6,7 @@ import type { Fleet } from '#gateway/fleet.ts'
 import { plainId } from '#gateway/legs.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
+import type { Guest } from '#gateway/listeners/visitor.ts'
 import type { Modules } from '#gateway/modules/index.ts'
 import { Compilations } from '#gateway/plan/compilations.ts'
 import type { MakeBackend } from '#gateway/plan/compiled.ts'
@@ -73,13 +74,14 @@ export class Tunnels {
       const { compiler, makeTunnel, fleet } = this.#options
       const configuration = configurationOf(tunnel, this.#options.records, uses)
       const wishes = { rows: configuration ? [configuration] : [], agent: tunnel.options }
-      const { dial } = tunnelUpstream(tunnel, fleet)
+      const upstream = tunnelUpstream(tunnel, fleet)
       return compiler.endpoint(wishes, { id: plainId(tunnel.id) }, () => {
         const backend = makeTunnel(tunnel, fleet)
         const answer: Endpoint = exchange => {
           exchange.trace.tunnel = tunnel
           return backend(exchange)
         }
+        const dial = (visitor: Guest, first: Buffer) => upstream.dial(visitor, first)
         return { answer, dial, close: () => backend.close() }
       })
     }).answer

@@ -239,7 +239,10 @@ suite('retries', () => {
 
   test('but a 502 of the service itself passes', async () => {
     const text = await answerOf('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\nfailed')
-    assert.match(text, /^HTTP\/1\.1 502 Bad Gateway\r\nadit-request-id: \w+\r\nContent-Length: 6\r\n\r\nfailed$/)
+    assert.match(
+      text,
+      /^HTTP\/1\.1 502 Bad Gateway\r\nadit-request-id: \w+\r\nContent-Length: 6\r\n\r\nfailed$/,
+    )
   })
 
   test('an upstream that does not answer in time is told as such', async () => {

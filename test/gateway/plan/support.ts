@@ -85,7 +85,7 @@ export async function visit(router: Router, url: string, options: Visit = {}): P
     },
     body: noBody,
     departure: new Departure(),
-  trace: new Trace(),
+    trace: new Trace(),
     inform: () => undefined,
   })
   const { promise, resolve, reject } = Promise.withResolvers<string>()

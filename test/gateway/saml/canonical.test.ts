@@ -6,7 +6,7 @@ import { canonical } from '#gateway/saml/canonical.ts'
 import { type Element, elementsOf, readMessage } from '#gateway/saml/xml.ts'
 
 const theirs = (element: Element): string =>
-  new ExclusiveCanonicalization().process(element as never, { ancestorNamespaces: [] })
+  new ExclusiveCanonicalization().process(element, { ancestorNamespaces: [] })
 
 interface Node {
   readonly prefix: string

@@ -180,7 +180,7 @@ export const oddVectors: readonly Vector[] = [
     }
     return post({}, Buffer.from(JSON.stringify({ signature: parted })))
   }),
-  byMailgun('forms', at => post(form, Buffer.from(`${new URLSearchParams(mailgunPart(at))}`))),
+  byMailgun('forms', at => post(form, Buffer.from(new URLSearchParams(mailgunPart(at)).toString()))),
   byMailgun('forms with attachments', mailgunMultipart),
   {
     provider: 'plivo',
