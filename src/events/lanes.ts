@@ -109,8 +109,7 @@ export class Lanes {
     const { store } = this.#options
     const cursor = new Cursor(store, row)
     const subscription = await store.get(cursor.body.subscription_id)
-    if (subscription?.kind !== eventSubscription.name)
-      return void (await this.#commit(await this.#removal(row)))
+    if (subscription?.kind !== eventSubscription.name) return this.#commit(await this.#removal(row))
     const wish = wishOf(JSON.parse(subscription.body) as Parameters<typeof wishOf>[0])
     this.#add(cursor, wish.types)
   }

@@ -12,7 +12,7 @@ const KEPT_CHANGES = 100_000
 
 export interface Pruned {
   readonly store: Store
-  readonly signIns: SignIns
+  readonly signIns: Pick<SignIns, 'prune'>
   /** How long the audit log goes back. */
   readonly auditDays: number
   /** The number of the latest event before which all are delivered. */

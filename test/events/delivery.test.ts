@@ -104,7 +104,10 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     await events.happen(CREATED)
     engine.replay(engine.states[0]?.id ?? '')
     await receiver.until(() => receiver.events.length === 4)
-    assert.deepEqual(receiver.numbers.toSorted((left, right) => left - right), [0, 1, 2, 3])
+    assert.deepEqual(
+      receiver.numbers.toSorted((left, right) => left - right),
+      [0, 1, 2, 3],
+    )
   })
 
   test('lets a source count from the next event on, and no longer when it is gone', async () => {

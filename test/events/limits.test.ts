@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { lowestId, newId } from '#base/ids.ts'
+import { createLog } from '#base/log.ts'
 import { usualPace, waitAfter } from '#events/backoff.ts'
 import { MOST_DEAD_LETTERS, DeadLetters } from '#events/dead-letters.ts'
 import { Outbox } from '#events/outbox.ts'
 import { TrafficLog } from '#events/traffic-log.ts'
 import { Traffic, type TrafficBatch } from '#gateway/traffic.ts'
+import { prune } from '#server/prune.ts'
 import { openSqlite } from '#store/sqlite.ts'
 import { EventWorld, eventWrite, posting, Receiver, until } from './support.ts'
 
@@ -163,6 +165,23 @@ suite('limits of event delivery', () => {
     const moment = Date.now() + 10_000
     assert.ok(lowestId('ev', moment) <= newId('ev', moment))
     assert.ok(lowestId('ev', moment + 5000) > newId('ev', moment))
+  })
+
+  test('what is not delivered outlives the audit log, but not for ever', async () => {
+    await using store = await openSqlite(':memory:')
+    const DAY_MS = 86_400_000
+    const now = Date.now()
+    const ages = [8, 3, 2, 0.5]
+    for (const days of ages) await store.commit([eventWrite(CREATED, { id: 'x' }, now - days * DAY_MS)])
+    const signIns = { prune: async () => undefined }
+    const log = createLog('silent')
+    const kept = async (delivered: number): Promise<number[]> => {
+      await prune({ store, signIns, auditDays: 1, delivered: async () => delivered, log, now: () => now })
+      return (await store.events(0, 10)).map(({ sequence }) => sequence)
+    }
+    assert.deepEqual(await kept(0), [2, 3, 4])
+    assert.deepEqual(await kept(2), [3, 4])
+    assert.deepEqual(await kept(4), [4])
   })
 
   test('a destination that cannot be made is tried again like one that fails', async () => {

@@ -125,8 +125,8 @@ test('a test event says whether a destination works', async () => {
   await using world = await World.start()
   await using receiver = await Receiver.start()
   const { api } = world.server
-  const made = await world.make('/event_destinations', { target: { file: { path: 'test.jsonl' } } })
-  const answer = await api.post(`/event_destinations/${made.id}/test`)
+  const good = await world.make('/event_destinations', { target: { file: { path: 'test.jsonl' } } })
+  const answer = await api.post(`/event_destinations/${good.id}/test`)
   assert.equal(answer.status, 204)
   assert.equal(linesIn(world, 'test.jsonl')[0]?.event_type, 'test.v0')
   receiver.answer = () => ({ status: 503 })
