@@ -319,7 +319,7 @@ export const settings = {
     read: wholeNumber(0, 1_000_000),
   }),
   egress_allow: setting({
-    doc: 'Private networks that static backends and sign-in providers may be in; none when absent.',
+    doc: 'Private networks that static backends, sign-in providers and destinations of events may be in; none when absent.',
     example: 'CIDR,...',
     read: networks,
   }),

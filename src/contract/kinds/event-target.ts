@@ -34,6 +34,6 @@ export const eventTarget = {
     headers: secret(input(mapOf(line({ maxBytes: 4096 }), { maxProperties: 32 })), 'masked'),
   }),
   syslog: maybe({ address: required(word('host:port.')), tls: input(flag(true)) }),
-  file: maybe({ path: required(word('Inside the data folder.')) }),
+  file: maybe({ path: required(word('In the folder "events" of the data folder.')) }),
   debug: maybe({}),
 }
