@@ -4,7 +4,6 @@ import type { GatewayMetrics } from '#gateway/metrics.ts'
 import { newest, type Page } from '#gateway/newest.ts'
 import { RequestRing } from '#gateway/request-log/ring.ts'
 import { shownRequest } from '#gateway/request-log/shown.ts'
-
 import { httpEvent } from '#gateway/traffic-events.ts'
 import type { Traffic } from '#gateway/traffic.ts'
 
