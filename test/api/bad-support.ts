@@ -5,10 +5,11 @@ import type { ErrorName } from '#base/errors.ts'
 import { operations } from '#contract/operations.ts'
 import type { Answer, Caller } from '../support/server.ts'
 
-/** Everything that the API lists: equal before and after a call that changed nothing. */
+/** Everything that the API lists, but how deliveries stand, which they do by themselves. */
 async function everything(api: Caller): Promise<unknown[]> {
   const lists = operations.filter(
-    ({ does, params }) => 'verb' in does && does.verb === 'list' && params.length === 0,
+    ({ does, params, collection }) =>
+      'verb' in does && does.verb === 'list' && params.length === 0 && collection !== 'event_deliveries',
   )
   return Promise.all(lists.map(async ({ path }) => (await api.get(path)).body))
 }
