@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { join } from 'node:path'
 import { format, resolveConfig } from 'prettier'
+import { rounds, seconds } from './interleave.ts'
 import { cells, type Row } from './row.ts'
 
 const file = join(import.meta.dirname, '../../docs/benchmarks.md')
@@ -9,7 +10,8 @@ const file = join(import.meta.dirname, '../../docs/benchmarks.md')
 const INTRODUCTION = `# Benchmarks
 
 The last tables that \`npm run bench\` wrote. Figures are medians of interleaved rounds on one machine, so only ratios
-mean anything elsewhere. "ours" is Adit, "ratio" is ours to the peer's unless it has a unit.
+mean anything elsewhere. "ours" is Adit, "ratio" is ours to the peer's unless it has a unit. Rows
+about memory count little in short rounds, which take few connections.
 `
 
 const tableRow = (texts: readonly string[]): string =>
@@ -19,7 +21,8 @@ const tableRow = (texts: readonly string[]): string =>
 export async function writeSection(topic: string, rows: readonly Row[], versions: string): Promise<void> {
   const section =
     `## ${topic}\n\n` +
-    `\`npm run bench -- ${topic} --write\`, ${new Date().toISOString().slice(0, 10)}, ` +
+    `\`npm run bench -- ${topic} --write\`, ${rounds} rounds of ${seconds} s, ` +
+    `${new Date().toISOString().slice(0, 10)}, ` +
     `Node ${process.version}, ${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'}).\n${versions}\n` +
     `\n${tableRow(['work', 'ours', 'peer', 'ratio', 'target', ''])}` +
     tableRow(['---', '---:', '---:', '---:', '---:', '---']) +
