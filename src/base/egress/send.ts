@@ -1,6 +1,7 @@
-import { request, type IncomingMessage } from 'node:http'
+import { request } from 'node:http'
 import type { Socket } from 'node:net'
-import { EgressError, type EgressAnswer } from '#base/egress.ts'
+import type { EgressAnswer } from '#base/egress.ts'
+import { readAnswer } from '#base/egress/answer.ts'
 import { failure } from '#base/egress/connect.ts'
 
 /** One request to one address; a redirect makes another. */
@@ -37,10 +38,7 @@ export function send(socket: Socket, hop: Hop, { maxBytes, signal }: Limits): Pr
     outgoing.on('error', reject)
     outgoing.on('upgrade', () => reject(new Error('it changes the protocol')))
     outgoing.on('response', answer => {
-      readAll(answer, maxBytes).then(
-        content => resolve({ status: answer.statusCode ?? 0, headers: plainHeaders(answer), body: content }),
-        reject,
-      )
+      readAnswer(answer, maxBytes).then(resolve, reject)
     })
     outgoing.end(body)
   })
@@ -49,23 +47,3 @@ export function send(socket: Socket, hop: Hop, { maxBytes, signal }: Limits): Pr
     })
     .finally(() => socket.destroy())
 }
-
-async function readAll(answer: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const pieces: Buffer[] = []
-  let size = 0
-  for await (const piece of answer as AsyncIterable<Buffer>) {
-    size += piece.length
-    if (size > maxBytes)
-      throw new EgressError(`The answer has more than ${maxBytes} bytes.`, { code: 'too_large' })
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
-}
-
-const plainHeaders = ({ headers }: IncomingMessage): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.join(', ') : (value ?? ''),
-    ]),
-  )

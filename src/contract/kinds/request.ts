@@ -2,6 +2,9 @@ import { kind } from '#contract/kind.ts'
 import { flag, integer, line, listOf, moment, nullable, number, object, oneOf } from '#contract/schema.ts'
 import { computed } from '#contract/shape.ts'
 
+/** On whose side a request can fail. */
+export const parties = ['visitor', 'edge', 'tunnel', 'agent', 'upstream'] as const
+
 const milliseconds = number(0, 1e12)
 
 export const request = kind({
@@ -23,10 +26,7 @@ export const request = kind({
     path: computed(line(), 'Without the query, which may hold secrets.'),
     status: computed(integer(100, 999)),
     error_code: computed(nullable(line()), 'Of an answer that the gateway itself gave.'),
-    failed: computed(
-      nullable(oneOf('visitor', 'edge', 'tunnel', 'agent', 'upstream')),
-      'On whose side it failed; null when nothing did.',
-    ),
+    failed: computed(nullable(oneOf(...parties)), 'On whose side it failed; null when nothing did.'),
     edge_id: computed(nullable(line())),
     route_id: computed(nullable(line())),
     modules: computed(

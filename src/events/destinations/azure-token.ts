@@ -1,42 +1,33 @@
-import { unlessAborted } from '#base/egress/deadline.ts'
 import { Secret } from '#base/secrets.ts'
 import { DeliveryError, type DestinationParts } from '#events/destination.ts'
 import { plainWord, refusal, unanswered } from '#events/destinations/failures.ts'
+import { KeptUntil, type Expiring } from '#events/destinations/kept-until.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
-
-interface Kept {
-  readonly token: Secret
-  readonly expires: number
-}
 
 const SERVICE = 'The sign-in of Azure'
 const SCOPE = 'https://monitor.azure.com//.default'
-const MARGIN_MS = 120_000
 
 /** Tokens for the client that the target names, kept until they are about to expire. */
 export class AzureToken {
   readonly #target: TargetOf<'azure_logs_ingestion'>
   readonly #parts: DestinationParts
-  #kept: Kept | undefined
-  #asking: Promise<Kept> | undefined
+  readonly #kept: KeptUntil<Secret>
 
   constructor(target: TargetOf<'azure_logs_ingestion'>, parts: DestinationParts) {
     this.#target = target
     this.#parts = parts
+    this.#kept = new KeptUntil(() => this.#ask(), parts.now)
   }
 
-  async get(signal: AbortSignal): Promise<Secret> {
-    if (this.#kept && this.#kept.expires - MARGIN_MS > this.#parts.now()) return this.#kept.token
-    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined))
-    this.#kept = await unlessAborted(signal, this.#asking)
-    return this.#kept.token
+  get(signal: AbortSignal): Promise<Secret> {
+    return this.#kept.get(signal)
   }
 
   forget(): void {
-    this.#kept = undefined
+    this.#kept.forget()
   }
 
-  async #ask(): Promise<Kept> {
+  async #ask(): Promise<Expiring<Secret>> {
     const { tenant_id: tenant, client_id: id, client_secret: secret } = this.#target
     const { egress, endpoints, now } = this.#parts
     const login = endpoints['azure_login'] ?? 'https://login.microsoftonline.com'
@@ -59,7 +50,7 @@ export class AzureToken {
     const { access_token: token, expires_in: seconds } = content
     if (typeof token !== 'string' || token === '' || !(Number(seconds) > 0))
       throw new DeliveryError(`${SERVICE} answered without a token.`)
-    return { token: new Secret(token), expires: now() + Number(seconds) * 1000 }
+    return { value: new Secret(token), expires: now() + Number(seconds) * 1000 }
   }
 }
 

@@ -1,5 +1,6 @@
-import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http'
+import { Agent, request, type ClientRequest } from 'node:http'
 import type { Socket } from 'node:net'
+import { readAnswer } from '#base/egress/answer.ts'
 import { EgressError, type Egress, type EgressAnswer } from '#base/egress.ts'
 import { webAddress } from '#base/egress/redirect.ts'
 
@@ -124,7 +125,7 @@ function answerOf(
       reject(new EgressError(`${url.origin} changes the protocol.`, { code: 'invalid' }))
     })
     outgoing.on('response', answer => {
-      readAll(answer).then(body => resolve({ ...headOf(answer), body }), reject)
+      readAnswer(answer, MAX_ANSWER).then(resolve, reject)
     })
   })
     .catch((cause: unknown) => {
@@ -138,25 +139,3 @@ function answerOf(
       signal.removeEventListener('abort', stop)
     })
 }
-
-async function readAll(answer: IncomingMessage): Promise<Buffer> {
-  const pieces: Buffer[] = []
-  let size = 0
-  for await (const piece of answer as AsyncIterable<Buffer>) {
-    size += piece.length
-    if (size > MAX_ANSWER)
-      throw new EgressError(`The answer has more than ${MAX_ANSWER} bytes.`, { code: 'too_large' })
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
-}
-
-const headOf = ({ statusCode = 0, headers }: IncomingMessage): Omit<EgressAnswer, 'body'> => ({
-  status: statusCode,
-  headers: Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.join() : (value ?? ''),
-    ]),
-  ),
-})

@@ -7,6 +7,7 @@ import type { TunnelRecord } from '#gateway/directory.ts'
 import type { Endpoint, Lost } from '#gateway/exchange.ts'
 import { DialError } from '#gateway/fleet.ts'
 import { isIdempotent, isWithoutContent } from '#gateway/http/idempotent.ts'
+import { clientAddress } from '#gateway/listeners/visitor.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
 import type { ClosableEndpoint } from '#gateway/plan/compiled.ts'
 
@@ -100,8 +101,7 @@ function dialThrough(
 ): Backend['dial'] {
   const common = { Proto: '', EdgeType: edgeTypes[edge], PassthroughTLS: passthrough }
   return async (visitor, first) => {
-    const { ip, port } = visitor
-    const ClientAddr = ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`
+    const ClientAddr = clientAddress(visitor)
     const tried: TunnelRecord[] = []
     let failure = new DialError('offline', 'No tunnel of the group is online.')
     let tunnel = turns.next()

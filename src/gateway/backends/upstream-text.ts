@@ -2,6 +2,7 @@ import type { TunnelRecord } from '#gateway/directory.ts'
 import type { Exchange, Visitor } from '#gateway/exchange.ts'
 import { forwardedLines } from '#gateway/http/forwarded.ts'
 import { framingField } from '#gateway/http/http1-text.ts'
+import { clientAddress } from '#gateway/listeners/visitor.ts'
 import { encodeProxyProtocol } from '#gateway/proxy-protocol.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 
@@ -24,10 +25,10 @@ export function requestText({ head, visitor }: Exchange, host: string | undefine
 }
 
 /** What an agent is told of a connection. */
-export function proxyHeaderOf({ id, address }: TunnelRecord, { ip, port }: Visitor): ProxyHeader {
+export function proxyHeaderOf({ id, address }: TunnelRecord, visitor: Visitor): ProxyHeader {
   return {
     Id: id,
-    ClientAddr: ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`,
+    ClientAddr: clientAddress(visitor),
     Proto: address?.scheme ?? '',
     EdgeType: address === undefined ? '3' : '0',
     PassthroughTLS: false,

@@ -1,12 +1,10 @@
 import type { Coding } from '#gateway/compression/accept-encoding.ts'
 import { type Engine, methods } from '#gateway/compression/engines.ts'
 import type { Body, BodySink, Framing } from '#gateway/http/body.ts'
+import { sendChunk } from '#gateway/http/send-chunk.ts'
 import { Gathering, giveBack } from '#tunnel/slabs.ts'
 
 const CHUNKED: Framing = { kind: 'chunked' }
-const CRLF = Buffer.from('\r\n')
-// Up to here copying a piece between its chunk size and CRLF costs less than three writes.
-const COPIED_BYTES = 4096
 /** Each holds up to two megabytes; when there are more, answers leave as they are. */
 const MAX_ENGINES = 1000
 
@@ -181,15 +179,4 @@ export class CompressedBody implements Body, BodySink {
     open--
     engine.destroy()
   }
-}
-
-function sendChunk(sink: BodySink, bytes: Buffer): void {
-  const size = Buffer.from(`${bytes.length.toString(16)}\r\n`, 'latin1')
-  if (bytes.length <= COPIED_BYTES) {
-    sink.data(Buffer.concat([size, bytes, CRLF]))
-    return
-  }
-  sink.data(size)
-  sink.data(bytes)
-  sink.data(CRLF)
 }

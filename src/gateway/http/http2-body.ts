@@ -1,11 +1,8 @@
 import type { Http2Stream } from 'node:http2'
 import type { Body, BodySink, Framing } from '#gateway/http/body.ts'
+import { sendChunk } from '#gateway/http/send-chunk.ts'
 import { guarded } from '#gateway/http/http2-guard.ts'
 import { trailerLines, type Sender } from '#gateway/http/http2-fields.ts'
-
-const CRLF = Buffer.from('\r\n')
-// Below this, copying a piece between its chunk size and CRLF is cheaper than handing on three pieces.
-const COPIED_BYTES = 4096
 
 interface Options {
   readonly stream: Http2Stream
@@ -149,15 +146,4 @@ export class Http2Body implements Body {
     clearTimeout(this.#timer)
     this.#timer = undefined
   }
-}
-
-function sendChunk(sink: BodySink, bytes: Buffer): void {
-  const size = Buffer.from(`${bytes.length.toString(16)}\r\n`, 'latin1')
-  if (bytes.length <= COPIED_BYTES) {
-    sink.data(Buffer.concat([size, bytes, CRLF]))
-    return
-  }
-  sink.data(size)
-  sink.data(bytes)
-  sink.data(CRLF)
 }

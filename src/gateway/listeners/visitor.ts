@@ -4,6 +4,10 @@ import type { Visitor } from '#gateway/exchange.ts'
 /** Who opened a connection, whatever is spoken on it. */
 export type Guest = Omit<Visitor, 'scheme'>
 
+/** As agents are told it. */
+export const clientAddress = ({ ip, port }: Pick<Guest, 'ip' | 'port'>): string =>
+  ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`
+
 /** IPv4 through a socket of both families is shown as IPv4; the zone of a link-local address means nothing to others. */
 export function plainAddress(address: string): string {
   if (address.startsWith('::ffff:') && address.includes('.')) return address.slice(7)

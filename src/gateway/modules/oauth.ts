@@ -3,6 +3,7 @@ import { Secret } from '#base/secrets.ts'
 import { oauth, ownApplicationOnly } from '#contract/modules/oauth.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
+import { agentTerms, recordTerms } from '#gateway/sign-in/terms.ts'
 import { readModule } from '#gateway/modules/read-module.ts'
 import { type AccessLists, isOpen } from '#gateway/sign-in/providers/access.ts'
 import { OAuthMethod } from '#gateway/sign-in/providers/method.ts'
@@ -45,13 +46,7 @@ export const oauthModule: HttpModule = {
     const interval = options.auth_check_interval
     return parts.signIn.handler(
       methodFor(fromOptions(options, parts), parts, interval > 0),
-      {
-        optionsPassthrough: options.options_passthrough,
-        cookiePrefix: options.cookie_prefix,
-        inactivityTimeout: options.inactivity_timeout,
-        maximumDuration: options.maximum_duration,
-        authCheckInterval: interval,
-      },
+      recordTerms(options, interval),
       place,
     )
   },
@@ -63,14 +58,6 @@ export const oauthModule: HttpModule = {
       return parts.signIn.handler(method, agentTerms, place)
     },
   },
-}
-
-const agentTerms = {
-  optionsPassthrough: false,
-  cookiePrefix: '',
-  inactivityTimeout: 0,
-  maximumDuration: 0,
-  authCheckInterval: 0,
 }
 
 function fromOptions({ provider: given }: Options, { oauth: setup }: ModuleParts): Asked {

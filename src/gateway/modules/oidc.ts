@@ -5,7 +5,7 @@ import type { Kept } from '#contract/shape.ts'
 import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
 import { readModule } from '#gateway/modules/read-module.ts'
 import { OidcMethod, type OidcOptions } from '#gateway/sign-in/oidc.ts'
-import type { SignInTerms } from '#gateway/sign-in/sign-in.ts'
+import { agentTerms, recordTerms } from '#gateway/sign-in/terms.ts'
 import { type JsonObject, list, object, text } from '#tunnel/fields.ts'
 
 const OPTION = 'OIDC'
@@ -24,15 +24,6 @@ const agentOptions = object({
   scopes: list(text(255), 100),
 })
 
-/** What agents cannot say: their sessions last as long as the browser keeps them. */
-const agentTerms: SignInTerms = {
-  optionsPassthrough: false,
-  cookiePrefix: '',
-  inactivityTimeout: 0,
-  maximumDuration: 0,
-  authCheckInterval: 0,
-}
-
 /** Visitors sign in at an OpenID provider of the owner's choice. */
 export const oidcModule: HttpModule = {
   name: oidc.name,
@@ -49,14 +40,7 @@ export const oidcModule: HttpModule = {
       domains: [],
       ...ways(parts),
     })
-    const terms = {
-      optionsPassthrough: options.options_passthrough,
-      cookiePrefix: options.cookie_prefix,
-      inactivityTimeout: options.inactivity_timeout,
-      maximumDuration: options.maximum_duration,
-      authCheckInterval: 0,
-    }
-    return parts.signIn.handler(method, terms, place)
+    return parts.signIn.handler(method, recordTerms(options), place)
   },
 
   fromAgent: {

@@ -7,6 +7,3 @@ export type ClosableEndpoint = Endpoint & { close(): void }
 
 /** Makes the end of a chain: it passes requests on to what a tunnel forwards to. */
 export type MakeBackend = (tunnel: TunnelRecord, fleet: Fleet) => ClosableEndpoint
-
-export const closable = (endpoint: Endpoint, close: () => void): ClosableEndpoint =>
-  Object.assign((exchange: Parameters<Endpoint>[0]) => endpoint(exchange), { close })

@@ -1,11 +1,8 @@
 import type { TunnelRecord } from '#gateway/directory.ts'
 import { DialError, type Fleet } from '#gateway/fleet.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
-import type { Guest } from '#gateway/listeners/visitor.ts'
+import { clientAddress } from '#gateway/listeners/visitor.ts'
 import { connectionFilter } from '#gateway/modules/index.ts'
-
-export const clientAddress = ({ ip, port }: Guest): string =>
-  ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`
 
 /** Connects only those that are let in. */
 export const filtered = (upstream: Upstream, allows: (ip: string) => boolean): Upstream => ({

@@ -1,7 +1,7 @@
 import type { ErrorName } from '#base/errors.ts'
+import type { parties } from '#contract/kinds/request.ts'
 
-export const parties = ['visitor', 'edge', 'tunnel', 'agent', 'upstream'] as const
-export type Party = (typeof parties)[number]
+type Party = (typeof parties)[number]
 
 /** On whose side it failed, for answers of the gateway that are not about the visitor. */
 const others: Readonly<Partial<Record<ErrorName, Party>>> = {

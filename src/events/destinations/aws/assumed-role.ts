@@ -1,22 +1,15 @@
-import { unlessAborted } from '#base/egress/deadline.ts'
 import { Secret } from '#base/secrets.ts'
 import { DeliveryError, type DestinationParts } from '#events/destination.ts'
 import type { Arn } from '#events/destinations/aws/arn.ts'
 import { signed, type AwsKeys } from '#events/destinations/aws/signature.ts'
 import { plainWord, refusal, unanswered } from '#events/destinations/failures.ts'
+import { KeptUntil, type Expiring } from '#events/destinations/kept-until.ts'
 
 type RoleParts = DestinationParts & { readonly ownKeys: () => AwsKeys }
-
-interface Assumed {
-  readonly keys: AwsKeys
-  readonly expires: number
-}
 
 const SERVICE = 'AWS STS'
 const FORM = 'application/x-www-form-urlencoded; charset=utf-8'
 const SECONDS = 3600
-// Calls that are under way, and clocks that differ, must not meet the end.
-const MARGIN_MS = 120_000
 /** STS tells of throttling with 400. */
 const passing = new Set(['Throttling', 'ThrottlingException', 'RequestLimitExceeded', 'RequestThrottled'])
 
@@ -25,27 +18,24 @@ export class AssumedRole {
   readonly #role: string
   readonly #arn: Arn
   readonly #parts: RoleParts
-  #assumed: Assumed | undefined
-  #asking: Promise<Assumed> | undefined
+  readonly #kept: KeptUntil<AwsKeys>
 
   constructor(role: string, arn: Arn, parts: RoleParts) {
     this.#role = role
     this.#arn = arn
     this.#parts = parts
+    this.#kept = new KeptUntil(() => this.#assume(), parts.now)
   }
 
-  async keys(signal: AbortSignal): Promise<AwsKeys> {
-    if (this.#assumed && this.#assumed.expires - MARGIN_MS > this.#parts.now()) return this.#assumed.keys
-    this.#asking ??= this.#assume().finally(() => (this.#asking = undefined))
-    this.#assumed = await unlessAborted(signal, this.#asking)
-    return this.#assumed.keys
+  keys(signal: AbortSignal): Promise<AwsKeys> {
+    return this.#kept.get(signal)
   }
 
   forget(): void {
-    this.#assumed = undefined
+    this.#kept.forget()
   }
 
-  async #assume(): Promise<Assumed> {
+  async #assume(): Promise<Expiring<AwsKeys>> {
     const { region, suffix } = this.#arn
     const { egress, endpoints, now, ownKeys } = this.#parts
     const url = new URL(endpoints['sts'] ?? `https://sts.${region}.${suffix}/`)
@@ -76,11 +66,11 @@ export class AssumedRole {
 const element = (xml: string, name: string): string | undefined =>
   new RegExp(`<${name}>\\s*([^<&]{1,8192}?)\\s*</${name}>`).exec(xml)?.[1]
 
-function assumedOf(xml: string): Assumed {
+function assumedOf(xml: string): Expiring<AwsKeys> {
   const [id, key, token] = ['AccessKeyId', 'SecretAccessKey', 'SessionToken'].map(name => element(xml, name))
   const expires = Date.parse(element(xml, 'Expiration') ?? '')
   if (!id || !key || !token || Number.isNaN(expires))
     throw new DeliveryError(`${SERVICE} answered without keys.`)
-  const keys = { accessKeyId: id, secretAccessKey: new Secret(key), sessionToken: new Secret(token) }
-  return { keys, expires }
+  const value = { accessKeyId: id, secretAccessKey: new Secret(key), sessionToken: new Secret(token) }
+  return { value, expires }
 }
