@@ -150,6 +150,9 @@ function endpoints(value: string): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs)
 }
 
+const onOff = (value: string): boolean =>
+  value === 'on' ? true : value === 'off' ? false : refuse('on or off')
+
 function logLevel(value: string): LogLevel {
   return logLevels.find(level => level === value) ?? refuse(`one of ${logLevels.join(', ')}`)
 }
@@ -300,6 +303,12 @@ export const settings = {
     doc: 'Name servers that are asked whether a custom domain leads here; those of the machine when absent.',
     example: 'IP:PORT,...',
     read: nameServers,
+  }),
+  fast_reads: setting({
+    doc: "Read sockets into memory that is used again, by way of Node's internals; off if a Node should not bear it.",
+    example: 'SWITCH',
+    fallback: 'on',
+    read: onOff,
   }),
   access_log: setting({
     doc: 'Where each request is noted as a line of JSON: a file, or stdout; nowhere when absent.',

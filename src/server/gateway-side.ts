@@ -26,6 +26,7 @@ import { randomPorts } from '#server/ports.ts'
 import { RecordSource } from '#server/record-source.ts'
 import type { TrafficHub } from '#server/traffic-hub.ts'
 import type { Store } from '#store/store.ts'
+import { usePlainReads } from '#tunnel/socket-reads.ts'
 import { LocalAuthority, type Identity } from '#pki/local-authority.ts'
 
 /** The gateway as the rest of the server sees it, in however many processes it runs. */
@@ -113,6 +114,7 @@ const ownHistory = (requests: RequestLog): RequestHistory => ({
 /** A gateway in this very process. */
 export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
   const { settings, version, source, root, keys, visitors, log } = parts
+  usePlainReads(!settings.fast_reads)
   const directory = new LocalDirectory()
   const traffic = new Traffic(batch => parts.traffic.tell(batch))
   parts.traffic.follow(wanted => traffic.want(wanted))

@@ -51,7 +51,7 @@ const internals = findInternals()
 let plain = false
 
 /** Makes sockets from now on be read by `data` events, for a node whose internals have another meaning. */
-export function usePlainReads(yes = true): void {
+export function usePlainReads(yes: boolean): void {
   plain = yes
 }
 

@@ -1,3 +1,5 @@
+import type { Records } from '#gateway/records/records.ts'
+
 interface Compilation<T> {
   readonly value: T
   readonly sources: ReadonlySet<string>
@@ -7,6 +9,11 @@ interface Compilation<T> {
 export class Compilations<T extends { close(): void }> {
   readonly #compiled = new Map<string, Compilation<T>>()
   readonly #users = new Map<string, Set<string>>()
+  readonly #stop: () => void
+
+  constructor(records: Pick<Records, 'onAnyChange'>) {
+    this.#stop = records.onAnyChange(({ id }) => this.changed(id))
+  }
 
   /** What is kept under a key, or is made now; `uses` is told the id of every record that is looked at. */
   get(key: string, make: (uses: (id: string) => void) => T): T {
@@ -22,12 +29,13 @@ export class Compilations<T extends { close(): void }> {
     return value
   }
 
-  /** A record has changed, come or gone. */
+  /** What it was made from has changed, come or gone; of records it is known. */
   changed(id: string): void {
     for (const key of this.#users.get(id) ?? []) this.#drop(key)
   }
 
   close(): void {
+    this.#stop()
     for (const key of this.#compiled.keys()) this.#drop(key)
   }
 

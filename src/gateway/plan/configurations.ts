@@ -61,23 +61,18 @@ const nothing = (): void => undefined
 /** Domains and addresses that answer without an agent, because their configuration has a backend. */
 export class Configurations {
   readonly #options: ConfigurationsOptions
-  readonly #endpoints = new Compilations<CompiledEndpoint>()
-  readonly #upstreams = new Compilations<CompiledUpstream>()
-  readonly #terms = new Compilations<CompiledTls>()
-  readonly #stop: () => void
+  readonly #endpoints: Compilations<CompiledEndpoint>
+  readonly #upstreams: Compilations<CompiledUpstream>
+  readonly #terms: Compilations<CompiledTls>
 
   constructor(options: ConfigurationsOptions) {
     this.#options = options
-    this.#stop = options.records.onAnyChange(({ id, after }) => {
-      this.#endpoints.changed(id)
-      this.#upstreams.changed(id)
-      this.#terms.changed(id)
-      if (after === undefined) options.modules.forget(id)
-    })
+    this.#endpoints = new Compilations(options.records)
+    this.#upstreams = new Compilations(options.records)
+    this.#terms = new Compilations(options.records)
   }
 
   close(): void {
-    this.#stop()
     this.#endpoints.close()
     this.#upstreams.close()
     this.#terms.close()

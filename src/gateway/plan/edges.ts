@@ -43,18 +43,18 @@ const refused: CompiledConnection = { route: { kind: 'refused' }, close: () => u
 export class Edges {
   readonly #options: EdgesOptions
   readonly #routes = new Map<string, RoutesOfEdge>()
-  readonly #endpoints = new Compilations<CompiledEndpoint>()
-  readonly #connections = new Compilations<CompiledConnection>()
+  readonly #endpoints: Compilations<CompiledEndpoint>
+  readonly #connections: Compilations<CompiledConnection>
   readonly #stop: () => void
 
   constructor(options: EdgesOptions) {
     this.#options = options
+    this.#endpoints = new Compilations(options.records)
+    this.#connections = new Compilations(options.records)
     this.#stop = options.records.onAnyChange(({ kind, id, before, after }) => {
       if (kind === 'https_edge_route')
         for (const row of [before, after]) this.#routes.delete(row?.parent ?? '')
       this.#routes.delete(id)
-      this.#endpoints.changed(id)
-      this.#connections.changed(id)
       if (after === undefined) options.modules.forget(id)
     })
   }

@@ -40,31 +40,30 @@ const nothing = (): void => undefined
 /** What the tunnels of agents do: the modules their agents asked for, behind those of their domain or address. */
 export class Tunnels {
   readonly #options: TunnelsOptions
-  readonly #endpoints = new Compilations<CompiledEndpoint>()
-  readonly #connections = new Compilations<CompiledConnection>()
-  readonly #stop: (() => void)[]
+  readonly #endpoints: Compilations<CompiledEndpoint>
+  readonly #connections: Compilations<CompiledConnection>
+  readonly #stop: () => void
 
   constructor(options: TunnelsOptions) {
     this.#options = options
+    this.#endpoints = new Compilations(options.records)
+    this.#connections = new Compilations(options.records)
     const changed = (id: string): void => {
       this.#endpoints.changed(id)
       this.#connections.changed(id)
     }
-    this.#stop = [
-      options.records.onAnyChange(({ id }) => changed(id)),
-      options.directory.watch({
-        // One that comes back with its old id may ask for other modules.
-        added: ({ id }) => changed(id),
-        removed: ({ id }) => {
-          changed(id)
-          options.modules.forget(plainId(id))
-        },
-      }),
-    ]
+    this.#stop = options.directory.watch({
+      // One that comes back with its old id may ask for other modules.
+      added: ({ id }) => changed(id),
+      removed: ({ id }) => {
+        changed(id)
+        options.modules.forget(plainId(id))
+      },
+    })
   }
 
   close(): void {
-    for (const stop of this.#stop) stop()
+    this.#stop()
     this.#endpoints.close()
     this.#connections.close()
   }

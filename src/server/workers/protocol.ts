@@ -12,6 +12,7 @@ export interface WorkerStart {
   readonly options: Pick<GatewayOptions, 'facts' | 'addresses' | 'publicPorts'>
   readonly root: { readonly certificatePem: string; readonly privateKeyPem: string }
   readonly keys: { readonly proofs: Uint8Array; readonly tickets: Uint8Array; readonly sshHost: string }
+  readonly fastReads: boolean
   readonly egressAllow: readonly Range[]
   readonly oauth: PlainOAuthSetup
   readonly requests: { readonly size: number; readonly accessLog: string | undefined }

@@ -15,6 +15,7 @@ import { LocalAuthority } from '#pki/local-authority.ts'
 import { startProblem } from '#server/gateway-side.ts'
 import { openAccessLog } from '#server/access-log.ts'
 import { Channel } from '#server/workers/channel.ts'
+import { usePlainReads } from '#tunnel/socket-reads.ts'
 import { openedOAuth, type WorkerStart } from '#server/workers/protocol.ts'
 import { SharedDirectory, type DirectoryChange } from '#server/workers/shared-directory.ts'
 
@@ -67,6 +68,7 @@ class Worker implements Source {
   async #start(start: WorkerStart): Promise<Gateway['bound']> {
     const { node, root, keys, peerFolder } = start
     const log = createLog(start.logLevel)
+    usePlainReads(!start.fastReads)
     this.#traffic.want(start.wantedTraffic)
     for (const change of start.directory) this.#directory.apply(change)
     const authority = await LocalAuthority.open({ ...root, privateKeyPem: new Secret(root.privateKeyPem) })

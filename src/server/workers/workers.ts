@@ -177,6 +177,7 @@ class Workers {
       options: { ...options, addresses: { ...options.addresses, ...this.#bound } },
       root: { ...root, privateKeyPem: root.privateKeyPem.reveal() },
       keys: { ...keys, sshHost: keys.sshHost.reveal() },
+      fastReads: settings.fast_reads,
       egressAllow: settings.egress_allow ?? [],
       oauth: plainOAuth(oauthSetup(settings)),
       requests: { size: settings.kept_requests, accessLog: settings.access_log },
