@@ -19,6 +19,7 @@ need chromium '/usr/bin/chromium'
 need pebble '/usr/bin/pebble-challtestsrv'
 need bind9-dnsutils '/usr/bin/dig'
 need knot-dnsutils '/usr/bin/kdig'
+need testssl.sh '/usr/bin/testssl'
 
 [ "${#missing[@]}" -eq 0 ] && exit 0
 

@@ -1,5 +1,5 @@
 import type { ManagedDomain } from '#acme/domains.ts'
-import { renewalTime } from '#acme/renewal.ts'
+import { plausible, renewalTime } from '#acme/renewal.ts'
 
 /** A domain and when something is to be done for it. */
 export class Entry {
@@ -33,6 +33,8 @@ export class Entry {
 
   /** When something is to be done next. */
   nextAt(now: number): number {
+    this.holdUntil = plausible(this.holdUntil, now)
+    this.checkAt = plausible(this.checkAt, now)
     // While a certificate is wanted, its order looks at everything, and alone tells how it goes.
     const isWanted = wantedAt(this.domain) <= now
     return isWanted ? this.dueAt : Math.min(this.dueAt, this.checkAt)
@@ -41,7 +43,8 @@ export class Entry {
 
 const noJitter = (): number => 0
 
-function wantedAt({ certificate, keyType, renewsAt }: ManagedDomain): number {
+/** When a domain is to have another certificate than now; 0 when it has none that fits. */
+export function wantedAt({ certificate, keyType, renewsAt }: ManagedDomain): number {
   if (certificate?.keyType !== keyType) return 0
   return renewsAt ?? renewalTime(certificate, noJitter)
 }

@@ -9,6 +9,7 @@ export interface Directory {
   readonly newNonce: string
   readonly newAccount: string
   readonly newOrder: string
+  readonly keyChange: string | undefined
   readonly renewalInfo: string | undefined
 }
 
@@ -59,6 +60,7 @@ export function readDirectory(value: unknown, scheme: string): Directory {
     newNonce: fields.url('newNonce', scheme),
     newAccount: fields.url('newAccount', scheme),
     newOrder: fields.url('newOrder', scheme),
+    keyChange: fields.maybeUrl('keyChange', scheme),
     renewalInfo: fields.maybeUrl('renewalInfo', scheme),
   }
 }

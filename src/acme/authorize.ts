@@ -71,6 +71,7 @@ export function isProven(authorization: Authorization): boolean {
   throw new OrderEnded(new AcmeProblem('unknown', `The authorization of ${name} is ${status}.`))
 }
 
-/** Is an order over although the authority did not say so in words? */
+/** Is an order over, or another account's, although the authority did not say so in words? */
 export const isUnknownOrder = (error: unknown): boolean =>
-  error instanceof AcmeProblem && (error.status === 404 || error.status === 410)
+  error instanceof AcmeProblem &&
+  (error.status === 404 || error.status === 410 || error.type === 'unauthorized')

@@ -10,8 +10,10 @@ export interface CheckedCertificate {
   readonly notAfter: number
 }
 
+const UNUSABLE = "The authority's certificate cannot be used"
+
 const unusable = (why: string): never => {
-  throw new OrderEnded(new AcmeProblem('invalidAnswer', `The authority's certificate cannot be used: ${why}`))
+  throw new OrderEnded(new AcmeProblem('invalidAnswer', `${UNUSABLE}: ${why}`))
 }
 
 /** A chain as an authority sent it, if it is one for this key and these names that can serve now. */
@@ -24,7 +26,11 @@ export function checkedCertificate(
   const missing = names.find(name => !dnsNames.some(other => other.toLowerCase() === name))
   if (missing !== undefined) unusable(`it is not for ${missing}.`)
   const [notBefore, notAfter] = [Date.parse(facts.notBefore), Date.parse(facts.notAfter)]
-  if (notAfter <= now) unusable(`it ended on ${facts.notAfter}. Is the clock of this server right?`)
+  if (notAfter <= now) {
+    // The order stays: with a clock that is ahead each further one would end like this, until none is allowed any more.
+    const why = `it ended on ${facts.notAfter}. Is the clock of this server right?`
+    throw new AcmeProblem('invalidAnswer', `${UNUSABLE}: ${why}`)
+  }
   return { chainPem: certificatePem, notBefore, notAfter }
 }
 

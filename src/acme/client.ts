@@ -11,7 +11,7 @@ import { DirectoryReader, jsonOf } from '#acme/directory.ts'
 import { address } from '#acme/fields.ts'
 import type { AccountKey } from '#acme/jws.ts'
 import { Nonces } from '#acme/nonces.ts'
-import { invalidAnswer, refusedAnswer } from '#acme/problem.ts'
+import { AcmeProblem, invalidAnswer, refusedAnswer } from '#acme/problem.ts'
 import { retryAfter } from '#acme/retry-after.ts'
 import type { Egress, EgressAnswer } from '#base/egress.ts'
 
@@ -50,13 +50,42 @@ export class AcmeClient {
     this.#addresses = new DirectoryReader(() => this.#call(directory, 'GET'), this.#scheme, now)
   }
 
-  /** Makes an account, or finds the one that the key has already. */
-  async newAccount(key: AccountKey, contact: readonly string[]): Promise<Account> {
+  /** Makes an account, or finds the one that the key has already, whose contact stays as it is. */
+  async newAccount(
+    key: AccountKey,
+    contact: readonly string[],
+  ): Promise<{ readonly account: Account; readonly isNew: boolean }> {
     const { newAccount } = await this.#addresses.get()
     const payload = { termsOfServiceAgreed: true, ...(contact.length > 0 && { contact }) }
     const answer = await this.#post(newAccount, { key, url: undefined }, payload)
-    const url = address(answer.headers['location'], this.#scheme)
-    return { key, url: url ?? invalidAnswer('an account without an address') }
+    return { account: this.#account(key, answer), isNew: answer.status === 201 }
+  }
+
+  /** The account that a key has (RFC 8555 §7.3.1); undefined when the authority does not know the key. */
+  async findAccount(
+    key: AccountKey,
+  ): Promise<{ readonly account: Account; readonly isDeactivated: boolean } | undefined> {
+    const { newAccount } = await this.#addresses.get()
+    try {
+      const answer = await this.#post(newAccount, { key, url: undefined }, { onlyReturnExisting: true })
+      return { account: this.#account(key, answer), isDeactivated: isDeactivated(jsonOf(answer)) }
+    } catch (error) {
+      if (error instanceof AcmeProblem && error.type === 'accountDoesNotExist') return undefined
+      throw error
+    }
+  }
+
+  /** Where the authority may write to from now on; nowhere when it is empty (RFC 8555 §7.3.2). */
+  async setContact(account: Account, contact: readonly string[]): Promise<void> {
+    await this.#post(account.url, account, { contact })
+  }
+
+  /** Has both keys agree that the account is the next one's (RFC 8555 §7.3.5). */
+  async changeKey(account: Account, next: AccountKey): Promise<void> {
+    const { keyChange: url } = await this.#addresses.get()
+    if (url === undefined) return invalidAnswer('a directory without an address for changing keys')
+    const change = { account: account.url, oldKey: account.key.jwk }
+    await this.#post(url, account, next.signed({ url, nonce: undefined, account: undefined }, change))
   }
 
   /** `replaces` names the certificate that this one takes the place of (RFC 9773 §5). */
@@ -106,6 +135,11 @@ export class AcmeClient {
     return readRenewalInfo(jsonOf(answer), this.#told(answer).retryAt)
   }
 
+  #account(key: AccountKey, { headers }: EgressAnswer): Account {
+    const url = address(headers['location'], this.#scheme)
+    return { key, url: url ?? invalidAnswer('an account without an address') }
+  }
+
   #told({ headers }: EgressAnswer): Told {
     return { scheme: this.#scheme, retryAt: retryAfter(headers['retry-after'], this.#now()) }
   }
@@ -151,3 +185,6 @@ export class AcmeClient {
     })
   }
 }
+
+const isDeactivated = (account: unknown): boolean =>
+  typeof account === 'object' && account !== null && 'status' in account && account.status === 'deactivated'

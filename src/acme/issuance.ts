@@ -35,9 +35,6 @@ interface Way {
   readonly until: number
 }
 
-const isUnknownAccount = (error: unknown): boolean =>
-  error instanceof AcmeProblem && error.type === 'accountDoesNotExist'
-
 const GROWTH = 1.5
 const LONGEST_POLL_MS = 10_000
 
@@ -57,16 +54,10 @@ export class Issuance {
     const { accounts, visits, pace, now } = this.#options
     const until = now() + pace.patienceMs
     const ways = waysFor(domain, visits)
-    for (let hasRenewed = false; ;) {
-      const account = await accounts.get()
+    for (;;) {
       try {
-        return await this.#proceed({ domain, order, account, signal, until })
+        return await accounts.use(account => this.#proceed({ domain, order, account, signal, until }))
       } catch (error) {
-        if (isUnknownAccount(error) && !hasRenewed) {
-          await accounts.renew(account)
-          hasRenewed = true
-          continue
-        }
         const used = ways.indexOf(order.body.challenge ?? 'http-01')
         const next = error instanceof ChallengeFailed && used >= 0 ? ways[used + 1] : undefined
         if (next === undefined) throw error
@@ -107,7 +98,8 @@ export class Issuance {
   /** The order as the authority has it; a new one if there is none, or none any more. */
   async #current(way: Way): Promise<Order> {
     const { order, account } = way
-    if (order.body.url !== null) {
+    const isOurs = (order.body.account ?? account.url) === account.url
+    if (order.body.url !== null && isOurs) {
       try {
         const known = await this.#options.client.order(account, order.body.url)
         if (known.status !== 'invalid') return known
@@ -118,7 +110,8 @@ export class Issuance {
       }
     }
     const made = await this.#newOrder(way)
-    await order.save({ url: made.url, state: 'proving' }, await order.withoutChallenges())
+    const kept = { url: made.url, account: account.url, state: 'proving' } as const
+    await order.save(kept, await order.withoutChallenges())
     return made
   }
 
@@ -206,9 +199,13 @@ export class Issuance {
     }
   }
 
+  /** However long it takes, the order stays with this process. */
   async #wait({ order, signal }: Way, milliseconds: number): Promise<void> {
-    await order.keep()
-    await pause(milliseconds, undefined, { signal })
+    const longest = this.#options.pace.leaseMs / 4
+    for (let left = milliseconds; left > 0; left -= longest) {
+      await order.keep()
+      await pause(Math.min(left, longest), undefined, { signal })
+    }
     await order.keep()
   }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { AccountCare } from '#acme/account-care.ts'
 import { Accounts } from '#acme/accounts.ts'
 import { Entry, agenda } from '#acme/agenda.ts'
 import type { ChallengeType } from '#acme/answers.ts'
@@ -46,6 +47,7 @@ export class Issuer {
   readonly #pace: Pace
   readonly #now: () => number
   readonly #random: () => number
+  readonly #account: AccountCare
   readonly #orders: Orders
   readonly #work: Work
   readonly #check: Check
@@ -60,8 +62,9 @@ export class Issuer {
     const { store, sealer, client, domains, proof, visits, log } = options
     const { now = Date.now, random = Math.random, onResult = () => undefined, email } = options
     const pace = { ...usualPace, ...options.pace }
-    const accounts = new Accounts({ store, sealer, client, email })
+    const accounts = new Accounts({ store, sealer, client, email, log, now })
     this.#options = options
+    this.#account = new AccountCare({ accounts, log, shortestMs: pace.retryMs, random })
     this.#pace = pace
     this.#now = now
     this.#random = random
@@ -86,6 +89,12 @@ export class Issuer {
     this.#sweeper = setInterval(() => this.#spawn(this.#sweep()), SWEEP_MS)
     this.#sweeper.unref()
     this.#spawn(this.#sweep())
+    this.#account.start()
+  }
+
+  /** Gives the account at the authority a new key, however long that takes; false when it was closed before. */
+  changeAccountKey(): Promise<boolean> {
+    return this.#account.changeKey()
   }
 
   /** Stops within a moment: what runs can go on where it was, here or elsewhere. */
@@ -96,7 +105,8 @@ export class Issuer {
     clearInterval(this.#sweeper)
     for (const { abort } of this.#entries.values()) abort.abort()
     // A call that is on its way is not waited for longer: the next process asks the authority how far it came.
-    await Promise.race([Promise.all(this.#running), pause(CLOSE_MS, undefined, { ref: false })])
+    const ended = Promise.all([...this.#running, this.#account.close()])
+    await Promise.race([ended, pause(CLOSE_MS, undefined, { ref: false })])
   }
 
   #hear(id: string, domain: ManagedDomain | undefined): void {

@@ -11,15 +11,23 @@ import { Secret } from '#base/secrets.ts'
 /** What a message to the authority is signed with: the key itself for a new account, its address ever after. */
 export interface Envelope {
   readonly url: string
-  readonly nonce: string
+  /** Only a message within another one has none. */
+  readonly nonce: string | undefined
   readonly account: string | undefined
 }
 
-interface Jwk {
+export interface Jwk {
   readonly crv: string
   readonly kty: string
   readonly x: string
   readonly y: string
+}
+
+/** The flattened JSON form of RFC 7515. */
+export interface Signed {
+  readonly protected: string
+  readonly payload: string
+  readonly signature: string
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64url')
@@ -27,7 +35,8 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64url')
 /** The key of an account at an authority: ECDSA on P-256, which every authority takes (RFC 8555 §6.2). */
 export class AccountKey {
   readonly #key: KeyObject
-  readonly #jwk: Jwk
+  /** The public half. */
+  readonly jwk: Jwk
   /** RFC 7638: part of every answer to a challenge. */
   readonly thumbprint: string
 
@@ -35,8 +44,8 @@ export class AccountKey {
     const { crv = '', kty = '', x = '', y = '' } = createPublicKey(key).export({ format: 'jwk' })
     this.#key = key
     // The thumbprint is over exactly these members, in this order.
-    this.#jwk = { crv, kty, x, y }
-    this.thumbprint = hash('sha256', JSON.stringify(this.#jwk), 'base64url')
+    this.jwk = { crv, kty, x, y }
+    this.thumbprint = hash('sha256', JSON.stringify(this.jwk), 'base64url')
   }
 
   static make(): AccountKey {
@@ -51,15 +60,19 @@ export class AccountKey {
     return new Secret(this.#key.export({ type: 'pkcs8', format: 'pem' }))
   }
 
-  /** A message in the flattened JSON form of RFC 7515; no payload makes it a mere question. */
-  sign({ url, nonce, account }: Envelope, payload: object | undefined): string {
-    const who = account === undefined ? { jwk: this.#jwk } : { kid: account }
+  /** A message as it is sent; no payload makes it a mere question. */
+  sign(envelope: Envelope, payload: object | undefined): string {
+    return JSON.stringify(this.signed(envelope, payload))
+  }
+
+  signed({ url, nonce, account }: Envelope, payload: object | undefined): Signed {
+    const who = account === undefined ? { jwk: this.jwk } : { kid: account }
     const head = base64(JSON.stringify({ alg: 'ES256', ...who, nonce, url }))
     const body = payload === undefined ? '' : base64(JSON.stringify(payload))
     const signature = sign('sha256', Buffer.from(`${head}.${body}`), {
       key: this.#key,
       dsaEncoding: 'ieee-p1363',
     })
-    return JSON.stringify({ protected: head, payload: body, signature: signature.toString('base64url') })
+    return { protected: head, payload: body, signature: signature.toString('base64url') }
   }
 }

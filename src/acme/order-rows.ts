@@ -14,6 +14,8 @@ export interface OrderBody {
   readonly challenge: ChallengeType | null
   /** Of the order at the authority. */
   readonly url: string | null
+  /** Whose order that is; nobody else can use it. Absent in rows of older releases. */
+  readonly account?: string | null
   /** The private key of the certificate to be, sealed. */
   readonly key: string | null
   /** RFC 3339, as are all times here. */
@@ -44,6 +46,17 @@ export const moment = (time: number): string => new Date(time).toISOString()
 export const orderClaim = (domain: string) => ({ namespace: ORDERS, value: domain })
 
 export const orderBody = (row: Row): OrderBody => JSON.parse(row.body) as OrderBody
+
+/** An order that nobody has taken up for so long after it was due is nobody's. */
+const LATE_MS = 600_000
+
+/** Does a server work on an order for a name, or mean to? */
+export async function isWorkedOn(store: Store, name: string, now: number): Promise<boolean> {
+  const row = await store.holder(orderClaim(name))
+  if (row === undefined) return false
+  const { lease, next_try_at: nextTry } = orderBody(row)
+  return [lease?.until, nextTry].some(at => at && Date.parse(at) + LATE_MS > now)
+}
 
 /** More than an order can have: each of its names needs one. */
 const MOST_CHALLENGES = 1000

@@ -1,6 +1,7 @@
 import type { ManagedDomain } from '#acme/domains.ts'
 import { HeldOrder, leaseOf, orderWrite, type Holder } from '#acme/held-order.ts'
 import { ORDERS, moment, orderBody, orderClaim, removeOrder, type OrderBody } from '#acme/order-rows.ts'
+import { plausible } from '#acme/renewal.ts'
 import { newId } from '#base/ids.ts'
 import type { Row } from '#store/store.ts'
 
@@ -64,7 +65,7 @@ export class Orders {
   /** When the order can be worked on. */
   #free({ lease, next_try_at: nextTry }: OrderBody): number {
     const leased = lease === null || lease.owner === this.#holder.owner ? 0 : Date.parse(lease.until)
-    return Math.max(leased, nextTry === null ? 0 : Date.parse(nextTry))
+    return plausible(Math.max(leased, nextTry === null ? 0 : Date.parse(nextTry)), this.#holder.now())
   }
 
   async #hold(

@@ -8,6 +8,12 @@ export interface Lifetime {
   readonly notAfter: number
 }
 
+/** Nothing is put off for longer: the longest waits are those that authorities ask for. */
+const LONGEST_WAIT = 8 * DAY
+
+/** A time to wait for, unless a clock that was ahead has set it: then it is now. */
+export const plausible = (time: number, now: number): number => (time - now > LONGEST_WAIT ? now : time)
+
 /** Not right after it was issued, however wrong a clock is: each certificate would be followed by another one. */
 export function firstRenewal(certificate: Lifetime, now: number, random: () => number): number {
   const soonest = now + Math.min(DAY, (certificate.notAfter - now) / 2)

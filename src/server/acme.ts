@@ -12,10 +12,13 @@ import { Registry } from '#base/metrics.ts'
 import type { Settings } from '#base/settings.ts'
 import type { Source } from '#gateway/records/source.ts'
 import { readPem } from '#pki/pem.ts'
+import { tellOfNoAuthority } from '#server/acme/no-authority.ts'
 import { reserveOwnDomain } from '#server/acme/own-domain.ts'
 import { ReservedDomains } from '#server/acme/reserved-domains.ts'
+import { followRotation } from '#server/acme/rotation.ts'
 import { publicAddresses } from '#server/dns.ts'
 import { isLocalName } from '#server/domain-advice.ts'
+import { ownCall } from '#server/own-call.ts'
 import { StartError } from '#server/start-error.ts'
 
 export interface AcmeOptions {
@@ -70,8 +73,10 @@ export function openAcme(options: AcmeOptions): AcmeSide {
   let stop = async (): Promise<void> => undefined
   return {
     async start(base) {
-      if (client !== undefined)
-        stop = await start({ ...options, client, base, onResult: result => counters[result].add() })
+      const call = ownCall(options.api, base)
+      stop = await (client === undefined
+        ? startWithout(options, call)
+        : start({ ...options, client, call, onResult: result => counters[result].add() }))
     },
     metrics: () => renderMetrics(registry.snapshot()),
     close: () => stop(),
@@ -80,13 +85,18 @@ export function openAcme(options: AcmeOptions): AcmeSide {
 
 interface Start extends AcmeOptions, Pick<IssuerOptions, 'onResult'> {
   readonly client: AcmeClient
-  readonly base: string
+  readonly call: Call
+}
+
+/** Nothing is issued, and those who wait for a certificate are told so. */
+function startWithout({ settings, source, log }: AcmeOptions, call: Call): Promise<() => Promise<void>> {
+  const domains = new ReservedDomains({ call, source, log })
+  return tellOfNoAuthority({ domains, alone: settings.database_url === undefined, log, now: call.now })
 }
 
 async function start(options: Start): Promise<() => Promise<void>> {
-  const { settings, client, source, log, onResult } = options
-  const { store, sealer } = options.api
-  const call = callOf(options)
+  const { settings, client, call, source, log, onResult } = options
+  const { store, sealer, now } = call
   if (settings.dns_addr !== undefined && !isLocalName(settings.domain)) await reserveOwnDomain(call)
   const domains = new ReservedDomains({ call, source, log })
   const issuer = new Issuer({
@@ -100,22 +110,17 @@ async function start(options: Start): Promise<() => Promise<void>> {
     log,
     pace: { settleMs: settings.database_url ? usualPace.settleMs : SETTLE_LOCAL_MS, ...options.pace },
     onResult,
+    now,
   })
   await issuer.start()
   const stopTidying = tidy(domains, log)
+  const stopFollowing = followRotation(settings.data_dir, () => issuer.changeAccountKey(), log)
   return async () => {
     stopTidying()
+    stopFollowing()
     await issuer.close()
   }
 }
-
-/** What is written is the server's own doing. */
-const callOf = ({ api, base }: Start): Call => ({
-  ...api,
-  principal: { id: api.facts.accountId, role: 'admin', subject: 'adit', keyId: '' },
-  base,
-  ip: '',
-})
 
 /** The ways by which an authority can come to see a name. */
 function visits({ http_addr: http, https_addr: https }: Settings): ChallengeType[] {

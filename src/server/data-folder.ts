@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { accessSync, chmodSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { MASTER_KEY_BYTES, Secret } from '#base/secrets.ts'
-import { masterKey, SettingError, type Settings } from '#base/settings.ts'
+import { masterKey, SettingError } from '#base/setting-values.ts'
+import { type Settings } from '#base/settings.ts'
 import { StartError } from '#server/start-error.ts'
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
@@ -36,6 +37,10 @@ export function keepSecret(folder: string, name: string, secret: Secret): void {
     throw new StartError(`${path} cannot be written: ${reasonOf(error)}`)
   }
 }
+
+/** Removes a secret that turned out to be of no use. */
+export const forgetSecret = (folder: string, name: string): void =>
+  rmSync(join(folder, name), { force: true })
 
 /** A secret kept before, if there is one. */
 export function keptSecret(folder: string, name: string): Secret | undefined {

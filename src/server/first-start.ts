@@ -7,7 +7,7 @@ import type { Kind } from '#contract/kind.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { credential } from '#contract/kinds/credential.ts'
 import { user } from '#contract/kinds/users.ts'
-import { findMasterKey, keepSecret, keptSecret, makeMasterKey } from '#server/data-folder.ts'
+import { findMasterKey, forgetSecret, keepSecret, keptSecret, makeMasterKey } from '#server/data-folder.ts'
 import { StartError } from '#server/start-error.ts'
 import type { Claim, Store, Write } from '#store/store.ts'
 
@@ -76,39 +76,54 @@ export async function firstStart(
   const [existing] = await store.list(user.name, { limit: 1 })
   if (existing) return undefined
   const folder = settings.data_dir
-  const [userId, keyId, credentialId] = [newId('usr', now), newId('ak', now), newId('cr', now)]
+  const ids = { user: newId('usr', now), key: newId('ak', now), credential: newId('cr', now) }
+  const givenKey = settings.api_key ?? keptSecret(folder, 'api-key')
+  const givenToken = settings.authtoken ?? keptSecret(folder, 'authtoken')
   const secrets: FirstSecrets = {
-    apiKey: settings.api_key ?? keptSecret(folder, 'api-key') ?? new Secret(newToken(keyId)),
-    authtoken: settings.authtoken ?? keptSecret(folder, 'authtoken') ?? new Secret(newToken(credentialId)),
+    apiKey: givenKey ?? new Secret(newToken(ids.key)),
+    authtoken: givenToken ?? new Secret(newToken(ids.credential)),
   }
   keepSecret(folder, 'api-key', secrets.apiKey)
   keepSecret(folder, 'authtoken', secrets.authtoken)
-  const [keyHash, agentHash] = [tokenHash(secrets.apiKey.reveal()), tokenHash(secrets.authtoken.reveal())]
-  const owned = (token_hash: string) => ({ description: 'made on first start', owner_id: userId, token_hash })
-  const rows: Row[] = [
+  const outcome = await store.commit(firstRows(ids, secrets).map(row => insertion(row, now)))
+  if (outcome.ok) return secrets
+  // Another process on the same database was quicker: its admin is the first, and what was made here opens nothing.
+  if (!givenKey) forgetSecret(folder, 'api-key')
+  if (!givenToken) forgetSecret(folder, 'authtoken')
+  return undefined
+}
+
+function firstRows(
+  ids: { readonly user: string; readonly key: string; readonly credential: string },
+  { apiKey: key, authtoken }: FirstSecrets,
+): Row[] {
+  const [keyHash, agentHash] = [tokenHash(key.reveal()), tokenHash(authtoken.reveal())]
+  const owned = (token_hash: string) => ({
+    description: 'made on first start',
+    owner_id: ids.user,
+    token_hash,
+  })
+  return [
     {
       kind: user,
-      id: userId,
+      id: ids.user,
       fields: { name: 'Admin', email: ADMIN_EMAIL, role: 'admin' },
       parent: null,
       claim: { namespace: 'user_email', value: ADMIN_EMAIL },
     },
     {
       kind: apiKey,
-      id: keyId,
+      id: ids.key,
       fields: owned(keyHash),
-      parent: userId,
+      parent: ids.user,
       claim: { namespace: API_TOKENS, value: keyHash },
     },
     {
       kind: credential,
-      id: credentialId,
+      id: ids.credential,
       fields: owned(agentHash),
-      parent: userId,
+      parent: ids.user,
       claim: { namespace: AGENT_TOKENS, value: agentHash },
     },
   ]
-  const outcome = await store.commit(rows.map(row => insertion(row, now)))
-  // Another process on the same database was quicker: then its admin is the first.
-  return outcome.ok ? secrets : undefined
 }

@@ -4,6 +4,8 @@ import { Entry, agenda } from '#acme/agenda.ts'
 import type { ManagedDomain } from '#acme/domains.ts'
 
 const NOW = 1_000_000
+const DAY = 86_400_000
+const LATER = NOW + DAY
 const certificate = { id: 'cert_1', notBefore: 0, notAfter: 9_000_000, keyType: 'ecdsa' }
 const domain = (more: Partial<ManagedDomain> = {}): ManagedDomain => ({
   id: 'rd_1',
@@ -19,14 +21,14 @@ const isReady = (entry: Entry): boolean => agenda([entry], NOW).ready.length ===
 
 suite('what is to be done next', () => {
   test('is an order for a domain without a certificate, or with one for another kind of key', () => {
-    assert.ok(isReady(new Entry(domain({ certificate: undefined }), Infinity)))
-    assert.ok(isReady(new Entry(domain({ keyType: 'rsa' }), Infinity)))
-    assert.ok(!isReady(new Entry(domain(), Infinity)))
+    assert.ok(isReady(new Entry(domain({ certificate: undefined }), LATER)))
+    assert.ok(isReady(new Entry(domain({ keyType: 'rsa' }), LATER)))
+    assert.ok(!isReady(new Entry(domain(), LATER)))
   })
 
   test('is a renewal when it is due, or at two thirds when nothing was planned', () => {
-    assert.ok(isReady(new Entry(domain({ renewsAt: NOW }), Infinity)))
-    assert.equal(agenda([new Entry(domain(), Infinity)], NOW).next, 6_000_000)
+    assert.ok(isReady(new Entry(domain({ renewsAt: NOW }), LATER)))
+    assert.equal(agenda([new Entry(domain(), LATER)], NOW).next, 6_000_000)
   })
 
   test('is nothing while an order waits, not even a look, which would tell that all is well', () => {
@@ -37,15 +39,24 @@ suite('what is to be done next', () => {
   })
 
   test('is judged anew when there is a new certificate, however long an order was to wait', () => {
-    const entry = new Entry(domain({ certificate: undefined }), Infinity)
+    const entry = new Entry(domain({ certificate: undefined }), LATER)
     entry.hold(entry.domain, NOW + 10)
     assert.ok(!isReady(entry))
     entry.learn(domain({ renewsAt: NOW - 1 }))
     assert.ok(isReady(entry))
   })
 
+  test('is what was put off for longer than anything is, by a clock that was ahead', () => {
+    const entry = new Entry(domain({ certificate: undefined }), LATER)
+    entry.holdUntil = NOW + 7 * DAY
+    assert.ok(!isReady(entry))
+    entry.holdUntil = NOW + 400 * DAY
+    assert.ok(isReady(entry))
+    assert.ok(isReady(new Entry(domain(), NOW + 400 * DAY)))
+  })
+
   test('begins with what has waited longest, and leaves out what is under way', async () => {
-    const [first, second, third] = [1, 2, 3].map(at => new Entry(domain({ renewsAt: at }), Infinity))
+    const [first, second, third] = [1, 2, 3].map(at => new Entry(domain({ renewsAt: at }), LATER))
     assert.ok(first && second && third)
     second.running = Promise.resolve()
     assert.deepEqual(agenda([third, second, first], NOW).ready, [first, third])

@@ -19,6 +19,10 @@ export interface Answer {
 export interface Message {
   readonly path: string
   readonly payload: Record<string, unknown>
+  /** The number of the account that signed it. */
+  readonly account?: number
+  /** The key that signed it where there is no account yet. */
+  readonly key?: JWK | undefined
 }
 
 type Answers = (message: Message) => Answer | undefined
@@ -37,13 +41,15 @@ export class FakeAuthority implements AsyncDisposable {
   window: { start: number; end: number } | undefined
   /** Of the next certificate, in milliseconds from now. */
   validity = { from: -3_600_000, to: 90 * DAY }
+  /** How long it takes until a certificate is there, and how often it wants to be asked. */
+  signing = { takesMs: 0, askAgainS: 0 }
   readonly directory: string
   readonly rootFile: string
   readonly #server: Server
   readonly #folder: Folder
   readonly #keys: JWK[] = []
   readonly #signer: { readonly keys: webcrypto.CryptoKeyPair; readonly name: string }
-  readonly #orders: { names: string[]; certificate?: string }[] = []
+  readonly #orders: { names: string[]; certificate?: string; readyAt?: number }[] = []
   #nonces = 0
 
   private constructor(
@@ -58,7 +64,10 @@ export class FakeAuthority implements AsyncDisposable {
     this.directory = `https://127.0.0.1:${port}/directory`
     this.rootFile = folder.file('root.pem')
     server.on('request', (request, response) => {
-      this.#serve(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)))
+      this.#serve(request, response).catch((error: unknown) => {
+        const problem = { type: 'urn:ietf:params:acme:error:malformed', detail: String(error) }
+        response.writeHead(400).end(JSON.stringify(problem))
+      })
     })
   }
 
@@ -85,7 +94,7 @@ export class FakeAuthority implements AsyncDisposable {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? ''
     const text = (await request.toArray()).join('')
-    const message = { path, payload: request.method === 'POST' ? await this.#verified(path, text) : {} }
+    const message = request.method === 'POST' ? await this.#verified(path, text) : { path, payload: {} }
     this.messages.push(message)
     const { status = 200, headers = {}, body } = this.answers(message) ?? (await this.#usual(message))
     response.writeHead(status, { 'replay-nonce': `nonce${++this.#nonces}`, ...headers })
@@ -93,36 +102,40 @@ export class FakeAuthority implements AsyncDisposable {
   }
 
   /** Another library than ours reads what we sign. */
-  async #verified(path: string, text: string): Promise<Record<string, unknown>> {
+  async #verified(path: string, text: string): Promise<Message> {
     const jws = JSON.parse(text) as FlattenedJWSInput
-    const { payload, protectedHeader } = await flattenedVerify(jws, async head => {
-      if (head.jwk !== undefined) this.#keys.push(head.jwk)
-      const number = Number(/\d+$/.exec(head.kid ?? '')?.[0])
-      return importJWK(head.jwk ?? this.#keys[number] ?? {}, 'ES256')
-    })
-    const { url, kid } = protectedHeader as { url?: string; kid?: string }
+    const numberIn = (kid = '') => Number(/\d+$/.exec(kid)?.[0] ?? -1)
+    const { payload, protectedHeader } = await flattenedVerify(jws, async head =>
+      importJWK(head.jwk ?? this.#keys[numberIn(head.kid)] ?? {}, 'ES256'),
+    )
+    const { url, kid, jwk: key } = protectedHeader as { url?: string; kid?: string; jwk?: JWK }
     if (url !== this.#at(path)) throw new Error(`signed for ${url}`)
     if ((kid === undefined) !== (path === '/new-account')) throw new Error(`signed by ${kid}`)
-    return payload.length === 0
-      ? {}
-      : (JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>)
+    const read = new TextDecoder().decode(payload)
+    return {
+      path,
+      payload: read === '' ? {} : (JSON.parse(read) as Record<string, unknown>),
+      account: numberIn(kid),
+      key,
+    }
   }
 
   #at(path: string): string {
     return new URL(path, this.directory).href
   }
 
-  async #usual({ path, payload }: Message): Promise<Answer> {
+  async #usual(message: Message): Promise<Answer> {
+    const { path, payload } = message
     const [, kind, index] = path.split('/')
     switch (kind) {
       case 'directory':
         return { body: this.#directory() }
       case 'new-account':
-        return {
-          status: 201,
-          headers: { location: this.#at(`/account/${this.#keys.length - 1}`) },
-          body: { status: 'valid' },
-        }
+        return this.#account(message)
+      case 'account':
+        return { body: { status: 'valid' } }
+      case 'key-change':
+        return this.#change(message)
       case 'new-order': {
         const names = (payload['identifiers'] as { value: string }[]).map(({ value }) => value)
         const number = this.#orders.push({ names }) - 1
@@ -130,9 +143,9 @@ export class FakeAuthority implements AsyncDisposable {
       }
       case 'finalize':
         await this.#sign(Number(index), String(payload['csr']))
-        return { body: this.#order(Number(index)) }
+        return this.#orderAnswer(Number(index))
       case 'order':
-        return { body: this.#order(Number(index)) }
+        return this.#orderAnswer(Number(index))
       case 'certificate':
         return { body: this.#orders[Number(index)]?.certificate ?? '' }
       case 'renewal':
@@ -142,11 +155,37 @@ export class FakeAuthority implements AsyncDisposable {
     }
   }
 
+  /** Finds an account by its key, and makes it unless it is only to be found. */
+  #account({ payload, key }: Message): Answer {
+    const found = this.#keys.findIndex(known => known.x === key?.x)
+    if (found < 0 && payload['onlyReturnExisting'] === true)
+      return { status: 400, body: { type: 'urn:ietf:params:acme:error:accountDoesNotExist', detail: 'who?' } }
+    const number = found < 0 && key !== undefined ? this.#keys.push(key) - 1 : found
+    const headers = { location: this.#at(`/account/${number}`) }
+    return { status: found < 0 ? 201 : 200, headers, body: { status: 'valid' } }
+  }
+
+  /** RFC 8555 §7.3.5: the message within is signed by the new key and names the account and its old one. */
+  async #change({ path, payload, account }: Message): Promise<Answer> {
+    const { payload: inner, protectedHeader } = await flattenedVerify(
+      payload as unknown as FlattenedJWSInput,
+      async head => importJWK(head.jwk ?? {}, 'ES256'),
+    )
+    const { jwk, nonce, url } = protectedHeader as { jwk?: JWK; nonce?: string; url?: string }
+    const change = JSON.parse(new TextDecoder().decode(inner)) as { account: string; oldKey: JWK }
+    const isSame = change.account === this.#at(`/account/${account}`) && url === this.#at(path)
+    if (!isSame || nonce !== undefined || change.oldKey.x !== this.#keys[account ?? -1]?.x)
+      throw new Error('the message within is not the one for this change')
+    this.#keys[account ?? -1] = jwk ?? {}
+    return {}
+  }
+
   #directory(): Record<string, string> {
     return {
       newNonce: this.#at('/nonce'),
       newAccount: this.#at('/new-account'),
       newOrder: this.#at('/new-order'),
+      keyChange: this.#at('/key-change'),
       renewalInfo: this.#at('/renewal'),
     }
   }
@@ -157,10 +196,16 @@ export class FakeAuthority implements AsyncDisposable {
     return { headers: { 'retry-after': '21600' }, body: { suggestedWindow: { start, end } } }
   }
 
+  #orderAnswer(number: number): Answer {
+    const { askAgainS } = this.signing
+    return { headers: { 'retry-after': String(askAgainS) }, body: this.#order(number) }
+  }
+
   #order(number: number): Record<string, unknown> {
-    const { names = [], certificate } = this.#orders[number] ?? {}
+    const { names = [], certificate: signed, readyAt = 0 } = this.#orders[number] ?? {}
+    const certificate = readyAt > Date.now() ? undefined : signed
     return {
-      status: certificate === undefined ? 'ready' : 'valid',
+      status: certificate !== undefined ? 'valid' : signed !== undefined ? 'processing' : 'ready',
       identifiers: names.map(value => ({ type: 'dns', value })),
       authorizations: [this.#at(`/authorization/${number}`)],
       finalize: this.#at(`/finalize/${number}`),
@@ -189,7 +234,9 @@ export class FakeAuthority implements AsyncDisposable {
       ],
     })
     const order = this.#orders[number]
-    if (order !== undefined) order.certificate = `${certificate.toString('pem')}\n`
+    if (order === undefined) return
+    order.certificate = `${certificate.toString('pem')}\n`
+    order.readyAt = Date.now() + this.signing.takesMs
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

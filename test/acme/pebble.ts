@@ -13,6 +13,8 @@ export interface PebbleOptions {
   /** At most so many seconds pass before a challenge is looked at; not at all unless told. */
   readonly sleepTime?: number
   readonly blocklist?: readonly string[]
+  /** Seconds that certificates live; years unless told. */
+  readonly validity?: number
   /** Where challenges are looked for, instead of at the challenge server. */
   readonly httpPort?: number
   readonly tlsPort?: number
@@ -28,11 +30,14 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 /** Resolves when the program has written a line that matches; it goes on being read, so that it never blocks. */
-async function says(program: ChildProcess, pattern: RegExp): Promise<void> {
+async function says(program: ChildProcess, pattern: RegExp, lines: string[] = []): Promise<void> {
   const { stdout } = program
   if (stdout === null) throw new Error('its output is not a pipe')
   await new Promise<void>((resolve, reject) => {
-    createInterface(stdout).on('line', line => pattern.test(line) && resolve())
+    createInterface(stdout).on('line', line => {
+      lines.push(line)
+      if (pattern.test(line)) resolve()
+    })
     program.once('exit', code => reject(new Error(`${program.spawnfile} ended with ${code}`)))
     program.once('error', reject)
   })
@@ -51,16 +56,19 @@ export class Pebble implements AsyncDisposable {
   readonly rootFile: string
   /** Answers DNS questions, for the authority and for us. */
   readonly dns: string
+  /** What the authority has written about its work. */
+  readonly told: readonly string[]
   readonly #manage: string
   readonly #parts: AsyncDisposableStack
 
   private constructor(
-    places: { directory: string; rootFile: string; dns: string; manage: string },
+    places: { directory: string; rootFile: string; dns: string; manage: string; told: readonly string[] },
     parts: AsyncDisposableStack,
   ) {
     this.directory = places.directory
     this.rootFile = places.rootFile
     this.dns = places.dns
+    this.told = places.told
     this.#manage = places.manage
     this.#parts = parts
   }
@@ -80,23 +88,26 @@ export class Pebble implements AsyncDisposable {
       tlsPort: options.tlsPort ?? tls,
       externalAccountBindingRequired: false,
       domainBlocklist: options.blocklist ?? [],
+      ...(options.validity !== undefined && { certificateValidityPeriod: options.validity }),
     }
     const file = await folder.write('pebble.json', JSON.stringify({ pebble: config }))
-    const places = ['-dns01', at(dns), '-http01', at(http), '-tlsalpn01', at(tls), '-management', at(manage)]
+    const flags = ['-dns01', at(dns), '-http01', at(http), '-tlsalpn01', at(tls), '-management', at(manage)]
     const answers = spawn(
       'pebble-challtestsrv',
-      places.concat('-https01', '', '-defaultIPv4', '', '-defaultIPv6', ''),
+      flags.concat('-https01', '', '-defaultIPv4', '', '-defaultIPv6', ''),
     )
     parts.defer(() => stop(answers))
     const resolver = ['-dnsserver', at(options.dnsPort ?? dns)]
     const pebble = spawn('pebble', ['-config', file, '-strict', ...resolver], { env: environment(options) })
     parts.defer(() => stop(pebble))
+    const told: string[] = []
     await Promise.all([
       says(answers, /Starting management/),
-      says(pebble, /Listening on|directory available/),
+      says(pebble, /Listening on|directory available/, told),
     ])
     const directory = `https://${at(acme)}/dir`
-    return new Pebble({ directory, rootFile, dns: at(dns), manage: `http://${at(manage)}` }, parts.move())
+    const places = { directory, rootFile, dns: at(dns), manage: `http://${at(manage)}`, told }
+    return new Pebble(places, parts.move())
   }
 
   /** Tells the challenge server what to answer. */

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
+import { Accounts } from '#acme/accounts.ts'
+import type { AcmeClient } from '#acme/client.ts'
+import { AccountKey } from '#acme/jws.ts'
 import type { Pace } from '#acme/pace.ts'
 import type { Call, Deps } from '#api/call.ts'
 import type { Live } from '#api/live.ts'
 import { find } from '#api/records.ts'
 import { remove } from '#api/removing.ts'
 import { change, create, update } from '#api/writing.ts'
+import { createEgress } from '#base/egress-client.ts'
+import type { Egress } from '#base/egress.ts'
 import { createLog } from '#base/log.ts'
 import { readSettings } from '#base/read-settings.ts'
-import type { Sealer } from '#base/secrets.ts'
+import { Secret, type Sealer } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
 import type { Body } from '#contract/body.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
@@ -42,6 +47,8 @@ export interface Place {
 export class World implements AsyncDisposable {
   readonly store: Store
   readonly settings: Settings
+  /** Lines of the log of all that issues. */
+  readonly told: string[] = []
   readonly #sealer: Sealer
   readonly #folder: string | undefined
   readonly #facts: Deps['facts']
@@ -113,7 +120,7 @@ export class World implements AsyncDisposable {
   async issue(pace: Partial<Pace> = {}, store: Store = this.store): Promise<AcmeSide> {
     const { settings } = this
     const client = openAuthority(settings)
-    const log = createLog(settings.log_level)
+    const log = createLog('info', { write: line => void this.told.push(line) })
     const side = openAcme({
       settings,
       client,
@@ -172,6 +179,38 @@ export class World implements AsyncDisposable {
     const found = await this.certificate(id)
     if (found === undefined) throw new Error('it has no certificate')
     return new X509Certificate(found.certificate_pem)
+  }
+
+  /** The account at the authority as the installation has it. */
+  async account(): Promise<{
+    readonly key: AccountKey
+    readonly url: string | null
+    readonly isChanging: boolean
+  }> {
+    const [row, ...others] = await this.rows('acme_account')
+    assert.ok(row && others.length === 0, 'there is one account')
+    const { key, url, next_key: next } = JSON.parse(row.body) as Record<string, string | null>
+    const pem = new Secret(this.#sealer.unseal(key ?? '', row.id))
+    return { key: AccountKey.open(pem), url: url ?? null, isChanging: typeof next === 'string' }
+  }
+
+  /** The same account as a process has it whose writes go through this store. */
+  accounts(store: Store = this.store): Accounts {
+    const client = this.client()
+    const log = createLog('info', { write: line => void this.told.push(line) })
+    return new Accounts({ store, sealer: this.#sealer, client, email: undefined, log, now: Date.now })
+  }
+
+  /** A way to the authority for the test itself. */
+  get egress(): Egress {
+    const { acme_ca_file: file = '', egress_allow: allow = [] } = this.settings
+    return createEgress({ allow, ca: [readFileSync(file, 'utf8')] })
+  }
+
+  client(): AcmeClient {
+    const client = openAuthority(this.settings)
+    assert.ok(client)
+    return client
   }
 
   rows(kind: string): Promise<Row[]> {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Behaviour } from '#api/behaviour.ts'
+import { firstStatus } from '#api/behaviours/certificate-status.ts'
 import { DOMAINS } from '#api/behaviours/edges.ts'
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
@@ -59,7 +60,7 @@ function nameNewDomain(draft: Draft, { facts }: Call): void {
   }
 }
 
-function settleCertificate(draft: Draft, shared: boolean): void {
+function settleCertificate(draft: Draft, shared: boolean, call: Call): void {
   const body = draft.as(kind)
   const uploads = draft.sets('certificate_id') && draft.given['certificate_id'] !== ''
   const manages = draft.sets('certificate_management_policy')
@@ -69,7 +70,7 @@ function settleCertificate(draft: Draft, shared: boolean): void {
   if (uploads) body.certificate_management_policy = null
   if (manages && draft.before && !draft.before['certificate_management_policy']) body.certificate = null
   body.certificate_management_status = body.certificate_management_policy
-    ? (body.certificate_management_status ?? { renews_at: null, provisioning_job: null })
+    ? (body.certificate_management_status ?? firstStatus(call))
     : null
 }
 
@@ -102,7 +103,7 @@ export const reservedDomain: Behaviour = {
     if (!draft.before) nameNewDomain(draft, call)
     const { domain } = draft.as(kind)
     draft.claim(DOMAINS, domain, { refusal: 'domain_taken', field: 'domain' })
-    settleCertificate(draft, isUnder(domain, call.facts.domain))
+    settleCertificate(draft, isUnder(domain, call.facts.domain), call)
     for (const type of ['http', 'https']) {
       await requireConfigType(draft, `${type}_endpoint_configuration`, type, call)
     }

@@ -49,7 +49,7 @@ export class Expiry {
     const expiring: string[] = []
     const expired: string[] = []
     const seen = new Set<string>()
-    for (const domain of records.all('reserved_domain')) {
+    for (const domain of [...records.all('reserved_domain'), ...records.all('agent_ingress')]) {
       const id = textOf(domain, 'certificate')
       const row = id === '' || seen.has(id) ? undefined : records.get('tls_certificate', id)
       if (row === undefined) continue

@@ -1,4 +1,6 @@
 import type { Domains, Job, ManagedDomain, NewCertificate } from '#acme/domains.ts'
+import { isWorkedOn } from '#acme/order-rows.ts'
+import { nameOf } from '#acme/orders.ts'
 import { behaviourOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
 import { Draft } from '#api/draft.ts'
@@ -79,6 +81,19 @@ export class ReservedDomains implements Domains {
     })
   }
 
+  /** Says why nothing is ordered; false where another server orders, or nothing is wanted. */
+  excuse(domain: ManagedDomain, message: string, alone: boolean): Promise<boolean> {
+    const { store, now } = this.#call
+    return this.#change(domain.id, [], async body => {
+      const { renews_at: renewsAt = null, provisioning_job: job = null } = statusOf(body) ?? {}
+      if (job?.msg === message) return { body, also: [], isNews: false }
+      if (job !== null && !alone && (await isWorkedOn(store, nameOf(domain), now()))) return undefined
+      const excuse = jobOf({ error: 'internal', message, startedAt: now(), retriesAt: undefined })
+      const next: Status = { renews_at: renewsAt, provisioning_job: excuse }
+      return { body: { ...body, certificate_management_status: next }, also: [], isNews: false }
+    })
+  }
+
   issued(id: string, certificate: NewCertificate, also: readonly Write[]): Promise<boolean> {
     return this.#change(id, also, async body => {
       const made = await certificateWrites(certificate, String(body['domain']), this.#call)
@@ -103,7 +118,11 @@ export class ReservedDomains implements Domains {
   }
 
   /** Reads a domain, lets `apply` say what it becomes, and writes that with the rest; again if it changed meanwhile. */
-  #change(id: string, also: readonly Write[], apply: (body: Body) => Promise<Next>): Promise<boolean> {
+  #change(
+    id: string,
+    also: readonly Write[],
+    apply: (body: Body) => Promise<Next | undefined>,
+  ): Promise<boolean> {
     return inTurn(id, async () => {
       const { store } = this.#call
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -113,6 +132,7 @@ export class ReservedDomains implements Domains {
         const before = open(kind, row, this.#call)
         if (!isManaged(before)) return false
         const next = await apply(before)
+        if (next === undefined) return false
         const outcome = await store.commit([
           ...also,
           ...next.also,

@@ -1,0 +1,104 @@
+import { hash } from 'node:crypto'
+import { AccountKey } from '#acme/jws.ts'
+import { newId } from '#base/ids.ts'
+import { Secret, type Sealer } from '#base/secrets.ts'
+import type { Row, Store } from '#store/store.ts'
+
+const ACCOUNTS = 'acme_account'
+const ATTEMPTS = 8
+
+/** An account as it is kept. */
+interface AccountBody {
+  readonly directory: string
+  /** Sealed, as is the next one. */
+  readonly key: string
+  /** While the key is being changed: the authority may know either of them. */
+  readonly next_key?: string | null
+  /** Null until the authority has answered. */
+  readonly url: string | null
+  /** What the authority was told last; absent when that is not known. */
+  readonly contact?: readonly string[] | null
+  /** When it took the place of one that the authority would not have any more. */
+  readonly replaced_at?: string | null
+}
+
+/** An account that was read, with its keys opened. */
+export interface KeptAccount {
+  readonly id: string
+  readonly version: number
+  readonly body: AccountBody
+  readonly key: AccountKey
+  readonly next: AccountKey | undefined
+}
+
+/** What can be changed; what is absent stays as it is. */
+export type AccountChange = Partial<Pick<AccountBody, 'url' | 'contact' | 'replaced_at'>> & {
+  readonly key?: AccountKey
+  /** Null: none. */
+  readonly next?: AccountKey | null
+}
+
+export interface AccountRowsOptions {
+  readonly store: Store
+  readonly sealer: Sealer
+  readonly directory: string
+}
+
+/** The one row with the account that an installation has at an authority. */
+export class AccountRows {
+  readonly #options: AccountRowsOptions
+
+  constructor(options: AccountRowsOptions) {
+    this.#options = options
+  }
+
+  async find(): Promise<KeptAccount | undefined> {
+    const { store, directory } = this.#options
+    const row = await store.holder(claimOf(directory))
+    return row && this.#opened(row)
+  }
+
+  /** Makes it if there is none: of several processes one makes it, and all use that. */
+  async get(): Promise<KeptAccount> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const found = await this.find()
+      if (found) return found
+      const { directory } = this.#options
+      const id = newId('aa')
+      await this.#write(
+        { id, version: 0 },
+        { directory, key: this.#sealed(AccountKey.make(), id), url: null },
+      )
+    }
+    throw new Error('The account at the authority could not be kept.')
+  }
+
+  /** False when another process has changed it since it was read. */
+  change(kept: KeptAccount, { key, next, ...fields }: AccountChange): Promise<boolean> {
+    return this.#write(kept, {
+      ...kept.body,
+      ...fields,
+      ...(key && { key: this.#sealed(key, kept.id) }),
+      ...(next !== undefined && { next_key: next && this.#sealed(next, kept.id) }),
+    })
+  }
+
+  #sealed(key: AccountKey, id: string): string {
+    return this.#options.sealer.seal(key.pem().reveal(), id)
+  }
+
+  #opened({ id, version, body: text }: Row): KeptAccount {
+    const body = JSON.parse(text) as AccountBody
+    const open = (sealed: string) => AccountKey.open(new Secret(this.#options.sealer.unseal(sealed, id)))
+    return { id, version, body, key: open(body.key), next: body.next_key ? open(body.next_key) : undefined }
+  }
+
+  async #write({ id, version }: Pick<Row, 'id' | 'version'>, body: AccountBody): Promise<boolean> {
+    const row = { id, kind: ACCOUNTS, parent: null, version: version + 1, body: JSON.stringify(body) }
+    const entry = { row, refs: [], claims: [claimOf(body.directory)] }
+    return (await this.#options.store.commit([{ op: version === 0 ? 'insert' : 'update', entry }])).ok
+  }
+}
+
+/** An address may be longer than what a claim can hold. */
+const claimOf = (directory: string) => ({ namespace: ACCOUNTS, value: hash('sha256', directory, 'hex') })

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, suite, test } from 'node:test'
+import { FakeAuthority, type Answer } from './fake-authority.ts'
+import { FakeDns } from './fake-dns.ts'
+import { World, assertNothingLeft } from './world.ts'
+
+const HOUR = 3_600_000
+const long = process.env['TEST_LONG'] === '1'
+/** Ten minutes, as CRT-01 has it; or so long that an order is put aside and taken up again several times. */
+const slow = long ? { takesMs: 600_000, askAgainS: 20 } : { takesMs: 3500, askAgainS: 1 }
+
+const limited = (seconds: number): Answer => ({
+  status: 429,
+  headers: { 'retry-after': String(seconds) },
+  body: { type: 'urn:ietf:params:acme:error:rateLimited', detail: 'too many' },
+})
+
+suite('an authority that takes its time', () => {
+  let authority: FakeAuthority
+  let dns: FakeDns
+  before(async () => {
+    authority = await FakeAuthority.start()
+    dns = await FakeDns.start('127.0.0.99')
+  })
+  beforeEach(() => {
+    authority.messages.length = 0
+    authority.answers = () => undefined
+    authority.signing = { takesMs: 0, askAgainS: 0 }
+  })
+  after(async () => {
+    dns[Symbol.dispose]()
+    await authority[Symbol.asyncDispose]()
+  })
+  const open = () => World.open({ directory: authority.directory, rootFile: authority.rootFile, dns: dns.at })
+  const count = (start: string): number => authority.paths.filter(path => path.startsWith(start)).length
+
+  test('is asked about the one order as often as it wishes, by the next process as well', async () => {
+    await using world = await open()
+    const domain = await world.reserve('slow.example.com')
+    const asked: number[] = []
+    authority.signing = slow
+    authority.answers = ({ path }) => {
+      if (/^.(finalize|order)/.test(path)) asked.push(Date.now())
+      return undefined
+    }
+    const first = await world.issue({ patienceMs: 500 })
+    const job = await world.until(async () => {
+      const found = await world.job(domain.id)
+      return found?.retries_at ? found : undefined
+    })
+    assert.equal(job.error_code, null)
+    assert.equal(job.msg, 'The certificate is being issued.')
+    assert.ok(Date.parse(job.retries_at ?? '') >= Date.parse(job.started_at))
+    await first.close()
+    await world.issue({ patienceMs: 500 })
+    await world.issued(domain.id)
+    assert.deepEqual([count('/new-order'), count('/finalize/')], [1, 1])
+    const waits = asked.slice(1).map((at, index) => at - (asked[index] ?? 0))
+    assert.ok(waits.length > 2 && Math.min(...waits) >= slow.askAgainS * 1000, waits.join())
+    await assertNothingLeft(world)
+  })
+
+  for (const path of ['/directory', '/nonce', '/new-account', '/new-order', '/finalize', '/certificate'])
+    test(`is left alone for as long as it says when it limits ${path}`, async () => {
+      await using world = await open()
+      const domain = await world.reserve('limited.example.com')
+      authority.answers = message => (message.path.startsWith(path) ? limited(7200) : undefined)
+      await world.issue()
+      const job = await world.failure(domain.id)
+      assert.equal(job.error_code, 'INTERNAL_ERROR')
+      assert.match(job.msg, /^The authority asks to wait \(rateLimited\): ./)
+      const wait = Date.parse(job.retries_at ?? '') - Date.now()
+      assert.ok(Math.abs(wait - 2 * HOUR) < 30_000, `${wait}`)
+    })
+
+  for (const path of ['/finalize', '/certificate'])
+    test(`is asked for no second order after it limited ${path}`, async () => {
+      await using world = await open()
+      const domain = await world.reserve('once.example.com')
+      let refusals = 2
+      authority.answers = message =>
+        message.path.startsWith(path) && refusals-- > 0 ? limited(1) : undefined
+      await world.issue()
+      await world.issued(domain.id)
+      assert.equal(count('/new-order'), 1)
+      await assertNothingLeft(world)
+    })
+})

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { after, before, suite, test } from 'node:test'
+import { openStore } from '#store/open.ts'
+import { made } from '../support/each-store.ts'
+import { Folder } from '../support/openssh.ts'
+import { startPostgres, type TestPostgres } from '../support/postgres.ts'
+import { spawnServer, type Process } from '../support/server.ts'
+import { answer, answering, type Challenge } from './answerer.ts'
+import { Pebble, freePorts, type PebbleOptions } from './pebble.ts'
+import { World, assertNothingLeft, point } from './world.ts'
+
+const HOST = '127.0.0.1'
+const COUNT = 20
+const long = process.env['TEST_LONG'] === '1'
+const policy = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
+
+async function until<Found>(look: () => Promise<Found | undefined | false>): Promise<Found> {
+  for (;;) {
+    const found = await look()
+    if (found !== undefined && found !== false) return found
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+}
+
+/** The serial number that a visitor of a server is shown for a name. */
+async function serial({ bound }: Process, servername: string): Promise<string | undefined> {
+  const socket = connect({ host: HOST, port: bound.https?.port ?? 0, servername, rejectUnauthorized: false })
+  await once(socket, 'secureConnect')
+  const certificate = socket.getPeerX509Certificate()
+  await once(socket.end().resume(), 'close')
+  return certificate?.subjectAltName === `DNS:${servername}` ? certificate.serialNumber : undefined
+}
+
+async function issuedBy({ api }: Process): Promise<number> {
+  const metrics = await (await fetch(`${api.url}/metrics`)).text()
+  return Number(/^adit_acme_orders_total\{result="issued"\} (\d+)$/m.exec(metrics)?.[1])
+}
+
+suite('two servers on one PostgreSQL', () => {
+  let postgres: TestPostgres
+  before(async () => {
+    postgres = await startPostgres()
+  })
+  after(() => postgres.stop())
+
+  /** Both under one master key; the authority comes to see the second one alone. */
+  async function start(options: PebbleOptions = {}) {
+    await using parts = new AsyncDisposableStack()
+    const [httpPort = 0, tlsPort = 0] = await freePorts(2)
+    const pebble = parts.use(await Pebble.start({ httpPort, tlsPort, ...options }))
+    const shared = {
+      ADIT_DATABASE_URL: await postgres.newDatabase(),
+      ADIT_MASTER_KEY: randomBytes(32).toString('base64'),
+      ADIT_DOMAIN: 'base.test',
+      ADIT_ACME_DIRECTORY: pebble.directory,
+      ADIT_ACME_CA_FILE: pebble.rootFile,
+      ADIT_ACME_DNS: pebble.dns,
+      ADIT_PUBLIC_ADDRESSES: HOST,
+      ADIT_EGRESS_ALLOW: '127.0.0.0/8',
+    }
+    const serve = async (folder: string, own: Record<string, string>): Promise<Process> => {
+      const server = await spawnServer(folder, { ...shared, ...own })
+      parts.defer(async () => {
+        if (server.child.exitCode === null && server.child.signalCode === null) await server.end('SIGKILL')
+      })
+      return server
+    }
+    const [folder, other] = [parts.use(await Folder.make()), parts.use(await Folder.make())]
+    const one = await serve(folder.path, {})
+    copyFileSync(folder.file('api-key'), other.file('api-key'))
+    const visited = { ADIT_HTTP_ADDR: `${HOST}:${httpPort}`, ADIT_HTTPS_ADDR: `${HOST}:${tlsPort}` }
+    const two = await serve(other.path, visited)
+    const all = parts.move()
+    return {
+      pebble,
+      one,
+      two,
+      database: shared.ADIT_DATABASE_URL,
+      [Symbol.asyncDispose]: () => all.disposeAsync(),
+    }
+  }
+
+  /** Reserves names by turns through both. */
+  async function reserve({ one, two, pebble }: Awaited<ReturnType<typeof start>>, count: number) {
+    const names = Array.from({ length: count }, (_, index) => `name${index}.example.com`)
+    for (const name of names) await pebble.tell('add-a', { host: `${name}.`, addresses: [HOST] })
+    return Promise.all(
+      names.map((domain, index) =>
+        made((index % 2 === 0 ? one : two).api, '/reserved_domains', {
+          domain,
+          certificate_management_policy: policy,
+        }),
+      ),
+    )
+  }
+
+  const orders = ({ told }: Pebble): number =>
+    told.filter(line => /POST \/order-plz .*calling handler/.test(line)).length
+
+  test('order each name once, answer challenges for each other, and both serve what comes of it', async () => {
+    await using world = await start()
+    const { pebble, one, two } = world
+    const domains = await reserve(world, COUNT)
+    for (const { id, domain } of domains) {
+      const found = await until(
+        async () => (await two.api.get(`/reserved_domains/${id}`)).body.certificate ?? undefined,
+      )
+      const { body } = await one.api.get(`/tls_certificates/${found.id}`)
+      const wanted = body.serial_number.replaceAll(':', '').toLowerCase().replace(/^0+/, '')
+      for (const server of [one, two])
+        await until(async () => (await serial(server, domain))?.toLowerCase().replace(/^0+/, '') === wanted)
+    }
+    assert.equal(orders(pebble), COUNT)
+    const { body } = await one.api.get('/tls_certificates')
+    assert.equal(body.tls_certificates.length, COUNT)
+    await until(async () => (await issuedBy(one)) + (await issuedBy(two)) === COUNT)
+    assert.ok((await issuedBy(one)) > 0, 'the authority came to see the other one for its orders')
+  })
+
+  test('go on with the orders of the one that was killed as soon as its lease is over', async () => {
+    await using parts = new AsyncDisposableStack()
+    const pebble = parts.use(await Pebble.start())
+    const [dead, alive] = [parts.use(await Folder.make()), parts.use(await Folder.make())]
+    const settings = {
+      database_url: await postgres.newDatabase(),
+      master_key: randomBytes(32).toString('base64'),
+    }
+    const world = parts.use(await World.open(pebble, settings, alive.path))
+    const domains = []
+    for (let index = 0; index < COUNT; index++) domains.push(await world.reserve(`left${index}.example.com`))
+    for (const domain of domains) await point(pebble, domain)
+    const { directory, rootFile, dns } = pebble
+    const place = JSON.stringify({ directory, rootFile, dns })
+    const victim = spawn(
+      process.execPath,
+      [join(import.meta.dirname, 'victim.ts'), dead.path, place, JSON.stringify(settings)],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    parts.defer(() => void victim.kill('SIGKILL'))
+    await once(victim.stdout, 'data')
+    await world.until(async () => (await world.rows('acme_challenge')).length === COUNT)
+    await world.issue({ leaseMs: 2000 }, answering(world.store, pebble))
+    const owners = async () =>
+      new Set((await world.rows('acme_order')).map(({ body }) => JSON.parse(body).lease?.owner as string))
+    const [owner] = await owners()
+    // It lives, and holds them for longer than one lease.
+    await new Promise(resolve => setTimeout(resolve, 3000))
+    assert.deepEqual([...(await owners())], [owner])
+    victim.kill('SIGKILL')
+    await once(victim, 'exit')
+    for (const { body } of await world.rows('acme_challenge'))
+      await answer(pebble, JSON.parse(body) as Challenge)
+    for (const { id } of domains) await world.issued(id)
+    await world.until(async () => (await world.rows('acme_order')).length === 0)
+    assert.equal(orders(pebble), COUNT, 'each order went on where it was')
+    assert.equal((await world.rows('tls_certificate')).length, COUNT)
+    await assertNothingLeft(world)
+  })
+
+  test('go on likewise as whole servers', { skip: !long && 'takes a minute' }, async () => {
+    await using world = await start({ sleepTime: 8 })
+    const { pebble, one, two } = world
+    const domains = await reserve(world, COUNT)
+    await using store = await openStore({ databaseUrl: world.database, dataDir: '' })
+    await until(async () => (await store.list('acme_challenge', { limit: 100 })).length === COUNT)
+    await one.end('SIGKILL')
+    for (const { id, domain } of domains) {
+      await until(async () => (await two.api.get(`/reserved_domains/${id}`)).body.certificate ?? undefined)
+      await until(() => serial(two, domain))
+    }
+    assert.equal(orders(pebble), COUNT, 'each order went on where it was')
+  })
+})
