@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { api } from './api.ts'
 import { certificates } from './certificates.ts'
 import { edges } from './edges.ts'
+import { events } from './events.ts'
 import { scale } from './scale.ts'
 import { writeSection } from './support/document.ts'
 import { heading, render, type Row, type Topic } from './support/row.ts'
@@ -9,7 +10,7 @@ import { toolVersions } from './support/tools.ts'
 import { tunnel } from './tunnel.ts'
 
 /** What is measured; `npm run bench -- NAME` runs only the topics whose name contains NAME. */
-const topics: Readonly<Record<string, Topic>> = { api, certificates, edges, scale, tunnel }
+const topics: Readonly<Record<string, Topic>> = { api, certificates, edges, events, scale, tunnel }
 
 // --write keeps the table in docs/benchmarks.md.
 const { values, positionals } = parseArgs({
@@ -20,7 +21,7 @@ const [wanted = ''] = positionals
 console.log(heading())
 for (const [name, measure] of Object.entries(topics)) {
   if (!name.includes(wanted)) continue
-  const versions = name === 'tunnel' || name === 'edges' ? toolVersions() : ''
+  const versions = ['tunnel', 'edges', 'events'].includes(name) ? toolVersions() : ''
   if (versions) console.log(versions)
   const rows: Row[] = []
   for await (const row of measure()) {

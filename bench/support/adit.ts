@@ -14,8 +14,8 @@ export class Adit implements AsyncDisposable {
     this.port = Number(new URL(process.api.url).port)
   }
 
-  static async start(dataDir = newFolder()): Promise<Adit> {
-    return new Adit(dataDir, await spawnServer(dataDir))
+  static async start(dataDir = newFolder(), environment: Record<string, string> = {}): Promise<Adit> {
+    return new Adit(dataDir, await spawnServer(dataDir, environment))
   }
 
   /** Stops the process and leaves its data. */

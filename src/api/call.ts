@@ -23,6 +23,8 @@ export interface Facts {
   /** TCP ports that edges and tunnels may use, and those that are handed out. */
   readonly tcpPorts: PortRange
   readonly randomTcpPorts: PortRange
+  /** Why this server has no certificates issued; absent where it has. */
+  readonly notIssuing?: string
 }
 
 export interface PortRange {

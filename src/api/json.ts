@@ -1,4 +1,5 @@
 import { fail, Problem } from '#base/errors.ts'
+import { jsonFault } from '#base/json-fault.ts'
 
 /** Deeper than any body of this API; bounds the work of everything that walks one. */
 const MAX_DEPTH = 32
@@ -92,7 +93,6 @@ function parse(text: string): unknown {
     return LONE_CANDIDATE.test(text) ? JSON.parse(text, refuseHalfCharacters) : JSON.parse(text)
   } catch (error) {
     if (error instanceof Problem) throw error
-    const reason = error instanceof Error ? error.message.replace(/, ?".*$/s, '').slice(0, 100) : 'unknown'
-    return fail('body_unparseable', { reason })
+    return fail('body_unparseable', { reason: jsonFault(error) })
   }
 }

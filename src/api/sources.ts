@@ -1,29 +1,36 @@
-import { sourcesOf, type Source } from '#api/behaviours/event-subscription.ts'
+import { showSource, sourcesOf } from '#api/behaviours/event-subscription.ts'
 import type { Call } from '#api/call.ts'
 import type { Arguments, Operate } from '#api/arguments.ts'
 import { find } from '#api/records.ts'
 import { change } from '#api/writing.ts'
 import { fail } from '#base/errors.ts'
 import type { Body } from '#contract/body.ts'
+import { checkSelection, sourceFrom, type EventSource } from '#contract/events/source.ts'
+import { eventTypes } from '#contract/events/index.ts'
 import { eventSubscription } from '#contract/kinds/events.ts'
 
-/** Event sources are kept inside their subscription: each is no more than a type. */
+/** Event sources are kept inside their subscription: each is a type, and what is chosen of its events. */
 
 const subscription = ({ parent }: Arguments) => ({ kind: eventSubscription, id: parent ?? '', parent: null })
 
 const listUri = ({ parent }: Arguments, call: Call): string =>
   `${call.base}/event_subscriptions/${parent ?? ''}/sources`
 
-const show = (type: string, given: Arguments, call: Call): Body => ({
-  type,
-  uri: `${listUri(given, call)}/${type}`,
-})
+const sourceOf = (body: Body, type: string): EventSource =>
+  sourcesOf(body).find(source => source.type === type) ?? fail('source_missing', { value: type })
 
-const requireSource = (body: Body, type: string): void => {
-  if (!sourcesOf(body).some(source => source.type === type)) fail('source_missing', { value: type })
+/** The source that a caller describes, checked under the names that the caller wrote. */
+function checked(given: EventSource): EventSource {
+  const source = sourceFrom(given)
+  if (eventTypes.has(source.type)) checkSelection(source)
+  return source
 }
 
-function changed(given: Arguments, call: Call, apply: (sources: Source[]) => Source[]): Promise<Body> {
+async function changed(
+  given: Arguments,
+  call: Call,
+  apply: (sources: EventSource[]) => EventSource[],
+): Promise<Body> {
   return change(subscription(given), call, ({ body }) => ({
     body: { ...body, sources: apply(sourcesOf(body)) },
     given: {},
@@ -31,26 +38,34 @@ function changed(given: Arguments, call: Call, apply: (sources: Source[]) => Sou
 }
 
 async function get(given: Arguments, call: Call): Promise<Body> {
-  requireSource((await find(subscription(given), call)).body, given.id)
-  return show(given.id, given, call)
+  const { body } = await find(subscription(given), call)
+  return showSource(sourceOf(body, given.id), listUri(given, call))
 }
 
 export const operations: Record<string, Operate> = {
   async create(given, call) {
-    const type = String(given.body['type'])
-    await changed(given, call, sources => [...sources, { type }])
-    return show(type, given, call)
+    const source = checked(given.body as unknown as EventSource)
+    await changed(given, call, sources => [...sources, source])
+    return showSource(source, listUri(given, call))
   },
   get,
-  // There is nothing about a source that could change.
-  update: get,
+  async update(given, call) {
+    // The type is what a source is known by; clients that know nothing else of it send nothing.
+    if (Object.keys(given.body).length === 0) return get(given, call)
+    const body = await changed(given, call, sources => {
+      const next = checked({ ...sourceOf({ sources }, given.id), ...given.body })
+      return sources.map(source => (source.type === given.id ? next : source))
+    })
+    return showSource(sourceOf(body, given.id), listUri(given, call))
+  },
   async list(given, call) {
     const { body } = await find(subscription(given), call)
-    return { sources: sourcesOf(body).map(({ type }) => show(type, given, call)), uri: listUri(given, call) }
+    const uri = listUri(given, call)
+    return { sources: sourcesOf(body).map(source => showSource(source, uri)), uri }
   },
   async delete(given, call) {
     await changed(given, call, sources => {
-      requireSource({ sources }, given.id)
+      sourceOf({ sources }, given.id)
       return sources.filter(source => source.type !== given.id)
     })
     return undefined

@@ -9,15 +9,16 @@ const isBody = (value: unknown): value is Body =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Leaves out what a caller gave as null: clients send it for "nothing to say". Only where the shape knows a
- * field; a null inside a map or a list is a wrong value and is left for validation to refuse.
+ * Leaves out what a caller gave as null: clients send it for "nothing to say", except of sparse fields. Only where the
+ * shape knows a field; a null inside a map or a list is a wrong value and is left for validation to refuse.
  */
 export function withoutNulls(shape: Shape, given: Body): Body {
   const cleaned = { ...given }
   for (const [name, field] of Object.entries(shape)) {
     const key = writtenName(name, field)
     const value = cleaned[key]
-    if (value === null && field.write) delete cleaned[key]
+    if (value === null && field.sparse) cleaned[key] = fallback(field)
+    else if (value === null && field.write) delete cleaned[key]
     else if (field.shape && isBody(value)) cleaned[key] = withoutNulls(field.shape, value)
   }
   return cleaned
@@ -56,6 +57,9 @@ function readable(shape: Shape): readonly ReadableField[] {
   return fields
 }
 
+const isEmpty = (value: unknown): boolean =>
+  value === null || value === '' || (Array.isArray(value) && value.length === 0)
+
 /** What to answer. `link` makes the Ref for an id; `secrets` are masked where others than the caller may read. */
 export function encode(shape: Shape, kept: Body, link: (id: string) => Ref, secrets: 'show' | 'mask'): Body {
   const view: Body = {}
@@ -63,6 +67,7 @@ export function encode(shape: Shape, kept: Body, link: (id: string) => Ref, secr
   for (let index = 0; index < fields.length; index++) {
     const { name, field } = fields[index] as ReadableField
     const value = kept[name] ?? fallback(field)
+    if (field.sparse && isEmpty(value)) continue
     if (field.secret === 'masked' || (field.secret && secrets === 'mask'))
       view[name] = changeEach(value, () => '')
     else if (field.expand) view[name] = expanded(value, link)

@@ -1,3 +1,5 @@
+import { trafficTypes } from '#contract/events/field-names.ts'
+import { trafficFields, type TrafficField, type TrafficType } from '#contract/events/traffic-fields.ts'
 import type { FieldLine } from '#contract/reference-fields.ts'
 import { introduction, type Chapter } from '#contract/reference-intro.ts'
 import { reference, type CollectionEntry, type Group, type OperationLine } from '#contract/reference.ts'
@@ -136,13 +138,30 @@ function eventsFile(): string {
   const others = reference.otherEvents.map(type => `- \`${type}\``).join('\n')
   return generated(
     'Event types',
-    `Every change of a resource is recorded as an event, in the same transaction as the change. Delivery to destinations comes with a later release; subscriptions and destinations can be set up now.
+    `Every change of a resource is recorded as an event, in the same transaction as the change; how events are sent is told [elsewhere](../events.md).
 
 ${markdownTable(['Collection', 'Types'], rows)}
-Subscriptions may also name these. The first four come with the gateway; the others exist for clients that know them, and never happen here.
+Subscriptions may also name these. The first four come from the gateway; the others exist for clients that know them, and never happen here.
 
-${others}`,
+${others}
+
+## Fields of traffic
+
+A source of these types can select fields and filter by some of them. Those marked "if selected" are told only where a source names them.
+
+${trafficTypes.map(trafficFieldTable).join('\n')}`,
   )
+}
+
+function trafficFieldTable(type: TrafficType): string {
+  const rows = Object.entries<TrafficField>(trafficFields[type]).map(([name, field]) => {
+    const rules = [
+      ...(field.filter ? ['can be filtered by'] : []),
+      ...(field.onRequest ? ['if selected'] : []),
+    ]
+    return [code(name), field.type.replace('_', ' or '), rules.join('; '), cell(field.doc)]
+  })
+  return `### ${type}\n\n${markdownTable(['Field', 'Type', 'Rules', 'Meaning'], rows)}`
 }
 
 /** Every file of the reference that follows from the contract, by its name. */

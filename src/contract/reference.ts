@@ -1,5 +1,5 @@
 import { catalog, type CatalogEntry } from '#base/catalog.ts'
-import { auditEvent, eventTypes, type Happening } from '#contract/events/index.ts'
+import { auditEvents, eventTypes } from '#contract/events/index.ts'
 import type { Kind, Module } from '#contract/kind.ts'
 import { kindNamed, kinds, type Collection } from '#contract/kinds/index.ts'
 import { isPaged, operationsOf, type Method, type Operation } from '#contract/operations.ts'
@@ -69,9 +69,6 @@ export interface Reference {
   readonly otherEvents: readonly string[]
 }
 
-const happenings: readonly Happening[] = ['created', 'updated', 'deleted']
-const eventsOf = (kind: Kind): string[] => happenings.flatMap(what => auditEvent(kind, what) ?? [])
-
 function bodyText({ input, method }: Operation): string {
   if (!input) return 'none'
   return method === 'PATCH' ? 'the fields to change' : 'the fields that can be written'
@@ -133,7 +130,7 @@ function entryOf(collection: Collection, names: ReadonlyMap<Module, string>): Co
     modules: Object.entries(kind.modules).map(([name, module]) => {
       return { name, path: `${kind.path}/{id}/${name}`, module: names.get(module) ?? name }
     }),
-    events: eventsOf(kind),
+    events: auditEvents(kind),
     example: curl(collection, kind),
   }
 }
@@ -180,7 +177,7 @@ function build(): Reference {
     const members = index === groupSpecs.length - 1 ? [...collections, ...rest] : collections
     return { ...group, collections: members.map(collection => entryOf(collection, names)) }
   })
-  const audited = new Set(all.flatMap(([, kind]) => eventsOf(kind)))
+  const audited = new Set(all.flatMap(([, kind]) => auditEvents(kind)))
   return {
     groups: groups.filter(group => group.collections.length > 0),
     modules: [...names].map(([module, id]) => moduleEntry(module, id)).toSorted(byId),

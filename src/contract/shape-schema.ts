@@ -39,7 +39,9 @@ export function writeSchema(shape: Shape, operation: 'create' | 'update'): TSche
 export function readSchema<S extends Shape>(shape: S): TUnsafe<View<S>> {
   const properties: Record<string, TSchema> = {}
   for (const [name, field] of Object.entries(shape)) {
-    if (field.read) properties[name] = field.doc ? { ...field.read, description: field.doc } : field.read
+    if (!field.read) continue
+    const schema = field.doc ? { ...field.read, description: field.doc } : field.read
+    properties[name] = field.sparse ? partly(schema) : schema
   }
   return withTitle(object(properties), shape, '') as unknown as TUnsafe<View<S>>
 }

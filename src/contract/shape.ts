@@ -32,6 +32,8 @@ export interface Field<T extends FieldTypes = FieldTypes> {
   readonly as?: string
   /** What is kept when the caller says nothing. */
   readonly fallback?: unknown
+  /** Null takes the value away, where it says nothing for others, and answers leave it out while it is not set. */
+  readonly sparse?: true
   /** Set when the value is an id, a list of ids or a map keyed by ids. */
   readonly target?: Target
   /** True when the ids are read back as Refs. */
@@ -73,6 +75,10 @@ export const optional = <S extends TSchema>(schema: S, doc?: string) =>
   ({ ...input(schema, doc), read: nullable(schema), fallback: null }) as Field<
     Omit<Plain<Static<S>>, 'kept' | 'out'> & { kept: Static<S> | null; out: Static<S> | null }
   >
+
+/** Left out of answers while it is not set, so that clients that do not know it never see it. */
+export const sparse = <F extends Field>(field: F) =>
+  ({ ...field, sparse: true }) as unknown as With<TypesOf<F>, { out: TypesOf<F>['out'] | undefined }>
 
 type AsField<F> = F extends Field<infer T> ? Field<T> : F extends TSchema ? Field<Plain<Static<F>>> : never
 

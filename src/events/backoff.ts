@@ -9,6 +9,8 @@ export interface Pace {
   readonly gatherMs: number
   /** How often the store is looked at although nobody rang: another process may have written. */
   readonly pollMs: number
+  /** Another server delivers changes when the one that did has not been heard of for so long. */
+  readonly leaseMs: number
 }
 
 export const usualPace: Pace = {
@@ -16,6 +18,7 @@ export const usualPace: Pace = {
   giveUpMs: 24 * 3_600_000,
   gatherMs: 20,
   pollMs: 2000,
+  leaseMs: 10_000,
 }
 
 /** Anything up to a bound that doubles: those who failed at the same time do not come back at the same time. */

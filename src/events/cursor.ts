@@ -1,36 +1,51 @@
 import { derivedId } from '#base/ids.ts'
-import type { Row, Store } from '#store/store.ts'
+import { NotOurs } from '#events/lead.ts'
+import type { Outcome, Row, Store, Write } from '#store/store.ts'
 
 export const CURSORS = 'event_cursor'
 
+/** How it goes with a destination. Times are RFC 3339. */
+export interface Health {
+  /** Null while all is well. */
+  readonly failing_since: string | null
+  readonly last_success_at: string | null
+  readonly last_error: string | null
+  readonly last_error_at: string | null
+  /** When it is tried again; null while all is well. */
+  readonly next_try_at: string | null
+}
+
 /** How far the events of one subscription have come at one destination. */
-export interface CursorBody {
+export interface CursorBody extends Health {
   readonly subscription_id: string
   readonly destination_id: string
   /** Everything up to here is delivered, or was not wanted. */
   readonly sequence: number
   /** The types that were wanted at that place. */
   readonly sources: readonly string[]
-  /** RFC 3339, as are all times here; null while all is well. */
-  readonly failing_since: string | null
-  readonly last_success_at: string | null
-  readonly last_error: string | null
-  readonly last_error_at: string | null
+  readonly dead_letters: number
+  /** The server that delivers: which of all that did so one after another. */
+  readonly epoch: number
+}
+
+export const unknownHealth: Health = {
+  failing_since: null,
+  last_success_at: null,
+  last_error: null,
+  last_error_at: null,
+  next_try_at: null,
 }
 
 export const newCursor = (
   subscriptionId: string,
   destinationId: string,
-  { sequence, sources }: Pick<CursorBody, 'sequence' | 'sources'>,
+  begin: Pick<CursorBody, 'sequence' | 'sources' | 'epoch'>,
 ): CursorBody => ({
   subscription_id: subscriptionId,
   destination_id: destinationId,
-  sequence,
-  sources,
-  failing_since: null,
-  last_success_at: null,
-  last_error: null,
-  last_error_at: null,
+  dead_letters: 0,
+  ...unknownHealth,
+  ...begin,
 })
 
 /** One for each destination of a subscription; it follows from both, so that there cannot be two. */
@@ -46,7 +61,16 @@ export const cursorRow = (body: CursorBody, version: number): Row => ({
   body: JSON.stringify(body),
 })
 
-/** A cursor in the store, written by one lane alone. */
+/** Rows of an earlier release know less. */
+export const cursorBody = ({ body }: Pick<Row, 'body'>): CursorBody =>
+  ({ ...unknownHealth, dead_letters: 0, epoch: 0, ...JSON.parse(body) }) as CursorBody
+
+const ATTEMPTS = 8
+
+/**
+ * A cursor in the store that this server holds. Each write names the version that was seen last, and taking a cursor
+ * over raises it: so a server that has lost the lead without knowing it yet writes nothing more.
+ */
 export class Cursor {
   readonly id: string
   readonly #store: Store
@@ -54,37 +78,66 @@ export class Cursor {
   #version: number
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(store: Store, row: Row) {
+  private constructor(store: Store, row: Pick<Row, 'id' | 'version'>, body: CursorBody) {
     this.#store = store
     this.id = row.id
     this.#version = row.version
-    this.#body = JSON.parse(row.body) as CursorBody
+    this.#body = body
+  }
+
+  /** Undefined when there is none, or when another server has taken it over. */
+  static async take(store: Store, id: string, epoch: number): Promise<Cursor | undefined> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const row = await store.get(id)
+      const known = row && cursorBody(row)
+      if (!known || known.epoch > epoch) return undefined
+      if (known.epoch === epoch) return new Cursor(store, row, known)
+      const body = { ...known, epoch }
+      const taken = cursorRow(body, row.version + 1)
+      const outcome = await store.commit([updateOf(taken)])
+      if (outcome.ok) return new Cursor(store, taken, body)
+    }
+    return undefined
   }
 
   get body(): CursorBody {
     return this.#body
   }
 
-  /** Resolves to false when it was removed. Writes take effect one after another. */
-  write(changes: Partial<CursorBody>): Promise<boolean> {
-    const written = this.#last.then(() => this.#write({ ...this.#body, ...changes }))
-    this.#last = written.catch(() => undefined)
-    return written
+  /** Writes take effect one after another. Rejects with `NotOurs` when another server has it, or it was removed. */
+  write(changes: Partial<CursorBody>): Promise<void> {
+    return this.#inTurn(async () => {
+      const body = { ...this.#body, ...changes }
+      await this.#fenced(() => [updateOf(cursorRow(body, this.#version + 1))])
+      this.#version++
+      this.#body = body
+    })
   }
 
-  async #write(body: CursorBody): Promise<boolean> {
-    for (;;) {
-      const row = cursorRow(body, this.#version + 1)
-      const outcome = await this.#store.commit([{ op: 'update', entry: { row, refs: [], claims: [] } }])
-      if (outcome.ok) {
-        this.#version++
-        this.#body = body
-        return true
-      }
+  /** Commits what belongs to the lane, unless another server has taken it over. */
+  commit(writes: readonly Write[]): Promise<Outcome> {
+    return this.#inTurn(() =>
+      this.#fenced(() => [...writes, { op: 'expect', id: this.id, version: this.#version }]),
+    )
+  }
+
+  async #fenced(batch: () => readonly Write[]): Promise<Outcome> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const outcome = await this.#store.commit(batch())
+      if (outcome.ok || outcome.refusal.reason !== 'stale' || outcome.refusal.id !== this.id) return outcome
       // A write that seemed to fail may have been made all the same.
       const found = await this.#store.get(this.id)
-      if (found === undefined) return false
+      if (!found || cursorBody(found).epoch !== this.#body.epoch) break
       this.#version = found.version
     }
+    throw new NotOurs()
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#last.then(work)
+    this.#last = done.catch(() => undefined)
+    return done
   }
 }
+
+const updateOf = (row: Row): Write => ({ op: 'update', entry: { row, refs: [], claims: [] } })

@@ -1,6 +1,6 @@
 import { randomPart } from '#base/ids.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
-import type { Row, Store, Write } from '#store/store.ts'
+import type { Outcome, Row, Store, Write } from '#store/store.ts'
 
 export const DEAD_LETTERS = 'event_dead_letter'
 
@@ -18,15 +18,20 @@ export interface DeadLetter {
   readonly event: OutgoingEvent
 }
 
+/** How a lane commits: not at all when another server has taken it over. */
+export type Commit = (writes: readonly Write[]) => Promise<Outcome>
+
 /** The events that one lane could not deliver. */
 export class DeadLetters {
   readonly #store: Store
   readonly #cursorId: string
+  readonly #commit: Commit
   #count = 0
 
-  constructor(store: Store, cursorId: string) {
+  constructor(store: Store, cursorId: string, commit: Commit = writes => store.commit(writes)) {
     this.#store = store
     this.#cursorId = cursorId
+    this.#commit = commit
   }
 
   get count(): number {
@@ -39,9 +44,9 @@ export class DeadLetters {
 
   async add(events: readonly OutgoingEvent[], reason: string): Promise<void> {
     const writes = events.slice(-MOST_DEAD_LETTERS).map(event => this.#insertion({ event, reason }))
-    const outcome = await this.#store.commit(writes)
+    const outcome = await this.#commit(writes)
     // After a crash some are there already, and then the batch is refused as a whole.
-    if (!outcome.ok) for (const write of writes) await this.#store.commit([write])
+    if (!outcome.ok) for (const write of writes) await this.#commit([write])
     await this.#trim()
   }
 
@@ -52,7 +57,7 @@ export class DeadLetters {
   }
 
   async remove(letters: readonly Pick<DeadLetter, 'row'>[]): Promise<void> {
-    await this.#store.commit(letters.map(({ row }) => removal(row)))
+    await this.#commit(letters.map(({ row }) => removal(row)))
     await this.load()
   }
 
@@ -63,7 +68,7 @@ export class DeadLetters {
   async #trim(): Promise<void> {
     const rows = await this.#rows()
     const surplus = rows.slice(MOST_DEAD_LETTERS)
-    if (surplus.length > 0) await this.#store.commit(surplus.map(removal))
+    if (surplus.length > 0) await this.#commit(surplus.map(removal))
     this.#count = rows.length - surplus.length
   }
 

@@ -3,17 +3,24 @@ import type { Log } from '#base/log.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
 import type { Sealer } from '#base/secrets.ts'
 import { usualPace, type Pace } from '#events/backoff.ts'
+import { Cursors, firstCursors } from '#events/cursors.ts'
+import { deliveriesOf, type Delivery } from '#events/deliveries.ts'
 import { DeliveryError, type Destination, type OutgoingEvent } from '#events/destination.ts'
 import { envelope } from '#events/envelope.ts'
 import { Gate } from '#events/gate.ts'
 import { Lanes, type Target } from '#events/lanes.ts'
+import { Lead, NotOurs } from '#events/lead.ts'
 import { deliveryMetrics } from '#events/metrics.ts'
+import { observe } from '#events/observe.ts'
 import { Outbox } from '#events/outbox.ts'
+import { Replays } from '#events/replays.ts'
 import { TrafficLog } from '#events/traffic-log.ts'
 import type { Store } from '#store/store.ts'
 
 export interface EngineOptions {
   readonly store: Store
+  /** No other process can use the store. */
+  readonly alone?: boolean
   readonly sealer: Sealer
   readonly accountId: string
   /** Makes what sends to a target. */
@@ -21,8 +28,8 @@ export interface EngineOptions {
   readonly log: Log
   readonly now: () => number
   readonly pace?: Partial<Pace>
-  /** The types that some subscription wants, whenever they change. */
-  readonly onTypes?: (types: ReadonlySet<string>) => void
+  /** The fields that are needed of each type of traffic event that some subscription wants, whenever they change. */
+  readonly onWanted?: (wanted: ReadonlyMap<string, ReadonlySet<string>>) => void
 }
 
 /** What the gateway tells of; `object` is JSON text. */
@@ -34,9 +41,17 @@ export interface Told {
   readonly object: string
 }
 
+interface Started {
+  readonly lanes: Lanes
+  readonly cursors: Cursors
+  readonly outbox: Outbox
+}
+
 /** So many batches are on their way at a time. */
 const PARALLEL = 16
 const TEST_MS = 15_000
+/** The lead is looked at so often within the time of a lease. */
+const LOOKS = 5
 export const TEST_TYPE = 'test.v0'
 
 /** Delivers events: changes from the store's outbox, and what the gateway tells. */
@@ -45,49 +60,51 @@ export class EventEngine {
   readonly #pace: Pace
   readonly #metrics = deliveryMetrics()
   readonly #traffic = new TrafficLog()
-  #lanes: Lanes | undefined
-  #types: ReadonlySet<string> = new Set()
+  readonly #lead: Lead
+  readonly #replays: Replays
+  #parts: Started | undefined
+  #wanted: ReadonlyMap<string, ReadonlySet<string>> = new Map()
   #timer: NodeJS.Timeout | undefined
-  #poll: NodeJS.Timeout | undefined
+  readonly #intervals: NodeJS.Timeout[] = []
   #reading: Promise<void> | undefined
-  #latest = 0
+  #looking: Promise<void> | undefined
+  #ledEpoch = 0
+  #replaysAsked = true
   #closed = false
 
   constructor(options: EngineOptions) {
+    const { store, alone = false, now } = options
     this.#options = options
     this.#pace = { ...usualPace, ...options.pace }
-    this.#observe()
+    this.#replays = new Replays(store)
+    const begin = async () => {
+      const sequence = await store.lastSequence()
+      return { sequence, writes: await firstCursors(store, sequence) }
+    }
+    this.#lead = new Lead({ store, alone, leaseMs: this.#pace.leaseMs, now, begin })
+    observe(this.#metrics, {
+      lanes: () => this.#parts?.lanes.all ?? [],
+      latest: () => this.#parts?.lanes.sequence ?? 0,
+      delivers: () => this.#lead.held,
+      now,
+    })
   }
 
   async start(): Promise<void> {
-    const { store, sealer, build, log, now } = this.#options
-    this.#latest = await store.lastSequence()
-    const lanes = new Lanes({
-      store,
-      sealer,
-      build,
-      log,
-      now,
-      pace: this.#pace,
-      metrics: this.#metrics,
-      traffic: this.#traffic,
-      outbox: new Outbox(store, this.#latest),
-      gate: new Gate(PARALLEL),
-      onTypes: types => {
-        this.#types = types
-        this.#options.onTypes?.(types)
-      },
-    })
-    await lanes.start()
-    this.#lanes = lanes
+    const { store, alone = false } = this.#options
+    await this.#lead.look()
+    const parts = this.#makeParts(new Outbox(store, await store.lastSequence()))
+    await parts.lanes.start()
+    this.#parts = parts
     store.onCommit(() => this.wake())
-    this.#poll = setInterval(() => this.wake(), this.#pace.pollMs).unref()
+    this.#intervals.push(setInterval(() => this.#poll(), this.#pace.pollMs).unref())
+    if (!alone) this.#intervals.push(setInterval(() => this.#look(), this.#pace.leaseMs / LOOKS).unref())
     this.wake()
   }
 
   /** Something may have happened. It is looked at a moment later, so that what comes together leaves together. */
   wake(): void {
-    if (this.#closed || this.#lanes === undefined) return
+    if (this.#closed || this.#parts === undefined) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.#reading ??= this.#read().finally(() => (this.#reading = undefined))
@@ -98,32 +115,34 @@ export class EventEngine {
   tell(events: readonly Told[], dropped = 0): void {
     if (this.#closed) return
     this.#metrics.events.dropped.add(dropped)
+    this.#traffic.forgetRead()
     let wanted = false
     for (const event of events) {
-      if (!this.#types.has(event.type)) continue
+      if (!this.#wanted.has(event.type)) continue
       this.#traffic.add(envelope(event, this.#options.accountId))
       wanted = true
     }
     if (wanted) this.wake()
   }
 
-  get states() {
-    return (this.#lanes?.all ?? []).map(lane => ({
-      ...lane.state,
-      waiting: Math.max(0, this.#latest - lane.position.sequence),
-    }))
+  /** How it stands with each lane, or with those of these ids, whichever server delivers. */
+  async deliveries(only?: readonly string[]): Promise<Delivery[]> {
+    if (this.#parts === undefined) return []
+    const { lanes, outbox } = this.#parts
+    const asked = only?.flatMap(id => lanes.find(id) ?? []) ?? lanes.all
+    return deliveriesOf(asked, { store: this.#options.store, outbox, latest: lanes.sequence })
   }
 
-  /** Sends the dead letters of a lane again; false when there is no such lane. */
-  replay(id: string): boolean {
-    const lane = this.#lanes?.find(id)
-    lane?.replay()
-    return lane !== undefined
+  /** Sends the dead letters of a lane again, at whichever server delivers; false when there is no such lane. */
+  async replay(id: string): Promise<boolean> {
+    const isAsked = await this.#replays.ask(id)
+    if (isAsked) this.#poll()
+    return isAsked
   }
 
   /** Sends one event that says that it is a test, past all subscriptions. Rejects with a `DeliveryError`. */
   async test(destinationId: string): Promise<void> {
-    const destination = await this.#lanes?.open(destinationId)
+    const destination = await this.#parts?.lanes.open(destinationId)
     if (destination === undefined) throw new DeliveryError('The server is starting.')
     try {
       await destination.send([this.#testEvent(destinationId)], AbortSignal.timeout(TEST_MS))
@@ -134,7 +153,13 @@ export class EventEngine {
 
   /** Everything in the outbox up to this number was delivered. */
   async needed(): Promise<number> {
-    return (await this.#lanes?.needed()) ?? 0
+    if (this.#parts === undefined) return 0
+    const { lanes, cursors } = this.#parts
+    if (this.#lead.held) {
+      await Promise.all(lanes.all.map(lane => lane.settle()))
+      await this.#lead.commit([])
+    }
+    return Math.min(lanes.sequence, await this.#lead.written(), await cursors.needed())
   }
 
   metrics(): string {
@@ -143,23 +168,79 @@ export class EventEngine {
 
   async close(): Promise<void> {
     this.#closed = true
-    clearInterval(this.#poll)
     clearTimeout(this.#timer)
     await this.#reading
-    await this.#lanes?.close()
+    await this.#parts?.lanes.close()
+    // Until here the lead was prolonged, for what was on its way.
+    for (const interval of this.#intervals) clearInterval(interval)
+    await this.#looking
+    await this.#lead.release().catch(() => undefined)
+  }
+
+  #makeParts(outbox: Outbox): Started {
+    const { store, sealer, build, log, now, onWanted } = this.#options
+    const lead = this.#lead
+    const lanes = new Lanes({
+      store,
+      sealer,
+      build,
+      log,
+      now,
+      lead,
+      outbox,
+      pace: this.#pace,
+      metrics: this.#metrics,
+      traffic: this.#traffic,
+      gate: new Gate(PARALLEL),
+      onWanted: wanted => {
+        this.#wanted = wanted
+        onWanted?.(wanted)
+      },
+    })
+    return { lanes, outbox, cursors: new Cursors({ store, outbox, lead }) }
+  }
+
+  #poll(): void {
+    this.#replaysAsked = true
+    this.wake()
+  }
+
+  #look(): void {
+    const wasHeld = this.#lead.held
+    this.#looking ??= this.#lead
+      .look()
+      .catch((error: unknown) => this.#options.log.warn({ error }, 'it cannot be seen which server delivers'))
+      .finally(() => {
+        this.#looking = undefined
+        if (this.#lead.held && !wasHeld) this.#poll()
+      })
   }
 
   async #read(): Promise<void> {
-    const lanes = this.#lanes
-    if (lanes === undefined) return
+    if (this.#parts === undefined) return
+    const { lanes } = this.#parts
     try {
       await lanes.read()
-      this.#latest = lanes.sequence
+      if (this.#lead.held) await this.#leadOn(this.#parts)
       for (const lane of lanes.all) lane.ring()
     } catch (error) {
+      if (error instanceof NotOurs) return
       // The next poll tries again.
       this.#options.log.warn({ error }, 'the outbox of events cannot be read')
     }
+  }
+
+  /** What only the server does that delivers. */
+  async #leadOn({ lanes, cursors }: Started): Promise<void> {
+    const { epoch } = this.#lead
+    await cursors.keepUp(lanes.sequence)
+    for (const lane of lanes.all) lane.grant(epoch)
+    if (this.#ledEpoch !== epoch && !this.#options.alone)
+      this.#options.log.info({ epoch }, 'this server delivers events')
+    this.#ledEpoch = epoch
+    if (!this.#replaysAsked) return
+    this.#replaysAsked = false
+    for (const replay of await this.#replays.list()) lanes.find(replay.cursorId)?.replay(replay)
   }
 
   #testEvent(destinationId: string): OutgoingEvent {
@@ -167,14 +248,5 @@ export class EventEngine {
     const object = JSON.stringify({ destination_id: destinationId })
     const told = { id: newId('ev', now()), type: TEST_TYPE, at: timestamp(now()), object }
     return envelope(told, accountId)
-  }
-
-  #observe(): void {
-    const { waiting, failing, deadLetters } = this.#metrics
-    const sum = (of: (lane: Lanes['all'][number]) => number): number =>
-      (this.#lanes?.all ?? []).reduce((total, lane) => total + of(lane), 0)
-    waiting.from(() => sum(lane => Math.max(0, this.#latest - lane.position.sequence)))
-    failing.from(() => sum(lane => (lane.state.failing_since === null ? 0 : 1)))
-    deadLetters.from(() => sum(lane => lane.state.dead_letters))
   }
 }

@@ -2,21 +2,24 @@ import type { Log } from '#base/log.ts'
 import { Batch } from '#events/batch.ts'
 import type { Pace } from '#events/backoff.ts'
 import { Bell } from '#events/bell.ts'
-import type { Cursor, CursorBody } from '#events/cursor.ts'
-import { DeadLetters } from '#events/dead-letters.ts'
+import { Changes } from '#events/changes.ts'
+import { cursorId, type Health } from '#events/cursor.ts'
 import type { Destination, OutgoingEvent } from '#events/destination.ts'
 import type { Gate } from '#events/gate.ts'
+import { NotOurs, type Lead } from '#events/lead.ts'
 import type { DeliveryMetrics } from '#events/metrics.ts'
 import type { Outbox } from '#events/outbox.ts'
-import { Closed, Sender } from '#events/sender.ts'
-import { noticeIn } from '#events/subscription.ts'
-import { isTraffic, type TrafficLog } from '#events/traffic-log.ts'
+import type { Replay } from '#events/replays.ts'
+import { Closed, Sender, type Mandate } from '#events/sender.ts'
+import type { Sieve } from '#events/sieve.ts'
+import { TRAFFIC_PAGE, type TrafficLog, type TrafficReader } from '#events/traffic-log.ts'
 import type { Store } from '#store/store.ts'
 
 export interface LaneParts {
   readonly store: Store
   readonly outbox: Outbox
   readonly traffic: TrafficLog
+  readonly lead: Lead
   readonly gate: Gate
   readonly pace: Pace
   readonly metrics: DeliveryMetrics
@@ -24,81 +27,79 @@ export interface LaneParts {
   readonly now: () => number
 }
 
+/** What a subscription wants now: changes by their type, and traffic through a sieve. */
+export interface Wanted {
+  readonly types: ReadonlySet<string>
+  readonly sieve: Sieve
+}
+
 export interface LaneOptions extends LaneParts {
-  readonly cursor: Cursor
+  readonly subscriptionId: string
+  readonly destinationId: string
   readonly open: () => Promise<Destination>
-  /** The types that the subscription wants now. */
-  readonly types: ReadonlySet<string>
+  readonly wanted: Wanted
 }
 
-/** Where a lane has come to, and what it wants from there on. */
-interface Place {
-  readonly sequence: number
-  readonly types: ReadonlySet<string>
-}
-
-/** So much that nobody wanted may be read again after a crash: it saves a write for each event. */
-const UNWRITTEN = 1000
 const DRAIN_MS = 2000
 const RETRY_MS = 1000
+/** How often a destination that gets nothing but traffic has its health written down while it works. */
+const HEALTH_MS = 60_000
 
-/** The way of one subscription's events to one destination: in order, each at least once. */
+/**
+ * The way of one subscription's events to one destination: in order, each at least once. What happens at this server's
+ * gateways leaves from here; what was written to the outbox only while this is the server that delivers it.
+ */
 export class Lane {
+  readonly id: string
   readonly #options: LaneOptions
   readonly #sender: Sender
-  readonly #deadLetters: DeadLetters
   readonly #news = new Bell()
   readonly #running: Promise<void>
-  #types: ReadonlySet<string>
-  #place: Place
-  #trafficAt: number
-  #saving: Promise<unknown> = Promise.resolve()
-  #replaying = false
+  #wanted: Wanted
+  /** Undefined while no traffic is wanted: what others want is not kept for this one. */
+  #traffic: TrafficReader | undefined
+  #changes: Changes | undefined
+  /** The epoch for which there is a cursor that may be taken. */
+  #granted = 0
+  #replay: Replay | undefined
+  #healthWrittenAt = 0
   #closing = false
 
   constructor(options: LaneOptions) {
-    const { cursor, store } = options
+    const { subscriptionId, destinationId, now } = options
+    this.id = cursorId(subscriptionId, destinationId)
     this.#options = options
-    this.#types = options.types
-    this.#place = { sequence: cursor.body.sequence, types: new Set(cursor.body.sources) }
-    this.#trafficAt = options.traffic.latest
-    this.#deadLetters = new DeadLetters(store, cursor.id)
-    this.#sender = new Sender({ ...options, deadLetters: this.#deadLetters })
+    this.#wanted = options.wanted
+    this.want(options.wanted)
+    this.#healthWrittenAt = now()
+    this.#sender = new Sender({
+      ...options,
+      names: { subscription: subscriptionId, destination: destinationId },
+      healthChanged: () => this.#writeHealth(),
+    })
     this.#running = this.#run()
   }
 
-  get id(): string {
-    return this.#options.cursor.id
-  }
-
   get subscriptionId(): string {
-    return this.#options.cursor.body.subscription_id
+    return this.#options.subscriptionId
   }
 
   get destinationId(): string {
-    return this.#options.cursor.body.destination_id
+    return this.#options.destinationId
   }
 
-  get types(): ReadonlySet<string> {
-    return this.#types
+  get sieve(): Sieve {
+    return this.#wanted.sieve
   }
 
-  /** Up to where everything was looked at, and up to where that is written down. */
-  get position(): { readonly sequence: number; readonly written: number } {
-    return { sequence: this.#place.sequence, written: this.#options.cursor.body.sequence }
+  /** As far as this server knows. */
+  get health(): Health {
+    return this.#sender.health
   }
 
-  get state() {
-    const { subscription_id, destination_id } = this.#options.cursor.body
-    const { health, nextTryAt } = this.#sender
-    return {
-      id: this.id,
-      subscription_id,
-      destination_id,
-      ...health,
-      next_try_at: nextTryAt === undefined ? null : new Date(nextTryAt).toISOString(),
-      dead_letters: this.#deadLetters.count,
-    }
+  /** How it stands with what was written to the outbox; undefined where another server delivers that. */
+  get changes(): Pick<Changes, 'sequence' | 'deadLetters'> | undefined {
+    return this.#changes?.stands() ? this.#changes : undefined
   }
 
   /** There may be something to deliver. */
@@ -107,8 +108,16 @@ export class Lane {
   }
 
   /** The subscription was changed. What lies in the outbox still counts by what was wanted at its time. */
-  want(types: ReadonlySet<string>): void {
-    this.#types = types
+  want(wanted: Wanted): void {
+    this.#wanted = wanted
+    if (wanted.sieve.isEmpty) this.#ignoreTraffic()
+    else this.#traffic ??= this.#options.traffic.join()
+  }
+
+  /** This server delivers, and there is a cursor to go on from. */
+  grant(epoch: number): void {
+    this.#granted = epoch
+    this.#news.ring()
   }
 
   /** The destination was changed. */
@@ -117,121 +126,124 @@ export class Lane {
   }
 
   /** Sends dead letters again. */
-  replay(): void {
-    this.#replaying = true
+  replay(replay: Replay): void {
+    if (replay.version === this.#replay?.version) return
+    this.#replay = replay
     this.#sender.reload()
     this.#news.ring()
   }
 
   /** Writes down how far it is, so that nothing before that has to be kept. */
   async settle(): Promise<void> {
-    const { sequence, written } = this.position
-    if (sequence > written) await this.#save()
+    if (this.#changes?.stands()) await this.#changes.settle()
   }
 
   /** Finishes what is under way, but does not wait for a destination that hangs. */
   async close(drainMs = DRAIN_MS): Promise<void> {
     this.#closing = true
+    this.#ignoreTraffic()
     this.#sender.stop()
     this.#news.ring()
     const timer = setTimeout(() => this.#sender.abort(), drainMs)
     await this.#running
     clearTimeout(timer)
     this.#sender.abort()
-    await this.#saving.catch(() => undefined)
+    await this.#changes?.saved()
     if (drainMs > 0) await this.settle().catch(() => undefined)
   }
 
   async #run(): Promise<void> {
-    for (let loaded = false; !this.#closing;) {
+    while (!this.#closing) {
       try {
-        if (!loaded) await this.#deadLetters.load()
-        loaded = true
         const turns = [await this.#changesTurn(), await this.#trafficTurn(), await this.#replayTurn()]
         if (!turns.includes(true)) await this.#news.wait()
       } catch (error) {
         if (error instanceof Closed) return
+        if (error instanceof NotOurs) {
+          this.#lost()
+          continue
+        }
         this.#options.log.warn({ error }, 'events cannot be read; trying again')
         await this.#news.wait(RETRY_MS)
       }
     }
   }
 
-  /** Delivers a batch of what was written to the outbox; false when there is nothing new. */
-  async #changesTurn(): Promise<boolean> {
-    const { events, place } = await this.#collect()
-    if (place.sequence === this.#place.sequence) return false
-    if (events.length > 0) await this.#sender.pass(events, 'keep')
-    this.#place = place
-    if (events.length > 0 || place.sequence - this.#options.cursor.body.sequence >= UNWRITTEN) {
-      // The next batch may leave while this is written, but not the one after it.
-      await this.#saving
-      this.#saving = this.#sender.persist(() => this.#save())
-      this.#saving.catch(() => undefined)
-    }
-    return true
+  /** A lead that is only late may be had again, and then it goes on from here; else another server has it. */
+  #lost(): void {
+    const { lead } = this.#options
+    if (this.#changes?.epoch === lead.epoch && !lead.held) return
+    this.#changes = undefined
+    this.#replay = undefined
+    this.#granted = 0
+    this.#sender.handOver()
   }
 
-  async #collect(): Promise<{ events: readonly OutgoingEvent[]; place: Place }> {
-    const { outbox, cursor } = this.#options
-    const batch = new Batch(await this.#sender.limits())
-    let { sequence, types } = this.#place
-    for (;;) {
-      const page = await outbox.read(sequence)
-      if (page.length === 0) return { events: batch.events, place: { sequence, types } }
-      for (const event of page) {
-        // What was between is no longer kept, and with it what it said of this subscription.
-        if (event.sequence !== sequence + 1) types = this.#types
-        if (types.has(event.type) && !batch.add(event))
-          return { events: batch.events, place: { sequence, types } }
-        sequence = event.sequence
-        const notice = noticeIn(event)
-        if (notice?.is === 'subscription' && notice.wish.id === cursor.body.subscription_id)
-          types = notice.wish.types
-      }
-    }
+  async #changesTurn(): Promise<boolean> {
+    const { lead } = this.#options
+    if (this.#changes !== undefined && this.#changes.epoch !== lead.epoch) this.#lost()
+    if (!lead.held || this.#granted !== lead.epoch) return false
+    this.#changes ??= await this.#take(lead.epoch)
+    // None: it is granted again when there is one.
+    if (this.#changes === undefined) this.#granted = 0
+    return (await this.#changes?.deliver()) ?? false
+  }
+
+  #take(epoch: number): Promise<Changes | undefined> {
+    const options = { ...this.#options, sender: this.#sender, types: () => this.#wanted.types }
+    return Changes.take(this.id, epoch, options)
   }
 
   async #trafficTurn(): Promise<boolean> {
-    const { traffic, metrics } = this.#options
-    if (![...this.#types].some(isTraffic)) {
-      this.#trafficAt = traffic.latest
-      return false
-    }
-    const { events, lost } = traffic.read(this.#trafficAt)
-    metrics.events.dropped.add(lost)
+    const reader = this.#traffic
+    if (reader === undefined) return false
+    const { sieve } = this.#wanted
+    const limits = await this.#sender.limits()
+    const { events, lost } = reader.read()
+    this.#options.metrics.events.dropped.add(lost)
     if (events.length === 0) return false
-    const batch = new Batch(await this.#sender.limits())
+    const batch = new Batch(limits)
     for (const event of events) {
-      if (this.#types.has(event.type) && !batch.add(event)) break
-      this.#trafficAt = event.sequence
+      const passed = sieve.pass(event)
+      if (passed !== undefined && !batch.add(passed)) break
+      reader.place = event.sequence
     }
-    if (batch.events.length > 0) await this.#sender.pass(batch.events, 'drop')
-    return true
+    // What comes a moment later waits for the next ring, and leaves together.
+    const isMore = reader.place !== events.at(-1)?.sequence || events.length === TRAFFIC_PAGE
+    if (batch.events.length > 0) await this.#sendTraffic(batch.events)
+    return isMore
+  }
+
+  #ignoreTraffic(): void {
+    this.#traffic?.leave()
+    this.#traffic = undefined
+  }
+
+  async #sendTraffic(events: readonly OutgoingEvent[]): Promise<void> {
+    const { metrics, now } = this.#options
+    const mandate: Mandate = {
+      stands: () => true,
+      giveUp: async lost => metrics.events.dropped.add(lost.length),
+    }
+    await this.#sender.pass(events, mandate)
+    if (now() - this.#healthWrittenAt >= HEALTH_MS) await this.#sender.persist(() => this.#writeHealth())
   }
 
   async #replayTurn(): Promise<boolean> {
-    if (!this.#replaying) return false
-    const letters = await this.#deadLetters.list()
-    const batch = new Batch(await this.#sender.limits())
-    // The first that has no room ends it.
-    letters.every(({ event }) => batch.add(event))
-    const sent = letters.slice(0, batch.events.length)
-    if (sent.length === 0) {
-      this.#replaying = false
-      return false
-    }
-    const dead = await this.#sender.pass(batch.events, 'keep')
-    const gone = sent.filter(({ event }) => !dead.has(event.id))
-    if (gone.length > 0) await this.#sender.persist(() => this.#deadLetters.remove(gone))
-    // What is refused again would be refused for ever.
-    if (dead.size > 0) this.#replaying = false
+    const replay = this.#replay
+    if (replay === undefined || !this.#changes?.stands()) return false
+    const isDone = await this.#changes.deliverAgain(replay)
+    if (isDone && this.#replay === replay) this.#replay = undefined
     return true
   }
 
-  #save(): Promise<boolean> {
-    const { sequence, types } = this.#place
-    const changes: Partial<CursorBody> = { sequence, sources: [...types], ...this.#sender.health }
-    return this.#options.cursor.write(changes)
+  /** Only the server that delivers has a cursor to write to; traffic goes on where that is another one. */
+  async #writeHealth(): Promise<void> {
+    this.#healthWrittenAt = this.#options.now()
+    try {
+      if (this.#changes?.stands()) await this.#changes.save()
+    } catch (error) {
+      if (!(error instanceof NotOurs)) throw error
+    }
   }
 }

@@ -7,7 +7,11 @@ export interface DeliveryMetrics {
   readonly events: { readonly delivered: Counter; readonly dead: Counter; readonly dropped: Counter }
   readonly waiting: Gauge
   readonly failing: Gauge
+  readonly failingFor: Gauge
+  readonly lastSuccess: Gauge
+  readonly lastError: Gauge
   readonly deadLetters: Gauge
+  readonly delivers: Gauge
 }
 
 export function deliveryMetrics(): DeliveryMetrics {
@@ -27,6 +31,22 @@ export function deliveryMetrics(): DeliveryMetrics {
     },
     waiting: gauge('adit_event_queue_depth', 'Changes that subscriptions have yet to look at.'),
     failing: gauge('adit_event_deliveries_failing', 'Destinations of subscriptions that fail now.'),
+    failingFor: gauge(
+      'adit_event_failing_seconds',
+      'For how long the destination fails that has failed longest; 0 when none does.',
+    ),
+    lastSuccess: gauge(
+      'adit_event_last_success_timestamp_seconds',
+      'When a destination last took events; 0 when none has.',
+    ),
+    lastError: gauge(
+      'adit_event_last_error_timestamp_seconds',
+      'When a destination last failed to take events; 0 when none has.',
+    ),
     deadLetters: gauge('adit_event_dead_letters', 'Events that were given up and can be sent again.'),
+    delivers: gauge(
+      'adit_event_delivers',
+      'Of the servers on one database, 1 at the one that delivers what was written to the outbox.',
+    ),
   }
 }

@@ -27,9 +27,12 @@ export class Outbox {
     this.#to = from
   }
 
-  /** Events after the one with this number, in the order of commits; none when there are no more. */
-  async read(after: number): Promise<readonly Numbered[]> {
-    if (after < this.#from) return this.#store.events(after, PAGE)
+  /**
+   * Events after the one with this number, in the order of commits; none when there are no more. Who is far behind gets
+   * no more than it asks for: what it has no room for would be read again for its next batch, and again for the next.
+   */
+  async read(after: number, most = PAGE): Promise<readonly Numbered[]> {
+    if (after < this.#from) return this.#store.events(after, Math.min(most, PAGE))
     if (after >= this.#to) await this.#readOn()
     const first = this.#kept.findIndex(({ sequence }) => sequence > after)
     return first < 0 ? [] : this.#kept.slice(first, first + PAGE)

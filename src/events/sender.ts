@@ -2,10 +2,11 @@ import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { waitAfter, type Pace } from '#events/backoff.ts'
 import { Bell } from '#events/bell.ts'
-import type { Cursor, CursorBody } from '#events/cursor.ts'
-import type { DeadLetters } from '#events/dead-letters.ts'
+import { unknownHealth, type Health } from '#events/cursor.ts'
 import { DeliveryError, type Destination, type OutgoingEvent } from '#events/destination.ts'
 import type { Gate } from '#events/gate.ts'
+import { mergedHealth } from '#events/health.ts'
+import { NotOurs } from '#events/lead.ts'
 import type { DeliveryMetrics } from '#events/metrics.ts'
 
 /** Thrown out of everything that waits when the lane is closed. */
@@ -13,14 +14,13 @@ export class Closed extends Error {
   override readonly name = 'Closed'
 }
 
-/** What becomes of an event that cannot be delivered: audit events are kept, those of traffic are not. */
-export type Hopeless = 'keep' | 'drop'
-
 export interface SenderOptions {
-  readonly cursor: Cursor
-  readonly deadLetters: DeadLetters
+  /** Named in the log. */
+  readonly names: { readonly subscription: string; readonly destination: string }
   /** Makes the destination as it is set now. */
   readonly open: () => Promise<Destination>
+  /** It has begun to fail, or works again, or is tried again only much later. */
+  readonly healthChanged: (health: Health) => Promise<void>
   readonly gate: Gate
   readonly pace: Pace
   readonly metrics: DeliveryMetrics
@@ -28,10 +28,15 @@ export interface SenderOptions {
   readonly now: () => number
 }
 
-type Health = Pick<CursorBody, 'failing_since' | 'last_success_at' | 'last_error' | 'last_error_at'>
+/** On whose behalf events are sent. */
+export interface Mandate {
+  /** Asked before each attempt; `NotOurs` is thrown when it is false. */
+  stands(): boolean
+  /** Takes what cannot be delivered. */
+  giveUp(events: readonly OutgoingEvent[], reason: string): Promise<void>
+}
 
-interface Pass {
-  readonly hopeless: Hopeless
+interface Pass extends Mandate {
   readonly dead: Set<string>
   splits: number
 }
@@ -40,33 +45,41 @@ interface Pass {
 const MAX_SPLITS = 16
 const STORE_RETRY_MS = 1000
 const MAX_REASON = 500
+/** A failure after which the wait is shorter is not worth a write of its own. */
+const LONG_WAIT_MS = 5000
+/** So long can a wait be before it is asked again whether the mandate stands. */
+const LOOK_MS = 5000
 const UNOPENED = { maxEvents: 100, maxBytes: 262_144 }
 
-/** Brings events to one destination, however long it takes, or gives them up as dead letters. */
+/** Brings events to one destination, however long it takes, or gives them up. */
 export class Sender {
   readonly #options: SenderOptions
   readonly #abort = new AbortController()
   readonly #alarm = new Bell()
   #destination: Destination | undefined
   #outdated = false
-  #health: Health
+  #health = unknownHealth
   #failures = 0
   #nextTryAt = 0
   #closing = false
 
   constructor(options: SenderOptions) {
     this.#options = options
-    const { failing_since, last_success_at, last_error, last_error_at } = options.cursor.body
-    this.#health = { failing_since, last_success_at, last_error, last_error_at }
   }
 
   get health(): Health {
     return this.#health
   }
 
-  /** When the next attempt is due; undefined while all is well. */
-  get nextTryAt(): number | undefined {
-    return this.#failures === 0 ? undefined : this.#nextTryAt
+  /** What was written down by whoever delivered before. */
+  recall(written: Health): void {
+    const { next_try_at } = this.#health
+    this.#health = { ...mergedHealth(this.#health, written), next_try_at }
+  }
+
+  /** Another server delivers, and tells how that goes. */
+  handOver(): void {
+    this.#health = unknownHealth
   }
 
   async limits(): Promise<Pick<Destination, 'maxEvents' | 'maxBytes'>> {
@@ -80,6 +93,7 @@ export class Sender {
     this.#outdated = true
     this.#failures = 0
     this.#nextTryAt = 0
+    this.#health = { ...this.#health, next_try_at: null }
     this.#alarm.ring()
   }
 
@@ -95,9 +109,14 @@ export class Sender {
     this.#forget()
   }
 
-  /** Resolves when each event was taken or given up, to the ids of the latter. Rejects with `Closed`. */
-  async pass(events: readonly OutgoingEvent[], hopeless: Hopeless): Promise<ReadonlySet<string>> {
-    const pass: Pass = { hopeless, dead: new Set(), splits: MAX_SPLITS }
+  /** Resolves when each event was taken or given up, to the ids of the latter. Rejects with `Closed` or `NotOurs`. */
+  async pass(events: readonly OutgoingEvent[], mandate: Mandate): Promise<ReadonlySet<string>> {
+    const pass: Pass = {
+      stands: () => mandate.stands(),
+      giveUp: (lost, reason) => mandate.giveUp(lost, reason),
+      dead: new Set(),
+      splits: MAX_SPLITS,
+    }
     await this.#piece(events, pass)
     return pass.dead
   }
@@ -108,6 +127,7 @@ export class Sender {
       try {
         return await work()
       } catch (error) {
+        if (error instanceof NotOurs) throw error
         this.#options.log.warn({ error }, 'the state of event delivery could not be written')
         await this.#pause(STORE_RETRY_MS)
       }
@@ -116,7 +136,7 @@ export class Sender {
 
   async #piece(events: readonly OutgoingEvent[], pass: Pass): Promise<void> {
     for (let left = await this.#whenDue(events, pass); left.length > 0;) {
-      const failure = await this.#attempt(left)
+      const failure = await this.#attempt(left, pass)
       if (failure === undefined) return
       left = left.filter(({ id }) => !failure.taken.has(id))
       if (failure.permanent && left.length > 1 && pass.splits-- > 0) {
@@ -131,22 +151,24 @@ export class Sender {
   }
 
   /** Undefined when all went well. */
-  async #attempt(events: readonly OutgoingEvent[]): Promise<DeliveryError | undefined> {
+  async #attempt(events: readonly OutgoingEvent[], pass: Pass): Promise<DeliveryError | undefined> {
     if (this.#closing) throw new Closed()
-    const { gate, metrics, now } = this.#options
+    const { gate, metrics } = this.#options
     try {
       const destination = await this.#open()
-      await gate.run(() => destination.send(events, this.#abort.signal))
+      await gate.run(() => {
+        if (!pass.stands()) throw new NotOurs()
+        return destination.send(events, this.#abort.signal)
+      })
     } catch (error) {
       if (this.#abort.signal.aborted) throw new Closed()
+      if (error instanceof NotOurs) throw error
       metrics.attempts.failed.add()
       return this.#failureOf(error)
     }
-    this.#failures = 0
-    this.#nextTryAt = 0
-    this.#health = { ...this.#health, failing_since: null, last_success_at: timestamp(now()) }
     metrics.attempts.sent.add()
     metrics.events.delivered.add(events.length)
+    await this.#succeeded()
     return undefined
   }
 
@@ -156,9 +178,22 @@ export class Sender {
     return new DeliveryError('The destination failed unexpectedly; see the log of the server.')
   }
 
-  /** Only the first failure in a row is written at once: the others would be a write for each attempt. */
+  async #succeeded(): Promise<void> {
+    const { now, healthChanged } = this.#options
+    const wasFailing = this.#health.failing_since !== null
+    this.#failures = 0
+    this.#nextTryAt = 0
+    this.#health = {
+      ...this.#health,
+      failing_since: null,
+      next_try_at: null,
+      last_success_at: timestamp(now()),
+    }
+    if (wasFailing) await this.persist(() => healthChanged(this.#health))
+  }
+
   async #failed({ message, retryAfterMs }: DeliveryError): Promise<void> {
-    const { now, pace, cursor, log } = this.#options
+    const { now, pace, names, log, healthChanged } = this.#options
     this.#failures++
     this.#nextTryAt = now() + waitAfter(this.#failures, pace, retryAfterMs)
     const at = timestamp(now())
@@ -168,11 +203,11 @@ export class Sender {
       failing_since: this.#health.failing_since ?? at,
       last_error: message.slice(0, MAX_REASON),
       last_error_at: at,
+      next_try_at: new Date(this.#nextTryAt).toISOString(),
     }
-    if (!first) return
-    const { destination_id: destination, subscription_id: subscription } = cursor.body
-    log.warn({ destination, subscription, reason: message }, 'events cannot be delivered')
-    await this.persist(() => cursor.write(this.#health))
+    if (first) log.warn({ ...names, reason: message }, 'events cannot be delivered')
+    if (first || this.#nextTryAt - now() >= LONG_WAIT_MS)
+      await this.persist(() => healthChanged(this.#health))
   }
 
   /** Waits until the next attempt may be made; what has waited too long by then is given up. */
@@ -180,11 +215,12 @@ export class Sender {
     const { now } = this.#options
     let left = events
     while (left.length > 0 && this.#nextTryAt > now()) {
+      if (!pass.stands()) throw new NotOurs()
       const old = left.filter(({ at }) => this.#isTooOld(at))
       if (old.length > 0) {
         await this.#giveUp(old, this.#health.last_error ?? '', pass)
         left = left.filter(({ at }) => !this.#isTooOld(at))
-      } else await this.#pause(this.#nextTryAt - now())
+      } else await this.#pause(Math.min(this.#nextTryAt - now(), LOOK_MS))
     }
     return left
   }
@@ -197,11 +233,7 @@ export class Sender {
   }
 
   async #giveUp(events: readonly OutgoingEvent[], reason: string, pass: Pass): Promise<void> {
-    const { deadLetters, metrics } = this.#options
-    if (pass.hopeless === 'keep') {
-      await this.persist(() => deadLetters.add(events, reason.slice(0, MAX_REASON)))
-      metrics.events.dead.add(events.length)
-    } else metrics.events.dropped.add(events.length)
+    await this.persist(() => pass.giveUp(events, reason.slice(0, MAX_REASON)))
     for (const { id } of events) pass.dead.add(id)
   }
 

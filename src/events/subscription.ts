@@ -1,15 +1,17 @@
+import type { EventSource } from '#contract/events/source.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
 
 /** What a subscription asks for. */
 export interface Wish {
   readonly id: string
+  readonly sources: readonly EventSource[]
   readonly types: ReadonlySet<string>
   readonly destinationIds: readonly string[]
 }
 
 interface Told {
   readonly id: string
-  readonly sources?: readonly { readonly type: string }[]
+  readonly sources?: readonly EventSource[]
   /** Ids as they are kept, and Refs as events tell them. */
   readonly destinations?: readonly (string | { readonly id: string })[]
 }
@@ -17,17 +19,19 @@ interface Told {
 /** A subscription as it is kept, or as an event shows it. */
 export const wishOf = ({ id, sources = [], destinations = [] }: Told): Wish => ({
   id,
+  sources,
   types: new Set(sources.map(({ type }) => type)),
   destinationIds: destinations.map(each => (typeof each === 'string' ? each : each.id)),
 })
+
+/** The same from its row. */
+export const wishIn = ({ body }: { readonly body: string }): Wish => wishOf(JSON.parse(body) as Told)
 
 const SUBSCRIPTION = 'event_subscription_'
 const DESTINATION = 'event_destination_'
 
 export type Notice =
-  | { readonly is: 'subscription'; readonly wish: Wish }
-  | { readonly is: 'subscription_removed'; readonly id: string }
-  | { readonly is: 'destination'; readonly id: string }
+  { readonly is: 'subscription'; readonly wish: Wish } | { readonly is: 'destination'; readonly id: string }
 
 /**
  * What an event says about delivery itself. As these stand in the outbox among all others, they tell exactly from which
@@ -38,7 +42,7 @@ export function noticeIn({ type, body }: OutgoingEvent): Notice | undefined {
   if (!ours) return undefined
   const { object } = JSON.parse(body) as { readonly object: Told }
   if (type.startsWith(DESTINATION)) return { is: 'destination', id: object.id }
-  return type.startsWith(`${SUBSCRIPTION}deleted`)
-    ? { is: 'subscription_removed', id: object.id }
-    : { is: 'subscription', wish: wishOf(object) }
+  // One that is gone wants nothing any more.
+  const wish = wishOf(type.startsWith(`${SUBSCRIPTION}deleted`) ? { id: object.id } : object)
+  return { is: 'subscription', wish }
 }

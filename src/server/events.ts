@@ -6,6 +6,7 @@ import type { Sealer } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
 import { AuditLog } from '#events/audit-log.ts'
 import type { Pace } from '#events/backoff.ts'
+import type { Delivery } from '#events/deliveries.ts'
 import { DeliveryError } from '#events/destination.ts'
 import { buildDestination } from '#events/destinations/index.ts'
 import { EventEngine } from '#events/engine.ts'
@@ -41,7 +42,7 @@ export function openEvents(options: EventsOptions): EventsSide {
   const { settings, store, sealer, accountId, log, now, pace } = options
   const egress = createEgress({ allow: settings.egress_allow ?? [] })
   const parts = { egress, dataDir: settings.data_dir, log, now, endpoints: settings.event_endpoints ?? {} }
-  const traffic = new TrafficHub((events, dropped) => engine.tell(events, dropped))
+  const traffic = new TrafficHub((events, dropped) => engine.tell(events, dropped), settings.api_url)
   const engine: EventEngine = new EventEngine({
     store,
     sealer,
@@ -49,7 +50,9 @@ export function openEvents(options: EventsOptions): EventsSide {
     log,
     now,
     build: target => buildDestination(target, parts),
-    onTypes: types => traffic.want(types),
+    // Only this process can have a SQLite database open.
+    alone: settings.database_url === undefined,
+    onWanted: wanted => traffic.want(wanted),
     ...(pace && { pace }),
   })
   return {
@@ -63,15 +66,15 @@ export function openEvents(options: EventsOptions): EventsSide {
 }
 
 function withEvents(online: Live, engine: EventEngine, audit: AuditLog): Live {
-  const deliveries = () => engine.states.map(shownDelivery)
+  const deliveries = async (only?: readonly string[]) => (await engine.deliveries(only)).map(shownDelivery)
   return {
     async get(kind, id) {
       if (kind === 'audit_event') return audit.get(id)
-      if (kind === 'event_delivery') return deliveries().find(delivery => delivery.id === id)
+      if (kind === 'event_delivery') return (await deliveries([id]))[0]
       return online.get(kind, id)
     },
     async list(kind, page) {
-      if (kind === 'event_delivery') return newest(deliveries(), ({ id }) => id, page)
+      if (kind === 'event_delivery') return newest(await deliveries(), ({ id }) => id, page)
       if (kind !== 'audit_event') return online.list(kind, page)
       const { found, last } = await audit.list(page)
       return Object.assign<Found, Pick<Found, 'last'>>(found, last === undefined ? {} : { last })
@@ -80,7 +83,7 @@ function withEvents(online: Live, engine: EventEngine, audit: AuditLog): Live {
     async command(id, command) {
       if (command === 'test') return sendTest(engine, id)
       if (command !== 'replay') return online.command(id, command)
-      if (!engine.replay(id)) fail('not_found')
+      if (!(await engine.replay(id))) fail('not_found')
     },
   }
 }
@@ -89,7 +92,7 @@ const shownDelivery = ({
   subscription_id: subscription,
   destination_id: destination,
   ...state
-}: EventEngine['states'][number]) => ({ subscription, destination, ...state })
+}: Delivery) => ({ subscription, destination, ...state })
 
 async function sendTest(engine: EventEngine, destinationId: string): Promise<void> {
   try {

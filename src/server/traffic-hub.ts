@@ -1,7 +1,9 @@
 import { newId } from '#base/ids.ts'
+import { trafficFields, type TrafficType } from '#contract/events/traffic-fields.ts'
 import type { Directory, SessionRecord } from '#gateway/directory.ts'
 import { isFirstLeg } from '#gateway/legs.ts'
 import type { TrafficBatch, WantedTraffic } from '#gateway/traffic.ts'
+import { type SessionEnd, sessionText } from '#server/session-events.ts'
 
 interface Told {
   readonly id: string
@@ -10,6 +12,7 @@ interface Told {
   readonly object: string
 }
 
+type Wanted = ReadonlyMap<string, ReadonlySet<string>>
 type Tell = (events: readonly Told[], dropped: number) => void
 
 const START = 'agent_session_start.v0'
@@ -19,22 +22,26 @@ const STOP = 'agent_session_stop.v0'
 export class TrafficHub {
   readonly #tell: Tell
   readonly #followers = new Set<(wanted: WantedTraffic) => void>()
-  #types: ReadonlySet<string> = new Set()
+  readonly #apiUrl: string | undefined
+  #wanted: Wanted = new Map()
 
-  constructor(tell: Tell) {
+  /** `apiUrl` is the public address of the API, where it is known. */
+  constructor(tell: Tell, apiUrl?: string) {
     this.#tell = tell
+    this.#apiUrl = apiUrl
   }
 
   /** What gateways must tell of. */
   get wanted(): WantedTraffic {
     return {
-      http: this.#types.has('http_request_complete.v0'),
-      tcp: this.#types.has('tcp_connection_closed.v0'),
+      http: wantedOf(this.#wanted, 'http_request_complete.v0'),
+      tcp: wantedOf(this.#wanted, 'tcp_connection_closed.v0'),
     }
   }
 
-  want(types: ReadonlySet<string>): void {
-    this.#types = types
+  /** Types of events, and the fields that somebody needs of those that have fields to choose from. */
+  want(wanted: Wanted): void {
+    this.#wanted = wanted
     for (const follower of this.#followers) follower(this.wanted)
   }
 
@@ -58,28 +65,28 @@ export class TrafficHub {
         online.add(session.id)
         this.#session(START, session)
       },
-      sessionRemoved: session => {
-        if (online.delete(session.id)) this.#session(STOP, session)
+      sessionRemoved: (session, error) => {
+        if (online.delete(session.id)) this.#session(STOP, session, error)
       },
     })
   }
 
-  #session(type: typeof START | typeof STOP, session: SessionRecord): void {
-    if (!this.#types.has(type)) return
+  #session(type: typeof START | typeof STOP, session: SessionRecord, error?: string): void {
+    if (!this.#wanted.has(type)) return
     const now = Date.now()
     const at = new Date(now).toISOString()
-    const object = JSON.stringify({
-      id: session.id,
-      credential: { id: session.credentialId },
-      agent_ip: session.ip,
-      region: session.region,
-      user_agent: session.agentVersion,
-      metadata: session.metadata,
-      os: session.os,
-      transport: session.transport,
-      started_at: session.startedAt,
-      stopped_at: type === STOP ? at : null,
-    })
+    const end: SessionEnd | undefined = type === STOP ? { at, error } : undefined
+    const object = sessionText(session, this.#apiUrl, end)
     this.#tell([{ id: newId('ev', now), type, at, object }], 0)
   }
+}
+
+/** In the order in which they are declared; names that are not are nobody's. */
+function wantedOf<Type extends TrafficType>(
+  wanted: Wanted,
+  type: Type,
+): (keyof (typeof trafficFields)[Type])[] {
+  const names = wanted.get(type)
+  const all = Object.keys(trafficFields[type]) as (keyof (typeof trafficFields)[Type] & string)[]
+  return names === undefined ? [] : all.filter(name => names.has(name))
 }

@@ -35,7 +35,7 @@ suite('limits of event delivery', () => {
     const engine = await events.engine()
     await events.subscription([CREATED, REQUEST], [await events.destination(dead.url)])
     await events.subscription([CREATED], [await events.destination(good.url)])
-    await until(() => engine.states.length === 2)
+    await until(async () => (await engine.deliveries()).length === 2)
     for (let batch = 0; batch < 100; batch++) await events.happen(CREATED, 100)
     for (let n = 0; n < 30_000; n++) engine.tell([told(n)])
     await good.until(() => good.events.length >= 10_000)
@@ -43,7 +43,7 @@ suite('limits of event delivery', () => {
       good.numbers,
       Array.from({ length: 10_000 }, (_, n) => n),
     )
-    assert.ok((engine.states[0]?.waiting ?? 0) >= 10_000)
+    assert.ok(((await engine.deliveries())[0]?.waiting ?? 0) >= 10_000)
     dead.answer = () => ({ status: 200 })
     await dead.until(() => dead.events.filter(event => event.event_type === CREATED).length >= 10_000)
     const changes = dead.events.filter(event => event.event_type === CREATED)
@@ -71,7 +71,7 @@ suite('limits of event delivery', () => {
     const engine = await events.engine()
     const destination = await events.destination(receiver.url)
     for (let n = 0; n < 20; n++) await events.subscription([CREATED], [destination])
-    await until(() => engine.states.length === 20)
+    await until(async () => (await engine.deliveries()).length === 20)
     await events.happen(CREATED)
     await until(() => now === 16)
     release()
@@ -81,15 +81,34 @@ suite('limits of event delivery', () => {
 
   test('traffic is kept in memory up to a bound, the newest of it', () => {
     const log = new TrafficLog()
+    const reader = log.join()
     for (let n = 1; n <= 25_000; n++) log.add(outgoing(n))
-    const { events, lost } = log.read(0)
+    const { events, lost } = reader.read()
     assert.equal(lost, 5000)
     assert.equal(events[0]?.sequence, 5001)
     assert.equal(events.length, 1000)
-    assert.deepEqual(log.read(25_000), { events: [], lost: 0 })
+    reader.place = 25_000
+    assert.deepEqual(reader.read(), { events: [], lost: 0 })
     const large = 'x'.repeat(1_048_576)
     for (let n = 0; n < 40; n++) log.add({ ...outgoing(n), body: large })
-    assert.ok(log.read(25_000).events.length <= 32)
+    assert.ok(reader.read().events.length <= 32)
+  })
+
+  test('traffic is kept until the slowest has read it', () => {
+    const log = new TrafficLog()
+    const [fast, slow] = [log.join(), log.join()]
+    for (let n = 1; n <= 5; n++) log.add(outgoing(n))
+    fast.place = 5
+    slow.place = 2
+    log.forgetRead()
+    const numbers = (): number[] => slow.read().events.map(({ sequence }) => sequence)
+    assert.deepEqual([numbers(), slow.read().lost], [[3, 4, 5], 0])
+    const late = log.join()
+    assert.deepEqual(late.read(), { events: [], lost: 0 })
+    slow.leave()
+    log.forgetRead()
+    fast.place = 0
+    assert.deepEqual(fast.read(), { events: [], lost: 5 })
   })
 
   test('what a gateway cannot tell in time is dropped and counted', async () => {
@@ -196,8 +215,11 @@ suite('limits of event delivery', () => {
     })
     await events.subscription([CREATED], [await events.destination(receiver.url)])
     await events.happen(CREATED)
-    await until(() => engine.states[0]?.failing_since !== null && engine.states.length === 1)
-    assert.doesNotMatch(engine.states[0]?.last_error ?? '', /secrets/)
+    await until(
+      async () =>
+        (await engine.deliveries())[0]?.failing_since !== null && (await engine.deliveries()).length === 1,
+    )
+    assert.doesNotMatch((await engine.deliveries())[0]?.last_error ?? '', /secrets/)
     broken = false
     await receiver.until(() => receiver.events.length === 1)
   })

@@ -93,7 +93,8 @@ for (const workers of ['1', '2']) {
     assert.equal(connection.bytes_out, 5)
     assert.equal(connection.server_port, port)
     const [start, stop] = [of('agent_session_start.v0')[0], of('agent_session_stop.v0')[0]]
-    assert.equal(start?.object.id, stop?.object.id)
+    assert.match(start?.object.session.id, /^ts_/)
+    assert.equal(start?.object.session.id, stop?.object.session.id)
     assert.equal(start?.object.stopped_at, null)
     assert.ok(stop?.object.stopped_at)
   })

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { newId, timestamp } from '#base/ids.ts'
 import { createLog } from '#base/log.ts'
 import { Sealer } from '#base/secrets.ts'
+import type { EventSource } from '#contract/events/source.ts'
 import { DeliveryError, type Destination } from '#events/destination.ts'
 import { EventEngine, type EngineOptions } from '#events/engine.ts'
 import type { Row, Store, Write } from '#store/store.ts'
@@ -20,6 +21,8 @@ type Answer = { readonly status: number; readonly retryAfter?: number }
 /** A service that takes batches of events, and answers as a test says. */
 export class Receiver implements AsyncDisposable {
   readonly batches: Received[][] = []
+  /** Who sent each of the batches, where senders name themselves in their address. */
+  readonly senders: string[] = []
   /** Every call, refused ones included. */
   calls = 0
   answer: (batch: readonly Received[]) => Answer | Promise<Answer> = () => ({ status: 200 })
@@ -31,7 +34,10 @@ export class Receiver implements AsyncDisposable {
       const batch = JSON.parse(Buffer.concat(await request.toArray()).toString()) as Received[]
       this.calls++
       const { status, retryAfter } = await this.answer(batch)
-      if (status === 200) this.batches.push(batch)
+      if (status === 200) {
+        this.batches.push(batch)
+        this.senders.push(new URL(request.url ?? '', this.url).searchParams.get('from') ?? '')
+      }
       if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter))
       response.writeHead(status).end()
       for (const changed of this.#changed.splice(0)) changed()
@@ -115,15 +121,22 @@ export class EventWorld implements AsyncDisposable {
     await this.#write('event_destination', id, body, (row?.version ?? 0) + 1)
   }
 
-  async subscription(types: readonly string[], destinations: readonly string[]): Promise<string> {
+  async subscription(
+    sources: readonly (string | EventSource)[],
+    destinations: readonly string[],
+  ): Promise<string> {
     const id = newId('esb')
-    await this.#subscribe(id, types, destinations, 1)
+    await this.#subscribe(id, sources, destinations, 1)
     return id
   }
 
-  async change(id: string, types: readonly string[], destinations: readonly string[]): Promise<void> {
+  async change(
+    id: string,
+    sources: readonly (string | EventSource)[],
+    destinations: readonly string[],
+  ): Promise<void> {
     const row = await this.store.get(id)
-    await this.#subscribe(id, types, destinations, (row?.version ?? 0) + 1)
+    await this.#subscribe(id, sources, destinations, (row?.version ?? 0) + 1)
   }
 
   async unsubscribe(id: string): Promise<void> {
@@ -161,8 +174,14 @@ export class EventWorld implements AsyncDisposable {
     await this.store[Symbol.asyncDispose]()
   }
 
-  #subscribe(id: string, types: readonly string[], destinations: readonly string[], version: number) {
-    const body = { id, sources: types.map(type => ({ type })), destinations }
+  #subscribe(
+    id: string,
+    sources: readonly (string | EventSource)[],
+    destinations: readonly string[],
+    version: number,
+  ) {
+    const given = sources.map(source => (typeof source === 'string' ? { type: source } : source))
+    const body = { id, sources: given, destinations }
     return this.#write('event_subscription', id, body, version, {
       ...body,
       destinations: destinations.map(each => ({ id: each, uri: '' })),

@@ -18,7 +18,7 @@ export interface Rated {
 }
 
 /** Requests per second, and the time of the gateway's process for ten thousand of them. */
-async function rate({ site, door, ...work }: Rated): Promise<Figures> {
+export async function rate({ site, door, ...work }: Rated): Promise<Figures> {
   const before = cpuSeconds([site.pid])
   const figures = await wrk(door, { ...work, connections: CONNECTIONS, tls: true, seconds }, '')
   const spent = cpuSeconds([site.pid]) - before

@@ -1,4 +1,5 @@
 import type { Behaviour } from '#api/behaviour.ts'
+import { firstStatus } from '#api/behaviours/certificate-status.ts'
 import { isUnder, readName } from '#api/names.ts'
 import { fail } from '#base/errors.ts'
 import { nameServers } from '#base/own-names.ts'
@@ -6,7 +7,8 @@ import { isPublicSuffix } from '#base/public-suffix.ts'
 import { agentIngress as kind } from '#contract/kinds/agent-ingress.ts'
 
 export const agentIngress: Behaviour = {
-  prepare(draft, { facts }) {
+  prepare(draft, call) {
+    const { facts } = call
     const ingress = draft.as(kind)
     if (!draft.before) {
       ingress.domain = readName(ingress.domain, 'domain')
@@ -21,7 +23,7 @@ export const agentIngress: Behaviour = {
     ingress.ns_targets = nameServers(facts.domain)
     ingress.region_domains = [`tunnel.${facts.region}.${ingress.domain}`]
     ingress.certificate_management_status = ingress.certificate_management_policy
-      ? (ingress.certificate_management_status ?? { renews_at: null, provisioning_job: null })
+      ? (ingress.certificate_management_status ?? firstStatus(call))
       : null
   },
 }

@@ -2,13 +2,10 @@ import type { Behaviour } from '#api/behaviour.ts'
 import { fail } from '#base/errors.ts'
 import type { Body } from '#contract/body.ts'
 import { eventTypes } from '#contract/events/index.ts'
-
-export interface Source {
-  readonly type: string
-}
+import { checkSelection, sourceFrom, type EventSource } from '#contract/events/source.ts'
 
 /** Refuses types that no event has, and a type that is there twice. */
-function checkSources(sources: readonly Source[]): void {
+function checkTypes(sources: readonly EventSource[]): void {
   const seen = new Set<string>()
   for (const { type } of sources) {
     if (!eventTypes.has(type)) fail('event_type', { field: 'type', value: type })
@@ -17,16 +14,26 @@ function checkSources(sources: readonly Source[]): void {
   }
 }
 
-export const sourcesOf = (subscription: Body): Source[] => subscription['sources'] as Source[]
+export const sourcesOf = (subscription: Body): EventSource[] => subscription['sources'] as EventSource[]
+
+/** A source as callers see it. Clients of the hosted service know `type` and `uri`: the rest is only there if set. */
+export const showSource = ({ type, ...chosen }: EventSource, listUri: string): Body => ({
+  type,
+  uri: `${listUri}/${type}`,
+  ...chosen,
+})
 
 export const eventSubscription: Behaviour = {
-  prepare(draft) {
-    checkSources(sourcesOf(draft.body))
+  prepare({ body, given }) {
+    const sources = sourcesOf(body).map(sourceFrom)
+    checkTypes(sources)
+    // What was kept before was checked then.
+    if (given['sources'] !== undefined)
+      sources.forEach((source, index) => checkSelection(source, `sources.${index}.`))
+    body['sources'] = sources
   },
-  view: async (body, call) => ({
-    sources: sourcesOf(body).map(({ type }) => ({
-      type,
-      uri: `${call.base}/event_subscriptions/${String(body['id'])}/sources/${type}`,
-    })),
-  }),
+  view: async (body, call) => {
+    const listUri = `${call.base}/event_subscriptions/${String(body['id'])}/sources`
+    return { sources: sourcesOf(body).map(source => showSource(source, listUri)) }
+  },
 }

@@ -1,15 +1,25 @@
 import type { Kind } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
 
-export type Happening = 'created' | 'updated' | 'deleted'
-const happenings: readonly Happening[] = ['created', 'updated', 'deleted']
+/** What people, or the server itself, do to a resource. */
+type Change = 'created' | 'updated' | 'deleted'
+/** What befalls a resource when time passes. */
+type Turn = 'expiring' | 'expired'
+export type Happening = Change | Turn
+
+const changes: readonly Change[] = ['created', 'updated', 'deleted']
+const turns: Readonly<Record<string, readonly Turn[]>> = { tls_certificate: ['expiring', 'expired'] }
 
 const typeOf = (name: string, what: Happening): string => `${name}_${what}.v0`
 
-/** The event that a change of this kind of resource gives; undefined for kinds without events. */
+/** The event that tells of this for this kind of resource; undefined for kinds without events. */
 export function auditEvent(kind: Kind, what: Happening): string | undefined {
   return kind.event === false || kind.live ? undefined : typeOf(kind.event ?? kind.name, what)
 }
+
+/** All event types that tell of this kind of resource. */
+export const auditEvents = (kind: Kind): string[] =>
+  [...changes, ...(turns[kind.name] ?? [])].flatMap(what => auditEvent(kind, what) ?? [])
 
 /** What the gateway tells of traffic and sessions. */
 const gatewayEvents = [
@@ -20,11 +30,11 @@ const gatewayEvents = [
 ] as const
 
 /** Types of the public catalogue whose resources Adit does not have: they may be subscribed to, and never come. */
-const foreignEvents = ['secret', 'vault'].flatMap(name => happenings.map(what => typeOf(name, what)))
+const foreignEvents = ['secret', 'vault'].flatMap(name => changes.map(what => typeOf(name, what)))
 
 /** Every event type that a subscription may name. */
 export const eventTypes: ReadonlySet<string> = new Set([
-  ...Object.values(kinds).flatMap(kind => happenings.flatMap(what => auditEvent(kind, what) ?? [])),
+  ...Object.values(kinds).flatMap(auditEvents),
   ...gatewayEvents,
   ...foreignEvents,
 ])

@@ -1,4 +1,4 @@
-import { flag, line, mapOf } from '#contract/schema.ts'
+import { flag, integer, line, mapOf } from '#contract/schema.ts'
 import { input, maybe, nested, optional, required, secret } from '#contract/shape.ts'
 
 const word = (doc?: string) => input(line({ maxBytes: 2048 }), doc)
@@ -28,7 +28,15 @@ export const eventTarget = {
     data_collection_rule_id: required(word()),
     data_collection_stream_name: required(word()),
   }),
-  webhook: maybe({ url: required(word('Where to POST.')), secret: masked() }),
+  webhook: maybe({
+    url: required(word('Where to POST.')),
+    secret: masked(),
+    batch_size: input(
+      integer(1, 1000, { default: 1 }),
+      'How many events a POST may hold. With more than 1 its content is an array of events in order, of up to 1 MiB ' +
+        'unless one alone is longer; webhook-id and signature are for the whole, event_id tells events apart.',
+    ),
+  }),
   otlp: maybe({
     endpoint: required(word('OTLP logs over HTTP.')),
     headers: secret(input(mapOf(line({ maxBytes: 4096 }), { maxProperties: 32 })), 'masked'),

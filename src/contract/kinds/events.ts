@@ -1,7 +1,8 @@
+import { filterableNames, trafficTypes } from '#contract/events/field-names.ts'
 import { description, kind, metadata } from '#contract/kind.ts'
 import { eventTarget } from '#contract/kinds/event-target.ts'
-import { integer, line, listOf, moment, nullable, object } from '#contract/schema.ts'
-import { computed, fixed, input, nested, refs, required, shownRef } from '#contract/shape.ts'
+import { also, integer, line, listOf, moment, nullable, object, partly, text } from '#contract/schema.ts'
+import { computed, fixed, input, nested, refs, required, shownRef, sparse } from '#contract/shape.ts'
 import { eventDestinations } from '#contract/targets.ts'
 
 export const eventDestination = kind({
@@ -26,6 +27,17 @@ export const eventDestination = kind({
 })
 
 const eventType = line({ maxBytes: 255, refusal: 'event_type' })
+const fieldNames = listOf(line({ maxBytes: 255 }), { maxItems: 64 })
+const filter = text({ maxBytes: 4096 })
+
+const fieldsDoc = `Which fields events of this type tell, at most 64, such as conn.client_ip; only for ${trafficTypes.join(' and ')}. Without them the usual ones are told, never none.`
+const filterDoc = `Only events of which this is true are sent: a CEL expression over ev, such as ev.conn.server_port == 443 && ev.conn.server_name.matches("^api[.]"). It can ask for ${filterableNames('http_request_complete.v0').join(', ')}. An event that lacks a value without which it cannot be decided is not sent.`
+
+/** What a source inside its subscription may choose; answers leave out what it does not. */
+const chosen = {
+  fields: partly(also(fieldNames, { description: fieldsDoc })),
+  filter: partly(also(filter, { description: filterDoc })),
+}
 
 export const eventSubscription = kind({
   name: 'event_subscription',
@@ -37,8 +49,8 @@ export const eventSubscription = kind({
     metadata: metadata(),
     description: description(),
     sources: {
-      ...input(listOf(object({ type: eventType })), 'The types of events it triggers on.'),
-      read: listOf(object({ type: line(), uri: line() })),
+      ...input(listOf(object({ type: eventType, ...chosen })), 'The types of events it triggers on.'),
+      read: listOf(object({ type: line(), uri: line(), ...chosen })),
     },
     destinations: refs(eventDestinations, 'destination_ids'),
   },
@@ -88,5 +100,9 @@ export const eventSource = kind({
   parent: { kind: 'event_subscription', param: 'subscription_id' },
   event: false,
   without: ['created_at'],
-  fields: { type: required(fixed(input(eventType, 'The event type, such as ip_policy_created.v0.'))) },
+  fields: {
+    type: required(fixed(input(eventType, 'The event type, such as ip_policy_created.v0.'))),
+    fields: sparse(input(fieldNames, fieldsDoc)),
+    filter: sparse(input(filter, filterDoc)),
+  },
 })

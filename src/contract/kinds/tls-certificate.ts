@@ -1,6 +1,6 @@
 import { description, kind, metadata } from '#contract/kind.ts'
 import { line, listOf, moment, nullable, object, oneOf, text } from '#contract/schema.ts'
-import { computed, fixed, hidden, input, required } from '#contract/shape.ts'
+import { computed, fixed, hidden, input, internal, required } from '#contract/shape.ts'
 
 const pem = { maxBytes: 65_536, refusals: { maxBytes: 'pem_too_big' as const } }
 
@@ -35,5 +35,6 @@ export const tlsCertificate = kind({
     subject_locality: computed(line()),
     subject_province: computed(line()),
     subject_country: computed(line()),
+    expiry_told: internal(),
   },
 })

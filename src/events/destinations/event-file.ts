@@ -1,7 +1,8 @@
-import { constants, type Stats } from 'node:fs'
-import { lstat, mkdir, open, realpath, rename, type FileHandle } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { lstat, mkdir, realpath, rename } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { unusable } from '#events/destinations/failures.ts'
+import { PlainFile, statOf } from '#events/destinations/plain-file.ts'
 
 export interface EventFileOptions {
   readonly dataDir: string
@@ -16,10 +17,8 @@ export interface EventFileOptions {
 /** Beside the database and the keys, so that no destination can name one of those. */
 export const EVENTS_FOLDER = 'events'
 
-const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants
-const FLAGS = O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_RDWR
 const MAX_PARTS = 16
-const NEWLINE = 10
+const IDLE_MS = 5000
 
 /** The parts of a path that stays inside of its folder. */
 export function partsOf(path: string): string[] {
@@ -32,8 +31,8 @@ export function partsOf(path: string): string[] {
 }
 
 /**
- * Lines that are appended to a file inside the data folder, and are on the disk when that is told. The file is opened
- * each time: somebody may have moved or removed it, and next to waiting for the disk that costs nothing.
+ * Lines that are appended to a file inside the data folder, and are on the disk when that is told. While lines keep
+ * coming the file stays open: to look at every folder on the way each time costs requests more than the lines do.
  */
 export class EventFile {
   /** Two destinations may name the same file: one writes at a time. */
@@ -41,6 +40,8 @@ export class EventFile {
   readonly #options: EventFileOptions
   readonly #parts: readonly string[]
   readonly #key: string
+  #open: PlainFile | undefined
+  #idle: NodeJS.Timeout | undefined
 
   constructor(options: EventFileOptions) {
     this.#options = options
@@ -49,8 +50,17 @@ export class EventFile {
   }
 
   append(lines: Buffer): Promise<void> {
+    return this.#inTurn(() => this.#append(lines))
+  }
+
+  /** Closes the file, as it is closed when no lines come for some time; they may come all the same. */
+  async close(): Promise<void> {
+    await this.#inTurn(() => this.#release()).catch(() => undefined)
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
     const turns = EventFile.#turns
-    const turn = (turns.get(this.#key) ?? Promise.resolve()).then(() => this.#append(lines))
+    const turn = (turns.get(this.#key) ?? Promise.resolve()).then(work)
     const over = turn
       .catch(() => undefined)
       .finally(() => {
@@ -61,20 +71,36 @@ export class EventFile {
   }
 
   async #append(lines: Buffer): Promise<void> {
-    const path = join(await this.#folder(), this.#parts.at(-1) ?? '')
-    const there = await statOf(path)
-    if (there?.isFile() && there.size > 0 && there.size + lines.length > this.#options.maxBytes)
-      await this.#putAside(path)
-    await using handle = await opened(path)
-    const { size } = await handle.stat()
+    const file = await this.#ready(lines.length)
+    this.#open = file
+    this.#idle ??= setTimeout(() => void this.close(), IDLE_MS).unref()
+    this.#idle.refresh()
     try {
-      await handle.appendFile(lines)
-      await handle.datasync()
+      await file.append(lines)
     } catch (error) {
-      // Half a line must not stay, whatever else is full or broken.
-      await handle.truncate(size).catch(() => undefined)
+      await this.#release()
       throw error
     }
+  }
+
+  /** The file, open, with room for so many bytes. */
+  async #ready(bytes: number): Promise<PlainFile> {
+    const { maxBytes } = this.#options
+    const hasRoom = (size: number): boolean => size === 0 || size + bytes <= maxBytes
+    if (this.#open && hasRoom(this.#open.size) && (await this.#open.isStillThere())) return this.#open
+    await this.#release()
+    const path = join(await this.#folder(), this.#parts.at(-1) ?? '')
+    const there = await statOf(path)
+    if (there?.isFile() && !hasRoom(there.size)) await this.#putAside(path)
+    return PlainFile.open(path)
+  }
+
+  async #release(): Promise<void> {
+    clearTimeout(this.#idle)
+    const file = this.#open
+    this.#idle = undefined
+    this.#open = undefined
+    await file?.close()
   }
 
   /** Every folder on the way is looked at: a link could lead out of the data folder. */
@@ -99,51 +125,9 @@ export class EventFile {
   }
 }
 
-async function statOf(path: string): Promise<Stats | undefined> {
-  return lstat(path).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  })
-}
-
 async function made(folder: string): Promise<Stats> {
   await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   })
   return lstat(folder)
-}
-
-async function opened(path: string): Promise<FileHandle> {
-  const handle = await open(path, FLAGS, 0o600).catch((error: unknown) => {
-    const { code = '' } = error as NodeJS.ErrnoException
-    if (['ELOOP', 'EMLINK', 'EISDIR', 'ENXIO'].includes(code)) throw notPlain()
-    throw error
-  })
-  try {
-    const stats = await handle.stat()
-    // Another name of the same file may be one outside of the data folder.
-    if (!stats.isFile() || stats.nlink > 1) throw notPlain()
-    await handle.chmod(0o600)
-    await endLine(handle, stats.size)
-    if (stats.size === 0) await syncFolder(join(path, '..'))
-    return handle
-  } catch (error) {
-    await handle.close()
-    throw error
-  }
-}
-
-const notPlain = () => unusable('The path of the file leads to a link or to something that is not a file.')
-
-/** When the process died while it wrote, the last line has no end: the next one must not be joined to it. */
-async function endLine(handle: FileHandle, size: number): Promise<void> {
-  if (size === 0) return
-  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1)
-  if (buffer[0] !== NEWLINE) await handle.appendFile('\n')
-}
-
-/** Without this, a new name may be gone after a power failure. */
-async function syncFolder(path: string): Promise<void> {
-  await using folder = await open(path, 'r')
-  await folder.sync()
 }

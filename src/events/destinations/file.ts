@@ -18,13 +18,13 @@ export function file(
     maxEvents: MAX_EVENTS,
     maxBytes: MAX_BATCH,
     async send(batch) {
-      const text = batch.map(({ body }) => `${body}\n`).join('')
-      await lines.append(Buffer.from(text)).catch((cause: unknown) => {
+      const text = batch.map(({ body }) => body).join('\n')
+      await lines.append(Buffer.from(`${text}\n`)).catch((cause: unknown) => {
         if (cause instanceof DeliveryError) throw cause
         const { code = 'unknown' } = cause as NodeJS.ErrnoException
         throw new DeliveryError(`The file cannot be written (${code}).`, { cause })
       })
     },
-    close: () => undefined,
+    close: () => void lines.close(),
   }
 }

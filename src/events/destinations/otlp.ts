@@ -1,4 +1,5 @@
 import type { EgressAnswer } from '#base/egress.ts'
+import { attribute, headerVerdict, nanoseconds, rejectedIn, signalAddress } from '#base/otlp.ts'
 import {
   DeliveryError,
   type Destination,
@@ -15,14 +16,12 @@ const MAX_EVENTS = 512
 const MAX_BYTES = 1_048_576
 const INFO = { severityNumber: 9, severityText: 'INFO' }
 
-const attribute = (key: string, stringValue: string) => ({ key, value: { stringValue } })
 const resource = { attributes: [attribute('service.name', 'adit')] }
 const scope = { name: 'adit.events' }
 
 /** Log records of OpenTelemetry, as JSON over HTTP. */
 export function otlp({ endpoint, headers }: TargetOf<'otlp'>, parts: DestinationParts): Destination {
-  const base = endpoint.replace(/\/+$/, '')
-  const url = base.endsWith(PATH) ? base : base + PATH
+  const url = signalAddress(endpoint, PATH)
   const http = new KeptHttp(parts.egress)
   const given = checked(headers)
   return {
@@ -46,17 +45,16 @@ export function otlp({ endpoint, headers }: TargetOf<'otlp'>, parts: Destination
 function checked(headers: Readonly<Record<string, string>> | null): Record<string, string> {
   const given = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const)
   for (const [name, value] of given) {
-    if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,256}$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+    const verdict = headerVerdict(name, value)
+    if (verdict === 'invalid')
       throw unusable(
         'A header of the OTLP destination cannot be sent: it has a character that headers cannot have.',
       )
-    if (/^(?:host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect)$/.test(name))
+    if (verdict === 'reserved')
       throw unusable(`The header ${name} of the OTLP destination is not one that can be chosen.`)
   }
   return Object.fromEntries(given)
 }
-
-const nanoseconds = (milliseconds: number): string => `${milliseconds}000000`
 
 function recordOf({ id, type, at, body }: OutgoingEvent, now: number) {
   const time = Date.parse(at)
@@ -75,13 +73,8 @@ function recordOf({ id, type, at, body }: OutgoingEvent, now: number) {
  * failed for good: some twice is better than one lost.
  */
 function checkPartial({ body }: EgressAnswer, count: number): void {
-  let content: { partialSuccess?: { rejectedLogRecords?: unknown } | null } | null
-  try {
-    content = JSON.parse(body.toString() || '{}') as typeof content
-  } catch {
-    throw new DeliveryError(`${SERVICE} answered with something that is not JSON.`)
-  }
-  const rejected = Number(content?.partialSuccess?.rejectedLogRecords ?? 0)
+  const rejected = rejectedIn(body.toString(), 'rejectedLogRecords')
+  if (rejected === undefined) throw new DeliveryError(`${SERVICE} answered with something that is not JSON.`)
   if (rejected > 0)
     throw new DeliveryError(`${SERVICE} rejected ${rejected} of ${count} records and does not say which.`, {
       permanent: true,

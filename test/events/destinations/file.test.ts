@@ -2,18 +2,23 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import {
   appendFile,
+  chmod,
   link,
   mkdir,
   readdir,
   readFile,
+  readlink,
+  realpath,
   rename,
   stat,
   symlink,
+  truncate,
   unlink,
   writeFile,
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { file } from '#events/destinations/file.ts'
 import { buildDestination } from '#events/destinations/index.ts'
@@ -140,6 +145,62 @@ suite('file', () => {
     await symlink(outside.file('new'), data.file('events/e'))
     assert.equal((await refused(send(destination, events(1)))).permanent, true)
     assert.deepEqual(await readdir(outside.path), [])
+  })
+
+  test('is not written through a folder or to a name that changes while it is open', async () => {
+    await using data = await Folder.make()
+    await using outside = await Folder.make()
+    const destination = build(data.path, 'a/e')
+    await send(destination, events(1))
+    await rename(data.file('events/a'), data.file('moved'))
+    await symlink(outside.path, data.file('events/a'))
+    assert.equal((await refused(send(destination, events(1)))).permanent, true)
+    assert.deepEqual(await readdir(outside.path), [])
+    await unlink(data.file('events/a'))
+    await send(destination, events(1))
+    await link(data.file('events/a/e'), outside.file('second name'))
+    assert.equal((await refused(send(destination, events(1)))).permanent, true)
+    await unlink(outside.file('second name'))
+    await send(destination, events(1))
+    assert.equal((await linesOf(data.file('events/a/e'))).length, 2)
+    destination.close()
+  })
+
+  test('is looked at anew when somebody has written to it, cut it off, or let others read it', async () => {
+    await using data = await Folder.make()
+    const destination = build(data.path, 'e')
+    const path = data.file('events/e')
+    await send(destination, events(1))
+    await appendFile(path, '{"half":')
+    await send(destination, events(1))
+    const { body } = event('ev_0')
+    assert.deepEqual(await linesOf(path), [body, '{"half":', body])
+    await truncate(path, 0)
+    await chmod(path, 0o644)
+    await send(destination, events(1))
+    assert.deepEqual(await linesOf(path), [body])
+    assert.equal((await stat(path)).mode & 0o777, 0o600)
+    destination.close()
+  })
+
+  test('is open once while lines come, and no longer when it is closed', async () => {
+    await using data = await Folder.make()
+    const path = await realpath(data.path).then(folder => join(folder, 'events/e'))
+    const isOpen = async (): Promise<number> => {
+      const numbers = await readdir('/proc/self/fd')
+      const paths = await Promise.all(
+        numbers.map(number => readlink(`/proc/self/fd/${number}`).catch(() => '')),
+      )
+      return paths.filter(each => each === path).length
+    }
+    const destination = build(data.path, 'e')
+    for (let count = 0; count < 3; count++) await send(destination, events(1))
+    assert.equal(await isOpen(), 1)
+    destination.close()
+    while ((await isOpen()) > 0) await nextTurn()
+    await send(destination, events(1))
+    assert.equal((await linesOf(path)).length, 4)
+    destination.close()
   })
 
   test('cannot name the files of the server itself', async () => {

@@ -3,13 +3,15 @@ import { suite, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { createEgress } from '#base/egress-client.ts'
 import { buildDestination } from '#events/destinations/index.ts'
-import { events, json, MARK, partsWith, refused, send, service, type Seen } from './support.ts'
+import type { EventTarget } from '#events/destinations/target.ts'
+import { event, events, json, MARK, partsWith, refused, send, service, type Seen } from './support.ts'
 
 const bytes = Buffer.from(`${MARK} of 32 bytes or so....`)
 const secret = `whsec_${bytes.toString('base64')}`
 // The reference implementation checks the time against its own clock.
 const parts = partsWith({ now: Date.now })
-const build = (url: string, key = secret) => buildDestination({ webhook: { url, secret: key } }, parts)
+const build = (url: string, key = secret, batch_size = 1) =>
+  buildDestination({ webhook: { url, secret: key, batch_size } }, parts)
 const verify = (seen: Seen, verifier: Webhook): unknown =>
   verifier.verify(seen.body.toString(), seen.headers as Record<string, string>)
 
@@ -93,7 +95,10 @@ suite('webhook', () => {
       false,
     )
     const strict = { ...parts, egress: createEgress({ allow: [] }) }
-    const destination = buildDestination({ webhook: { url: 'http://127.0.0.1:1/', secret } }, strict)
+    const destination = buildDestination(
+      { webhook: { url: 'http://127.0.0.1:1/', secret, batch_size: 1 } },
+      strict,
+    )
     const error = await refused(send(destination, events(1)))
     assert.equal(error.permanent, true)
     assert.match(error.message, /egress_allow/)
@@ -106,5 +111,112 @@ suite('webhook', () => {
     )
     const error = await refused(build(server.url).send(events(3), controller.signal))
     assert.deepEqual([error.permanent, [...error.taken]], [false, ['ev_0']])
+  })
+})
+
+suite('webhook with several events in a POST', () => {
+  const batched = (url: string, size: number) => build(url, secret, size)
+  const taking = () =>
+    service((seen, response) => {
+      verify(seen, new Webhook(secret))
+      response.writeHead(204).end()
+    })
+  const idsIn = ({ body }: Seen): string[] =>
+    (JSON.parse(body.toString()) as { event_id: string }[]).map(({ event_id: id }) => id)
+
+  test('holds up to so many in order, as an array that is signed as a whole', async () => {
+    await using server = await taking()
+    const batch = events(7)
+    await send(batched(server.url, 3), batch)
+    assert.deepEqual(server.seen.map(idsIn), [['ev_0', 'ev_1', 'ev_2'], ['ev_3', 'ev_4', 'ev_5'], ['ev_6']])
+    assert.deepEqual(
+      server.seen.flatMap(({ body }) => JSON.parse(body.toString())),
+      batch.map(({ body }) => JSON.parse(body)),
+    )
+    assert.equal(new Set(server.seen.map(({ headers }) => headers['webhook-id'])).size, 3)
+    const [first = assert.fail('no call')] = server.seen
+    const cut = Buffer.from(`[${batch[0]?.body}]`)
+    assert.throws(() => verify({ ...first, body: cut }, new Webhook(secret)), /No matching signature/)
+  })
+
+  test('asks for whole POSTs, up to a hundred of them and a thousand events at a time', () => {
+    const limits = [1, 2, 7, 100, 501, 1000].map(size => batched('http://127.0.0.1:1/', size).maxEvents)
+    assert.deepEqual(limits, [100, 200, 700, 1000, 501, 1000])
+  })
+
+  test('has one id for the same events, and another one for others', async () => {
+    await using server = await taking()
+    const destination = batched(server.url, 10)
+    for (const batch of [events(4), events(4), events(3), events(4).toReversed()])
+      await send(destination, batch)
+    const [first, again, fewer, turned] = server.seen.map(({ headers }) => String(headers['webhook-id']))
+    assert.match(first ?? '', /^evb_/)
+    assert.equal(first, again)
+    assert.equal(new Set([first, fewer, turned]).size, 3)
+  })
+
+  test('is retried from the POST that was refused, all of it, under the same id', async () => {
+    let isUp = false
+    await using server = await service((seen, response) =>
+      isUp || !idsIn(seen).includes('ev_4') ? void response.end() : json(response, 503, { said: secret }),
+    )
+    const destination = batched(server.url, 3)
+    const batch = events(8)
+    const error = await refused(send(destination, batch))
+    assert.deepEqual([error.permanent, [...error.taken]], [false, ['ev_0', 'ev_1', 'ev_2']])
+    isUp = true
+    await send(
+      destination,
+      batch.filter(({ id }) => !error.taken.has(id)),
+    )
+    assert.deepEqual(server.seen.map(idsIn), [
+      ['ev_0', 'ev_1', 'ev_2'],
+      ['ev_3', 'ev_4', 'ev_5'],
+      ['ev_3', 'ev_4', 'ev_5'],
+      ['ev_6', 'ev_7'],
+    ])
+    const [, tried, retried] = server.seen
+    assert.equal(tried?.headers['webhook-id'], retried?.headers['webhook-id'])
+    assert.deepEqual(tried?.body, retried?.body)
+  })
+
+  test('stays within a mebibyte, and sends what is longer alone', async () => {
+    await using server = await taking()
+    const batch = [
+      event('ev_0', { pad: 400_000 }),
+      event('ev_1', { pad: 400_000 }),
+      event('ev_2', { pad: 400_000 }),
+      event('ev_3', { pad: 1_200_000 }),
+      event('ev_4'),
+    ]
+    await send(batched(server.url, 1000), batch)
+    assert.deepEqual(server.seen.map(idsIn), [['ev_0', 'ev_1'], ['ev_2'], ['ev_3'], ['ev_4']])
+    const sizes = server.seen.map(({ body }) => body.length)
+    assert.ok(sizes.every((size, at) => size <= 1_048_576 || at === 2))
+  })
+
+  test('counts what stands between the events too', async () => {
+    await using server = await taking()
+    const [one = assert.fail('no event')] = events(1)
+    const most = 1000
+    const pad = Math.floor(1_048_576 / most) - Buffer.byteLength(one.body)
+    await send(
+      batched(server.url, most),
+      Array.from({ length: most }, () => event('ev_0', { pad })),
+    )
+    assert.ok(server.seen.every(({ body }) => body.length <= 1_048_576))
+    assert.equal(server.seen.flatMap(idsIn).length, most)
+  })
+
+  test('is a single event for what was stored before there was a choice', async () => {
+    await using server = await taking()
+    const stored = JSON.parse(JSON.stringify({ webhook: { url: server.url, secret } })) as EventTarget
+    const destination = buildDestination(stored, parts)
+    await send(destination, events(2))
+    assert.deepEqual(
+      server.seen.map(({ headers }) => headers['webhook-id']),
+      ['ev_0', 'ev_1'],
+    )
+    assert.equal(destination.maxEvents, 100)
   })
 })

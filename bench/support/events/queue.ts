@@ -1,0 +1,73 @@
+import { join } from 'node:path'
+import type { Adit } from '../adit.ts'
+import { cellsOf } from '../edges/rated.ts'
+import { type Figures, inTurn } from '../interleave.ts'
+import type { Load } from '../load.ts'
+import type { PostFigures, PostJob } from '../post-program.ts'
+import { cpuSeconds } from '../processes.ts'
+import { ask, program } from '../programs.ts'
+import { perSecond, type Row } from '../row.ts'
+import { subscribe } from './subscribed.ts'
+import type { Webhook } from './webhook.ts'
+
+const EVENTS = 10_000
+const TYPE = 'ip_policy_created.v0'
+
+/** How many events a POST holds. One each is for information: the loop knows neither signatures nor a cursor. */
+const sizes: readonly { readonly size: number; readonly target?: Pick<Row, 'target'> }[] = [
+  { size: 100, target: { target: { atLeast: 0.5 } } },
+  { size: 1 },
+]
+
+interface Parts {
+  readonly adit: Adit
+  readonly load: Load
+  readonly webhook: Webhook
+  /** Where the contents of the POSTs of the latest round are kept for the bare loop. */
+  readonly file: string
+}
+
+/** Lets changes pile up while the receiver refuses, and takes the time when it does no longer. */
+async function delivered({ adit, load, webhook, file }: Parts, size: number): Promise<Figures> {
+  const { api, child } = adit.process
+  await webhook.ask({ work: 'refuse' })
+  await using subscribed = await subscribe(api, TYPE, webhook.target(size))
+  await adit.fill(load, EVENTS)
+  await webhook.ask({ work: 'take' })
+  const before = cpuSeconds([child.pid ?? -1])
+  // A destination that was changed is tried at once, however long it has failed.
+  await api.patch(`/event_destinations/${subscribed.destinationId}`, { description: 'It works again.' })
+  const { milliseconds } = await webhook.until(EVENTS)
+  const cpu = cpuSeconds([child.pid ?? -1]) - before
+  const { posts, events } = await webhook.keep(file)
+  if (events !== EVENTS) throw new Error(`${events} different events in ${posts} POSTs`)
+  return { rate: (EVENTS / milliseconds) * 1000, cpu, posts }
+}
+
+/** What waits for a webhook that comes back, against a loop that POSTs the same to the same receiver. */
+export async function* queue(adit: Adit, load: Load, webhook: Webhook): AsyncGenerator<Row> {
+  const parts: Parts = { adit, load, webhook, file: join(adit.dataDir, 'posted.json') }
+  const poster = program('post-program.ts')
+  const posted = async (): Promise<Figures> => {
+    await webhook.ask({ work: 'take' })
+    const job: PostJob = { port: webhook.port, file: parts.file }
+    const { cpu } = await ask<PostFigures>(poster, job)
+    const { milliseconds } = await webhook.until(EVENTS)
+    return { rate: (EVENTS / milliseconds) * 1000, cpu }
+  }
+  try {
+    for (const { size, target } of sizes) {
+      const ours = (): Promise<Figures> => delivered(parts, size)
+      // What was never run is not compiled.
+      await ours()
+      await posted()
+      const { ours: own = [], bare = [] } = await inTurn({ ours, bare: posted })
+      const compared = { ours: own, peer: bare }
+      const name = `${EVENTS} queued events, ${size} in a POST, vs a bare loop of the same POSTs`
+      yield { name, ...cellsOf(compared, 'rate', perSecond), ...target }
+      yield { name: `${name}, CPU`, ...cellsOf(compared, 'cpu', value => `${value.toFixed(2)} s`) }
+    }
+  } finally {
+    poster.kill()
+  }
+}

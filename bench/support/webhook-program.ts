@@ -1,0 +1,95 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A receiver of events; each step is answered when it is done. */
+export type WebhookJob =
+  | { readonly work: 'listen' }
+  /** From now on everything is answered with 503. */
+  | { readonly work: 'refuse' }
+  /** From now on everything is taken, and counted from none. */
+  | { readonly work: 'take' }
+  /** Resolves when so many events were taken. */
+  | { readonly work: 'until'; readonly events: number }
+  /** Writes what was taken to a file, as a list of contents. */
+  | { readonly work: 'keep'; readonly file: string }
+
+/** From the first byte of the first request to the answer of the last. */
+export interface WebhookFigures {
+  readonly milliseconds: number
+}
+
+export interface WebhookKept {
+  readonly posts: number
+  /** How many different events there were. */
+  readonly events: number
+}
+
+const PATIENCE_MS = 120_000
+const MARK = Buffer.from('{"event_id":')
+
+const seen = { bodies: [] as Buffer[], events: 0, begun: Number.NaN, ended: Number.NaN }
+let isTaking = true
+let told: { readonly events: number; readonly tell: () => void } | undefined
+
+/** Looked for rather than parsed: the receiver is to be quick. */
+function eventsIn(body: Buffer): number {
+  let count = 0
+  for (let at = body.indexOf(MARK); at >= 0; at = body.indexOf(MARK, at + MARK.length)) count++
+  return count
+}
+
+function take(body: Buffer): void {
+  seen.bodies.push(body)
+  seen.events += eventsIn(body)
+  seen.ended = performance.now()
+  if (told !== undefined && seen.events >= told.events) told.tell()
+}
+
+const server = createServer((request, response) => {
+  if (isTaking && seen.events === 0) seen.begun = performance.now()
+  const pieces: Buffer[] = []
+  request.on('data', (piece: Buffer) => pieces.push(piece))
+  request.on('end', () => {
+    response.writeHead(isTaking ? 204 : 503).end()
+    if (isTaking) take(Buffer.concat(pieces))
+  })
+})
+
+function differentEvents(): number {
+  const events = seen.bodies.flatMap(
+    body => JSON.parse(body.toString()) as { event_id: string } | { event_id: string }[],
+  )
+  return new Set(events.map(({ event_id: id }) => id)).size
+}
+
+function start(job: WebhookJob): Promise<object> | object {
+  switch (job.work) {
+    case 'listen':
+      return new Promise(resolve => {
+        server.listen(0, '127.0.0.1', () => resolve({ port: (server.address() as AddressInfo).port }))
+      })
+    case 'refuse':
+      isTaking = false
+      return {}
+    case 'take':
+      isTaking = true
+      Object.assign(seen, { bodies: [], events: 0, begun: Number.NaN })
+      return {}
+    case 'until':
+      return new Promise(resolve => {
+        const tell = (): void => resolve({ milliseconds: seen.ended - seen.begun })
+        told = { events: job.events, tell }
+        if (seen.events >= job.events) tell()
+        const late = { error: `${job.events} events did not come in time` }
+        setTimeout(() => resolve(late), PATIENCE_MS).unref()
+      })
+    case 'keep':
+      writeFileSync(job.file, JSON.stringify(seen.bodies.map(String)))
+      return { posts: seen.bodies.length, events: differentEvents() }
+  }
+}
+
+process.on('message', async (job: WebhookJob) => process.send?.(await start(job)))
+// Whoever started it may have failed.
+process.once('disconnect', () => process.exit())

@@ -1,0 +1,115 @@
+/**
+ * How the parts of a filter come to their values. Whatever asks for a value that is not known is not known either; only
+ * `&&` and `||` decide without it where they can, as CEL says of errors. So evaluating never throws.
+ */
+
+/** Undefined where a filter asks for what is not known of an event. */
+export type Value = string | number | boolean | undefined
+
+/** A part of a filter, made once: it gives its value for the `object` of an event. */
+export type Part = (object: unknown) => Value
+
+export const equality =
+  (isEqual: boolean, left: Part, right: Part): Part =>
+  object => {
+    const one = left(object)
+    const other = right(object)
+    return one === undefined || other === undefined ? undefined : (one === other) === isEqual
+  }
+
+const orders = {
+  '<': (one: string | number, other: string | number) => one < other,
+  '<=': (one: string | number, other: string | number) => one <= other,
+  '>': (one: string | number, other: string | number) => one > other,
+  '>=': (one: string | number, other: string | number) => one >= other,
+}
+
+export function comparison(sign: keyof typeof orders, left: Part, right: Part): Part {
+  const isInOrder = orders[sign]
+  return object => {
+    const one = left(object)
+    const other = right(object)
+    if (one === undefined || other === undefined) return undefined
+    // Truth values have an order too: false comes first.
+    return isInOrder(
+      typeof one === 'boolean' ? Number(one) : one,
+      typeof other === 'boolean' ? Number(other) : other,
+    )
+  }
+}
+
+/** `||` is decided by the first true, `&&` by the first false. */
+export const decision =
+  (decisive: boolean, left: Part, right: Part): Part =>
+  object => {
+    const one = left(object)
+    if (one === decisive) return decisive
+    const other = right(object)
+    if (other === decisive) return decisive
+    return one === undefined ? undefined : other
+  }
+
+export const negation =
+  (part: Part): Part =>
+  object => {
+    const value = part(object)
+    return typeof value === 'boolean' ? !value : undefined
+  }
+
+export const negative =
+  (part: Part): Part =>
+  object => {
+    const value = part(object)
+    return typeof value === 'number' ? -value : undefined
+  }
+
+export const choice =
+  (condition: Part, one: Part, other: Part): Part =>
+  object => {
+    const value = condition(object)
+    if (value === undefined) return undefined
+    return value === true ? one(object) : other(object)
+  }
+
+export const membership =
+  (part: Part, values: ReadonlySet<Value>): Part =>
+  object => {
+    const value = part(object)
+    return value === undefined ? undefined : values.has(value)
+  }
+
+export const presence =
+  (part: Part): Part =>
+  object =>
+    part(object) !== undefined
+
+/** Counts characters, not the units in which JavaScript counts. */
+export const size =
+  (part: Part): Part =>
+  object => {
+    const text = part(object)
+    return typeof text === 'string' ? Array.from(text).length : undefined
+  }
+
+/** What one text can be asked about another. */
+export const questions: Readonly<Record<string, (text: string, other: string) => boolean>> = {
+  startsWith: (text, other) => text.startsWith(other),
+  endsWith: (text, other) => text.endsWith(other),
+  contains: (text, other) => text.includes(other),
+}
+
+export const question =
+  (answer: (text: string, other: string) => boolean, left: Part, right: Part): Part =>
+  object => {
+    const text = left(object)
+    const other = right(object)
+    return typeof text === 'string' && typeof other === 'string' ? answer(text, other) : undefined
+  }
+
+/** Texts longer than `limit` are not matched: their sender could make that slow. */
+export const matching =
+  (part: Part, pattern: { test(text: string): boolean }, limit: number): Part =>
+  object => {
+    const text = part(object)
+    return typeof text === 'string' && text.length <= limit ? pattern.test(text) : undefined
+  }

@@ -1,0 +1,138 @@
+import type { ASTNode } from '@marcbachmann/cel-js'
+import { goRegex } from '#base/go-regex.ts'
+import * as logic from '#contract/events/filter-logic.ts'
+import type { Part, Value } from '#contract/events/filter-logic.ts'
+
+/** What the parts of one filter are made with. */
+export interface Making {
+  /** Gives the value of a field by its dotted name, or refuses the name. */
+  readonly field: (name: string) => Part
+  /** Refuses the filter for what begins at this place. */
+  readonly refuse: (at: number, reason: string) => never
+  /** How many steps the patterns of this filter may still take. */
+  patternRoom: number
+}
+
+/** For all patterns of a filter together: a name of the longest is matched in about a millisecond at worst. */
+export const PATTERN_ROOM = 256
+/** No address and no name of a host is longer. */
+const MAX_MATCHED = 255
+
+/**
+ * Makes what the syntax tree of a filter says. Only what is listed here exists for filters. Nothing of it repeats or
+ * multiplies anything, as CEL's macros, splitting and binding could: evaluating a filter takes as long as reading it.
+ */
+export function partOf(node: ASTNode, making: Making): Part {
+  const part = (each: ASTNode): Part => partOf(each, making)
+  switch (node.op) {
+    case 'value':
+      return literal(node.args, node.start, making)
+    case 'id':
+    case '.':
+      return fieldOf(node, making)
+    case '==':
+    case '!=':
+      return logic.equality(node.op === '==', part(node.args[0]), part(node.args[1]))
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
+      return logic.comparison(node.op, part(node.args[0]), part(node.args[1]))
+    case '&&':
+    case '||':
+      return logic.decision(node.op === '||', part(node.args[0]), part(node.args[1]))
+    case '!_':
+      return logic.negation(part(node.args))
+    case '-_':
+      return logic.negative(part(node.args))
+    case '?:':
+      return logic.choice(part(node.args[0]), part(node.args[1]), part(node.args[2]))
+    case 'in':
+      return membership(part(node.args[0]), node.args[1], making)
+    case 'call':
+      return call(node.args, node.start, making)
+    case 'rcall':
+      return method(node.args, making)
+    default:
+      return making.refuse(node.start, `${signs[node.op] ?? node.op} cannot be used in a filter`)
+  }
+}
+
+/** How a person writes what the parser calls otherwise. */
+const signs: Readonly<Record<string, string>> = { list: 'a list without "in"', map: 'a map', '[]': '[ ]' }
+
+function literalValue(value: unknown, at: number, { refuse }: Making): Value {
+  if (typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value !== 'bigint')
+    return refuse(at, 'the only values are texts in quotes, whole numbers, true and false')
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : refuse(at, 'the number is too large')
+}
+
+function literal(given: unknown, at: number, making: Making): Part {
+  const value = literalValue(given, at, making)
+  return () => value
+}
+
+/** The field whose dotted name follows `ev`. */
+function fieldOf(node: ASTNode, { field, refuse }: Making): Part {
+  const names: string[] = []
+  let left = node
+  while (left.op === '.') {
+    names.unshift(left.args[1])
+    left = left.args[0]
+  }
+  if (left.op !== 'id') return refuse(left.start, 'only ev has fields')
+  if (left.args !== 'ev') return refuse(left.start, `"${left.args}" is not known; every field begins with ev`)
+  if (names.length === 0)
+    return refuse(left.start, 'ev must be followed by a field, as in ev.conn.server_port')
+  return field(names.join('.'))
+}
+
+function membership(part: Part, list: ASTNode, making: Making): Part {
+  if (list.op !== 'list') return making.refuse(list.start, '"in" needs a list, such as [80, 443]')
+  const values = list.args.map(({ op, args, start }) =>
+    op === 'value'
+      ? literalValue(args, start, making)
+      : making.refuse(start, 'a list can only hold texts in quotes and whole numbers'),
+  )
+  return logic.membership(part, new Set(values))
+}
+
+const noFunction = (name: string, at: number, { refuse }: Making): never =>
+  refuse(
+    at,
+    `"${name}" is not a function for what it is given; there are has(field), size(text) and text.startsWith, endsWith, contains, matches(text)`,
+  )
+
+function call([name, args]: readonly [string, readonly ASTNode[]], at: number, making: Making): Part {
+  const [only] = args
+  if (only === undefined || args.length > 1) return noFunction(name, at, making)
+  if (name === 'has') return logic.presence(fieldOf(only, making))
+  return name === 'size' ? logic.size(partOf(only, making)) : noFunction(name, at, making)
+}
+
+function method(
+  [name, receiver, args]: readonly [string, ASTNode, readonly ASTNode[]],
+  making: Making,
+): Part {
+  const [only] = args
+  const answer = Object.hasOwn(logic.questions, name) ? logic.questions[name] : undefined
+  if (only === undefined && name === 'size') return logic.size(partOf(receiver, making))
+  if (only === undefined || args.length > 1 || !(answer || name === 'matches'))
+    return noFunction(name, receiver.end, making)
+  const text = partOf(receiver, making)
+  return answer ? logic.question(answer, text, partOf(only, making)) : matching(text, only, making)
+}
+
+/** The pattern is compiled once, and never by JavaScript's own engine, which some patterns hang. */
+function matching(text: Part, { op, args, start }: ASTNode, making: Making): Part {
+  if (op !== 'value' || typeof args !== 'string')
+    return making.refuse(start, 'the pattern for matches must be a text in quotes')
+  const pattern = goRegex(args)
+  if ('reason' in pattern) return making.refuse(start, `not a regular expression: ${pattern.reason}`)
+  making.patternRoom -= pattern.programSize()
+  if (making.patternRoom < 0)
+    return making.refuse(start, 'the patterns of this filter are too large together')
+  return logic.matching(text, pattern, MAX_MATCHED)
+}

@@ -1,0 +1,166 @@
+import { Batch } from '#events/batch.ts'
+import { Cursor, type CursorBody } from '#events/cursor.ts'
+import { DeadLetters } from '#events/dead-letters.ts'
+import type { OutgoingEvent } from '#events/destination.ts'
+import type { Lead } from '#events/lead.ts'
+import type { DeliveryMetrics } from '#events/metrics.ts'
+import type { Outbox } from '#events/outbox.ts'
+import { replayDone, type Replay } from '#events/replays.ts'
+import type { Mandate, Sender } from '#events/sender.ts'
+import { noticeIn } from '#events/subscription.ts'
+import type { Store } from '#store/store.ts'
+
+export interface ChangesOptions {
+  readonly store: Store
+  readonly outbox: Outbox
+  readonly lead: Lead
+  readonly sender: Sender
+  readonly metrics: DeliveryMetrics
+  /** The types that the subscription wants now. */
+  readonly types: () => ReadonlySet<string>
+}
+
+/** Where a lane has come to, and what it wants from there on. */
+interface Place {
+  readonly sequence: number
+  readonly types: ReadonlySet<string>
+}
+
+/** So much that nobody wanted may be read again after a crash: it saves a write for each event. */
+const UNWRITTEN = 1000
+
+/** The part of a lane that only one server has at a time: what was written to the outbox, and its dead letters. */
+export class Changes implements Mandate {
+  readonly epoch: number
+  readonly #options: ChangesOptions
+  readonly #cursor: Cursor
+  readonly #deadLetters: DeadLetters
+  #place: Place
+  #saving: Promise<unknown> = Promise.resolve()
+
+  private constructor(options: ChangesOptions, cursor: Cursor, deadLetters: DeadLetters) {
+    this.#options = options
+    this.#cursor = cursor
+    this.#deadLetters = deadLetters
+    this.epoch = cursor.body.epoch
+    this.#place = { sequence: cursor.body.sequence, types: new Set(cursor.body.sources) }
+  }
+
+  /** Goes on from where the server before has come to. Undefined when there is no cursor that can be taken. */
+  static async take(id: string, epoch: number, options: ChangesOptions): Promise<Changes | undefined> {
+    const { store, sender } = options
+    const cursor = await Cursor.take(store, id, epoch)
+    if (cursor === undefined) return undefined
+    const deadLetters = new DeadLetters(store, id, writes => cursor.commit(writes))
+    await deadLetters.load()
+    sender.recall(cursor.body)
+    return new Changes(options, cursor, deadLetters)
+  }
+
+  /** Everything up to here was looked at. */
+  get sequence(): number {
+    return this.#place.sequence
+  }
+
+  get deadLetters(): number {
+    return this.#deadLetters.count
+  }
+
+  /** True while no other server can have taken it over. */
+  stands(): boolean {
+    const { lead } = this.#options
+    return lead.held && lead.epoch === this.epoch
+  }
+
+  async giveUp(events: readonly OutgoingEvent[], reason: string): Promise<void> {
+    await this.#deadLetters.add(events, reason)
+    this.#options.metrics.events.dead.add(events.length)
+  }
+
+  /**
+   * Delivers a batch of what was written to the outbox; true when there was more than fits. What comes a moment later
+   * waits for the next ring: a batch of its own for each few events is a write of the cursor for each.
+   */
+  async deliver(): Promise<boolean> {
+    const { sender } = this.#options
+    const { events, place, isFull } = await this.#collect()
+    if (place.sequence === this.#place.sequence) return false
+    if (events.length > 0) await sender.pass(events, this)
+    this.#place = place
+    if (events.length > 0 || place.sequence - this.#cursor.body.sequence >= UNWRITTEN) {
+      // The next batch may leave while this is written, but not the one after it.
+      await this.#saving
+      this.#saving = sender.persist(() => this.save())
+      this.#saving.catch(() => undefined)
+    }
+    return isFull
+  }
+
+  /** Delivers a batch of dead letters, as somebody asked for; true when that was the last. */
+  async deliverAgain(replay: Replay): Promise<boolean> {
+    const { sender } = this.#options
+    const letters = await this.#deadLetters.list()
+    const batch = new Batch(await sender.limits())
+    // The first that has no room ends it.
+    letters.every(({ event }) => batch.add(event))
+    const sent = letters.slice(0, batch.events.length)
+    const dead = sent.length === 0 ? new Set() : await sender.pass(batch.events, this)
+    const gone = sent.filter(({ event }) => !dead.has(event.id))
+    if (gone.length > 0) await sender.persist(() => this.#deadLetters.remove(gone))
+    // What is refused again would be refused for ever.
+    if (sent.length > 0 && dead.size === 0) return false
+    await sender.persist(() => this.#endReplay(replay))
+    return true
+  }
+
+  /** Writes down how far it is, so that nothing before that has to be kept. */
+  async settle(): Promise<void> {
+    const { sequence, last_success_at: written } = this.#cursor.body
+    const { last_success_at: latest } = this.#options.sender.health
+    if (this.#place.sequence > sequence || latest !== written) await this.save()
+  }
+
+  save(): Promise<void> {
+    const { sequence, types } = this.#place
+    const changes: Partial<CursorBody> = {
+      sequence,
+      sources: [...types],
+      dead_letters: this.#deadLetters.count,
+      ...this.#options.sender.health,
+    }
+    return this.#cursor.write(changes)
+  }
+
+  /** Resolves when nothing is being written any more. */
+  async saved(): Promise<void> {
+    await this.#saving.catch(() => undefined)
+  }
+
+  async #endReplay(replay: Replay): Promise<void> {
+    await this.save()
+    // Refused when it was asked for again: then it is found again.
+    await this.#cursor.commit([replayDone(replay)])
+  }
+
+  async #collect(): Promise<{ events: readonly OutgoingEvent[]; place: Place; isFull: boolean }> {
+    const { outbox, sender } = this.#options
+    const limits = await sender.limits()
+    const batch = new Batch(limits)
+    let { sequence, types } = this.#place
+    for (;;) {
+      // One more than there is room for, which tells that it is full.
+      const page = await outbox.read(sequence, limits.maxEvents - batch.events.length + 1)
+      if (page.length === 0) return { events: batch.events, place: { sequence, types }, isFull: false }
+      for (const event of page) {
+        // What was between is no longer kept, and with it what it said of this subscription.
+        if (event.sequence !== sequence + 1) types = this.#options.types()
+        if (types.has(event.type) && !batch.add(event))
+          return { events: batch.events, place: { sequence, types }, isFull: true }
+        sequence = event.sequence
+        const notice = noticeIn(event)
+        if (notice?.is === 'subscription' && notice.wish.id === this.#cursor.body.subscription_id)
+          types = notice.wish.types
+      }
+    }
+  }
+}

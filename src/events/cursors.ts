@@ -1,0 +1,127 @@
+import { eventSubscription } from '#contract/kinds/events.ts'
+import { cursorBody, cursorId, cursorRow, CURSORS, newCursor } from '#events/cursor.ts'
+import { deadLetterRemovals } from '#events/dead-letters.ts'
+import type { Lead } from '#events/lead.ts'
+import type { Outbox } from '#events/outbox.ts'
+import { replayRemovals } from '#events/replays.ts'
+import { allRows } from '#events/rows.ts'
+import { noticeIn, wishIn, wishOf, type Wish } from '#events/subscription.ts'
+import type { Row, Store, Write } from '#store/store.ts'
+
+const ATTEMPTS = 8
+
+/** The writes that let subscriptions count from here on that are older than delivery itself. */
+export async function firstCursors(store: Store, sequence: number): Promise<Write[]> {
+  const wishes = (await allRows(store, eventSubscription.name)).map(wishIn)
+  return wishes.flatMap(wish =>
+    wish.destinationIds.map(destination => insertion(wish, destination, { sequence, epoch: 1 })),
+  )
+}
+
+/** Makes and removes cursors as the outbox tells. Only the server that delivers does so. */
+export class Cursors {
+  readonly #store: Store
+  readonly #outbox: Outbox
+  readonly #lead: Lead
+  /** The cursors of each subscription, as this server has found them when it took the lead. */
+  #known = new Map<string, Set<string>>()
+  #epoch = 0
+
+  constructor({ store, outbox, lead }: { store: Store; outbox: Outbox; lead: Lead }) {
+    this.#store = store
+    this.#outbox = outbox
+    this.#lead = lead
+  }
+
+  /** Afterwards there is a cursor for each destination of each subscription as they were there. */
+  async keepUp(until: number): Promise<void> {
+    if (this.#epoch !== this.#lead.epoch) await this.#load()
+    while (this.#lead.sequence < until) {
+      const page = await this.#outbox.read(this.#lead.sequence)
+      if (page.length === 0) return
+      for (const event of page) {
+        if (event.sequence > until) return
+        // What was between is no longer kept, and with it what it said.
+        if (event.sequence !== this.#lead.sequence + 1) await this.#repair(event.sequence - 1)
+        const notice = noticeIn(event)
+        if (notice?.is === 'subscription') await this.#apply(notice.wish, event.sequence)
+        else this.#lead.pass(event.sequence)
+      }
+    }
+  }
+
+  /** No event after this one may be forgotten yet. */
+  async needed(): Promise<number> {
+    const rows = await allRows(this.#store, CURSORS)
+    return Math.min(...rows.map(row => cursorBody(row).sequence), Infinity)
+  }
+
+  async #load(): Promise<void> {
+    const { epoch } = this.#lead
+    this.#known = new Map()
+    for (const row of await allRows(this.#store, CURSORS)) this.#note(cursorBody(row).subscription_id, row.id)
+    await this.#removeOrphans()
+    this.#epoch = epoch
+  }
+
+  /** The subscription went while nobody looked. */
+  async #removeOrphans(): Promise<void> {
+    const rows = await this.#store.getMany([...this.#known.keys()])
+    const there = new Set(rows.filter(({ kind }) => kind === eventSubscription.name).map(({ id }) => id))
+    for (const id of this.#known.keys())
+      if (!there.has(id)) await this.#apply(wishOf({ id }), this.#lead.sequence)
+  }
+
+  async #repair(sequence: number): Promise<void> {
+    const wishes = (await allRows(this.#store, eventSubscription.name)).map(wishIn)
+    await this.#removeOrphans()
+    for (const wish of wishes) await this.#apply(wish, sequence)
+    this.#lead.pass(sequence)
+  }
+
+  #note(subscriptionId: string, id: string): void {
+    const ids = this.#known.get(subscriptionId) ?? new Set()
+    this.#known.set(subscriptionId, ids.add(id))
+  }
+
+  /** What follows from a wish is written together with the place where it stood, so it is done exactly once. */
+  async #apply(wish: Wish, sequence: number): Promise<void> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const writes = await this.#writes(wish, sequence)
+      if (writes.length === 0) return this.#lead.pass(sequence)
+      const outcome = await this.#lead.commit(writes, sequence)
+      if (!outcome.ok) continue
+      this.#known.delete(wish.id)
+      for (const destination of wish.destinationIds) this.#note(wish.id, cursorId(wish.id, destination))
+      return
+    }
+    throw new Error('The cursors of a subscription are changed by others all the time.')
+  }
+
+  async #writes(wish: Wish, sequence: number): Promise<Write[]> {
+    const wanted = new Map(wish.destinationIds.map(each => [cursorId(wish.id, each), each]))
+    const rows = await this.#store.getMany([...(this.#known.get(wish.id) ?? []), ...wanted.keys()])
+    const there = new Set(rows.map(({ id }) => id))
+    const gone = await Promise.all(rows.filter(({ id }) => !wanted.has(id)).map(row => this.#removal(row)))
+    const begin = { sequence, epoch: this.#lead.epoch }
+    const missing = [...wanted].filter(([id]) => !there.has(id))
+    return [...gone.flat(), ...missing.map(([, destination]) => insertion(wish, destination, begin))]
+  }
+
+  async #removal({ id, version }: Row): Promise<Write[]> {
+    return [
+      ...(await deadLetterRemovals(this.#store, id)),
+      ...(await replayRemovals(this.#store, id)),
+      { op: 'remove', id, version },
+    ]
+  }
+}
+
+function insertion(
+  wish: Wish,
+  destinationId: string,
+  { sequence, epoch }: { sequence: number; epoch: number },
+): Write {
+  const body = newCursor(wish.id, destinationId, { sequence, sources: [...wish.types], epoch })
+  return { op: 'insert', entry: { row: cursorRow(body, 1), refs: [], claims: [] } }
+}

@@ -1,0 +1,103 @@
+import { constants, type Stats } from 'node:fs'
+import { lstat, open, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { unusable } from '#events/destinations/failures.ts'
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants
+const FLAGS = O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_RDWR
+const OWNER_ALONE = 0o600
+const PERMISSIONS = 0o777
+const NEWLINE = 10
+
+/** What is at a path, links not followed; undefined when there is nothing. */
+export async function statOf(path: string): Promise<Stats | undefined> {
+  return lstat(path).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  })
+}
+
+/** A file of whole lines that is open: no link, no second name of another file, for its owner alone. */
+export class PlainFile {
+  readonly #path: string
+  readonly #handle: FileHandle
+  readonly #opened: Stats
+  #size: number
+
+  private constructor(path: string, handle: FileHandle, opened: Stats) {
+    this.#path = path
+    this.#handle = handle
+    this.#opened = opened
+    this.#size = opened.size
+  }
+
+  /** Opens the file, and makes it when it is not there. */
+  static async open(path: string): Promise<PlainFile> {
+    const handle = await open(path, FLAGS, OWNER_ALONE).catch((error: unknown) => {
+      const { code = '' } = error as NodeJS.ErrnoException
+      if (['ELOOP', 'EMLINK', 'EISDIR', 'ENXIO'].includes(code)) throw notPlain()
+      throw error
+    })
+    try {
+      const found = await handle.stat()
+      // Another name of the same file may be one outside of the data folder.
+      if (!found.isFile() || found.nlink > 1) throw notPlain()
+      await handle.chmod(OWNER_ALONE)
+      await endLine(handle, found.size)
+      if (found.size === 0) await syncFolder(join(path, '..'))
+      return new PlainFile(path, handle, await handle.stat())
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** False when somebody has moved, replaced, linked or written the file: then it must be looked at anew. */
+  async isStillThere(): Promise<boolean> {
+    // Why it cannot be looked at is told by opening it.
+    const found = await lstat(this.#path).catch(() => undefined)
+    return (
+      found?.ino === this.#opened.ino &&
+      found.dev === this.#opened.dev &&
+      found.nlink === 1 &&
+      found.size === this.#size &&
+      (found.mode & PERMISSIONS) === OWNER_ALONE
+    )
+  }
+
+  /** Resolves when the lines are on the disk; otherwise nothing of them stays. */
+  async append(lines: Buffer): Promise<void> {
+    try {
+      await this.#handle.appendFile(lines)
+      await this.#handle.datasync()
+      this.#size += lines.length
+    } catch (error) {
+      // Half a line must not stay, whatever else is full or broken.
+      await this.#handle.truncate(this.#size).catch(() => undefined)
+      throw error
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close()
+  }
+}
+
+const notPlain = () => unusable('The path of the file leads to a link or to something that is not a file.')
+
+/** When the process died while it wrote, the last line has no end: the next one must not be joined to it. */
+async function endLine(handle: FileHandle, size: number): Promise<void> {
+  if (size === 0) return
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1)
+  if (buffer[0] !== NEWLINE) await handle.appendFile('\n')
+}
+
+/** Without this, a new name may be gone after a power failure. */
+async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, 'r')
+  await folder.sync()
+}

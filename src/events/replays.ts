@@ -1,0 +1,68 @@
+import { randomPart } from '#base/ids.ts'
+import { CURSORS } from '#events/cursor.ts'
+import { allRows } from '#events/rows.ts'
+import type { Row, Store, Write } from '#store/store.ts'
+
+/** Somebody wants the dead letters of a lane to be sent again. It stays until that is done, whoever does it. */
+const REPLAYS = 'event_replay'
+
+const ATTEMPTS = 8
+
+export interface Replay {
+  readonly cursorId: string
+  /** Raised when it is asked for again meanwhile. */
+  readonly version: number
+}
+
+/** What was asked for at any server, for the one that delivers. */
+export class Replays {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** False when there is no such lane. */
+  async ask(cursorId: string): Promise<boolean> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const [cursor, mark] = await this.#found(cursorId)
+      if (cursor?.kind !== CURSORS) return false
+      const row = { ...markOf(cursorId), version: (mark?.version ?? 0) + 1 }
+      const op = mark ? 'update' : 'insert'
+      const outcome = await this.#store.commit([{ op, entry: { row, refs: [], claims: [] } }])
+      if (outcome.ok) return true
+    }
+    throw new Error('The mark for sending dead letters again is changed by others all the time.')
+  }
+
+  async list(): Promise<Replay[]> {
+    const rows = await allRows(this.#store, REPLAYS)
+    return rows.flatMap(({ parent, version }) => (parent === null ? [] : { cursorId: parent, version }))
+  }
+
+  async #found(cursorId: string): Promise<readonly (Row | undefined)[]> {
+    const markId = markOf(cursorId).id
+    const rows = await this.#store.getMany([cursorId, markId])
+    return [cursorId, markId].map(id => rows.find(row => row.id === id))
+  }
+}
+
+const markOf = (cursorId: string): Omit<Row, 'version'> => ({
+  id: `edp_${randomPart(cursorId)}`,
+  kind: REPLAYS,
+  parent: cursorId,
+  body: '{}',
+})
+
+/** It was done. Refused when it was asked for again. */
+export const replayDone = ({ cursorId, version }: Replay): Write => ({
+  op: 'remove',
+  id: markOf(cursorId).id,
+  version,
+})
+
+/** The writes that forget what was asked of a lane. */
+export async function replayRemovals(store: Store, cursorId: string): Promise<Write[]> {
+  const row = await store.get(markOf(cursorId).id)
+  return row ? [{ op: 'remove', id: row.id, version: row.version }] : []
+}

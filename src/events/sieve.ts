@@ -1,0 +1,39 @@
+import type { Log } from '#base/log.ts'
+import type { EventSource } from '#contract/events/source.ts'
+import type { OutgoingEvent } from '#events/destination.ts'
+import { selectionOf, type Selection } from '#events/selection.ts'
+import { isTraffic } from '#events/traffic-log.ts'
+
+/** What a subscription lets through of the events of traffic. */
+export class Sieve {
+  readonly #selections = new Map<string, Selection>()
+
+  constructor(sources: readonly EventSource[], log: Log) {
+    for (const source of sources) if (isTraffic(source.type)) this.#open(source, log)
+  }
+
+  get isEmpty(): boolean {
+    return this.#selections.size === 0
+  }
+
+  /** What gateways must tell for it, by the type of event. */
+  get needs(): ReadonlyMap<string, ReadonlySet<string>> {
+    return new Map([...this.#selections].map(([type, { needs }]) => [type, needs]))
+  }
+
+  /** The event as it is to be sent; undefined when it is not. */
+  pass(event: OutgoingEvent): OutgoingEvent | undefined {
+    const body = this.#selections.get(event.type)?.apply(event.body)
+    if (body === undefined) return undefined
+    return body === event.body ? event : { ...event, body }
+  }
+
+  #open(source: EventSource, log: Log): void {
+    try {
+      this.#selections.set(source.type, selectionOf(source))
+    } catch (error) {
+      // One source must not end the delivery of all others; and what it was to hold back must not be sent.
+      log.error({ error, type: source.type }, 'a source of events cannot be used, and nothing of it is sent')
+    }
+  }
+}

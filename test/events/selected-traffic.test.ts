@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { eventually, World } from '../edges/world.ts'
+
+interface Told {
+  readonly object: { readonly [name: string]: unknown; readonly conn?: { readonly server_name?: string } }
+}
+
+function toldIn(world: World, file: string): Told['object'][] {
+  try {
+    const lines = readFileSync(join(world.server.dataDir, 'events', file), 'utf8')
+      .trim()
+      .split('\n')
+    return lines.map(line => (JSON.parse(line) as Told).object)
+  } catch {
+    return []
+  }
+}
+
+async function subscribed(world: World, file: string, source: object): Promise<void> {
+  const destination = await world.make('/event_destinations', { target: { file: { path: file } } })
+  const sources = [{ type: 'http_request_complete.v0', ...source }]
+  await world.make('/event_subscriptions', { sources, destination_ids: [destination.id] })
+}
+
+test('subscriptions to the same traffic are each sent what they chose, and no more', async () => {
+  await using world = await World.start()
+  const edge = await world.edge(['a.example.com', 'b.example.com'])
+  await world.route(edge, '/', await world.saying('hello'))
+  const fields = ['http.request.url.query', 'http.request.headers', 'http.response.status_code']
+  await subscribed(world, 'plain.jsonl', {})
+  await subscribed(world, 'chosen.jsonl', { fields })
+  await subscribed(world, 'only-b.jsonl', {
+    fields: ['http.request.url.query'],
+    filter: 'ev.conn.server_name.matches("^b[.]")',
+  })
+  const ask = (host: string, word: string) =>
+    world.ask(`${host}.example.com/x?word=${word}`, { headers: { 'x-word': word } })
+  // Gateways hear of subscriptions a moment later: the first events may lack what was chosen.
+  await eventually(
+    async () => (await ask('b', 'early'), toldIn(world, 'only-b.jsonl').map(told => JSON.stringify(told))),
+    told => told.includes('{"http":{"request":{"url":{"query":"word=early"}}}}'),
+  )
+  await ask('a', 'first')
+  await ask('b', 'second')
+  await ask('a', 'third')
+
+  const last = (file: string, ended: (told: string) => boolean) =>
+    eventually(
+      async () => toldIn(world, file),
+      told => ended(JSON.stringify(told)),
+    )
+  const chosen = await last('chosen.jsonl', text => text.includes('third'))
+  const third = chosen.find(told => JSON.stringify(told).includes('third')) as Record<string, object>
+  assert.deepEqual(Object.keys(third), ['http'])
+  assert.match(JSON.stringify(third), /"query":"word=third"/)
+  assert.match(JSON.stringify(third), /"x-word":\["third"\]/)
+  assert.match(JSON.stringify(third), /"status_code":200/)
+
+  const plain = await last('plain.jsonl', () => toldIn(world, 'plain.jsonl').length >= chosen.length)
+  assert.ok(plain.some(({ conn }) => conn?.server_name === 'a.example.com'))
+  assert.doesNotMatch(JSON.stringify(plain), /word|"headers"|"query"|"raw"/)
+
+  const onlyB = await last('only-b.jsonl', text => text.includes('second'))
+  assert.doesNotMatch(JSON.stringify(onlyB), /first|third/)
+  assert.deepEqual(onlyB.at(-1), { http: { request: { url: { query: 'word=second' } } } })
+})

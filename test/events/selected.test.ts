@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { newId } from '#base/ids.ts'
+import type { EventSource } from '#contract/events/source.ts'
+import { usualFields } from '#contract/events/traffic-fields.ts'
+import { openSqlite } from '#store/sqlite.ts'
+import { EventWorld, Receiver, until } from './support.ts'
+
+const REQUEST = 'http_request_complete.v0'
+const SESSION = 'agent_session_start.v0'
+const CREATED = 'ip_policy_created.v0'
+
+/** A request as a gateway tells it that was asked for the query too. */
+const request = (server_port: number) => ({
+  id: newId('ev'),
+  type: REQUEST,
+  at: '2026-01-01T00:00:00Z',
+  object: JSON.stringify({
+    conn: { client_ip: '192.0.2.1', server_port },
+    http: { request: { method: 'GET', url: { path: '/', query: 'secret=1' } } },
+  }),
+})
+
+suite('what sources select', () => {
+  async function start() {
+    const wanted: ReadonlyMap<string, ReadonlySet<string>>[] = []
+    const receiver = await Receiver.start()
+    const world = new EventWorld(await openSqlite(':memory:'))
+    const engine = await world.engine({ onWanted: now => void wanted.push(now) })
+    return {
+      engine,
+      receiver,
+      world,
+      wanted,
+      objects: () => receiver.events.map(({ object }): unknown => object),
+      async subscribe(sources: readonly (string | EventSource)[]): Promise<string> {
+        const before = (await engine.deliveries()).length
+        const id = await world.subscription(sources, [await world.destination(receiver.url)])
+        await until(async () => (await engine.deliveries()).length > before)
+        return id
+      },
+      async [Symbol.asyncDispose]() {
+        await world[Symbol.asyncDispose]()
+        await receiver[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  test('is what gateways are asked for, for all subscriptions together', async () => {
+    await using setting = await start()
+    await setting.subscribe([{ type: REQUEST, fields: ['http.request.url.query'] }, CREATED])
+    assert.deepEqual(setting.wanted.at(-1), new Map([[REQUEST, new Set(['http.request.url.query'])]]))
+    const id = await setting.subscribe([REQUEST, SESSION])
+    const all = new Set(['http.request.url.query', ...usualFields(REQUEST)])
+    assert.deepEqual(
+      setting.wanted.at(-1),
+      new Map([
+        [REQUEST, all],
+        [SESSION, new Set()],
+      ]),
+    )
+    await setting.world.unsubscribe(id)
+    await until(() => setting.wanted.at(-1)?.get(REQUEST)?.size === 1)
+  })
+
+  test('is all that a subscription is sent, whatever another one asks for', async () => {
+    await using setting = await start()
+    await setting.subscribe([REQUEST])
+    await setting.subscribe([{ type: REQUEST, fields: ['http.request.url.query'] }])
+    setting.engine.tell([request(443)])
+    await setting.receiver.until(() => setting.receiver.events.length === 2)
+    const usual = {
+      conn: { client_ip: '192.0.2.1', server_port: 443 },
+      http: { request: { method: 'GET', url: { path: '/' } } },
+    }
+    const chosen = { http: { request: { url: { query: 'secret=1' } } } }
+    const sorted = (objects: readonly unknown[]): string[] =>
+      objects.map(object => JSON.stringify(object)).toSorted()
+    assert.deepEqual(sorted(setting.objects()), sorted([usual, chosen]))
+  })
+
+  test('is not sent where the filter says no, and that does not count as dropped', async () => {
+    await using setting = await start()
+    const filter = 'ev.conn.server_port == 443'
+    const id = await setting.subscribe([{ type: REQUEST, fields: ['conn.server_port'], filter }])
+    setting.engine.tell([80, 443, 80].map(request))
+    await setting.receiver.until(() => setting.receiver.events.length === 1)
+    assert.deepEqual(setting.objects(), [{ conn: { server_port: 443 } }])
+    assert.match(setting.engine.metrics(), /result="dropped"\} 0/)
+    // A change counts for what is told from then on.
+    const [delivery] = await setting.engine.deliveries()
+    const heard = setting.wanted.length
+    await setting.world.change(
+      id,
+      [{ type: REQUEST, fields: ['conn.server_port'] }],
+      [delivery?.destination_id ?? ''],
+    )
+    await until(() => setting.wanted.length > heard)
+    setting.engine.tell([request(80)])
+    await setting.receiver.until(() => setting.receiver.events.length === 2)
+    assert.deepEqual(setting.objects().at(-1), { conn: { server_port: 80 } })
+  })
+})
