@@ -564,6 +564,36 @@ export const catalog = {
     status: 400,
     text: '"{field}": "{value}" is a source of this subscription already.',
   },
+  source_no_fields: {
+    number: 5401,
+    status: 400,
+    text: '"{field}": events of type {type} are always told whole. Leave "fields" out; they can be chosen for {types}.',
+  },
+  source_no_filter: {
+    number: 5402,
+    status: 400,
+    text: '"{field}": events of type {type} cannot be filtered. Leave "filter" out; it can be given for {types}.',
+  },
+  source_field_elsewhere: {
+    number: 5403,
+    status: 400,
+    text: '"{field}": "{value}" is a field of {other}, not of {type}. Choose from {names}.',
+  },
+  source_filter: {
+    number: 5404,
+    status: 400,
+    text: '"{field}" is not a filter: {reason}. A filter is a CEL expression that is true or false, such as ev.conn.server_port == 443.',
+  },
+  source_field_unknown: {
+    number: 5405,
+    status: 400,
+    text: '"{field}": "{value}" is not a field of {type}. Choose from {names}.',
+  },
+  source_field_unfilterable: {
+    number: 5406,
+    status: 400,
+    text: '"{field}": events cannot be filtered by "{value}". A filter for {type} can ask for {names}.',
+  },
   target_datadog_key: { number: 5132, status: 400, text: '"target.datadog.api_key" is required.' },
   target_azure: { number: 5136, status: 400, text: '"{field}" is required.' },
 

@@ -4,6 +4,8 @@ import { RE2JS, RE2JSException } from 're2js'
 export interface GoRegex {
   /** Whether some part of the text matches. */
   test(text: string): boolean
+  /** How many steps it was compiled to: matching takes at most this times the length of the text. */
+  programSize(): number
 }
 
 /** Why a text is no regular expression. */

@@ -1,11 +1,14 @@
-import { pino, type Logger } from 'pino'
+import { jsonFault } from '#base/json-fault.ts'
+import { pino, type DestinationStream, type Logger } from 'pino'
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
 /** JSON lines on standard error: standard output belongs to what a person or a script asked for. */
-export const createLog = (level: LogLevel): Log =>
+const standardError = (): DestinationStream => pino.destination({ dest: 2, sync: true })
+
+export const createLog = (level: LogLevel, to: DestinationStream = standardError()): Log =>
   pino(
     {
       level,
@@ -14,7 +17,7 @@ export const createLog = (level: LogLevel): Log =>
       // An Error has no enumerable properties: without this it is written as {}.
       serializers: { error: errorFields, err: errorFields },
     },
-    pino.destination({ dest: 2, sync: true }),
+    to,
   )
 
 /** What errors of Node and of drivers say beside their message. */
@@ -32,10 +35,12 @@ export function errorFields(error: unknown, causes = MAX_CAUSES): unknown {
     return typeof value === 'string' || typeof value === 'number' ? [[name, value] as const] : []
   })
   const isCaused = error.cause instanceof Error && causes > 0
+  // What is no JSON is quoted by Node, and may be anything.
+  const message = error instanceof SyntaxError ? jsonFault(error) : error.message
   return {
     type: error.name,
-    message: error.message,
-    stack: error.stack,
+    message,
+    stack: error.stack?.replace(error.message, () => message),
     ...Object.fromEntries(facts),
     ...(isCaused && { cause: errorFields(error.cause, causes - 1) }),
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseDocument } from 'yaml'
-import { SettingError, settings, type Setting, type SettingName, type Settings } from '#base/settings.ts'
+import { SettingError } from '#base/setting-values.ts'
+import { settings, type Setting, type SettingName, type Settings } from '#base/settings.ts'
 
 const names = Object.keys(settings) as SettingName[]
 const declared = (name: SettingName): Setting<unknown> => settings[name]
@@ -57,16 +58,37 @@ function readText(path: string): string {
   }
 }
 
-function valueOf(name: SettingName, given: string, origin: string): unknown {
+/** What a setting is for, and which variables of a standard say it too. */
+export function fullDocOf({ doc, standard = {} }: Setting<unknown>): string {
+  const variables = Object.keys(standard)
+  return variables.length === 0 ? doc : `${doc} Also ${variables.join(', ')}.`
+}
+
+interface Given {
+  readonly text: string
+  readonly origin: string
+  readonly read: (text: string) => unknown
+}
+
+/** What a variable of a standard says, which is meant for many programs; empty ones say nothing. */
+function fromStandard(name: SettingName, environment: NodeJS.ProcessEnv): Given | undefined {
+  for (const [origin, read] of Object.entries(declared(name).standard ?? {})) {
+    const text = environment[origin] ?? ''
+    if (text !== '') return { text, origin, read }
+  }
+  return undefined
+}
+
+function valueOf({ text, origin, read }: Given): unknown {
   try {
-    return declared(name).read(given)
+    return read(text)
   } catch (error) {
     if (!(error instanceof SettingError)) throw error
     throw new SettingError(`${origin} must be ${error.message}`)
   }
 }
 
-/** Settles every setting: flag before variable before file before default. */
+/** Settles every setting: flag before variable before file before variable of a standard before default. */
 export function readSettings(flags: ReadonlyMap<string, string>, environment: NodeJS.ProcessEnv): Settings {
   const path = flags.get('config') ?? environment['ADIT_CONFIG']
   const origins = [
@@ -78,9 +100,14 @@ export function readSettings(flags: ReadonlyMap<string, string>, environment: No
     },
   ]
   const settled = names.map(name => {
-    const origin = origins.find(({ values }) => values.has(name))
-    const given = origin?.values.get(name) ?? declared(name).fallback
-    return [name, given === undefined ? undefined : valueOf(name, given, origin?.label(name) ?? name)]
+    const { read, fallback } = declared(name)
+    const own = origins.find(({ values }) => values.has(name))
+    const text = own?.values.get(name)
+    const given =
+      own && text !== undefined ? { text, origin: own.label(name), read } : fromStandard(name, environment)
+    const usual = fallback === undefined ? undefined : { text: fallback, origin: name, read }
+    const settledBy = given ?? usual
+    return [name, settledBy && valueOf(settledBy)]
   })
   return Object.fromEntries(settled) as Settings
 }

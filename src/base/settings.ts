@@ -1,11 +1,30 @@
-import { canonicalAddress, parseRange, type Range } from '#base/addresses.ts'
-import { logLevels, type LogLevel } from '#base/log.ts'
-import { MASTER_KEY_BYTES, Secret } from '#base/secrets.ts'
-
-/** A setting that cannot be used; the program says so and ends with exit code 2. */
-export class SettingError extends Error {
-  override readonly name = 'SettingError'
-}
+import { logLevels } from '#base/log.ts'
+import {
+  address,
+  application,
+  authorities,
+  collector,
+  directory,
+  domain,
+  email,
+  endpoints,
+  eventServices,
+  headers,
+  ips,
+  logLevel,
+  masterKey,
+  nameServers,
+  networks,
+  onOff,
+  ports,
+  serviceName,
+  share,
+  text,
+  token,
+  tracesAddress,
+  url,
+  wholeNumber,
+} from '#base/setting-values.ts'
 
 /** How one setting is written and what it means. Its flag, variable and file key follow from its name. */
 export interface Setting<Value> {
@@ -15,147 +34,19 @@ export interface Setting<Value> {
   readonly fallback?: string
   /** Rejects by throwing with the words that follow "must be". */
   readonly read: (text: string) => Value
+  /** Variables of a standard that say the same to many programs, the first one strongest, and how each is read. */
+  readonly standard?: Readonly<Record<string, (text: string) => Value>>
   /** Understood, so that one script serves all releases, but nothing acts on it yet. */
   readonly later?: true
 }
 
-export interface Address {
-  readonly host: string
-  readonly port: number
-}
-
 const setting = <Value, const Spec extends Setting<Value>>(spec: Spec & Setting<Value>): Spec => spec
-const text = (value: string): string => value
-
-function refuse(what: string): never {
-  throw new SettingError(what)
-}
-
-function address(value: string): Address | undefined {
-  if (value === 'off') return undefined
-  const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s]*):(\d{1,5})$/.exec(value)
-  const port = Number(match?.[2])
-  if (!match || port > 65_535) return refuse('host:port, such as 127.0.0.1:4600, or off')
-  return { host: (match[1] ?? '').replace(/^\[(.*)\]$/, '$1') || '0.0.0.0', port }
-}
-
-function ports(value: string): { first: number; last: number } {
-  const [, from, to] = /^(\d{1,5})-(\d{1,5})$/.exec(value) ?? []
-  const [first, last] = [Number(from), Number(to)]
-  return first >= 1 && last <= 65_535 && first <= last
-    ? { first, last }
-    : refuse('a range such as 1024-65535')
-}
-
-function wholeNumber(minimum: number, maximum: number): (value: string) => number {
-  return value =>
-    /^\d{1,9}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum
-      ? Number(value)
-      : refuse(`a whole number between ${minimum} and ${maximum}`)
-}
-
-function url(value: string): string {
-  const parsed = URL.parse(value)
-  const web = parsed?.protocol === 'http:' || parsed?.protocol === 'https:'
-  return web ? value.replace(/\/+$/, '') : refuse('an address such as https://api.example.com')
-}
-
-const directory = (value: string): string | undefined => (value === 'off' ? undefined : url(value))
-
-function email(value: string): string {
-  return /^[\x21-\x3f\x41-\x7e]{1,64}@[a-z0-9.-]{1,253}$/i.test(value)
-    ? value
-    : refuse('an e-mail address such as hostmaster@example.com')
-}
-
-function nameServers(value: string): readonly string[] {
-  return value.split(',').map(part => {
-    const [, host = '', port = '53'] = /^([0-9.]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i.exec(part.trim()) ?? []
-    const isAddress = canonicalAddress(host.replace(/^\[(.*)\]$/, '$1')) !== undefined
-    return isAddress && Number(port) > 0 && Number(port) < 65_536
-      ? `${host}:${port}`
-      : refuse('addresses with commas between them, such as 192.0.2.53 or [2001:db8::53]:5353')
-  })
-}
-
-function token(value: string): Secret {
-  return /^[\x21-\x7e]{1,512}$/.test(value) ? new Secret(value) : refuse('1 to 512 visible ASCII characters')
-}
-
-/** An application at an OAuth provider: its id, a colon, its secret. */
-function application(value: string): { id: string; secret: Secret } {
-  const [, id, secret] = /^([\x21-\x39\x3b-\x7e]{1,1024}):([\x21-\x7e]{1,4096})$/.exec(value) ?? []
-  return id && secret ? { id, secret: new Secret(secret) } : refuse('CLIENT_ID:CLIENT_SECRET')
-}
-
 const managedAt = (provider: string) =>
   setting({
     doc: `Application at ${provider} for endpoints whose owner brings none.`,
     example: 'CLIENT_ID:CLIENT_SECRET',
     read: application,
   })
-
-/** Reads a key of 32 bytes, in base64 or hex. */
-export function masterKey(value: string): Secret {
-  const trimmed = value.trim()
-  const bytes = Buffer.from(trimmed, /^[0-9a-fA-F]{64}$/.test(trimmed) ? 'hex' : 'base64')
-  return bytes.length === MASTER_KEY_BYTES
-    ? new Secret(bytes.toString('base64'))
-    : refuse('32 bytes in base64 or hex')
-}
-
-function domain(value: string): string {
-  const name = value.toLowerCase()
-  return /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(name) ? name : refuse('a domain such as example.com')
-}
-
-function networks(value: string): readonly Range[] {
-  const parts = value.split(',').map(part => part.trim())
-  return parts
-    .filter(part => part !== '')
-    .map(part => parseRange(part) ?? refuse('networks with commas between them, such as 10.0.0.0/8,fd00::/8'))
-}
-
-const listed = (value: string): string[] =>
-  value
-    .split(',')
-    .map(part => part.trim())
-    .filter(part => part !== '')
-
-function ips(value: string): readonly string[] {
-  const found = listed(value).map(part => canonicalAddress(part))
-  const given = [...new Set(found.filter(each => each !== undefined))]
-  return found.includes(undefined) || given.length < 1 || given.length > 16
-    ? refuse('1 to 16 addresses with commas between them, such as 198.51.100.7,2001:db8::7')
-    : given
-}
-
-function authorities(value: string): readonly string[] {
-  return listed(value).map(name =>
-    /^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(name)
-      ? name.toLowerCase()
-      : refuse('names of authorities with commas between them, such as letsencrypt.org'),
-  )
-}
-
-const eventServices = ['firehose', 'kinesis', 'logs', 'sts', 'datadog', 'azure_login']
-
-function endpoints(value: string): Readonly<Record<string, string>> {
-  const pairs = listed(value).map(part => {
-    const [, name = '', at = ''] = /^([a-z_]+)=(.+)$/.exec(part) ?? []
-    return eventServices.includes(name)
-      ? ([name, url(at)] as const)
-      : refuse(`NAME=URL with commas between them, the names of ${eventServices.join(', ')}`)
-  })
-  return Object.fromEntries(pairs)
-}
-
-const onOff = (value: string): boolean =>
-  value === 'on' ? true : value === 'off' ? false : refuse('on or off')
-
-function logLevel(value: string): LogLevel {
-  return logLevels.find(level => level === value) ?? refuse(`one of ${logLevels.join(', ')}`)
-}
 
 /** Every setting of the program. */
 export const settings = {
@@ -314,6 +205,35 @@ export const settings = {
     doc: 'Where each request is noted as a line of JSON: a file, or stdout; nowhere when absent.',
     example: 'FILE',
     read: text,
+  }),
+  traces_endpoint: setting({
+    doc: 'Collector of OpenTelemetry that gets traces of requests, as JSON over HTTP at /v1/traces; none when absent.',
+    example: 'URL',
+    read: tracesAddress,
+    standard: {
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector,
+      OTEL_EXPORTER_OTLP_ENDPOINT: tracesAddress,
+    },
+  }),
+  traces_headers: setting({
+    doc: 'Headers for that collector, such as its key.',
+    example: 'NAME=VALUE,...',
+    read: headers,
+    standard: { OTEL_EXPORTER_OTLP_TRACES_HEADERS: headers, OTEL_EXPORTER_OTLP_HEADERS: headers },
+  }),
+  traces_sample: setting({
+    doc: 'Share of requests that are traced, of those that are not part of a trace already.',
+    example: 'SHARE',
+    fallback: '0.01',
+    read: share,
+    standard: { OTEL_TRACES_SAMPLER_ARG: share },
+  }),
+  traces_service: setting({
+    doc: 'Name under which traces are shown.',
+    example: 'NAME',
+    fallback: 'adit',
+    read: serviceName,
+    standard: { OTEL_SERVICE_NAME: serviceName },
   }),
   audit_days: setting({
     doc: 'How many days changes are kept for GET /audit_events.',

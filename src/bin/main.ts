@@ -1,8 +1,9 @@
 import { Command, CommanderError } from 'commander'
-import { SettingError } from '#base/settings.ts'
+import { SettingError } from '#base/setting-values.ts'
 import { agentCommands } from '#cli/agent/commands.ts'
 import { failureOf } from '#cli/failure.ts'
 import { trustCommand } from '#cli/trust.ts'
+import { rotateCommand } from '#server/acme/rotate-command.ts'
 import { BackupError } from '#server/backup/backup-error.ts'
 import { backupCommand, restoreCommand } from '#server/backup/commands.ts'
 import { serveCommand } from '#server/command.ts'
@@ -17,6 +18,7 @@ for (const command of agentCommands()) program.addCommand(inherit(command))
 program.addCommand(inherit(serveCommand()))
 program.addCommand(inherit(backupCommand()))
 program.addCommand(inherit(restoreCommand()))
+program.addCommand(inherit(rotateCommand()))
 program.addCommand(inherit(trustCommand()))
 await addApi()
 

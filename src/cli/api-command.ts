@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { settings, SettingError } from '#base/settings.ts'
+import { SettingError } from '#base/setting-values.ts'
+import { settings } from '#base/settings.ts'
 import type { Given } from '#cli/body.ts'
 import { call, callSingleton, type CallOptions } from '#cli/call.ts'
 import { collectionDoc, exampleOf, paramDoc } from '#cli/example.ts'

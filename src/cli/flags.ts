@@ -1,3 +1,4 @@
+import { jsonFault } from '#base/json-fault.ts'
 import { UsageError } from '#cli/failure.ts'
 import type { Operation } from '#contract/operations.ts'
 import { writtenName } from '#contract/shape-schema.ts'
@@ -74,7 +75,7 @@ export function jsonIn(text: string, origin: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
-    throw new UsageError(`${origin} must be JSON: ${error instanceof Error ? error.message : ''}`)
+    throw new UsageError(`${origin} must be JSON: ${jsonFault(error)}`)
   }
 }
 

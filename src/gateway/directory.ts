@@ -10,9 +10,14 @@ export interface SessionRecord {
   readonly node: string
   readonly credentialId: string
   readonly agentVersion: string
+  readonly userAgent: string
   readonly ip: string
+  /** Where the agent has connected to: our address, and the name that it asked for if it did. */
+  readonly localIp: string
+  readonly serverName: string | undefined
   readonly metadata: string
   readonly os: string
+  readonly arch: string
   readonly region: string
   readonly startedAt: string
   readonly transport: 'adit/v2' | 'ssh'
@@ -49,7 +54,8 @@ export type Added = { readonly ok: true } | { readonly ok: false; readonly holde
 
 export interface DirectoryListener {
   sessionAdded?(session: SessionRecord): void
-  sessionRemoved?(session: SessionRecord): void
+  /** `error` tells why it had to go; undefined when it went by itself. */
+  sessionRemoved?(session: SessionRecord, error: string | undefined): void
   added?(tunnel: TunnelRecord): void
   removed?(tunnel: TunnelRecord): void
 }
@@ -61,7 +67,7 @@ export interface Directory {
   /** A record with the same id is replaced. */
   addSession(record: SessionRecord): Promise<void>
   /** Takes its tunnels with it. Nothing happens to what the agent has meanwhile at another process. */
-  removeSession(id: string, node: string): Promise<void>
+  removeSession(id: string, node: string, error?: string): Promise<void>
   /** Lists a tunnel and takes its address; refused while another tunnel holds that. The same id is replaced. */
   addTunnel(record: TunnelRecord): Promise<Added>
   removeTunnel(id: string): Promise<void>

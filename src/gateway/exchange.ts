@@ -25,6 +25,10 @@ export interface Visitor {
   readonly scheme: 'http' | 'https'
   /** The name in the TLS handshake; undefined without one. */
   readonly serverName: string | undefined
+  /** When the connection was accepted, by `performance.now`. */
+  readonly since?: number
+  /** The fingerprint of its TLS client; made only while somebody wants it. */
+  readonly ja4?: string
   /** How TLS that ended here was spoken. */
   readonly tls?: { readonly version: string; readonly cipher: string }
   /** Set where mutual TLS asked for one. */

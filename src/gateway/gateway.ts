@@ -41,6 +41,7 @@ import { gatewayDeps } from '#gateway/ssh/gateway-deps.ts'
 import { Certificates, defaultNames } from '#gateway/tls/certificates.ts'
 import { watchExpiry } from '#gateway/tls/expiry.ts'
 import { forgetReplaced } from '#gateway/tls/forget-replaced.ts'
+import { Tracing, type TracingOptions } from '#gateway/tracing/tracing.ts'
 import type { Traffic } from '#gateway/traffic.ts'
 import type { LocalAuthority } from '#pki/local-authority.ts'
 
@@ -68,6 +69,8 @@ export interface GatewayOptions {
   readonly requests: { readonly size: number; readonly write: WriteLine | undefined }
   /** Who hears of requests and connections; nobody when absent. */
   readonly traffic?: Traffic
+  /** Where traces of requests go; none are made when absent. */
+  readonly tracing?: Pick<TracingOptions, 'setup' | 'egress'> | undefined
   /** Several processes share the ports. */
   readonly reusePort?: boolean
   /** Reaches the agents of other processes too, given those of this one. */
@@ -135,7 +138,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const stopTelling = watchExpiry(metrics, { facts, records, log, defaultEnd: () => certificates.defaultEnd })
   const requests = new RequestLog({ metrics, log, traffic: options.traffic, ...options.requests })
   const challenges = new TlsChallenges(records)
-  const visitors = makeListeners(options, { router, certificates, challenges, metrics, requests })
+  const tracing = options.tracing && new Tracing({ ...options.tracing, facts, metrics, log })
+  const visitors = makeListeners(options, { router, certificates, challenges, metrics, requests, tracing })
   const ports = new PortKeeper({ ...common, router, ports: visitors.tcp })
   const { reusePort = false } = options
   const agents = new AgentListener({
@@ -166,7 +170,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await Promise.all([http.drain(deadlineMs), https.drain(deadlineMs), tcp.drain(deadlineMs)])
       // Connections to services that are kept for further requests would make the agents wait.
       router.close()
-      await Promise.all([agents.drain(AGENT_DRAIN_MS), ssh?.close()])
+      await Promise.all([agents.drain(AGENT_DRAIN_MS), ssh?.close(), tracing?.close()])
       sessions.close()
       unfollow()
       metrics[Symbol.dispose]()
@@ -268,15 +272,17 @@ interface ListenerParts {
   readonly challenges: TlsChallenges
   readonly metrics: GatewayMetrics
   readonly requests: RequestLog
+  readonly tracing: Tracing | undefined
 }
 
 function makeListeners(
   { log, facts, traffic, reusePort = false }: GatewayOptions,
-  { router, certificates, challenges, metrics, requests: observer }: ListenerParts,
+  { router, certificates, challenges, metrics, requests, tracing }: ListenerParts,
 ) {
   const shared = { admission: new Admission(), log, reusePort, traffic }
   const handshaken = (seconds: number): void => metrics.tlsHandshake.observe(seconds)
-  const { answer } = router
+  const answer = tracing?.around(router.answer) ?? router.answer
+  const observer = tracing?.observing(requests) ?? requests
   const measured = <Connection extends Socket>(socket: Connection): Connection =>
     socket.once('close', () => {
       metrics.bytes.in.add(socket.bytesRead)

@@ -16,18 +16,19 @@ export class LocalDirectory implements Directory {
     this.#tell(listener => listener.sessionAdded?.(record))
   }
 
-  async removeSession(id: string, node: string): Promise<void> {
+  async removeSession(id: string, node: string, error?: string): Promise<void> {
     for (const tunnel of this.#ofSession.get(id) ?? [])
       if (this.tunnels.get(tunnel)?.node === node) this.#remove(tunnel)
     const session = this.sessions.get(id)
-    if (session?.node === node) this.#removeSession(session)
+    if (session?.node === node) this.#removeSession(session, error)
   }
 
   /** A gateway process is gone, with all that it held. */
   removeNode(node: string): void {
     // An agent that has come back elsewhere meanwhile may have left tunnels here that it has not asked for yet.
     for (const tunnel of this.tunnels.values()) if (tunnel.node === node) this.#remove(tunnel.id)
-    for (const session of this.sessions.values()) if (session.node === node) this.#removeSession(session)
+    for (const session of this.sessions.values())
+      if (session.node === node) this.#removeSession(session, 'The gateway process has ended.')
   }
 
   async addTunnel(record: TunnelRecord): Promise<Added> {
@@ -53,9 +54,9 @@ export class LocalDirectory implements Directory {
     return () => this.#listeners.delete(listener)
   }
 
-  #removeSession(session: SessionRecord): void {
+  #removeSession(session: SessionRecord, error: string | undefined): void {
     this.sessions.delete(session.id)
-    this.#tell(listener => listener.sessionRemoved?.(session))
+    this.#tell(listener => listener.sessionRemoved?.(session, error))
   }
 
   #remove(id: string): void {

@@ -26,6 +26,9 @@ export class GatewayMetrics implements Disposable {
   readonly tunnelStreams: Gauge
   /** All processes serve the same certificates, so these are not added up. */
   readonly certificates: { readonly earliestEnd: Gauge; readonly expiring: Gauge; readonly expired: Gauge }
+  /** Requests that were to be traced: those that are, and those that came when too many were. */
+  readonly traces: { readonly recorded: Counter; readonly limited: Counter }
+  readonly spans: { readonly sent: Counter; readonly dropped: Counter }
   readonly #requests: Readonly<Record<Scheme, readonly Counter[]>>
   readonly #requestDuration: Histogram
   readonly #rejected: Family<Counter>
@@ -71,6 +74,12 @@ export class GatewayMetrics implements Disposable {
     this.tunnels = registry.gauge('adit_tunnels', 'Tunnels that are online.')
     this.tunnelStreams = registry.gauge('adit_tunnel_streams', 'Connections open through tunnels.')
     this.certificates = certificateGauges(registry)
+    const traces = registry.counters('adit_traces_total', 'Requests that were to be traced.', ['outcome'])
+    this.traces = { recorded: traces.with('recorded'), limited: traces.with('limited') }
+    const spans = registry.counters('adit_trace_spans_total', 'Spans of requests, by what became of them.', [
+      'outcome',
+    ])
+    this.spans = { sent: spans.with('sent'), dropped: spans.with('dropped') }
     this.#rejected = registry.counters('adit_rejected_total', 'What was refused, by reason.', ['reason'])
     registry
       .gauges('adit_build_info', 'Always 1.', ['version', 'runtime'], 'max')

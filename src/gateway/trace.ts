@@ -1,5 +1,7 @@
 import { randomFillSync } from 'node:crypto'
+import type { ErrorName } from '#base/errors.ts'
 import type { TunnelRecord } from '#gateway/directory.ts'
+import type { Body } from '#gateway/http/body.ts'
 import type { Identity } from '#gateway/sign-in/sign-in.ts'
 
 /** What a request was led to; one for all requests that take the same way. */
@@ -7,8 +9,16 @@ export interface Way {
   /** Of the edge, the route, and the domain or address with modules of its own; undefined where there is none. */
   readonly edgeId: string | undefined
   readonly routeId: string | undefined
+  /** What the route asks of paths, for people; undefined where there is no route. */
+  readonly match?: string | undefined
   /** Names of the modules in the order in which they are met. */
   readonly modules: readonly string[]
+}
+
+export interface Compressed {
+  readonly coding: string
+  /** Bytes by which the answer is shorter. */
+  readonly saved: number
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -47,6 +57,12 @@ function base62(value: number): string {
   return text
 }
 
+/** What follows a request to its end, where one does (OpenTelemetry). */
+export interface FollowedRequest {
+  replied(status: number, refusal: ErrorName | undefined): void
+  ended(moment: number, whole: boolean): void
+}
+
 /** What became of one request, noted by each stage as it comes there. */
 export class Trace {
   /** When the head had come, by `performance.now`. */
@@ -65,10 +81,26 @@ export class Trace {
   backendId: string | undefined
   /** Who the visitor is, once somebody vouches for it. */
   identity: Identity | undefined
+  /** The client of the identity provider that visitors are sent to. */
+  appClientId: string | undefined
+  /** The name that came with a password, whether or not it was the right one. */
+  username: string | undefined
+  /** The circuit breaker is open, and let this one through to see how the service does. */
+  whileOpen = false
+  /** How the answer was compressed; `saved` is known when it has left. */
+  compressed: Compressed | undefined
+  /** Whether the connection to the service had served another request before; undefined while there is none. */
+  reused: boolean | undefined
+  /** What comes behind the head, where something does. */
+  content: Pick<Body, 'counted'> | undefined
+  /** When the last of it had come; 0 while it has not. */
+  contentEnded = 0
   /** Where it is kept, once it is. */
   kept = 0
   /** Tells of the request when it has ended; undefined unless somebody wants to hear. */
   tell: ((moment: number) => void) | undefined
+  /** Set while traces are made and the request is one of those that are traced. */
+  span: FollowedRequest | undefined
   /** What a module has to say beyond its verdict. */
   notes: string[] | undefined
 

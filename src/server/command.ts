@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { flagOf, readSettings, variableOf } from '#base/read-settings.ts'
+import { flagOf, fullDocOf, readSettings, variableOf } from '#base/read-settings.ts'
 import { settings, type Setting } from '#base/settings.ts'
 
 /** After SIGTERM what runs may take 30 seconds to finish; what is left then is closed, and this is for what hangs. */
@@ -9,9 +9,9 @@ const DAY_MS = 86_400_000
 const all: [string, Setting<unknown>][] = Object.entries(settings)
 
 function help(part: [string, Setting<unknown>][]): string {
-  const lines = part.map(([name, { doc, fallback }]) => {
-    const usual = fallback === undefined ? '' : ` (default ${fallback})`
-    return `  ${flagOf(name).padEnd(19)} ${variableOf(name).padEnd(22)} ${doc}${usual}`
+  const lines = part.map(([name, spec]) => {
+    const usual = spec.fallback === undefined ? '' : ` (default ${spec.fallback})`
+    return `  ${flagOf(name).padEnd(19)} ${variableOf(name).padEnd(22)} ${fullDocOf(spec)}${usual}`
   })
   return lines.join('\n')
 }

@@ -24,6 +24,7 @@ import { cannotListen } from '#server/listen.ts'
 import { openLocalRoot } from '#server/local-authority.ts'
 import { randomPorts } from '#server/ports.ts'
 import { RecordSource } from '#server/record-source.ts'
+import { tracingParts, tracingSetup } from '#server/tracing.ts'
 import type { TrafficHub } from '#server/traffic-hub.ts'
 import type { Store } from '#store/store.ts'
 import { usePlainReads } from '#tunnel/socket-reads.ts'
@@ -129,6 +130,7 @@ export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
     oauth: oauthSetup(settings),
     visitors,
     traffic,
+    tracing: tracingParts(tracingSetup(settings)),
     requests: { size: settings.kept_requests, write: openAccessLog(settings.access_log, log) },
     log,
   }).catch((error: unknown) => {

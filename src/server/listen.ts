@@ -1,4 +1,4 @@
-import type { Address } from '#base/settings.ts'
+import type { Address } from '#base/setting-values.ts'
 import { StartError } from '#server/start-error.ts'
 
 const reasons: Readonly<Record<string, string>> = {

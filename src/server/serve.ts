@@ -1,13 +1,16 @@
 import { createApi } from '#api/app.ts'
 import type { HttpServer } from '#api/http-server.ts'
-import { createLog } from '#base/log.ts'
+import { createLog, type Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
-import type { Address, Settings } from '#base/settings.ts'
+import type { Address } from '#base/setting-values.ts'
+import type { Settings } from '#base/settings.ts'
 import { systemDns } from '#acme/dns.ts'
 import { API_TOKENS } from '#api/behaviours/credentials.ts'
 import { openAcme, openAuthority } from '#server/acme.ts'
+import { NO_AUTHORITY } from '#server/acme/no-authority.ts'
 import { prepareDataFolder } from '#server/data-folder.ts'
 import { findAccount, firstStart, openSealer, type FirstSecrets } from '#server/first-start.ts'
+import { openExpiry } from '#server/expiry/expiry-watch.ts'
 import { gatewayHere, openParts, type GatewaySide } from '#server/gateway-side.ts'
 import { gatewayInWorkers } from '#server/workers/workers.ts'
 import { openEvents } from '#server/events.ts'
@@ -56,25 +59,29 @@ async function open(settings: Settings, observer: StoreObserver): Promise<Store>
   }
 }
 
-/** Starts the platform. */
-export async function serve(settings: Settings): Promise<Running> {
+/** Starts the platform. Worker processes write logs of their own, to standard error. */
+export async function serve(settings: Settings, log = createLog(settings.log_level)): Promise<Running> {
   prepareDataFolder(settings.data_dir)
   const metrics = new ServerMetrics()
   const store = await open(settings, metrics.store)
   try {
-    return await serveFrom(store, settings, metrics)
+    return await serveFrom(store, settings, { metrics, log })
   } catch (error) {
     await store[Symbol.asyncDispose]()
     throw error
   }
 }
 
-async function serveFrom(store: Store, settings: Settings, metrics: ServerMetrics): Promise<Running> {
+interface Observers {
+  readonly metrics: ServerMetrics
+  readonly log: Log
+}
+
+async function serveFrom(store: Store, settings: Settings, { metrics, log }: Observers): Promise<Running> {
   const now = Date.now
   const sealer = await openSealer(store, settings)
   const account = await findAccount(store, now())
   const first = await firstStart(store, settings, now())
-  const log = createLog(settings.log_level)
   const authority = openAuthority(settings)
   const signIns = new SignIns({ store, sealer, log, now })
   const events = openEvents({ settings, store, sealer, accountId: account.id, log, now })
@@ -104,9 +111,11 @@ async function serveFrom(store: Store, settings: Settings, metrics: ServerMetric
       signInUrl: signInUrl(settings, gateway.bound),
       tcpPorts: settings.tcp_ports,
       randomTcpPorts: randomPorts(settings),
+      ...(authority === undefined && { notIssuing: NO_AUTHORITY }),
     },
   }
   const acme = openAcme({ settings, client: authority, api: deps, source: parts.source, log })
+  const expiry = openExpiry({ api: deps, source: parts.source, log })
   const api = createApi({
     ...deps,
     log,
@@ -124,11 +133,12 @@ async function serveFrom(store: Store, settings: Settings, metrics: ServerMetric
   })
   const { audit_days: auditDays } = settings
   const stopPruning = startPruning({ store, signIns, auditDays, delivered: () => events.needed(), log, now })
-  const starting = Promise.all([acme.start(settings.api_url ?? url ?? ''), events.start()])
+  const base = settings.api_url ?? url ?? ''
+  const starting = Promise.all([acme.start(base), expiry.start(base), events.start()])
   await starting.catch(async (error: unknown) => {
     stopPruning()
     dns.close()
-    await Promise.all([api.close(), gateway.drain(0), events.close()])
+    await Promise.all([api.close(), expiry.close(), gateway.drain(0), events.close()])
     throw error
   })
   const target = publicDomain(settings, dns.bound !== undefined)
@@ -146,7 +156,7 @@ async function serveFrom(store: Store, settings: Settings, metrics: ServerMetric
     async close() {
       stopPruning()
       dns.close()
-      await Promise.all([acme.close(), api.close(), gateway.drain(DRAIN_MS)])
+      await Promise.all([acme.close(), expiry.close(), api.close(), gateway.drain(DRAIN_MS)])
       // Last, so that what happened until then leaves too.
       await events.close()
       await store[Symbol.asyncDispose]()

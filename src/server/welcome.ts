@@ -15,16 +15,15 @@ export function welcome(running: Running, settings: Settings): string {
   const { url, first, warnings } = running
   const file = (name: string) => join(relative('.', settings.data_dir) || '.', name)
   const api = settings.api_url ?? url
-  const rows = [
-    ...addresses(running, api),
-    ...(first ? [{ label: 'API key', value: first.apiKey.reveal() }] : []),
-  ]
+  // Whoever gave the key knows it, and output may be kept for long.
+  const made = settings.api_key === undefined ? first?.apiKey : undefined
+  const rows = [...addresses(running, api), ...(made ? [{ label: 'API key', value: made.reveal() }] : [])]
   return [
     '',
     '  Adit is running.',
     '',
     ...rows.map(({ label, value }) => `  ${label.padEnd(12)} ${value}`),
-    ...(first ? [`  ${''.padEnd(12)} shown only now, kept in ${file('api-key')}`] : []),
+    ...(made ? [`  ${''.padEnd(12)} shown only now, kept in ${file('api-key')}`] : []),
     '',
     ...running.advice,
     ...tunnel(running, settings),

@@ -66,7 +66,9 @@ class Heartbeat {
     const now = performance.now()
     const deadline = this.#session.lastInput + this.#limitMs
     if (now >= deadline) {
-      this.#session.fail(new TunnelError('peer_eof', `The peer was silent for ${this.#limitMs} ms.`))
+      const silent = `The peer was silent for ${this.#limitMs} ms.`
+      // The cause tells it from an end that the peer has made itself.
+      this.#session.fail(new TunnelError('peer_eof', silent, new Error('No heartbeat was answered.')))
       return
     }
     if (now >= this.#nextBeat) {

@@ -40,11 +40,33 @@ type Opened = Duplex &
 
 function findInternals(): { readonly buffer: symbol; readonly callback: symbol } | undefined {
   const socket = new Socket()
+  const secured = new TLSSocket(socket, { isServer: true })
   const byName = new Map(Object.getOwnPropertySymbols(socket).map(symbol => [symbol.description, symbol]))
+  const canFeed = typeof engineOf(secured)?.receive === 'function'
+  secured.destroy()
   socket.destroy()
   const buffer = byName.get('kBuffer')
   const callback = byName.get('kBufferCb')
-  return buffer === undefined || callback === undefined ? undefined : { buffer, callback }
+  return buffer === undefined || callback === undefined || !canFeed ? undefined : { buffer, callback }
+}
+
+interface Engine {
+  receive?(bytes: Buffer): void
+}
+
+function engineOf(secured: TLSSocket): Engine | undefined {
+  const { _handle: engine } = secured as unknown as { readonly _handle?: Engine | null }
+  return engine ?? undefined
+}
+
+/** Has a socket read into the one buffer; a read that answers false is the last until `resume`. False: it cannot. */
+function readIntoScratch(socket: Opened, read: (count: number) => boolean): boolean {
+  const { _handle: handle } = socket
+  if (plain || internals === undefined || typeof handle?.useUserBuffer !== 'function') return false
+  socket[internals.buffer] = scratch
+  socket[internals.callback] = read
+  handle.useUserBuffer(scratch)
+  return true
 }
 
 const internals = findInternals()
@@ -72,6 +94,36 @@ export function readSocket(socket: Duplex, reader: SocketReader): SocketReads {
 /** As `readSocket`, without the copy that makes bytes last. */
 export function readPassing(socket: Duplex, reader: PassingReader): SocketReads {
   return new Reads(socket, reader, false)
+}
+
+/**
+ * Reads a socket that was just accepted until `take` has enough; it is then paused, and free for any other reader. If
+ * there is none and it goes on, what comes is thrown away.
+ */
+export function readFirst(socket: Socket, take: (bytes: Buffer) => boolean): void {
+  let isEnough = false
+  const isFast = readIntoScratch(socket as unknown as Opened, count => {
+    if (isEnough) return true
+    isEnough = take(Buffer.from(scratch.subarray(0, count)))
+    return !isEnough
+  })
+  if (isFast) return void socket.read(0)
+  const taking = (bytes: Buffer): void => {
+    if (take(bytes)) socket.off('data', taking).pause()
+  }
+  socket.on('data', taking)
+}
+
+/**
+ * Begins TLS on a socket of which `first` was read before. The engine is fed with those bytes and reads from the
+ * system's socket itself from then on, so that the connection runs as if nobody had looked.
+ */
+export function secureAfter(socket: Socket, first: Buffer, secure: () => TLSSocket): void {
+  const isFast = !plain && internals !== undefined
+  // The documented way, which costs a tenth of the time of a handshake.
+  if (!isFast) socket.unshift(first)
+  const secured = secure()
+  if (isFast) engineOf(secured)?.receive?.(first)
 }
 
 class Reads implements SocketReads {
@@ -125,15 +177,12 @@ class Reads implements SocketReads {
   #start(): void {
     const socket = this.#socket
     if (socket.destroyed) return
-    const { _handle: handle } = socket
-    if (plain || internals === undefined || typeof handle?.useUserBuffer !== 'function') {
-      socket.on('data', (chunk: Buffer) => this.#reader.pass(chunk, chunk.length, true))
-    } else {
-      socket[internals.buffer] = scratch
-      socket[internals.callback] = (count: number) => this.#read(count)
-      handle.useUserBuffer(scratch)
-      this.#takeEarly()
-    }
+    const isFast = readIntoScratch(socket, count => {
+      this.#read(count)
+      return true
+    })
+    if (isFast) this.#takeEarly()
+    else socket.on('data', (chunk: Buffer) => this.#reader.pass(chunk, chunk.length, true))
     if (this.#paused) socket.pause()
     else socket.resume()
   }

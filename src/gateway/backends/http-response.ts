@@ -32,6 +32,7 @@ export const httpResponseBackend: BuildBackend = ({ id, body }) => {
     answer: async exchange => {
       exchange.trace.backendId = id
       exchange.trace.tunnel = undefined
+      exchange.trace.reused = undefined
       return exchange.head.method === 'HEAD' && !withoutContent.has(status) ? head : whole
     },
     dial: undefined,

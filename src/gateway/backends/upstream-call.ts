@@ -90,6 +90,7 @@ export class UpstreamCall implements StreamUser, BodySource {
       this.#dial(Buffer.from(text, 'latin1'))
       return
     }
+    this.#exchange.trace.reused = true
     this.#used = used
     used.use(this)
     if (used.stream instanceof TunnelStream) used.stream.writeText(text)
@@ -150,6 +151,7 @@ export class UpstreamCall implements StreamUser, BodySource {
   }
 
   #dial(first: Buffer): void {
+    this.#exchange.trace.reused = undefined
     this.#upstream.dial(this.#exchange, first).then(
       stream => this.#dialled(stream),
       error => this.#notDialled(error),
@@ -161,6 +163,7 @@ export class UpstreamCall implements StreamUser, BodySource {
       stream.abort()
       return
     }
+    this.#exchange.trace.reused = false
     const used = (this.#used = this.#upstream.pool.add(stream))
     used.use(this)
     // What came with the connection may have been the whole answer.

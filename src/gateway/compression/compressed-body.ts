@@ -21,11 +21,13 @@ export const canCompress = (): boolean => open < MAX_ENGINES
  */
 export class CompressedBody implements Body, BodySink {
   readonly framing = CHUNKED
+  readonly coding: Coding
   readonly #source: Body
-  readonly #coding: Coding
   #engine: Engine | undefined
   #sink: BodySink | undefined
   #raw = false
+  #received = 0
+  #sent = 0
   /** Pieces that the engine has been given and not taken yet. */
   #writing = 0
   /** What came meanwhile, in one piece: to give the engine something costs the same whatever its size. */
@@ -41,13 +43,22 @@ export class CompressedBody implements Body, BodySink {
 
   constructor(source: Body, coding: Coding) {
     this.#source = source
-    this.#coding = coding
+    this.coding = coding
+  }
+
+  get counted(): number {
+    return this.#sent
+  }
+
+  /** Bytes by which the content has become shorter; fewer than none where it does not compress. */
+  get saved(): number {
+    return this.#received - this.#sent
   }
 
   read(sink: BodySink, raw: boolean): void {
     if (this.#over) return
     const { framing } = this.#source
-    const engine = methods[this.#coding].create(framing.kind === 'length' ? framing.length : undefined)
+    const engine = methods[this.coding].create(framing.kind === 'length' ? framing.length : undefined)
     open++
     this.#engine = engine
     this.#sink = sink
@@ -74,6 +85,7 @@ export class CompressedBody implements Body, BodySink {
 
   data(bytes: Buffer): void {
     if (this.#engine === undefined) return
+    this.#received += bytes.length
     if (this.#writing === 0) this.#write(bytes)
     else if (!this.#gathers(bytes)) {
       this.#overflow.push(bytes)
@@ -142,13 +154,14 @@ export class CompressedBody implements Body, BodySink {
       this.#flushDue = false
       if (this.#writing > 0 || this.#ended || !this.#unflushed) return
       this.#unflushed = false
-      this.#engine?.flush(methods[this.#coding].flush)
+      this.#engine?.flush(methods[this.coding].flush)
     })
   }
 
   #send(bytes: Buffer): void {
     const sink = this.#sink
     if (sink === undefined || bytes.length === 0) return
+    this.#sent += bytes.length
     if (this.#raw) sendChunk(sink, bytes)
     else sink.data(bytes)
   }

@@ -20,6 +20,8 @@ export class IncomingBody implements Body {
   readonly #source: BodySource
   readonly #chunks: ChunkScanner | undefined
   #left: number
+  /** Of content that ends with its connection. */
+  #passed = 0
   #sink: BodySink | undefined
   #raw = false
   #paused = false
@@ -49,6 +51,11 @@ export class IncomingBody implements Body {
   /** Bytes of content of a known length that have not come. */
   get left(): number {
     return this.#left
+  }
+
+  get counted(): number {
+    if (this.#chunks !== undefined) return this.#chunks.content
+    return this.framing.kind === 'length' ? this.framing.length - this.#left : this.#passed
   }
 
   get unwanted(): boolean {
@@ -93,7 +100,7 @@ export class IncomingBody implements Body {
     }
     if (this.#chunks !== undefined) this.#pushChunks(bytes, this.#chunks)
     else if (this.framing.kind === 'length') this.#pushLength(bytes)
-    else this.#sink?.data(bytes)
+    else this.#pass(bytes)
   }
 
   /** The connection was ended by its sender. */
@@ -121,6 +128,11 @@ export class IncomingBody implements Body {
       if (this.#closed && this.#held === undefined) this.close()
     }
     if (!this.#finished && !this.#paused) this.#source.moreContent()
+  }
+
+  #pass(bytes: Buffer): void {
+    this.#passed += bytes.length
+    this.#sink?.data(bytes)
   }
 
   #pushLength(bytes: Buffer): void {

@@ -23,6 +23,8 @@ export class ChunkScanner {
   /** Lines as in a head, once the end was found. */
   trailers = ''
   fault: string | undefined
+  /** Bytes of content so far. */
+  content = 0
   #at: (typeof AT)[keyof typeof AT] = AT.size
   #left = 0
   #digits = 0
@@ -39,6 +41,7 @@ export class ChunkScanner {
       if (this.#at === AT.content) {
         const end = Math.min(bytes.length, at + this.#left)
         content?.(at, end)
+        this.content += end - at
         this.#left -= end - at
         at = end
         if (this.#left === 0) this.#at = AT.contentCr

@@ -159,6 +159,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
 
   contentEnded(rest: Buffer | undefined): void {
     this.#waiting = rest
+    if (this.#trace !== undefined) this.#trace.contentEnded = performance.now()
     // Before the answer ends, only the end of the connection can tell that the visitor has gone.
     this.#read()
     if (this.#state === 'unwanted') this.#next()
@@ -237,6 +238,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     }
     this.#departure = new Departure()
     const trace = (this.#trace = new Trace())
+    trace.content = this.#content
     this.#ask({
       visitor: this.#visitor,
       head,

@@ -10,6 +10,8 @@ interface Options {
   readonly framing: Framing
   /** Nobody wants the rest of the content. */
   cancelled?(): void
+  /** The last of the content has come. */
+  ended?(): void
   /** Milliseconds of silence, while somebody reads, after which `idle` is called. */
   readonly patience?: { readonly milliseconds: number; idle(): void } | undefined
 }
@@ -35,6 +37,7 @@ export class Http2Body implements Body {
     this.#stream.on('trailers', (_headers, _flags, pairs: readonly string[]) => this.#trailersCame(pairs))
     this.#stream.on('end', () => {
       this.#ended = true
+      options.ended?.()
       guarded(this.#stream, () => this.#end())
     })
   }
@@ -42,6 +45,10 @@ export class Http2Body implements Body {
   /** All has come and was handed on, or nobody wants the rest. */
   get finished(): boolean {
     return this.#finished
+  }
+
+  get counted(): number {
+    return this.#received
   }
 
   read(sink: BodySink, raw: boolean): void {

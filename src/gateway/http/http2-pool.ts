@@ -22,6 +22,7 @@ export class Http2Link {
   readonly session: ClientHttp2Session
   readonly #single: boolean
   #open = 0
+  #taken = 0
   #limit = USUAL_STREAMS
   #greeted = false
 
@@ -52,7 +53,13 @@ export class Http2Link {
     return this.#greeted
   }
 
+  /** It was there before the request that has it now. */
+  get reused(): boolean {
+    return this.#taken > 1
+  }
+
   reserve(): void {
+    this.#taken++
     this.#open++
   }
 

@@ -63,7 +63,7 @@ export class Http2Request {
 
   #exchange(head: RequestHead, ends: boolean): Exchange {
     const { visitor } = this.#options
-    if (!ends) this.#body = this.#contentOf(head)
+    if (!ends) this.#trace.content = this.#body = this.#contentOf(head)
     return {
       visitor,
       head,
@@ -83,6 +83,7 @@ export class Http2Request {
       stream: this.#stream,
       from: 'visitor',
       framing,
+      ended: () => (this.#trace.contentEnded = performance.now()),
       patience: isCall ? undefined : patience,
     })
   }

@@ -31,11 +31,13 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
 
   const attempt = async (exchange: Exchange): Promise<Outcome | Undialled> => {
     let link
+    exchange.trace.reused = undefined
     try {
       link = await pool.take(exchange.visitor)
     } catch (error) {
       return error instanceof DialError ? error.code : 'undialled'
     }
+    exchange.trace.reused = link.reused
     return new Http2Call({ link, exchange, authority, patience }).start()
   }
 

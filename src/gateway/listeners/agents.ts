@@ -7,7 +7,7 @@ import { AgentSession, type AgentOptions } from '#gateway/sessions/agent-session
 import type { Certificates } from '#gateway/tls/certificates.ts'
 import { Handshakes, type HandshakeLimits } from '#gateway/tls/handshakes.ts'
 import { peekClientHello } from '#gateway/tls/peek.ts'
-import { terminate } from '#gateway/tls/terminate.ts'
+import { alpnList, terminate } from '#gateway/tls/terminate.ts'
 import { elsewhereAlpn, OWN_ALPN } from '#tunnel/alpn.ts'
 
 export interface AgentListenerOptions extends AgentOptions {
@@ -23,6 +23,8 @@ export interface AgentListenerOptions extends AgentOptions {
 // Connections that have signed in are bounded as sessions.
 const OPEN: AdmissionLimits = { total: 110_000, perAddress: 110_000 }
 const ENTERING: AdmissionLimits = { total: 512, perAddress: 100 }
+
+const AGENT_ALPN = alpnList(OWN_ALPN)
 
 // Fatal TLS alerts: `no_application_protocol` and `unrecognized_name`.
 const SENT_AWAY = Buffer.from([0x15, 3, 3, 0, 2, 2, 120])
@@ -98,7 +100,7 @@ export class AgentListener {
       const secured = await terminate(socket, peeked.bytes, {
         context: await certificates.contextFor(serverName, {}, peeked.hello.ticketKey),
         // Only where it is offered: most agents offer nothing, and a name of another protocol is left unanswered.
-        alpn: peeked.hello.alpn.includes(OWN_ALPN) ? [OWN_ALPN] : undefined,
+        alpn: peeked.hello.alpn.includes(OWN_ALPN) ? AGENT_ALPN : undefined,
         clientCertificate: false,
       })
       this.#handshakes.leave(socket)

@@ -2,7 +2,6 @@ import type { Socket } from 'node:net'
 import type { Log } from '#base/log.ts'
 import type { Guest } from '#gateway/listeners/visitor.ts'
 import { encodeProxyProtocol } from '#gateway/proxy-protocol.ts'
-import { tcpEvent } from '#gateway/traffic-events.ts'
 import type { Traffic } from '#gateway/traffic.ts'
 import { cut, splice, type SpliceEnd } from '#tunnel/splice.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -13,6 +12,8 @@ export interface Upstream {
   dial(visitor: Guest, first: Buffer): Promise<ByteStream>
   /** Version of the header that tells the upstream who the visitor is; 0 or undefined for none. */
   readonly proxyProtocol?: number
+  /** What the IP policies say of a visitor, as `dial` does; undefined where there are none. */
+  decide?(ip: string): 'allow' | 'block' | undefined
   /** The connection is over, or was never made. */
   ended?(visitor: Guest, end: SpliceEnd): void
 }
@@ -34,9 +35,12 @@ export async function forward(
   upstream: Upstream,
   { log, peeked = EMPTY, traffic }: ForwardOptions,
 ): Promise<void> {
-  const begun = Date.now()
+  const begun = performance.now()
+  // The policies may be others when the connection ends.
+  const decision = traffic?.wantsConnections === true ? upstream.decide?.(visitor.ip) : undefined
   const ended = (end: SpliceEnd): void => {
-    if (traffic?.tcp === true) traffic.put(tcpEvent(visitor, begun, end))
+    const { received, sent } = end
+    traffic?.connection({ visitor, begun, ended: performance.now(), received, sent, decision })
     try {
       upstream.ended?.(visitor, end)
     } catch (error) {

@@ -12,8 +12,9 @@ import { clientCertificate } from '#gateway/tls/client-certificate.ts'
 import type { ClientHello } from '#gateway/tls/client-hello.ts'
 import type { TlsTerms } from '#gateway/tls/contexts.ts'
 import { Handshakes, type HandshakeLimits } from '#gateway/tls/handshakes.ts'
-import { peekClientHello } from '#gateway/tls/peek.ts'
-import { terminate } from '#gateway/tls/terminate.ts'
+import { ja4Of } from '#gateway/tls/ja4.ts'
+import { peekClientHello, type PeekedHello } from '#gateway/tls/peek.ts'
+import { alpnList, terminate } from '#gateway/tls/terminate.ts'
 
 /** What is done with a connection, by the name in its handshake. */
 export type TlsRoute =
@@ -38,7 +39,8 @@ export interface HttpsListenerOptions extends ListenerOptions {
   readonly handshaken?: (seconds: number) => void
 }
 
-const ALPN = ['h2', 'http/1.1']
+const ALPN = alpnList('h2', 'http/1.1')
+const CHALLENGE_ALPN = alpnList(ACME_ALPN)
 // Alerts of RFC 8446 §6, each a record of its own.
 const DECODE_ERROR = Buffer.from([21, 3, 1, 0, 2, 2, 50])
 const UNRECOGNIZED_NAME = Buffer.from([21, 3, 1, 0, 2, 2, 112])
@@ -89,10 +91,11 @@ export class HttpsListener {
   }
 
   async #accept(socket: Socket): Promise<void> {
+    const since = performance.now()
     try {
       this.#handshakes.enter(socket)
       const peeked = await peekClientHello(socket)
-      if (peeked.kind === 'hello') await this.#serve(socket, peeked.hello, peeked.bytes)
+      if (peeked.kind === 'hello') await this.#serve(socket, peeked, since)
       else if (peeked.kind === 'gone') socket.destroy()
       else this.#refuse(socket, peeked.bytes)
     } catch (error) {
@@ -101,11 +104,12 @@ export class HttpsListener {
     }
   }
 
-  async #serve(socket: Socket, hello: ClientHello, peeked: Buffer): Promise<void> {
-    const guest = guestOf(socket, hello.serverName)
+  async #serve(socket: Socket, { hello, bytes: peeked }: PeekedHello, since: number): Promise<void> {
+    const guest = guestOf(socket, hello.serverName, since)
     if (guest === undefined) return void socket.destroy()
-    const visitor: Visitor = { ...guest, scheme: 'https' }
     const { log, traffic } = this.#options
+    const ja4 = traffic?.wantsFingerprints === true ? ja4Of(peeked) : undefined
+    const visitor: Visitor = { ...guest, scheme: 'https', ...(ja4 !== undefined && { ja4 }) }
     const isChallenge = isTlsChallenge(hello)
     const proof = isChallenge ? this.#options.challenge?.(hello.serverName ?? '') : undefined
     if (proof !== undefined) return this.#prove(socket, peeked, proof)
@@ -144,7 +148,7 @@ export class HttpsListener {
   /** The handshake is all that an authority comes for; until it leaves, the deadline of handshakes stands. */
   async #prove(socket: Socket, peeked: Buffer, proof: Promise<SecureContext>): Promise<void> {
     await this.#handshakes.turn(socket)
-    const options = { context: await proof, alpn: [ACME_ALPN], clientCertificate: false }
+    const options = { context: await proof, alpn: CHALLENGE_ALPN, clientCertificate: false }
     const secured = await terminate(socket, peeked, options)
     secured.resume().end()
   }

@@ -15,8 +15,12 @@ export function plainAddress(address: string): string {
   return zone < 0 ? address : address.slice(0, zone)
 }
 
-/** Undefined when it has left already. */
-export function guestOf(socket: Socket, serverName: string | undefined): Guest | undefined {
+/** Undefined when it has left already. `since` is when it came, where that is longer ago. */
+export function guestOf(
+  socket: Socket,
+  serverName: string | undefined,
+  since = performance.now(),
+): Guest | undefined {
   const { remoteAddress, remotePort, localAddress, localPort } = socket
   if (remoteAddress === undefined || remotePort === undefined) return undefined
   return {
@@ -25,5 +29,6 @@ export function guestOf(socket: Socket, serverName: string | undefined): Guest |
     localIp: plainAddress(localAddress ?? ''),
     localPort: localPort ?? 0,
     serverName,
+    since,
   }
 }

@@ -13,6 +13,7 @@ import type { BindOptions } from '#tunnel/messages.ts'
 
 const MAX_CREDENTIALS = 100
 const MAX_LENGTH = 1024
+const COLON = 0x3a
 /** What the longest user name and password take in base64, with room to spare. */
 const MAX_HEADER = 16_384
 
@@ -101,6 +102,7 @@ export function basicAuth(
     const { head } = exchange
     if (allowOptions && head.method === 'OPTIONS') return next(exchange)
     const given = credentialsIn(head.fields)
+    exchange.trace.username = given && nameIn(given)
     if (given === undefined || !isKnown(given)) return errorReply('password_required', head, values)
     return next(withHead(exchange, { fields: head.fields.without('authorization') }))
   }
@@ -112,6 +114,12 @@ function credentialsIn(fields: Fields): Buffer | undefined {
   if (second !== undefined || value.length > MAX_HEADER) return undefined
   const encoded = /^basic +([a-z0-9+/]+={0,2})$/i.exec(value)?.[1]
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64')
+}
+
+/** Undefined where a colon does not end it: it may be a password alone, which nobody is told. */
+function nameIn(given: Buffer): string | undefined {
+  const colon = given.indexOf(COLON)
+  return colon < 0 ? undefined : given.toString('utf8', 0, Math.min(colon, MAX_LENGTH))
 }
 
 export const basicAuthModule: HttpModule = {

@@ -36,6 +36,7 @@ export function circuitBreakerHandler(terms: CircuitTerms, now?: () => number): 
 
 async function probe(circuit: Circuit, ticket: Ticket, exchange: Exchange, next: Endpoint): Promise<Reply> {
   exchange.trace.note('circuit_breaker: allow_while_open')
+  exchange.trace.whileOpen = true
   // Others must not wait for a request that nobody waits for.
   exchange.departure.whenGone(() => circuit.forget(ticket))
   try {

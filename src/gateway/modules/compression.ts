@@ -2,11 +2,12 @@ import { chooseCoding, type Coding } from '#gateway/compression/accept-encoding.
 import { canCompress, CompressedBody } from '#gateway/compression/compressed-body.ts'
 import { methods } from '#gateway/compression/engines.ts'
 import { isWorthwhile } from '#gateway/compression/media-types.ts'
-import type { Handler, Reply } from '#gateway/exchange.ts'
+import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
 import { type Body, bodyOf, noBody } from '#gateway/http/body.ts'
 import type { Fields } from '#gateway/http/fields.ts'
 import { TextBody } from '#gateway/http/http1-whole.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
+import type { Trace } from '#gateway/trace.ts'
 
 /** Shorter content becomes hardly shorter, and one packet carries it anyway. */
 const MIN_LENGTH = 256
@@ -23,7 +24,7 @@ const handler: Handler = async (exchange, next) => {
   const isShort = length < MIN_LENGTH && !identityRefused
   // RFC 9110 §12.5.5: an answer that stays as it is was negotiated too, so caches must know by what.
   if (coding === undefined || isShort || !canCompress()) return { ...reply, head: asNegotiated(reply) }
-  return compressed(reply, coding, isHead)
+  return compressed(reply, coding, exchange)
 }
 
 /** How long the content is or would be: 0 for none, Infinity where nobody knows. */
@@ -46,19 +47,24 @@ function mayChange({ head, upgraded }: Reply): boolean {
 
 const asNegotiated = ({ head }: Reply): Reply['head'] => ({ ...head, fields: varied(head.fields) })
 
-function compressed(reply: Reply, coding: Coding, isHead: boolean): Reply {
+function compressed(reply: Reply, coding: Coding, { head, trace }: Exchange): Reply {
   const { status, reason, fields } = reply.head
-  const body = isHead ? reply.body : contentOf(reply.body, coding)
+  const isHead = head.method === 'HEAD'
+  const body = isHead ? reply.body : contentOf(reply.body, coding, trace)
   if (body === undefined) return { ...reply, head: asNegotiated(reply) }
   const framing = isHead ? noBody.framing : body.framing
+  if (isHead) trace.compressed = { coding, saved: 0 }
   return { ...reply, head: { status, reason, framing, fields: encodedFields(fields, coding) }, body }
 }
 
 /** What is short and at hand is compressed at once; undefined when that would make it longer. */
-function contentOf(body: Body, coding: Coding): Body | undefined {
-  if (!(body instanceof TextBody)) return new CompressedBody(body, coding)
+function contentOf(body: Body, coding: Coding, trace: Trace): Body | undefined {
+  if (!(body instanceof TextBody)) return (trace.compressed = new CompressedBody(body, coding))
   const bytes = methods[coding].whole(Buffer.from(body.text, 'latin1'))
-  return bytes.length < body.text.length ? bodyOf(bytes) : undefined
+  const saved = body.text.length - bytes.length
+  if (saved <= 0) return undefined
+  trace.compressed = { coding, saved }
+  return bodyOf(bytes)
 }
 
 /** The fields of another representation of the same: its parts and its bytes are not those of the service's own. */

@@ -48,6 +48,9 @@ const known = new Set([...elsewhere, ...order.flatMap(({ name, alias }) => [name
 /** What agents may ask for, and no request ever meets here. */
 const absent: readonly (keyof BindOptions)[] = ['TrafficPolicy', 'Policy']
 
+/** The visitors who are let in where nobody has asked to keep any out. */
+export const everybody = (): boolean => true
+
 /** Handlers with their names, in order. */
 export interface Attached {
   readonly names: readonly string[]
@@ -96,7 +99,7 @@ export class Modules {
   connectionFilterOf(row: SourceRow): (ip: string) => boolean {
     checkUsable(row)
     const options = optionsOf(row, 'ip_restriction') ?? optionsOf(row, 'ip_policy')
-    return options ? this.#parts.records.addressesAllowed(options['ip_policies'] as string[]) : () => true
+    return options ? this.#parts.records.addressesAllowed(options['ip_policies'] as string[]) : everybody
   }
 
   /** The place is no more. */
@@ -145,5 +148,5 @@ function checkAbsent(agent: BindOptions): void {
 /** Which visitors an agent lets in on a TCP or TLS tunnel; a Problem where it asks for more than that. */
 export function connectionFilter(agent: BindOptions): (ip: string) => boolean {
   checkAbsent(agent)
-  return agent.IPRestriction ? addressesOf(agent.IPRestriction) : () => true
+  return agent.IPRestriction ? addressesOf(agent.IPRestriction) : everybody
 }

@@ -28,6 +28,8 @@ export interface Place {
   readonly id: string
   /** Of the edge, where it is one. */
   readonly edgeId?: string
+  /** What the route asks of paths, where it is one. */
+  readonly match?: string
   /** Of the record that has the module; an endpoint configuration stands before any number of tunnels. */
   readonly recordId?: string
   /** What the agent of the tunnel asked for, where the place is a tunnel. */

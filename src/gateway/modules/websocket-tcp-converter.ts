@@ -29,7 +29,9 @@ const converter =
     if (key === undefined) return errorReply('websocket_required', head)
     trace.asked = performance.now()
     try {
-      return upgradeReply(head, key, new WebSocketTcpStream(await dial(visitor, EMPTY)))
+      const stream = await dial(visitor, EMPTY)
+      trace.reused = false
+      return upgradeReply(head, key, new WebSocketTcpStream(stream))
     } catch (error) {
       return unreachable(error, exchange)
     }

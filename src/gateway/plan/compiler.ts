@@ -51,7 +51,7 @@ export class Compiler {
       const whole = backend?.dial === undefined ? place : { ...place, dial: backend.dial }
       const { names, handlers } = this.#options.modules.build(wishes, whole)
       const routeId = place.edgeId === undefined ? undefined : place.id
-      const way = { edgeId: place.edgeId, routeId, modules: names }
+      const way = { edgeId: place.edgeId, routeId, match: place.match, modules: names }
       const last = backend?.answer ?? offline
       return { answer: traced(way, chain(handlers, asked(last))), close: () => backend?.close() }
     } catch (error) {

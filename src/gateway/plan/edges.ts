@@ -10,6 +10,7 @@ import { Compilations } from '#gateway/plan/compilations.ts'
 import type { CompiledEndpoint, Compiler } from '#gateway/plan/compiler.ts'
 import { Routes } from '#gateway/plan/routes.ts'
 import { termsOf, tlsModulesOf } from '#gateway/plan/terms.ts'
+import { textOf } from '#gateway/records/keys.ts'
 import type { Records } from '#gateway/records/records.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
 import { isSignInPath } from '#gateway/sign-in/paths.ts'
@@ -98,7 +99,7 @@ export class Edges {
     return this.#endpoints.get(route.id, uses => {
       uses(edge.id)
       const { compiler } = this.#options
-      const place = { id: route.id, edgeId: edge.id }
+      const place = { id: route.id, edgeId: edge.id, match: textOf(route, 'match') }
       return compiler.endpoint({ rows: [edge, route] }, place, () =>
         compiler.backend(route, { edge: 'https' }, uses),
       )

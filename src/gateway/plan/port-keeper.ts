@@ -86,6 +86,7 @@ export class PortKeeper {
           if (upstream === undefined) throw new DialError('offline', `Nothing answers on port ${port}.`)
           return upstream.dial(visitor, first)
         },
+        decide: ip => router.tcp(port)?.decide?.(ip),
         get proxyProtocol() {
           return router.tcp(port)?.proxyProtocol ?? 0
         },

@@ -135,6 +135,7 @@ export class Router {
     const upstream = edge ? this.#edges.tcp(edge) : tunnel ? this.#tunnels.tcp(tunnel) : configured
     return {
       ...(upstream?.proxyProtocol !== undefined && { proxyProtocol: upstream.proxyProtocol }),
+      decide: ip => (this.#isRefused(ip) ? 'block' : upstream?.decide?.(ip)),
       dial: async (visitor, first) => {
         if (upstream === undefined || !this.#mayVisit(visitor.ip, `port ${port}`))
           throw new DialError('offline', `Nothing on port ${port} is served for ${visitor.ip}.`)
@@ -178,6 +179,11 @@ export class Router {
     }
     if (hasReturned(head)) return errorReply('request_returned', head)
     return this.#mayVisit(ip, head.host) ? undefined : errorReply('visitor_refused', head, { ip })
+  }
+
+  #isRefused(ip: string): boolean {
+    const restriction = this.#options.records.restriction('endpoints')
+    return restriction?.enforced === true && !restriction.allows(ip)
   }
 
   #mayVisit(ip: string, what: string): boolean {

@@ -2,16 +2,20 @@ import type { TunnelRecord } from '#gateway/directory.ts'
 import { DialError, type Fleet } from '#gateway/fleet.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
 import { clientAddress } from '#gateway/listeners/visitor.ts'
-import { connectionFilter } from '#gateway/modules/index.ts'
+import { connectionFilter, everybody } from '#gateway/modules/index.ts'
 
 /** Connects only those that are let in. */
-export const filtered = (upstream: Upstream, allows: (ip: string) => boolean): Upstream => ({
-  ...upstream,
-  async dial(visitor, first) {
-    if (!allows(visitor.ip)) throw new DialError('offline', `${visitor.ip} is not let in.`)
-    return upstream.dial(visitor, first)
-  },
-})
+export function filtered(upstream: Upstream, allows: (ip: string) => boolean): Upstream {
+  if (allows === everybody) return upstream
+  return {
+    ...upstream,
+    decide: ip => (allows(ip) && upstream.decide?.(ip) !== 'block' ? 'allow' : 'block'),
+    async dial(visitor, first) {
+      if (!allows(visitor.ip)) throw new DialError('offline', `${visitor.ip} is not let in.`)
+      return upstream.dial(visitor, first)
+    },
+  }
+}
 
 /** Connections without HTTP to a tunnel with an address of its own. */
 export function tunnelUpstream(tunnel: TunnelRecord, fleet: Pick<Fleet, 'dial'>): Upstream {

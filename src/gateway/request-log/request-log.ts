@@ -4,7 +4,6 @@ import type { GatewayMetrics } from '#gateway/metrics.ts'
 import { newest, type Page } from '#gateway/newest.ts'
 import { RequestRing } from '#gateway/request-log/ring.ts'
 import { shownRequest } from '#gateway/request-log/shown.ts'
-import { httpEvent } from '#gateway/traffic-events.ts'
 import type { Traffic } from '#gateway/traffic.ts'
 
 type Body = Record<string, unknown>
@@ -42,8 +41,8 @@ export class RequestLog implements Observer {
     if (reply.refusal !== undefined) metrics.rejected(reply.refusal)
     this.#ring.put(visitor, head, reply, trace)
     const traffic = this.#traffic
-    if (traffic?.http === true)
-      trace.tell = moment => traffic.put(httpEvent({ visitor, head, reply }, trace, moment))
+    if (traffic?.wantsRequests === true)
+      trace.tell = ended => traffic.request({ visitor, head, reply, trace, ended })
   }
 
   readonly ended: Observer['ended'] = (trace, whole) => {

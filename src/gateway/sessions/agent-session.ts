@@ -3,11 +3,12 @@ import { fail, type Problem } from '#base/errors.ts'
 import type { Command, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Connection } from '#gateway/fleet.ts'
 import { plainId } from '#gateway/legs.ts'
+import { plainAddress } from '#gateway/listeners/visitor.ts'
 import { sendCommand } from '#gateway/sessions/agent-commands.ts'
 import { dialAgent } from '#gateway/sessions/agent-dial.ts'
 import { agentError } from '#gateway/sessions/agent-error.ts'
 import { AgentRequests } from '#gateway/sessions/agent-requests.ts'
-import { login, type LoginOptions, versionFor, welcome } from '#gateway/sessions/login.ts'
+import { type Arrival, login, type LoginOptions, versionFor, welcome } from '#gateway/sessions/login.ts'
 import { probe } from '#gateway/sessions/probe.ts'
 import type { Sessions } from '#gateway/sessions/sessions.ts'
 import { OWN_ALPN } from '#tunnel/alpn.ts'
@@ -59,7 +60,7 @@ export class AgentSession implements Connection {
   /** Resolves when the connection is over and nothing is left of the agent. */
   readonly ended: Promise<void>
   readonly #options: AgentOptions
-  readonly #ip: string
+  readonly #arrival: Arrival
   readonly #session: Session
   readonly #settle: () => void
   #signing = false
@@ -71,7 +72,8 @@ export class AgentSession implements Connection {
   /** `ip` is where the agent connects from, in its plain form. */
   constructor(socket: TLSSocket, ip: string, options: AgentOptions) {
     this.#options = options
-    this.#ip = ip
+    const { localAddress = '', servername } = socket
+    this.#arrival = { ip, localIp: plainAddress(localAddress), serverName: servername || undefined }
     const isOwn = socket.alpnProtocol === OWN_ALPN
     this.#session = new Session(socket, {
       role: 'server',
@@ -138,7 +140,7 @@ export class AgentSession implements Connection {
     if (this.#signed === undefined) return
     const { id } = this.#signed.record
     this.#options.log.info({ session: id, reason: reason.message }, 'an agent has gone')
-    await this.#options.sessions.remove(id, this)
+    await this.#options.sessions.remove(id, this, failureOf(reason))
   }
 
   #accept(type: number, stream: TunnelStream): void {
@@ -193,7 +195,7 @@ export class AgentSession implements Connection {
     try {
       await serve(stream, { request, handle: answer }, limits)
     } catch (error) {
-      this.#options.log.debug({ error, ip: this.#ip }, 'an agent sent what cannot be read')
+      this.#options.log.debug({ error, ip: this.#arrival.ip }, 'an agent sent what cannot be read')
     }
   }
 
@@ -221,7 +223,7 @@ export class AgentSession implements Connection {
     this.#signing = true
     const { sessions, log } = this.#options
     try {
-      const record = login(request, this.#ip, this.#options)
+      const record = login(request, this.#arrival, this.#options)
       await sessions.add(record, this)
       const { Extra: extra, Version } = request
       const requests = new AgentRequests(sessions, record.id)
@@ -231,7 +233,7 @@ export class AgentSession implements Connection {
         throw new TunnelError('session_closed', 'The connection was closed.')
       }
       this.#begin(extra)
-      log.info({ session: record.id, ip: this.#ip, agent: extra.UserAgent }, 'an agent has signed in')
+      log.info({ session: record.id, ip: this.#arrival.ip, agent: extra.UserAgent }, 'an agent has signed in')
       return welcome(request, record, this.#options)
     } catch (error) {
       // The refusal is read first; then there is nothing left to say.
@@ -246,6 +248,12 @@ export class AgentSession implements Connection {
     this.#retries = UserAgent.includes('ngrok-go')
     startHeartbeat(this.#session, this.#options.heartbeat)
   }
+}
+
+/** What broke a connection; undefined when one of both sides has ended it as usual. */
+function failureOf({ code, message, cause }: TunnelError): string | undefined {
+  if (code === 'none' || code === 'remote_gone_away') return undefined
+  return code === 'peer_eof' && cause === undefined ? undefined : message
 }
 
 /** Resolves a moment after the peer has finished a stream. */

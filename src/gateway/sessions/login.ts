@@ -9,6 +9,9 @@ import type { Credential, Records } from '#gateway/records/records.ts'
 import type { Proofs } from '#gateway/sessions/proofs.ts'
 import type { AuthAnswer, AuthRequest } from '#tunnel/messages.ts'
 
+/** Where an agent comes from, and where it has connected to. */
+export type Arrival = Pick<SessionRecord, 'ip' | 'localIp' | 'serverName'>
+
 export interface LoginOptions {
   readonly facts: Facts
   readonly records: Records
@@ -41,11 +44,11 @@ function checkAddress(ip: string, credential: Credential, { records, log }: Logi
 }
 
 /** Decides whether an agent may come in, and as which session. */
-export function login(request: AuthRequest, ip: string, options: LoginOptions): SessionRecord {
+export function login(request: AuthRequest, arrival: Arrival, options: LoginOptions): SessionRecord {
   const { facts, records, proofs, now = Date.now } = options
   const { ClientId, Extra } = request
   const credential = credentialOf(Extra.AuthToken, records)
-  checkAddress(ip, credential, options)
+  checkAddress(arrival.ip, credential, options)
   // An agent that returns proves by its cookie that it is the one it says it is; any other is a new one.
   const startedAt = isId(ClientId) ? proofs.sessionStart(Extra.Cookie, ClientId, credential.id) : undefined
   return {
@@ -53,9 +56,11 @@ export function login(request: AuthRequest, ip: string, options: LoginOptions): 
     node: facts.node,
     credentialId: credential.id,
     agentVersion: Extra.Version,
-    ip,
+    userAgent: Extra.UserAgent,
+    ...arrival,
     metadata: Extra.Metadata,
     os: Extra.OS,
+    arch: Extra.Arch,
     region: facts.region,
     startedAt: startedAt ?? timestamp(now()),
     transport: 'adit/v2',

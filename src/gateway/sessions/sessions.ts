@@ -85,8 +85,8 @@ export class Sessions implements Fleet {
     await this.#turns.take(record.id, () => this.#options.directory.addSession(record))
   }
 
-  /** A connection is over. Nothing happens when another one has taken its place. */
-  async remove(id: string, connection: Connection): Promise<void> {
+  /** A connection is over, by an `error` or in good order. Nothing happens when another one has taken its place. */
+  async remove(id: string, connection: Connection, error?: string): Promise<void> {
     const entry = this.#entries.get(id)
     if (entry?.connection !== connection) return
     this.#leave(entry)
@@ -94,7 +94,7 @@ export class Sessions implements Fleet {
     for (const held of entry.tunnels.values()) held.giveUp()
     await this.#turns.take(id, async () => {
       this.#removing.add(id)
-      await this.#options.directory.removeSession(id, entry.record.node)
+      await this.#options.directory.removeSession(id, entry.record.node, error)
       this.#removing.delete(id)
     })
   }
@@ -272,9 +272,10 @@ export class Sessions implements Fleet {
     const entry = this.#entries.get(sessionId)
     const { directory } = this.#options
     const node = directory.sessions.get(sessionId)?.node
-    if (entry === undefined) return node === undefined ? undefined : directory.removeSession(sessionId, node)
+    if (entry === undefined)
+      return node === undefined ? undefined : directory.removeSession(sessionId, node, reason)
     entry.connection.close(reason)
-    await this.remove(sessionId, entry.connection)
+    await this.remove(sessionId, entry.connection, reason)
   }
 
   /** The agent has come back through another process; what is left of it here is dead. */

@@ -69,6 +69,7 @@ export class Door {
   /** Costs no decryption for a session that was seen lately. */
   handle(exchange: Exchange, next: Endpoint): Promise<Reply> {
     const { head, visitor } = exchange
+    exchange.trace.appClientId = this.#method.clientId
     if (isSignInPath(head.path)) return this.#ownPath(exchange)
     const parted = headers.partFields(head.fields)
     const known = parted.cookie === '' ? undefined : this.#known.get(parted.cookie)

@@ -34,6 +34,7 @@ type Claims = Readonly<Record<string, unknown>>
 export class OidcMethod implements SignInMethod {
   readonly provider: SignInMethod['provider']
   readonly fingerprint: string
+  readonly clientId: string
   /** The client is always the owner's own. */
   readonly passesTokens = true
   readonly #options: OidcOptions
@@ -48,6 +49,7 @@ export class OidcMethod implements SignInMethod {
     const url = issuerUrl(issuer)
     const fetch = egressFetch(egress)
     this.provider = { name: 'oidc', url: issuer }
+    this.clientId = clientId
     this.#options = options
     this.#scope = [...new Set(['openid', ...options.scopes])].join(' ')
     this.#client = { client_id: clientId, [oauth.clockTolerance]: CLOCK_TOLERANCE_S }

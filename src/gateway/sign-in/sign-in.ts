@@ -33,6 +33,8 @@ export interface SignInMethod {
   readonly provider: { readonly name: string; readonly url: string }
   /** Changes whenever sessions made under another configuration must be checked again. */
   readonly fingerprint: string
+  /** What the provider knows us by; undefined where there is no such name. */
+  readonly clientId?: string
   /** The service behind is given the tokens: only those of an application that its owner registered. */
   readonly passesTokens?: boolean
   /**

@@ -7,6 +7,7 @@ import type { Log } from '#base/log.ts'
 import type { Command, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { type Connection, DialError } from '#gateway/fleet.ts'
+import { plainAddress } from '#gateway/listeners/visitor.ts'
 import { Audience } from '#gateway/ssh/audience.ts'
 import { Channels, type ChannelLimits } from '#gateway/ssh/channels.ts'
 import { NO_COMMAND, readCommand, type SshCommand } from '#gateway/ssh/command.ts'
@@ -90,9 +91,13 @@ export class SshConnection implements Connection {
       node: context.facts.node,
       credentialId: identity.credentialId,
       agentVersion: ident,
+      userAgent: ident,
       ip,
+      localIp: plainAddress(socket.localAddress ?? ''),
+      serverName: undefined,
       metadata: '',
       os: '',
+      arch: '',
       region: context.facts.region,
       startedAt: timestamp(Date.now()),
       transport: 'ssh',

@@ -72,7 +72,7 @@ function glanceAtMessage(fragments: readonly Buffer[]): Glance | undefined {
 }
 
 /** Reads fields one after another; past the end, every further answer is empty and `broken` is set. */
-class Cursor {
+export class Cursor {
   readonly #bytes: Buffer
   #at = 0
   broken = false

@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
+import { secureAfter } from '#tunnel/socket-reads.ts'
 
 export interface Termination {
   readonly context: SecureContext
-  /** In the order of preference; undefined: the visitor's wish is left unanswered. */
-  readonly alpn: readonly string[] | undefined
+  /** As `alpnList` gives it; undefined: the visitor's wish is left unanswered. */
+  readonly alpn: Buffer | undefined
   /** Whether the visitor needs a certificate of the context's authorities. */
   readonly clientCertificate: boolean
   readonly now?: () => number
@@ -12,26 +13,46 @@ export interface Termination {
 
 const HIGH_WATER_MARK = 65_536
 
-/**
- * Ends TLS on a socket of which `peeked` was read before. The engine is fed with those bytes and then reads from the
- * system's socket itself, so that the connection runs as if nobody had looked. Rejects when the handshake fails.
- */
+/** Names of protocols in the order of preference, made once for many handshakes. */
+export const alpnList = (...names: readonly string[]): Buffer =>
+  Buffer.concat(names.map(name => Buffer.from(`${String.fromCharCode(name.length)}${name}`, 'latin1')))
+
+/** Ends TLS on a socket of which `peeked` was read before. Rejects when the handshake fails. */
 export function terminate(socket: Socket, peeked: Buffer, options: Termination): Promise<TLSSocket> {
-  const { context, alpn, clientCertificate, now = Date.now } = options
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>()
   if (socket.destroyed) {
     reject(new Error('The visitor left before the handshake.'))
     return promise
   }
-  socket.unshift(peeked)
-  const secured = new TLSSocket(socket, {
+  secureAfter(socket, peeked, () => {
+    const secured = engage(socket, options)
+    follow(secured, options, { resolve, reject })
+    return secured
+  })
+  return promise
+}
+
+function engage(socket: Socket, { context, alpn, clientCertificate }: Termination): TLSSocket {
+  return new TLSSocket(socket, {
     isServer: true,
     secureContext: context,
     requestCert: clientCertificate,
     rejectUnauthorized: clientCertificate,
-    ...(alpn && { ALPNProtocols: [...alpn] }),
+    ...(alpn && { ALPNProtocols: alpn }),
     ...tuning,
   })
+}
+
+interface Outcome {
+  readonly resolve: (secured: TLSSocket) => void
+  readonly reject: (reason: Error) => void
+}
+
+function follow(
+  secured: TLSSocket,
+  { clientCertificate, now = Date.now }: Termination,
+  { resolve, reject }: Outcome,
+): void {
   let failure: Error | undefined
   // The name is undocumented, but nothing depends on it: it only tells why.
   secured.on('_tlsError', (error: Error) => (failure ??= error))
@@ -52,7 +73,6 @@ export function terminate(socket: Socket, peeked: Buffer, options: Termination):
     secured.off('close', fail)
     resolve(secured)
   })
-  return promise
 }
 
 /** Passed on to the socket by the constructor, though its type does not say so. */

@@ -5,6 +5,7 @@ import type { Range } from '#base/addresses.ts'
 import { Secret } from '#base/secrets.ts'
 import type { WantedTraffic } from '#gateway/traffic.ts'
 import type { OAuthSetup } from '#gateway/sign-in/providers/setup.ts'
+import type { TracingSetup } from '#gateway/tracing/tracing.ts'
 
 /** What a worker is told when it starts. Secrets travel as text, over a pipe that only the two processes have. */
 export interface WorkerStart {
@@ -17,6 +18,7 @@ export interface WorkerStart {
   readonly oauth: PlainOAuthSetup
   readonly requests: { readonly size: number; readonly accessLog: string | undefined }
   readonly wantedTraffic: WantedTraffic
+  readonly tracing: PlainTracingSetup | undefined
   readonly logLevel: LogLevel
   /** The folder with the sockets over which workers reach each other. */
   readonly peerFolder: string
@@ -41,3 +43,14 @@ export const openedOAuth = (setup: PlainOAuthSetup): OAuthSetup => ({
   ...setup,
   applications: mapped(setup.applications, ({ id, secret }) => ({ id, secret: new Secret(secret) })),
 })
+
+/** What the operator has set for traces, as it travels. */
+interface PlainTracingSetup extends Omit<TracingSetup, 'headers'> {
+  readonly headers: ReadonlyMap<string, string>
+}
+
+export const plainTracing = (setup: TracingSetup | undefined): PlainTracingSetup | undefined =>
+  setup && { ...setup, headers: mapped(setup.headers, value => value.reveal()) }
+
+export const openedTracing = (setup: PlainTracingSetup | undefined): TracingSetup | undefined =>
+  setup && { ...setup, headers: mapped(setup.headers, value => new Secret(value)) }

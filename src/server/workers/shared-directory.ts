@@ -19,8 +19,8 @@ export class SharedDirectory implements Directory {
   }
 
   addSession = (record: SessionRecord): Promise<void> => this.#channel.request('addSession', record)
-  removeSession = (id: string, node: string): Promise<void> =>
-    this.#channel.request('removeSession', { id, node })
+  removeSession = (id: string, node: string, error?: string): Promise<void> =>
+    this.#channel.request('removeSession', { id, node, error })
   addTunnel = (record: TunnelRecord): Promise<Added> => this.#channel.request('addTunnel', record)
   removeTunnel = (id: string): Promise<void> => this.#channel.request('removeTunnel', id)
 
@@ -37,7 +37,7 @@ export class SharedDirectory implements Directory {
         return this.#tell(listener => listener.sessionAdded?.(change.session))
       case 'session_removed':
         this.sessions.delete(change.session.id)
-        return this.#tell(listener => listener.sessionRemoved?.(change.session))
+        return this.#tell(listener => listener.sessionRemoved?.(change.session, undefined))
       case 'tunnel_added':
         this.tunnels.set(change.tunnel.id, change.tunnel)
         return this.#tell(listener => listener.added?.(change.tunnel))

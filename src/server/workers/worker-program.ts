@@ -16,7 +16,8 @@ import { startProblem } from '#server/gateway-side.ts'
 import { openAccessLog } from '#server/access-log.ts'
 import { Channel } from '#server/workers/channel.ts'
 import { usePlainReads } from '#tunnel/socket-reads.ts'
-import { openedOAuth, type WorkerStart } from '#server/workers/protocol.ts'
+import { tracingParts } from '#server/tracing.ts'
+import { openedOAuth, openedTracing, type WorkerStart } from '#server/workers/protocol.ts'
 import { SharedDirectory, type DirectoryChange } from '#server/workers/shared-directory.ts'
 
 /** A gateway process of several: it serves visitors and agents, and asks the first process about all else. */
@@ -90,6 +91,7 @@ class Worker implements Source {
         ended: id => this.#channel.request('sessionEnded', id),
       },
       traffic: this.#traffic,
+      tracing: tracingParts(openedTracing(start.tracing)),
       requests: { size: start.requests.size, write: openAccessLog(start.requests.accessLog, log) },
       log,
       reusePort: true,

@@ -19,7 +19,8 @@ import type { Arrival } from '#gateway/sign-in/visitors.ts'
 import { gatewayOptions, type GatewayParts, type GatewaySide } from '#server/gateway-side.ts'
 import { Channel } from '#server/workers/channel.ts'
 import { StartError } from '#server/start-error.ts'
-import { plainOAuth, type WorkerStart } from '#server/workers/protocol.ts'
+import { tracingSetup } from '#server/tracing.ts'
+import { plainOAuth, plainTracing, type WorkerStart } from '#server/workers/protocol.ts'
 import type { DirectoryChange } from '#server/workers/shared-directory.ts'
 
 const PROGRAM = join(import.meta.dirname, 'worker-program.ts')
@@ -149,8 +150,8 @@ class Workers {
       sessionEnded: (id: string) => visitors.ended(id),
       watch: async (kinds: readonly string[]) => this.#watch(node, kinds),
       addSession: (record: SessionRecord) => directory.addSession(record),
-      removeSession: (session: { id: string; node: string }) =>
-        directory.removeSession(session.id, session.node),
+      removeSession: (session: { id: string; node: string; error?: string }) =>
+        directory.removeSession(session.id, session.node, session.error),
       addTunnel: (record: TunnelRecord) => directory.addTunnel(record),
       removeTunnel: (id: string) => directory.removeTunnel(id),
       probe: (sessionId: string) => this.ask<boolean>(sessionId, 'probe', sessionId),
@@ -182,6 +183,7 @@ class Workers {
       oauth: plainOAuth(oauthSetup(settings)),
       requests: { size: settings.kept_requests, accessLog: settings.access_log },
       wantedTraffic: this.#parts.traffic.wanted,
+      tracing: plainTracing(tracingSetup(settings)),
       logLevel: settings.log_level,
       peerFolder: this.#peerFolder,
       directory: [

@@ -30,6 +30,7 @@ export interface OAuthOptions {
 export class OAuthMethod implements SignInMethod {
   readonly provider: SignInMethod['provider']
   readonly fingerprint: string
+  readonly clientId: string
   readonly passesTokens: boolean
   readonly #provider: Provider
   readonly #application: Application
@@ -43,6 +44,7 @@ export class OAuthMethod implements SignInMethod {
     const memberships = access.teams.length + access.organizations.length > 0
     const asked = new Set([...provider.scopes(scopes, { memberships, lasting }), ...scopes])
     this.provider = { name, url }
+    this.clientId = application.id
     this.passesTokens = !managed
     this.#provider = provider
     this.#application = application

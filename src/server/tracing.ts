@@ -1,0 +1,20 @@
+import { parseRange } from '#base/addresses.ts'
+import { createEgress } from '#base/egress-client.ts'
+import type { Egress } from '#base/egress.ts'
+import type { Settings } from '#base/settings.ts'
+import type { TracingSetup } from '#gateway/tracing/tracing.ts'
+
+const everywhere = ['0.0.0.0/0', '::/0'].flatMap(text => parseRange(text) ?? [])
+
+/** What the settings say of traces; undefined: none are made. */
+export function tracingSetup(settings: Settings): TracingSetup | undefined {
+  const { traces_endpoint: url, traces_headers: headers, traces_sample: share } = settings
+  if (url === undefined) return undefined
+  return { url, headers: headers ?? new Map(), share, service: settings.traces_service }
+}
+
+/** Private networks are allowed: it is the operator who has chosen where traces go, and no user can. */
+export const tracingParts = (
+  setup: TracingSetup | undefined,
+): { readonly setup: TracingSetup; readonly egress: Egress } | undefined =>
+  setup && { setup, egress: createEgress({ allow: everywhere }) }
