@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { flagOf, variableOf } from '#base/read-settings.ts'
+import { flagOf, fullDocOf, variableOf } from '#base/read-settings.ts'
 import { settings, type Setting } from '#base/settings.ts'
 import { openApi } from '#contract/openapi.ts'
 import { generated, markdownFiles, markdownTable } from '#contract/reference-markdown.ts'
@@ -15,11 +15,11 @@ const all: [string, Setting<unknown>][] = Object.entries(settings)
 const settingRows = (part: readonly [string, Setting<unknown>][]): string =>
   markdownTable(
     ['Flag', 'Variable', 'Default', 'Meaning'],
-    part.map(([name, { doc, example, fallback }]) => [
-      `\`${flagOf(name)} ${example}\``,
+    part.map(([name, spec]) => [
+      `\`${flagOf(name)} ${spec.example}\``,
       `\`${variableOf(name)}\``,
-      fallback === undefined ? '' : `\`${fallback}\``,
-      doc,
+      spec.fallback === undefined ? '' : `\`${spec.fallback}\``,
+      fullDocOf(spec),
     ]),
   )
 

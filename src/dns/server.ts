@@ -2,7 +2,7 @@ import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dg
 import { once } from 'node:events'
 import { createServer, isIPv6, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { Log } from '#base/log.ts'
-import type { Address } from '#base/settings.ts'
+import type { Address } from '#base/setting-values.ts'
 import { networkOf } from '#dns/network.ts'
 import { Responder, type Client, type ResponderOptions } from '#dns/responder.ts'
 import { serveConnection } from '#dns/tcp.ts'

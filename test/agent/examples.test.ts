@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { suite, test } from 'node:test'
 import { startServer } from '../support/server.ts'
+import { overhear } from '../support/leaks.ts'
 import { addressOf, visit, web } from './support.ts'
 import { readFileSync } from 'node:fs'
 
@@ -24,8 +25,9 @@ suite('the examples', async () => {
         ADIT_AUTHTOKEN: server.authtoken,
         ADIT_DATA_DIR: server.dataDir,
       },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
+    overhear(child, [file]).stderr.pipe(process.stderr)
     const { promise, resolve } = Promise.withResolvers<string>()
     createInterface(child.stdout).on('line', line => {
       const found = /https:\S+/.exec(line)?.[0]

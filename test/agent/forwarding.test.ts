@@ -10,6 +10,7 @@ import { suite, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { ConnectionEvent, ConnectionInfo, RequestEvent } from '#agent/index.ts'
 import { newFolder, startServer } from '../support/server.ts'
+import { secretText } from '../support/secrets.ts'
 import { caOf, dial, HOST, readAll, signIn, tcp, visit, web } from './support.ts'
 
 const echo = (socket: Socket): void => void socket.pipe(socket)
@@ -158,13 +159,13 @@ suite('an agent forwards', async () => {
     const { url } = await agent.listen({
       proto: 'http',
       forwardTo: service.port,
-      basicAuth: ['me:secret'],
+      basicAuth: [`me:${secretText('password')}`],
       hostHeader: 'inner.example',
       requestHeaders: { add: ['x-by:agent'] },
       responseHeaders: { add: ['x-out:yes'] },
     })
     assert.equal((await visit(url)).status, 401)
-    const page = await visit(url, { auth: 'me:secret' })
+    const page = await visit(url, { auth: `me:${secretText('password')}` })
     assert.equal(page.body, 'inner.example agent')
     assert.equal(page.headers['x-out'], 'yes')
   })

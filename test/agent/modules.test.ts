@@ -5,6 +5,7 @@ import type { EndpointOptions } from '#agent/index.ts'
 import { CLIENT } from '../gateway/oauth/provider-shapes.ts'
 import { type ModuleName, proofs, provesShut, wanted } from '../support/module-proofs.ts'
 import { type ModuleWorld, openModuleWorld } from '../support/module-world.ts'
+import { assertTellsNone, secretText } from '../support/secrets.ts'
 import { signIn } from './support.ts'
 
 let world: ModuleWorld
@@ -81,7 +82,7 @@ suite('a module that the gateway cannot give is refused with its reason', () => 
     [{ oidc: { issuerUrl: 'https://idp.test' } }, /option OIDC .*it names no client_id/],
     [{ oidc: { issuerUrl: 'nowhere', clientId: 'x' } }, /option OIDC /],
     [{ verifyWebhook: { provider: 'github' } }, /option WebhookVerification .*a secret is required/],
-    [{ verifyWebhook: { provider: 'me', secret: 'hunter2' } }, /"me" is not a supported sender/],
+    [{ verifyWebhook: { provider: 'me', secret: secretText('hunter2') } }, /"me" is not a supported sender/],
     [{ userAgentFilter: { deny: ['('] } }, /option UserAgentFilter .*not a regular expression/],
     [{ proto: 'tcp', compression: true }, /option Compression .*it does not apply to tcp/],
     [{ proto: 'tls', websocketTcpConverter: true }, /WebsocketTCPConverter .*does not apply to tls/],
@@ -92,7 +93,7 @@ suite('a module that the gateway cannot give is refused with its reason', () => 
       await assert.rejects(agent.listen({ forwardTo: 1, ...options }), (error: AgentError) => {
         assert.match(error.message, reason)
         assert.deepEqual([error.code, error.permanent], ['ERR_ADIT_90058', true])
-        assert.doesNotMatch(error.message, /hunter2/)
+        assertTellsNone('a refusal', error.message)
         return true
       })
     })

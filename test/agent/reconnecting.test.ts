@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { startServer, type TestServer } from '../support/server.ts'
+import { secretText } from '../support/secrets.ts'
 import { relayTo } from './relay.ts'
 import { dial, signIn, StatusLog, tcp, visit, web } from './support.ts'
 
@@ -25,7 +26,11 @@ suite('an agent that loses its connection', async () => {
     await using service = await web((_, response) => response.end('still here'))
     const log = new StatusLog()
     await using agent = await signIn(server, { server: relay.address, onStatus: log.onStatus })
-    const named = await agent.listen({ proto: 'http', forwardTo: service.port, basicAuth: ['me:secret'] })
+    const named = await agent.listen({
+      proto: 'http',
+      forwardTo: service.port,
+      basicAuth: [`me:${secretText('password')}`],
+    })
     const tcpTunnel = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     const before = [agent.sessionId, named.id, named.url, tcpTunnel.id, tcpTunnel.url]
     for (let turn = 0; turn < 3; turn++) {
@@ -36,7 +41,7 @@ suite('an agent that loses its connection', async () => {
       await log.next(isOnline, told)
     }
     assert.deepEqual([agent.sessionId, named.id, named.url, tcpTunnel.id, tcpTunnel.url], before)
-    const fetchIt = () => visit(named.url, { auth: 'me:secret' })
+    const fetchIt = () => visit(named.url, { auth: `me:${secretText('password')}` })
     const page = await eventually(fetchIt, ({ status }) => status !== 404 && status !== 502)
     assert.equal(page.body, 'still here')
     // What was asked for at first holds on: nobody gets in without the password.

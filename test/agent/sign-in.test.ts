@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { suite, test } from 'node:test'
 import { type AgentError, connect, forward } from '#agent/index.ts'
 import { startServer } from '../support/server.ts'
+import { secretText } from '../support/secrets.ts'
 import { addressOf, disposable, HOST, optionsFor, signIn, StatusLog, visit, web } from './support.ts'
 
 suite('signing in', async () => {
@@ -41,7 +42,10 @@ suite('signing in', async () => {
   }
 
   test('is refused for a token that nobody has', async () => {
-    const log = await refused({ authtoken: 'wrong' }, { code: 'ERR_ADIT_107', permanent: true })
+    const log = await refused(
+      { authtoken: secretText('unknown authtoken') },
+      { code: 'ERR_ADIT_107', permanent: true },
+    )
     assert.deepEqual(
       log.seen.map(({ state }) => state),
       ['connecting', 'closed'],

@@ -18,8 +18,10 @@ import {
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { inspect } from 'node:util'
 import { type Agent, type AgentOptions, type AgentStatus, connect } from '#agent/index.ts'
 import type { TestServer } from '../support/server.ts'
+import { checkPage, Told } from '../support/secrets.ts'
 
 export const HOST = '127.0.0.1'
 
@@ -47,10 +49,12 @@ export const disposable = (agent: Agent): Agent & AsyncDisposable =>
 /** Keeps the states an agent goes through, and lets a test wait for one. */
 export class StatusLog {
   readonly seen: AgentStatus[] = []
+  readonly #told = new Told('the status of an agent')
   #wake = Promise.withResolvers<void>()
 
   readonly onStatus = (status: AgentStatus): void => {
     this.seen.push(status)
+    this.#told.write(inspect(status))
     this.#wake.resolve()
     this.#wake = Promise.withResolvers()
   }
@@ -127,6 +131,7 @@ export async function visit(url: string, options: FetchOptions = {}): Promise<Pa
   sent.end(body)
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   const text = (await buffer(response)).toString()
+  checkPage(response.headers, text)
   return { status: response.statusCode ?? 0, headers: response.headers, body: text }
 }
 

@@ -4,6 +4,7 @@ import { catalog } from '#base/catalog.ts'
 import type { ErrorName } from '#base/errors.ts'
 import { operations } from '#contract/operations.ts'
 import type { Answer, Caller } from '../support/server.ts'
+import { assertTellsNone } from '../support/secrets.ts'
 
 /** Everything that the API lists, but how deliveries stand, which they do by themselves. */
 async function everything(api: Caller): Promise<unknown[]> {
@@ -66,6 +67,7 @@ export function readAnswer(received: string): Answer {
     }),
   )
   const text = rest.join('\r\n\r\n')
+  assertTellsNone('an answer', received)
   const body: unknown =
     headers.get('content-type')?.startsWith('application/json') && text ? JSON.parse(text) : undefined
   return { status: Number(status.split(' ')[1]), headers, body }

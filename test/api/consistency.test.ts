@@ -5,6 +5,7 @@ import { suite, test } from 'node:test'
 import { openSqlite } from '#store/sqlite.ts'
 import { made, onEachStore } from '../support/each-store.ts'
 import { newFolder, spawnServer, type Answer } from '../support/server.ts'
+import { MARKER, secretText } from '../support/secrets.ts'
 
 const statuses = (answers: Answer[]) => answers.map(answer => answer.status).toSorted((a, b) => a - b)
 const times = <Value>(count: number, make: (index: number) => Promise<Value>) =>
@@ -125,7 +126,7 @@ suite('what is kept', () => {
     await server.api.delete(`/ip_policies/${policy.id}`)
     const key = await made(server.api, '/api_keys', {})
     const edge = await made(server.api, '/edges/https')
-    const oidc = { issuer: 'https://a.example', client_id: 'c', client_secret: 'marker-secret-1' }
+    const oidc = { issuer: 'https://a.example', client_id: 'c', client_secret: secretText('oidc') }
     await made(server.api, `/edges/https/${edge.id}/routes`, { match_type: 'exact_path', match: '/', oidc })
     await server.api.post('/ip_policies', { description: 'x'.repeat(256) })
     await server.end('SIGTERM')
@@ -153,7 +154,7 @@ suite('what is kept', () => {
     assert.match(created.principal.credential.id, /^ak_/)
     assert.deepEqual([created.principal.subject, created.principal.source], ['admin@localhost', 'API'])
     const text = events.map(event => event.body).join()
-    assert.ok(!text.includes('marker-secret-1') && !text.includes(key.token))
+    assert.ok(!text.includes(MARKER) && !text.includes(key.token))
     const changes = await store.changes(0, 100)
     assert.deepEqual(
       changes.map(change => change.revision),
@@ -167,47 +168,46 @@ suite('what is kept', () => {
     const server = await spawnServer(dataDir)
     const { api } = server
     const edge = await made(api, '/edges/https')
-    const marked = (name: string) => `marker-${name}-${'x'.repeat(16)}`
     await made(api, `/edges/https/${edge.id}/routes`, {
       match_type: 'exact_path',
       match: '/1',
-      oidc: { issuer: 'https://a.example', client_id: 'c', client_secret: marked('oidc') },
-      webhook_verification: { provider: 'github', secret: marked('webhook') },
+      oidc: { issuer: 'https://a.example', client_id: 'c', client_secret: secretText('oidc') },
+      webhook_verification: { provider: 'github', secret: secretText('webhook') },
     })
     await made(api, `/edges/https/${edge.id}/routes`, { match_type: 'exact_path', match: '/2' })
     const other = await made(api, '/edges/https')
     await made(api, `/edges/https/${other.id}/routes`, {
       match_type: 'exact_path',
       match: '/',
-      oauth: { provider: { github: { client_id: 'c', client_secret: marked('oauth') } } },
+      oauth: { provider: { github: { client_id: 'c', client_secret: secretText('oauth') } } },
     })
     const targets = [
-      { datadog: { api_key: marked('datadog') } },
-      { webhook: { url: 'https://example.com', secret: marked('hook') } },
-      { otlp: { endpoint: 'https://example.com', headers: { authorization: marked('otlp') } } },
+      { datadog: { api_key: secretText('datadog') } },
+      { webhook: { url: 'https://example.com', secret: secretText('hook') } },
+      { otlp: { endpoint: 'https://example.com', headers: { authorization: secretText('otlp') } } },
       {
         kinesis: {
-          auth: { creds: { aws_access_key_id: 'a', aws_secret_access_key: marked('aws') } },
+          auth: { creds: { aws_access_key_id: 'a', aws_secret_access_key: secretText('aws') } },
           stream_arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/a',
         },
       },
     ]
     for (const target of targets) {
       const shown = await made(api, '/event_destinations', { target })
-      assert.ok(!JSON.stringify(shown).includes('marker-'), 'destinations do not show secrets')
+      assert.ok(!JSON.stringify(shown).includes(MARKER), 'destinations do not show secrets')
     }
     const tokens = [(await made(api, '/api_keys')).token, (await made(api, '/credentials')).token]
     await made(api, '/ssh_certificate_authorities')
     const route = (await api.get(`/edges/https/${other.id}`)).body.routes[0]
     assert.equal(
       route.oauth.provider.github.client_secret,
-      marked('oauth'),
+      secretText('oauth'),
       'what the specification returns is returned',
     )
     await server.end('SIGTERM')
 
     const files = readdirSync(dataDir).map(name => readFileSync(join(dataDir, name), 'latin1'))
-    for (const secret of ['marker-', 'PRIVATE KEY', ...tokens]) {
+    for (const secret of [MARKER, 'PRIVATE KEY', ...tokens]) {
       assert.ok(
         files.every(text => !text.includes(secret)),
         `${secret} is kept in the clear`,

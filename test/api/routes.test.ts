@@ -3,6 +3,7 @@ import { createPublicKey, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { made, onEachStore } from '../support/each-store.ts'
 import type { Caller } from '../support/server.ts'
+import { secretText } from '../support/secrets.ts'
 
 const METADATA =
   '<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://idp.example.com">' +
@@ -58,15 +59,20 @@ const modules: Record<string, { given: object; answer: object }> = {
   },
   response_headers: { given: { add: { A: '1' } }, answer: { enabled: true, add: { a: '1' }, remove: [] } },
   webhook_verification: {
-    given: { provider: 'GITHUB', secret: 'open sesame' },
-    answer: { enabled: true, provider: 'GITHUB', secret: 'open sesame' },
+    given: { provider: 'GITHUB', secret: secretText('webhook') },
+    answer: { enabled: true, provider: 'GITHUB', secret: secretText('webhook') },
   },
   user_agent_filter: {
     given: { allow: ['^curl/'], deny: ['bot'] },
     answer: { enabled: true, allow: ['^curl/'], deny: ['bot'] },
   },
   oidc: {
-    given: { issuer: 'https://id.example.com', client_id: 'me', client_secret: 'hush', scopes: ['profile'] },
+    given: {
+      issuer: 'https://id.example.com',
+      client_id: 'me',
+      client_secret: secretText('oidc'),
+      scopes: ['profile'],
+    },
     answer: {
       enabled: true,
       options_passthrough: false,
@@ -75,7 +81,7 @@ const modules: Record<string, { given: object; answer: object }> = {
       maximum_duration: 0,
       issuer: 'https://id.example.com',
       client_id: 'me',
-      client_secret: 'hush',
+      client_secret: secretText('oidc'),
       scopes: ['profile'],
     },
   },
@@ -157,7 +163,13 @@ onEachStore('HTTPS edge routes', api => {
   test('take every OAuth provider with an application of its own', async () => {
     for (const provider of Object.keys(noProvider)) {
       const extra = provider === 'github' ? { teams: ['org/team'], organizations: ['org'] } : {}
-      const settings = { ...openProvider, client_id: 'id', client_secret: 'secret', scopes: ['s'], ...extra }
+      const settings = {
+        ...openProvider,
+        client_id: 'id',
+        client_secret: secretText('oauth'),
+        scopes: ['s'],
+        ...extra,
+      }
       const { route } = await newRoute(api(), { oauth: { provider: { [provider]: settings } } })
       assert.deepEqual(route.oauth.provider, { ...noProvider, [provider]: settings })
     }

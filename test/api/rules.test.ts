@@ -1,6 +1,7 @@
 import { test } from 'node:test'
 import { assertRefused, made, onEachStore, type Refused } from '../support/each-store.ts'
 import type { Caller } from '../support/server.ts'
+import { secretText } from '../support/secrets.ts'
 
 const none = (prefix: string) => `${prefix}_${'0'.repeat(27)}`
 const filled = (count: number) =>
@@ -87,7 +88,7 @@ const domains: [string, unknown, number, RegExp?][] = [
 ]
 
 const provider = (settings: object, name = 'google') => ({ provider: { [name]: settings } })
-const own = { client_id: 'a', client_secret: 'b' }
+const own = { client_id: 'a', client_secret: secretText('client') }
 
 /** Module, what is put, the code, and what the message must say. */
 const modules: [string, unknown, number, RegExp?][] = [
@@ -116,17 +117,17 @@ const modules: [string, unknown, number, RegExp?][] = [
   ['request_headers', { add: { 'Content-Length': '0' } }, 90011],
   ['response_headers', { add: { a: 'b\r\nc' } }, 215],
   ['response_headers', { add: { a: 1 } }, 215],
-  ['webhook_verification', { secret: 's' }, 7029],
-  ['webhook_verification', { provider: 'nobody', secret: 's' }, 7030],
+  ['webhook_verification', { secret: secretText('webhook') }, 7029],
+  ['webhook_verification', { provider: 'nobody', secret: secretText('webhook') }, 7030],
   ['webhook_verification', { provider: 'GITHUB' }, 7027],
-  ['webhook_verification', { provider: 'SNS', secret: 's' }, 7026],
-  ['webhook_verification', { provider: 'sendgrid', secret: 's' }, 7107],
+  ['webhook_verification', { provider: 'SNS', secret: secretText('webhook') }, 7026],
+  ['webhook_verification', { provider: 'sendgrid', secret: secretText('webhook') }, 7107],
   ['oauth', { provider: {} }, 7037],
   ['oauth', {}, 7037],
   ['oauth', { provider: { google: {}, github: {} } }, 7036, /google/],
   ['oauth', { provider: { yahoo: {} } }, 214, /yahoo/],
   ['oauth', provider({ client_id: 'a' }), 7033],
-  ['oauth', provider({ client_secret: 'a' }), 7033],
+  ['oauth', provider({ client_secret: secretText('client') }), 7033],
   ['oauth', provider({ scopes: ['a'] }), 7034],
   ['oauth', provider({}, 'facebook'), 7166],
   ['oauth', provider({}, 'amazon'), 7166],
@@ -141,10 +142,14 @@ const modules: [string, unknown, number, RegExp?][] = [
   ['oauth', provider({ email_domains: [''] }), 7044],
   ['oauth', provider({ ...own, teams: ['team'] }, 'github'), 7040],
   ['oauth', provider({ ...own, teams: ['a/b'] }), 214],
-  ['oidc', { client_id: 'a', client_secret: 'b' }, 7088],
-  ['oidc', { issuer: 'ftp://a', client_id: 'a', client_secret: 'b' }, 7088],
-  ['oidc', { issuer: `https://a/${'a'.repeat(255)}`, client_id: 'a', client_secret: 'b' }, 7087],
-  ['oidc', { issuer: 'https://a.example', client_secret: 'b' }, 7089],
+  ['oidc', { client_id: 'a', client_secret: secretText('client') }, 7088],
+  ['oidc', { issuer: 'ftp://a', client_id: 'a', client_secret: secretText('client') }, 7088],
+  [
+    'oidc',
+    { issuer: `https://a/${'a'.repeat(255)}`, client_id: 'a', client_secret: secretText('client') },
+    7087,
+  ],
+  ['oidc', { issuer: 'https://a.example', client_secret: secretText('client') }, 7089],
   ['oidc', { issuer: 'https://a.example', client_id: 'b' }, 7090],
   ['saml', {}, 7091],
   ['saml', { idp_metadata: '' }, 7091],

@@ -5,6 +5,7 @@ import { suite, test } from 'node:test'
 import { configPath, parseConfig } from '#cli/agent/config-file.ts'
 import { checkConfig } from '#cli/agent/config.ts'
 import { optionRows } from '#cli/agent/tunnel-options.ts'
+import { assertTellsNone, secretText } from '../support/secrets.ts'
 import { configFile } from './agent-support.ts'
 import { launcher, run } from './run.ts'
 import { newFolder, runAdit } from '../support/server.ts'
@@ -295,12 +296,12 @@ suite('adit config path', () => {
 suite('adit config show', () => {
   test('tells values and their origins, but no secrets', async () => {
     using config = configFile(
-      'authtoken: hush1\nserver: a.example:1\ntunnels:\n  w: {proto: http, addr: 80, basic_auth: ["me:hush2"], oauth: {provider: x, client_id: a, client_secret: hush3}}',
+      `authtoken: ${secretText('authtoken')}\nserver: a.example:1\ntunnels:\n  w: {proto: http, addr: 80, basic_auth: ["me:${secretText('password')}"], oauth: {provider: x, client_id: a, client_secret: ${secretText('oauth')}}}`,
     )
     const environment = { ...config.environment, ADIT_SERVER_ADDR: 'b.example:2' }
     const { stdout, code } = await runAdit(['config', 'show', '--log', 'json'], environment)
     assert.equal(code, 0)
-    assert.doesNotMatch(stdout, /hush/)
+    assertTellsNone('adit config show', stdout)
     for (const line of [
       'server: b.example:2  # ADIT_SERVER_ADDR',
       `authtoken: ********  # ${config.path}:1:12`,
@@ -314,7 +315,7 @@ suite('adit config show', () => {
     assert.deepEqual(settings.server, { value: 'a.example:1', origin: `${config.path}:2:9` })
     assert.deepEqual(tunnels.w.basic_auth.value, '********')
     assert.deepEqual(tunnels.w['oauth.client_secret'].value, '********')
-    assert.doesNotMatch(json.stdout, /hush/)
+    assertTellsNone('adit config show --json', json.stdout)
   })
 })
 
@@ -329,9 +330,9 @@ tunnels:
   test('replaces the value and nothing else', async () => {
     using config = configFile(before)
     chmodSync(config.path, 0o644)
-    const { code, stdout } = await runAdit(['config', 'add-authtoken', 'new'], config.environment)
+    const { code, stdout } = await runAdit(['config', 'add-authtoken', secretText('new')], config.environment)
     assert.deepEqual([code, stdout], [0, `The authtoken is kept in ${config.path}.\n`])
-    assert.equal(readFileSync(config.path, 'utf8'), before.replace('old', 'new'))
+    assert.equal(readFileSync(config.path, 'utf8'), before.replace('old', secretText('new')))
     assert.equal(statSync(config.path).mode & 0o777, 0o600)
   })
 

@@ -4,6 +4,7 @@ import { createServer as createTls, type Server } from 'node:tls'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import type { Finding } from '#cli/agent/diagnose.ts'
+import { secretText } from '../support/secrets.ts'
 import { environmentOf } from './agent-support.ts'
 import { Folder } from '../support/openssh.ts'
 import { issue } from '../support/openssl.ts'
@@ -92,7 +93,7 @@ suite('adit diagnose', () => {
   })
 
   test('finds a token that is not known, and says nothing of it', async () => {
-    const token = 'secret'.repeat(9)
+    const token = secretText('unknown authtoken')
     const found = await findings([], { ADIT_AUTHTOKEN: token })
     assertFails(found, 'login', /ERR_ADIT_10[57]/, /ADIT_AUTHTOKEN/)
     assert.ok(!JSON.stringify(found).includes(token))

@@ -4,7 +4,9 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { checkPage } from '../support/secrets.ts'
 import { launcher } from './run.ts'
+import { overhear, whatItTold } from '../support/leaks.ts'
 import { newFolder, spawnAdit, type TestServer } from '../support/server.ts'
 
 /** How long something may take that should take a moment. */
@@ -20,7 +22,7 @@ export class Watched implements AsyncDisposable {
 
   constructor(child: ChildProcess) {
     this.child = child
-    this.#ended = once(child, 'close').then(() => this.#wake())
+    this.#ended = this.#whenEnded()
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.#output += text
       this.#wake()
@@ -34,6 +36,12 @@ export class Watched implements AsyncDisposable {
 
   get complaint(): string {
     return this.#complaint
+  }
+
+  async #whenEnded(): Promise<void> {
+    await once(this.child, 'close')
+    this.#wake()
+    whatItTold(this.child).end()
   }
 
   #wake(): void {
@@ -92,16 +100,15 @@ export function agentOnTerminal(
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('ADIT_') && !hidden.has(name),
   )
-  return new Watched(
-    spawn('/usr/bin/script', ['-qec', command, '/dev/null'], {
-      env: {
-        ...Object.fromEntries(inherited),
-        TERM: 'xterm-256color',
-        ...environmentOf(server),
-        ...environment,
-      },
-    }),
-  )
+  const child = spawn('/usr/bin/script', ['-qec', command, '/dev/null'], {
+    env: {
+      ...Object.fromEntries(inherited),
+      TERM: 'xterm-256color',
+      ...environmentOf(server),
+      ...environment,
+    },
+  })
+  return new Watched(overhear(child, args))
 }
 
 /** A web service, with what to do for each request. */
@@ -140,6 +147,7 @@ export async function visit(address: string, headers: Record<string, string> = {
   const [answer] = await once(sent, 'response')
   let body = ''
   for await (const chunk of answer.setEncoding('utf8')) body += chunk
+  checkPage(answer.headers, body)
   return { status: answer.statusCode, body }
 }
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { overhear, whatItTold } from '../support/leaks.ts'
 import type { Finished } from '../support/server.ts'
 
 export const launcher = join(import.meta.dirname, '../../bin/adit')
@@ -29,6 +30,7 @@ export async function run(
     env: { ...Object.fromEntries(inherited), ...options.environment },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
   })
+  if (program === launcher) overhear(child, args)
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
@@ -38,6 +40,7 @@ export async function run(
     if (prompt !== '' && output.stdout.includes(prompt) && child.stdin.writable) child.stdin.end(input)
   })
   await once(child, 'close')
+  if (program === launcher) whatItTold(child).end()
   return { code: child.exitCode, ...output }
 }
 

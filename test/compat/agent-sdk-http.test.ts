@@ -8,6 +8,7 @@ import { after, before, suite, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import { Folder } from '../support/openssh.ts'
 import { issue } from '../support/openssl.ts'
+import { secretText } from '../support/secrets.ts'
 import { serving } from './agent-sdk/sdk.ts'
 import { lookup, upstream } from './agent-sdk/visits.ts'
 import { echoOf, openWorld, type World } from './agent-sdk/world.ts'
@@ -83,11 +84,12 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
 
   test('basic_auth', async () => {
     const { sdk, port, visit } = world
-    const { url } = await sdk.forward({ addr: port, basic_auth: ['ann:correct-one', 'bob:another-one'] })
+    const login = (user: string) => `${user}:${secretText(`password of ${user}`)}`
+    const { url } = await sdk.forward({ addr: port, basic_auth: [login('ann'), login('bob')] })
     assert.equal((await visit(url)).status, 401)
     assert.equal((await visit(url, { headers: basic('ann:wrong') })).status, 401)
-    assert.equal((await visit(url, { headers: basic('ann:correct-one') })).status, 200)
-    assert.equal((await visit(url, { headers: basic('bob:another-one') })).status, 200)
+    assert.equal((await visit(url, { headers: basic(login('ann')) })).status, 200)
+    assert.equal((await visit(url, { headers: basic(login('bob')) })).status, 200)
   })
 
   test('ip_restriction: addresses that may visit and those that may not', async () => {

@@ -13,7 +13,8 @@ export interface Life {
   /** What later answers show otherwise than the first. */
   readonly readBack?: Given
   readonly update: Given
-  readonly updated?: Given
+  /** What it then shows otherwise; of what only the server knows, as the answer has it. */
+  readonly updated?: Given | ((answer: Value) => Given)
   /** What plain requests see after each of the two, where the client changes the keys of a map. */
   readonly wire?: { readonly created: Given; readonly updated: Given }
   /** Path parameters besides the id. */
@@ -51,7 +52,8 @@ export async function live(trial: Trial, api: Caller, life: Life): Promise<void>
     await trial.works('list', [], (items: Value[]) => assert.deepStrictEqual(find(items), got))
   }
   await trial.works('update', [{ ...within, id: first.id, ...update }], async value => {
-    assert.deepStrictEqual(value, defined({ ...got, ...update, ...updated }))
+    const shown = typeof updated === 'function' ? updated(value) : updated
+    assert.deepStrictEqual(value, defined({ ...got, ...update, ...shown }))
     assert.deepStrictEqual(await trial.call('get', address), value)
     if (wire) assert.partialDeepStrictEqual((await api.get(first.uri)).body, wire.updated)
   })

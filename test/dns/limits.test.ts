@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { createLog } from '#base/log.ts'
 import { types } from '#dns/message.ts'
 import { RateLimit } from '#dns/rate-limit.ts'
 import { MAX_GROWTH, Responder, type Result } from '#dns/responder.ts'
 import { DnsServer } from '#dns/server.ts'
 import { ZoneTable } from '#dns/zone.ts'
+import { testLog } from '../support/secrets.ts'
 import { exampleZone, GENEROUS, opt, queryBytes, startTestDns, UdpClient } from './support.ts'
 
 const zones = new ZoneTable([exampleZone()])
@@ -187,7 +187,7 @@ suite('a port', () => {
 
   test('that is taken is an error', async () => {
     await using dns = await startTestDns()
-    const other = new DnsServer({ zones, log: createLog('silent') })
+    const other = new DnsServer({ zones, log: testLog() })
     await assert.rejects(other.listen(address(dns.port)), { code: 'EADDRINUSE' })
   })
 
@@ -195,7 +195,7 @@ suite('a port', () => {
     const tcp = createServer()
     await once(tcp.listen(0, '127.0.0.1'), 'listening')
     const { port } = tcp.address() as AddressInfo
-    const server = new DnsServer({ zones, log: createLog('silent') })
+    const server = new DnsServer({ zones, log: testLog() })
     await assert.rejects(server.listen(address(port)), { code: 'EADDRINUSE' })
     tcp.close()
     await once(tcp, 'close')
@@ -204,7 +204,7 @@ suite('a port', () => {
   })
 
   test('of IPv6 is served too', async () => {
-    const server = new DnsServer({ zones, log: createLog('silent') })
+    const server = new DnsServer({ zones, log: testLog() })
     const { port } = await server.listen({ host: '::1', port: 0 })
     const resolver = new Resolver({ timeout: 5000, tries: 1 })
     resolver.setServers([`[::1]:${port}`])

@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process'
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
-import { createLog } from '#base/log.ts'
 import { IN } from '#dns/message.ts'
 import { addressSets, caaSet, cnameSet, nsSet, txtSet, type RecordSet } from '#dns/records.ts'
 import { DnsServer, type DnsServerOptions } from '#dns/server.ts'
 import { Zone, ZoneTable } from '#dns/zone.ts'
+import { testLog } from '../support/secrets.ts'
 
 const run = promisify(execFile)
 
@@ -60,7 +60,7 @@ export interface TestDns extends AsyncDisposable {
 
 export async function startTestDns(options: Partial<DnsServerOptions> = {}): Promise<TestDns> {
   const zones = new ZoneTable([exampleZone()])
-  const server = new DnsServer({ zones, log: createLog('silent'), ...options })
+  const server = new DnsServer({ zones, log: testLog(), ...options })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
   return {
     port,

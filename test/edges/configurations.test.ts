@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
+import { secretText } from '../support/secrets.ts'
 import { echo, eventually, World } from './world.ts'
 
 /** What comes on a connection to a port of this machine, to its end. */
@@ -52,11 +53,16 @@ suite('the endpoint configuration of a domain', () => {
     await world.make('/reserved_domains', { domain: 'a.example.test', https_endpoint_configuration_id: id })
     const agent = await world.agent()
     const domain = 'a.example.test'
-    await agent.listen({ proto: 'https', domain, forwardTo: port, basicAuth: ['ann:password'] })
+    await agent.listen({
+      proto: 'https',
+      domain,
+      forwardTo: port,
+      basicAuth: [`ann:${secretText('password')}`],
+    })
     const refused = await world.ask(domain)
     assert.equal(refused.status, 401)
     assert.match(String(refused.headers['www-authenticate']), /realm="of the owner"/)
-    const authorization = `Basic ${Buffer.from('ann:password').toString('base64')}`
+    const authorization = `Basic ${Buffer.from(`ann:${secretText('password')}`).toString('base64')}`
     assert.equal((await world.ask(domain, { headers: { authorization } })).text, 'in')
     assert.equal((await world.ask(domain, { method: 'OPTIONS' })).status, 200)
   })

@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { after, before, suite, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { WebSocket } from 'ws'
+import { secretText } from '../support/secrets.ts'
 import { eventually, World } from './world.ts'
 
 const NAME = 'modules.example.test'
@@ -127,7 +128,7 @@ suite('modules of a route, through TLS', () => {
     ['a pattern that Go does not know', { user_agent_filter: { deny: ['(?=x)'] } }, 'ERR_ADIT_90018'],
     [
       'a secret of the wrong form',
-      { webhook_verification: { provider: 'vmware', secret: 'x' } },
+      { webhook_verification: { provider: 'vmware', secret: secretText('no pair') } },
       'ERR_ADIT_90182',
     ],
   ] as const)

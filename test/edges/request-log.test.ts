@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { newFolder } from '../support/server.ts'
+import { secretText } from '../support/secrets.ts'
 import { eventually, World } from './world.ts'
 
 const look = async (world: World, id: string) => (await world.server.api.get(`/requests/${id}`)).body
@@ -40,7 +41,7 @@ suite('the reason for an answer', () => {
     const edge = await world.edge(['a.example.test'])
     await world.route(edge, '/', await world.saying('fine'), {
       user_agent_filter: { deny: ['.*'] },
-      webhook_verification: { provider: 'github', secret: 'x' },
+      webhook_verification: { provider: 'github', secret: secretText('webhook') },
     })
     const got = await world.ask('a.example.test', { headers: { 'user-agent': 'anything' } })
     assert.equal(got.status, 403)

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type Agent as TunnelAgent, connect } from '#agent/index.ts'
 import { optionsFor } from '../agent/support.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { checkPage } from '../support/secrets.ts'
 
 type Fields = Record<string, unknown>
 
@@ -121,18 +122,17 @@ export class World implements AsyncDisposable {
     asked.on('response', response => {
       let text = ''
       response.setEncoding('utf8').on('data', (part: string) => (text += part))
-      response.on('error', reject).on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text,
-          code: response.headers['adit-error-code'] as string | undefined,
-          requestId: String(response.headers['adit-request-id']),
-        }),
-      )
+      response.on('error', reject).on('end', () => {
+        const { headers: got, statusCode: status = 0 } = response
+        const code = got['adit-error-code'] as string | undefined
+        resolve({ status, headers: got, text, code, requestId: String(got['adit-request-id']) })
+      })
     })
     asked.end(body)
-    return promise
+    return promise.then(got => {
+      checkPage(got.headers, got.text)
+      return got
+    })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { parseRange } from '#base/addresses.ts'
 import { createEgress } from '#base/egress-client.ts'
 import { newId } from '#base/ids.ts'
-import { createLog } from '#base/log.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { Modules } from '#gateway/modules/index.ts'
 import type { ModuleParts } from '#gateway/modules/module.ts'
 import { Records } from '#gateway/records/records.ts'
 import { createSignIn } from '#gateway/sign-in/service.ts'
+import { testLog } from '../support/secrets.ts'
 
 const loopback = parseRange('127.0.0.0/8')
 
@@ -16,7 +16,7 @@ export const localEgress = createEgress({ allow: loopback ? [loopback] : [] })
 
 /** What modules are made from, in a gateway without a server. */
 export function modulePartsFor(facts: Facts, records = new Records()): ModuleParts {
-  const log = createLog('silent')
+  const log = testLog()
   const visitors = {
     signedIn: async () => ({ userId: newId('au'), sessionId: newId('as') }),
     active: () => undefined,

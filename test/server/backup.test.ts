@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, w
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { newFolder, runAdit, spawnServer, startServer, type Caller } from '../support/server.ts'
+import { secretText } from '../support/secrets.ts'
 
 /** A folder that is gone when the test is. */
 function folder(): Disposable & { readonly path: string; at(name: string): string } {
@@ -44,7 +45,7 @@ function startWriting(api: Caller) {
   }
 }
 
-const SECRET = 'what only the owner knows'
+const SECRET = secretText('what only the owner knows')
 
 suite('a backup', () => {
   test('made while the server writes has all that was acknowledged, and a server starts from it', async context => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { startPostgres } from '../support/postgres.ts'
 import { startServer } from '../support/server.ts'
+import { secretText } from '../support/secrets.ts'
 import { Folder, start } from './program.ts'
 
 suite('health', () => {
@@ -73,7 +74,10 @@ test('no secret is ever logged, even at the level debug', async () => {
   using folder = new Folder()
   const postgres = await startPostgres()
   try {
-    const database = (await postgres.newDatabase()).replace('postgres@', 'postgres:pass-word@')
+    const database = (await postgres.newDatabase()).replace(
+      'postgres@',
+      `postgres:${secretText('password')}@`,
+    )
     await using program = await start({
       ADIT_DATA_DIR: folder.path,
       ADIT_DATABASE_URL: database,
@@ -81,7 +85,7 @@ test('no secret is ever logged, even at the level debug', async () => {
     })
     const api = program.caller()
     const made = await api.post('/api_keys', { description: 'another' })
-    await api.get('/self', { token: 'wrong-token' })
+    await api.get('/self', { token: secretText('wrong token') })
     await api.post('/ip_policies', '{"broken')
     await api.post('/event_destinations', { target: {} })
     await postgres.crash()
@@ -92,7 +96,9 @@ test('no secret is ever logged, even at the level debug', async () => {
     const kept = ['api-key', 'authtoken', 'master.key'].map(name =>
       readFileSync(join(folder.path, name), 'utf8'),
     )
-    const secrets = [...kept, String(made.body.token), 'wrong-token', 'pass-word'].map(text => text.trim())
+    const secrets = [...kept, String(made.body.token), secretText('wrong token'), secretText('password')].map(
+      text => text.trim(),
+    )
     for (const secret of secrets) {
       assert.ok(secret.length > 5)
       assert.ok(!program.stderr.includes(secret), program.stderr)

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
+import { whatItTold } from '../support/leaks.ts'
 import { Caller, newFolder, runAdit, spawnAdit, type Finished } from '../support/server.ts'
 
 /** Every listener on a port of its own, because other tests run at the same time. */
@@ -62,6 +63,7 @@ export class Program implements AsyncDisposable {
     const closed = once(this.child, 'close')
     this.child.kill(signal)
     await closed
+    whatItTold(this.child).end()
     return this.child.exitCode
   }
 

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
-import { createLog } from '#base/log.ts'
 import { Sealer } from '#base/secrets.ts'
 import type { Arrival } from '#gateway/sign-in/visitors.ts'
 import { SignIns } from '#server/sign-ins.ts'
 import { userAgentOf } from '#server/user-agent.ts'
 import type { Row, Store } from '#store/store.ts'
 import { forEachDriver } from '../store/drivers.ts'
+import { testLog } from '../support/secrets.ts'
 
 const START = Date.parse('2026-03-01T12:00:00Z')
 
@@ -25,7 +25,7 @@ const arrival = (changed: Partial<Arrival> = {}): Arrival => ({
 
 function signInsOn(store: Store, clock: { now: number } = { now: START }): SignIns {
   const sealer = new Sealer(randomBytes(32))
-  return new SignIns({ store, sealer, log: createLog('silent'), now: () => clock.now })
+  return new SignIns({ store, sealer, log: testLog(), now: () => clock.now })
 }
 
 const bodyOf = (row: Row | undefined) => JSON.parse(row?.body ?? '{}') as Record<string, unknown>

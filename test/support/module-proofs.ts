@@ -7,6 +7,7 @@ import { lookup, rootOf, type Seen } from '../compat/agent-sdk/visits.ts'
 import { World } from '../edges/world.ts'
 import { Browser } from '../gateway/oauth/browser.ts'
 import { Surfer } from '../gateway/sign-in/openid.ts'
+import { secretText } from './secrets.ts'
 import { LONG_TEXT, type ModuleWorld } from './module-world.ts'
 
 /** The modules that agents of any kind can ask for, and that need more than one visit to be seen. */
@@ -25,11 +26,11 @@ export const wanted = {
   share: 0.5,
   /** Of the user that signs in at the OAuth provider; the other one nobody has. */
   emails: { ann: 'ann@example.test', other: 'other@example.test' },
-  webhook: { provider: 'github', secret: 'a webhook secret' },
+  webhook: { provider: 'github', secret: secretText('webhook') },
   userAgents: { allow: ['^curl/8'], deny: ['curl', '(?i)bot'] },
   /** The only one that may come in of those who sign in by OpenID Connect. */
   openIdEmail: 'anna@example.com',
-  openIdClient: { id: 'adit', secret: 'a-client-secret' },
+  openIdClient: { id: 'adit', secret: secretText('openid client') },
 } as const
 
 const codeOf = ({ headers }: Seen): unknown => headers['adit-error-code']

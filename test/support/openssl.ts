@@ -1,3 +1,4 @@
+import { knowKey } from './secrets.ts'
 import { Folder, must } from './openssh.ts'
 
 /** How `openssl genpkey` is asked for each kind of key. */
@@ -42,7 +43,11 @@ export async function issue(folder: Folder, wish: Wish): Promise<Identity> {
   const extra = extensions.flatMap(extension => ['-addext', extension])
   const request = ['req', '-x509', '-new', '-utf8', '-multivalue-rdn', '-subj', subject, '-days', '30']
   await must('openssl', ...request, '-key', files.key, ...signer, ...extra, '-out', files.certificate)
-  return { certificate: await folder.read(`${name}.crt`), key: await folder.read(`${name}.key`), files }
+  return {
+    certificate: await folder.read(`${name}.crt`),
+    key: knowKey(await folder.read(`${name}.key`)),
+    files,
+  }
 }
 
 /** What OpenSSL prints for the options given, without the indentation. */

@@ -4,6 +4,7 @@ import { eventTypes } from '#contract/events/index.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds, type Collection } from '#contract/kinds/index.ts'
 import { newSshAuthority } from '#pki/ssh-authority.ts'
+import { secretText } from './secrets.ts'
 import { AUTHORITY, issue } from './openssl.ts'
 import { Folder } from './openssh.ts'
 import type { Caller } from './server.ts'
@@ -86,10 +87,10 @@ const modules: Readonly<Record<string, Seed>> = {
   ip_restriction: policies,
   mutual_tls: async seeds => ({ certificate_authority_ids: [await seeds.id('certificate_authorities')] }),
   oauth: () => ({ provider: { google: {} } }),
-  oidc: () => ({ issuer: 'https://id.example.com', client_id: 'adit', client_secret: 'hush' }),
+  oidc: () => ({ issuer: 'https://id.example.com', client_id: 'adit', client_secret: secretText('oidc') }),
   saml: () => ({ idp_metadata: METADATA }),
-  webhook_validation: () => ({ provider: 'github', secret: 'hush' }),
-  webhook_verification: () => ({ provider: 'github', secret: 'hush' }),
+  webhook_validation: () => ({ provider: 'github', secret: secretText('webhook') }),
+  webhook_verification: () => ({ provider: 'github', secret: secretText('webhook') }),
 }
 
 /** What takes long to make and may be the same every time. */

@@ -4,8 +4,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { createLog } from '#base/log.ts'
 import { readSettings } from '#base/read-settings.ts'
 import { serve, type Running } from '#server/serve.ts'
+import { checkAnswer } from './answers.ts'
+import { lookAround, lookThrough, overhear, whatItTold } from './leaks.ts'
+import { Told } from './secrets.ts'
 
 export interface Answer {
   readonly status: number
@@ -43,6 +47,9 @@ export class Caller {
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await response.text()
+    const isCreation = method === 'POST' && response.status === 201
+    if (response.headers.get('content-type')?.includes('json'))
+      checkAnswer(`${method} ${path}`, text, isCreation)
     return {
       status: response.status,
       headers: response.headers,
@@ -89,22 +96,28 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     api_addr: '127.0.0.1:0',
     ...freeListeners,
     rate_limit: '0',
+    // Of workers, who write to the standard error of the test.
     log_level: 'silent',
     // No test may call a real authority; those that have one of their own say so.
     acme_directory: 'off',
     ...settings,
   }
-  const running = await serve(readSettings(new Map(Object.entries(flags)), {}))
+  const told = new Told('the log of a server')
+  const running = await serve(readSettings(new Map(Object.entries(flags)), {}), createLog('debug', told))
   if (running.url === undefined || !running.first) throw new Error('the server did not start afresh')
+  const api = new Caller(running.url, running.first.apiKey.reveal())
   return {
-    api: new Caller(running.url, running.first.apiKey.reveal()),
+    api,
     dataDir,
     bound: running.bound,
     dns: running.dns,
     authtoken: running.first.authtoken.reveal(),
     async [Symbol.asyncDispose]() {
+      await lookAround(api, told)
       await running.close()
+      lookThrough(dataDir, told)
       rmSync(dataDir, { recursive: true })
+      told.end()
     },
   }
 }
@@ -114,10 +127,11 @@ const root = join(import.meta.dirname, '../..')
 /** `adit` as a process of its own. Variables named ADIT_* of the test's own environment do not reach it. */
 export function spawnAdit(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ADIT_'))
-  return spawn(join(root, 'bin/adit'), args, {
+  const child = spawn(join(root, 'bin/adit'), args, {
     env: { ...Object.fromEntries(inherited), ADIT_ACME_DIRECTORY: 'off', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  return overhear(child, args)
 }
 
 export interface Finished {
@@ -136,6 +150,7 @@ export async function runAdit(
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
   await once(child, 'close')
+  whatItTold(child).end()
   return { code: child.exitCode, ...output }
 }
 
@@ -173,6 +188,8 @@ export async function spawnServer(
     ADIT_AGENT_ADDR: '127.0.0.1:0',
     ADIT_SSH_ADDR: '127.0.0.1:0',
     ADIT_RATE_LIMIT: '0',
+    // The more it says, the more is searched for secrets.
+    ADIT_LOG_LEVEL: 'debug',
     ...environment,
   })
   let complaint = ''
@@ -189,15 +206,20 @@ export async function spawnServer(
   })
   const welcome = lines.join('\n')
   const url = /^ +API +(http\S+)/m.exec(welcome)?.[1] ?? ''
+  const api = new Caller(url, readFileSync(join(dataDir, 'api-key'), 'utf8').trim())
+  const told = whatItTold(child)
   return {
     child,
     bound: boundIn(welcome),
     output: () => `${lines.join('\n')}\n${complaint}`,
-    api: new Caller(url, readFileSync(join(dataDir, 'api-key'), 'utf8').trim()),
+    api,
     async end(signal) {
       const closed = once(child, 'close')
+      if (signal === 'SIGTERM') await lookAround(api, told)
       child.kill(signal)
       await closed
+      lookThrough(dataDir, told)
+      told.end()
       return child.exitCode
     },
   }

@@ -9,6 +9,7 @@ import { type GatewayEnd, ScriptedGateway } from '../agent/scripted-gateway.ts'
 import { tcp } from '../agent/support.ts'
 import { newFolder } from '../support/server.ts'
 import { Ear, frame, word } from '../tunnel/support.ts'
+import { overhear } from '../support/leaks.ts'
 import { long, Peak, tell, until } from './figures.ts'
 
 const ROUNDS = long ? 40 : 8
@@ -120,6 +121,7 @@ suite('the program of an agent, at a gateway that means it harm', () => {
       env: home.environment(gateway.address),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    overhear(child, ['tcp'])
     await using _ = { [Symbol.asyncDispose]: () => end(child) }
     let output = ''
     for (const stream of [child.stdout, child.stderr])

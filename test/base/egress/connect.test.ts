@@ -4,7 +4,8 @@ import { createServer, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { createServer as createSecureServer, TLSSocket } from 'node:tls'
 import { createEgress } from '#base/egress-client.ts'
-import { SettingError, settings } from '#base/settings.ts'
+import { SettingError } from '#base/setting-values.ts'
+import { settings } from '#base/settings.ts'
 import { identity, listening, loopback } from './support.ts'
 
 suite('a connection to others', () => {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { connect as tlsConnect, type TLSSocket } from 'node:tls'
 import { setTimeout as delay } from 'node:timers/promises'
+import { checkPage } from '../../support/secrets.ts'
 
 /** Every name leads to this machine. */
 export const lookup: LookupFunction = (_name, options, found) => {
@@ -42,6 +43,7 @@ export async function visit(url: string, options: VisitOptions = {}): Promise<Se
   sent.end(body)
   const [answer] = await once(sent, 'response')
   const got = await buffer(answer)
+  checkPage(answer.headers, got.toString())
   return { status: answer.statusCode, headers: answer.headers, body: got, text: got.toString() }
 }
 

@@ -1,5 +1,6 @@
 import { liveModule, type Given } from '../lives.ts'
 import type { World } from '../world.ts'
+import { secretText } from '../../support/secrets.ts'
 import type { Scenario, Scenarios } from './index.ts'
 
 interface Module {
@@ -108,7 +109,7 @@ const routeModules: Record<string, readonly [name: string, describe: (world: Wor
   ],
   EdgeRouteWebhookVerificationModule: [
     'webhook_verification',
-    () => ({ module: { provider: 'GITHUB', secret: 'sesame' } }),
+    () => ({ module: { provider: 'GITHUB', secret: secretText('webhook') } }),
   ],
   EdgeRouteUserAgentFilterModule: [
     'user_agent_filter',
@@ -117,7 +118,12 @@ const routeModules: Record<string, readonly [name: string, describe: (world: Wor
   EdgeRouteOAuthModule: [
     'oauth',
     () => {
-      const github = { clientId: 'id', clientSecret: 'secret', teams: ['acme/red'], scopes: ['read:org'] }
+      const github = {
+        clientId: 'id',
+        clientSecret: secretText('client'),
+        teams: ['acme/red'],
+        scopes: ['read:org'],
+      }
       return { module: { ...signIn, authCheckInterval: 600, provider: { github } } }
     },
   ],
@@ -128,7 +134,7 @@ const routeModules: Record<string, readonly [name: string, describe: (world: Wor
         ...signIn,
         issuer: 'https://id.compat.example',
         clientId: 'id',
-        clientSecret: 'secret',
+        clientSecret: secretText('client'),
         scopes: ['openid', 'email'],
       },
     }),

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { secretText } from '../../support/secrets.ts'
 import { GuardedEdge, HOST, each } from './guarded-edge.ts'
 import { fieldsIn, head, sent, session, streamed } from './support.ts'
 
 const GATED = 'gated.adit.localhost'
 const basic = (login: string): string => `Basic ${Buffer.from(login).toString('base64')}`
-const GOOD = basic('ann:password')
+const LOGIN = `ann:${secretText('password')}`
+const GOOD = basic(LOGIN)
 const BAD = basic('eve:guess')
 
 suite('one credential, and no way around it', () => {
@@ -15,7 +17,7 @@ suite('one credential, and no way around it', () => {
     edge = await GuardedEdge.start()
     const agent = await edge.world.agent()
     const forwardTo = `127.0.0.1:${edge.secret.port}`
-    await agent.listen({ proto: 'https', domain: GATED, forwardTo, basicAuth: ['ann:password'] })
+    await agent.listen({ proto: 'https', domain: GATED, forwardTo, basicAuth: [LOGIN] })
   })
   after(() => edge[Symbol.asyncDispose]())
 
@@ -40,7 +42,7 @@ suite('one credential, and no way around it', () => {
     }
     for (const [name, found] of Object.entries(refused)) assert.equal(found, 401, name)
     const broken = {
-      'in the address': await status('', `https://ann:password@${GATED}/`),
+      'in the address': await status('', `https://${LOGIN}@${GATED}/`),
       'in a name with an underscore': await status(`Proxy_Authorization: ${GOOD}\r\n`),
     }
     for (const [name, found] of Object.entries(broken)) assert.equal(found, 400, name)

@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { suite, test } from 'node:test'
 import { World } from '../world.ts'
+import { secretText } from '../../support/secrets.ts'
 
 const HOST = 'a.example.test'
 
@@ -80,14 +81,18 @@ suite('SEC-14 nobody is led into the network of the gateway', () => {
     await using world = await World.start({ egress_allow: '' })
     await using site = await trap('127.0.0.1')
     const edge = await world.edge([HOST])
-    const first = { issuer: `http://127.0.0.1:${site.port}`, client_id: 'adit', client_secret: 'hush' }
+    const first = {
+      issuer: `http://127.0.0.1:${site.port}`,
+      client_id: 'adit',
+      client_secret: secretText('oidc'),
+    }
     const route = await world.route(edge, '/', await world.saying('in'), { oidc: first })
     const module = `/edges/https/${edge}/routes/${route}/oidc`
     let taken = 0
     for (const address of inside)
       for (const scheme of ['http', 'https']) {
         const issuer = `${scheme}://${address}:${site.port}`
-        const given = { issuer, client_id: 'adit', client_secret: 'hush' }
+        const given = { issuer, client_id: 'adit', client_secret: secretText('oidc') }
         const { status } = await world.server.api.put(module, given)
         if (status === 400) continue
         assert.equal(status, 200, issuer)
@@ -111,7 +116,7 @@ suite('SEC-14 nobody is led into the network of the gateway', () => {
     })
     await using world = await World.start({ egress_allow: '127.0.0.2/32' })
     const issuer = `http://127.0.0.2:${outside.port}`
-    const oidc = { issuer, client_id: 'adit', client_secret: 'hush' }
+    const oidc = { issuer, client_id: 'adit', client_secret: secretText('oidc') }
     await world.route(await world.edge([HOST]), '/', await world.saying('in'), { oidc })
     const got = await world.ask(HOST, { headers: { accept: 'text/html' } })
     assert.deepEqual([got.status, hits.length > 0], [502, true])

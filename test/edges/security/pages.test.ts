@@ -10,6 +10,7 @@ import { CLIENT } from '../../gateway/oauth/provider-shapes.ts'
 import { ann } from '../../gateway/oauth/support.ts'
 import { asked, contentOf } from '../../gateway/pages/read-reply.ts'
 import { eventually, type Got, World } from '../world.ts'
+import { secretText } from '../../support/secrets.ts'
 import { exchanged, head, readAnswer, secured, sent } from './support.ts'
 
 const HTML = 'text/html,application/xhtml+xml'
@@ -116,7 +117,7 @@ suite('SEC-22 a page that a visitor gets', () => {
     await world.route(edge, '/refused', await world.saying('in'), closed)
     await world.route(edge, '/agent', await world.saying('in'), { user_agent_filter: { deny: ['.*'] } })
     await world.route(edge, '/signed', await world.saying('in'), {
-      webhook_verification: { provider: 'github', secret: 'x' },
+      webhook_verification: { provider: 'github', secret: secretText('webhook') },
     })
     for (const [name, domain] of [
       [SIGN_IN, 'example.test'],
@@ -269,7 +270,7 @@ suite('SEC-22 a page that a visitor gets', () => {
       const { status } = await world.server.api.put(module, {
         issuer,
         client_id: payload,
-        client_secret: 'x',
+        client_secret: secretText('oidc'),
       })
       if (status === 400) continue
       const got = await eventually(

@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import { connect, createServer as createTcpServer } from 'node:net'
 import { createEgress, type EgressOptions } from '#base/egress-client.ts'
 import type { Egress } from '#base/egress.ts'
-import { createLog } from '#base/log.ts'
 import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
 import { buildBackend } from '#gateway/backends/index.ts'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
@@ -17,6 +16,7 @@ import type { Trace } from '#gateway/trace.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { listening, loopback, type Local } from '../../base/egress/support.ts'
 import { rig, type Rig } from '../http1/support.ts'
+import { testLog } from '../../support/secrets.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -60,7 +60,7 @@ export function build(rows: Readonly<Record<string, Kept>>, options: Partial<Bac
     fleet: noAgents,
     makeTunnel: (tunnel, fleet) => tunnelBackend({ tunnel, fleet }),
     egress: localEgress(),
-    log: createLog('silent'),
+    log: testLog(),
     child: id => make(id),
     ...options,
   }

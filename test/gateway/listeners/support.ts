@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { buffer } from 'node:stream/consumers'
-import { createLog, type Log } from '#base/log.ts'
+import type { Log } from '#base/log.ts'
 import type { Visitor } from '#gateway/exchange.ts'
 import { Admission } from '#gateway/listeners/admission.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
@@ -13,8 +13,9 @@ import { Certificates, defaultNames, type CertificatesOptions } from '#gateway/t
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import { couple } from '../../tunnel/support.ts'
+import { testLog } from '../../support/secrets.ts'
 
-export const silent: Log = createLog('silent')
+export const silent: Log = testLog()
 export const HOST = '127.0.0.1'
 
 export const newAuthority = async (): Promise<LocalAuthority> =>

@@ -9,6 +9,7 @@ import { ipRestrictionModule } from '#gateway/modules/ip-restriction.ts'
 import { Records } from '#gateway/records/records.ts'
 import { modulePartsFor } from '../module-parts.ts'
 import { facts } from '../sessions/support.ts'
+import { secretText } from '../../support/secrets.ts'
 import { optionsOf, request } from './support.ts'
 
 async function visit(handler: Handler, exchange = request()): Promise<Reply & { sent?: RequestHead }> {
@@ -27,7 +28,7 @@ suite('basic auth of an endpoint configuration', () => {
   const parts = modulePartsFor(facts)
   const agent = optionsOf({
     Auth: 'old:form',
-    BasicAuth: { credentials: [{ username: 'ann', cleartext_password: 'secret' }] },
+    BasicAuth: { credentials: [{ username: 'ann', cleartext_password: secretText('password') }] },
   })
   const build = (allow_options: boolean): Handler =>
     basicAuthModule.fromRecord(
@@ -42,7 +43,7 @@ suite('basic auth of an endpoint configuration', () => {
     const refused = await visit(build(false))
     assert.equal(refused.head.status, 401)
     assert.equal(refused.head.fields.get('www-authenticate'), 'Basic realm="the realm", charset="UTF-8"')
-    for (const text of ['ann:secret', 'old:form'])
+    for (const text of [`ann:${secretText('password')}`, 'old:form'])
       assert.equal((await visit(build(false), request(login(text)))).sent?.fields.text, '')
     assert.equal((await visit(build(false), request(login('ann:form')))).head.status, 401)
   })

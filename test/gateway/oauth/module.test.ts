@@ -10,6 +10,7 @@ import { oauthSetup } from '#gateway/sign-in/providers/setup.ts'
 import type { SignIn, SignInMethod, SignInTerms } from '#gateway/sign-in/sign-in.ts'
 import type { JsonObject } from '#tunnel/fields.ts'
 import { bindOptions } from '#tunnel/messages.ts'
+import { secretText } from '../../support/secrets.ts'
 import { hasty, log, names } from './support.ts'
 
 interface Built {
@@ -40,7 +41,7 @@ function buildWith(settings: Record<string, string>, build: (parts: ModuleParts)
 
 const provider = (changes: JsonObject = {}): JsonObject => ({
   client_id: 'own',
-  client_secret: 'own-secret',
+  client_secret: secretText('own application'),
   scopes: [],
   email_addresses: [],
   email_domains: [],
@@ -163,7 +164,7 @@ suite('the oauth module of a record', () => {
 })
 
 suite('the OAuth option of an agent', () => {
-  const own = { provider: 'google', client_id: 'own', client_secret: 'own-secret' }
+  const own = { provider: 'google', client_id: 'own', client_secret: secretText('own application') }
 
   test('signs in with the application that it brings', async () => {
     const built = fromAgent({ ...own, scopes: ['calendar'], allow_emails: ['Ann@Example.test'] })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ProviderName } from '#gateway/sign-in/providers/provider.ts'
+import { secretText } from '../../support/secrets.ts'
 import { CLIENT, shapes, type Answer, type Asked, type Shape, type User } from './provider-shapes.ts'
 
 export const CALLBACK = 'https://idp.example.test/oauth2/callback'
@@ -96,7 +97,7 @@ export class ProviderServer {
       callback === this.callback &&
       query.get('response_type') === 'code'
     if (!ok) return { status: 400, body: 'wrong client, redirect_uri or response_type' }
-    const code = randomBytes(16).toString('hex')
+    const code = secretText(`code ${randomBytes(16).toString('hex')}`)
     const scopes = this.grants((query.get('scope') ?? '').split(' '))
     this.#codes.set(code, { scopes, callback, challenge: query.get('code_challenge') })
     const back = new URLSearchParams({ code, state: query.get('state') ?? '' })
@@ -127,8 +128,8 @@ export class ProviderServer {
   }
 
   #given(scopes: readonly string[]): Answer {
-    const access = randomBytes(16).toString('hex')
-    const refresh = randomBytes(16).toString('hex')
+    const access = secretText(`access ${randomBytes(16).toString('hex')}`)
+    const refresh = secretText(`refresh ${randomBytes(16).toString('hex')}`)
     this.#access.set(access, scopes)
     this.#refresh.set(refresh, scopes)
     return { body: this.shape.tokens(access, refresh, scopes) }

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Addresses, ProviderName } from '#gateway/sign-in/providers/provider.ts'
+import { secretText } from '../../support/secrets.ts'
 
-export const CLIENT = { id: 'client-1', secret: 'the-client-secret' }
+export const CLIENT = { id: 'client-1', secret: secretText('oauth client') }
 
 /** Who signs in, in the words of no provider. */
 export interface User {

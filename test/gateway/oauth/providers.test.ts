@@ -21,7 +21,7 @@ for (const name of names) {
         ['4711', 'Ann Example', 'Ann@Example.test'],
       )
       assert.ok(identity.username !== '')
-      assert.match(accessToken ?? '', /^[0-9a-f]{32}$/)
+      assert.match(accessToken ?? '', /-access-[0-9a-f]{32}$/)
       assert.equal(refreshToken !== undefined, !unrenewed.includes(name))
       assert.equal(method.passesTokens, true)
     })

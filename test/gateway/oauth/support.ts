@@ -3,17 +3,17 @@ import { parseRange } from '#base/addresses.ts'
 import { createEgress } from '#base/egress-client.ts'
 import type { Egress } from '#base/egress.ts'
 import { Problem, type ErrorName } from '#base/errors.ts'
-import { createLog } from '#base/log.ts'
 import { Secret } from '#base/secrets.ts'
 import type { AccessLists } from '#gateway/sign-in/providers/access.ts'
 import { OAuthMethod, type OAuthOptions } from '#gateway/sign-in/providers/method.ts'
 import type { ProviderName } from '#gateway/sign-in/providers/provider.ts'
 import { providersOf } from '#gateway/sign-in/providers/table.ts'
 import type { Granted, Memory } from '#gateway/sign-in/sign-in.ts'
+import { testLog } from '../../support/secrets.ts'
 import { CALLBACK, type ProviderServer } from './provider-server.ts'
 import { CLIENT, type User } from './provider-shapes.ts'
 
-export const log = createLog('silent')
+export const log = testLog()
 export const publicSetup = { githubUrl: 'https://github.com', gitlabUrl: 'https://gitlab.com' }
 export const names = Object.keys(providersOf(publicSetup)) as ProviderName[]
 /** They give no refresh tokens. */

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
 import { newId, timestamp } from '#base/ids.ts'
-import { createLog } from '#base/log.ts'
 import { readSettings } from '#base/read-settings.ts'
 import { Sealer, tokenHash } from '#base/secrets.ts'
 import { Records } from '#gateway/records/records.ts'
@@ -16,8 +15,9 @@ import { issue } from '../../support/openssl.ts'
 import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
 import { newFolder, startServer } from '../../support/server.ts'
 import { listeningLog, until } from '../sessions/support.ts'
+import { testLog } from '../../support/secrets.ts'
 
-const log = createLog('silent')
+const log = testLog()
 
 /** The records of a running server, read from its own database as another process would. */
 async function following(dataDir: string, databaseUrl: string, pollMs: number) {

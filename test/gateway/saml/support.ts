@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createLog } from '#base/log.ts'
 import type { ErrorName } from '#base/errors.ts'
 import { Problem } from '#base/errors.ts'
 import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
@@ -16,6 +15,7 @@ import type { Identity as User, SignInMethod } from '#gateway/sign-in/sign-in.ts
 import { request } from '../modules/support.ts'
 import { Folder } from '../../support/openssh.ts'
 import { type Identity, issue } from '../../support/openssl.ts'
+import { testLog } from '../../support/secrets.ts'
 import { metadataXml, PERSISTENT } from './documents.ts'
 
 export const ROUTE = 'edghtsrt_1'
@@ -115,7 +115,7 @@ export class Rig {
       seal: this.seal,
       facts,
       visitors: { ended: async id => void this.ended.push(id) },
-      log: createLog('silent'),
+      log: testLog(),
     })
     this.method = samlMethod({ placeId, settings, facts, seal: this.seal })
   }

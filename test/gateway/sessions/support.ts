@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { newId, newToken } from '#base/ids.ts'
-import { createLog, type Log } from '#base/log.ts'
+import type { Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { AgentListener, type AgentListenerOptions } from '#gateway/listeners/agents.ts'
@@ -22,6 +22,7 @@ import { call, serve } from '#tunnel/rpc.ts'
 import { Session } from '#tunnel/session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
+import { testLog } from '../../support/secrets.ts'
 
 type Body = Record<string, unknown>
 
@@ -106,7 +107,7 @@ export interface GatewayOptions {
 /** The side of the gateway that agents see, on a port of its own. */
 export async function startGateway(options: GatewayOptions = {}) {
   authority ??= makeLocalRoot('test').then(root => LocalAuthority.open(root))
-  const { log = createLog('silent') } = options
+  const { log = testLog() } = options
   const source = new MemorySource()
   const records = new Records()
   await records.follow(source)
@@ -144,6 +145,8 @@ export type Gateway = Awaited<ReturnType<typeof startGateway>>
 export interface AgentSettings {
   readonly userAgent?: string
   readonly alpn?: string[]
+  /** The name in the handshake. */
+  readonly serverName?: string
   /** Answers nothing, as an agent whose program is stopped. */
   readonly mute?: boolean
   /** Answers a command; undefined: never. */
@@ -178,6 +181,7 @@ export class TestAgent {
       port: gateway.port,
       ca: gateway.rootPem,
       ...(settings.alpn && { ALPNProtocols: settings.alpn }),
+      ...(settings.serverName !== undefined && { servername: settings.serverName }),
     })
     await once(socket, 'secureConnect')
     return new TestAgent(socket, settings)

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
-import { createLog } from '#base/log.ts'
 import { Secret } from '#base/secrets.ts'
 import { OidcMethod, type OidcOptions } from '#gateway/sign-in/oidc.ts'
 import type { Granted } from '#gateway/sign-in/sign-in.ts'
 import { localEgress } from '../module-parts.ts'
+import { secretText, testLog } from '../../support/secrets.ts'
 
 export const CLIENT = 'client-1'
 export const CALLBACK = 'https://idp.gate.test/oauth2/callback'
@@ -60,12 +60,12 @@ export class HostileProvider implements AsyncDisposable {
     return new OidcMethod({
       issuer: this.issuer,
       clientId: CLIENT,
-      clientSecret: new Secret('a secret'),
+      clientSecret: new Secret(secretText('oidc')),
       scopes: ['profile', 'email'],
       emails: [],
       domains: [],
       egress: localEgress,
-      log: createLog('silent'),
+      log: testLog(),
       ...changed,
     })
   }

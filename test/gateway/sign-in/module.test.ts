@@ -5,6 +5,7 @@ import type { JsonObject } from '#tunnel/fields.ts'
 import { modulePartsFor } from '../module-parts.ts'
 import { optionsOf, request } from '../modules/support.ts'
 import { facts } from '../sessions/support.ts'
+import { secretText } from '../../support/secrets.ts'
 import { HostileProvider } from './hostile-provider.ts'
 import { locationOf } from './support.ts'
 
@@ -20,7 +21,7 @@ const record = {
   maximum_duration: 0,
   issuer: 'https://provider.test',
   client_id: 'client-1',
-  client_secret: 'secret',
+  client_secret: secretText('oidc'),
   scopes: [],
 }
 
@@ -45,7 +46,11 @@ suite('the oidc module', () => {
 
   test('built as an agent asks sends visitors to the provider', async () => {
     await using provider = await HostileProvider.start()
-    const handler = asAgent({ issuer_url: provider.issuer, client_id: 'a-client', client_secret: 's' })
+    const handler = asAgent({
+      issuer_url: provider.issuer,
+      client_id: 'a-client',
+      client_secret: secretText('oidc'),
+    })
     const reply = await handler?.(request(), unreached)
     assert.ok(reply)
     assert.equal(new URL(locationOf(reply)).searchParams.get('client_id'), 'a-client')

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http'
 import { suite, test } from 'node:test'
 import { chromium } from 'playwright-core'
 import { eventually, World } from '../../edges/world.ts'
+import { secretText } from '../../support/secrets.ts'
 import { OpenId, Surfer } from './openid.ts'
 
 const HOST = 'app.example.test'
@@ -35,7 +36,7 @@ async function whole(
     oidc: {
       issuer: provider.issuer,
       client_id: 'adit',
-      client_secret: 'a-client-secret',
+      client_secret: secretText('openid client'),
       scopes: ['email', 'profile'],
       ...oidc,
     },

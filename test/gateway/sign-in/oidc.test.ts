@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { exportJWK, exportSPKI, generateKeyPair, importJWK } from 'jose'
 import { createEgress } from '#base/egress-client.ts'
+import { secretText } from '../../support/secrets.ts'
 import { CALLBACK, CLIENT, HostileProvider } from './hostile-provider.ts'
 
 /** Of somebody else. */
@@ -139,7 +140,7 @@ suite('OpenID Connect', () => {
     assert.equal(provider.form.get('client_secret'), null)
     provider.metadata = { token_endpoint_auth_methods_supported: ['client_secret_post'] }
     await provider.signIn()
-    assert.equal(provider.form.get('client_secret'), 'a secret')
+    assert.equal(provider.form.get('client_secret'), secretText('oidc'))
     await provider.signIn(provider.method({ clientSecret: undefined }))
     assert.equal(provider.form.get('client_secret'), null)
     assert.equal(provider.form.get('client_id'), CLIENT)

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
 import type { Got, World } from '../../edges/world.ts'
+import { knowSecret, secretText } from '../../support/secrets.ts'
 
 /** A certified OpenID provider on this machine. Anybody is let in under the name they give. */
 export class OpenId implements AsyncDisposable {
@@ -19,7 +20,7 @@ export class OpenId implements AsyncDisposable {
     await once(server, 'listening')
     const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const provider = new Provider(issuer, {
-      clients: [{ client_id: 'adit', client_secret: 'a-client-secret', redirect_uris: [callback] }],
+      clients: [{ client_id: 'adit', client_secret: secretText('openid client'), redirect_uris: [callback] }],
       claims: {
         openid: ['sub'],
         email: ['email', 'email_verified'],
@@ -76,6 +77,7 @@ export class Surfer {
       body = undefined
       if (got.location === undefined) return { ...got, url }
       url = new URL(got.location, url).href
+      knowSecret(new URL(url).searchParams.get('code') ?? '')
     }
     throw new Error(`too many redirects, the last to ${url}`)
   }
@@ -116,7 +118,7 @@ export class Surfer {
       const equals = pair.indexOf('=')
       const isGone = /max-age=0|expires=Thu, 01 Jan 1970/i.test(line)
       if (isGone) jar.delete(pair.slice(0, equals))
-      else jar.set(pair.slice(0, equals), pair.slice(equals + 1))
+      else jar.set(pair.slice(0, equals), knowSecret(pair.slice(equals + 1)))
     }
   }
 }

@@ -1,5 +1,4 @@
 import { newId, timestamp } from '#base/ids.ts'
-import { createLog } from '#base/log.ts'
 import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
 import { bodyOf } from '#gateway/http/body.ts'
 import { Fields } from '#gateway/http/fields.ts'
@@ -11,6 +10,7 @@ import type { Trace } from '#gateway/trace.ts'
 import type { Granted, SignIn, SignInMethod, SignInTerms } from '#gateway/sign-in/sign-in.ts'
 import type { Arrival, Visitors } from '#gateway/sign-in/visitors.ts'
 import { request } from '../modules/support.ts'
+import { testLog } from '../../support/secrets.ts'
 
 export const terms: SignInTerms = {
   optionsPassthrough: false,
@@ -128,7 +128,7 @@ export class Site {
       key,
       records: this.book.records,
       visitors: this.book,
-      log: createLog('silent'),
+      log: testLog(),
       now: this.clock.now,
     })
   }

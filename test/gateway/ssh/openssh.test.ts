@@ -65,16 +65,21 @@ suite('ssh -R', () => {
     await client.shows(/-> -R 80/)
     const { record } = listener.gateway.onlySession()
     assert.match(record.agentVersion, /^OpenSSH_/)
+    assert.equal(record.userAgent, record.agentVersion)
     assert.deepEqual(
-      { ...record, id: '', agentVersion: '', startedAt: '' },
+      { ...record, id: '', agentVersion: '', userAgent: '', startedAt: '' },
       {
         id: '',
         node: 'node-1',
         credentialId,
         agentVersion: '',
+        userAgent: '',
         ip: '127.0.0.1',
+        localIp: '127.0.0.1',
+        serverName: undefined,
         metadata: '',
         os: '',
+        arch: '',
         region: 'here',
         startedAt: '',
         transport: 'ssh',

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { createLog } from '#base/log.ts'
 import { LocalDirectory } from '#gateway/local-directory.ts'
 import { Records } from '#gateway/records/records.ts'
 import { Proofs } from '#gateway/sessions/proofs.ts'
@@ -14,6 +13,7 @@ import { Folder, newSshKey } from '../../support/openssh.ts'
 import { Ear } from '../../tunnel/support.ts'
 import { modulesFor } from '../module-parts.ts'
 import { MemorySource } from '../sessions/support.ts'
+import { secretText, testLog } from '../../support/secrets.ts'
 import { FACTS, ssh, type SshCall, TestListener, Upstream } from './support.ts'
 
 const HOUR = 3_600_000
@@ -29,7 +29,7 @@ const directory = new LocalDirectory()
 before(async () => {
   folder = await Folder.make()
   upstream = await Upstream.echo()
-  const [records, log] = [new Records(), createLog('silent')]
+  const [records, log] = [new Records(), testLog()]
   await records.follow(source)
   const modules = modulesFor(FACTS, records)
   const proofs = new Proofs(randomBytes(32))
@@ -68,7 +68,11 @@ async function ask(url: string): Promise<string> {
 suite('ssh with the sessions of a gateway', () => {
   for (const [bind, command, url] of [
     ['80', ['http', '--name', 'shop'], 'http://shop.gw.test'],
-    ['443', ['http', '--name', 'shop', '--basic-auth', 'ann:password'], 'https://shop.gw.test'],
+    [
+      '443',
+      ['http', '--name', 'shop', '--basic-auth', `ann:${secretText('password')}`],
+      'https://shop.gw.test',
+    ],
     ['mail:443', ['tls'], 'tls://mail.gw.test'],
     ['20001', ['tcp'], 'tcp://1.tcp.gw.test:20001'],
   ] as const)

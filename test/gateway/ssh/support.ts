@@ -5,7 +5,6 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { fail, type Problem } from '#base/errors.ts'
 import { newId } from '#base/ids.ts'
-import { createLog } from '#base/log.ts'
 import { Secret } from '#base/secrets.ts'
 import type { Address, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Connection } from '#gateway/fleet.ts'
@@ -17,6 +16,7 @@ import { readSshPublicKey } from '#pki/ssh-key.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { bindOptions } from '#tunnel/messages.ts'
 import { Ear } from '../../tunnel/support.ts'
+import { testLog } from '../../support/secrets.ts'
 
 export const FACTS = {
   node: 'node-1',
@@ -164,7 +164,7 @@ export class TestListener implements AsyncDisposable {
       hostKey: newHostKey(),
       deps: deps ?? this.gateway,
       facts: FACTS,
-      log: createLog('silent'),
+      log: testLog(),
       limits: { leaveWait: 300, closeWait: 500, ...limits },
     })
   }

@@ -8,8 +8,15 @@ import { listeningLog } from '../sessions/support.ts'
 const DAY = 86_400_000
 const NOW = Date.parse('2030-01-01T00:00:00Z')
 
+interface Given {
+  readonly from: number
+  readonly to: number
+  readonly names: readonly string[]
+  readonly kind?: string
+}
+
 /** Certificates that began and end so many days from now, each with its names. */
-function world(...certificates: readonly { from: number; to: number; names: readonly string[] }[]) {
+function world(...certificates: readonly Given[]) {
   const records = new Records()
   const at = (days: number): string => new Date(NOW + days * DAY).toISOString()
   const row = (kind: string, id: string, body: object): SourceRow => ({
@@ -21,11 +28,9 @@ function world(...certificates: readonly { from: number; to: number; names: read
     readable: true,
   })
   records.snapshot(
-    certificates.flatMap(({ from, to, names }, index) => [
+    certificates.flatMap(({ from, to, names, kind = 'reserved_domain' }, index) => [
       row('tls_certificate', `cert_${index}`, { not_before: at(from), not_after: at(to) }),
-      ...names.map(domain =>
-        row('reserved_domain', `rd_${domain}`, { domain, certificate: `cert_${index}` }),
-      ),
+      ...names.map(domain => row(kind, `rd_${domain}`, { domain, certificate: `cert_${index}` })),
     ]),
   )
   const { log, lines } = listeningLog()
@@ -60,6 +65,11 @@ suite('the ends of certificates', () => {
         ['error', { count: 1, names: ['past.example'] }],
       ],
     )
+  })
+
+  test('are those of the names through which agents come, too', () => {
+    const { expiry } = world({ from: -89, to: 1, names: ['agents.example'], kind: 'agent_ingress' })
+    assert.deepEqual(expiry.survey().expiring, ['agents.example'])
   })
 
   test('come soon for certificates that live for days only, not always', () => {

@@ -15,6 +15,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509'
 import { writePem } from '#pki/pem.ts'
+import { knowKey } from '../../support/secrets.ts'
 
 /** A certificate, its key, and all that its owner sends: itself and the authorities between. */
 export interface Person {
@@ -77,7 +78,7 @@ export async function person(wish: Wish = {}): Promise<Person> {
   return {
     pem,
     chain: pem + (issuer?.chain ?? ''),
-    keyPem: writePem({ label: 'PRIVATE KEY', der }),
+    keyPem: knowKey(writePem({ label: 'PRIVATE KEY', der })),
     key: keys.privateKey,
   }
 }

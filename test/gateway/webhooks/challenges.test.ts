@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Verdict } from '#gateway/webhooks/webhook.ts'
+import { secretText } from '../../support/secrets.ts'
 import { judge, mac, post, seconds, type Sent } from './support.ts'
 
-const SECRET = 'a secret shared with the sender'
+const SECRET = secretText('shared with the sender')
 const NOW = Date.now()
 
 const ask = (provider: string, sent: Sent): Promise<Verdict> =>

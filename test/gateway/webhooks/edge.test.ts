@@ -5,10 +5,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, before, suite, test } from 'node:test'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { eventually, World } from '../../edges/world.ts'
+import { secretText } from '../../support/secrets.ts'
 import { CONTENT, mac } from './support.ts'
 
 const NAME = 'hooks.example.test'
-const SECRET = 'a secret shared with the sender'
+const SECRET = secretText('shared with the sender')
 
 const signature = (content: Buffer, secret = SECRET): string =>
   `sha256=${mac('sha256', secret, [content], 'hex')}`

@@ -11,9 +11,10 @@ import { webhookVerificationModule as module } from '#gateway/modules/webhook-ve
 import { modulePartsFor } from '../module-parts.ts'
 import { optionsOf, request } from '../modules/support.ts'
 import { facts } from '../sessions/support.ts'
+import { secretText } from '../../support/secrets.ts'
 import { CONTENT, mac } from './support.ts'
 
-const SECRET = 'a secret shared with the sender'
+const SECRET = secretText('shared with the sender')
 const LIMIT = 10 * 1024 * 1024
 const parts = modulePartsFor(facts)
 const place = { id: 'edghtsrt_test' }
@@ -210,8 +211,8 @@ suite('the module for webhooks', () => {
       ['nobody', 'x', '"nobody" is not a supported sender'],
       ['toString', 'x', '"toString" is not a supported sender'],
       ['github', '', 'a secret is required for github'],
-      ['SNS', 'x', 'the secret must be absent: messages are signed with a public key'],
-      ['vmware', 'x', 'the secret must have the form username::password'],
+      ['SNS', secretText('sns'), 'the secret must be absent: messages are signed with a public key'],
+      ['vmware', secretText('no pair'), 'the secret must have the form username::password'],
     ] as const) {
       const record = (error: unknown): boolean => {
         assert.ok(error instanceof Problem)

@@ -5,9 +5,10 @@ import { Fields } from '#gateway/http/fields.ts'
 import { senders } from '#gateway/webhooks/senders.ts'
 import { timeIn } from '#gateway/webhooks/stamps.ts'
 import { UnusableSecret } from '#gateway/webhooks/webhook.ts'
+import { secretText } from '../../support/secrets.ts'
 import { Answers, CONTENT, judge, mac, post, seconds, type Sent, webhookOf } from './support.ts'
 
-const SECRET = 'a secret shared with the sender'
+const SECRET = secretText('shared with the sender')
 const NOW = Date.now()
 
 const kindOf = async (provider: string, sent: Sent): Promise<string> =>

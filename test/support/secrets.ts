@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { createLog, type Log } from '#base/log.ts'
+
+/**
+ * Part of every secret that a test gives to a server. Letters alone, so that it is the same in JSON, in a URL and in a
+ * header.
+ */
+export const MARKER = 'HUSHxMARKERxHUSH'
+
+/** A secret to give to a server; wherever it is told, the name says which it was. */
+export const secretText = (name: string): string => `${MARKER}-${name.replaceAll(/[^0-9A-Za-z]+/g, '-')}`
+
+/** Secrets into which no marker fits: keys, cookies, tokens of others. */
+const known = new Set<string>()
+const MIN_LENGTH = 16
+
+/** Remembers a secret that somebody else has made. What is shorter than that occurs by chance. */
+export function knowSecret(secret: string): string {
+  if (secret.length >= MIN_LENGTH) known.add(secret)
+  return secret
+}
+
+/** Remembers a private key by its second line: the first is the same for all keys of a type. */
+export function knowKey(pem: string): string {
+  const lines = pem.split('\n').filter(line => line !== '' && !line.startsWith('-'))
+  knowSecret((lines[1] ?? lines[0] ?? '').trim())
+  return pem
+}
+
+/** The marker in base64, wherever in its groups of three bytes it begins; what depends on its neighbours is cut. */
+const inBase64 = [0, 1, 2].map(before => {
+  const text = Buffer.from('-'.repeat(before) + MARKER).toString('base64')
+  return text.slice(Math.ceil((before * 4) / 3), Math.floor(((before + MARKER.length) * 4) / 3))
+})
+
+const markers = [MARKER, MARKER.toLowerCase(), Buffer.from(MARKER).toString('hex'), ...inBase64]
+
+/** They begin with what is rare in a text, so that a long one is searched quickly. */
+const shapes = [
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\s|\\[nr])+[A-Za-z0-9+/]{8}/,
+  // A private key as JSON has it.
+  /"d":"[A-Za-z0-9_-]{40}/,
+]
+
+/** An API key or an authtoken, as #base/ids.ts makes them. */
+const TOKEN = /(?<![0-9A-Za-z])[0-9A-Za-z]{27}_[0-9A-Za-z]{43}(?![0-9A-Za-z])/
+const [BEFORE, BEHIND] = [27, 44]
+const [ZERO, Z] = ['0'.charCodeAt(0), 'z'.charCodeAt(0)]
+
+/** Where a token begins. A regular expression alone takes ten times as long, for all the underscores of JSON. */
+function tokenIn(text: string): number {
+  for (let at = text.indexOf('_', BEFORE); at >= 0; at = text.indexOf('_', at + 1)) {
+    const last = text.charCodeAt(at + BEHIND - 1)
+    if (last < ZERO || last > Z) continue
+    if (TOKEN.test(text.slice(Math.max(0, at - BEFORE - 1), at + BEHIND + 1))) return at - BEFORE
+  }
+  return -1
+}
+
+interface Place {
+  readonly at: number
+  readonly length: number
+}
+
+function placeIn(text: string): Place | undefined {
+  for (const secrets of [markers, known])
+    for (const secret of secrets) {
+      const at = text.indexOf(secret)
+      if (at >= 0) return { at, length: secret.length }
+    }
+  const token = tokenIn(text)
+  if (token >= 0) return { at: token, length: BEFORE + BEHIND }
+  for (const shape of shapes) {
+    const found = shape.exec(text)
+    if (found) return { at: found.index, length: found[0].length }
+  }
+  return undefined
+}
+
+const CONTEXT = 200
+
+/** The line with the first secret in a text, the secret cut out; undefined when there is none. */
+export function secretIn(text: string): string | undefined {
+  const place = placeIn(text)
+  if (!place) return undefined
+  const { at, length } = place
+  const before = text.slice(Math.max(0, at - CONTEXT), at)
+  const after = text.slice(at + length, at + length + CONTEXT)
+  return `${before.slice(before.lastIndexOf('\n') + 1)}[secret]${after.split('\n', 1)[0] ?? ''}`
+}
+
+export function assertTellsNone(where: string, text: string): void {
+  const line = secretIn(text)
+  assert.ok(line === undefined, `${where} tells a secret: ${line}`)
+}
+
+/** What a server or a part of one tells; it is searched at its end, since every line would take too long. */
+export class Told {
+  readonly #where: string
+  readonly #pieces = new Map<string, string[]>()
+
+  constructor(where: string) {
+    this.#where = where
+    everything.add(this)
+  }
+
+  readonly write = (text: string | Buffer): void => this.add(this.#where, String(text))
+
+  /** What it tells elsewhere. */
+  add(where: string, text: string): void {
+    const pieces = this.#pieces.get(where)
+    if (pieces) pieces.push(text)
+    else this.#pieces.set(where, [text])
+  }
+
+  /** Throws when a secret is in what was told since the last check. */
+  check(): void {
+    const all = [...this.#pieces]
+    this.#pieces.clear()
+    for (const [where, pieces] of all) assertTellsNone(where, pieces.join(''))
+  }
+
+  /** The same once nothing more is to come. */
+  end(): void {
+    everything.delete(this)
+    this.check()
+  }
+}
+
+const everything = new Set<Told>()
+
+// A part that a test never ends is searched when its process does: then the whole file fails.
+process.on('exit', () => {
+  for (const told of everything) {
+    try {
+      told.check()
+    } catch (error) {
+      process.stderr.write(`${String(error)}\n`)
+      process.exitCode = 1
+    }
+  }
+})
+
+/** The log of a part that is tested without a server around it. */
+export const testLog = (): Log => createLog('debug', new Told('a log'))
+
+/** Throws when what the gateway answers by itself, which its error code tells, has a secret in it. */
+export function checkPage(headers: Readonly<Record<string, unknown>>, text: string): void {
+  if (headers['adit-error-code'] !== undefined)
+    assertTellsNone('an error page', `${JSON.stringify(headers)} ${text}`)
+}
