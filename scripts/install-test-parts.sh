@@ -20,6 +20,7 @@ need pebble '/usr/bin/pebble-challtestsrv'
 need bind9-dnsutils '/usr/bin/dig'
 need knot-dnsutils '/usr/bin/kdig'
 need testssl.sh '/usr/bin/testssl'
+need sslscan '/usr/bin/sslscan'
 
 [ "${#missing[@]}" -eq 0 ] && exit 0
 

@@ -1,26 +1,17 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import { suite, test } from 'node:test'
 import { made } from '../support/each-store.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Pebble } from './pebble.ts'
+import { freePorts, Pebble } from './pebble.ts'
 
 const HOST = '127.0.0.1'
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, HOST)
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
-}
 
 /** A server, and an authority that knows it under these names and comes to its own listeners to see. */
 async function start(names: readonly string[], settings: Record<string, string> = {}) {
   await using parts = new AsyncDisposableStack()
-  const [httpPort, tlsPort] = [await freePort(), await freePort()]
+  const [httpPort = 0, tlsPort = 0] = await freePorts(2)
   const pebble = parts.use(await Pebble.start({ httpPort, tlsPort }))
   for (const name of names) await pebble.tell('add-a', { host: `${name}.`, addresses: [HOST] })
   const server = parts.use(

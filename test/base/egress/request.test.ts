@@ -3,20 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { createServer } from 'node:net'
 import { suite, test } from 'node:test'
 import { createEgress, type EgressOptions } from '#base/egress-client.ts'
-import { EgressError, type EgressFault } from '#base/egress.ts'
-import { identity, listening, loopback, rangesOf, secureWeb, web } from './support.ts'
-
-/** The error of a call that must fail in this way; its sentence is complete. */
-async function fails(call: Promise<unknown>, code: EgressFault): Promise<EgressError> {
-  const error = await call.then(
-    () => assert.fail('the call succeeded'),
-    (reason: unknown) => reason,
-  )
-  assert.ok(error instanceof EgressError, String(error))
-  assert.equal(error.code, code, error.message)
-  assert.match(error.message, /^.+\.$/)
-  return error
-}
+import { fails, identity, listening, loopback, rangesOf, secureWeb, web } from './support.ts'
 
 /** Names lead to this machine, whatever they are. */
 const here = (options: Partial<EgressOptions> = {}) =>

@@ -1,8 +1,10 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
 import { parseRange, type Range } from '#base/addresses.ts'
+import { EgressError, type EgressFault } from '#base/egress.ts'
 import { Folder } from '../../support/openssh.ts'
 import { issue } from '../../support/openssl.ts'
 
@@ -11,6 +13,18 @@ export const rangesOf = (...texts: readonly string[]): Range[] =>
 
 /** What lets tests call their own servers. */
 export const loopback = rangesOf('127.0.0.0/8', '::1/128')
+
+/** The error of a call that must fail in this way; its sentence is complete. */
+export async function fails(call: Promise<unknown>, code: EgressFault): Promise<EgressError> {
+  const error = await call.then(
+    () => assert.fail('the call succeeded'),
+    (reason: unknown) => reason,
+  )
+  assert.ok(error instanceof EgressError, String(error))
+  assert.equal(error.code, code, error.message)
+  assert.match(error.message, /^.+\.$/)
+  return error
+}
 
 export interface Local extends AsyncDisposable {
   readonly port: number

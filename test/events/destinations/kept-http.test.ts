@@ -3,9 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { suite, test } from 'node:test'
 import { createEgress } from '#base/egress-client.ts'
-import { EgressError, type EgressFault } from '#base/egress.ts'
 import { KeptHttp } from '#events/destinations/kept-http.ts'
-import { identity, listening, loopback, secureWeb, type Local } from '../../base/egress/support.ts'
+import { fails, identity, listening, loopback, secureWeb, type Local } from '../../base/egress/support.ts'
 import { service } from './support.ts'
 
 const egress = createEgress({ allow: loopback })
@@ -14,16 +13,6 @@ const post = (
   url: string,
   more: { signal?: AbortSignal; headers?: Record<string, string> } = {},
 ) => http.post({ url, headers: {}, body: 'hello', signal: new AbortController().signal, ...more })
-
-async function fails(call: Promise<unknown>, code: EgressFault): Promise<EgressError> {
-  const error = await call.then(
-    () => assert.fail('the call succeeded'),
-    (reason: unknown) => reason,
-  )
-  assert.ok(error instanceof EgressError, String(error))
-  assert.equal(error.code, code, error.message)
-  return error
-}
 
 /** A server of the given bytes for each request of a connection. */
 const raw = (...answers: readonly string[]): Promise<Local> =>

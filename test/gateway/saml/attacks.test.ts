@@ -1,27 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import type { ErrorName } from '#base/errors.ts'
 import { answer, assertionXml, metadataXml, responseXml, signed, type Wish } from './documents.ts'
-import { type Keys, newKeys, Rig, settingsOf } from './support.ts'
+import { ASKED, Rig, settingsOf, sharedKeys } from './support.ts'
 import { assertionWrappings, responseWrappings, sameId } from './wrapping.ts'
 
-const ASKED = '_request1'
 const MORE = 'http://www.w3.org/2001/04/xmldsig-more#'
 const XMLENC = 'http://www.w3.org/2001/04/xmlenc#'
 const DSIG = 'http://www.w3.org/2000/09/xmldsig#'
 const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 const INCLUSIVE = 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315'
 
+const keys = await sharedKeys()
+const rig = new Rig(settingsOf(keys))
+
 suite('documents of SAML', () => {
-  let keys: Keys
-  let rig: Rig
-
-  before(async () => {
-    keys = await newKeys()
-    rig = new Rig(settingsOf(keys))
-  })
-  after(() => keys[Symbol.asyncDispose]())
-
   const good = (wish: Wish = {}): string => answer(rig.service, keys.idp, { inResponseTo: ASKED, ...wish })
   const wholeSigned = (wish: Wish = {}): string => {
     const asked = { inResponseTo: ASKED, ...wish }

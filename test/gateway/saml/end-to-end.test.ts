@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { eventually, type Got, World } from '../../edges/world.ts'
 import { Provider } from './provider.ts'
-import { type Keys, newKeys } from './support.ts'
+import { sharedKeys } from './support.ts'
 
 const HOST = 'app.example.test'
+const keys = await sharedKeys()
 
 /** What a browser does: it follows redirects, keeps cookies and sends forms on. */
 class Browser {
@@ -60,14 +61,12 @@ class Browser {
 }
 
 suite('SAML with an identity provider, over the network', () => {
-  let keys: Keys
   let world: World
   let provider: Provider
   let edge: string
   let route: string
 
   before(async () => {
-    keys = await newKeys()
     world = await World.start()
     provider = await Provider.start(keys.idp)
     const echo = await world.static((request, response) => response.end(JSON.stringify(request.headers)))
@@ -85,7 +84,6 @@ suite('SAML with an identity provider, over the network', () => {
   after(async () => {
     await provider[Symbol.asyncDispose]()
     await world[Symbol.asyncDispose]()
-    await keys[Symbol.asyncDispose]()
   })
 
   const settle = (changes: object) =>

@@ -1,43 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, suite, test } from 'node:test'
-import type { SamlSettings } from '#gateway/saml/place.ts'
-import {
-  answer,
-  assertionXml,
-  EMAIL,
-  responseXml,
-  signed,
-  TRANSIENT,
-  UNSPECIFIED,
-  type Wish,
-} from './documents.ts'
-import {
-  CONFIG,
-  isUnasked,
-  type Keys,
-  locationOf,
-  newKeys,
-  ORIGIN,
-  Rig,
-  ROUTE,
-  settingsOf,
-} from './support.ts'
+import { suite, test } from 'node:test'
+import { answer, assertionXml, EMAIL, responseXml, signed, TRANSIENT, UNSPECIFIED } from './documents.ts'
+import { ASKED, CONFIG, isUnasked, locationOf, ORIGIN, rigsWith, sharedKeys } from './support.ts'
 
-const ASKED = '_request1'
+const keys = await sharedKeys()
+const { rigOf, sent } = rigsWith(keys)
 
 suite('who is let in by SAML', () => {
-  let keys: Keys
-
-  before(async () => {
-    keys = await newKeys()
-  })
-  after(() => keys[Symbol.asyncDispose]())
-
-  const rigOf = (changes: Partial<SamlSettings> = {}, placeId = ROUTE) =>
-    new Rig(settingsOf(keys, changes), { placeId })
-  const sent = (rig: Rig, wish: Wish = {}) =>
-    rig.outcome(answer(rig.service, keys.idp, { inResponseTo: ASKED, ...wish }), ASKED)
-
   test('needs exactly one AuthnStatement', async () => {
     for (const statements of [0, 2])
       assert.deepEqual(await sent(rigOf(), { statements }), { refused: 'saml_statements' })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { sign } from 'node:crypto'
-import { after as afterAll, before, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Reply } from '#gateway/exchange.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
 import { type Identity } from '../../support/openssl.ts'
 import { contentOf } from '../pages/read-reply.ts'
 import { after, metadataXml, PROVIDER, signed } from './documents.ts'
-import { type Keys, locationOf, newKeys, Rig, ROUTE, settingsOf } from './support.ts'
+import { locationOf, Rig, ROUTE, row, settingsOf, sharedKeys } from './support.ts'
 
 const RSA_SHA256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
 
@@ -19,28 +19,14 @@ interface Wish {
   readonly until?: number
 }
 
-const row = (kind: string, id: string, body: object): SourceRow => ({
-  kind,
-  id,
-  parent: null,
-  version: 1,
-  body: body as SourceRow['body'],
-  readable: true,
-})
-
 const user = (id: string, name: string, url = PROVIDER): SourceRow =>
   row('application_user', id, { provider_user_id: name, identity_provider: { name: 'saml', url } })
 const session = (id: string, userId: string, url: string): SourceRow =>
   row('application_session', id, { application_user: userId, public_url: url })
 
+const keys = await sharedKeys()
+
 suite('signing out at a SAML provider', () => {
-  let keys: Keys
-
-  before(async () => {
-    keys = await newKeys()
-  })
-  afterAll(() => keys[Symbol.asyncDispose]())
-
   const rows = [
     user('au_1', 'anna'),
     user('au_2', 'bert'),

@@ -1,25 +1,19 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
-import { after, before, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { SignedXml } from 'xml-crypto'
 import { canonical } from '#gateway/saml/canonical.ts'
 import { signedXml } from '#gateway/saml/sign.ts'
 import { signatureIn, verified } from '#gateway/saml/signature.ts'
 import { type Element, readMessage, within } from '#gateway/saml/xml.ts'
 import { answer, assertionXml, responseXml, signed } from './documents.ts'
-import { type Keys, newKeys, Rig, settingsOf } from './support.ts'
+import { Rig, settingsOf, sharedKeys } from './support.ts'
 import { assertionWrappings, responseWrappings, sameId } from './wrapping.ts'
 
+const keys = await sharedKeys()
+const rig = new Rig(settingsOf(keys))
+
 suite('what is read under a signature', () => {
-  let keys: Keys
-  let rig: Rig
-
-  before(async () => {
-    keys = await newKeys()
-    rig = new Rig(settingsOf(keys))
-  })
-  after(() => keys[Symbol.asyncDispose]())
-
   const trusted = () => [new X509Certificate(keys.idp.certificate).publicKey]
 
   /** Everything that some signature in a document vouches for. */

@@ -1,28 +1,18 @@
 import assert from 'node:assert/strict'
 import { X509Certificate, verify } from 'node:crypto'
-import { after, before, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { SignedXml } from 'xml-crypto'
 import { Once } from '#gateway/saml/once.ts'
 import type { SamlSettings } from '#gateway/saml/place.ts'
 import { contentOf } from '../pages/read-reply.ts'
-import { answer, EMAIL, metadataXml, responseXml, type Wish } from './documents.ts'
-import { CONFIG, type Keys, locationOf, newKeys, Rig, ROUTE, settingsOf } from './support.ts'
+import { answer, EMAIL, metadataXml, responseXml } from './documents.ts'
+import { ASKED, CONFIG, locationOf, rigsWith, ROUTE, sharedKeys } from './support.ts'
 
-const ASKED = '_request1'
+const keys = await sharedKeys()
+const { rigOf, sent } = rigsWith(keys)
 
 suite('signing in with SAML', () => {
-  let keys: Keys
-
-  before(async () => {
-    keys = await newKeys()
-  })
-  after(() => keys[Symbol.asyncDispose]())
-
-  const rigOf = (changes: Partial<SamlSettings> = {}, placeId = ROUTE) =>
-    new Rig(settingsOf(keys, changes), { placeId })
-  const sent = (rig: Rig, wish: Wish = {}) =>
-    rig.outcome(answer(rig.service, keys.idp, { inResponseTo: ASKED, ...wish }), ASKED)
   const ask = { callback: 'https://idp.example.test/oauth2/callback', state: 'the state', again: false }
 
   test('begins with a signed request that the provider can check', async () => {

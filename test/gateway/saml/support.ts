@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { after } from 'node:test'
 import type { ErrorName } from '#base/errors.ts'
 import { Problem } from '#base/errors.ts'
 import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
@@ -16,11 +17,13 @@ import { request } from '../modules/support.ts'
 import { Folder } from '../../support/openssh.ts'
 import { type Identity, issue } from '../../support/openssl.ts'
 import { testLog } from '../../support/secrets.ts'
-import { metadataXml, PERSISTENT } from './documents.ts'
+import { answer, metadataXml, PERSISTENT, type Wish } from './documents.ts'
 
 export const ROUTE = 'edghtsrt_1'
 export const CONFIG = 'ec_1'
 export const ORIGIN = 'https://app.example.test'
+/** The request that answers are to, where nothing else is said. */
+export const ASKED = '_request1'
 
 export const facts = {
   node: 'n1',
@@ -58,6 +61,13 @@ export async function newKeys() {
 
 export type Keys = Awaited<ReturnType<typeof newKeys>>
 
+/** Keys for all tests of a file, gone after the last of them. */
+export async function sharedKeys(): Promise<Keys> {
+  const keys = await newKeys()
+  after(() => keys[Symbol.asyncDispose]())
+  return keys
+}
+
 export const settingsOf = (
   keys: { idp: Identity; own: Identity },
   changes: Partial<SamlSettings> = {},
@@ -78,7 +88,7 @@ export const settingsOf = (
     ...changes,
   }) as SamlSettings
 
-const row = (kind: string, id: string, body: object, parent: string | null = null): SourceRow => ({
+export const row = (kind: string, id: string, body: object, parent: string | null = null): SourceRow => ({
   kind,
   id,
   parent,
@@ -159,6 +169,14 @@ export class Rig {
     }
   }
 }
+
+/** How rigs are made with these keys, and what comes of an answer of the provider there. */
+export const rigsWith = (keys: Keys) => ({
+  rigOf: (changes: Partial<SamlSettings> = {}, placeId = ROUTE): Rig =>
+    new Rig(settingsOf(keys, changes), { placeId }),
+  sent: (rig: Rig, wish: Wish = {}): Promise<Outcome> =>
+    rig.outcome(answer(rig.service, keys.idp, { inResponseTo: ASKED, ...wish }), ASKED),
+})
 
 export const isUnasked = (seal: Seal, text: string): boolean =>
   (seal.open('sign-in state', text) as { flowId: string }).flowId === UNASKED

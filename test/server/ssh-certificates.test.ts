@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { after, before, suite, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { ssh, Upstream, type SshProcess } from '../gateway/ssh/support.ts'
+import { made } from '../support/each-store.ts'
+import { Folder, must, newSshKey } from '../support/openssh.ts'
+import { newFolder, spawnServer, type Process } from '../support/server.ts'
+
+const MAY_FORWARD = { extensions: { 'permit-port-forwarding': '' } }
+const BODY = 'from behind ssh'
+
+suite('a user certificate from the API, at the SSH gateway of a server,', () => {
+  const dataDir = newFolder()
+  let server: Process
+  let folder: Folder
+  let upstream: Upstream
+  let publicKey: string
+
+  before(async () => {
+    server = await spawnServer(dataDir)
+    folder = await Folder.make()
+    publicKey = await newSshKey(folder, 'user', 'ed25519')
+    upstream = await Upstream.start(socket =>
+      socket.once('data', () =>
+        socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${BODY.length}\r\nConnection: close\r\n\r\n${BODY}`),
+      ),
+    )
+  })
+  after(async () => {
+    await server.end('SIGTERM')
+    await upstream[Symbol.asyncDispose]()
+    await folder[Symbol.asyncDispose]()
+    rmSync(dataDir, { recursive: true })
+  })
+
+  interface Made {
+    readonly authority: { readonly id: string; readonly public_key: string }
+    readonly certificate: { readonly id: string; readonly certificate: string }
+  }
+
+  /** An authority of its own and a certificate for ann. */
+  async function issue(body: object = MAY_FORWARD, authorityBody: object = {}): Promise<Made> {
+    const authority = await made(server.api, '/ssh_certificate_authorities', authorityBody)
+    const certificate = await made(server.api, '/ssh_user_certificates', {
+      ssh_certificate_authority_id: authority.id,
+      public_key: publicKey,
+      principals: ['ann'],
+      ...body,
+    })
+    return { authority, certificate }
+  }
+
+  /** Asks for a tunnel as people do who have no agent, with what ssh says by itself. */
+  async function forward(certificate: string, user = 'ann'): Promise<SshProcess> {
+    return ssh({
+      port: server.bound.ssh?.port ?? 0,
+      user,
+      key: folder.file('user'),
+      options: [`CertificateFile=${await folder.write('shown-cert.pub', certificate)}`, 'LogLevel=INFO'],
+      flags: ['-R', `80:127.0.0.1:${upstream.port}`],
+      command: ['http'],
+    })
+  }
+
+  async function fetchThrough(client: SshProcess): Promise<string> {
+    const url = /^(http:\S+) -> -R/m.exec(client.stdout)?.[1] ?? assert.fail(client.stdout)
+    const { hostname } = new URL(url)
+    const port = server.bound.http?.port ?? 0
+    return must('curl', '-sS', '--max-time', '10', '-H', `Host: ${hostname}`, `http://127.0.0.1:${port}/`)
+  }
+
+  async function assertDenied(certificate: string, reason: string, user?: string): Promise<void> {
+    const logged = server.output().length
+    await using client = await forward(certificate, user)
+    assert.equal(await client.ended, 255)
+    assert.match(client.stderr, /Permission denied \(publickey\)/)
+    assert.equal(client.stdout, '')
+    // The client hears the same of all refusals; the operator learns the reason, maybe a moment later.
+    while (!server.output().includes(`"reason":"${reason}"`, logged)) await setTimeout(10)
+  }
+
+  for (const body of [
+    { private_key_type: 'ed25519' },
+    { private_key_type: 'rsa', key_size: 2048 },
+    { private_key_type: 'ecdsa', elliptic_curve: '256' },
+  ])
+    test(`opens a tunnel that visitors reach (${body.private_key_type} authority)`, async () => {
+      const { authority, certificate } = await issue(MAY_FORWARD, body)
+      await using client = await forward(certificate.certificate)
+      await client.shows(/-> -R/)
+      assert.equal(await fetchThrough(client), BODY)
+      const { tunnel_sessions: sessions } = (await server.api.get('/tunnel_sessions')).body
+      assert.ok(sessions.some((one: { credential: { id: string } }) => one.credential.id === authority.id))
+    })
+
+  test('without permission to forward is told what it lacks', async () => {
+    const { certificate } = await issue({})
+    await using client = await forward(certificate.certificate)
+    assert.equal(await client.ended, 1)
+    assert.match(
+      client.stderr,
+      /Your certificate does not allow tunnels: it needs the extension permit-port-forwarding\./,
+    )
+    assert.doesNotMatch(client.stdout, /-> -R/)
+  })
+
+  test('for somebody else is refused', async () => {
+    const { certificate } = await issue()
+    await assertDenied(certificate.certificate, 'wrong_principal', 'bob')
+  })
+
+  test('of an authority that is registered no more is refused', async () => {
+    const { authority, certificate } = await issue()
+    for (const path of [
+      `/ssh_user_certificates/${certificate.id}`,
+      `/ssh_certificate_authorities/${authority.id}`,
+    ])
+      assert.equal((await server.api.delete(path)).status, 204)
+    await assertDenied(certificate.certificate, 'unknown_authority')
+  })
+
+  test('is not what somebody signs at home', async () => {
+    await newSshKey(folder, 'home', 'ed25519')
+    const sign = ['-q', '-s', folder.file('home'), '-I', 'id', '-n', 'ann', '-O', 'permit-port-forwarding']
+    await must('ssh-keygen', ...sign, folder.file('user.pub'))
+    const certificate = await folder.read('user-cert.pub')
+    rmSync(folder.file('user-cert.pub'))
+    await assertDenied(certificate, 'unknown_authority')
+  })
+})
