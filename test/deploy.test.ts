@@ -6,10 +6,8 @@ import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { parse } from 'yaml'
-import { renderMetrics } from '#base/metrics-text.ts'
 import { readSettings, variableOf } from '#base/read-settings.ts'
 import { settings } from '#base/settings.ts'
-import { deliveryMetrics } from '#events/metrics.ts'
 import { startServer } from './support/server.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -192,8 +190,14 @@ suite('the metrics', () => {
     // Refusals are listed when there was one.
     const { host, port } = server.bound.http ?? {}
     await fetch(`http://${host}:${port}/`)
-    exported = await (await fetch(`${server.api.url}/metrics`)).text()
-    if (!exported.includes('adit_event_')) exported += renderMetrics(deliveryMetrics().registry.snapshot())
+    // How each delivery stands is told where there is one.
+    const { body } = await server.api.post('/event_destinations', { target: { debug: {} } })
+    await server.api.post('/event_subscriptions', {
+      sources: [{ type: 'ip_policy_created.v0' }],
+      destination_ids: [body.id],
+    })
+    while (!exported.includes('adit_event_failing_seconds{'))
+      exported = await (await fetch(`${server.api.url}/metrics`)).text()
   })
 
   const familyOf = (name: string): string => name.replace(/_(bucket|sum|count)$/, '')

@@ -44,6 +44,9 @@ export class Check {
   /** What to tell when the name leads elsewhere now: its next certificate would not be issued. */
   async #lost(domain: ManagedDomain, retriesAt: number): Promise<Job | 'unknown' | undefined> {
     const { proof, log, now } = this.#options
+    const { obstacle } = domain
+    if (obstacle !== undefined)
+      return { error: 'internal', message: obstacle, startedAt: now(), retriesAt: undefined }
     try {
       await requireProof(domain, proof)
       return undefined

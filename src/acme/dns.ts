@@ -9,6 +9,13 @@ export interface Dns {
   addresses(name: string): Promise<readonly string[]>
 }
 
+/** What else is asked to know whose a zone is. */
+export interface ZoneDns extends Dns {
+  /** The name servers of a zone as they themselves tell; none when the name is no zone. */
+  nameServers(zone: string): Promise<readonly string[]>
+}
+
+const plain = (name: string): string => name.toLowerCase().replace(/\.$/, '')
 const nothing = new Set(['ENODATA', 'ENOTFOUND'])
 const TIMEOUT_MS = 2000
 const TRIES = 2
@@ -23,13 +30,13 @@ async function orNothing(answers: Promise<string[]>): Promise<string[]> {
 }
 
 /** The name servers of this machine, or others. */
-export function systemDns(servers: readonly string[] = []): Dns {
+export function systemDns(servers: readonly string[] = []): ZoneDns {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES })
   if (servers.length > 0) resolver.setServers(servers)
   return {
     async cname(name) {
       const [target] = await orNothing(resolver.resolveCname(name))
-      return target?.toLowerCase().replace(/\.$/, '')
+      return target === undefined ? undefined : plain(target)
     },
     async addresses(name) {
       const found = await Promise.all([
@@ -37,6 +44,9 @@ export function systemDns(servers: readonly string[] = []): Dns {
         orNothing(resolver.resolve6(name)),
       ])
       return found.flat().flatMap(address => canonicalAddress(address) ?? [])
+    },
+    async nameServers(zone) {
+      return (await orNothing(resolver.resolveNs(zone))).map(plain)
     },
   }
 }

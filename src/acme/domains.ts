@@ -10,6 +10,16 @@ export interface IssuedCertificate {
   readonly keyType: string
 }
 
+/** A zone that is answered here once it is delegated. */
+export interface OwnZone {
+  readonly apex: string
+  readonly servers: readonly string[]
+  /** What to set so that it is, each as a line of the zone above it. */
+  readonly records: readonly string[]
+  /** What else it takes. */
+  readonly hint?: string | undefined
+}
+
 /** Names that one certificate is to be kept for. */
 export interface ManagedDomain {
   /** Of the resource it belongs to. */
@@ -21,6 +31,12 @@ export interface ManagedDomain {
   readonly cnameTarget: string | undefined
   /** Where the CNAME of _acme-challenge must lead; set: the names are proven by DNS. */
   readonly challengeTarget: string | undefined
+  /** The zone that must be ours for the names to be proven. */
+  readonly zone?: OwnZone | undefined
+  /** What to tell those whose name does not lead here, instead of records to set. */
+  readonly advice?: string | undefined
+  /** Why nothing is ordered at all, until the server is started with other settings. */
+  readonly obstacle?: string | undefined
   /** The one that serves now, if it was issued for these names. */
   readonly certificate: IssuedCertificate | undefined
   readonly renewsAt: number | undefined
@@ -58,6 +74,8 @@ export interface Domains {
     status: { readonly job: Job | undefined; readonly renewsAt?: number },
     also?: readonly Write[],
   ): Promise<boolean>
+  /** Says why nothing is ordered; false where another server orders (none does when `alone`), or nothing is wanted. */
+  excuse(domain: ManagedDomain, message: string, alone: boolean): Promise<boolean>
   /** Puts a certificate to use, likewise in one batch. */
   issued(id: string, certificate: NewCertificate, also: readonly Write[]): Promise<boolean>
 }

@@ -79,6 +79,14 @@ export function failureOf(error: unknown, now: number, random: () => number): Fa
       orderLives: false,
       onlyLooked: true,
     }
+  if (error instanceof DnsSilent)
+    return {
+      error: 'internal',
+      message: error.message,
+      retryAt: undefined,
+      orderLives: true,
+      onlyLooked: true,
+    }
   if (error instanceof ChallengeFailed || error instanceof OrderEnded)
     return { ...problemFailure(error.problem, now, random), orderLives: false }
   if (error instanceof AcmeProblem) return problemFailure(error, now, random)
@@ -100,7 +108,6 @@ function problemFailure(problem: AcmeProblem, now: number, random: () => number)
 /** Errors of ours are logged, not shown. */
 function messageOf(error: unknown): string {
   if (error instanceof EgressError) return `The authority cannot be reached: ${error.message}`
-  if (error instanceof DnsSilent) return error.message
   return 'The certificate could not be issued; the log of the server tells why.'
 }
 

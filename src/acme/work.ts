@@ -25,12 +25,16 @@ export interface WorkOptions {
 /** Until the news of a new certificate has come around. */
 const NEWS_MS = 30_000
 const LOST_MS = 1000
+/** An obstacle is there until the next start; this only repeats what somebody may have overwritten. */
+const OBSTACLE_MS = 3_600_000
 
 /** Does DNS lead here? Throws what to tell people otherwise. */
 export async function requireProof(domain: ManagedDomain, proof: ProofOptions): Promise<void> {
   const found = await proofOf(domain, proof).catch((cause: unknown) => {
     const { code = 'no answer' } = cause as NodeJS.ErrnoException
-    throw new DnsSilent(`DNS tells nothing about ${nameOf(domain)} (${code}).`, { cause })
+    const { advice } = domain
+    const silence = `DNS tells nothing about ${nameOf(domain)} (${code}).`
+    throw new DnsSilent(advice === undefined ? silence : `${silence} ${advice}`, { cause })
   })
   if (!found.proven) throw new NotProven(found.missing)
 }
@@ -46,6 +50,7 @@ export class Work {
   /** Resolves to when the domain is to be looked at again. */
   async on(domain: ManagedDomain, signal: AbortSignal): Promise<number> {
     const { orders, issuance, proof, now, log, onResult } = this.#options
+    if (domain.obstacle !== undefined) return this.#excuse(domain, domain.obstacle)
     const taken = await orders.take(domain)
     if ('notBefore' in taken) return taken.notBefore
     const { order } = taken
@@ -60,6 +65,14 @@ export class Work {
     onResult('issued')
     log.info({ domain: nameOf(domain) }, 'a certificate was issued')
     return now() + NEWS_MS
+  }
+
+  /** No order is kept, so that none has to be waited for once the obstacle is gone. */
+  async #excuse(domain: ManagedDomain, obstacle: string): Promise<number> {
+    const { orders, domains, now } = this.#options
+    await orders.end(domain.id, nameOf(domain))
+    await domains.excuse(domain, obstacle, true)
+    return now() + OBSTACLE_MS
   }
 
   async #after(

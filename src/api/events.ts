@@ -4,13 +4,13 @@ import { newId, timestamp } from '#base/ids.ts'
 import type { Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { auditEvent, type Happening } from '#contract/events/index.ts'
+import type { PrincipalSource } from '#contract/kinds/audit-event.ts'
 import type { Write } from '#store/store.ts'
 
 /** The outbox entry that tells of a change; none for kinds that have no events. */
 export async function eventOf(kind: Kind, body: Body, what: Happening, call: Call): Promise<Write[]> {
   const type = auditEvent(kind, what)
   if (type === undefined) return []
-  const { principal } = call
   const id = newId('ev', call.now())
   const at = timestamp(call.now())
   const envelope = {
@@ -18,18 +18,22 @@ export async function eventOf(kind: Kind, body: Body, what: Happening, call: Cal
     event_type: type,
     event_timestamp: at,
     account_id: call.facts.accountId,
-    principal: {
-      id: principal.id,
-      subject: principal.subject,
-      source: 'API',
-      ip: call.ip === '' ? null : call.ip,
-      // What the server does by itself needs no key.
-      credential:
-        principal.keyId === ''
-          ? null
-          : { id: principal.keyId, uri: `${call.base}/api_keys/${principal.keyId}` },
-    },
+    principal: principalOf(call),
     object: await show(kind, { ...body }, call, 'mask'),
   }
   return [{ op: 'event', event: { id, type, at, body: JSON.stringify(envelope) } }]
+}
+
+/** Who makes the change, as the event tells it. What the server does by itself needs no key. */
+function principalOf({ principal, ip, base }: Call) {
+  const { id, subject, keyId } = principal
+  const isOwn = keyId === ''
+  const source: PrincipalSource = isOwn ? 'System' : 'API'
+  return {
+    id,
+    subject,
+    source,
+    ip: ip === '' ? null : ip,
+    credential: isOwn ? null : { id: keyId, uri: `${base}/api_keys/${keyId}` },
+  }
 }

@@ -13,7 +13,9 @@ export async function show(
   secrets: 'show' | 'mask' = 'show',
 ): Promise<Body> {
   const behaviour = behaviourOf(kind)
-  const seen = behaviour.view ? { ...body, ...(await behaviour.view(body, call, show)) } : body
+  // What is shown inside of a resource, such as the routes of an edge, is masked as it is.
+  const within: typeof show = (inner, part, asked) => show(inner, part, asked, secrets)
+  const seen = behaviour.view ? { ...body, ...(await behaviour.view(body, call, within)) } : body
   seen['uri'] = call.base + resourcePath(kind, seen)
   return encode(kind.shape, seen, linker(call.base), secrets)
 }

@@ -191,6 +191,11 @@ export const catalog = {
     status: 400,
     text: '"{field}": "{value}" is a public suffix: anybody can register names under it. Give a name of your own.',
   },
+  domain_of_server: {
+    number: 90200,
+    status: 400,
+    text: '"{domain}" is the domain of this server itself and cannot be removed. To have nothing ordered for it: DELETE /reserved_domains/{id}/certificate_management_policy.',
+  },
   domain_taken: { number: 413, status: 400, text: '"{value}" is reserved already, by {owner}.' },
   domain_wildcard_shared: {
     number: 416,
@@ -514,11 +519,8 @@ export const catalog = {
     text: '"{field}": "{value}" is not a moment in RFC 3339, such as 2026-01-31T12:00:00Z.',
   },
   test_refused: { number: 90222, status: 400, text: 'The destination refused the test event: {reason}' },
-  test_failed: {
-    number: 90223,
-    status: 502,
-    text: 'The test event could not be delivered: {reason}',
-  },
+  // Not a 5xx: that a destination does not work is what was asked for, and no failure of this server.
+  test_failed: { number: 90223, status: 400, text: 'The test event could not be delivered: {reason}' },
   target_none: { number: 5100, status: 400, text: '"target" must name one destination: {supported}.' },
   destination_missing: {
     number: 5103,

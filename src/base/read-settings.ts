@@ -88,8 +88,18 @@ function valueOf({ text, origin, read }: Given): unknown {
   }
 }
 
+/** Other defaults than the usual ones, which hang on what was said before them. */
+export type Defaults = (
+  settled: Pick<Settings, 'domain' | 'public_addresses'>,
+  isGiven: (name: SettingName) => boolean,
+) => Readonly<Partial<Record<SettingName, string>>>
+
 /** Settles every setting: flag before variable before file before variable of a standard before default. */
-export function readSettings(flags: ReadonlyMap<string, string>, environment: NodeJS.ProcessEnv): Settings {
+export function readSettings(
+  flags: ReadonlyMap<string, string>,
+  environment: NodeJS.ProcessEnv,
+  defaults: Defaults = () => ({}),
+): Settings {
   const path = flags.get('config') ?? environment['ADIT_CONFIG']
   const origins = [
     { values: flags, label: flagOf },
@@ -99,15 +109,19 @@ export function readSettings(flags: ReadonlyMap<string, string>, environment: No
       label: (name: string) => `"${name}" in ${path ?? ''}`,
     },
   ]
-  const settled = names.map(name => {
+  const settle = (name: SettingName, others: ReturnType<Defaults> = {}): unknown => {
     const { read, fallback } = declared(name)
     const own = origins.find(({ values }) => values.has(name))
     const text = own?.values.get(name)
     const given =
       own && text !== undefined ? { text, origin: own.label(name), read } : fromStandard(name, environment)
-    const usual = fallback === undefined ? undefined : { text: fallback, origin: name, read }
-    const settledBy = given ?? usual
-    return [name, settledBy && valueOf(settledBy)]
-  })
-  return Object.fromEntries(settled) as Settings
+    const usual = others[name] ?? fallback
+    const settledBy = given ?? (usual === undefined ? undefined : { text: usual, origin: name, read })
+    return settledBy && valueOf(settledBy)
+  }
+  const first = Object.fromEntries(FIRST.map(name => [name, settle(name)])) as Parameters<Defaults>[0]
+  const others = defaults(first, name => origins.some(({ values }) => values.has(name)))
+  return Object.fromEntries(names.map(name => [name, settle(name, others)])) as Settings
 }
+
+const FIRST = ['domain', 'public_addresses'] as const

@@ -68,7 +68,7 @@ export const settings = {
     read: url,
   }),
   domain: setting({
-    doc: 'Shared base domain.',
+    doc: 'Shared base domain. Where it is a public name and the machine has a public address, its own or one of public_addresses, listeners that are not set are open to the world: HTTP on port 80, HTTPS on 443, agents on 4443, ssh on 2222, TCP endpoints, and DNS on port 53 of one address. The API stays on loopback.',
     example: 'DOMAIN',
     fallback: 'adit.localhost',
     read: domain,

@@ -58,8 +58,8 @@ function refusalsOf({ method, input, kind, does }: Operation): readonly number[]
     ...always,
     ...(method === 'GET' ? [] : writes),
     ...(input ? [415] : []),
-    // An agent or a destination of events that does not do what it is told.
-    ...('action' in does && (kind.live || does.action === 'test') ? [502] : []),
+    // An agent that does not do what it is told.
+    ...('action' in does && kind.live ? [502] : []),
   ]
 }
 

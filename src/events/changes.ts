@@ -3,6 +3,7 @@ import { Cursor, type CursorBody } from '#events/cursor.ts'
 import { DeadLetters } from '#events/dead-letters.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
 import type { Lead } from '#events/lead.ts'
+import type { LetterWalk } from '#events/letter-walk.ts'
 import type { DeliveryMetrics } from '#events/metrics.ts'
 import type { Outbox } from '#events/outbox.ts'
 import { replayDone, type Replay } from '#events/replays.ts'
@@ -18,6 +19,7 @@ export interface ChangesOptions {
   readonly metrics: DeliveryMetrics
   /** The types that the subscription wants now. */
   readonly types: () => ReadonlySet<string>
+  readonly now: () => number
 }
 
 /** Where a lane has come to, and what it wants from there on. */
@@ -29,6 +31,13 @@ interface Place {
 /** So much that nobody wanted may be read again after a crash: it saves a write for each event. */
 const UNWRITTEN = 1000
 
+/** How far it is with sending dead letters again. */
+interface Again {
+  readonly version: number
+  readonly walk: LetterWalk
+  readonly mandate: Mandate
+}
+
 /** The part of a lane that only one server has at a time: what was written to the outbox, and its dead letters. */
 export class Changes implements Mandate {
   readonly epoch: number
@@ -36,6 +45,7 @@ export class Changes implements Mandate {
   readonly #cursor: Cursor
   readonly #deadLetters: DeadLetters
   #place: Place
+  #again: Again | undefined
   #saving: Promise<unknown> = Promise.resolve()
 
   private constructor(options: ChangesOptions, cursor: Cursor, deadLetters: DeadLetters) {
@@ -99,25 +109,35 @@ export class Changes implements Mandate {
   /** Delivers a batch of dead letters, as somebody asked for; true when that was the last. */
   async deliverAgain(replay: Replay): Promise<boolean> {
     const { sender } = this.#options
-    const letters = await this.#deadLetters.list()
+    if (this.#again?.version !== replay.version) this.#again = await this.#beginAgain(replay)
+    const { walk, mandate } = this.#again
+    const letters = await walk.next()
     const batch = new Batch(await sender.limits())
     // The first that has no room ends it.
     letters.every(({ event }) => batch.add(event))
     const sent = letters.slice(0, batch.events.length)
-    const dead = sent.length === 0 ? new Set() : await sender.pass(batch.events, this)
+    const last = sent.at(-1)
+    if (last === undefined) {
+      await sender.persist(() => this.#endReplay(replay))
+      this.#again = undefined
+      return true
+    }
+    const dead = await sender.pass(batch.events, mandate)
     const gone = sent.filter(({ event }) => !dead.has(event.id))
     if (gone.length > 0) await sender.persist(() => this.#deadLetters.remove(gone))
-    // What is refused again would be refused for ever.
-    if (sent.length > 0 && dead.size === 0) return false
-    await sender.persist(() => this.#endReplay(replay))
-    return true
+    // What is refused again stays, and those behind it have their turn.
+    walk.pass(last)
+    return false
   }
 
   /** Writes down how far it is, so that nothing before that has to be kept. */
   async settle(): Promise<void> {
-    const { sequence, last_success_at: written } = this.#cursor.body
+    const { sequence, last_success_at: written, dead_letters: told } = this.#cursor.body
     const { last_success_at: latest } = this.#options.sender.health
-    if (this.#place.sequence > sequence || latest !== written) await this.save()
+    // Some may have gone with the audit log.
+    if (this.#deadLetters.count > 0) await this.#deadLetters.load()
+    const isNew = this.#place.sequence > sequence || latest !== written || this.#deadLetters.count !== told
+    if (isNew) await this.save()
   }
 
   save(): Promise<void> {
@@ -134,6 +154,16 @@ export class Changes implements Mandate {
   /** Resolves when nothing is being written any more. */
   async saved(): Promise<void> {
     await this.#saving.catch(() => undefined)
+  }
+
+  async #beginAgain({ version }: Replay): Promise<Again> {
+    const mandate: Mandate = {
+      stands: () => this.stands(),
+      // They are dead letters already.
+      giveUp: async () => undefined,
+      since: this.#options.now(),
+    }
+    return { version, walk: await this.#deadLetters.walk(), mandate }
   }
 
   async #endReplay(replay: Replay): Promise<void> {

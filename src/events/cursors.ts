@@ -1,6 +1,6 @@
 import { eventSubscription } from '#contract/kinds/events.ts'
 import { cursorBody, cursorId, cursorRow, CURSORS, newCursor } from '#events/cursor.ts'
-import { deadLetterRemovals } from '#events/dead-letters.ts'
+import { lastDeadLetters } from '#events/dead-letters.ts'
 import type { Lead } from '#events/lead.ts'
 import type { Outbox } from '#events/outbox.ts'
 import { replayRemovals } from '#events/replays.ts'
@@ -110,7 +110,7 @@ export class Cursors {
 
   async #removal({ id, version }: Row): Promise<Write[]> {
     return [
-      ...(await deadLetterRemovals(this.#store, id)),
+      ...(await lastDeadLetters(this.#store, id, writes => this.#lead.commit(writes))),
       ...(await replayRemovals(this.#store, id)),
       { op: 'remove', id, version },
     ]

@@ -1,32 +1,21 @@
-import { randomPart } from '#base/ids.ts'
+import { lowestId, randomPart } from '#base/ids.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
+import { LETTER_PAGE, LetterWalk, type DeadLetter, type DeadLetterBody } from '#events/letter-walk.ts'
 import type { Outcome, Row, Store, Write } from '#store/store.ts'
 
 export const DEAD_LETTERS = 'event_dead_letter'
-
-/** The oldest go when there are more. */
-export const MOST_DEAD_LETTERS = 1000
-
-/** An event that could not be delivered, and why. */
-interface DeadLetterBody {
-  readonly event: OutgoingEvent
-  readonly reason: string
-}
-
-export interface DeadLetter {
-  readonly row: Row
-  readonly event: OutgoingEvent
-}
+const PREFIX = 'edl'
 
 /** How a lane commits: not at all when another server has taken it over. */
 export type Commit = (writes: readonly Write[]) => Promise<Outcome>
 
-/** The events that one lane could not deliver. */
+/** The events that one lane could not deliver. They are of the audit log, so however many there are, none is dropped. */
 export class DeadLetters {
   readonly #store: Store
   readonly #cursorId: string
   readonly #commit: Commit
   #count = 0
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(store: Store, cursorId: string, commit: Commit = writes => store.commit(writes)) {
     this.#store = store
@@ -38,44 +27,71 @@ export class DeadLetters {
     return this.#count
   }
 
-  async load(): Promise<void> {
-    this.#count = (await this.#rows()).length
+  /** Counts them anew: the oldest go with the audit log, whichever server prunes it. */
+  load(): Promise<void> {
+    return this.#inTurn(() => this.#recount())
   }
 
-  async add(events: readonly OutgoingEvent[], reason: string): Promise<void> {
-    const writes = events.slice(-MOST_DEAD_LETTERS).map(event => this.#insertion({ event, reason }))
+  add(events: readonly OutgoingEvent[], reason: string): Promise<void> {
+    return this.#inTurn(async () => {
+      for (let at = 0; at < events.length; at += LETTER_PAGE) {
+        const page = events.slice(at, at + LETTER_PAGE)
+        await this.#write(
+          page.map(event => this.#insertion({ event, reason })),
+          1,
+        )
+      }
+    })
+  }
+
+  remove(letters: readonly Pick<DeadLetter, 'row'>[]): Promise<void> {
+    const writes = letters.map(({ row }) => removal(row))
+    return this.#inTurn(() => this.#write(writes, -1))
+  }
+
+  /** Goes through all that there are now. */
+  async walk(): Promise<LetterWalk> {
+    const [newest] = await this.#page(undefined, 1)
+    return new LetterWalk((before, limit) => this.#page(before, limit), newest?.id ?? '')
+  }
+
+  #page(before: string | undefined, limit = LETTER_PAGE): Promise<Row[]> {
+    const page = { parent: this.#cursorId, limit, ...(before !== undefined && { before }) }
+    return this.#store.list(DEAD_LETTERS, page)
+  }
+
+  async #write(writes: readonly Write[], each: 1 | -1): Promise<void> {
     const outcome = await this.#commit(writes)
-    // After a crash some are there already, and then the batch is refused as a whole.
-    if (!outcome.ok) for (const write of writes) await this.#commit([write])
-    await this.#trim()
+    if (outcome.ok) {
+      this.#count += each * writes.length
+      return
+    }
+    // After a crash some are there already, or gone, and then the batch is refused as a whole.
+    for (const write of writes) await this.#commit([write])
+    await this.#recount()
   }
 
-  /** Oldest first. */
-  async list(): Promise<DeadLetter[]> {
-    const rows = await this.#rows()
-    return rows.toReversed().map(row => ({ row, event: (JSON.parse(row.body) as DeadLetterBody).event }))
+  async #recount(): Promise<void> {
+    let count = 0
+    let page: Row[] = []
+    do {
+      page = await this.#page(page.at(-1)?.id)
+      count += page.length
+    } while (page.length === LETTER_PAGE)
+    this.#count = count
   }
 
-  async remove(letters: readonly Pick<DeadLetter, 'row'>[]): Promise<void> {
-    await this.#commit(letters.map(({ row }) => removal(row)))
-    await this.load()
-  }
-
-  #rows(): Promise<Row[]> {
-    return this.#store.list(DEAD_LETTERS, { parent: this.#cursorId, limit: 2 * MOST_DEAD_LETTERS })
-  }
-
-  async #trim(): Promise<void> {
-    const rows = await this.#rows()
-    const surplus = rows.slice(MOST_DEAD_LETTERS)
-    if (surplus.length > 0) await this.#commit(surplus.map(removal))
-    this.#count = rows.length - surplus.length
+  /** The count is right only when nothing is written while they are counted. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(work)
+    this.#last = done.catch(() => undefined)
+    return done
   }
 
   #insertion(body: DeadLetterBody): Write {
     const row: Row = {
       // In the order of the events, and the same each time.
-      id: `edl_${randomPart(body.event.id)}_${randomPart(this.#cursorId)}`,
+      id: `${PREFIX}_${randomPart(body.event.id)}_${randomPart(this.#cursorId)}`,
       kind: DEAD_LETTERS,
       parent: this.#cursorId,
       version: 1,
@@ -87,8 +103,25 @@ export class DeadLetters {
 
 const removal = ({ id, version }: Row): Write => ({ op: 'remove', id, version })
 
-/** The writes that remove all dead letters of a lane. */
-export async function deadLetterRemovals(store: Store, cursorId: string): Promise<Write[]> {
-  const rows = await store.list(DEAD_LETTERS, { parent: cursorId, limit: 2 * MOST_DEAD_LETTERS })
-  return rows.map(removal)
+/** Removes the dead letters of a lane that ends but for the last few: the writes for those go with the lane itself. */
+export async function lastDeadLetters(store: Store, cursorId: string, commit: Commit): Promise<Write[]> {
+  for (;;) {
+    const rows = await store.list(DEAD_LETTERS, { parent: cursorId, limit: LETTER_PAGE })
+    if (rows.length < LETTER_PAGE) return rows.map(removal)
+    // Refused when some of them went meanwhile: then there are fewer the next time.
+    await commit(rows.map(removal))
+  }
+}
+
+/** Removes the dead letters of events that happened before a moment, of all lanes. */
+export async function pruneDeadLetters(store: Store, before: number): Promise<void> {
+  for (let from = lowestId(PREFIX, before); ;) {
+    const rows = await store.list(DEAD_LETTERS, { before: from, limit: LETTER_PAGE })
+    const last = rows.at(-1)
+    if (last === undefined) return
+    const outcome = await store.commit(rows.map(removal))
+    // Another server may be about to remove the same, or a lane may have sent some of them.
+    if (!outcome.ok) for (const row of rows) await store.commit([removal(row)])
+    from = last.id
+  }
 }

@@ -10,9 +10,17 @@ export interface Delivery extends Health {
   readonly subscription_id: string
   readonly destination_id: string
   readonly dead_letters: number
-  /** Changes that it has yet to look at. */
+  /** Changes, and traffic of this server, that it has yet to look at. */
   readonly waiting: number
 }
+
+/** Which of them are meant; all without any of these. */
+export type DeliveryFilter = Partial<Pick<Delivery, 'id' | 'subscription_id' | 'destination_id'>>
+
+export const isMeant = (lane: Lane, only: DeliveryFilter): boolean =>
+  lane.id === (only.id ?? lane.id) &&
+  lane.subscriptionId === (only.subscription_id ?? lane.subscriptionId) &&
+  lane.destinationId === (only.destination_id ?? lane.destinationId)
 
 export interface DeliveriesOptions {
   readonly store: Store
@@ -34,10 +42,10 @@ async function deliveryOf(
   written: CursorBody | undefined,
   options: DeliveriesOptions,
 ): Promise<Delivery> {
-  const { id, subscriptionId, destinationId, health, changes } = lane
+  const { id, subscriptionId, destinationId, health, changes, trafficWaiting } = lane
   const common = { id, subscription_id: subscriptionId, destination_id: destinationId }
   if (changes) {
-    const waiting = Math.max(0, options.latest - changes.sequence)
+    const waiting = trafficWaiting + Math.max(0, options.latest - changes.sequence)
     return { ...common, ...health, dead_letters: changes.deadLetters, waiting }
   }
   const begin = { sequence: options.latest, sources: [], epoch: 0 }
@@ -46,7 +54,7 @@ async function deliveryOf(
     ...common,
     ...mergedHealth(health, body),
     dead_letters: body.dead_letters,
-    waiting: await waitingAfter(body, options),
+    waiting: trafficWaiting + (await waitingAfter(body, options)),
   }
 }
 

@@ -14,8 +14,10 @@ export interface OutgoingEvent {
 /** Why a batch was not taken. */
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError'
-  /** True: trying the same again is in vain until the destination is changed. */
+  /** True: it is about the events themselves, so that trying them again is in vain. */
   readonly permanent: boolean
+  /** True: it is about how the destination is set. It is tried again, as events wait for that to be mended. */
+  readonly misconfigured: boolean
   /** When the destination asks to be tried again. */
   readonly retryAfterMs: number | undefined
   /** Of the batch, those that were taken before it failed. */
@@ -25,6 +27,7 @@ export class DeliveryError extends Error {
     message: string,
     options: {
       permanent?: boolean
+      misconfigured?: boolean
       retryAfterMs?: number
       taken?: ReadonlySet<string>
       cause?: unknown
@@ -32,6 +35,7 @@ export class DeliveryError extends Error {
   ) {
     super(message, { cause: options.cause })
     this.permanent = options.permanent ?? false
+    this.misconfigured = options.misconfigured ?? false
     this.retryAfterMs = options.retryAfterMs
     this.taken = options.taken ?? new Set()
   }

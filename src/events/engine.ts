@@ -4,14 +4,14 @@ import { renderMetrics } from '#base/metrics-text.ts'
 import type { Sealer } from '#base/secrets.ts'
 import { usualPace, type Pace } from '#events/backoff.ts'
 import { Cursors, firstCursors } from '#events/cursors.ts'
-import { deliveriesOf, type Delivery } from '#events/deliveries.ts'
+import { deliveriesOf, isMeant, type Delivery, type DeliveryFilter } from '#events/deliveries.ts'
 import { DeliveryError, type Destination, type OutgoingEvent } from '#events/destination.ts'
 import { envelope } from '#events/envelope.ts'
 import { Gate } from '#events/gate.ts'
 import { Lanes, type Target } from '#events/lanes.ts'
 import { Lead, NotOurs } from '#events/lead.ts'
 import { deliveryMetrics } from '#events/metrics.ts'
-import { observe } from '#events/observe.ts'
+import { laneMetrics, observe } from '#events/observe.ts'
 import { Outbox } from '#events/outbox.ts'
 import { Replays } from '#events/replays.ts'
 import { TrafficLog } from '#events/traffic-log.ts'
@@ -86,7 +86,6 @@ export class EventEngine {
       lanes: () => this.#parts?.lanes.all ?? [],
       latest: () => this.#parts?.lanes.sequence ?? 0,
       delivers: () => this.#lead.held,
-      now,
     })
   }
 
@@ -125,12 +124,12 @@ export class EventEngine {
     if (wanted) this.wake()
   }
 
-  /** How it stands with each lane, or with those of these ids, whichever server delivers. */
-  async deliveries(only?: readonly string[]): Promise<Delivery[]> {
+  /** How it stands with each lane that is meant, whichever server delivers. */
+  async deliveries(only: DeliveryFilter = {}): Promise<Delivery[]> {
     if (this.#parts === undefined) return []
     const { lanes, outbox } = this.#parts
-    const asked = only?.flatMap(id => lanes.find(id) ?? []) ?? lanes.all
-    return deliveriesOf(asked, { store: this.#options.store, outbox, latest: lanes.sequence })
+    const meant = lanes.all.filter(lane => isMeant(lane, only))
+    return deliveriesOf(meant, { store: this.#options.store, outbox, latest: lanes.sequence })
   }
 
   /** Sends the dead letters of a lane again, at whichever server delivers; false when there is no such lane. */
@@ -163,7 +162,8 @@ export class EventEngine {
   }
 
   metrics(): string {
-    return renderMetrics(this.#metrics.registry.snapshot())
+    const lanes = laneMetrics(this.#parts?.lanes.all ?? [], this.#options.now())
+    return renderMetrics([...this.#metrics.registry.snapshot(), ...lanes])
   }
 
   async close(): Promise<void> {

@@ -62,6 +62,8 @@ export class Lane {
   /** The epoch for which there is a cursor that may be taken. */
   #granted = 0
   #replay: Replay | undefined
+  /** Of traffic, what is on its way or waits for the next attempt. */
+  #underWay = 0
   #healthWrittenAt = 0
   #closing = false
 
@@ -102,6 +104,11 @@ export class Lane {
     return this.#changes?.stands() ? this.#changes : undefined
   }
 
+  /** Of the traffic of this server, what it has yet to look at or to bring. */
+  get trafficWaiting(): number {
+    return this.#underWay + (this.#traffic?.waiting ?? 0)
+  }
+
   /** There may be something to deliver. */
   ring(): void {
     this.#news.ring()
@@ -111,7 +118,7 @@ export class Lane {
   want(wanted: Wanted): void {
     this.#wanted = wanted
     if (wanted.sieve.isEmpty) this.#ignoreTraffic()
-    else this.#traffic ??= this.#options.traffic.join()
+    else this.#traffic ??= this.#joinTraffic()
   }
 
   /** This server delivers, and there is a cursor to go on from. */
@@ -199,8 +206,7 @@ export class Lane {
     if (reader === undefined) return false
     const { sieve } = this.#wanted
     const limits = await this.#sender.limits()
-    const { events, lost } = reader.read()
-    this.#options.metrics.events.dropped.add(lost)
+    const events = reader.read()
     if (events.length === 0) return false
     const batch = new Batch(limits)
     for (const event of events) {
@@ -214,6 +220,14 @@ export class Lane {
     return isMore
   }
 
+  #joinTraffic(): TrafficReader {
+    const { traffic, metrics } = this.#options
+    return traffic.join({
+      wants: type => this.#wanted.sieve.wants(type),
+      missed: () => metrics.events.dropped.add(),
+    })
+  }
+
   #ignoreTraffic(): void {
     this.#traffic?.leave()
     this.#traffic = undefined
@@ -225,7 +239,8 @@ export class Lane {
       stands: () => true,
       giveUp: async lost => metrics.events.dropped.add(lost.length),
     }
-    await this.#sender.pass(events, mandate)
+    this.#underWay = events.length
+    await this.#sender.pass(events, mandate).finally(() => (this.#underWay = 0))
     if (now() - this.#healthWrittenAt >= HEALTH_MS) await this.#sender.persist(() => this.#writeHealth())
   }
 

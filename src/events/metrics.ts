@@ -7,9 +7,6 @@ export interface DeliveryMetrics {
   readonly events: { readonly delivered: Counter; readonly dead: Counter; readonly dropped: Counter }
   readonly waiting: Gauge
   readonly failing: Gauge
-  readonly failingFor: Gauge
-  readonly lastSuccess: Gauge
-  readonly lastError: Gauge
   readonly deadLetters: Gauge
   readonly delivers: Gauge
 }
@@ -29,20 +26,11 @@ export function deliveryMetrics(): DeliveryMetrics {
       dead: events.with('dead_letter'),
       dropped: events.with('dropped'),
     },
-    waiting: gauge('adit_event_queue_depth', 'Changes that subscriptions have yet to look at.'),
+    waiting: gauge(
+      'adit_event_queue_depth',
+      'Events that subscriptions have yet to look at: changes and traffic.',
+    ),
     failing: gauge('adit_event_deliveries_failing', 'Destinations of subscriptions that fail now.'),
-    failingFor: gauge(
-      'adit_event_failing_seconds',
-      'For how long the destination fails that has failed longest; 0 when none does.',
-    ),
-    lastSuccess: gauge(
-      'adit_event_last_success_timestamp_seconds',
-      'When a destination last took events; 0 when none has.',
-    ),
-    lastError: gauge(
-      'adit_event_last_error_timestamp_seconds',
-      'When a destination last failed to take events; 0 when none has.',
-    ),
     deadLetters: gauge('adit_event_dead_letters', 'Events that were given up and can be sent again.'),
     delivers: gauge(
       'adit_event_delivers',

@@ -34,9 +34,11 @@ export interface Mandate {
   stands(): boolean
   /** Takes what cannot be delivered. */
   giveUp(events: readonly OutgoingEvent[], reason: string): Promise<void>
+  /** When somebody asked for it, in milliseconds: from then on it is tried as long as what has just happened. */
+  readonly since?: number
 }
 
-interface Pass extends Mandate {
+interface Pass extends Required<Mandate> {
   readonly dead: Set<string>
   splits: number
 }
@@ -114,6 +116,7 @@ export class Sender {
     const pass: Pass = {
       stands: () => mandate.stands(),
       giveUp: (lost, reason) => mandate.giveUp(lost, reason),
+      since: mandate.since ?? 0,
       dead: new Set(),
       splits: MAX_SPLITS,
     }
@@ -216,20 +219,22 @@ export class Sender {
     let left = events
     while (left.length > 0 && this.#nextTryAt > now()) {
       if (!pass.stands()) throw new NotOurs()
-      const old = left.filter(({ at }) => this.#isTooOld(at))
+      const { old = [], young = [] } = Object.groupBy(left, event =>
+        this.#isTooOld(event, pass) ? 'old' : 'young',
+      )
       if (old.length > 0) {
         await this.#giveUp(old, this.#health.last_error ?? '', pass)
-        left = left.filter(({ at }) => !this.#isTooOld(at))
+        left = young
       } else await this.#pause(Math.min(this.#nextTryAt - now(), LOOK_MS))
     }
     return left
   }
 
-  #isTooOld(at: string): boolean {
+  #isTooOld({ at }: OutgoingEvent, { since }: Pass): boolean {
     const { now, pace } = this.#options
-    const { failing_since: since } = this.#health
+    const { failing_since: failing } = this.#health
     const limit = now() - pace.giveUpMs
-    return since !== null && Date.parse(since) <= limit && Date.parse(at) <= limit
+    return failing !== null && Date.parse(failing) <= limit && Math.max(Date.parse(at), since) <= limit
   }
 
   async #giveUp(events: readonly OutgoingEvent[], reason: string, pass: Pass): Promise<void> {

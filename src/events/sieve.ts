@@ -16,6 +16,10 @@ export class Sieve {
     return this.#selections.size === 0
   }
 
+  wants(type: string): boolean {
+    return this.#selections.has(type)
+  }
+
   /** What gateways must tell for it, by the type of event. */
   get needs(): ReadonlyMap<string, ReadonlySet<string>> {
     return new Map([...this.#selections].map(([type, { needs }]) => [type, needs]))

@@ -19,9 +19,23 @@ export const TRAFFIC_PAGE = 1000
 export interface TrafficReader {
   /** Everything up to here was read. */
   place: number
-  /** Events after `place`, and how many were lost in between. */
-  read(): { readonly events: readonly Numbered[]; readonly lost: number }
+  /** How many there are after `place`. */
+  readonly waiting: number
+  /** Events after `place`, the oldest of those that are kept first. */
+  read(): readonly Numbered[]
   leave(): void
+}
+
+export interface TrafficReading {
+  /** True for types that it is there for. */
+  readonly wants: (type: string) => boolean
+  /** Called at the moment that an event is dropped that it wanted and had not read. */
+  readonly missed: () => void
+}
+
+interface Joined {
+  readonly reader: TrafficReader
+  readonly reading: TrafficReading
 }
 
 /**
@@ -29,7 +43,7 @@ export interface TrafficReader {
  * misses the oldest. So a destination that is dead costs no more than this, however many there are.
  */
 export class TrafficLog {
-  readonly #readers = new Set<TrafficReader>()
+  readonly #joined = new Set<Joined>()
   readonly #slots: (Numbered | undefined)[] = Array.from({ length: MAX_EVENTS })
   #bytes = 0
   /** Numbers of the oldest that is kept and of the one to come. */
@@ -37,40 +51,56 @@ export class TrafficLog {
   #next = 1
 
   /** Reads what comes from now on. */
-  join(): TrafficReader {
+  join(reading: TrafficReading): TrafficReader {
+    const waitingAfter = (place: number): number => this.#next - this.#from(place)
     const reader: TrafficReader = {
       place: this.#next - 1,
+      get waiting() {
+        return waitingAfter(this.place)
+      },
       read: () => this.#after(reader.place),
-      leave: () => this.#readers.delete(reader),
+      leave: () => this.#joined.delete(joined),
     }
-    this.#readers.add(reader)
+    const joined = { reader, reading }
+    this.#joined.add(joined)
     return reader
   }
 
   add(event: OutgoingEvent): void {
-    if (this.#next - this.#first === MAX_EVENTS) this.#drop()
+    if (this.#next - this.#first === MAX_EVENTS) this.#lose()
     const { id, type, at, body } = event
     this.#slots[this.#next % MAX_EVENTS] = { sequence: this.#next, id, type, at, body }
     this.#next++
     this.#bytes += event.body.length
-    while (this.#bytes > MAX_BYTES && this.#first < this.#next - 1) this.#drop()
+    while (this.#bytes > MAX_BYTES && this.#first < this.#next - 1) this.#lose()
   }
 
   /** What all have read goes while it is young: to clean up after what has been kept for long costs far more. */
   forgetRead(): void {
     let read = this.#next - 1
-    for (const { place } of this.#readers) read = Math.min(read, place)
+    for (const { reader } of this.#joined) read = Math.min(read, reader.place)
     while (this.#first <= read) this.#drop()
   }
 
-  #after(after: number): { readonly events: readonly Numbered[]; readonly lost: number } {
-    const from = Math.max(after + 1, this.#first)
+  #from(place: number): number {
+    return Math.max(place + 1, this.#first)
+  }
+
+  #after(place: number): readonly Numbered[] {
     const events: Numbered[] = []
-    for (let number = from; number < this.#next && events.length < TRAFFIC_PAGE; number++) {
+    for (let number = this.#from(place); number < this.#next && events.length < TRAFFIC_PAGE; number++) {
       const event = this.#slots[number % MAX_EVENTS]
       if (event !== undefined) events.push(event)
     }
-    return { events, lost: from - after - 1 }
+    return events
+  }
+
+  /** Drops the oldest although somebody may not have read it. Who keeps up costs no more than to see that. */
+  #lose(): void {
+    const type = this.#slots[this.#first % MAX_EVENTS]?.type ?? ''
+    for (const { reader, reading } of this.#joined)
+      if (reader.place < this.#first && reading.wants(type)) reading.missed()
+    this.#drop()
   }
 
   #drop(): void {

@@ -19,6 +19,7 @@ import { HttpListener } from '#gateway/listeners/http.ts'
 import { HttpsListener } from '#gateway/listeners/https.ts'
 import { SshListener } from '#gateway/listeners/ssh.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
+import { VisitorBytes } from '#gateway/listeners/visitor-bytes.ts'
 import { GatewayMetrics } from '#gateway/metrics.ts'
 import { shown } from '#gateway/observed.ts'
 import { Modules } from '#gateway/modules/index.ts'
@@ -130,7 +131,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const sessions: Sessions = new Sessions({ ...common, probe: id => fleet.probe(id) })
   const fleet: Fleet = options.fleet?.(sessions) ?? sessions
   const ssh = makeSsh(options, { facts, records, sessions })
-  const backend = makeBackend({ directory, metrics, ssh, fleet })
+  const backend = makeBackend({ directory, ssh, fleet })
   const { egress } = options
   const router = new Router({ ...common, fleet, backend, egress, central: head => signIn.central(head) })
   const certificates = await makeCertificates(options, records, router)
@@ -172,6 +173,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       router.close()
       await Promise.all([agents.drain(AGENT_DRAIN_MS), ssh?.close(), tracing?.close()])
       sessions.close()
+      await options.traffic?.settle()
       unfollow()
       metrics[Symbol.dispose]()
     },
@@ -233,19 +235,17 @@ function makeSsh(
 
 interface BackendParts {
   readonly directory: Directory
-  readonly metrics: GatewayMetrics
   readonly ssh: SshListener | undefined
   readonly fleet: Fleet
 }
 
 const makeBackend =
-  ({ directory, metrics, ssh, fleet }: BackendParts): MakeBackend =>
+  ({ directory, ssh, fleet }: BackendParts): MakeBackend =>
   tunnel => {
     const { sessionId } = tunnel
     const isSsh = directory.sessions.get(sessionId)?.transport === 'ssh'
     const show = isSsh && ssh ? (line: string): void => ssh.onRequest(sessionId, line) : undefined
-    const answered = (ms: number): void => metrics.upstreamDuration.observe(ms / 1000)
-    const backend = tunnelBackend({ fleet, tunnel, answered })
+    const backend = tunnelBackend({ fleet, tunnel })
     return show ? shown(backend, show) : backend
   }
 
@@ -279,17 +279,16 @@ function makeListeners(
   { log, facts, traffic, reusePort = false }: GatewayOptions,
   { router, certificates, challenges, metrics, requests, tracing }: ListenerParts,
 ) {
-  const shared = { admission: new Admission(), log, reusePort, traffic }
+  const admission = new Admission()
+  const bytes = new VisitorBytes()
+  const shared = { admission, bytes, log, reusePort, traffic }
+  metrics.bytes.in.from(() => bytes.received)
+  metrics.bytes.out.from(() => bytes.sent)
+  metrics.refusedConnections.from(() => admission.refused)
   const handshaken = (seconds: number): void => metrics.tlsHandshake.observe(seconds)
   const answer = tracing?.around(router.answer) ?? router.answer
   const observer = tracing?.observing(requests) ?? requests
-  const measured = <Connection extends Socket>(socket: Connection): Connection =>
-    socket.once('close', () => {
-      metrics.bytes.in.add(socket.bytesRead)
-      metrics.bytes.out.add(socket.bytesWritten)
-    })
-  const http1 = (socket: Socket, visitor: Visitor) =>
-    serveHttp1(measured(socket), { visitor, answer, observer })
+  const http1 = (socket: Socket, visitor: Visitor) => serveHttp1(socket, { visitor, answer, observer })
   return {
     handshaken,
     http: new HttpListener({ ...shared, http1 }),
@@ -298,7 +297,7 @@ function makeListeners(
       certificates,
       handshaken,
       http1,
-      http2: (socket, visitor) => serveHttp2(measured(socket), { visitor, answer, observer }),
+      http2: (socket, visitor) => serveHttp2(socket, { visitor, answer, observer }),
       challenge: name => challenges.contextFor(name),
       route: ({ serverName }, { ip }) => router.serverName(serverName, ip),
     }),

@@ -7,7 +7,11 @@ const REQUEST_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1
 const HANDSHAKE_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 const CODE_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
-type Scheme = 'http' | 'https'
+/** What a request was for; none: nothing answers there, or it was refused before anybody looked. */
+export type EndpointType = 'edge' | 'domain' | 'ephemeral' | 'none'
+type Proto = 'http' | 'https'
+/** One for each class of status. */
+type ByProto = Readonly<Record<Proto, readonly Counter[]>>
 export type ConnectionKind = 'http' | 'https' | 'tls' | 'tcp' | 'agent' | 'ssh'
 
 /**
@@ -16,10 +20,11 @@ export type ConnectionKind = 'http' | 'https' | 'tls' | 'tcp' | 'agent' | 'ssh'
  */
 export class GatewayMetrics implements Disposable {
   readonly registry = new Registry()
+  readonly requestDuration: Histogram
   readonly upstreamDuration: Histogram
   readonly tlsHandshake: Histogram
   readonly connections: Readonly<Record<ConnectionKind, Gauge>>
-  /** `in` is what visitors sent, `out` what they were sent. */
+  /** `in` is what visitors sent, `out` what they were sent, whatever they speak. */
   readonly bytes: { readonly in: Counter; readonly out: Counter }
   readonly agentSessions: Gauge
   readonly tunnels: Gauge
@@ -29,28 +34,24 @@ export class GatewayMetrics implements Disposable {
   /** Requests that were to be traced: those that are, and those that came when too many were. */
   readonly traces: { readonly recorded: Counter; readonly limited: Counter }
   readonly spans: { readonly sent: Counter; readonly dropped: Counter }
-  readonly #requests: Readonly<Record<Scheme, readonly Counter[]>>
-  readonly #requestDuration: Histogram
+  /** Connections for which there was no room. */
+  readonly refusedConnections: Counter
+  readonly #requests: Readonly<Record<EndpointType, ByProto>>
   readonly #rejected: Family<Counter>
+  readonly #rejectedFor = new Map<ErrorName, Counter>()
   readonly #loop: LoopDelay
 
   constructor(version: string) {
     const { registry } = this
-    const requests = registry.counters(
-      'adit_http_requests_total',
-      'Requests of visitors that were answered.',
-      ['scheme', 'code_class'],
-    )
-    const of = (scheme: Scheme) => CODE_CLASSES.map(each => requests.with(scheme, each))
-    this.#requests = { http: of('http'), https: of('https') }
-    this.#requestDuration = registry.histogram(
+    this.#requests = requestCounters(registry)
+    this.requestDuration = registry.histogram(
       'adit_http_request_duration_seconds',
       'From the head of a request to the end of its answer.',
       REQUEST_BOUNDS,
     )
     this.upstreamDuration = registry.histogram(
       'adit_upstream_request_duration_seconds',
-      'From passing a request on to the head of the answer.',
+      'From passing a request on to the head of the answer of its service.',
       REQUEST_BOUNDS,
     )
     this.tlsHandshake = registry.histogram(
@@ -68,7 +69,7 @@ export class GatewayMetrics implements Disposable {
       agent: kind('agent'),
       ssh: kind('ssh'),
     }
-    const bytes = registry.counters('adit_bytes_total', 'Bytes of content from and to visitors.', ['dir'])
+    const bytes = registry.counters('adit_bytes_total', 'Bytes from and to visitors.', ['dir'])
     this.bytes = { in: bytes.with('in'), out: bytes.with('out') }
     this.agentSessions = registry.gauge('adit_agent_sessions', 'Agents that are connected.')
     this.tunnels = registry.gauge('adit_tunnels', 'Tunnels that are online.')
@@ -81,6 +82,7 @@ export class GatewayMetrics implements Disposable {
     ])
     this.spans = { sent: spans.with('sent'), dropped: spans.with('dropped') }
     this.#rejected = registry.counters('adit_rejected_total', 'What was refused, by reason.', ['reason'])
+    this.refusedConnections = this.#rejected.with('gateway_full')
     registry
       .gauges('adit_build_info', 'Always 1.', ['version', 'runtime'], 'max')
       .with(version, process.version)
@@ -89,19 +91,33 @@ export class GatewayMetrics implements Disposable {
     watchProcess(registry)
   }
 
-  requestDone(scheme: Scheme, status: number, seconds: number): void {
-    this.#requests[scheme][Math.floor(status / 100) - 1]?.add()
-    this.#requestDuration.observe(seconds)
+  answered(endpoint: EndpointType, proto: Proto, status: number): void {
+    this.#requests[endpoint][proto][Math.floor(status / 100) - 1]?.add()
   }
 
   /** The reasons are names of the catalogue, so their number is bounded. */
   rejected(reason: ErrorName): void {
-    this.#rejected.with(reason).add()
+    let counter = this.#rejectedFor.get(reason)
+    if (counter === undefined) this.#rejectedFor.set(reason, (counter = this.#rejected.with(reason)))
+    counter.add()
   }
 
   [Symbol.dispose](): void {
     this.#loop[Symbol.dispose]()
   }
+}
+
+function requestCounters(registry: Registry): Readonly<Record<EndpointType, ByProto>> {
+  const family = registry.counters('adit_http_requests_total', 'Requests of visitors that were answered.', [
+    'endpoint_type',
+    'proto',
+    'code_class',
+  ])
+  const of = (endpoint: EndpointType): ByProto => ({
+    http: CODE_CLASSES.map(each => family.with(endpoint, 'http', each)),
+    https: CODE_CLASSES.map(each => family.with(endpoint, 'https', each)),
+  })
+  return { edge: of('edge'), domain: of('domain'), ephemeral: of('ephemeral'), none: of('none') }
 }
 
 function certificateGauges(registry: Registry): GatewayMetrics['certificates'] {

@@ -6,6 +6,8 @@ import type { Identity } from '#gateway/sign-in/sign-in.ts'
 
 /** What a request was led to; one for all requests that take the same way. */
 export interface Way {
+  /** What answers there: a route of an edge, what is configured for a domain, or a tunnel with an address of its own. */
+  readonly endpoint?: 'edge' | 'domain' | 'ephemeral'
   /** Of the edge, the route, and the domain or address with modules of its own; undefined where there is none. */
   readonly edgeId: string | undefined
   readonly routeId: string | undefined
@@ -95,6 +97,10 @@ export class Trace {
   content: Pick<Body, 'counted'> | undefined
   /** When the last of it had come; 0 while it has not. */
   contentEnded = 0
+  /** What comes behind the head of the answer; undefined while there is none, and where none is sent. */
+  answer: Pick<Body, 'counted' | 'framing'> | undefined
+  /** Bytes of what is spoken after a change of protocol. */
+  upgraded: { readonly received: number; readonly sent: number } | undefined
   /** Where it is kept, once it is. */
   kept = 0
   /** Tells of the request when it has ended; undefined unless somebody wants to hear. */

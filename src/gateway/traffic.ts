@@ -88,6 +88,11 @@ export class Traffic {
     setTimeout(() => void this.#flush(), GATHER_MS).unref()
   }
 
+  /** Tells what was gathered, without waiting for more; for the end. */
+  settle(): Promise<void> {
+    return this.#waiting.length + this.#dropped > 0 ? this.#flush() : Promise.resolve()
+  }
+
   /** One batch at a time: a reader that is slow makes events go missing, not memory grow. */
   async #flush(): Promise<void> {
     const batch = { events: this.#waiting, dropped: this.#dropped }

@@ -7,16 +7,19 @@ import { usualPace, type Pace } from '#acme/pace.ts'
 import type { Call, Deps } from '#api/call.ts'
 import { createEgress } from '#base/egress-client.ts'
 import type { Log } from '#base/log.ts'
+import { isLoopback } from '#base/machine-addresses.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
 import { Registry } from '#base/metrics.ts'
+import { isPublicName } from '#base/public-suffix.ts'
 import type { Settings } from '#base/settings.ts'
 import type { Source } from '#gateway/records/source.ts'
 import { readPem } from '#pki/pem.ts'
 import { tellOfNoAuthority } from '#server/acme/no-authority.ts'
 import { reserveOwnDomain } from '#server/acme/own-domain.ts'
+import type { Ground } from '#server/acme/proving.ts'
 import { ReservedDomains } from '#server/acme/reserved-domains.ts'
 import { followRotation } from '#server/acme/rotation.ts'
-import { publicAddresses } from '#server/dns.ts'
+import { nameServerAddresses, publicAddresses } from '#server/dns.ts'
 import { isLocalName } from '#server/domain-advice.ts'
 import { ownCall } from '#server/own-call.ts'
 import { StartError } from '#server/start-error.ts'
@@ -90,21 +93,40 @@ interface Start extends AcmeOptions, Pick<IssuerOptions, 'onResult'> {
 
 /** Nothing is issued, and those who wait for a certificate are told so. */
 function startWithout({ settings, source, log }: AcmeOptions, call: Call): Promise<() => Promise<void>> {
-  const domains = new ReservedDomains({ call, source, log })
-  return tellOfNoAuthority({ domains, alone: settings.database_url === undefined, log, now: call.now })
+  const ground = groundOf(settings)
+  const domains = new ReservedDomains({ call, source, log, ground })
+  return tellOfNoAuthority({ domains, alone: ground.alone, log, now: call.now })
 }
+
+function groundOf(settings: Settings): Ground {
+  const { domain, public_addresses: given, dns_addr: dns, database_url: database } = settings
+  // A listener that only this machine reaches is no address to set in DNS, unless somebody says so.
+  const addresses = given ?? publicAddresses(settings).filter(address => !isLoopback(address))
+  return {
+    domain,
+    addresses,
+    askedAt: nameServerAddresses(dns, addresses),
+    answersDns: dns !== undefined,
+    alone: database === undefined,
+  }
+}
+
+/** Names that only a private network knows are ordered where its operator has gone so far as to answer DNS for them. */
+const isOrdered = ({ domain, answersDns }: Ground): boolean =>
+  !isLocalName(domain) && (answersDns || isPublicName(domain))
 
 async function start(options: Start): Promise<() => Promise<void>> {
   const { settings, client, call, source, log, onResult } = options
   const { store, sealer, now } = call
-  if (settings.dns_addr !== undefined && !isLocalName(settings.domain)) await reserveOwnDomain(call)
-  const domains = new ReservedDomains({ call, source, log })
+  const ground = groundOf(settings)
+  if (isOrdered(ground)) await reserveOwnDomain(call, ground)
+  const domains = new ReservedDomains({ call, source, log, ground })
   const issuer = new Issuer({
     store,
     sealer,
     client,
     domains,
-    proof: { dns: systemDns(settings.acme_dns), addresses: publicAddresses(settings) },
+    proof: { dns: systemDns(settings.acme_dns), addresses: ground.addresses },
     email: settings.acme_email,
     visits: visits(settings),
     log,

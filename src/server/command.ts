@@ -43,8 +43,9 @@ export function serveCommand(): Command {
 
 async function run(options: Readonly<Record<string, string>>): Promise<void> {
   const flags = new Map(Object.entries(options).map(([name, value]) => [snake(name), value]))
-  const settled = readSettings(flags, process.env)
   // Loaded only now: other commands start in half the time without the server's parts.
+  const { publicDefaults } = await import('#base/public-defaults.ts')
+  const settled = readSettings(flags, process.env, publicDefaults)
   const [{ serve }, { welcome }] = await Promise.all([
     import('#server/serve.ts'),
     import('#server/welcome.ts'),

@@ -12,6 +12,8 @@ export interface DnsFacts {
   readonly domain: string
   /** Where all names lead. */
   readonly addresses: readonly string[]
+  /** Where the name servers are asked, if not at all of these. */
+  readonly askedAt?: readonly string[]
   /** The authorities that may issue certificates; any when empty. */
   readonly authorities: readonly string[]
   readonly now?: () => number
@@ -75,9 +77,11 @@ export class DnsZones implements Zones, Follower {
     // RFC 1912 §2.2: it may only grow, whatever the clock does.
     this.#serial = Math.max(this.#serial + 1, Math.floor(now / 1000)) >>> 0
     const rows = Map.groupBy(this.#rows.values(), ({ kind }) => kind)
+    const challenges = challengesOf((rows.get('acme_challenge') ?? []).filter(row => isOpen(row, now)))
     const entries: Entry[] = [
       ...(rows.get('reserved_domain') ?? []).flatMap(aliasesOf),
-      ...challengesOf((rows.get('acme_challenge') ?? []).filter(row => isOpen(row, now))),
+      ...challenges,
+      ...this.#above(challenges.map(([name]) => name)),
     ]
     const ingresses = (rows.get('agent_ingress') ?? []).map(row => this.#ingress(row))
     const plans = new Map([...ingresses, this.#shared()].map(plan => [plan.apex, plan]))
@@ -102,10 +106,13 @@ export class DnsZones implements Zones, Follower {
   }
 
   #shared(): Plan {
-    const { domain } = this.#facts
+    const { domain, askedAt } = this.#facts
     const hosts = [...OWN_HOSTS, '*', '*.cname', '*.tcp'].map(label => `${label}.${domain}`)
     const servers = nameServers(domain)
-    const entries = [domain, ...hosts, ...servers].flatMap(name => this.#leadsHere(name))
+    const entries = [
+      ...[domain, ...hosts].flatMap(name => this.#leadsHere(name)),
+      ...servers.flatMap(name => this.#leadsHere(name, askedAt)),
+    ]
     // Names of challenges are there only as long as the challenge; the wildcard must not stand in for them.
     return { apex: domain, servers, entries, reserved: [`acme.${domain}`] }
   }
@@ -117,8 +124,26 @@ export class DnsZones implements Zones, Follower {
     return { apex, servers: texts(row, 'ns_targets'), entries, reserved: [] }
   }
 
-  #leadsHere(name: string): Entry[] {
-    return addressSets(this.#facts.addresses, TTL).map(set => [name, set] as const)
+  /**
+   * RFC 4592 §2.2.2: the names above one that exists are there, too, and so the wildcard of the shared domain no longer
+   * stands for them and their neighbours. They go on leading here while something is proven below them.
+   */
+  #above(challenges: readonly string[]): Entry[] {
+    const { domain } = this.#facts
+    const names = new Set<string>()
+    for (const challenge of challenges) {
+      if (!challenge.endsWith(`.${domain}`) || challenge.endsWith(`.acme.${domain}`)) continue
+      const labels = challenge.slice(0, -domain.length - 1).split('.')
+      for (let first = 1; first < labels.length; first++) {
+        const name = `${labels.slice(first).join('.')}.${domain}`
+        names.add(name).add(`*.${name}`)
+      }
+    }
+    return [...names].flatMap(name => this.#leadsHere(name))
+  }
+
+  #leadsHere(name: string, addresses = this.#facts.addresses): Entry[] {
+    return addressSets(addresses, TTL).map(set => [name, set] as const)
   }
 }
 

@@ -1,7 +1,8 @@
 import { isIP, isIPv6 } from 'node:net'
-import { networkInterfaces } from 'node:os'
-import { reachOf } from '#base/egress/reachable.ts'
+import type { networkInterfaces } from 'node:os'
+import { canonicalAddress } from '#base/addresses.ts'
 import type { Log } from '#base/log.ts'
+import { isPublicAddress, machineAddresses } from '#base/machine-addresses.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
 import { Registry } from '#base/metrics.ts'
 import type { Address } from '#base/setting-values.ts'
@@ -29,7 +30,8 @@ export async function startDns(settings: Settings, source: Source, log: Log): Pr
   const { dns_addr: address, domain, caa = [] } = settings
   if (address === undefined) return off
   const addresses = publicAddresses(settings)
-  const zones = new DnsZones({ domain, addresses, authorities: caa })
+  const askedAt = nameServerAddresses(address, addresses)
+  const zones = new DnsZones({ domain, addresses, askedAt, authorities: caa })
   const registry = new Registry()
   const server = new DnsServer({ zones, log, counted: counter(registry) })
   const unfollow = await source.watch(dnsKinds, zones)
@@ -57,20 +59,25 @@ function counter(registry: Registry): (result: Result) => void {
   return result => counters[result]?.add()
 }
 
-const reachable = reachOf([])
-const isPublic = (address: string): boolean => reachable(address) !== undefined
+/** Of all addresses that lead here those at which DNS can be asked: it may be bound to one of them. */
+export function nameServerAddresses(
+  dns: Address | undefined,
+  addresses: readonly string[],
+): readonly string[] {
+  const host = canonicalAddress(dns?.host ?? '')
+  return host !== undefined && addresses.includes(host) ? [host] : addresses
+}
 
 /** Where DNS sends visitors and agents: what is set, else what the listeners are bound to. */
 export function publicAddresses(
   settings: Pick<Settings, 'public_addresses' | 'https_addr' | 'http_addr'>,
-  interfaces: typeof networkInterfaces = networkInterfaces,
+  interfaces?: typeof networkInterfaces,
 ): readonly string[] {
   if (settings.public_addresses !== undefined) return settings.public_addresses
   const host = (settings.https_addr ?? settings.http_addr)?.host ?? ''
   if (host !== '0.0.0.0' && host !== '::') return isIP(host) === 0 ? [] : [host]
   // On every address of the machine: those that the world can reach. `::` takes IPv4 too.
-  return Object.values(interfaces())
-    .flatMap(found => found ?? [])
-    .map(({ address }) => address)
-    .filter(address => (host === '::' || !isIPv6(address)) && isPublic(address))
+  return machineAddresses(interfaces).filter(
+    address => (host === '::' || !isIPv6(address)) && isPublicAddress(address),
+  )
 }

@@ -6,7 +6,7 @@ import type { Sealer } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
 import { AuditLog } from '#events/audit-log.ts'
 import type { Pace } from '#events/backoff.ts'
-import type { Delivery } from '#events/deliveries.ts'
+import type { Delivery, DeliveryFilter } from '#events/deliveries.ts'
 import { DeliveryError } from '#events/destination.ts'
 import { buildDestination } from '#events/destinations/index.ts'
 import { EventEngine } from '#events/engine.ts'
@@ -61,20 +61,23 @@ export function openEvents(options: EventsOptions): EventsSide {
     start: () => engine.start(),
     metrics: () => engine.metrics(),
     needed: () => engine.needed(),
-    close: () => engine.close(),
+    close: () => {
+      traffic.flush()
+      return engine.close()
+    },
   }
 }
 
 function withEvents(online: Live, engine: EventEngine, audit: AuditLog): Live {
-  const deliveries = async (only?: readonly string[]) => (await engine.deliveries(only)).map(shownDelivery)
+  const deliveries = async (only?: DeliveryFilter) => (await engine.deliveries(only)).map(shownDelivery)
   return {
     async get(kind, id) {
       if (kind === 'audit_event') return audit.get(id)
-      if (kind === 'event_delivery') return (await deliveries([id]))[0]
+      if (kind === 'event_delivery') return (await deliveries({ id }))[0]
       return online.get(kind, id)
     },
     async list(kind, page) {
-      if (kind === 'event_delivery') return newest(await deliveries(), ({ id }) => id, page)
+      if (kind === 'event_delivery') return newest(await deliveries(page.filters), ({ id }) => id, page)
       if (kind !== 'audit_event') return online.list(kind, page)
       const { found, last } = await audit.list(page)
       return Object.assign<Found, Pick<Found, 'last'>>(found, last === undefined ? {} : { last })
@@ -99,6 +102,7 @@ async function sendTest(engine: EventEngine, destinationId: string): Promise<voi
     await engine.test(destinationId)
   } catch (error) {
     if (!(error instanceof DeliveryError)) throw error
-    fail(error.permanent ? 'test_refused' : 'test_failed', { reason: error.message })
+    const isRefused = error.permanent || error.misconfigured
+    fail(isRefused ? 'test_refused' : 'test_failed', { reason: error.message })
   }
 }

@@ -1,5 +1,6 @@
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
+import { pruneDeadLetters } from '#events/dead-letters.ts'
 import type { SignIns } from '#server/sign-ins.ts'
 import type { Store } from '#store/store.ts'
 
@@ -26,8 +27,11 @@ export async function prune({ store, signIns, auditDays, delivered, now }: Prune
   await signIns.prune()
   const changesUpTo = (await store.revision()) - KEPT_CHANGES
   const daysAgo = (days: number): string => timestamp(now() - days * DAY_MS)
+  const undelivered = Math.max(auditDays, UNDELIVERED_DAYS)
+  // Before those who keep count of them are asked how far they are.
+  await pruneDeadLetters(store, now() - undelivered * DAY_MS)
   await store.prune({ changesUpTo, eventsBefore: daysAgo(auditDays), eventsUpTo: await delivered() })
-  await store.prune({ changesUpTo, eventsBefore: daysAgo(Math.max(auditDays, UNDELIVERED_DAYS)) })
+  await store.prune({ changesUpTo, eventsBefore: daysAgo(undelivered) })
 }
 
 /** Keeps the change log, the outbox and the sessions of visitors from growing for ever; returns how to stop. */

@@ -4,7 +4,6 @@ import { createLog, type Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
 import type { Address } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
-import { systemDns } from '#acme/dns.ts'
 import { API_TOKENS } from '#api/behaviours/credentials.ts'
 import { openAcme, openAuthority } from '#server/acme.ts'
 import { NO_AUTHORITY } from '#server/acme/no-authority.ts'
@@ -14,12 +13,13 @@ import { openExpiry } from '#server/expiry/expiry-watch.ts'
 import { gatewayHere, openParts, type GatewaySide } from '#server/gateway-side.ts'
 import { gatewayInWorkers } from '#server/workers/workers.ts'
 import { openEvents } from '#server/events.ts'
-import { publicAddresses, startDns } from '#server/dns.ts'
-import { domainAdvice, watchDomain, type PublicDomain, type Watching } from '#server/domain-advice.ts'
+import { startDns } from '#server/dns.ts'
+import type { Watching } from '#server/domain-watch.ts'
 import { cannotListen } from '#server/listen.ts'
 import { ServerMetrics } from '#server/metrics.ts'
 import { randomPorts } from '#server/ports.ts'
 import { startPruning } from '#server/prune.ts'
+import { httpsUrl, sharedDomain } from '#server/shared-domain.ts'
 import { SignIns } from '#server/sign-ins.ts'
 import { StartError } from '#server/start-error.ts'
 import { openStore } from '#store/open.ts'
@@ -40,7 +40,7 @@ export interface Running {
   readonly dns: Address | undefined
   /** What to set in DNS, for people; empty where nothing is needed. */
   readonly advice: readonly string[]
-  /** Tells how it stands with that until it is done. */
+  /** Tells how it stands with that until the domain is served. */
   watchDomain(options: Watching): Promise<void>
   /** Set on the first start only. */
   readonly first: FirstSecrets | undefined
@@ -108,7 +108,8 @@ async function serveFrom(store: Store, settings: Settings, { metrics, log }: Obs
       accountCreatedAt: account.createdAt,
       domain: settings.domain,
       region: settings.region,
-      signInUrl: signInUrl(settings, gateway.bound),
+      // One address for signing in serves all endpoints, so an identity provider needs to know only one.
+      signInUrl: httpsUrl(`idp.${settings.domain}`, settings, gateway.bound.https),
       tcpPorts: settings.tcp_ports,
       randomTcpPorts: randomPorts(settings),
       ...(authority === undefined && { notIssuing: NO_AUTHORITY }),
@@ -141,16 +142,13 @@ async function serveFrom(store: Store, settings: Settings, { metrics, log }: Obs
     await Promise.all([api.close(), expiry.close(), gateway.drain(0), events.close()])
     throw error
   })
-  const target = publicDomain(settings, dns.bound !== undefined)
-  const advice = domainAdvice(target)
+  const own = sharedDomain({ settings, store, https: gateway.bound.https, dns: dns.bound })
   return {
     url,
     bound: gateway.bound,
     dns: dns.bound,
-    advice,
-    watchDomain: async options => {
-      if (advice.length > 0) await watchDomain(target, systemDns(settings.acme_dns), options)
-    },
+    advice: own.advice,
+    watchDomain: options => own.watch(options),
     first,
     warnings: [...(await unknownFirstKey(store, settings)), ...dns.warnings],
     async close() {
@@ -164,13 +162,6 @@ async function serveFrom(store: Store, settings: Settings, { metrics, log }: Obs
   }
 }
 
-const publicDomain = (settings: Settings, answersDns: boolean): PublicDomain => ({
-  domain: settings.domain,
-  addresses: publicAddresses(settings),
-  isSet: settings.public_addresses !== undefined,
-  answersDns,
-})
-
 async function listen(api: HttpServer, { api_addr: address }: Settings): Promise<string | undefined> {
   if (address === undefined) return undefined
   try {
@@ -178,12 +169,6 @@ async function listen(api: HttpServer, { api_addr: address }: Settings): Promise
   } catch (error) {
     throw cannotListen(error, address, 'ADIT_API_ADDR')
   }
-}
-
-/** One address for signing in serves all endpoints, so an identity provider needs to know only one. */
-function signInUrl({ domain, public_https_port: mapped }: Settings, { https }: GatewaySide['bound']): string {
-  const port = mapped ?? https?.port ?? 443
-  return `https://idp.${domain}${port === 443 ? '' : `:${port}`}`
 }
 
 /** A key given for the first start that is not in use may surprise: say so. */

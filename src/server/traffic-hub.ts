@@ -2,32 +2,23 @@ import { newId } from '#base/ids.ts'
 import { trafficFields, type TrafficType } from '#contract/events/traffic-fields.ts'
 import type { Directory, SessionRecord } from '#gateway/directory.ts'
 import { isFirstLeg } from '#gateway/legs.ts'
+import { momentText, wallTime } from '#gateway/traffic/moments.ts'
 import type { TrafficBatch, WantedTraffic } from '#gateway/traffic.ts'
+import { OrderedHold, START, STOP, type Tell } from '#server/ordered-hold.ts'
 import { type SessionEnd, sessionText } from '#server/session-events.ts'
 
-interface Told {
-  readonly id: string
-  readonly type: string
-  readonly at: string
-  readonly object: string
-}
-
 type Wanted = ReadonlyMap<string, ReadonlySet<string>>
-type Tell = (events: readonly Told[], dropped: number) => void
-
-const START = 'agent_session_start.v0'
-const STOP = 'agent_session_stop.v0'
 
 /** Between the gateways and the delivery of events: who wants what, and what has happened. */
 export class TrafficHub {
-  readonly #tell: Tell
+  readonly #hold: OrderedHold
   readonly #followers = new Set<(wanted: WantedTraffic) => void>()
   readonly #apiUrl: string | undefined
   #wanted: Wanted = new Map()
 
   /** `apiUrl` is the public address of the API, where it is known. */
   constructor(tell: Tell, apiUrl?: string) {
-    this.#tell = tell
+    this.#hold = new OrderedHold(tell, () => momentText(now()))
     this.#apiUrl = apiUrl
   }
 
@@ -52,7 +43,12 @@ export class TrafficHub {
   }
 
   tell({ events, dropped }: TrafficBatch): void {
-    this.#tell(events, dropped)
+    this.#hold.pass(events, dropped)
+  }
+
+  /** Tells what is held back for the sake of its order; for the end. */
+  flush(): void {
+    this.#hold.flush()
   }
 
   /** Tells of the agents that come and go. An agent has several connections, of which the first stands for all. */
@@ -73,13 +69,16 @@ export class TrafficHub {
 
   #session(type: typeof START | typeof STOP, session: SessionRecord, error?: string): void {
     if (!this.#wanted.has(type)) return
-    const now = Date.now()
-    const at = new Date(now).toISOString()
+    const moment = now()
+    const at = momentText(moment)
     const end: SessionEnd | undefined = type === STOP ? { at, error } : undefined
     const object = sessionText(session, this.#apiUrl, end)
-    this.#tell([{ id: newId('ev', now), type, at, object }], 0)
+    this.#hold.hold({ id: newId('ev', Math.floor(moment)), type, at, object })
   }
 }
+
+/** By the clock that gateways take the moments of visitors from; the system's own may be set meanwhile. */
+const now = (): number => wallTime(performance.now())
 
 /** In the order in which they are declared; names that are not are nobody's. */
 function wantedOf<Type extends TrafficType>(

@@ -1,9 +1,7 @@
 import { join, relative } from 'node:path'
 import type { Settings } from '#base/settings.ts'
+import { hostHere } from '#server/listen.ts'
 import type { Running } from '#server/serve.ts'
-
-// A listener on all addresses is reached at this one from the same machine.
-const WILDCARDS = new Set(['0.0.0.0', '::'])
 
 interface Row {
   readonly label: string
@@ -54,7 +52,7 @@ function addresses({ bound, dns }: Running, api: string | undefined): Row[] {
 /** The one command that shows a local port to the world. */
 function tunnel({ bound: { agent } }: Running, settings: Settings): string[] {
   if (agent === undefined) return []
-  const host = WILDCARDS.has(agent.host) ? '127.0.0.1' : agent.host
+  const host = hostHere(agent)
   const variables = [
     ...(host === '127.0.0.1' && agent.port === 4443 ? [] : [`ADIT_SERVER_ADDR=${host}:${agent.port} `]),
     ...(settings.data_dir === './data' ? [] : [`ADIT_DATA_DIR=${relative('.', settings.data_dir)} `]),

@@ -17,6 +17,7 @@ const HOUR = 3_600_000
 const SAYS = /^Nothing is ordered: this server has no certificate authority\. Set ADIT_ACME_DIRECTORY/
 const place = { directory: 'off', rootFile: import.meta.filename, dns: '127.0.0.1:9' }
 const log = createLog('silent')
+const ground = { domain: 'base.test', addresses: [], askedAt: [], answersDns: true, alone: false }
 
 /** A server whose setting acme_directory is off. */
 async function without(world: World): Promise<AsyncDisposable> {
@@ -34,7 +35,11 @@ const excused = (world: World, id: string) =>
 
 async function given(world: World, domain: Domain, { days, renews }: { days: number; renews: number }) {
   const to = Date.now() + days * 24 * HOUR
-  const { pem, keyPem } = await person({ name: domain.domain, to, from: to - 2160 * HOUR })
+  const { pem, keyPem } = await person({
+    names: [{ type: 'dns', value: domain.domain }],
+    to,
+    from: to - 2160 * HOUR,
+  })
   const body = { certificate_pem: pem, private_key_pem: keyPem }
   const { id } = await create(tlsCertificate, body, null, world.call)
   const status = { renews_at: new Date(Date.now() + renews).toISOString(), provisioning_job: null }
@@ -122,7 +127,7 @@ suite('a server without an authority', () => {
     const job = await world.failure(ordered.id)
     await world.failure(other.id)
     await issuer.close()
-    const domains = new ReservedDomains({ call: world.call, source: world.source(), log })
+    const domains = new ReservedDomains({ call: world.call, source: world.source(), log, ground })
     const stop = await tellOfNoAuthority({ domains, alone: false, log, now: Date.now })
     // It is told of names in their order, so the first was looked at when the last one is changed.
     await world.rewrite(other.id, {

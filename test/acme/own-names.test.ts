@@ -1,41 +1,37 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import { suite, test } from 'node:test'
+import { made } from '../support/each-store.ts'
 import { startServer } from '../support/server.ts'
-import { Pebble } from './pebble.ts'
+import { FakeDns } from './fake-dns.ts'
+import { freePorts, Pebble } from './pebble.ts'
 
 const HOST = '127.0.0.1'
+const BASE = 'gate.example.org'
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, HOST)
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
-}
-
-/** A server that answers DNS for its own domain, and an authority that asks it. */
-async function start() {
+/** A server that answers DNS for its own domain, and an authority that asks it, unless the settings say otherwise. */
+async function start(settings: Record<string, string> = {}) {
   await using parts = new AsyncDisposableStack()
-  const [httpPort, tlsPort, dnsPort] = [await freePort(), await freePort(), await freePort()]
-  const pebble = parts.use(await Pebble.start({ httpPort, tlsPort, dnsPort }))
+  const [httpPort = 0, tlsPort = 0, dnsPort = 0] = await freePorts(3)
+  const { dns_addr: dns = `${HOST}:${dnsPort}` } = settings
+  const pebble = parts.use(await Pebble.start({ httpPort, tlsPort, ...(dns !== 'off' && { dnsPort }) }))
   const server = parts.use(
     await startServer({
-      domain: 'gate.example.org',
+      domain: BASE,
       http_addr: `${HOST}:${httpPort}`,
       https_addr: `${HOST}:${tlsPort}`,
-      dns_addr: `${HOST}:${dnsPort}`,
+      dns_addr: dns,
       acme_directory: pebble.directory,
       acme_ca_file: pebble.rootFile,
-      acme_dns: `${HOST}:${dnsPort}`,
+      acme_dns: dns === 'off' ? pebble.dns : dns,
       public_addresses: HOST,
       egress_allow: '127.0.0.0/8',
+      ...settings,
     }),
   )
   const all = parts.move()
-  return { server, [Symbol.asyncDispose]: () => all.disposeAsync() }
+  return { server, pebble, [Symbol.asyncDispose]: () => all.disposeAsync() }
 }
 
 async function namesShown(port: number | undefined, servername: string): Promise<string> {
@@ -60,7 +56,7 @@ async function until<Found>(look: () => Promise<Found>, isSo: (found: Found) => 
   }
 }
 
-suite('the names of the server itself', () => {
+suite('the names of the server itself', { concurrency: 3 }, () => {
   test('get a certificate for the domain and all names under it, with no more than a delegation', async () => {
     await using world = await start()
     const { api, bound } = world.server
@@ -120,5 +116,61 @@ suite('the names of the server itself', () => {
       () => namesShown(bound.https?.port, 'one.apps.example.net'),
       names => names === 'DNS:*.apps.example.net',
     )
+  })
+
+  test('deeper than a wildcard reaches get their own, wildcards among them', async () => {
+    await using world = await start()
+    const { api, bound } = world.server
+    const names = [`a.b.${BASE}`, `*.deep.${BASE}`]
+    for (const domain of names) {
+      const { certificate_management_policy: policy } = await made(api, '/reserved_domains', { domain })
+      assert.deepEqual(policy, { authority: 'letsencrypt', private_key_type: 'rsa' })
+    }
+    for (const name of names)
+      await until(
+        () => namesShown(bound.https?.port, name.replace('*', 'one')),
+        shown => shown === `DNS:${name}`,
+      )
+  })
+
+  test('are ordered one by one where the server answers no DNS; what nobody reserved has a local one', async () => {
+    await using world = await start({ dns_addr: 'off' })
+    const { server, pebble } = world
+    const { api, bound } = server
+    const names = [BASE, `shop.${BASE}`]
+    for (const name of names) await pebble.tell('add-a', { host: `${name}.`, addresses: [HOST] })
+    await made(api, '/reserved_domains', { name: 'shop' })
+    for (const name of names)
+      await until(
+        () => namesShown(bound.https?.port, name),
+        shown => shown === `DNS:${name}`,
+      )
+    assert.match(await namesShown(bound.https?.port, `free.${BASE}`), /DNS:localhost/)
+  })
+
+  test('are not ordered before they are delegated, and cannot be given up', async () => {
+    using dns = await FakeDns.start(HOST)
+    await using world = await start({ acme_dns: dns.at })
+    const { server, pebble } = world
+    const { api } = server
+    const own = await until(
+      async () => (await api.get('/reserved_domains')).body.reserved_domains[0],
+      found => Boolean(found.certificate_management_status.provisioning_job?.error_code),
+    )
+    const { error_code: code, msg, retries_at: next } = own.certificate_management_status.provisioning_job
+    assert.equal(code, 'DNS_ERROR')
+    assert.equal(
+      msg,
+      `DNS of ${BASE} is not answered by this server yet. Set at its registrar, or in the zone above it: ` +
+        `"${BASE} NS ns1.${BASE}", "${BASE} NS ns2.${BASE}", "ns1.${BASE} A ${HOST}", "ns2.${BASE} A ${HOST}".`,
+    )
+    assert.ok(Date.parse(next) < Date.now() + 60_000)
+    assert.ok(!pebble.told.some(line => line.includes('order-plz')))
+    const refused = await api.delete(`/reserved_domains/${own.id}`)
+    assert.equal(refused.status, 400)
+    assert.match(refused.body.error_code, /90200$/)
+    assert.equal((await api.delete(`/reserved_domains/${own.id}/certificate_management_policy`)).status, 204)
+    const wish = { certificate_management_policy: { authority: 'letsencrypt' } }
+    assert.equal((await api.patch(`/reserved_domains/${own.id}`, wish)).status, 200)
   })
 })

@@ -5,6 +5,8 @@ import { createInterface } from 'node:readline'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { Folder } from '../support/openssh.ts'
 
+const HOST = '127.0.0.1'
+
 export interface PebbleOptions {
   /** Percent of nonces that are refused. */
   readonly nonceReject?: number
@@ -19,6 +21,13 @@ export interface PebbleOptions {
   readonly httpPort?: number
   readonly tlsPort?: number
   readonly dnsPort?: number
+  /** Where the authority listens, and the name server that it asks, where these are not on loopback. */
+  readonly host?: string
+  readonly dnsServer?: string
+  /** The address that the challenge server's DNS has for every name; none unless told. */
+  readonly leadsTo?: string
+  /** A command that runs the command behind it elsewhere, as in a network namespace. */
+  readonly inside?: readonly string[]
 }
 
 export async function freePorts(count: number): Promise<number[]> {
@@ -77,8 +86,13 @@ export class Pebble implements AsyncDisposable {
     await using parts = new AsyncDisposableStack()
     const folder = parts.use(await Folder.make())
     const [acme = 0, management = 0, http = 0, tls = 0, dns = 0, manage = 0] = await freePorts(6)
-    const at = (port: number) => `127.0.0.1:${port}`
-    const rootFile = await writeIdentity(folder)
+    const { host = HOST, inside = [] } = options
+    const at = (port: number) => `${host}:${port}`
+    const run = (...command: string[]): ChildProcess => {
+      const [program = '', ...args] = [...inside, ...command]
+      return spawn(program, args, { env: environment(options) })
+    }
+    const rootFile = await writeIdentity(folder, host)
     const config = {
       listenAddress: at(acme),
       managementListenAddress: at(management),
@@ -92,13 +106,11 @@ export class Pebble implements AsyncDisposable {
     }
     const file = await folder.write('pebble.json', JSON.stringify({ pebble: config }))
     const flags = ['-dns01', at(dns), '-http01', at(http), '-tlsalpn01', at(tls), '-management', at(manage)]
-    const answers = spawn(
-      'pebble-challtestsrv',
-      flags.concat('-https01', '', '-defaultIPv4', '', '-defaultIPv6', ''),
-    )
+    const names = ['-https01', '', '-defaultIPv4', options.leadsTo ?? '', '-defaultIPv6', '']
+    const answers = run('pebble-challtestsrv', ...flags, ...names)
     parts.defer(() => stop(answers))
-    const resolver = ['-dnsserver', at(options.dnsPort ?? dns)]
-    const pebble = spawn('pebble', ['-config', file, '-strict', ...resolver], { env: environment(options) })
+    const resolver = options.dnsServer ?? at(options.dnsPort ?? dns)
+    const pebble = run('pebble', '-config', file, '-strict', '-dnsserver', resolver)
     parts.defer(() => stop(pebble))
     const told: string[] = []
     await Promise.all([
@@ -121,9 +133,9 @@ export class Pebble implements AsyncDisposable {
   }
 }
 
-async function writeIdentity(folder: Folder): Promise<string> {
+async function writeIdentity(folder: Folder, host: string): Promise<string> {
   const root = await makeLocalRoot('Root of the authority')
-  const leaf = await (await LocalAuthority.open(root)).issue(['127.0.0.1'])
+  const leaf = await (await LocalAuthority.open(root)).issue([host])
   await folder.write('pebble.pem', leaf.certificatePem)
   await folder.write('pebble.key', leaf.privateKeyPem.reveal())
   return folder.write('root.pem', root.certificatePem)

@@ -81,6 +81,8 @@ export class World implements AsyncDisposable {
       acme_dns: place.dns,
       egress_allow: '127.0.0.0/8',
       public_addresses: '127.0.0.99',
+      // Nobody listens there: the tests answer for it.
+      dns_addr: '127.0.0.1:0',
       log_level: 'silent',
       ...more,
     }
@@ -92,7 +94,7 @@ export class World implements AsyncDisposable {
     const facts = {
       accountId: account.id,
       accountCreatedAt: account.createdAt,
-      domain: DOMAIN,
+      domain: settings.domain,
       region: 'us',
       signInUrl: '',
       tcpPorts: ports,
@@ -144,6 +146,12 @@ export class World implements AsyncDisposable {
       this.call,
     )
     return this.domain(String(made['id']))
+  }
+
+  /** The reservation of exactly this name. */
+  async named(name: string): Promise<Domain> {
+    const row = await this.store.holder({ namespace: 'domain', value: name })
+    return this.domain(row?.id ?? '')
   }
 
   async change(id: string, given: Body): Promise<void> {

@@ -6,7 +6,7 @@ import { rcodes, types } from '#dns/message.ts'
 import { lookUp } from '#dns/zone.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
 import { DnsZones } from '#server/dns-zones.ts'
-import { publicAddresses } from '#server/dns.ts'
+import { nameServerAddresses, publicAddresses } from '#server/dns.ts'
 
 const NOW = Date.parse('2026-05-01T00:00:00Z')
 const proof = (text: string): string => hash('sha256', text, 'base64url')
@@ -56,6 +56,16 @@ function answers(zones: DnsZones, name: string, type: keyof typeof types): strin
 const HERE = ['198.51.100.7']
 
 suite('the shared domain', () => {
+  test('goes on leading here with its names while something is proven below them', () => {
+    const name = 'a.deep.adit.test'
+    const zones = zonesOf([challenge('ac_1', { name, target: `_acme-challenge.${name}` })])
+    assert.deepEqual(answers(zones, `_acme-challenge.${name}`, 'TXT'), [proof('ac_1')])
+    for (const each of [name, `x.${name}`, 'deep.adit.test', 'b.deep.adit.test', 'x.adit.test'])
+      assert.deepEqual(answers(zones, each, 'A'), HERE, each)
+    const custom = zonesOf([challenge('ac_2', { name: 'w.example.com', target: 'abc.acme.adit.test' })])
+    assert.deepEqual(answers(custom, 'def.acme.adit.test', 'A'), [])
+  })
+
   test('leads here with all its names', () => {
     const zones = zonesOf()
     const names = [
@@ -98,6 +108,20 @@ suite('the shared domain', () => {
     zones.changes([{ op: 'put', row: ingress('a.example.com') }])
     assert.equal(serial(), first + 1)
   })
+})
+
+test('name servers are where DNS is answered, which may be at one of the addresses', () => {
+  const addresses = ['198.51.100.7', '198.51.100.8', '2001:db8::7']
+  const askedAt = nameServerAddresses({ host: '198.51.100.8', port: 53 }, addresses)
+  const zones = new DnsZones({ domain: 'adit.test', addresses, askedAt, authorities: [], now: () => NOW })
+  for (const name of ['ns1.adit.test', 'ns2.adit.test']) {
+    assert.deepEqual(answers(zones, name, 'A'), ['198.51.100.8'])
+    assert.deepEqual(answers(zones, name, 'AAAA'), [])
+  }
+  assert.equal(answers(zones, 'adit.test', 'A').length, 2)
+  for (const host of ['0.0.0.0', '10.0.0.4'])
+    assert.equal(nameServerAddresses({ host, port: 53 }, addresses), addresses)
+  assert.deepEqual(nameServerAddresses({ host: '2001:DB8:0::7', port: 53 }, addresses), ['2001:db8::7'])
 })
 
 suite('a challenge', () => {

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect as connectHttp2 } from 'node:http2'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { newFolder } from '../support/server.ts'
@@ -98,6 +102,88 @@ suite('the reason for an answer', () => {
     assert.equal((await world.server.api.get('/requests/rq_forged')).status, 404)
   })
 
+  test('has the bytes of content both ways, and the versions of HTTP and TLS', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const backend = await world.static((request, response) => {
+      request.resume().on('end', () => {
+        if (request.url === '/pieces') response.write('12345')
+        response.end('12345')
+      })
+    })
+    await world.route(edge, '/', backend)
+    const facts = async (id: string) => {
+      const found = await eventually(
+        () => look(world, id),
+        body => body.content_ms !== null,
+      )
+      return [found.http_version, found.tls_version, found.request_bytes, found.response_bytes]
+    }
+    const post = { method: 'POST', body: 'four' }
+    const whole = await world.ask('a.example.test/', post)
+    assert.deepEqual(await facts(whole.requestId), ['1.1', 'TLSv1.3', 4, 5])
+    const pieces = await world.ask('a.example.test/pieces', {
+      ...post,
+      headers: { 'transfer-encoding': 'chunked' },
+    })
+    assert.deepEqual(await facts(pieces.requestId), ['1.1', 'TLSv1.3', 4, 10])
+    const head = await world.ask('a.example.test/', { method: 'HEAD' })
+    assert.deepEqual(await facts(head.requestId), ['1.1', 'TLSv1.3', 0, 0])
+    const session = connectHttp2(`https://127.0.0.1:${world.server.bound.https?.port}`, {
+      servername: 'a.example.test',
+      ca: world.ca,
+      maxVersion: 'TLSv1.2',
+    })
+    const asked = session.request({ ':authority': 'a.example.test', ':method': 'POST', ':path': '/pieces' })
+    asked.resume().end('sevenby')
+    const [answer] = await once(asked, 'response')
+    assert.deepEqual(await facts(String(answer['adit-request-id'])), ['2', 'TLSv1.2', 7, 10])
+    session.close()
+  })
+
+  test('has the bytes that came and left after a change of protocol', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const service = createServer(socket => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: own\r\n\r\n')
+        socket.once('data', bytes => socket.end(String(bytes).repeat(2)))
+      })
+    }).listen(0, '127.0.0.1')
+    await once(service, 'listening')
+    const { port } = service.address() as AddressInfo
+    const backend = await world.make('/backends/static', { address: `127.0.0.1:${port}` })
+    await world.route(edge, '/', backend.id)
+    const visitor = connectTls({
+      port: world.server.bound.https?.port ?? 0,
+      host: '127.0.0.1',
+      servername: 'a.example.test',
+      ca: world.ca,
+    })
+    visitor.write('GET / HTTP/1.1\r\nHost: a.example.test\r\nConnection: Upgrade\r\nUpgrade: own\r\n\r\n')
+    await once(visitor, 'data')
+    visitor.write('hello')
+    visitor.resume().on('end', () => visitor.end())
+    await once(visitor, 'close')
+    const found = await eventually(
+      async () => (await world.server.api.get('/requests')).body.requests[0],
+      body => body.content_ms !== null,
+    )
+    assert.deepEqual([found.status, found.request_bytes, found.response_bytes], [101, 5, 10])
+    service.close()
+  })
+
+  test('has neither for a request that cannot be read, by plain HTTP', async () => {
+    await using world = await World.start()
+    const socket = connect({ port: world.server.bound.http?.port ?? 0, host: '127.0.0.1' })
+    socket.end('no request\r\n\r\n')
+    const [bytes] = await once(socket, 'data')
+    const [, id = ''] = /adit-request-id: (\S+)/i.exec(String(bytes)) ?? []
+    const found = await look(world, id)
+    assert.deepEqual([found.http_version, found.tls_version, found.status], [null, null, 400])
+    assert.ok(found.response_bytes > 0)
+  })
+
   test('is kept for the last requests only, newest first, by pages', async () => {
     await using world = await World.start({ kept_requests: '5' })
     const edge = await world.edge(['a.example.test'])
@@ -133,5 +219,9 @@ suite('the access log', () => {
     assert.doesNotMatch(text, /hidden/)
     const line = JSON.parse(text)
     assert.deepEqual([line.id, line.path, line.status, line.edge_id], [requestId, '/path', 200, edge])
+    assert.deepEqual(
+      [line.http_version, line.tls_version, line.request_bytes, line.response_bytes],
+      ['1.1', 'TLSv1.3', 0, 4],
+    )
   })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEAD_LETTERS } from '#events/dead-letters.ts'
+import type { DeliveryFilter } from '#events/deliveries.ts'
 import { forEachDriver } from '../store/drivers.ts'
 import { EventWorld, posting, Receiver, until } from './support.ts'
 
@@ -42,7 +43,8 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     const engine = await events.engine()
     let failures = 3
     receiver.answer = () => ({ status: failures-- > 0 ? 503 : 200 })
-    await events.subscription([CREATED], [await events.destination(receiver.url)])
+    const destination = await events.destination(receiver.url)
+    const subscription = await events.subscription([CREATED], [destination])
     await events.happen(CREATED, 5)
     await receiver.until(() => receiver.events.length >= 5)
     assert.deepEqual(receiver.numbers, upTo(5))
@@ -52,9 +54,13 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     assert.equal(state?.last_error, 'answered 503')
     assert.match(engine.metrics(), /adit_event_attempts_total\{result="failed"\} 3/)
     assert.match(engine.metrics(), /adit_event_delivery_total\{result="delivered"\} 5/)
-    assert.match(engine.metrics(), /adit_event_last_success_timestamp_seconds 1\d{9}\n/)
-    assert.match(engine.metrics(), /adit_event_last_error_timestamp_seconds 1\d{9}\n/)
-    assert.match(engine.metrics(), /adit_event_failing_seconds 0\n/)
+    const labels = `\\{subscription="${subscription}",destination="${destination}"\\}`
+    for (const [name, value] of [
+      ['last_success_timestamp_seconds', '1\\d{9}'],
+      ['last_error_timestamp_seconds', '1\\d{9}'],
+      ['failing_seconds', '0'],
+    ])
+      assert.match(engine.metrics(), new RegExp(`^adit_event_${name}${labels} ${value}$`, 'm'))
     assert.match(engine.metrics(), /adit_event_delivers 1\n/)
   })
 
@@ -104,14 +110,90 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     await events.subscription([CREATED], [await events.destination(receiver.url)])
     await events.happen(CREATED, 3)
     await until(async () => (await engine.deliveries())[0]?.dead_letters === 3)
+    // What is asked for again is tried as long as what is new, although the destination has failed for too long.
+    const calls = receiver.calls
+    await engine.replay((await engine.deliveries())[0]?.id ?? '')
+    await receiver.until(() => receiver.calls > calls + 1)
     receiver.answer = () => ({ status: 200 })
     await events.happen(CREATED)
-    await engine.replay((await engine.deliveries())[0]?.id ?? '')
     await receiver.until(() => receiver.events.length === 4)
     assert.deepEqual(
       receiver.numbers.toSorted((left, right) => left - right),
       [0, 1, 2, 3],
     )
+  })
+
+  test('gives up thousands, and brings all of them in order when told, also after a restart', async () => {
+    await using receiver = await Receiver.start()
+    await using events = await world()
+    receiver.answer = () => ({ status: 503 })
+    const pace = { maxWaitMs: 20, gatherMs: 1, pollMs: 20, giveUpMs: 1000 }
+    const engine = await events.engine({ pace })
+    await events.subscription([CREATED], [await events.destination(receiver.url)])
+    for (let n = 0; n < 5; n++) await events.happen(CREATED, 500)
+    await until(async () => (await engine.deliveries())[0]?.dead_letters === 2500)
+    await engine.close()
+    // One is refused for good: it stays, and holds up none behind it.
+    receiver.answer = batch => ({ status: batch.some(({ object }) => object.n === 40) ? 400 : 200 })
+    const next = await events.engine({ pace })
+    await until(async () => (await next.deliveries())[0]?.dead_letters === 2500)
+    await next.replay((await next.deliveries())[0]?.id ?? '')
+    await until(async () => (await events.store.list('event_replay', { limit: 1 })).length === 0)
+    assert.deepEqual(
+      receiver.numbers,
+      upTo(2500).filter(n => n !== 40),
+    )
+    await until(async () => (await next.deliveries())[0]?.dead_letters === 1)
+  })
+
+  test('forgets thousands of dead letters with the subscription that they were for', async () => {
+    await using receiver = await Receiver.start()
+    await using events = await world()
+    receiver.answer = () => ({ status: 503 })
+    const engine = await events.engine({ pace: { maxWaitMs: 20, gatherMs: 1, pollMs: 20, giveUpMs: 1000 } })
+    const id = await events.subscription([CREATED], [await events.destination(receiver.url)])
+    await events.happen(CREATED, 1200)
+    await until(async () => (await engine.deliveries())[0]?.dead_letters === 1200)
+    await events.unsubscribe(id)
+    await until(async () => (await events.store.list('event_cursor', { limit: 1 })).length === 0)
+    assert.deepEqual(await events.store.list(DEAD_LETTERS, { limit: 1 }), [])
+  })
+
+  test('tells of each destination by itself, so that one that works does not hide one that does not', async () => {
+    await using good = await Receiver.start()
+    await using bad = await Receiver.start()
+    await using events = await world()
+    bad.answer = () => ({ status: 503 })
+    const engine = await events.engine()
+    const [first, second] = [await events.destination(good.url), await events.destination(bad.url)]
+    const id = await events.subscription([CREATED], [first, second])
+    const other = await events.subscription([DELETED], [first])
+    await events.happen(CREATED)
+    await good.until(() => good.events.length === 1)
+    await bad.until(() => bad.calls > 1)
+    const value = (name: string, destination: string): number =>
+      Number(
+        new RegExp(
+          `^adit_event_${name}\\{subscription="${id}",destination="${destination}"\\} (\\S+)$`,
+          'm',
+        ).exec(engine.metrics())?.[1],
+      )
+    await until(() => value('last_success_timestamp_seconds', first) > 0)
+    assert.equal(value('last_success_timestamp_seconds', second), 0)
+    assert.equal(value('last_error_timestamp_seconds', first), 0)
+    assert.ok(value('last_error_timestamp_seconds', second) > 0)
+    assert.equal(value('failing_seconds', first), 0)
+    await until(() => value('failing_seconds', second) > 0)
+    assert.match(engine.metrics(), /adit_event_deliveries_failing 1\n/)
+    const found = async (only: DeliveryFilter): Promise<string[]> =>
+      (await engine.deliveries(only)).map(each => `${each.subscription_id} ${each.destination_id}`).toSorted()
+    assert.deepEqual(await found({ subscription_id: other }), [`${other} ${first}`])
+    assert.deepEqual(
+      await found({ destination_id: first }),
+      [`${id} ${first}`, `${other} ${first}`].toSorted(),
+    )
+    assert.deepEqual(await found({ subscription_id: id, destination_id: second }), [`${id} ${second}`])
+    assert.deepEqual(await found({ subscription_id: other, destination_id: second }), [])
   })
 
   test('lets a source count from the next event on, and no longer when it is gone', async () => {

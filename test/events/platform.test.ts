@@ -132,9 +132,15 @@ test('a test event says whether a destination works', async () => {
   assert.equal(linesIn(world, 'test.jsonl')[0]?.event_type, 'test.v0')
   receiver.answer = () => ({ status: 503 })
   const dead = await world.make('/event_destinations', { target: { webhook: { url: receiver.url } } })
-  await assertRefused(api, { path: `/event_destinations/${dead.id}/test`, status: 502, code: 90223 })
-  receiver.answer = () => ({ status: 400 })
-  await assertRefused(api, { path: `/event_destinations/${dead.id}/test`, status: 400, code: 90222 })
+  await assertRefused(api, { path: `/event_destinations/${dead.id}/test`, status: 400, code: 90223 })
+  for (const status of [400, 401, 404]) {
+    receiver.answer = () => ({ status })
+    const refused = { path: `/event_destinations/${dead.id}/test`, status: 400, code: 90222 }
+    await assertRefused(api, { ...refused, says: new RegExp(`answered ${status}`) })
+  }
+  // That a destination does not work is no failure of the server: nobody is to be woken for it.
+  const metrics = await (await fetch(`${api.url}/metrics`)).text()
+  assert.doesNotMatch(metrics, /adit_api_requests_total\{[^}]*code_class="5xx"\} [1-9]/)
   assert.equal((await api.post('/event_destinations/ed_000000000000000000000000000/test')).status, 404)
 })
 
@@ -171,6 +177,72 @@ test('how delivery stands can be seen, and dead letters are sent again when told
   const { id } = subscription
   assert.equal((await api.delete(`/event_subscriptions/${id}`)).status, 204)
   assert.equal((await api.delete(`/event_destinations/${destination.id}`)).status, 204)
+})
+
+test('what a wrong key refuses waits in order, and leaves when the destination is changed', async () => {
+  await using world = await World.start()
+  await using receiver = await Receiver.start()
+  await using better = await Receiver.start()
+  const { api } = world.server
+  const taken: string[] = []
+  // The webhook sends each event by itself.
+  better.answer = sent => {
+    taken.push((sent as unknown as Line).object.id)
+    return { status: 200 }
+  }
+  receiver.answer = () => ({ status: 401 })
+  const destination = await world.make('/event_destinations', { target: { webhook: { url: receiver.url } } })
+  const { id } = await world.make('/event_subscriptions', {
+    sources: [{ type: 'ip_policy_created.v0' }],
+    destination_ids: [destination.id],
+  })
+  const policies: string[] = []
+  for (let n = 0; n < 5; n++) policies.push((await world.make('/ip_policies')).id)
+  const { body } = await eventually(
+    () => api.get(`/event_deliveries?subscription_id=${id}`),
+    found => found.body.event_deliveries[0]?.failing_since != null,
+  )
+  const [delivery] = body.event_deliveries
+  assert.match(delivery.last_error, /401/)
+  assert.equal(delivery.dead_letters, 0)
+  await world.change(`/event_destinations/${destination.id}`, { target: { webhook: { url: better.url } } })
+  await better.until(() => taken.length === 5)
+  assert.deepEqual(taken, policies)
+})
+
+test('deliveries can be narrowed to those of a subscription or a destination', async () => {
+  await using world = await World.start()
+  const { api } = world.server
+  const destinations: string[] = []
+  for (const path of ['a.jsonl', 'b.jsonl'])
+    destinations.push((await world.make('/event_destinations', { target: { file: { path } } })).id)
+  const [one, other] = destinations
+  const make = (ids: readonly (string | undefined)[]) =>
+    world.make('/event_subscriptions', {
+      sources: [{ type: 'ip_policy_created.v0' }],
+      destination_ids: ids,
+    })
+  const [both, single] = [(await make(destinations)).id, (await make([one])).id]
+  await eventually(
+    () => api.get('/event_deliveries'),
+    ({ body }) => body.event_deliveries.length === 3,
+  )
+  const found = async (query: string): Promise<string[]> => {
+    const listed: string[] = []
+    for (let next = `/event_deliveries?limit=1&${query}`; next !== null;) {
+      const { body } = await api.get(next)
+      for (const { subscription, destination } of body.event_deliveries)
+        listed.push(`${subscription.id} ${destination.id}`)
+      next = body.next_page_uri
+    }
+    return listed.toSorted()
+  }
+  assert.deepEqual(await found(`subscription_id=${both}`), [`${both} ${one}`, `${both} ${other}`].toSorted())
+  assert.deepEqual(await found(`destination_id=${one}`), [`${both} ${one}`, `${single} ${one}`].toSorted())
+  assert.deepEqual(await found(`subscription_id=${both}&destination_id=${other}`), [`${both} ${other}`])
+  assert.deepEqual(await found('subscription_id=esb_none'), [])
+  const refused = { method: 'GET', path: '/event_deliveries?subscription=x', status: 400, code: 231 } as const
+  await assertRefused(api, { ...refused, says: /subscription_id/ })
 })
 
 onEachStore('audit events', api => {

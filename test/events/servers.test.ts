@@ -110,6 +110,29 @@ suite('several servers on one database', () => {
     assert.ok(receiver.senders.every(sender => sender === 'first'))
   })
 
+  test('bring all that one of them has given up, in order, when another is asked', async () => {
+    await using receiver = await Receiver.start()
+    const url = await postgres.newDatabase()
+    receiver.answer = () => ({ status: 503 })
+    await using gone = new EventWorld(await openPostgres(url))
+    const leader = await gone.engine({ pace: { ...fast, leaseMs: LEASE_MS, giveUpMs: 1000 } })
+    await gone.subscription([CREATED], [await gone.destination(receiver.url)])
+    for (let n = 0; n < 5; n++) await gone.happen(CREATED, 500)
+    await until(async () => (await leader.deliveries())[0]?.dead_letters === 2500)
+    await leader.close()
+    receiver.answer = () => ({ status: 200 })
+    await using there = new EventWorld(await openPostgres(url))
+    const other = await there.engine({ pace: { ...fast, leaseMs: LEASE_MS } })
+    await until(async () => (await other.deliveries())[0]?.dead_letters === 2500)
+    assert.equal(await other.replay((await other.deliveries())[0]?.id ?? ''), true)
+    await receiver.until(() => receiver.events.length === 2500)
+    assert.deepEqual(
+      receiver.numbers,
+      Array.from({ length: 2500 }, (_, n) => n),
+    )
+    await until(async () => (await other.deliveries())[0]?.dead_letters === 0)
+  })
+
   test('tell of a destination that fails, and works again, what one of them has found', async () => {
     await using receiver = await Receiver.start()
     await using servers = await pair(await postgres.newDatabase())

@@ -19,8 +19,11 @@ export function onEachStore(
         server = await startServer({ ...(url !== undefined && { database_url: url }), ...settings })
       })
       after(async () => {
-        await server[Symbol.asyncDispose]()
-        await database?.stop()
+        try {
+          await server[Symbol.asyncDispose]()
+        } finally {
+          await database?.stop()
+        }
       })
       declare(() => server.api)
     })

@@ -81,22 +81,28 @@ seconds_count 4
 })
 
 suite('the metrics of the gateway', () => {
-  test('count requests by scheme and class of status', () => {
+  test('count requests by kind of endpoint, protocol and class of status', () => {
     using metrics = new GatewayMetrics('1.2.3')
-    metrics.requestDone('https', 204, 0.02)
-    metrics.requestDone('https', 200, 0.2)
-    metrics.requestDone('http', 503, 20)
-    metrics.requestDone('http', 999, 1)
+    metrics.answered('edge', 'https', 204)
+    metrics.answered('edge', 'https', 200)
+    metrics.answered('ephemeral', 'https', 200)
+    metrics.answered('none', 'http', 503)
+    metrics.answered('domain', 'http', 999)
+    for (const seconds of [0.02, 0.2, 20]) metrics.requestDuration.observe(seconds)
+    metrics.rejected('visitor_refused')
     metrics.rejected('visitor_refused')
     metrics.connections.tcp.add()
     metrics.bytes.in.add(10)
     const text = renderMetrics(metrics.registry.snapshot())
     for (const line of [
-      'adit_http_requests_total{scheme="https",code_class="2xx"} 2',
-      'adit_http_requests_total{scheme="http",code_class="5xx"} 1',
-      'adit_http_request_duration_seconds_bucket{le="10"} 3',
-      'adit_http_request_duration_seconds_count 4',
-      'adit_rejected_total{reason="visitor_refused"} 1',
+      'adit_http_requests_total{endpoint_type="edge",proto="https",code_class="2xx"} 2',
+      'adit_http_requests_total{endpoint_type="ephemeral",proto="https",code_class="2xx"} 1',
+      'adit_http_requests_total{endpoint_type="none",proto="http",code_class="5xx"} 1',
+      'adit_http_requests_total{endpoint_type="domain",proto="http",code_class="5xx"} 0',
+      'adit_http_request_duration_seconds_bucket{le="10"} 2',
+      'adit_http_request_duration_seconds_count 3',
+      'adit_rejected_total{reason="visitor_refused"} 2',
+      'adit_rejected_total{reason="gateway_full"} 0',
       'adit_connections{kind="tcp"} 1',
       'adit_bytes_total{dir="in"} 10',
       `adit_build_info{version="1.2.3",runtime="${process.version}"} 1`,

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Behaviour } from '#api/behaviour.ts'
 import { firstStatus } from '#api/behaviours/certificate-status.ts'
 import { DOMAINS } from '#api/behaviours/edges.ts'
+import { isCovered, standardPolicy } from '#api/behaviours/shared-names.ts'
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
 import { isUnder, readName } from '#api/names.ts'
@@ -45,7 +46,8 @@ function refusePublicSuffix(domain: string): void {
 /** A name that DNS of the server answers for one reservation alone; it says nothing about the domain. */
 const targetLabel = (id: string): string => hash('sha256', id, 'hex').slice(0, 17)
 
-function nameNewDomain(draft: Draft, { facts }: Call): void {
+async function nameNewDomain(draft: Draft, call: Call): Promise<void> {
+  const { facts } = call
   const body = draft.as(kind)
   body.domain = nameOf(body, facts.domain)
   const shared = isUnder(body.domain, facts.domain)
@@ -55,18 +57,23 @@ function nameNewDomain(draft: Draft, { facts }: Call): void {
   body.cname_target = shared ? null : `${label}.cname.${facts.domain}`
   const wildcard = !shared && body.domain.startsWith('*.')
   body.acme_challenge_cname_target = wildcard ? `${label}.acme.${facts.domain}` : null
-  if (!shared && !body.certificate && !body.certificate_management_policy) {
-    body.certificate_management_policy = { authority: 'letsencrypt', private_key_type: 'rsa' }
-  }
+  if (body.certificate || body.certificate_management_policy) return
+  if (!(await hasOurs(body.domain, call))) body.certificate_management_policy = standardPolicy
 }
 
-function settleCertificate(draft: Draft, shared: boolean, call: Call): void {
+const hasOurs = async (name: string, call: Call): Promise<boolean> =>
+  isUnder(name, call.facts.domain) && isCovered(name, call)
+
+async function settleCertificate(draft: Draft, call: Call): Promise<void> {
   const body = draft.as(kind)
   const uploads = draft.sets('certificate_id') && draft.given['certificate_id'] !== ''
   const manages = draft.sets('certificate_management_policy')
   if (uploads && manages) fail('domain_certificate_and_policy', { field: 'certificate_id' })
-  if (shared && uploads) fail('domain_certificate_shared', { field: 'certificate_id' })
-  if (shared && manages) fail('domain_policy_shared', { field: 'certificate_management_policy' })
+  if (uploads && (await hasOurs(body.domain, call)))
+    fail('domain_certificate_shared', { field: 'certificate_id' })
+  // The policy of the shared domain itself can be removed, and so it can be set again.
+  if (manages && body.domain !== call.facts.domain && (await hasOurs(body.domain, call)))
+    fail('domain_policy_shared', { field: 'certificate_management_policy' })
   if (uploads) body.certificate_management_policy = null
   if (manages && draft.before && !draft.before['certificate_management_policy']) body.certificate = null
   body.certificate_management_status = body.certificate_management_policy
@@ -100,13 +107,17 @@ const without =
 
 export const reservedDomain: Behaviour = {
   async prepare(draft, call) {
-    if (!draft.before) nameNewDomain(draft, call)
+    if (!draft.before) await nameNewDomain(draft, call)
     const { domain } = draft.as(kind)
     draft.claim(DOMAINS, domain, { refusal: 'domain_taken', field: 'domain' })
-    settleCertificate(draft, isUnder(domain, call.facts.domain), call)
+    await settleCertificate(draft, call)
     for (const type of ['http', 'https']) {
       await requireConfigType(draft, `${type}_endpoint_configuration`, type, call)
     }
+  },
+  remove({ row, body }, { facts }) {
+    // It would be back at the next start.
+    if (body['domain'] === facts.domain) fail('domain_of_server', { id: row.id, domain: facts.domain })
   },
   actions: {
     delete_certificate: ({ row, body }) => {

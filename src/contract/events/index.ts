@@ -7,7 +7,8 @@ type Change = 'created' | 'updated' | 'deleted'
 type Turn = 'expiring' | 'expired'
 export type Happening = Change | Turn
 
-const changes: readonly Change[] = ['created', 'updated', 'deleted']
+const verbs = { created: 'create', updated: 'update', deleted: 'delete' } as const
+const changes = Object.keys(verbs) as readonly Change[]
 const turns: Readonly<Record<string, readonly Turn[]>> = { tls_certificate: ['expiring', 'expired'] }
 
 const typeOf = (name: string, what: Happening): string => `${name}_${what}.v0`
@@ -17,9 +18,11 @@ export function auditEvent(kind: Kind, what: Happening): string | undefined {
   return kind.event === false || kind.live ? undefined : typeOf(kind.event ?? kind.name, what)
 }
 
-/** All event types that tell of this kind of resource. */
-export const auditEvents = (kind: Kind): string[] =>
-  [...changes, ...(turns[kind.name] ?? [])].flatMap(what => auditEvent(kind, what) ?? [])
+/** All event types that tell of this kind of resource; what callers cannot do to it is not told. */
+export function auditEvents(kind: Kind): string[] {
+  const possible = changes.filter(what => kind.verbs.includes(verbs[what]))
+  return [...possible, ...(turns[kind.name] ?? [])].flatMap(what => auditEvent(kind, what) ?? [])
+}
 
 /** What the gateway tells of traffic and sessions. */
 const gatewayEvents = [

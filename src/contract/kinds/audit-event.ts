@@ -1,6 +1,10 @@
 import { kind } from '#contract/kind.ts'
-import { anything, line, moment, nullable, object, refSchema } from '#contract/schema.ts'
+import { anything, line, moment, nullable, object, oneOf, refSchema, type Static } from '#contract/schema.ts'
 import { computed } from '#contract/shape.ts'
+
+/** The first two are the hosted service's, so that its clients know them; the third is ours. */
+const principalSource = oneOf('API', 'Dashboard', 'System')
+export type PrincipalSource = Static<typeof principalSource>
 
 export const auditEvent = kind({
   name: 'audit_event',
@@ -27,12 +31,12 @@ export const auditEvent = kind({
         object({
           id: line(),
           subject: line(),
-          source: line(),
+          source: principalSource,
           credential: nullable(refSchema),
           ip: nullable(line()),
         }),
       ),
-      'Who did it: a user or bot, with which API key, and from where; ip is null for what the server did by itself.',
+      'Who did it: a user or bot, by what way, with which API key, and from where. What the server did by itself, such as renewing a certificate, has the source System, and neither credential nor ip.',
     ),
     object: computed(anything(), 'The resource as it was then.'),
     occurred_at: computed(moment()),

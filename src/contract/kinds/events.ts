@@ -68,6 +68,10 @@ export const eventDelivery = kind({
   live: true,
   event: false,
   without: ['created_at'],
+  filters: {
+    subscription_id: { doc: 'Only those of the event subscription with this id.' },
+    destination_id: { doc: 'Only those to the event destination with this id.' },
+  },
   actions: {
     replay: {
       method: 'POST',
@@ -83,7 +87,10 @@ export const eventDelivery = kind({
     last_error: computed(nullable(line()), 'What the destination said last when it did not.'),
     last_error_at: aMoment('When that was.'),
     next_try_at: aMoment('When it is tried again; null while it works.'),
-    waiting: computed(integer(0, 1e12), 'Changes in the outbox that it has yet to look at.'),
+    waiting: computed(
+      integer(0, 1e12),
+      'Events that it has yet to look at: changes in the outbox, and traffic that this server has seen.',
+    ),
     dead_letters: computed(
       integer(0, 1e12),
       'Events that were refused for good, or could not be delivered for a day.',

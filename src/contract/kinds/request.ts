@@ -6,6 +6,7 @@ import { computed } from '#contract/shape.ts'
 export const parties = ['visitor', 'edge', 'tunnel', 'agent', 'upstream'] as const
 
 const milliseconds = number(0, 1e12)
+const bytes = integer(0, Number.MAX_SAFE_INTEGER)
 
 export const request = kind({
   name: 'request',
@@ -22,6 +23,8 @@ export const request = kind({
     ip: computed(line(), 'Where it came from.'),
     method: computed(line()),
     scheme: computed(oneOf('http', 'https')),
+    http_version: computed(nullable(line()), 'Null when its head could not be read.'),
+    tls_version: computed(nullable(line()), 'Null without TLS.'),
     host: computed(line()),
     path: computed(line(), 'Without the query, which may hold secrets.'),
     status: computed(integer(100, 999)),
@@ -37,6 +40,11 @@ export const request = kind({
     backend_id: computed(nullable(line())),
     tunnel_id: computed(nullable(line())),
     complete: computed(flag(false), 'Whether the answer left to its end.'),
+    request_bytes: computed(
+      nullable(bytes),
+      'Of its content, or what came after a change of protocol; null before its end.',
+    ),
+    response_bytes: computed(nullable(bytes), 'The same of the answer.'),
     modules_ms: computed(milliseconds, 'Until the backend was asked, or a module answered.'),
     backend_ms: computed(nullable(milliseconds), 'From there to the head of the answer.'),
     content_ms: computed(nullable(milliseconds), 'From there to the end of the answer.'),

@@ -1,6 +1,6 @@
 import { Secret } from '#base/secrets.ts'
 import { DeliveryError, type DestinationParts } from '#events/destination.ts'
-import { plainWord, refusal, unanswered } from '#events/destinations/failures.ts'
+import { faultOfSignIn, plainWord, refusal, unanswered } from '#events/destinations/failures.ts'
 import { KeptUntil, type Expiring } from '#events/destinations/kept-until.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
@@ -45,7 +45,10 @@ export class AzureToken {
     const content = jsonOf(answer.body)
     if (answer.status !== 200) {
       const reason = plainWord(content['error'])
-      throw refusal(SERVICE, answer, now(), reason === undefined ? {} : { reason })
+      throw refusal(SERVICE, answer, now(), {
+        fault: faultOfSignIn(answer.status),
+        ...(reason !== undefined && { reason }),
+      })
     }
     const { access_token: token, expires_in: seconds } = content
     if (typeof token !== 'string' || token === '' || !(Number(seconds) > 0))

@@ -109,9 +109,10 @@ function acceptedOf(entries: readonly Entry[], rejected: Rejected): readonly Ent
 
 function withTaken(error: unknown, taken: ReadonlySet<string>): unknown {
   if (!(error instanceof DeliveryError) || taken.size === 0) return error
-  const { message, permanent, retryAfterMs, cause } = error
+  const { message, permanent, misconfigured, retryAfterMs, cause } = error
   return new DeliveryError(message, {
     permanent,
+    misconfigured,
     taken,
     cause,
     ...(retryAfterMs !== undefined && { retryAfterMs }),

@@ -67,7 +67,6 @@ const upstreamOf = (dialer: StaticDialer): Upstream => ({
   viaAgent: false,
   reusable: true,
   answerTimeoutMs: ANSWER_MS,
-  answered: () => undefined,
   now: () => sweeper.now,
   text: exchange => requestText(exchange, undefined),
   async dial(_exchange, first) {

@@ -20,8 +20,6 @@ export interface TunnelBackendOptions {
   readonly tunnel: TunnelRecord
   /** How long a service may take to begin its answer. */
   readonly answerTimeoutMs?: number
-  /** Told how many milliseconds the service took to begin an answer. */
-  readonly answered?: (ms: number) => void
   /** Upstream connections kept for further requests, and for how long. */
   readonly maxIdle?: number
   readonly idleMs?: number
@@ -55,7 +53,6 @@ function http1Upstream({
   fleet,
   tunnel,
   answerTimeoutMs = 300_000,
-  answered = () => undefined,
   maxIdle = 256,
   idleMs = 60_000,
   sweeper = sharedSweeper,
@@ -68,7 +65,6 @@ function http1Upstream({
     // The PROXY header in front of a connection names one visitor.
     reusable: ProxyProto !== 1 && ProxyProto !== 2,
     answerTimeoutMs,
-    answered,
     now: () => sweeper.now,
     text: exchange => requestText(exchange, host),
     dial: async ({ visitor }, first) => {

@@ -21,8 +21,6 @@ export interface Upstream {
   /** Connections may serve other requests afterwards. */
   readonly reusable: boolean
   readonly answerTimeoutMs: number
-  /** Told how many milliseconds the service took to begin an answer. */
-  readonly answered: (ms: number) => void
   now(): number
   /** The head of a request as it leaves. */
   text(exchange: Exchange): string
@@ -50,7 +48,6 @@ export class UpstreamCall implements StreamUser, BodySource {
   readonly #resolve: (reply: Reply) => void
   readonly #reject: (error: unknown) => void
   readonly #upload: Upload | undefined
-  readonly #begun = performance.now()
   #phase: Phase = 'head'
   #used: UpstreamStream | undefined
   #retried = false
@@ -249,18 +246,13 @@ export class UpstreamCall implements StreamUser, BodySource {
   }
 
   #whole(head: UpstreamHead, content: string): void {
-    this.#answered(head)
+    this.#head = head
     this.#complete(undefined)
     this.#resolve({ head, body: new TextBody(content, head.framing) })
   }
 
-  #answered(head: UpstreamHead): void {
-    this.#head = head
-    this.#upstream.answered(performance.now() - this.#begun)
-  }
-
   #final(head: UpstreamHead, rest: Buffer | undefined): void {
-    this.#answered(head)
+    this.#head = head
     const { framing, status } = head
     if (status === 101) {
       this.#upgrade(head, rest)

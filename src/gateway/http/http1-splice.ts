@@ -11,6 +11,9 @@ export class SocketSplice implements Sink {
   readonly #reads: SocketReads
   readonly #stream: ByteStream
   #held = false
+  /** Bytes of the visitor, and those it was sent. */
+  received = 0
+  sent = 0
 
   constructor(socket: Socket, reads: SocketReads, stream: ByteStream) {
     this.#socket = socket
@@ -21,6 +24,7 @@ export class SocketSplice implements Sink {
 
   /** Bytes of the visitor. */
   send(bytes: Buffer): void {
+    this.received += bytes.length
     if (!this.#stream.write(bytes, true)) this.#reads.pause()
   }
 
@@ -41,6 +45,7 @@ export class SocketSplice implements Sink {
   }
 
   data(bytes: Buffer): void {
+    this.sent += bytes.length
     writeSpent(this.#socket, bytes)
     if (this.#held || this.#socket.writableLength < HIGH_WATER) return
     this.#held = true

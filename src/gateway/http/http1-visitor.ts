@@ -315,6 +315,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     const waiting = this.#waiting
     this.#waiting = undefined
     this.#splice = new SocketSplice(this.#socket, this.#reads, stream)
+    if (this.#trace !== undefined) this.#trace.upgraded = this.#splice
     if (waiting !== undefined) this.#splice.send(waiting)
     if (this.#visitorEnded) this.#splice.finish()
     this.#read()

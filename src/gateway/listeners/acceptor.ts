@@ -3,6 +3,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { setImmediate } from 'node:timers/promises'
 import type { Log } from '#base/log.ts'
 import type { Admission, Admitted } from '#gateway/listeners/admission.ts'
+import type { VisitorBytes } from '#gateway/listeners/visitor-bytes.ts'
 import { plainAddress } from '#gateway/listeners/visitor.ts'
 import type { Traffic } from '#gateway/traffic.ts'
 
@@ -18,6 +19,8 @@ export interface ListenerOptions {
   readonly log: Log
   /** Several processes share the port; a port that another program uses is then not always noticed. */
   readonly reusePort?: boolean
+  /** Where their bytes are counted; one for all listeners of a process. */
+  readonly bytes?: VisitorBytes
   /** Who hears of connections that are over. */
   readonly traffic?: Traffic | undefined
 }
@@ -109,7 +112,7 @@ export class Acceptor {
     this.#accepted++
     // Whoever takes the socket listens too; this one keeps an early or late error from ending the process.
     socket.on('error', () => undefined)
-    const { admission, refuse, accept, log } = this.#options
+    const { admission, bytes, refuse, accept, log } = this.#options
     try {
       const admitted = admission.admit(plainAddress(socket.remoteAddress ?? ''))
       if (!admitted.ok) {
@@ -118,6 +121,7 @@ export class Acceptor {
         return
       }
       this.#sockets.add(socket)
+      bytes?.add(socket)
       socket.on('close', () => this.#left(socket, admitted.leave))
       // A visitor that vanished without a word would hold its place for ever.
       socket.setKeepAlive(true, KEEP_ALIVE_MS)
@@ -131,6 +135,7 @@ export class Acceptor {
   #left(socket: Socket, leave: () => void): void {
     leave()
     this.#sockets.delete(socket)
+    this.#options.bytes?.remove(socket)
     if (this.#sockets.size === 0) this.#waiting.splice(0).forEach(resolve => resolve())
   }
 }

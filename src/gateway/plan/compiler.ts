@@ -51,7 +51,13 @@ export class Compiler {
       const whole = backend?.dial === undefined ? place : { ...place, dial: backend.dial }
       const { names, handlers } = this.#options.modules.build(wishes, whole)
       const routeId = place.edgeId === undefined ? undefined : place.id
-      const way = { edgeId: place.edgeId, routeId, match: place.match, modules: names }
+      const way: Way = {
+        endpoint: endpointAt(place),
+        edgeId: place.edgeId,
+        routeId,
+        match: place.match,
+        modules: names,
+      }
       const last = backend?.answer ?? offline
       return { answer: traced(way, chain(handlers, asked(last))), close: () => backend?.close() }
     } catch (error) {
@@ -91,6 +97,9 @@ export class Compiler {
     }
   }
 }
+
+const endpointAt = ({ id, edgeId }: Place): 'edge' | 'domain' | 'ephemeral' =>
+  edgeId !== undefined ? 'edge' : id.startsWith('tn_') ? 'ephemeral' : 'domain'
 
 const unusable = (reason: string): never => fail('module_unusable', { module: 'backend', reason })
 

@@ -37,8 +37,14 @@ export class RequestLog implements Observer {
   readonly replied: Observer['replied'] = (visitor, head, reply, trace) => {
     trace.answered = performance.now()
     const { metrics } = this.#options
-    metrics.requestDone(visitor.scheme, reply.head.status, (trace.answered - trace.begun) / 1000)
+    metrics.answered(trace.way?.endpoint ?? 'none', visitor.scheme, reply.head.status)
     if (reply.refusal !== undefined) metrics.rejected(reply.refusal)
+    // Only a service has a connection that can have been used before.
+    else if (trace.reused !== undefined && trace.asked !== 0)
+      metrics.upstreamDuration.observe((trace.answered - trace.asked) / 1000)
+    // What is spoken after a change of protocol is no answer any more.
+    if (reply.upgraded !== undefined) metrics.requestDuration.observe((trace.answered - trace.begun) / 1000)
+    else if (head?.method !== 'HEAD') trace.answer = reply.body
     this.#ring.put(visitor, head, reply, trace)
     const traffic = this.#traffic
     if (traffic?.wantsRequests === true)
@@ -47,6 +53,8 @@ export class RequestLog implements Observer {
 
   readonly ended: Observer['ended'] = (trace, whole) => {
     const now = performance.now()
+    if (trace.answered !== 0 && trace.upgraded === undefined)
+      this.#options.metrics.requestDuration.observe((now - trace.begun) / 1000)
     this.#ring.end(trace, whole, now)
     trace.tell?.(now)
     const { write } = this.#options

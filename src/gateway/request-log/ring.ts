@@ -10,6 +10,10 @@ export interface KeptRequest {
   readonly at: number
   readonly ip: string
   readonly scheme: 'http' | 'https'
+  /** Undefined when the head could not be read. */
+  readonly httpVersion: string | undefined
+  /** Undefined without TLS. */
+  readonly tlsVersion: string | undefined
   /** Empty when the head could not be read. */
   readonly method: string
   readonly host: string
@@ -26,12 +30,15 @@ export interface KeptRequest {
   readonly asked: number | undefined
   readonly answered: number
   readonly ended: number | undefined
+  /** Bytes of content that came with the request, and with its answer; undefined while it has not ended. */
+  readonly received: number | undefined
+  readonly sent: number | undefined
   /** Whether the answer left to its end. */
   readonly whole: boolean
 }
 
 /** Of each slot: the id, the texts one behind the other, and numbers from here on. */
-const SLOT_BYTES = 512
+const SLOT_BYTES = 528
 const NUMBERS_AT = 480
 const ID_BYTES = 30
 const MAX_METHOD = 20
@@ -40,12 +47,15 @@ const MAX_HOST = 120
 const MAX_PATH = 255
 
 /** Where a number is in its slot, in units of its own size. */
-const begunAt = NUMBERS_AT / 8
-const [askedAt, answeredAt, endedAt] = [122, 123, 124] as const
-const statusAt = 250
-const [passedAt, schemeAt, wholeAt] = [502, 503, 504] as const
+const [begunAt, receivedAt, sentAt] = [60, 61, 62] as const
+const [askedAt, answeredAt, endedAt] = [126, 127, 128] as const
+const statusAt = 258
+const [passedAt, schemeAt, wholeAt, httpVersionAt, tlsVersionAt] = [518, 519, 520, 521, 522] as const
 /** How long each text is. */
-const lengthsAt = 505
+const lengthsAt = 523
+/** Kept as the place in these; those that are met most come first. */
+const httpVersions: readonly (string | undefined)[] = ['1.1', '2', '1.0']
+const tlsVersions: readonly (string | undefined)[] = ['TLSv1.3', 'TLSv1.2', 'TLSv1.1', 'TLSv1']
 
 /**
  * The last requests. Their texts are copied into one block of memory: kept as objects, each request would outlive
@@ -84,7 +94,8 @@ export class RequestRing {
     if (this.#size === 0) return
     trace.kept = ++this.#count
     const slot = this.#count % this.#size
-    this.#putNumbers(slot, trace, reply.head.status, visitor.scheme)
+    this.#putNumbers(slot, trace, reply.head.status)
+    this.#putProtocols(slot * SLOT_BYTES, visitor, head)
     this.#putTexts(slot * SLOT_BYTES, trace.id, visitor.ip, head)
     this.#ways[slot] = trace.way
     this.#tunnelIds[slot] = trace.tunnel?.id
@@ -93,11 +104,15 @@ export class RequestRing {
     this.#notes[slot] = trace.notes
   }
 
-  end({ kept, begun }: Trace, whole: boolean, now: number): void {
+  end(trace: Trace, whole: boolean, now: number): void {
+    const { kept, begun, content, answer, upgraded } = trace
     if (kept === 0 || this.#count - kept >= this.#size) return
     const slot = kept % this.#size
     this.#floats[slot * (SLOT_BYTES / 4) + endedAt] = now - begun
     this.#bytes[slot * SLOT_BYTES + wholeAt] = whole ? 1 : 0
+    const from = slot * (SLOT_BYTES / 8)
+    this.#doubles[from + receivedAt] = upgraded?.received ?? content?.counted ?? 0
+    this.#doubles[from + sentAt] = upgraded?.sent ?? sizeOf(answer)
   }
 
   find(id: string): KeptRequest | undefined {
@@ -120,19 +135,29 @@ export class RequestRing {
     return kept === 0 || this.#count - kept >= this.#size ? undefined : this.#read(kept % this.#size)
   }
 
-  #putNumbers(slot: number, { begun, asked, answered, passed }: Trace, status: number, scheme: string): void {
+  #putNumbers(slot: number, { begun, asked, answered, passed }: Trace, status: number): void {
     const bytes = this.#bytes
     const at = slot * SLOT_BYTES
     const floats = this.#floats
     const from = slot * (SLOT_BYTES / 4)
-    this.#doubles[slot * (SLOT_BYTES / 8) + begunAt] = begun
+    const doubles = this.#doubles
+    const doublesFrom = slot * (SLOT_BYTES / 8)
+    doubles[doublesFrom + begunAt] = begun
+    doubles[doublesFrom + receivedAt] = doubles[doublesFrom + sentAt] = Number.NaN
     floats[from + askedAt] = asked === 0 ? Number.NaN : asked - begun
     floats[from + answeredAt] = answered - begun
     floats[from + endedAt] = Number.NaN
     this.#shorts[slot * (SLOT_BYTES / 2) + statusAt] = status
     bytes[at + passedAt] = passed
-    bytes[at + schemeAt] = scheme === 'https' ? 1 : 0
     bytes[at + wholeAt] = 0
+  }
+
+  #putProtocols(at: number, { scheme, tls }: Visitor, head: RequestHead | undefined): void {
+    const bytes = this.#bytes
+    bytes[at + schemeAt] = scheme === 'https' ? 1 : 0
+    // What is not in a list becomes 255, which is in none either.
+    bytes[at + httpVersionAt] = httpVersions.indexOf(head?.version)
+    bytes[at + tlsVersionAt] = tlsVersions.indexOf(tls?.version)
   }
 
   /** All texts in one go: it is the calls that cost, not the bytes. */
@@ -164,11 +189,14 @@ export class RequestRing {
     const at = slot * SLOT_BYTES
     const [method = '', ip = '', host = '', path = ''] = this.#textsAt(at)
     const float = (where: number): number => this.#floats[at / 4 + where] ?? Number.NaN
+    const double = (where: number): number => this.#doubles[at / 8 + where] ?? Number.NaN
     return {
       id: bytes.toString('latin1', at, at + ID_BYTES),
-      at: performance.timeOrigin + (this.#doubles[at / 8 + begunAt] ?? 0),
+      at: performance.timeOrigin + double(begunAt),
       ip,
       scheme: bytes[at + schemeAt] === 1 ? 'https' : 'http',
+      httpVersion: httpVersions[bytes[at + httpVersionAt] ?? 255],
+      tlsVersion: tlsVersions[bytes[at + tlsVersionAt] ?? 255],
       method,
       host,
       path,
@@ -182,9 +210,17 @@ export class RequestRing {
       asked: known(float(askedAt)),
       answered: float(answeredAt),
       ended: known(float(endedAt)),
+      received: known(double(receivedAt)),
+      sent: known(double(sentAt)),
       whole: bytes[at + wholeAt] === 1,
     }
   }
+}
+
+/** What has gone through; content that is at hand leaves as a whole. */
+function sizeOf(body: Trace['answer']): number {
+  if (body === undefined) return 0
+  return body.counted ?? (body.framing.kind === 'length' ? body.framing.length : 0)
 }
 
 const cut = (text: string, limit: number): string => (text.length > limit ? text.slice(0, limit) : text)

@@ -1,13 +1,11 @@
 import type { IssuedCertificate, ManagedDomain } from '#acme/domains.ts'
-import { challengeName } from '#acme/proof.ts'
 import { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { Follower, SourceChange, SourceRow } from '#gateway/records/source.ts'
+import { provingOf, type Domain, type Ground } from '#server/acme/proving.ts'
 
-/** What both kinds of names have that certificates are issued for. */
-type Domain = Kept<typeof reservedDomain.shape> | Kept<typeof agentIngress.shape>
 type Certificate = Kept<typeof tlsCertificate.shape>
 
 /** The kinds of rows it reads. */
@@ -25,13 +23,20 @@ interface Entry {
   readonly certificate: string | null
 }
 
-/** Which domains have their certificates managed, kept in memory. Of certificates only their dates are. */
+/** What is kept of a certificate in memory. */
+interface Issued extends IssuedCertificate {
+  readonly names: readonly string[]
+}
+
+/** Which domains have their certificates managed, kept in memory. Of certificates only their dates and names are. */
 export class DomainBook implements Follower {
+  readonly #ground: Ground
   readonly #listener: BookListener
   readonly #domains = new Map<string, Entry>()
-  readonly #certificates = new Map<string, IssuedCertificate>()
+  readonly #certificates = new Map<string, Issued>()
 
-  constructor(listener: BookListener) {
+  constructor(ground: Ground, listener: BookListener) {
+    this.#ground = ground
     this.#listener = listener
   }
 
@@ -72,31 +77,27 @@ export class DomainBook implements Follower {
     const policy = body.certificate_management_policy
     if (!policy) return undefined
     const renewsAt = body.certificate_management_status?.renews_at
+    const proving = provingOf(body, this.#ground)
+    const certificate = body.certificate ? this.#certificates.get(body.certificate) : undefined
     return {
       id,
       keyType: policy.private_key_type,
-      ...namesOf(body),
-      certificate: body.certificate ? this.#certificates.get(body.certificate) : undefined,
+      ...proving,
+      // The shared domain may have come to need more names than were ordered for it.
+      certificate: proving.names.every(name => certificate?.names.includes(name)) ? certificate : undefined,
       renewsAt: renewsAt ? Date.parse(renewsAt) : undefined,
     }
   }
 }
 
-/** Which names stand in the certificate, and how they are proven. */
-function namesOf(body: Domain): Pick<ManagedDomain, 'names' | 'cnameTarget' | 'challengeTarget'> {
-  // Its zone is ours, so its names lead here.
-  if ('region_domains' in body)
-    return { names: body.region_domains, cnameTarget: undefined, challengeTarget: undefined }
-  const { domain, cname_target: cname, acme_challenge_cname_target: challenge } = body
-  const isOwn = challenge === challengeName(domain) && !domain.startsWith('*.')
-  return {
-    names: isOwn ? [domain, `*.${domain}`] : [domain],
-    cnameTarget: cname ?? undefined,
-    challengeTarget: challenge ?? undefined,
-  }
-}
-
-function certificateOf({ id, body }: SourceRow): IssuedCertificate {
+function certificateOf({ id, body }: SourceRow): Issued {
   const { not_before: from, not_after: to, private_key_type: keyType } = body as Certificate
-  return { id, notBefore: Date.parse(from), notAfter: Date.parse(to), keyType }
+  const { dns_names: names } = (body as Certificate).subject_alternative_names
+  return {
+    id,
+    notBefore: Date.parse(from),
+    notAfter: Date.parse(to),
+    keyType,
+    names: names.map(name => name.toLowerCase()),
+  }
 }

@@ -19,6 +19,7 @@ import type { Kept } from '#contract/shape.ts'
 import type { Source } from '#gateway/records/source.ts'
 import { DomainBook, bookKinds } from '#server/acme/domain-book.ts'
 import { certificateWrites } from '#server/acme/new-certificate.ts'
+import type { Ground } from '#server/acme/proving.ts'
 import type { Row, Write } from '#store/store.ts'
 
 type Domain = Kept<typeof reservedDomain.shape>
@@ -31,6 +32,13 @@ interface Next {
   readonly isNews: boolean
 }
 
+export interface ReservedDomainsOptions {
+  readonly call: Call
+  readonly source: Source
+  readonly log: Log
+  readonly ground: Ground
+}
+
 const ATTEMPTS = 8
 const PAGE = 1000
 
@@ -39,15 +47,17 @@ export class ReservedDomains implements Domains {
   readonly #call: Call
   readonly #source: Source
   readonly #log: Log
+  readonly #ground: Ground
 
-  constructor({ call, source, log }: { readonly call: Call; readonly source: Source; readonly log: Log }) {
+  constructor({ call, source, log, ground }: ReservedDomainsOptions) {
     this.#call = call
+    this.#ground = ground
     this.#source = source
     this.#log = log
   }
 
   follow(listener: (id: string, domain: ManagedDomain | undefined) => void): Promise<() => void> {
-    const book = new DomainBook({
+    const book = new DomainBook(this.#ground, {
       domain: listener,
       released: id =>
         void this.#discard(id).catch((error: unknown) =>
@@ -81,7 +91,6 @@ export class ReservedDomains implements Domains {
     })
   }
 
-  /** Says why nothing is ordered; false where another server orders, or nothing is wanted. */
   excuse(domain: ManagedDomain, message: string, alone: boolean): Promise<boolean> {
     const { store, now } = this.#call
     return this.#change(domain.id, [], async body => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { blame, type Fault } from '#events/destinations/failures.ts'
 import { buildDestination } from '#events/destinations/index.ts'
 import type { EventTarget } from '#events/destinations/target.ts'
 import { auth, awsService, KEYS } from './aws-support.ts'
@@ -135,53 +136,78 @@ for (const { name, operation, target, list, ending, maxRecord, maxCall } of serv
       await send(destination, batch)
     })
 
-    const refusals: readonly [string, Answer, boolean, number | undefined][] = [
+    const refusals: readonly [string, Answer, Fault, number | undefined][] = [
       [
         'throttling',
         (_, response) => json(response, 400, { __type: 'com.amazonaws#ThrottlingException' }),
-        false,
+        'passing',
         undefined,
       ],
-      ['a failure', (_, response) => json(response, 500, { __type: 'InternalFailure' }), false, undefined],
+      [
+        'a failure',
+        (_, response) => json(response, 500, { __type: 'InternalFailure' }),
+        'passing',
+        undefined,
+      ],
       [
         'a pause that is asked for',
         (_, response) =>
           json(response.setHeader('retry-after', '7'), 503, { __type: 'ServiceUnavailableException' }),
-        false,
+        'passing',
         7000,
       ],
       [
         'a stream that is not there',
         (_, response) => json(response, 400, { __type: 'ResourceNotFoundException' }),
-        true,
+        'settings',
+        undefined,
+      ],
+      [
+        'records that are not valid',
+        (_, response) => json(response, 400, { __type: 'InvalidArgumentException' }),
+        'event',
+        undefined,
+      ],
+      [
+        'keys that have expired',
+        (_, response) => json(response, 403, { __type: 'ExpiredToken' }),
+        'passing',
+        undefined,
+      ],
+      [
+        'keys that are not known',
+        (_, response) => json(response, 400, { __type: 'UnrecognizedClientException' }),
+        'settings',
         undefined,
       ],
       [
         'missing rights',
         (_, response) => json(response, 403, { __type: 'AccessDeniedException' }),
-        true,
+        'settings',
         undefined,
       ],
-      ['an answer that is not JSON', (_, response) => void response.end('<html>'), false, undefined],
-      ['an answer without the records', (_, response) => json(response, 200, {}), false, undefined],
-      ['a connection that breaks', (_, response) => void response.destroy(), false, undefined],
+      ['an answer that is not JSON', (_, response) => void response.end('<html>'), 'passing', undefined],
+      ['an answer without the records', (_, response) => json(response, 200, {}), 'passing', undefined],
+      ['a connection that breaks', (_, response) => void response.destroy(), 'passing', undefined],
     ]
-    for (const [what, answer, permanent, wait] of refusals) {
-      test(`tells of ${what} ${permanent ? 'as lasting' : 'as something to try again'}`, async () => {
+    for (const [what, answer, fault, wait] of refusals) {
+      test(`tells of ${what} as a fault of: ${fault}`, async () => {
         await using server = await start(answer)
         const error = await refused(send(build(server.url), events(3)))
-        assert.deepEqual([error.permanent, error.retryAfterMs, error.taken.size], [permanent, wait, 0])
+        const { permanent, misconfigured } = error
+        assert.deepEqual({ permanent, misconfigured }, blame(fault))
+        assert.deepEqual([error.retryAfterMs, error.taken.size], [wait, 0])
       })
     }
 
-    test('is refused for good with wrong keys, and the secret is not told', async () => {
+    test('waits for other keys when they are wrong, and the secret is not told', async () => {
       await using server = await awsService(
         name,
         {},
         { now, keys: () => ({ ...KEYS, secret: `other${KEYS.secret}` }) },
       )
       const error = await refused(send(build(server.url), events(1)))
-      assert.equal(error.permanent, true)
+      assert.deepEqual([error.permanent, error.misconfigured], [false, true])
       assert.match(error.message, /answered 403 \(InvalidSignatureException\)/)
     })
   })
@@ -190,5 +216,5 @@ for (const { name, operation, target, list, ending, maxRecord, maxCall } of serv
 test('a destination whose ARN is not one says so when it is sent to', async () => {
   const target = { kinesis: { auth, stream_arn: 'arn:aws:kinesis:evil.example/:123456789012:stream/x' } }
   const error = await refused(send(buildDestination(target, partsWith()), events(1)))
-  assert.deepEqual([error.permanent, error.message], [true, "The destination's ARN is not one of kinesis."])
+  assert.deepEqual([error.permanent, error.message], [false, "The destination's ARN is not one of kinesis."])
 })

@@ -114,12 +114,12 @@ suite('a role at AWS', () => {
     assert.equal(all.sts.seen.length, 2)
   })
 
-  test('that may not be assumed is a lasting failure', async () => {
+  test('that may not be assumed is waited for', async () => {
     await using all = await world()
     const auth = { role: { role_arn: `${role}-other` }, creds: null }
     const destination = buildDestination({ kinesis: { ...target.kinesis, auth } }, all.parts)
     const error = await refused(send(destination, events(1)))
-    assert.deepEqual([error.permanent, error.message], [true, 'AWS STS answered 403 (AccessDenied).'])
+    assert.deepEqual([error.misconfigured, error.message], [true, 'AWS STS answered 403 (AccessDenied).'])
     assert.equal(all.kinesis.seen.length, 0)
   })
 
@@ -127,14 +127,15 @@ suite('a role at AWS', () => {
     await using all = await world()
     delete process.env['AWS_SECRET_ACCESS_KEY']
     const error = await refused(send(all.destination, events(1))).finally(setOwn)
-    assert.equal(error.permanent, true)
+    assert.deepEqual([error.permanent, error.misconfigured], [false, true])
     assert.match(error.message, /AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set/)
     await send(all.destination, events(1))
   })
 
-  test('is tried again when STS cannot be reached, is throttled or gives no keys', async () => {
+  test('is tried again when STS cannot be reached, is throttled, refuses or gives no keys', async () => {
     for (const [status, text] of [
       [400, '<ErrorResponse><Error><Code>Throttling</Code></Error></ErrorResponse>'],
+      [400, '<ErrorResponse><Error><Code>ValidationError</Code></Error></ErrorResponse>'],
       [500, 'oops'],
       [200, '<AssumeRoleResponse/>'],
     ] as const) {

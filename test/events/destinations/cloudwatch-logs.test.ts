@@ -84,12 +84,12 @@ suite('CloudWatch Logs', () => {
     assert.deepEqual(group.operations(), ['PutLogEvents', 'CreateLogStream', 'PutLogEvents'])
   })
 
-  test('fails for good when the log group is not there', async () => {
+  test('waits for a log group that is not there', async () => {
     await using group = await logGroup({
       put: (_, response) => json(response, 400, { __type: 'ResourceNotFoundException' }),
     })
     const error = await refused(send(group.destination, events(1)))
-    assert.deepEqual([error.permanent, error.taken.size], [true, 0])
+    assert.deepEqual([error.permanent, error.misconfigured, error.taken.size], [false, true, 0])
   })
 
   test('orders events by their time and makes a call for each day', async () => {

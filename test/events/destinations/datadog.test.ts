@@ -90,12 +90,12 @@ suite('Datadog', () => {
     assert.deepEqual([error.permanent, [...error.taken]], [true, ['b']])
   })
 
-  test('fails for good with a wrong key, and the key is not told', async () => {
+  test('waits for another key when it is wrong, and the key is not told', async () => {
     await using server = await service(intake)
     const error = await refused(send(build(server.url, { api_key: `wrong${MARK}` }), events(1)))
-    assert.deepEqual([error.permanent, error.message], [true, 'Datadog answered 403.'])
+    assert.deepEqual([error.permanent, error.message], [false, 'Datadog answered 403.'])
     const broken = await refused(send(build(server.url, { api_key: `${MARK}\u2603` }), events(1)))
-    assert.equal(broken.permanent, true)
+    assert.deepEqual([broken.permanent, broken.misconfigured], [false, true])
   })
 
   test('waits as long as it is asked to, in seconds or until a date', async () => {
@@ -119,6 +119,6 @@ suite('Datadog', () => {
       send(build('http://127.0.0.1:1', { ddsite: 'evil.example/path?' }), events(1)),
     )
     assert.match(error.message, /not a name such as/)
-    assert.equal(error.permanent, true)
+    assert.deepEqual([error.permanent, error.misconfigured], [false, true])
   })
 })

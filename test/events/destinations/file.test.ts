@@ -113,7 +113,7 @@ suite('file', () => {
     test(`is refused outside of the data folder: ${JSON.stringify(path)}`, async () => {
       await using data = await Folder.make()
       const error = await refused(send(build(data.path, path), events(1)))
-      assert.equal(error.permanent, true)
+      assert.equal(error.misconfigured, true)
       assert.deepEqual(await readdir(data.path), [])
     })
   }
@@ -130,7 +130,7 @@ suite('file', () => {
     await run('mkfifo', [data.file('events/pipe')])
     for (const path of ['link/e', 'link/victim', 'file', 'dangling', 'hard', 'folder', 'pipe']) {
       const error = await refused(send(build(data.path, path), events(1)))
-      assert.equal(error.permanent, true, `${path}: ${error.message}`)
+      assert.equal(error.misconfigured, true, `${path}: ${error.message}`)
     }
     assert.deepEqual(await readdir(outside.path), ['victim'])
     assert.equal(await readFile(outside.file('victim'), 'utf8'), 'untouched')
@@ -143,7 +143,7 @@ suite('file', () => {
     await send(destination, events(1))
     await unlink(data.file('events/e'))
     await symlink(outside.file('new'), data.file('events/e'))
-    assert.equal((await refused(send(destination, events(1)))).permanent, true)
+    assert.equal((await refused(send(destination, events(1)))).misconfigured, true)
     assert.deepEqual(await readdir(outside.path), [])
   })
 
@@ -154,12 +154,12 @@ suite('file', () => {
     await send(destination, events(1))
     await rename(data.file('events/a'), data.file('moved'))
     await symlink(outside.path, data.file('events/a'))
-    assert.equal((await refused(send(destination, events(1)))).permanent, true)
+    assert.equal((await refused(send(destination, events(1)))).misconfigured, true)
     assert.deepEqual(await readdir(outside.path), [])
     await unlink(data.file('events/a'))
     await send(destination, events(1))
     await link(data.file('events/a/e'), outside.file('second name'))
-    assert.equal((await refused(send(destination, events(1)))).permanent, true)
+    assert.equal((await refused(send(destination, events(1)))).misconfigured, true)
     await unlink(outside.file('second name'))
     await send(destination, events(1))
     assert.equal((await linesOf(data.file('events/a/e'))).length, 2)
@@ -259,7 +259,7 @@ suite('debug', () => {
 test('a destination without a target says so when it is sent to', async () => {
   const error = await refused(send(buildDestination({ file: null, debug: null }, partsWith()), events(1)))
   assert.deepEqual(
-    [error.permanent, error.message],
+    [error.misconfigured, error.message],
     [true, 'The destination has no target that is known here.'],
   )
 })

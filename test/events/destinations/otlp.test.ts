@@ -85,10 +85,13 @@ suite('OTLP logs', () => {
     await send(build(silent.url), events(1))
   })
 
-  test('tells lasting refusals from passing ones', async () => {
+  test('tells what is wrong with events from what is wrong with it or passes', async () => {
     for (const [status, permanent] of [
       [400, true],
-      [401, true],
+      [401, false],
+      [403, false],
+      [404, false],
+      [413, true],
       [429, false],
       [502, false],
       [503, false],
@@ -111,7 +114,7 @@ suite('OTLP logs', () => {
       { Host: MARK },
     ]) {
       const error = await refused(send(build('http://127.0.0.1:1', given), events(1)))
-      assert.equal(error.permanent, true)
+      assert.deepEqual([error.permanent, error.misconfigured], [false, true])
       assert.match(error.message, /header/)
     }
   })

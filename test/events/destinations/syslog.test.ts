@@ -136,13 +136,13 @@ suite('syslog', () => {
     await receiver.has(1)
   })
 
-  test('is tried again when nobody is there, and not at an address that is none or not allowed', async () => {
+  test('is tried again when nobody is there, and waits for an address that is one and allowed', async () => {
     assert.equal((await refused(send(plain(1), events(1)))).permanent, false)
     const wrong = buildDestination({ syslog: { address: 'nowhere', tls: true } }, partsWith())
     assert.match((await refused(send(wrong, events(1)))).message, /not host:port/)
     const strict = partsWith({ egress: createEgress({ allow: [] }) })
     const inside = buildDestination({ syslog: { address: '127.0.0.1:6514', tls: false } }, strict)
-    assert.equal((await refused(send(inside, events(1)))).permanent, true)
+    assert.equal((await refused(send(inside, events(1)))).misconfigured, true)
   })
 
   test('takes nothing after it was closed', async () => {

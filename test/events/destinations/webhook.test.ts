@@ -60,9 +60,12 @@ suite('webhook', () => {
       [429, false],
       [408, false],
       [400, true],
-      [403, true],
-      [404, true],
-      [410, true],
+      [401, false],
+      [403, false],
+      [404, false],
+      [410, false],
+      [413, true],
+      [422, true],
     ] as const) {
       await using server = await service((seen, response) =>
         seen.headers['webhook-id'] === 'ev_2'
@@ -81,7 +84,7 @@ suite('webhook', () => {
       (_, response) => void response.writeHead(307, { location: '/elsewhere' }).end(),
     )
     const error = await refused(send(build(server.url), events(1)))
-    assert.deepEqual([error.permanent, server.seen.length], [true, 1])
+    assert.deepEqual([error.permanent, error.misconfigured, server.seen.length], [false, true, 1])
   })
 
   test('waits as long as it is asked to', async () => {
@@ -89,7 +92,7 @@ suite('webhook', () => {
     assert.equal((await refused(send(build(server.url), events(1)))).retryAfterMs, 5000)
   })
 
-  test('tries again when nobody is there, and not when the address is a private one', async () => {
+  test('tries again when nobody is there, and waits for another address when it is a private one', async () => {
     assert.equal(
       (await refused(send(build('http://127.0.0.1:1/?token=' + MARK), events(1)))).permanent,
       false,
@@ -100,7 +103,7 @@ suite('webhook', () => {
       strict,
     )
     const error = await refused(send(destination, events(1)))
-    assert.equal(error.permanent, true)
+    assert.deepEqual([error.permanent, error.misconfigured], [false, true])
     assert.match(error.message, /egress_allow/)
   })
 

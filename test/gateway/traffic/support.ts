@@ -9,7 +9,8 @@ import { Secret } from '#base/secrets.ts'
 import { type HttpField, type TcpField, trafficFields } from '#contract/events/traffic-fields.ts'
 import { type Gateway, startGateway } from '#gateway/gateway.ts'
 import { LocalDirectory } from '#gateway/local-directory.ts'
-import { Traffic, type TrafficEvent } from '#gateway/traffic.ts'
+import type { GatewayMetrics } from '#gateway/metrics.ts'
+import { Traffic, type TrafficBatch, type TrafficEvent } from '#gateway/traffic.ts'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { testLog } from '../../support/secrets.ts'
 import { localEgress } from '../module-parts.ts'
@@ -40,9 +41,11 @@ export class TrafficWorld implements AsyncDisposable {
   readonly events: TrafficEvent[] = []
   readonly traffic = new Traffic(batch => {
     this.events.push(...batch.events)
+    this.onBatch?.(batch)
     this.#came.resolve()
     this.#came = Promise.withResolvers()
   })
+  onBatch: ((batch: TrafficBatch) => void) | undefined
   #came = Promise.withResolvers<void>()
   #gateway: Gateway | undefined
   readonly #services: Server[] = []
@@ -73,6 +76,11 @@ export class TrafficWorld implements AsyncDisposable {
     })
     world.traffic.want({ http: allHttp, tcp: allTcp })
     return world
+  }
+
+  get metrics(): GatewayMetrics {
+    if (this.#gateway === undefined) throw new Error('It is not started.')
+    return this.#gateway.metrics
   }
 
   get httpsPort(): number {

@@ -2,7 +2,7 @@ import { Secret } from '#base/secrets.ts'
 import { DeliveryError, type DestinationParts } from '#events/destination.ts'
 import type { Arn } from '#events/destinations/aws/arn.ts'
 import { signed, type AwsKeys } from '#events/destinations/aws/signature.ts'
-import { plainWord, refusal, unanswered } from '#events/destinations/failures.ts'
+import { faultOfSignIn, plainWord, refusal, unanswered } from '#events/destinations/failures.ts'
 import { KeptUntil, type Expiring } from '#events/destinations/kept-until.ts'
 
 type RoleParts = DestinationParts & { readonly ownKeys: () => AwsKeys }
@@ -56,9 +56,11 @@ export class AssumedRole {
     const text = answer.body.toString()
     if (answer.status === 200) return assumedOf(text)
     const reason = plainWord(element(text, 'Code'))
-    if (reason === undefined || !passing.has(reason))
-      throw refusal(SERVICE, answer, now(), reason === undefined ? {} : { reason })
-    throw new DeliveryError(`${SERVICE} answered ${answer.status} (${reason}).`)
+    const isPassing = reason !== undefined && passing.has(reason)
+    throw refusal(SERVICE, answer, now(), {
+      fault: isPassing ? 'passing' : faultOfSignIn(answer.status),
+      ...(reason !== undefined && { reason }),
+    })
   }
 }
 

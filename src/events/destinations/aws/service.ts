@@ -3,7 +3,14 @@ import { DeliveryError, type DestinationParts } from '#events/destination.ts'
 import type { Arn } from '#events/destinations/aws/arn.ts'
 import type { AwsCredentials } from '#events/destinations/aws/credentials.ts'
 import { signed } from '#events/destinations/aws/signature.ts'
-import { isPassing, plainWord, retryAfter, unanswered } from '#events/destinations/failures.ts'
+import {
+  blame,
+  faultOf,
+  plainWord,
+  retryAfter,
+  unanswered,
+  type Fault,
+} from '#events/destinations/failures.ts'
 import { KeptHttp } from '#events/destinations/kept-http.ts'
 
 export interface AwsServiceOptions {
@@ -16,7 +23,14 @@ export interface AwsServiceOptions {
   readonly parts: DestinationParts
 }
 
-/** Told with 400 like a mistake, but over after a while. */
+/** AWS answers nearly everything with 400, and says in its own words what it is about. These are the content. */
+const ofEvents = new Set([
+  'InvalidArgumentException',
+  'InvalidParameterException',
+  'SerializationException',
+  'ValidationException',
+])
+/** These are over after a while; everything else is the keys, the rights or the name of what is written to. */
 const passing = new Set([
   'ExpiredToken',
   'ExpiredTokenException',
@@ -91,10 +105,16 @@ export class AwsService {
     const wait = retryAfter(answer, this.#options.parts.now())
     const message = `AWS ${this.#options.name} answered ${answer.status} (${type ?? 'no reason'}) to ${operation}.`
     return new AwsError(message, type, {
-      permanent: !isPassing(answer.status) && !passing.has(type ?? ''),
+      ...blame(faultIn(answer.status, type)),
       ...(wait !== undefined && { retryAfterMs: wait }),
     })
   }
+}
+
+function faultIn(status: number, type: string | undefined): Fault {
+  if (type !== undefined && passing.has(type)) return 'passing'
+  const isTyped = status === 400 && type !== undefined
+  return isTyped && !ofEvents.has(type) ? 'settings' : faultOf(status)
 }
 
 function objectOf({ body }: EgressAnswer): Record<string, unknown> {

@@ -1,0 +1,41 @@
+import { isIPv6 } from 'node:net'
+import { isLoopback, isPublicAddress, machineAddresses } from '#base/machine-addresses.ts'
+import { isPublicName } from '#base/public-suffix.ts'
+import type { Defaults } from '#base/read-settings.ts'
+
+/**
+ * Where the listeners that nobody set are, on a machine that the world reaches under a public name. Elsewhere nothing is
+ * opened that was not asked for. The API speaks plain HTTP, so it stays where it is.
+ */
+export function publicDefaults(
+  { domain, public_addresses: given }: Parameters<Defaults>[0],
+  isGiven: Parameters<Defaults>[1],
+  machine: readonly string[] = machineAddresses(),
+): ReturnType<Defaults> {
+  if (!isPublicName(domain)) return {}
+  const reached = given?.filter(address => !isLoopback(address)) ?? machine.filter(isPublicAddress)
+  if (reached.length === 0) return {}
+  const only6 = reached.every(address => isIPv6(address))
+  const any = only6 ? '[::]' : '0.0.0.0'
+  const name = dnsHost(reached, machine)
+  // Whoever has arranged for visitors by hand has most likely arranged for DNS elsewhere.
+  const isArranged = isGiven('http_addr') || isGiven('https_addr')
+  return {
+    http_addr: `${any}:80`,
+    https_addr: `${any}:443`,
+    agent_addr: `${any}:4443`,
+    ssh_addr: `${any}:2222`,
+    tcp_host: only6 ? '::' : any,
+    ...(name !== undefined && !isArranged && { dns_addr: `${isIPv6(name) ? `[${name}]` : name}:53` }),
+  }
+}
+
+/**
+ * The one address of the machine that DNS can be bound to. On all of them an answer might leave by another address than
+ * the question came to; behind NAT it is one that the public address leads to.
+ */
+export function dnsHost(reached: readonly string[], machine: readonly string[]): string | undefined {
+  const only6 = reached.length > 0 && reached.every(address => isIPv6(address))
+  const fitting = machine.filter(address => isIPv6(address) === only6)
+  return fitting.find(address => reached.includes(address)) ?? fitting[0]
+}

@@ -1,0 +1,108 @@
+/** Something that happened. Moments are RFC 3339 in UTC with milliseconds, so the order of their texts is that of time. */
+export interface Told {
+  readonly id: string
+  readonly type: string
+  readonly at: string
+  /** JSON text. */
+  readonly object: string
+}
+
+export type Tell = (events: readonly Told[], dropped: number) => void
+
+export const START = 'agent_session_start.v0'
+export const STOP = 'agent_session_stop.v0'
+
+const HOLD_MS = 100
+const MAX_EVENTS = 10_000
+const MAX_CHARACTERS = 16_777_216
+
+/**
+ * Brings events into their order. Those of agents are known here at once, while gateways gather those of visitors for a
+ * moment and other processes need one more; so what is told of an agent waits for what happened before, and what
+ * happened after waits behind it. While no agent comes or goes nothing is held.
+ */
+export class OrderedHold {
+  readonly #tell: Tell
+  readonly #now: () => string
+  readonly #holdMs: number
+  #held: Told[] = []
+  #characters = 0
+  #dropped = 0
+  /** What happened up to here has had its time to arrive when the timer ends. */
+  #horizon = ''
+  #timer: NodeJS.Timeout | undefined
+
+  /** `now` is the moment as events have it. */
+  constructor(tell: Tell, now: () => string, holdMs = HOLD_MS) {
+    this.#tell = tell
+    this.#now = now
+    this.#holdMs = holdMs
+  }
+
+  /** An agent has come or gone. */
+  hold(event: Told): void {
+    if (this.#timer === undefined) this.#wait()
+    this.#keep([event])
+  }
+
+  /** What gateways tell. */
+  pass(events: readonly Told[], dropped: number): void {
+    if (this.#timer === undefined) {
+      this.#tell(events, dropped)
+      return
+    }
+    this.#dropped += dropped
+    this.#keep(events)
+  }
+
+  /** Tells all that is held. */
+  flush(): void {
+    if (this.#timer === undefined) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#release(this.#held.toSorted(inTime), [])
+  }
+
+  #wait(): void {
+    this.#horizon = this.#now()
+    this.#timer = setTimeout(() => this.#waited(), this.#holdMs).unref()
+  }
+
+  #keep(events: readonly Told[]): void {
+    for (const event of events) {
+      this.#held.push(event)
+      this.#characters += event.object.length
+    }
+    if (this.#held.length > MAX_EVENTS || this.#characters > MAX_CHARACTERS) this.flush()
+  }
+
+  #waited(): void {
+    this.#timer = undefined
+    const ordered = this.#held.toSorted(inTime)
+    const isDue = ({ at }: Told): boolean => at <= this.#horizon
+    // Without an agent among them the rest has nothing to wait for.
+    if (ordered.every(event => isDue(event) || rankOf(event) === 0)) {
+      this.#release(ordered, [])
+      return
+    }
+    const due = ordered.findIndex(event => !isDue(event))
+    this.#release(ordered.slice(0, due), ordered.slice(due))
+    this.#wait()
+  }
+
+  #release(events: readonly Told[], rest: Told[]): void {
+    const dropped = this.#dropped
+    this.#held = rest
+    this.#characters = rest.reduce((sum, { object }) => sum + object.length, 0)
+    this.#dropped = 0
+    this.#tell(events, dropped)
+  }
+}
+
+/** In the same millisecond an agent comes before what its visitors do, and goes after it. */
+const rankOf = ({ type }: Told): number => (type === START ? -1 : type === STOP ? 1 : 0)
+
+function inTime(one: Told, other: Told): number {
+  if (one.at !== other.at) return one.at < other.at ? -1 : 1
+  return rankOf(one) - rankOf(other)
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import type { Body } from '#contract/body.ts'
+import { eventTarget } from '#contract/kinds/event-target.ts'
+import { assertRefused, made } from '../support/each-store.ts'
+import { secretIn } from '../support/secrets.ts'
+import { newFolder, spawnServer, type Caller, type Process } from '../support/server.ts'
+import { until } from './support.ts'
+import { awsEnvironment, startAws } from './vendors/aws.ts'
+import { startAzure, startDatadog } from './vendors/clouds.ts'
+import { startOtlp, startSyslog, startWebhook } from './vendors/receivers.ts'
+import { readEvent, type Arrived, type Stage, type Vendor } from './vendors/vendor.ts'
+
+const names = [
+  'azure_logs_ingestion',
+  'cloudwatch_logs',
+  'datadog',
+  'debug',
+  'file',
+  'firehose',
+  'kinesis',
+  'otlp',
+  'syslog',
+  'webhook',
+]
+
+/** These stay on the machine, and nobody there asks who sends. */
+const withoutCredentials = new Set(['debug', 'file'])
+
+suite('each target of events, through the API of a server', () => {
+  const stage: Stage = { stack: new AsyncDisposableStack(), endpoints: new Map() }
+  const dataDir = newFolder()
+  const rootFile = join(newFolder(), 'root.pem')
+  let vendors: Map<string, Vendor>
+  let server: Process
+  let api: Caller
+
+  /** The lines of a text that are events. */
+  const eventsIn = (text: string): Arrived[] =>
+    text
+      .split('\n')
+      .filter(line => line.startsWith('{"event_id"'))
+      .map(readEvent)
+
+  const local: Vendor[] = [
+    {
+      name: 'file',
+      target: { path: 'all/events.jsonl' },
+      shown: { path: 'all/events.jsonl' },
+      arrived: () => eventsIn(readFileSync(join(dataDir, 'events/all/events.jsonl'), 'utf8')),
+    },
+    { name: 'debug', target: {}, shown: {}, arrived: () => eventsIn(server.output()) },
+  ]
+
+  before(async () => {
+    const started = [
+      ...(await startAws(stage)),
+      await startDatadog(stage),
+      await startAzure(stage),
+      await startWebhook(stage),
+      await startOtlp(stage),
+      await startSyslog(stage, pem => writeFileSync(rootFile, pem)),
+    ]
+    vendors = new Map([...started, ...local].map(vendor => [vendor.name, vendor]))
+    server = await spawnServer(dataDir, {
+      ADIT_EVENT_ENDPOINTS: [...stage.endpoints].map(([name, url]) => `${name}=${url}`).join(),
+      ADIT_EGRESS_ALLOW: '127.0.0.0/8',
+      NODE_EXTRA_CA_CERTS: rootFile,
+      ...awsEnvironment,
+    })
+    api = server.api
+  })
+  after(async () => {
+    // This looks for secrets in all that the server has told and kept.
+    assert.equal(await server.end('SIGTERM'), 0)
+    await stage.stack.disposeAsync()
+    for (const folder of [dataDir, join(rootFile, '..')]) rmSync(folder, { recursive: true })
+  })
+
+  test('is one of ten', () => {
+    assert.deepEqual(Object.keys(eventTarget).toSorted(), names)
+    assert.deepEqual([...vendors.keys()].toSorted(), names)
+  })
+
+  for (const name of names) {
+    const vendorOf = () => vendors.get(name) ?? assert.fail(`nobody plays ${name}`)
+    const destination = async (target: Body): Promise<string> =>
+      (await made(api, '/event_destinations', { target: { [name]: target } })).id
+
+    test(`${name} gets a test event and then what changes, with valid credentials`, async () => {
+      const vendor = vendorOf()
+      const id = await destination(vendor.target)
+      assert.equal((await api.post(`/event_destinations/${id}/test`)).status, 204)
+      await until(() => vendor.arrived().length > 0)
+      const [tried, ...others] = vendor.arrived()
+      assert.deepEqual([tried?.event_type, others], ['test.v0', []])
+
+      const sources = [{ type: 'ip_policy_created.v0' }, { type: 'ip_policy_deleted.v0' }]
+      const subscription = await made(api, '/event_subscriptions', { sources, destination_ids: [id] })
+      const policy = await made(api, '/ip_policies', { description: `for ${name} — ä"` })
+      assert.equal((await api.patch(`/ip_policies/${policy.id}`, { metadata: 'not subscribed' })).status, 200)
+      assert.equal((await api.delete(`/ip_policies/${policy.id}`)).status, 204)
+      await until(() => vendor.arrived().length > 2)
+      assert.equal((await api.delete(`/event_subscriptions/${subscription.id}`)).status, 204)
+
+      const { audit_events: told } = (await api.get(`/audit_events?object_id=${policy.id}`)).body
+      const [deleted, , created] = told
+      assert.deepEqual(
+        vendor.arrived().slice(1),
+        [created, deleted].map(event => ({
+          event_id: event.id,
+          event_type: event.type,
+          event_timestamp: event.occurred_at,
+          account_id: tried?.account_id,
+          principal: event.principal,
+          object: event.object,
+        })),
+      )
+      assert.deepEqual(created.object, policy)
+    })
+
+    test(`${name} is shown as it was given, without its secrets`, async () => {
+      const { target, shown } = vendorOf()
+      const none = Object.fromEntries(names.map(each => [each, null]))
+      const expected = { ...none, [name]: shown }
+      const body = { target: { [name]: target } }
+      const created = await api.post('/event_destinations', body)
+      const path = `/event_destinations/${created.body.id}`
+      const changed = await api.patch(path, body)
+      const read = await api.get(path)
+      for (const answer of [created, changed, read]) assert.deepEqual(answer.body.target, expected)
+      const { audit_events: told } = (await api.get(`/audit_events?object_id=${created.body.id}`)).body
+      assert.equal(told.length, 2)
+      for (const event of told) assert.deepEqual(event.object.target, expected)
+      const listed = JSON.stringify((await api.get('/event_destinations?limit=100')).body)
+      assert.ok(listed.includes(created.body.id))
+      assert.equal(secretIn(listed), undefined)
+    })
+
+    if (withoutCredentials.has(name)) continue
+    test(`${name} says why it refuses wrong credentials, and takes events once they are right`, async () => {
+      const { wrong = assert.fail('all are right'), target, arrived } = vendorOf()
+      const id = await destination(wrong.target)
+      const path = `/event_destinations/${id}`
+      const count = arrived().length
+      await assertRefused(api, { path: `${path}/test`, ...wrong.refusal }, [path])
+      assert.equal(arrived().length, count)
+      assert.equal((await api.patch(path, { target: { [name]: target } })).status, 200)
+      assert.equal((await api.post(`${path}/test`)).status, 204)
+      await until(() => arrived().length > count)
+    })
+  }
+})

@@ -1,0 +1,42 @@
+import type { Body } from '#contract/body.ts'
+import type { Seen } from '../destinations/support.ts'
+
+/** An event as a service gets it. */
+export interface Arrived {
+  readonly event_id: string
+  readonly event_type: string
+  readonly event_timestamp: string
+  readonly account_id: string
+  readonly principal?: unknown
+  readonly object: Body
+}
+
+/** What is said of a target that does not work. */
+export interface Refusal {
+  readonly code: number
+  readonly says: RegExp
+}
+
+/** A service that events are sent to, in the words of one kind of target. */
+export interface Vendor {
+  readonly name: string
+  /** With the right credentials. */
+  readonly target: Body
+  /** The same as the API shows it. */
+  readonly shown: Body
+  /** With wrong credentials; absent where there are none. */
+  readonly wrong?: { readonly target: Body; readonly refusal: Refusal }
+  /** What came with the right credentials. */
+  readonly arrived: () => readonly Arrived[]
+}
+
+/** Where services start, to be ended together. */
+export interface Stage {
+  readonly stack: AsyncDisposableStack
+  /** Those whose addresses are settings of the server and not in the target. */
+  readonly endpoints: Map<string, string>
+}
+
+export const refused = (says: RegExp): Refusal => ({ code: 90222, says })
+export const readEvent = (text: string): Arrived => JSON.parse(text) as Arrived
+export const contentOf = ({ body }: Seen): unknown => JSON.parse(body.toString())

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Body } from '#contract/body.ts'
+import { World } from '../edges/world.ts'
+import { OpenId, Surfer } from '../gateway/sign-in/openid.ts'
+import { secretText } from '../support/secrets.ts'
+
+interface Told {
+  readonly type: string
+  readonly object: Body
+  readonly principal: Body
+}
+
+const HOST = 'app.example.test'
+const DOMAIN = 'gate.test'
+
+// No caller can make these: they come with who signs in.
+test('users and sessions of endpoints that somebody removes are told of, a user after its sessions', async () => {
+  await using world = await World.start({ domain: DOMAIN })
+  const port = world.server.bound.https?.port
+  await using provider = await OpenId.start(`https://idp.${DOMAIN}:${port}/oauth2/callback`)
+  const oidc = { issuer: provider.issuer, client_id: 'adit', client_secret: secretText('openid client') }
+  await world.route(await world.edge([HOST]), '/', await world.saying('hello'), { oidc })
+  for (let browser = 0; browser < 3; browser++)
+    await new Surfer(world).signIn(`https://${HOST}:${port}/`, 'anna')
+
+  const { api } = world.server
+  const [user] = (await api.get('/app/users')).body.application_users as Body[]
+  const sessions = (await api.get('/app/sessions')).body.application_sessions as Body[]
+  const [first] = sessions
+  assert.equal((await api.delete(`/app/sessions/${String(first?.['id'])}`)).status, 204)
+  assert.equal((await api.delete(`/app/users/${String(user?.['id'])}`)).status, 204)
+
+  const told = ((await api.get('/audit_events?limit=4')).body.audit_events as Told[]).toReversed()
+  const gone = (type: string, object: Body | undefined) => ({
+    type: `application_${type}_deleted.v0`,
+    object,
+  })
+  const [one, ...rest] = told.map(({ type, object }) => ({ type, object }))
+  assert.deepEqual(one, gone('session', first))
+  assert.deepEqual(rest.pop(), gone('user', user))
+  const byId = (left: { object?: Body | undefined }, right: { object?: Body | undefined }) =>
+    String(left.object?.['id']).localeCompare(String(right.object?.['id']))
+  const others = sessions.slice(1).map(session => gone('session', session))
+  assert.deepEqual(rest.toSorted(byId), others.toSorted(byId))
+  for (const { principal } of told)
+    assert.deepEqual([principal['subject'], principal['source']], ['admin@localhost', 'API'])
+})

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { suite, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { TrafficHub } from '#server/traffic-hub.ts'
+import { OrderedHold, START, STOP, type Told } from '#server/ordered-hold.ts'
+import { echo } from '../../edges/world.ts'
+import { HOST, TrafficWorld } from './support.ts'
+
+const CLOSED = 'tcp_connection_closed.v0'
+const moment = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z`
+const event = (type: string, second: number, object = '{}'): Told => ({
+  id: `ev_${type}_${second}`,
+  type,
+  at: moment(second),
+  object,
+})
+
+/** A hold whose clock is set by hand, and what it has told. */
+function holding(holdMs = 1) {
+  const batches: { events: readonly Told[]; dropped: number }[] = []
+  const state = { now: 10, came: Promise.withResolvers<void>() }
+  const hold = new OrderedHold(
+    (events, dropped) => {
+      batches.push({ events, dropped })
+      state.came.resolve()
+    },
+    () => moment(state.now),
+    holdMs,
+  )
+  const next = async (): Promise<void> => {
+    await state.came.promise
+    state.came = Promise.withResolvers()
+  }
+  return {
+    hold,
+    state,
+    batches,
+    next,
+    ids: () => batches.flatMap(({ events }) => events.map(({ id }) => id)),
+  }
+}
+
+// Longer than the test.
+const NEVER = 600_000
+
+suite('the order of events', () => {
+  test('is that in which they come while no agent comes or goes: nothing waits', () => {
+    const { hold, batches } = holding()
+    const events = [event(CLOSED, 9), event(CLOSED, 8)]
+    hold.pass(events, 3)
+    assert.deepEqual(batches, [{ events, dropped: 3 }])
+  })
+
+  test('is that in which they happened around an agent, whenever they are told', async () => {
+    const { hold, next, batches, ids } = holding()
+    hold.hold(event(STOP, 10))
+    hold.pass([event(CLOSED, 11), event(CLOSED, 10)], 2)
+    hold.pass([event(CLOSED, 9)], 1)
+    hold.hold(event(START, 10))
+    await next()
+    assert.deepEqual(ids(), [
+      `ev_${CLOSED}_9`,
+      `ev_${START}_10`,
+      `ev_${CLOSED}_10`,
+      `ev_${STOP}_10`,
+      `ev_${CLOSED}_11`,
+    ])
+    assert.equal(batches[0]?.dropped, 3)
+    hold.pass([event(CLOSED, 1)], 0)
+    assert.equal(batches[1]?.events.length, 1)
+  })
+
+  test('leaves each agent its own time', async () => {
+    const { hold, state, next, ids } = holding()
+    hold.hold(event(STOP, 10))
+    state.now = 20
+    hold.hold(event(STOP, 20))
+    await next()
+    assert.deepEqual(ids(), [`ev_${STOP}_10`])
+    hold.pass([event(CLOSED, 19)], 0)
+    await next()
+    assert.deepEqual(ids(), [`ev_${STOP}_10`, `ev_${CLOSED}_19`, `ev_${STOP}_20`])
+  })
+
+  test('costs no more than so much memory: beyond it all is told at once', () => {
+    const many = holding(NEVER)
+    many.hold.hold(event(STOP, 10))
+    many.hold.pass(
+      Array.from({ length: 10_000 }, () => event(CLOSED, 9)),
+      0,
+    )
+    assert.equal(many.ids().length, 10_001)
+    assert.equal(many.ids().at(-1), `ev_${STOP}_10`)
+    const large = holding(NEVER)
+    large.hold.hold(event(STOP, 10))
+    large.hold.pass([event(CLOSED, 9, ' '.repeat(20_000_000))], 0)
+    assert.equal(large.ids().length, 2)
+  })
+
+  test('is kept at the end, when nothing waits any longer', () => {
+    const { hold, ids } = holding(NEVER)
+    hold.flush()
+    hold.hold(event(STOP, 10))
+    hold.pass([event(CLOSED, 9)], 0)
+    hold.flush()
+    assert.deepEqual(ids(), [`ev_${CLOSED}_9`, `ev_${STOP}_10`])
+  })
+
+  test('at a gateway has the connection of a tunnel before the end of its agent', async () => {
+    await using world = await TrafficWorld.start()
+    const told: string[] = []
+    const stopped = Promise.withResolvers<void>()
+    const hub = new TrafficHub(events => {
+      told.push(...events.map(({ type }) => type))
+      if (told.includes(STOP) && told.includes(CLOSED)) stopped.resolve()
+    })
+    hub.want(new Map([START, STOP, CLOSED].map(type => [type, new Set<string>()])))
+    hub.watch(world.directory)
+    world.onBatch = batch => hub.tell(batch)
+    using service = await echo()
+    const agent = await world.agent()
+    const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
+    const visitor = connect({ port: Number(/:(\d+)$/.exec(url)?.[1]), host: HOST })
+    visitor.resume().end('hello')
+    await once(visitor, 'close')
+    while (world.metrics.connections.tcp.read().value > 0) await setImmediate()
+    await agent.close()
+    await stopped.promise
+    assert.deepEqual(told, [START, CLOSED, STOP])
+  })
+})
