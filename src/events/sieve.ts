@@ -2,14 +2,14 @@ import type { Log } from '#base/log.ts'
 import type { EventSource } from '#contract/events/source.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
 import { selectionOf, type Selection } from '#events/selection.ts'
-import { isTraffic } from '#events/traffic-log.ts'
+import { gatewayEvents } from '#contract/events/index.ts'
 
 /** What a subscription lets through of the events of traffic. */
 export class Sieve {
   readonly #selections = new Map<string, Selection>()
 
   constructor(sources: readonly EventSource[], log: Log) {
-    for (const source of sources) if (isTraffic(source.type)) this.#open(source, log)
+    for (const source of sources) if (gatewayEvents.has(source.type)) this.#open(source, log)
   }
 
   get isEmpty(): boolean {

@@ -1,16 +1,6 @@
 import type { OutgoingEvent } from '#events/destination.ts'
 import type { Numbered } from '#events/outbox.ts'
 
-/** What the gateway tells: it is not written to the store. */
-const trafficTypes: ReadonlySet<string> = new Set([
-  'agent_session_start.v0',
-  'agent_session_stop.v0',
-  'http_request_complete.v0',
-  'tcp_connection_closed.v0',
-])
-
-export const isTraffic = (type: string): boolean => trafficTypes.has(type)
-
 const MAX_EVENTS = 20_000
 const MAX_BYTES = 33_554_432
 export const TRAFFIC_PAGE = 1000

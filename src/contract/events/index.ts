@@ -24,13 +24,13 @@ export function auditEvents(kind: Kind): string[] {
   return [...possible, ...(turns[kind.name] ?? [])].flatMap(what => auditEvent(kind, what) ?? [])
 }
 
-/** What the gateway tells of traffic and sessions. */
-const gatewayEvents = [
+/** What the gateway tells of traffic and sessions; it is not written to the store. */
+export const gatewayEvents: ReadonlySet<string> = new Set([
   'agent_session_start.v0',
   'agent_session_stop.v0',
   'http_request_complete.v0',
   'tcp_connection_closed.v0',
-] as const
+])
 
 /** Types of the public catalogue whose resources Adit does not have: they may be subscribed to, and never come. */
 const foreignEvents = ['secret', 'vault'].flatMap(name => changes.map(what => typeOf(name, what)))
