@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { Folder } from '../support/openssh.ts'
-import { FakeAuthority, type Answer } from './fake-authority.ts'
-import { FakeDns } from './fake-dns.ts'
+import type { FakeAuthority, Answer } from './fake-authority.ts'
+import type { FakeDns } from './fake-dns.ts'
+import { useFakes } from './fakes.ts'
 import { World, assertNothingLeft } from './world.ts'
 
 const problem = (type: string, status: number, headers: Record<string, string> = {}): Answer => ({
@@ -14,17 +15,9 @@ const problem = (type: string, status: number, headers: Record<string, string> =
 suite('trouble with the account at an authority', () => {
   let authority: FakeAuthority
   let dns: FakeDns
-  before(async () => {
-    authority = await FakeAuthority.start()
-    dns = await FakeDns.start('127.0.0.99')
-  })
-  beforeEach(() => {
-    authority.messages.length = 0
-    authority.answers = () => undefined
-  })
-  after(async () => {
-    dns[Symbol.dispose]()
-    await authority[Symbol.asyncDispose]()
+  useFakes((madeAuthority, madeDns) => {
+    authority = madeAuthority
+    dns = madeDns
   })
 
   const open = (more: Record<string, string> = {}, folder?: string) =>

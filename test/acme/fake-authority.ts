@@ -28,6 +28,8 @@ export interface Message {
 type Answers = (message: Message) => Answer | undefined
 
 const DAY = 86_400_000
+const usualValidity = { from: -3_600_000, to: 90 * DAY }
+const atOnce = { takesMs: 0, askAgainS: 0 }
 
 /**
  * An authority over a real socket for what Debian's cannot do: it speaks RFC 8555 with ARI, proves nothing, and can be told
@@ -40,9 +42,9 @@ export class FakeAuthority implements AsyncDisposable {
   /** What ARI tells. */
   window: { start: number; end: number } | undefined
   /** Of the next certificate, in milliseconds from now. */
-  validity = { from: -3_600_000, to: 90 * DAY }
+  validity = usualValidity
   /** How long it takes until a certificate is there, and how often it wants to be asked. */
-  signing = { takesMs: 0, askAgainS: 0 }
+  signing = atOnce
   readonly directory: string
   readonly rootFile: string
   readonly #server: Server
@@ -69,6 +71,15 @@ export class FakeAuthority implements AsyncDisposable {
         response.writeHead(400).end(JSON.stringify(problem))
       })
     })
+  }
+
+  /** Forgets what it was told to do, and what it has heard; its accounts and orders stay. */
+  reset(): void {
+    this.messages.length = 0
+    this.answers = () => undefined
+    this.window = undefined
+    this.validity = usualValidity
+    this.signing = atOnce
   }
 
   static async start(): Promise<FakeAuthority> {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, suite, test } from 'node:test'
-import { FakeAuthority, type Answer } from './fake-authority.ts'
-import { FakeDns } from './fake-dns.ts'
+import { suite, test } from 'node:test'
+import type { FakeAuthority, Answer } from './fake-authority.ts'
+import type { FakeDns } from './fake-dns.ts'
+import { useFakes } from './fakes.ts'
 import { World } from './world.ts'
 
 const huge = 'x'.repeat(300_000)
@@ -117,17 +118,9 @@ const cases: readonly Case[] = [
 suite('an authority that answers with', () => {
   let authority: FakeAuthority
   let dns: FakeDns
-  before(async () => {
-    authority = await FakeAuthority.start()
-    dns = await FakeDns.start('127.0.0.99')
-  })
-  beforeEach(() => {
-    authority.messages.length = 0
-    authority.answers = () => undefined
-  })
-  after(async () => {
-    dns[Symbol.dispose]()
-    await authority[Symbol.asyncDispose]()
+  useFakes((madeAuthority, madeDns) => {
+    authority = madeAuthority
+    dns = madeDns
   })
   const open = () => World.open({ directory: authority.directory, rootFile: authority.rootFile, dns: dns.at })
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, suite, test } from 'node:test'
-import { FakeAuthority, type Answer, type Message } from './fake-authority.ts'
-import { FakeDns } from './fake-dns.ts'
+import { suite, test } from 'node:test'
+import type { FakeAuthority, Answer, Message } from './fake-authority.ts'
+import type { FakeDns } from './fake-dns.ts'
+import { useFakes } from './fakes.ts'
 import { World, assertNothingLeft } from './world.ts'
 
 const HOUR = 3_600_000
@@ -10,19 +11,9 @@ const DAY = 24 * HOUR
 suite('renewals', () => {
   let authority: FakeAuthority
   let dns: FakeDns
-  before(async () => {
-    authority = await FakeAuthority.start()
-    dns = await FakeDns.start('127.0.0.99')
-  })
-  beforeEach(() => {
-    authority.messages.length = 0
-    authority.answers = () => undefined
-    authority.window = undefined
-    authority.validity = { from: -HOUR, to: 90 * DAY }
-  })
-  after(async () => {
-    dns[Symbol.dispose]()
-    await authority[Symbol.asyncDispose]()
+  useFakes((madeAuthority, madeDns) => {
+    authority = madeAuthority
+    dns = madeDns
   })
 
   const open = () => World.open({ directory: authority.directory, rootFile: authority.rootFile, dns: dns.at })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, suite, test } from 'node:test'
-import { FakeAuthority, type Answer } from './fake-authority.ts'
-import { FakeDns } from './fake-dns.ts'
+import { suite, test } from 'node:test'
+import type { FakeAuthority, Answer } from './fake-authority.ts'
+import type { FakeDns } from './fake-dns.ts'
+import { useFakes } from './fakes.ts'
 import { World, assertNothingLeft } from './world.ts'
 
 const HOUR = 3_600_000
@@ -18,18 +19,9 @@ const limited = (seconds: number): Answer => ({
 suite('an authority that takes its time', () => {
   let authority: FakeAuthority
   let dns: FakeDns
-  before(async () => {
-    authority = await FakeAuthority.start()
-    dns = await FakeDns.start('127.0.0.99')
-  })
-  beforeEach(() => {
-    authority.messages.length = 0
-    authority.answers = () => undefined
-    authority.signing = { takesMs: 0, askAgainS: 0 }
-  })
-  after(async () => {
-    dns[Symbol.dispose]()
-    await authority[Symbol.asyncDispose]()
+  useFakes((madeAuthority, madeDns) => {
+    authority = madeAuthority
+    dns = madeDns
   })
   const open = () => World.open({ directory: authority.directory, rootFile: authority.rootFile, dns: dns.at })
   const count = (start: string): number => authority.paths.filter(path => path.startsWith(start)).length
