@@ -30,7 +30,6 @@ interface Place {
 
 /** So much that nobody wanted may be read again after a crash: it saves a write for each event. */
 const UNWRITTEN = 1000
-const MAX_UNSAVED = 4
 
 /** How far it is with sending dead letters again. */
 interface Again {
@@ -48,10 +47,6 @@ export class Changes implements Mandate {
   #place: Place
   #again: Again | undefined
   #saving: Promise<unknown> = Promise.resolve()
-  /** Batches that have left and that the cursor does not know of yet. */
-  #unsaved = 0
-  /** Why the cursor cannot be written any more. */
-  #lost: { readonly error: unknown } | undefined
 
   private constructor(options: ChangesOptions, cursor: Cursor, deadLetters: DeadLetters) {
     this.#options = options
@@ -98,13 +93,16 @@ export class Changes implements Mandate {
    */
   async deliver(): Promise<boolean> {
     const { sender } = this.#options
-    if (this.#lost) throw this.#lost.error
     const { events, place, isFull } = await this.#collect()
     if (place.sequence === this.#place.sequence) return false
     if (events.length > 0) await sender.pass(events, this)
     this.#place = place
-    if (events.length > 0 || place.sequence - this.#cursor.body.sequence >= UNWRITTEN)
-      await this.#saveBehind()
+    if (events.length > 0 || place.sequence - this.#cursor.body.sequence >= UNWRITTEN) {
+      // The next batch may leave while this is written, but not the one after it.
+      await this.#saving
+      this.#saving = sender.persist(() => this.save())
+      this.#saving.catch(() => undefined)
+    }
     return isFull
   }
 
@@ -156,24 +154,6 @@ export class Changes implements Mandate {
   /** Resolves when nothing is being written any more. */
   async saved(): Promise<void> {
     await this.#saving.catch(() => undefined)
-  }
-
-  /** Further batches leave while the cursor is written, but only so many: after a crash they would leave again. */
-  async #saveBehind(): Promise<void> {
-    this.#unsaved++
-    if (this.#unsaved === 1) {
-      this.#saving = this.#saveAll()
-      this.#saving.catch((error: unknown) => (this.#lost = { error }))
-    }
-    if (this.#unsaved >= MAX_UNSAVED) await this.#saving
-  }
-
-  async #saveAll(): Promise<void> {
-    while (this.#unsaved > 0) {
-      const covered = this.#unsaved
-      await this.#options.sender.persist(() => this.save())
-      this.#unsaved -= covered
-    }
   }
 
   async #beginAgain({ version }: Replay): Promise<Again> {
