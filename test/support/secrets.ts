@@ -42,8 +42,8 @@ const shapes = [
   /"d":"[A-Za-z0-9_-]{40}/,
 ]
 
-/** An API key or an authtoken, as #base/ids.ts makes them. */
-const TOKEN = /(?<![0-9A-Za-z])[0-9A-Za-z]{27}_[0-9A-Za-z]{43}(?![0-9A-Za-z])/
+/** An API key or an authtoken, as #base/ids.ts makes them; inside of a longer base64url, as sealed values are, it is chance. */
+const TOKEN = /(?<![\w-])[0-9A-Za-z]{27}_[0-9A-Za-z]{43}(?![\w-])/
 const [BEFORE, BEHIND] = [27, 44]
 const [ZERO, Z] = ['0'.charCodeAt(0), 'z'.charCodeAt(0)]
 
