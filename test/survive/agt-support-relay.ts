@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { cut } from '#tunnel/splice.ts'
 import { HOST } from './agt-support.ts'
 
 /** Which bytes are lost: those to the gateway, those to the agent, or all. */
@@ -47,8 +48,8 @@ export class LossyRelay implements AsyncDisposable {
   /** Breaks the connections there are. */
   cut(): void {
     for (const { near, far } of this.#pairs) {
-      near.resetAndDestroy()
-      far.resetAndDestroy()
+      cut(near)
+      cut(far)
     }
   }
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { cut } from '#tunnel/splice.ts'
 import { upstream } from './visits.ts'
 
 export async function freePort(): Promise<number> {
@@ -25,7 +26,7 @@ export async function openFront(gatewayPort: number) {
     port,
     /** Every connection is gone without a word. */
     cut: () => {
-      for (const socket of pairs) socket.resetAndDestroy()
+      for (const socket of pairs) cut(socket)
     },
     [Symbol.asyncDispose]: close,
   }
