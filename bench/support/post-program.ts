@@ -2,10 +2,12 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Agent, request, type IncomingMessage } from 'node:http'
 
-/** POSTs each content of a file, a list in JSON, one after another on one connection. */
+/** POSTs the events of a file, so many together, one POST after another on one connection. */
 export interface PostJob {
   readonly port: number
+  /** Contents of POSTs as the receiver keeps them: a list in JSON. */
   readonly file: string
+  readonly size: number
 }
 
 export interface PostFigures {
@@ -23,10 +25,18 @@ async function post(port: number, body: Buffer): Promise<void> {
   await once(answer.resume(), 'end')
 }
 
-async function postAll({ port, file }: PostJob): Promise<PostFigures> {
-  const bodies = (JSON.parse(readFileSync(file, 'utf8')) as string[]).map(body => Buffer.from(body))
+function eventsIn(file: string): string[] {
+  const contents = JSON.parse(readFileSync(file, 'utf8')) as string[]
+  return contents.flatMap(text => JSON.parse(text) as object | object[]).map(event => JSON.stringify(event))
+}
+
+async function postAll({ port, file, size }: PostJob): Promise<PostFigures> {
+  const events = eventsIn(file)
   const before = process.cpuUsage()
-  for (const body of bodies) await post(port, body)
+  for (let at = 0; at < events.length; at += size) {
+    const text = events.slice(at, at + size).join(',')
+    await post(port, Buffer.from(size === 1 ? text : `[${text}]`))
+  }
   const used = process.cpuUsage(before)
   return { cpu: (used.user + used.system) / 1e6 }
 }

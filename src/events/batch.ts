@@ -1,4 +1,5 @@
 import type { Destination, OutgoingEvent } from '#events/destination.ts'
+import { sizeOf } from '#events/line-event.ts'
 
 /** Events up to what a destination takes at once; a first one that is too large for it goes alone. */
 export class Batch {
@@ -13,7 +14,7 @@ export class Batch {
   /** False when there is no room for it. */
   add(event: OutgoingEvent): boolean {
     const { maxEvents, maxBytes } = this.#limits
-    const size = Buffer.byteLength(event.body)
+    const size = sizeOf(event)
     const full = this.events.length >= maxEvents || this.#bytes + size > maxBytes
     if (full && this.events.length > 0) return false
     this.events.push(event)

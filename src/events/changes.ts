@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises'
 import { Batch } from '#events/batch.ts'
 import { Cursor, type CursorBody } from '#events/cursor.ts'
 import { DeadLetters } from '#events/dead-letters.ts'
-import type { OutgoingEvent } from '#events/destination.ts'
+import type { Destination, OutgoingEvent } from '#events/destination.ts'
 import type { Lead } from '#events/lead.ts'
 import type { LetterWalk } from '#events/letter-walk.ts'
 import type { DeliveryMetrics } from '#events/metrics.ts'
@@ -28,6 +29,17 @@ interface Place {
   readonly types: ReadonlySet<string>
 }
 
+type Limits = Pick<Destination, 'maxEvents' | 'maxBytes'>
+
+/** A batch, and where reading it has led from and to. */
+interface Collected {
+  readonly from: number
+  readonly limits: Limits
+  readonly events: readonly OutgoingEvent[]
+  readonly place: Place
+  readonly isFull: boolean
+}
+
 /** So much that nobody wanted may be read again after a crash: it saves a write for each event. */
 const UNWRITTEN = 1000
 
@@ -45,6 +57,7 @@ export class Changes implements Mandate {
   readonly #cursor: Cursor
   readonly #deadLetters: DeadLetters
   #place: Place
+  #ahead: Promise<Collected | undefined> | undefined
   #again: Again | undefined
   #saving: Promise<unknown> = Promise.resolve()
 
@@ -93,8 +106,9 @@ export class Changes implements Mandate {
    */
   async deliver(): Promise<boolean> {
     const { sender } = this.#options
-    const { events, place, isFull } = await this.#collect()
+    const { events, place, isFull } = await this.#collected()
     if (place.sequence === this.#place.sequence) return false
+    if (isFull) this.#ahead = this.#collectAhead(place)
     if (events.length > 0) await sender.pass(events, this)
     this.#place = place
     if (events.length > 0 || place.sequence - this.#cursor.body.sequence >= UNWRITTEN) {
@@ -172,20 +186,39 @@ export class Changes implements Mandate {
     await this.#cursor.commit([replayDone(replay)])
   }
 
-  async #collect(): Promise<{ events: readonly OutgoingEvent[]; place: Place; isFull: boolean }> {
-    const { outbox, sender } = this.#options
-    const limits = await sender.limits()
+  /** The next batch, which may have been read ahead. */
+  async #collected(): Promise<Collected> {
+    const limits = await this.#options.sender.limits()
+    const ahead = await this.#ahead
+    this.#ahead = undefined
+    const isRight =
+      ahead?.from === this.#place.sequence &&
+      ahead.limits.maxEvents === limits.maxEvents &&
+      ahead.limits.maxBytes === limits.maxBytes
+    return isRight ? ahead : this.#collect(this.#place, limits)
+  }
+
+  /** Reads what is behind a batch while that is on its way. What goes wrong is seen when it is needed. */
+  async #collectAhead(place: Place): Promise<Collected | undefined> {
+    await setImmediate()
+    return this.#collect(place, await this.#options.sender.limits()).catch(() => undefined)
+  }
+
+  async #collect(from: Place, limits: Limits): Promise<Collected> {
+    const { outbox } = this.#options
     const batch = new Batch(limits)
-    let { sequence, types } = this.#place
+    let { sequence, types } = from
+    const collected = (isFull: boolean): Collected => {
+      return { from: from.sequence, limits, events: batch.events, place: { sequence, types }, isFull }
+    }
     for (;;) {
       // One more than there is room for, which tells that it is full.
       const page = await outbox.read(sequence, limits.maxEvents - batch.events.length + 1)
-      if (page.length === 0) return { events: batch.events, place: { sequence, types }, isFull: false }
+      if (page.length === 0) return collected(false)
       for (const event of page) {
         // What was between is no longer kept, and with it what it said of this subscription.
         if (event.sequence !== sequence + 1) types = this.#options.types()
-        if (types.has(event.type) && !batch.add(event))
-          return { events: batch.events, place: { sequence, types }, isFull: true }
+        if (types.has(event.type) && !batch.add(event)) return collected(true)
         sequence = event.sequence
         const notice = noticeIn(event)
         if (notice?.is === 'subscription' && notice.wish.id === this.#cursor.body.subscription_id)

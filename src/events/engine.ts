@@ -32,15 +32,6 @@ export interface EngineOptions {
   readonly onWanted?: (wanted: ReadonlyMap<string, ReadonlySet<string>>) => void
 }
 
-/** What the gateway tells of; `object` is JSON text. */
-export interface Told {
-  readonly id: string
-  readonly type: string
-  /** RFC 3339. */
-  readonly at: string
-  readonly object: string
-}
-
 interface Started {
   readonly lanes: Lanes
   readonly cursors: Cursors
@@ -111,17 +102,17 @@ export class EventEngine {
   }
 
   /** Takes what the gateway tells; what nobody wants costs nothing more. */
-  tell(events: readonly Told[], dropped = 0): void {
+  tell(events: readonly OutgoingEvent[], dropped = 0): void {
     if (this.#closed) return
     this.#metrics.events.dropped.add(dropped)
     this.#traffic.forgetRead()
-    let wanted = false
+    let isWanted = false
     for (const event of events) {
       if (!this.#wanted.has(event.type)) continue
-      this.#traffic.add(envelope(event, this.#options.accountId))
-      wanted = true
+      this.#traffic.add(event)
+      isWanted = true
     }
-    if (wanted) this.wake()
+    if (isWanted) for (const lane of this.#parts?.lanes.all ?? []) lane.ringForTraffic()
   }
 
   /** How it stands with each lane that is meant, whichever server delivers. */

@@ -59,6 +59,8 @@ export class Lane {
   /** Undefined while no traffic is wanted: what others want is not kept for this one. */
   #traffic: TrafficReader | undefined
   #changes: Changes | undefined
+  /** The outbox is not looked at for each piece of traffic. */
+  #mayHaveChanges = true
   /** The epoch for which there is a cursor that may be taken. */
   #granted = 0
   #replay: Replay | undefined
@@ -109,9 +111,15 @@ export class Lane {
     return this.#underWay + (this.#traffic?.waiting ?? 0)
   }
 
-  /** There may be something to deliver. */
+  /** There may be something in the outbox. */
   ring(): void {
+    this.#mayHaveChanges = true
     this.#news.ring()
+  }
+
+  /** There may be traffic. */
+  ringForTraffic(): void {
+    if (this.#traffic !== undefined) this.#news.ring()
   }
 
   /** The subscription was changed. What lies in the outbox still counts by what was wanted at its time. */
@@ -124,7 +132,7 @@ export class Lane {
   /** This server delivers, and there is a cursor to go on from. */
   grant(epoch: number): void {
     this.#granted = epoch
-    this.#news.ring()
+    this.ring()
   }
 
   /** The destination was changed. */
@@ -193,7 +201,16 @@ export class Lane {
     this.#changes ??= await this.#take(lead.epoch)
     // None: it is granted again when there is one.
     if (this.#changes === undefined) this.#granted = 0
-    return (await this.#changes?.deliver()) ?? false
+    if (!this.#mayHaveChanges) return false
+    this.#mayHaveChanges = false
+    // Also when it fails.
+    let isMore = true
+    try {
+      isMore = (await this.#changes?.deliver()) ?? false
+    } finally {
+      if (isMore) this.#mayHaveChanges = true
+    }
+    return isMore
   }
 
   #take(epoch: number): Promise<Changes | undefined> {
@@ -206,16 +223,16 @@ export class Lane {
     if (reader === undefined) return false
     const { sieve } = this.#wanted
     const limits = await this.#sender.limits()
-    const events = reader.read()
+    const { first, events } = reader.read()
     if (events.length === 0) return false
     const batch = new Batch(limits)
-    for (const event of events) {
+    for (const [at, event] of events.entries()) {
       const passed = sieve.pass(event)
       if (passed !== undefined && !batch.add(passed)) break
-      reader.place = event.sequence
+      reader.place = first + at
     }
     // What comes a moment later waits for the next ring, and leaves together.
-    const isMore = reader.place !== events.at(-1)?.sequence || events.length === TRAFFIC_PAGE
+    const isMore = reader.place !== first + events.length - 1 || events.length === TRAFFIC_PAGE
     if (batch.events.length > 0) await this.#sendTraffic(batch.events)
     return isMore
   }

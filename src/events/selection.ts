@@ -9,6 +9,8 @@ export interface Selection {
   readonly type: string
   /** The fields that gateways must tell: those sent, and those the filter asks for. None for types told whole. */
   readonly needs: ReadonlySet<string>
+  /** Whether every event that has no other fields than these is sent, and whole. */
+  takesAll(fields: readonly string[]): boolean
   /** An event as this source is sent it; undefined where the filter says no. */
   apply(body: string): string | undefined
 }
@@ -16,7 +18,7 @@ export interface Selection {
 type Tree = Record<string, unknown>
 
 export function selectionOf({ type, fields, filter }: EventSource): Selection {
-  if (!isTrafficType(type)) return { type, needs: new Set(), apply: body => body }
+  if (!isTrafficType(type)) return { type, needs: new Set(), takesAll: () => true, apply: body => body }
   const chosen = new Set(fields ?? usualFields(type))
   const wanted = filter === undefined ? undefined : keptFilter(type, filter)
   const holdsOthers = searchFor(fieldNames(type).filter(name => !chosen.has(name)))
@@ -24,6 +26,7 @@ export function selectionOf({ type, fields, filter }: EventSource): Selection {
   return {
     type,
     needs: new Set([...chosen, ...(wanted?.fields ?? [])]),
+    takesAll: wanted === undefined ? latest(names => names.every(name => chosen.has(name))) : () => false,
     apply(body) {
       const isMore = holdsOthers(body)
       if (!isMore && !wanted) return body
@@ -41,6 +44,19 @@ function keptFilter(type: TrafficType, filter: string): EventFilter {
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     return { fields: new Set(), matches: () => false }
+  }
+}
+
+/** Remembers the latest answer: many events are asked about that share the list of their fields. */
+function latest(isSo: (names: readonly string[]) => boolean): (names: readonly string[]) => boolean {
+  let asked: readonly string[] | undefined
+  let answer = false
+  return names => {
+    if (names !== asked) {
+      answer = isSo(names)
+      asked = names
+    }
+    return answer
   }
 }
 

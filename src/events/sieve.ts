@@ -1,6 +1,7 @@
 import type { Log } from '#base/log.ts'
 import type { EventSource } from '#contract/events/source.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
+import { LineEvent } from '#events/line-event.ts'
 import { selectionOf, type Selection } from '#events/selection.ts'
 import { gatewayEvents } from '#contract/events/index.ts'
 
@@ -27,9 +28,10 @@ export class Sieve {
 
   /** The event as it is to be sent; undefined when it is not. */
   pass(event: OutgoingEvent): OutgoingEvent | undefined {
-    const body = this.#selections.get(event.type)?.apply(event.body)
-    if (body === undefined) return undefined
-    return body === event.body ? event : { ...event, body }
+    const selection = this.#selections.get(event.type)
+    if (event instanceof LineEvent && selection?.takesAll(event.fields)) return event
+    const body = selection?.apply(event.body)
+    return body === undefined ? undefined : { id: event.id, type: event.type, at: event.at, body }
   }
 
   #open(source: EventSource, log: Log): void {

@@ -1,5 +1,5 @@
 import type { OutgoingEvent } from '#events/destination.ts'
-import type { Numbered } from '#events/outbox.ts'
+import { sizeOf } from '#events/line-event.ts'
 
 const MAX_EVENTS = 20_000
 const MAX_BYTES = 33_554_432
@@ -11,9 +11,14 @@ export interface TrafficReader {
   place: number
   /** How many there are after `place`. */
   readonly waiting: number
-  /** Events after `place`, the oldest of those that are kept first. */
-  read(): readonly Numbered[]
+  /** Events after `place`, the oldest of those that are kept first, and the number of that one. */
+  read(): TrafficRead
   leave(): void
+}
+
+export interface TrafficRead {
+  readonly first: number
+  readonly events: readonly OutgoingEvent[]
 }
 
 export interface TrafficReading {
@@ -34,7 +39,7 @@ interface Joined {
  */
 export class TrafficLog {
   readonly #joined = new Set<Joined>()
-  readonly #slots: (Numbered | undefined)[] = Array.from({ length: MAX_EVENTS })
+  readonly #slots: (OutgoingEvent | undefined)[] = Array.from({ length: MAX_EVENTS })
   #bytes = 0
   /** Numbers of the oldest that is kept and of the one to come. */
   #first = 1
@@ -58,10 +63,9 @@ export class TrafficLog {
 
   add(event: OutgoingEvent): void {
     if (this.#next - this.#first === MAX_EVENTS) this.#lose()
-    const { id, type, at, body } = event
-    this.#slots[this.#next % MAX_EVENTS] = { sequence: this.#next, id, type, at, body }
+    this.#slots[this.#next % MAX_EVENTS] = event
     this.#next++
-    this.#bytes += event.body.length
+    this.#bytes += sizeOf(event)
     while (this.#bytes > MAX_BYTES && this.#first < this.#next - 1) this.#lose()
   }
 
@@ -76,13 +80,14 @@ export class TrafficLog {
     return Math.max(place + 1, this.#first)
   }
 
-  #after(place: number): readonly Numbered[] {
-    const events: Numbered[] = []
-    for (let number = this.#from(place); number < this.#next && events.length < TRAFFIC_PAGE; number++) {
+  #after(place: number): TrafficRead {
+    const events: OutgoingEvent[] = []
+    const first = this.#from(place)
+    for (let number = first; number < this.#next && events.length < TRAFFIC_PAGE; number++) {
       const event = this.#slots[number % MAX_EVENTS]
       if (event !== undefined) events.push(event)
     }
-    return events
+    return { first, events }
   }
 
   /** Drops the oldest although somebody may not have read it. Who keeps up costs no more than to see that. */
@@ -95,7 +100,8 @@ export class TrafficLog {
 
   #drop(): void {
     const slot = this.#first % MAX_EVENTS
-    this.#bytes -= this.#slots[slot]?.body.length ?? 0
+    const event = this.#slots[slot]
+    if (event !== undefined) this.#bytes -= sizeOf(event)
     this.#slots[slot] = undefined
     this.#first++
   }

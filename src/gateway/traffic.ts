@@ -1,43 +1,34 @@
-import { newId } from '#base/ids.ts'
-import type { HttpField, TcpField, TrafficType } from '#contract/events/traffic-fields.ts'
-import { httpWriter, type SeenRequest } from '#gateway/traffic/http-fields.ts'
-import { momentText, wallTime } from '#gateway/traffic/moments.ts'
-import { type SeenConnection, tcpWriter } from '#gateway/traffic/tcp-fields.ts'
-import type { Write } from '#gateway/traffic/writer.ts'
-
-/** What somebody wants to hear of each kind of traffic; empty: nobody wants any. It travels between processes. */
-export interface WantedTraffic {
-  readonly http: readonly HttpField[]
-  readonly tcp: readonly TcpField[]
-}
-
-/** Something that happened, for an event; `object` is JSON text. Plain data: it travels between processes. */
-export interface TrafficEvent {
-  readonly id: string
-  readonly type: TrafficType
-  /** RFC 3339. */
-  readonly at: string
-  readonly object: string
-}
+import type { SeenRequest } from '#gateway/traffic/http-fields.ts'
+import { Lines, type TrafficPage, type WantedTraffic } from '#gateway/traffic/lines.ts'
+import type { SeenConnection } from '#gateway/traffic/tcp-fields.ts'
 
 export interface TrafficBatch {
-  readonly events: readonly TrafficEvent[]
-  /** How many are missing before these: they came faster than they could be told. */
+  /** In the order in which it ended. */
+  readonly pages: readonly TrafficPage[]
+  /** How many events are missing before these: they came faster than they could be told. */
   readonly dropped: number
 }
 
 export type TellTraffic = (batch: TrafficBatch) => Promise<void> | void
 
-const GATHER_MS = 10
-const MAX_WAITING = 10_000
+const GATHER_MS = 25
+const MAX_EVENTS = 10_000
+const MAX_BYTES = 16_777_216
+const PAGE_BYTES = 131_072
+/** Events that are written together cost less than each when it happens: what writes them stays at hand. */
+const TOGETHER = 64
 
 /** Gathers what is told of traffic. Who tells looks first whether anybody wants it, so that nothing is noted in vain. */
 export class Traffic {
   readonly #tell: TellTraffic
-  #http: Write<SeenRequest> | undefined
-  #tcp: Write<SeenConnection> | undefined
-  #fingerprints = false
-  #waiting: TrafficEvent[] = []
+  #lines: Lines | undefined
+  #wants = { requests: false, connections: false, fingerprints: false }
+  /** What is not yet written. */
+  #seen: SeenRequest[] = []
+  /** What is written, and how much that is. */
+  #pages: TrafficPage[] = []
+  #events = 0
+  #bytes = 0
   #dropped = 0
   #telling = false
 
@@ -45,65 +36,104 @@ export class Traffic {
     this.#tell = tell
   }
 
-  want({ http, tcp }: WantedTraffic): void {
-    this.#http = http.length === 0 ? undefined : httpWriter(http)
-    this.#tcp = tcp.length === 0 ? undefined : tcpWriter(tcp)
-    this.#fingerprints = http.includes('ja4_fingerprint') || tcp.includes('ja4_fingerprint')
+  want(wanted: WantedTraffic): void {
+    this.#write()
+    this.#turnPage()
+    const { http, tcp } = wanted
+    const names: readonly string[] = [...http, ...tcp]
+    this.#wants = {
+      requests: http.length > 0,
+      connections: tcp.length > 0,
+      fingerprints: names.includes('ja4_fingerprint'),
+    }
+    this.#lines = names.length === 0 ? undefined : new Lines(wanted)
   }
 
   get wantsRequests(): boolean {
-    return this.#http !== undefined
+    return this.#wants.requests
   }
 
   get wantsConnections(): boolean {
-    return this.#tcp !== undefined
+    return this.#wants.connections
   }
 
   /** Whether the fingerprints of TLS visitors are worth their cost. */
   get wantsFingerprints(): boolean {
-    return this.#fingerprints
+    return this.#wants.fingerprints
   }
 
   request(seen: SeenRequest): void {
-    const object = this.#http?.(seen)
-    if (object === undefined) return
-    // The id of the request is in the form of every id, so that the event can be found by it and the other way round.
-    const id = `ev_${seen.trace.id.slice(3)}`
-    this.put({ id, type: 'http_request_complete.v0', at: momentText(wallTime(seen.ended)), object })
+    if (!this.#wants.requests || !this.#hasRoom()) return
+    if (this.#seen.push(seen) === TOGETHER) this.#write()
+    this.#tellSoon()
   }
 
   connection(seen: SeenConnection): void {
-    const object = this.#tcp?.(seen)
-    if (object === undefined) return
-    const ended = wallTime(seen.ended)
-    const id = newId('ev', Math.floor(ended))
-    this.put({ id, type: 'tcp_connection_closed.v0', at: momentText(ended), object })
+    if (!this.#wants.connections || !this.#hasRoom()) return
+    this.#write()
+    this.#lines?.connection(seen)
+    this.#tellSoon()
   }
 
-  put(event: TrafficEvent): void {
-    if (this.#waiting.length >= MAX_WAITING) this.#dropped++
-    else this.#waiting.push(event)
+  /** Tells what was gathered, without waiting for more; for the end. */
+  settle(): Promise<void> {
+    return this.#gathered + this.#dropped > 0 ? this.#flush() : Promise.resolve()
+  }
+
+  get #gathered(): number {
+    return this.#events + (this.#lines?.count ?? 0) + this.#seen.length
+  }
+
+  /** False: it is dropped, and counted. */
+  #hasRoom(): boolean {
+    const isThere = this.#gathered < MAX_EVENTS && this.#bytes < MAX_BYTES
+    if (!isThere) {
+      this.#dropped++
+      this.#tellSoon()
+    }
+    return isThere
+  }
+
+  #tellSoon(): void {
     if (this.#telling) return
     this.#telling = true
     setTimeout(() => void this.#flush(), GATHER_MS).unref()
   }
 
-  /** Tells what was gathered, without waiting for more; for the end. */
-  settle(): Promise<void> {
-    return this.#waiting.length + this.#dropped > 0 ? this.#flush() : Promise.resolve()
+  #write(): void {
+    const lines = this.#lines
+    if (lines === undefined || this.#seen.length === 0) return
+    for (const seen of this.#seen) {
+      lines.request(seen)
+      if (lines.bytes >= PAGE_BYTES) this.#turnPage()
+    }
+    this.#seen = []
+  }
+
+  #turnPage(): void {
+    const lines = this.#lines
+    if (lines === undefined || lines.count === 0) return
+    const page = lines.take()
+    this.#pages.push(page)
+    this.#events += page.ends.length
+    this.#bytes += page.bytes.length
   }
 
   /** One batch at a time: a reader that is slow makes events go missing, not memory grow. */
   async #flush(): Promise<void> {
-    const batch = { events: this.#waiting, dropped: this.#dropped }
-    this.#waiting = []
+    this.#write()
+    this.#turnPage()
+    const [pages, events, dropped] = [this.#pages, this.#events, this.#dropped]
+    this.#pages = []
+    this.#events = 0
+    this.#bytes = 0
     this.#dropped = 0
     try {
-      await this.#tell(batch)
+      await this.#tell({ pages, dropped })
     } catch {
-      this.#dropped += batch.events.length + batch.dropped
+      this.#dropped += events + dropped
     }
-    this.#telling = this.#waiting.length > 0
+    this.#telling = this.#gathered > 0
     if (this.#telling) setTimeout(() => void this.#flush(), GATHER_MS).unref()
   }
 }

@@ -11,6 +11,7 @@ import { DeliveryError } from '#events/destination.ts'
 import { buildDestination } from '#events/destinations/index.ts'
 import { EventEngine } from '#events/engine.ts'
 import { newest } from '#gateway/newest.ts'
+import type { Tell } from '#server/ordered-hold.ts'
 import { TrafficHub } from '#server/traffic-hub.ts'
 import type { Store } from '#store/store.ts'
 
@@ -42,7 +43,8 @@ export function openEvents(options: EventsOptions): EventsSide {
   const { settings, store, sealer, accountId, log, now, pace } = options
   const egress = createEgress({ allow: settings.egress_allow ?? [] })
   const parts = { egress, dataDir: settings.data_dir, log, now, endpoints: settings.event_endpoints ?? {} }
-  const traffic = new TrafficHub((events, dropped) => engine.tell(events, dropped), settings.api_url)
+  const tell: Tell = (events, dropped) => engine.tell(events, dropped)
+  const traffic = new TrafficHub({ tell, accountId, apiUrl: settings.api_url })
   const engine: EventEngine = new EventEngine({
     store,
     sealer,

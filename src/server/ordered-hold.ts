@@ -1,32 +1,27 @@
-/** Something that happened. Moments are RFC 3339 in UTC with milliseconds, so the order of their texts is that of time. */
-export interface Told {
-  readonly id: string
-  readonly type: string
-  readonly at: string
-  /** JSON text. */
-  readonly object: string
-}
+import type { OutgoingEvent } from '#events/destination.ts'
+import { sizeOf } from '#events/line-event.ts'
 
-export type Tell = (events: readonly Told[], dropped: number) => void
+export type Tell = (events: readonly OutgoingEvent[], dropped: number) => void
 
 export const START = 'agent_session_start.v0'
 export const STOP = 'agent_session_stop.v0'
 
 const HOLD_MS = 100
 const MAX_EVENTS = 10_000
-const MAX_CHARACTERS = 16_777_216
+const MAX_BYTES = 16_777_216
 
 /**
  * Brings events into their order. Those of agents are known here at once, while gateways gather those of visitors for a
  * moment and other processes need one more; so what is told of an agent waits for what happened before, and what
- * happened after waits behind it. While no agent comes or goes nothing is held.
+ * happened after waits behind it. While no agent comes or goes nothing is held. Moments are RFC 3339 in UTC with
+ * milliseconds, so the order of their texts is that of time.
  */
 export class OrderedHold {
   readonly #tell: Tell
   readonly #now: () => string
   readonly #holdMs: number
-  #held: Told[] = []
-  #characters = 0
+  #held: OutgoingEvent[] = []
+  #bytes = 0
   #dropped = 0
   /** What happened up to here has had its time to arrive when the timer ends. */
   #horizon = ''
@@ -40,13 +35,13 @@ export class OrderedHold {
   }
 
   /** An agent has come or gone. */
-  hold(event: Told): void {
+  hold(event: OutgoingEvent): void {
     if (this.#timer === undefined) this.#wait()
     this.#keep([event])
   }
 
   /** What gateways tell. */
-  pass(events: readonly Told[], dropped: number): void {
+  pass(events: readonly OutgoingEvent[], dropped: number): void {
     if (this.#timer === undefined) {
       this.#tell(events, dropped)
       return
@@ -68,18 +63,18 @@ export class OrderedHold {
     this.#timer = setTimeout(() => this.#waited(), this.#holdMs).unref()
   }
 
-  #keep(events: readonly Told[]): void {
+  #keep(events: readonly OutgoingEvent[]): void {
     for (const event of events) {
       this.#held.push(event)
-      this.#characters += event.object.length
+      this.#bytes += sizeOf(event)
     }
-    if (this.#held.length > MAX_EVENTS || this.#characters > MAX_CHARACTERS) this.flush()
+    if (this.#held.length > MAX_EVENTS || this.#bytes > MAX_BYTES) this.flush()
   }
 
   #waited(): void {
     this.#timer = undefined
     const ordered = this.#held.toSorted(inTime)
-    const isDue = ({ at }: Told): boolean => at <= this.#horizon
+    const isDue = ({ at }: OutgoingEvent): boolean => at <= this.#horizon
     // Without an agent among them the rest has nothing to wait for.
     if (ordered.every(event => isDue(event) || rankOf(event) === 0)) {
       this.#release(ordered, [])
@@ -90,19 +85,19 @@ export class OrderedHold {
     this.#wait()
   }
 
-  #release(events: readonly Told[], rest: Told[]): void {
+  #release(events: readonly OutgoingEvent[], rest: OutgoingEvent[]): void {
     const dropped = this.#dropped
     this.#held = rest
-    this.#characters = rest.reduce((sum, { object }) => sum + object.length, 0)
+    this.#bytes = rest.reduce((sum, event) => sum + sizeOf(event), 0)
     this.#dropped = 0
     this.#tell(events, dropped)
   }
 }
 
 /** In the same millisecond an agent comes before what its visitors do, and goes after it. */
-const rankOf = ({ type }: Told): number => (type === START ? -1 : type === STOP ? 1 : 0)
+const rankOf = ({ type }: OutgoingEvent): number => (type === START ? -1 : type === STOP ? 1 : 0)
 
-function inTime(one: Told, other: Told): number {
+function inTime(one: OutgoingEvent, other: OutgoingEvent): number {
   if (one.at !== other.at) return one.at < other.at ? -1 : 1
   return rankOf(one) - rankOf(other)
 }

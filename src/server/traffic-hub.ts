@@ -1,30 +1,40 @@
 import { newId } from '#base/ids.ts'
 import { trafficFields, type TrafficType } from '#contract/events/traffic-fields.ts'
+import { envelope } from '#events/envelope.ts'
+import { eventsOf } from '#events/line-event.ts'
 import type { Directory, SessionRecord } from '#gateway/directory.ts'
 import { isFirstLeg } from '#gateway/legs.ts'
 import { momentText, wallTime } from '#gateway/traffic/moments.ts'
-import type { TrafficBatch, WantedTraffic } from '#gateway/traffic.ts'
+import type { WantedTraffic } from '#gateway/traffic/lines.ts'
+import type { TrafficBatch } from '#gateway/traffic.ts'
 import { OrderedHold, START, STOP, type Tell } from '#server/ordered-hold.ts'
 import { type SessionEnd, sessionText } from '#server/session-events.ts'
 
 type Wanted = ReadonlyMap<string, ReadonlySet<string>>
 
+export interface HubOptions {
+  readonly tell: Tell
+  readonly accountId: string
+  /** The public address of the API, where it is known. */
+  readonly apiUrl?: string | undefined
+}
+
 /** Between the gateways and the delivery of events: who wants what, and what has happened. */
 export class TrafficHub {
   readonly #hold: OrderedHold
   readonly #followers = new Set<(wanted: WantedTraffic) => void>()
-  readonly #apiUrl: string | undefined
+  readonly #options: HubOptions
   #wanted: Wanted = new Map()
 
-  /** `apiUrl` is the public address of the API, where it is known. */
-  constructor(tell: Tell, apiUrl?: string) {
-    this.#hold = new OrderedHold(tell, () => momentText(now()))
-    this.#apiUrl = apiUrl
+  constructor(options: HubOptions) {
+    this.#hold = new OrderedHold(options.tell, () => momentText(now()))
+    this.#options = options
   }
 
   /** What gateways must tell of. */
   get wanted(): WantedTraffic {
     return {
+      accountId: this.#options.accountId,
       http: wantedOf(this.#wanted, 'http_request_complete.v0'),
       tcp: wantedOf(this.#wanted, 'tcp_connection_closed.v0'),
     }
@@ -42,8 +52,8 @@ export class TrafficHub {
     follower(this.wanted)
   }
 
-  tell({ events, dropped }: TrafficBatch): void {
-    this.#hold.pass(events, dropped)
+  tell({ pages, dropped }: TrafficBatch): void {
+    this.#hold.pass(pages.flatMap(eventsOf), dropped)
   }
 
   /** Tells what is held back for the sake of its order; for the end. */
@@ -72,8 +82,9 @@ export class TrafficHub {
     const moment = now()
     const at = momentText(moment)
     const end: SessionEnd | undefined = type === STOP ? { at, error } : undefined
-    const object = sessionText(session, this.#apiUrl, end)
-    this.#hold.hold({ id: newId('ev', Math.floor(moment)), type, at, object })
+    const { accountId, apiUrl } = this.#options
+    const object = sessionText(session, apiUrl, end)
+    this.#hold.hold(envelope({ id: newId('ev', Math.floor(moment)), type, at, object }, accountId))
   }
 }
 

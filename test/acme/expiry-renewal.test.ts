@@ -48,7 +48,7 @@ async function start() {
     settings,
     version: 'test',
     visitors: new SignIns({ store, sealer, log, now }),
-    traffic: new TrafficHub(() => undefined),
+    traffic: new TrafficHub({ tell: () => undefined, accountId: 'ac_1' }),
     log,
   })
   const side = await gatewayHere(gateway)

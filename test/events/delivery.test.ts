@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEAD_LETTERS } from '#events/dead-letters.ts'
 import type { DeliveryFilter } from '#events/deliveries.ts'
+import type { Target } from '#events/lanes.ts'
 import { forEachDriver } from '../store/drivers.ts'
 import { EventWorld, posting, Receiver, until } from './support.ts'
 
@@ -79,6 +80,32 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     await events.redirect(destination, other.url)
     await other.until(() => other.events.length === 1)
     assert.equal(slow.calls, 1)
+  })
+
+  test('comes in batches that the destination takes now, although the next was read ahead', async () => {
+    await using large = await Receiver.start()
+    await using small = await Receiver.start()
+    await using events = await world()
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    large.answer = async () => {
+      await released
+      return { status: 200 }
+    }
+    const takes = (url: string) => ({ maxEvents: url === small.url ? 3 : 10, maxBytes: 1_000_000 })
+    const build = ({ webhook }: Target) => posting(webhook?.url ?? '', takes(webhook?.url ?? ''))
+    await events.engine({ build })
+    const destination = await events.destination(large.url)
+    await events.subscription([CREATED], [destination])
+    await events.happen(CREATED, 40)
+    await until(() => large.calls === 1)
+    await events.redirect(destination, small.url)
+    release()
+    await small.until(() => small.numbers.at(-1) === 39)
+    assert.deepEqual([...large.numbers, ...small.numbers], upTo(40))
+    assert.deepEqual(
+      small.batches.filter(({ length }) => length > 3),
+      [],
+    )
   })
 
   test('puts aside only what is refused for good, and sends it again when told', async () => {

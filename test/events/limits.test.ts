@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { envelope } from '#events/envelope.ts'
+import { eventsOf } from '#events/line-event.ts'
 import { lowestId, newId } from '#base/ids.ts'
 import { createLog } from '#base/log.ts'
 import { usualPace, waitAfter } from '#events/backoff.ts'
@@ -14,12 +16,8 @@ import { EventWorld, eventWrite, posting, Receiver, until } from './support.ts'
 
 const CREATED = 'ip_policy_created.v0'
 const REQUEST = 'http_request_complete.v0'
-const told = (n: number) => ({
-  id: newId('ev'),
-  type: REQUEST,
-  at: new Date().toISOString(),
-  object: `{"n":${n}}`,
-})
+const told = (n: number) =>
+  envelope({ id: newId('ev'), type: REQUEST, at: new Date().toISOString(), object: `{"n":${n}}` }, 'ac_1')
 const outgoing = (n: number) => ({
   id: `ev_${n}`,
   type: REQUEST,
@@ -108,14 +106,15 @@ suite('limits of event delivery', () => {
     }
     assert.deepEqual([quick.missed(), other.missed()], [0, 0])
     assert.deepEqual([slow.reader.waiting, quick.reader.waiting], [20_000, 0])
-    const events = slow.reader.read()
-    assert.equal(events[0]?.sequence, 5001)
+    const { first, events } = slow.reader.read()
+    assert.equal(first, 5001)
+    assert.equal(events[0]?.id, 'ev_5001')
     assert.equal(events.length, 1000)
     slow.reader.place = 25_000
-    assert.deepEqual(slow.reader.read(), [])
+    assert.deepEqual(slow.reader.read().events, [])
     const large = 'x'.repeat(1_048_576)
     for (let n = 0; n < 40; n++) log.add({ ...outgoing(n), body: large })
-    assert.ok(slow.reader.read().length <= 32)
+    assert.ok(slow.reader.read().events.length <= 32)
     assert.equal(slow.missed() - 5000, 40 - slow.reader.waiting)
   })
 
@@ -127,15 +126,15 @@ suite('limits of event delivery', () => {
     slow.reader.place = 2
     log.forgetRead()
     assert.deepEqual(
-      slow.reader.read().map(({ sequence }) => sequence),
-      [3, 4, 5],
+      slow.reader.read().events.map(({ id }) => id),
+      ['ev_3', 'ev_4', 'ev_5'],
     )
     assert.equal(slow.reader.waiting, 3)
-    assert.deepEqual(reading(log).reader.read(), [])
+    assert.deepEqual(reading(log).reader.read().events, [])
     slow.reader.leave()
     log.forgetRead()
     fast.reader.place = 0
-    assert.deepEqual(fast.reader.read(), [])
+    assert.deepEqual(fast.reader.read().events, [])
     assert.deepEqual([fast.missed(), slow.missed()], [0, 0])
   })
 
@@ -161,9 +160,16 @@ suite('limits of event delivery', () => {
   test('what a gateway cannot tell in time is dropped and counted', async () => {
     const batches: TrafficBatch[] = []
     const traffic = new Traffic(batch => void batches.push(batch))
-    for (let n = 0; n < 10_005; n++) traffic.put({ ...told(n), type: REQUEST })
+    traffic.want({ accountId: 'ac_1', http: [], tcp: ['conn.bytes_in'] })
+    const visitor = { ip: '', port: 1, localIp: '', localPort: 1, serverName: undefined }
+    const seen = { visitor, begun: 0, ended: 1, sent: 0, decision: undefined }
+    for (let received = 0; received < 10_005; received++) traffic.connection({ ...seen, received })
     await until(() => batches.length === 1)
-    assert.equal(batches[0]?.events.length, 10_000)
+    const events = batches[0]?.pages.flatMap(eventsOf) ?? []
+    assert.deepEqual(
+      events.map(({ body }) => JSON.parse(body).object.conn.bytes_in),
+      Array.from({ length: 10_000 }, (_, n) => n),
+    )
     assert.equal(batches[0]?.dropped, 5)
   })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { envelope } from '#events/envelope.ts'
 import { newId } from '#base/ids.ts'
 import type { EventSource } from '#contract/events/source.ts'
 import { usualFields } from '#contract/events/traffic-fields.ts'
@@ -11,15 +12,13 @@ const SESSION = 'agent_session_start.v0'
 const CREATED = 'ip_policy_created.v0'
 
 /** A request as a gateway tells it that was asked for the query too. */
-const request = (server_port: number) => ({
-  id: newId('ev'),
-  type: REQUEST,
-  at: '2026-01-01T00:00:00Z',
-  object: JSON.stringify({
+function request(server_port: number) {
+  const object = JSON.stringify({
     conn: { client_ip: '192.0.2.1', server_port },
     http: { request: { method: 'GET', url: { path: '/', query: 'secret=1' } } },
-  }),
-})
+  })
+  return envelope({ id: newId('ev'), type: REQUEST, at: '2026-01-01T00:00:00Z', object }, 'ac_1')
+}
 
 suite('what sources select', () => {
   async function start() {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, suite, test } from 'node:test'
+import { envelope } from '#events/envelope.ts'
 import { newId } from '#base/ids.ts'
 import type { EventEngine } from '#events/engine.ts'
 import { openPostgres } from '#store/postgres.ts'
@@ -75,12 +76,8 @@ suite('several servers on one database', () => {
     const [first, second] = servers.worlds
     await first.subscription([REQUEST], [await first.destination(receiver.url)])
     await until(async () => (await servers.engines[1].deliveries()).length === 1)
-    const told = (n: number) => ({
-      id: newId('ev'),
-      type: REQUEST,
-      at: '2026-01-01T00:00:00Z',
-      object: `{"n":${n}}`,
-    })
+    const told = (n: number) =>
+      envelope({ id: newId('ev'), type: REQUEST, at: '2026-01-01T00:00:00Z', object: `{"n":${n}}` }, 'ac_1')
     servers.engines[1].tell([told(2)])
     await receiver.until(() => receiver.batches.length === 1)
     await second.happen(CREATED)
@@ -141,7 +138,7 @@ suite('several servers on one database', () => {
     receiver.answer = () => ({ status: 503 })
     await first.subscription([REQUEST], [await first.destination(receiver.url)])
     for (const engine of servers.engines) await until(async () => (await engine.deliveries()).length === 1)
-    leader.tell([{ id: newId('ev'), type: REQUEST, at: new Date().toISOString(), object: '{}' }])
+    leader.tell([{ id: newId('ev'), type: REQUEST, at: new Date().toISOString(), body: '{}' }])
     await until(async () => (await other.deliveries())[0]?.failing_since !== null)
     assert.match(leader.metrics(), /adit_event_deliveries_failing 1/)
     assert.match(other.metrics(), /adit_event_deliveries_failing 0/)

@@ -44,13 +44,13 @@ async function delivered({ adit, load, webhook, file }: Parts, size: number): Pr
   return { rate: (EVENTS / milliseconds) * 1000, cpu, posts }
 }
 
-/** What waits for a webhook that comes back, against a loop that POSTs the same to the same receiver. */
+/** What waits for a webhook that comes back, against a loop that POSTs the same events to the same receiver. */
 export async function* queue(adit: Adit, load: Load, webhook: Webhook): AsyncGenerator<Row> {
   const parts: Parts = { adit, load, webhook, file: join(adit.dataDir, 'posted.json') }
   const poster = program('post-program.ts')
-  const posted = async (): Promise<Figures> => {
+  const posted = async (size: number): Promise<Figures> => {
     await webhook.ask({ work: 'take' })
-    const job: PostJob = { port: webhook.port, file: parts.file }
+    const job: PostJob = { port: webhook.port, file: parts.file, size }
     const { cpu } = await ask<PostFigures>(poster, job)
     const { milliseconds } = await webhook.until(EVENTS)
     return { rate: (EVENTS / milliseconds) * 1000, cpu }
@@ -58,12 +58,13 @@ export async function* queue(adit: Adit, load: Load, webhook: Webhook): AsyncGen
   try {
     for (const { size, target } of sizes) {
       const ours = (): Promise<Figures> => delivered(parts, size)
+      const bare = (): Promise<Figures> => posted(size)
       // What was never run is not compiled.
       await ours()
-      await posted()
-      const { ours: own = [], bare = [] } = await inTurn({ ours, bare: posted })
-      const compared = { ours: own, peer: bare }
-      const name = `${EVENTS} queued events, ${size} in a POST, vs a bare loop of the same POSTs`
+      await bare()
+      const results = await inTurn({ ours, bare })
+      const compared = { ours: results['ours'] ?? [], peer: results['bare'] ?? [] }
+      const name = `${EVENTS} queued events, ${size} in a POST, vs a bare loop of such POSTs`
       yield { name, ...cellsOf(compared, 'rate', perSecond), ...target }
       yield { name: `${name}, CPU`, ...cellsOf(compared, 'cpu', value => `${value.toFixed(2)} s`) }
     }

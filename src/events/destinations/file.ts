@@ -1,5 +1,6 @@
 import { DeliveryError, type Destination, type DestinationParts } from '#events/destination.ts'
 import { EventFile } from '#events/destinations/event-file.ts'
+import { linesOf } from '#events/line-event.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
 const MAX_EVENTS = 5000
@@ -18,8 +19,7 @@ export function file(
     maxEvents: MAX_EVENTS,
     maxBytes: MAX_BATCH,
     async send(batch) {
-      const text = batch.map(({ body }) => body).join('\n')
-      await lines.append(Buffer.from(`${text}\n`)).catch((cause: unknown) => {
+      await lines.append(linesOf(batch)).catch((cause: unknown) => {
         if (cause instanceof DeliveryError) throw cause
         const { code = 'unknown' } = cause as NodeJS.ErrnoException
         throw new DeliveryError(`The file cannot be written (${code}).`, { cause })

@@ -1,6 +1,5 @@
 import { DeliveryError, type OutgoingEvent } from '#events/destination.ts'
-
-export const bytesOf = (event: OutgoingEvent): number => Buffer.byteLength(event.body)
+import { sizeOf } from '#events/line-event.ts'
 
 export const idsOf = (events: Iterable<OutgoingEvent>): Set<string> =>
   new Set([...events].map(({ id }) => id))
@@ -14,7 +13,7 @@ export async function sendFitting(
   { most, service }: { readonly most: number; readonly service: string },
   send: (events: readonly OutgoingEvent[]) => Promise<void>,
 ): Promise<void> {
-  const fitting = batch.filter(event => bytesOf(event) <= most)
+  const fitting = batch.filter(event => sizeOf(event) <= most)
   if (fitting.length > 0) await send(fitting)
   const left = batch.length - fitting.length
   if (left === 0) return

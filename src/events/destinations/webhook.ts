@@ -1,21 +1,29 @@
 import { createHmac } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { derivedId } from '#base/ids.ts'
 import { Secret } from '#base/secrets.ts'
 import { Batch } from '#events/batch.ts'
 import type { Destination, DestinationParts, OutgoingEvent } from '#events/destination.ts'
 import { refusal, unanswered, unusable } from '#events/destinations/failures.ts'
-import { KeptHttp } from '#events/destinations/kept-http.ts'
+import { idsOf } from '#events/destinations/fitting.ts'
+import { KeptHttp, type Post } from '#events/destinations/kept-http.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
 /** What was stored before there was a choice has no size. */
 type WebhookTarget = Omit<TargetOf<'webhook'>, 'batch_size'> & { readonly batch_size?: number }
 
-/** The content of one POST, and the events that are taken when it is. */
+/** The content of one POST, and how many events are taken when it is. */
 interface Message {
   readonly id: string
   /** Bytes where it is long, so that it is encoded once; text leaves together with the head. */
   readonly body: string | Buffer
-  readonly events: readonly OutgoingEvent[]
+  readonly count: number
+}
+
+/** One that only has to be sent. */
+interface Ready {
+  readonly message: Message
+  readonly post: Post
 }
 
 const SERVICE = 'The webhook'
@@ -47,23 +55,40 @@ export function webhook(target: WebhookTarget, parts: DestinationParts): Destina
     maxEvents: size * Math.min(MAX_POSTS, Math.max(1, Math.floor(MAX_EVENTS / size))),
     maxBytes: MAX_BYTES,
     async send(batch, signal) {
-      const taken = new Set<string>()
-      for (const message of messagesOf(batch, size)) {
-        const post = { url, headers: headersOf(message), body: message.body, signal }
-        const answer = await http.post(post).catch((error: unknown) => {
-          throw unanswered(SERVICE, error, taken)
-        })
-        if (answer.status < 200 || answer.status > 299) throw refusal(SERVICE, answer, parts.now(), { taken })
-        for (const { id } of message.events) taken.add(id)
+      let sent = 0
+      const taken = (): Set<string> => idsOf(batch.slice(0, sent))
+      const messages = messagesOf(batch, size)
+      const nextPost = (): Ready | undefined => {
+        const { value: message } = messages.next()
+        return message && { message, post: { url, headers: headersOf(message), body: message.body, signal } }
+      }
+      for (let ready = nextPost(); ready !== undefined;) {
+        const { message, post } = ready
+        const [answer, next] = await Promise.all([
+          http.post(post).catch((error: unknown) => {
+            throw unanswered(SERVICE, error, taken())
+          }),
+          afterwards(nextPost),
+        ])
+        if (answer.status < 200 || answer.status > 299)
+          throw refusal(SERVICE, answer, parts.now(), { taken: taken() })
+        sent += message.count
+        ready = next
       }
     },
     close: () => http.close(),
   }
 }
 
+/** When what was begun just now has left: joining and signing events takes as long as it takes to get an answer. */
+async function afterwards<Result>(work: () => Result): Promise<Result> {
+  await setImmediate()
+  return work()
+}
+
 function* messagesOf(batch: readonly OutgoingEvent[], size: number): Generator<Message> {
   if (size === 1) {
-    for (const event of batch) yield { id: event.id, body: event.body, events: [event] }
+    for (const event of batch) yield { id: event.id, body: event.body, count: 1 }
     return
   }
   // The brackets and a comma behind each event count too.
@@ -82,7 +107,7 @@ function* messagesOf(batch: readonly OutgoingEvent[], size: number): Generator<M
 function joined(events: readonly OutgoingEvent[]): Message {
   const ids = events.map(({ id }) => id)
   const id = derivedId('evb', ids[0] ?? '', ids.join(' '))
-  return { id, body: Buffer.from(`[${events.map(({ body }) => body).join(',')}]`), events }
+  return { id, body: Buffer.from(`[${events.map(({ body }) => body).join(',')}]`), count: events.length }
 }
 
 const signature = (key: Buffer, about: string, body: string | Buffer): string =>

@@ -3,7 +3,7 @@ import type { DirectoryChange } from '#server/workers/shared-directory.ts'
 import type { LogLevel } from '#base/log.ts'
 import type { Range } from '#base/addresses.ts'
 import { Secret } from '#base/secrets.ts'
-import type { WantedTraffic } from '#gateway/traffic.ts'
+import type { WantedTraffic } from '#gateway/traffic/lines.ts'
 import type { OAuthSetup } from '#gateway/sign-in/providers/setup.ts'
 import type { TracingSetup } from '#gateway/tracing/tracing.ts'
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import type { Tell } from '#server/ordered-hold.ts'
 import { TrafficHub } from '#server/traffic-hub.ts'
 import { usualFields } from '#contract/events/traffic-fields.ts'
-import type { WantedTraffic } from '#gateway/traffic.ts'
+import type { WantedTraffic } from '#gateway/traffic/lines.ts'
 import { type Gateway, type GatewayOptions, startGateway, TestAgent } from '../sessions/support.ts'
 import type { Told } from './support.ts'
 
@@ -17,11 +18,12 @@ class Watch {
   #came = Promise.withResolvers<void>()
 
   constructor({ directory }: Gateway, apiUrl?: string) {
-    this.hub = new TrafficHub(told => {
-      for (const { type, object } of told) this.events.push({ type, object: JSON.parse(object) })
+    const tell: Tell = told => {
+      for (const { type, body } of told) this.events.push({ type, object: JSON.parse(body).object })
       this.#came.resolve()
       this.#came = Promise.withResolvers()
-    }, apiUrl)
+    }
+    this.hub = new TrafficHub({ tell, accountId: 'ac_1', apiUrl })
     this.hub.want(wish(START, STOP))
     this.hub.watch(directory)
   }
@@ -121,16 +123,17 @@ suite('what is told of agents', () => {
 
 suite('gateways', () => {
   test('are told which fields somebody needs, in one order, and no others', () => {
-    const hub = new TrafficHub(() => undefined)
+    const accountId = 'ac_1'
+    const hub = new TrafficHub({ tell: () => undefined, accountId })
     const heard: WantedTraffic[] = []
     hub.follow(wanted => heard.push(wanted))
     const names = new Set(['http.request.method', 'conn.client_ip', 'no.such_field', 'conn.bytes_in'])
     hub.want(new Map([['http_request_complete.v0', names]]))
     hub.want(new Map([['tcp_connection_closed.v0', new Set(usualFields('tcp_connection_closed.v0'))]]))
     assert.deepEqual(heard, [
-      { http: [], tcp: [] },
-      { http: ['conn.client_ip', 'http.request.method'], tcp: [] },
-      { http: [], tcp: usualFields('tcp_connection_closed.v0') },
+      { accountId, http: [], tcp: [] },
+      { accountId, http: ['conn.client_ip', 'http.request.method'], tcp: [] },
+      { accountId, http: [], tcp: usualFields('tcp_connection_closed.v0') },
     ])
     assert.deepEqual(structuredClone(hub.wanted), hub.wanted)
   })

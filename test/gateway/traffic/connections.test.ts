@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { suite, test } from 'node:test'
 import { echo } from '../../edges/world.ts'
-import { allHttp, HOST, TrafficWorld } from './support.ts'
+import { accountId, allHttp, HOST, TrafficWorld } from './support.ts'
 
 /** Says something and waits for the end; a refusal is an end too. */
 async function visit(port: number, text: string): Promise<void> {
@@ -44,9 +44,9 @@ suite('what is told of a connection', () => {
     using service = await echo()
     const agent = await world.agent()
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
-    world.traffic.want({ http: allHttp, tcp: [] })
+    world.traffic.want({ accountId, http: allHttp, tcp: [] })
     await visit(portOf(url), 'unheard')
-    world.traffic.want({ http: [], tcp: ['conn.bytes_in'] })
+    world.traffic.want({ accountId, http: [], tcp: ['conn.bytes_in'] })
     await visit(portOf(url), 'hello')
     assert.deepEqual(await world.object(() => true), { conn: { bytes_in: 5 } })
     assert.equal(world.events.length, 1)
@@ -67,7 +67,7 @@ suite('what is told of a connection', () => {
       world.events.length = 0
       for (const port of ports) await visit(port, 'hello')
       const told = await Promise.all(
-        ports.map(port => world.object(({ object }) => object.includes(`"server_port":${port}`))),
+        ports.map(port => world.object(({ body }) => body.includes(`"server_port":${port}`))),
       )
       return told.map(({ ip_policy: policy }) => policy?.decision)
     }
@@ -93,7 +93,7 @@ suite('what is told of a connection', () => {
     assert.match(told.ja4_fingerprint, /^t13d\d{4}x1_[0-9a-f]{12}_[0-9a-f]{12}$/)
     assert.equal(told.conn.server_name, 'tls.adit.localhost')
     assert.ok(told.conn.bytes_in > 100)
-    world.traffic.want({ http: [], tcp: ['conn.server_name'] })
+    world.traffic.want({ accountId, http: [], tcp: ['conn.server_name'] })
     world.events.length = 0
     await knock()
     assert.deepEqual(await world.object(() => true), { conn: { server_name: 'tls.adit.localhost' } })

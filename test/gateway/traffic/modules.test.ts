@@ -30,7 +30,7 @@ suite('what is told of the modules that a request meets', () => {
     assert.deepEqual((await ask(basic('geheim'))).basic_auth, { decision: 'block' })
     assert.deepEqual((await ask('Bearer geheim')).basic_auth, { decision: 'block' })
     assert.deepEqual((await ask()).basic_auth, { decision: 'block' })
-    assert.doesNotMatch(world.events.map(({ object }) => object).join(''), /geheim/)
+    assert.doesNotMatch(world.events.map(({ body }) => body).join(''), /geheim/)
   })
 
   test('has how the answer was compressed and what that has saved', async () => {
@@ -142,6 +142,6 @@ suite('what is told of the modules that a request meets', () => {
     assert.deepEqual((await ask('geheim')).webhook_verification, { decision: 'allow' })
     const wrong = createHash('sha256').update('geheim').digest('hex')
     assert.deepEqual((await ask(wrong)).webhook_verification, { decision: 'block' })
-    assert.doesNotMatch(world.events.map(({ object }) => object).join(''), /geheim/)
+    assert.doesNotMatch(world.events.map(({ body }) => body).join(''), /geheim/)
   })
 })

@@ -4,22 +4,23 @@ import { connect } from 'node:net'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { TrafficHub } from '#server/traffic-hub.ts'
-import { OrderedHold, START, STOP, type Told } from '#server/ordered-hold.ts'
+import type { OutgoingEvent } from '#events/destination.ts'
+import { OrderedHold, START, STOP, type Tell } from '#server/ordered-hold.ts'
 import { echo } from '../../edges/world.ts'
 import { HOST, TrafficWorld } from './support.ts'
 
 const CLOSED = 'tcp_connection_closed.v0'
 const moment = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z`
-const event = (type: string, second: number, object = '{}'): Told => ({
+const event = (type: string, second: number, body = '{}'): OutgoingEvent => ({
   id: `ev_${type}_${second}`,
   type,
   at: moment(second),
-  object,
+  body,
 })
 
 /** A hold whose clock is set by hand, and what it has told. */
 function holding(holdMs = 1) {
-  const batches: { events: readonly Told[]; dropped: number }[] = []
+  const batches: { events: readonly OutgoingEvent[]; dropped: number }[] = []
   const state = { now: 10, came: Promise.withResolvers<void>() }
   const hold = new OrderedHold(
     (events, dropped) => {
@@ -112,10 +113,11 @@ suite('the order of events', () => {
     await using world = await TrafficWorld.start()
     const told: string[] = []
     const stopped = Promise.withResolvers<void>()
-    const hub = new TrafficHub(events => {
+    const tell: Tell = events => {
       told.push(...events.map(({ type }) => type))
       if (told.includes(STOP) && told.includes(CLOSED)) stopped.resolve()
-    })
+    }
+    const hub = new TrafficHub({ tell, accountId: 'ac_1' })
     hub.want(new Map([START, STOP, CLOSED].map(type => [type, new Set<string>()])))
     hub.watch(world.directory)
     world.onBatch = batch => hub.tell(batch)

@@ -7,7 +7,7 @@ import { connect as connectTls } from 'node:tls'
 import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { usualFields } from '#contract/events/traffic-fields.ts'
-import { allHttp, HOST, type Told, TrafficWorld } from './support.ts'
+import { accountId, allHttp, HOST, type Told, TrafficWorld } from './support.ts'
 
 const hello = (_request: unknown, response: { end(text: string): void }): void => response.end('hello')
 
@@ -86,13 +86,17 @@ suite('what is told of a request', () => {
   test('has only what is wanted, and nothing once nobody wants it', async () => {
     await using world = await TrafficWorld.start()
     world.edge('a.test', await world.static(hello))
-    world.traffic.want({ http: ['http.response.status_code', 'conn.client_ip'], tcp: [] })
+    world.traffic.want({ accountId, http: ['http.response.status_code', 'conn.client_ip'], tcp: [] })
     const told = await world.told('a.test')
     assert.deepEqual(told, { conn: { client_ip: HOST }, http: { response: { status_code: 200 } } })
-    world.traffic.want({ http: [], tcp: [] })
+    world.traffic.want({ accountId, http: [], tcp: [] })
     assert.equal(world.traffic.wantsRequests, false)
     assert.equal(world.traffic.wantsFingerprints, false)
-    world.traffic.want({ http: usualFields('http_request_complete.v0') as typeof allHttp, tcp: [] })
+    world.traffic.want({
+      accountId,
+      http: usualFields('http_request_complete.v0') as typeof allHttp,
+      tcp: [],
+    })
     const usual = namesIn(await world.told('a.test?secret=1'))
     assert.equal(world.events.length, 2)
     for (const name of ['http.request.headers', 'http.request.url.raw', 'ja4_fingerprint'])
@@ -127,7 +131,7 @@ suite('what is told of a request', () => {
       assert.deepEqual(request.headers[name.toLowerCase()], ['REDACTED'], name)
     assert.deepEqual(response.headers['x-plain'], ['one', 'two'])
     assert.deepEqual(response.headers['set-cookie'], ['REDACTED', 'REDACTED'])
-    assert.doesNotMatch(world.events.map(({ object }) => object).join(''), /geheim/)
+    assert.doesNotMatch(world.events.map(({ body }) => body).join(''), /geheim/)
   })
 
   test('counts content whose length nobody has declared', async () => {

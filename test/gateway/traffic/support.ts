@@ -10,7 +10,8 @@ import { type HttpField, type TcpField, trafficFields } from '#contract/events/t
 import { type Gateway, startGateway } from '#gateway/gateway.ts'
 import { LocalDirectory } from '#gateway/local-directory.ts'
 import type { GatewayMetrics } from '#gateway/metrics.ts'
-import { Traffic, type TrafficBatch, type TrafficEvent } from '#gateway/traffic.ts'
+import { eventsOf, type LineEvent } from '#events/line-event.ts'
+import { Traffic, type TrafficBatch } from '#gateway/traffic.ts'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { testLog } from '../../support/secrets.ts'
 import { localEgress } from '../module-parts.ts'
@@ -34,13 +35,15 @@ export interface Asked {
   readonly agent?: Agent
 }
 
+export const accountId = 'ac_1'
+
 /** A whole gateway on ports of its own, which tells its traffic to the test. */
 export class TrafficWorld implements AsyncDisposable {
   readonly source = new MemorySource()
   readonly directory = new LocalDirectory()
-  readonly events: TrafficEvent[] = []
+  readonly events: LineEvent[] = []
   readonly traffic = new Traffic(batch => {
-    this.events.push(...batch.events)
+    this.events.push(...batch.pages.flatMap(eventsOf))
     this.onBatch?.(batch)
     this.#came.resolve()
     this.#came = Promise.withResolvers()
@@ -74,7 +77,7 @@ export class TrafficWorld implements AsyncDisposable {
       requests: { size: 10, write: undefined },
       log: testLog(),
     })
-    world.traffic.want({ http: allHttp, tcp: allTcp })
+    world.traffic.want({ accountId, http: allHttp, tcp: allTcp })
     return world
   }
 
@@ -149,10 +152,10 @@ export class TrafficWorld implements AsyncDisposable {
   }
 
   /** What is told in the first event that fits. */
-  async object(fits: (event: TrafficEvent) => boolean): Promise<Told> {
+  async object(fits: (event: LineEvent) => boolean): Promise<Told> {
     for (;;) {
       const found = this.events.find(fits)
-      if (found !== undefined) return JSON.parse(found.object)
+      if (found !== undefined) return JSON.parse(found.body).object
       await this.#came.promise
     }
   }

@@ -103,11 +103,11 @@ suite('the writer of an event', () => {
     const seen = wholeRequest()
     for (const name of allHttp) {
       const { type } = trafficFields['http_request_complete.v0'][name]
-      assert.equal(typeof only(httpWriter([name])(seen), name), typesOf[type], name)
+      assert.equal(typeof only(httpWriter([name])(seen, ''), name), typesOf[type], name)
     }
     for (const name of allTcp) {
       const { type } = trafficFields['tcp_connection_closed.v0'][name]
-      assert.equal(typeof only(tcpWriter([name])(connection), name), typesOf[type], name)
+      assert.equal(typeof only(tcpWriter([name])(connection, ''), name), typesOf[type], name)
     }
   })
 
@@ -121,7 +121,7 @@ suite('the writer of an event', () => {
       )
     fc.assert(
       fc.property(fc.subarray(allHttp), wanted => {
-        const told = JSON.parse(httpWriter(wanted)(seen)) as object
+        const told = JSON.parse(httpWriter(wanted)(seen, '')) as object
         assert.deepEqual(leaves(told).toSorted(), wanted.toSorted())
       }),
     )
@@ -131,7 +131,7 @@ suite('the writer of an event', () => {
     const { visitor, reply } = wholeRequest()
     const { ip, port, localIp, localPort, scheme } = visitor
     const bare = { visitor: { ip, port, localIp, localPort, scheme, serverName: undefined }, head: undefined }
-    const told = httpWriter(allHttp)({ ...bare, reply, trace: new Trace(), ended: 0 })
+    const told = httpWriter(allHttp)({ ...bare, reply, trace: new Trace(), ended: 0 }, '')
     const { conn, http, traffic_policy: policy, ...rest } = JSON.parse(told) as Record<string, object>
     assert.deepEqual(rest, {})
     assert.deepEqual(policy, { logs: [] })
@@ -141,13 +141,13 @@ suite('the writer of an event', () => {
       'last_byte_ts',
       'url',
     ])
-    assert.equal(httpWriter(['tls.version'])({ ...bare, reply, trace: new Trace(), ended: 0 }), '{}')
+    assert.equal(httpWriter(['tls.version'])({ ...bare, reply, trace: new Trace(), ended: 0 }, ''), '{}')
   })
 
   test('says of a module that is met twice that it blocks when the second one does', () => {
     const seen = wholeRequest()
     const { trace } = seen
-    const decision = (): unknown => JSON.parse(httpWriter(['ip_policy.decision'])(seen))
+    const decision = (): unknown => JSON.parse(httpWriter(['ip_policy.decision'])(seen, ''))
     trace.way = {
       edgeId: undefined,
       routeId: undefined,
