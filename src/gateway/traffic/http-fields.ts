@@ -89,4 +89,4 @@ function decision({ way, passed }: Trace, name: string): 'allow' | 'block' | und
 }
 
 export const httpWriter = (wanted: readonly HttpField[]): Write<SeenRequest> =>
-  writerOf(table, getters, wanted)
+  writerOf(table, getters, wanted, ({ visitor }) => visitor)

@@ -30,6 +30,8 @@ interface Leaf<Seen> {
   /** Its value as JSON, without the quotes where it is in quotes. */
   readonly text: (value: Values[keyof Values]) => string
   readonly quote: '"' | ''
+  /** Often the same as in the last request of the connection. */
+  readonly isAlike: boolean
 }
 
 const NEEDS_ESCAPE = /[^ !#-[\]-~]/
@@ -43,17 +45,29 @@ const texts: { readonly [Type in keyof Values]: (value: Values[Type]) => string 
   lines: value => JSON.stringify(value),
 }
 
+const alikeTypes: ReadonlySet<keyof Values> = new Set(['text', 'number', 'yes_no'])
+
 const quotes = { text: '"', number: '', yes_no: '', moment: '"', headers: '', lines: '' } as const
 
+/** What was written of some fields: it stands for all requests of which they, and what stood before, are the same. */
+interface Written {
+  readonly values: readonly unknown[]
+  readonly before: number
+  readonly text: string
+  readonly last: number
+}
+
 /**
- * Compiled once for a selection, because events are made for every request. They come in one order, so
- * what stands between two values that follow each other is known beforehand, whichever are left out: that leaves two
- * pieces of text to append for each value.
+ * Compiled once for a selection, because events are made for every request. Fields come in one order, so what stands
+ * between two values that follow each other is known beforehand, whichever are left out. And as the requests of one
+ * connection are much alike, what was written of one is taken for the next where nothing of it is different: `owner`
+ * says which belong together, if any do.
  */
 export function writerOf<Declared extends Table, Seen>(
   table: Declared,
   getters: Getters<Declared, Seen>,
   wanted: readonly (keyof Declared & string)[],
+  owner?: (seen: Seen) => object,
 ): Write<Seen> {
   const names = Object.keys(table).filter(name => wanted.includes(name))
   const leaves = inGroups(names.map(name => name.split('.'))).map((path): Leaf<Seen> => {
@@ -63,20 +77,82 @@ export function writerOf<Declared extends Table, Seen>(
   // The row before the first is for what nothing stands before.
   const between = [undefined, ...leaves].map(from => leaves.map(to => textBetween(from, to)))
   const ends = [undefined, ...leaves].map(endAfter)
-  const gets = leaves.map(({ get }) => get)
-  const toText = leaves.map(({ text }) => text)
-  return (seen, before) => {
-    let text = before
-    let last = 0
-    for (let at = 0; at < gets.length; at++) {
-      const value = gets[at]?.(seen)
+  const known = new WeakMap<object, Written[]>()
+  const values: unknown[] = leaves.map(() => undefined)
+
+  /** The fields of a run as text, behind the one at `before`. */
+  function written({ from, to }: Run, before: number): Written {
+    let text = ''
+    let last = before
+    for (let at = from; at < to; at++) {
+      const value = values[at]
       if (value === undefined) continue
       text += between[last]?.[at]
-      text += toText[at]?.(value)
+      text += leaves[at]?.text(value as Values[keyof Values])
       last = at + 1
+    }
+    // To look into it makes one piece of the many.
+    text.charCodeAt(0)
+    return { values: values.slice(from, to), before, text, last }
+  }
+
+  function writtenFor(key: object): Written[] {
+    const there = known.get(key)
+    if (there !== undefined) return there
+    const none: Written[] = []
+    known.set(key, none)
+    return none
+  }
+
+  const runs = runsOf(leaves.map(({ isAlike }) => isAlike && owner !== undefined))
+  return (seen, start) => {
+    const earlier = owner === undefined ? [] : writtenFor(owner(seen))
+    let text = start
+    let last = 0
+    for (let index = 0; index < runs.length; index++) {
+      const run = runs[index] as Run
+      const before = earlier[index]
+      let isSame = run.isAlike && before?.before === last
+      for (let at = run.from; at < run.to; at++) {
+        const value = leaves[at]?.get(seen)
+        values[at] = value
+        if (isSame && before?.values[at - run.from] !== value) isSame = false
+      }
+      if (isSame && before !== undefined) {
+        text += before.text
+        last = before.last
+      } else if (run.isAlike) {
+        const fresh = written(run, last)
+        earlier[index] = fresh
+        text += fresh.text
+        last = fresh.last
+      } else if (values[run.from] !== undefined) {
+        text += between[last]?.[run.from]
+        text += leaves[run.from]?.text(values[run.from] as Values[keyof Values])
+        last = run.to
+      }
     }
     return text + (ends[last] ?? '')
   }
+}
+
+/** Fields from one up to another, which are alike in many requests, or a single one that is not. */
+interface Run {
+  readonly from: number
+  readonly to: number
+  readonly isAlike: boolean
+}
+
+function runsOf(alike: readonly boolean[]): Run[] {
+  const runs: Run[] = []
+  for (let from = 0; from < alike.length;) {
+    const isAlike = alike[from] ?? false
+    let to = from + 1
+    while (isAlike && alike[to]) to++
+    runs.push({ from, to, isAlike })
+    from = to
+  }
+  return runs
 }
 
 /** In the given order, but members of one object one behind the other. */
@@ -97,6 +173,7 @@ function leafOf<Seen>(
     // `Getters` says that what it gets is of this type.
     text: texts[type] as Leaf<Seen>['text'],
     quote: quotes[type],
+    isAlike: alikeTypes.has(type),
   }
 }
 

@@ -127,6 +127,35 @@ suite('the writer of an event', () => {
     )
   })
 
+  test('tells of each request of a connection what is true of it', () => {
+    const { visitor, head, reply, trace } = wholeRequest()
+    const requests = fc.record({
+      method: fc.constantFrom('GET', 'PUT'),
+      path: fc.constantFrom('/', '/a', '/"\u{fc}'),
+      status: fc.constantFrom(200, 404),
+      username: fc.constantFrom(undefined, 'ann', 'bob'),
+      isReadable: fc.boolean(),
+      other: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(fc.subarray(allHttp), fc.array(requests), (wanted, asked) => {
+        const write = httpWriter(wanted)
+        const visitors = [visitor, { ...visitor, ip: '192.0.2.9' }] as const
+        for (const { method, path, status, username, isReadable, other } of asked) {
+          const seen: SeenRequest = {
+            visitor: visitors[other ? 1 : 0],
+            head: isReadable && head ? { ...head, method, path, target: path } : undefined,
+            reply: { ...reply, head: { ...reply.head, status } },
+            trace: Object.assign(new Trace(), trace, { username }),
+            ended: trace.begun + 2,
+          }
+          // One that has written nothing before.
+          assert.equal(write(seen, 'so: '), `so: ${httpWriter(wanted)(seen, '')}`)
+        }
+      }),
+    )
+  })
+
   test('leaves out what is not known, and objects of which nothing is', () => {
     const { visitor, reply } = wholeRequest()
     const { ip, port, localIp, localPort, scheme } = visitor
