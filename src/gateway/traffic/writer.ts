@@ -34,6 +34,8 @@ interface Leaf<Seen> {
   readonly isAlike: boolean
 }
 
+/** So many characters of each connection are kept, for each run of its fields. */
+const MAX_KEPT = 1024
 const NEEDS_ESCAPE = /[^ !#-[\]-~]/
 
 const texts: { readonly [Type in keyof Values]: (value: Values[Type]) => string } = {
@@ -76,24 +78,34 @@ export function writerOf<Declared extends Table, Seen>(
   })
   // The row before the first is for what nothing stands before.
   const between = [undefined, ...leaves].map(from => leaves.map(to => textBetween(from, to)))
-  const ends = [undefined, ...leaves].map(endAfter)
+  const closings = [undefined, ...leaves].map(endAfter)
   const known = new WeakMap<object, Written[]>()
   const values: unknown[] = leaves.map(() => undefined)
 
   /** The fields of a run as text, behind the one at `before`. */
   function written({ from, to }: Run, before: number): Written {
+    const ends: number[] = []
     let text = ''
     let last = before
     for (let at = from; at < to; at++) {
       const value = values[at]
       if (value === undefined) continue
+      const shown = leaves[at]?.text(value as Values[keyof Values]) ?? ''
       text += between[last]?.[at]
-      text += leaves[at]?.text(value as Values[keyof Values])
+      text += shown
+      if (shown === value) ends[at - from] = text.length
       last = at + 1
     }
     // To look into it makes one piece of the many.
     text.charCodeAt(0)
-    return { values: values.slice(from, to), before, text, last }
+    // Texts of requests are parts of their whole heads, which must not stay with every connection: those kept are parts
+    // of this text. One with escapes is not in there as it is, and is never found to be the same.
+    const kept = values.slice(from, to).map((value, at) => {
+      if (typeof value !== 'string') return value
+      const end = ends[at]
+      return end === undefined ? Number.NaN : text.slice(end - value.length, end)
+    })
+    return { values: kept, before, text, last }
   }
 
   function writtenFor(key: object): Written[] {
@@ -123,7 +135,7 @@ export function writerOf<Declared extends Table, Seen>(
         last = before.last
       } else if (run.isAlike) {
         const fresh = written(run, last)
-        earlier[index] = fresh
+        if (fresh.text.length <= MAX_KEPT) earlier[index] = fresh
         text += fresh.text
         last = fresh.last
       } else if (values[run.from] !== undefined) {
@@ -132,7 +144,7 @@ export function writerOf<Declared extends Table, Seen>(
         last = run.to
       }
     }
-    return text + (ends[last] ?? '')
+    return text + (closings[last] ?? '')
   }
 }
 

@@ -131,7 +131,7 @@ suite('the writer of an event', () => {
     const { visitor, head, reply, trace } = wholeRequest()
     const requests = fc.record({
       method: fc.constantFrom('GET', 'PUT'),
-      path: fc.constantFrom('/', '/a', '/"\u{fc}'),
+      path: fc.constantFrom('/', '/a', '/"\u{fc}', '/"', '/\\', `/${'x'.repeat(2000)}`),
       status: fc.constantFrom(200, 404),
       username: fc.constantFrom(undefined, 'ann', 'bob'),
       isReadable: fc.boolean(),
