@@ -110,7 +110,11 @@ suite('the published SDK @ngrok/ngrok: it comes back', () => {
   test('a labelled listener can be closed after the gateway is restarted', async () => {
     await using place = await openPlace()
     const { sdk } = place
-    const session = await sdk.connect(['handleDisconnection', callback('lost')])
+    const session = await sdk.connect(
+      ['handleDisconnection', callback('lost')],
+      ['heartbeatInterval', 1],
+      ['handleHeartbeat', callback('beat')],
+    )
     const steps = [
       ['label', 'a', 'b'],
       ['listenAndForward', 'http://127.0.0.1:1/'],
@@ -120,6 +124,8 @@ suite('the published SDK @ngrok/ngrok: it comes back', () => {
     await place.restart('SIGKILL')
     await lost
     await until('the tunnel is back', async () => (await place.list('tunnels')).length === 1)
+    // Only when its tunnels are back does the SDK take the new connection for what it is asked to do.
+    for (let beats = 0; beats < 2; beats++) await sdk.next('beat')
     await sdk.call(listener, ['close'])
     await until('the tunnel is gone', async () => (await place.list('tunnels')).length === 0, 1000)
   })

@@ -6,6 +6,8 @@ import {
 } from 'node:http'
 import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import type { Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { percentile } from './figures.ts'
 import { HOST, type World } from './world.ts'
 
@@ -127,9 +129,12 @@ export class Shorts implements AsyncDisposable {
     const secured = { ...options, servername: HOST, ca: this.#world.ca }
     const request = scheme === 'http' ? requestHttp(options) : requestHttps(secured)
     const way = `${scheme} ${agent ? 'kept' : 'new'}`
+    let wasReset = (): boolean => false
+    if (!agent) request.once('socket', socket => (wasReset = watchReset(socket)))
     try {
       return check(way, await answerOf(request))
     } catch (error) {
+      if (wasReset()) return 'queued'
       return error instanceof Lost ? error.outcome : lost(way, error, request.reusedSocket)
     }
   }
@@ -146,12 +151,16 @@ export class Shorts implements AsyncDisposable {
   #open(): Promise<ClientHttp2Session> {
     this.#session ??= new Promise((resolve, reject) => {
       const authority = `https://${this.#world.address}:${this.#world.port('https')}`
-      const session = connectHttp2(authority, { servername: HOST, ca: this.#world.ca })
+      const [host, port] = [this.#world.address, this.#world.port('https')]
+      const socket = connectTls({ host, port, servername: HOST, ca: this.#world.ca, ALPNProtocols: ['h2'] })
+      const wasReset = watchReset(socket)
+      const session = connectHttp2(authority, { createConnection: () => socket })
       session.setMaxListeners(0)
       session.once('connect', () => resolve(session))
       const over = (error?: Error): void => {
         this.#session = undefined
-        reject(error ?? new Error('closed before it was open'))
+        if (wasReset()) reject(new Lost('queued'))
+        else reject(error ?? new Error('closed before it was open'))
       }
       session.on('error', over)
       session.on('goaway', () => over())
@@ -159,6 +168,18 @@ export class Shorts implements AsyncDisposable {
     })
     return this.#session
   }
+}
+
+/**
+ * Tells whether a new connection was reset. If that happens before anything is written, the first write takes the error,
+ * and what is read looks like a proper end; but then there is no peer any more.
+ */
+function watchReset(socket: Socket): () => boolean {
+  let wasReset = false
+  socket.prependOnceListener('end', () => {
+    wasReset = socket.remoteAddress === undefined && socket.bytesRead === 0
+  })
+  return () => wasReset
 }
 
 function check(way: string, { status, text }: { status: number; text: string }): Outcome {
