@@ -10,16 +10,6 @@ const TICKS_PER_SECOND = 100
 /** Arguments from a line, parted at blanks. */
 export const words = (line: string): string[] => line.trim().split(/\s+/)
 
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 async function answers(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   try {

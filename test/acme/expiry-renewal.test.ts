@@ -12,8 +12,9 @@ import { TrafficHub } from '#server/traffic-hub.ts'
 import { FakeAuthority } from './fake-authority.ts'
 import { FakeDns } from './fake-dns.ts'
 import { Gate } from './gate.ts'
-import { Pebble, freePorts } from './pebble.ts'
+import { Pebble } from './pebble.ts'
 import { World, point, quick } from './world.ts'
+import { freePorts } from '../support/free-ports.ts'
 
 const HOST = '127.0.0.1'
 const DAY = 86_400_000

@@ -1,10 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { Folder } from '../support/openssh.ts'
+import { freePorts } from '../support/free-ports.ts'
 
 const HOST = '127.0.0.1'
 
@@ -29,30 +28,6 @@ export interface PebbleOptions {
   readonly leadsTo?: string
   /** A command that runs the command behind it elsewhere, as in a network namespace. */
   readonly inside?: readonly string[]
-}
-
-/** Below those that the system gives out by itself: one of these could be another's before it is opened here. */
-const [FIRST_PORT, LAST_PORT] = [12_000, 32_000]
-
-export async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>()
-  while (ports.size < count) {
-    const port = randomInt(FIRST_PORT, LAST_PORT)
-    if (await isFree(port)) ports.add(port)
-  }
-  return [...ports]
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1')
-  try {
-    await once(server, 'listening')
-  } catch {
-    return false
-  }
-  server.close()
-  await once(server, 'close')
-  return true
 }
 
 /** Resolves when the program has written a line that matches; it goes on being read, so that it never blocks. */

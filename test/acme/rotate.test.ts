@@ -3,7 +3,8 @@ import { suite, test } from 'node:test'
 import { Folder } from '../support/openssh.ts'
 import { made } from '../support/each-store.ts'
 import { runAdit, startServer } from '../support/server.ts'
-import { Pebble, freePorts } from './pebble.ts'
+import { Pebble } from './pebble.ts'
+import { freePorts } from '../support/free-ports.ts'
 
 const HOST = '127.0.0.1'
 

@@ -12,8 +12,9 @@ import { Folder } from '../support/openssh.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { spawnServer, type Process } from '../support/server.ts'
 import { answer, answering, type Challenge } from './answerer.ts'
-import { Pebble, freePorts, type PebbleOptions } from './pebble.ts'
+import { Pebble, type PebbleOptions } from './pebble.ts'
 import { World, assertNothingLeft, point } from './world.ts'
+import { freePorts } from '../support/free-ports.ts'
 
 const HOST = '127.0.0.1'
 const COUNT = 20

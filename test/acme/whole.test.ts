@@ -4,7 +4,8 @@ import { connect } from 'node:tls'
 import { suite, test } from 'node:test'
 import { made } from '../support/each-store.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { freePorts, Pebble } from './pebble.ts'
+import { Pebble } from './pebble.ts'
+import { freePorts } from '../support/free-ports.ts'
 
 const HOST = '127.0.0.1'
 

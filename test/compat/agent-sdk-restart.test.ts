@@ -3,10 +3,11 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { newFolder, spawnServer, type Process } from '../support/server.ts'
-import { freePort, openFront } from './agent-sdk/front.ts'
+import { openFront } from './agent-sdk/front.ts'
 import { callback, Sdk } from './agent-sdk/sdk.ts'
 import { rootOf, tell, until, upstream, visit } from './agent-sdk/visits.ts'
 import { echoing } from './agent-sdk/world.ts'
+import { freePort } from '../support/free-ports.ts'
 
 /** A gateway as a process of its own that can be started again at the same addresses. */
 async function openPlace() {

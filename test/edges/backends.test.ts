@@ -4,8 +4,9 @@ import { connect, createServer, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { suite, test } from 'node:test'
 import { listening } from '../base/egress/support.ts'
-import { freePort, service, speaker } from '../gateway/backends/support.ts'
+import { service, speaker } from '../gateway/backends/support.ts'
 import { eventually, World } from './world.ts'
+import { freePort } from '../support/free-ports.ts'
 
 const fixed = (port: number) => ({ address: `127.0.0.1:${port}` })
 

@@ -7,17 +7,9 @@ import type { AgentOptions } from '#agent/index.ts'
 import { newFolder, type Process, spawnServer } from '../support/server.ts'
 import type { Order, Report } from './agt-support-agents.ts'
 import { wait } from './figures.ts'
+import { freePorts } from '../support/free-ports.ts'
 
 export const HOST = '127.0.0.1'
-
-/** Ports that nobody uses now, so that a program can be started again where it was. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, HOST))
-  await Promise.all(servers.map(server => once(server, 'listening')))
-  const ports = servers.map(server => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map(server => once(server.close(), 'close')))
-  return ports
-}
 
 /** A gateway in a process of its own, which can be killed and started again at the same place. */
 export class GatewayProcess implements AsyncDisposable {

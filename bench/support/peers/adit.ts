@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawnServer } from '../../../test/support/server.ts'
-import { freePort, Running, words } from '../processes.ts'
+import { freePort } from '../../../test/support/free-ports.ts'
+import { Running, words } from '../processes.ts'
 import type { Contender, Upstream } from './contender.ts'
 
 const NAME = 'bench'

@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort, outputOf, Running } from '../processes.ts'
+import { outputOf, Running } from '../processes.ts'
 import { cacheFolder, needTool } from '../tools.ts'
 import type { Contender, Upstream } from './contender.ts'
+import { freePort } from '../../../test/support/free-ports.ts'
 
 const VERSION = 'v0.65.0'
 const HOST = 'bench.localhost'

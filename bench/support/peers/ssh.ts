@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { userInfo } from 'node:os'
-import { freePort, outputOf, Running, words } from '../processes.ts'
+import { outputOf, Running, words } from '../processes.ts'
 import { needTool } from '../tools.ts'
 import type { Contender, Upstream } from './contender.ts'
+import { freePort } from '../../../test/support/free-ports.ts'
 
 /** `ssh -R` through an OpenSSH server of our own. */
 export async function sshReverse(folder: string, upstream: Upstream): Promise<Contender> {

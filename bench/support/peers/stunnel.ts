@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort, Running } from '../processes.ts'
+import { Running } from '../processes.ts'
 import { needTool } from '../tools.ts'
 import type { Contender, Upstream } from './contender.ts'
 import { newCertificate } from './nginx.ts'
+import { freePort } from '../../../test/support/free-ports.ts'
 
 /** Two stunnels: TCP in, TLS between them, TCP out. */
 export async function stunnelPair(folder: string, upstream: Upstream): Promise<Contender> {

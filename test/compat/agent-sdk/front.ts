@@ -3,13 +3,6 @@ import { connect, createServer, type Socket } from 'node:net'
 import { cut } from '#tunnel/splice.ts'
 import { upstream } from './visits.ts'
 
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  const { port, [Symbol.asyncDispose]: close } = await upstream(server)
-  await close()
-  return port
-}
-
 /**
  * Stands between agents and a gateway that is restarted: it keeps connections waiting while there is none. The SDK
  * tries again after 0.05 and 2.5 seconds and then only after two minutes, which a busy machine may need to start.

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { suite, test } from 'node:test'
-import { build, freePort, Front, mute, records, service, speak, speaker } from './support.ts'
+import { build, Front, mute, records, service, speak, speaker } from './support.ts'
+import { freePort } from '../../support/free-ports.ts'
 
 const { failover, fixed, response, group, weighted } = records
 

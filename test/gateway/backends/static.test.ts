@@ -6,7 +6,8 @@ import { suite, test } from 'node:test'
 import { createServer as createSecureServer } from 'node:tls'
 import { createEgress } from '#base/egress-client.ts'
 import { identity, listening, secureWeb } from '../../base/egress/support.ts'
-import { build, freePort, Front, localEgress, mute, records, service, speak, speaker } from './support.ts'
+import { build, Front, localEgress, mute, records, service, speak, speaker } from './support.ts'
+import { freePort } from '../../support/free-ports.ts'
 
 const { fixed } = records
 

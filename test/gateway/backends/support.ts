@@ -151,15 +151,6 @@ export const mute = (): Promise<Local> =>
     }),
   )
 
-/** A port on which nobody listens. */
-export async function freePort(): Promise<number> {
-  const local = await listening(createTcpServer())
-  await local[Symbol.asyncDispose]()
-  // What the system has just given back is not given to another test at once.
-  await once(connect(local.port, '127.0.0.1'), 'error')
-  return local.port
-}
-
 export const guest: Guest = {
   ip: '203.0.113.7',
   port: 50_000,

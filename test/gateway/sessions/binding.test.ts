@@ -7,6 +7,7 @@ import { mayBind } from '#gateway/sessions/acl.ts'
 import type { Address } from '#gateway/directory.ts'
 import type { JsonObject } from '#tunnel/fields.ts'
 import { facts, startGateway, TestAgent, until } from './support.ts'
+import { freePort } from '../../support/free-ports.ts'
 
 async function online(options: Parameters<typeof startGateway>[0] = {}, acl: readonly string[] = []) {
   const gateway = await startGateway(options)
@@ -15,16 +16,6 @@ async function online(options: Parameters<typeof startGateway>[0] = {}, acl: rea
 }
 
 const code = (text: string): string => /ERR_NGROK_\d+/.exec(text)?.[0] ?? text
-
-/** A port that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 suite('a tunnel by name', () => {
   test('without one gets a random name under the shared domain, and all options back', async () => {
