@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import { connect, createServer as createTcpServer } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
 import { createEgress, type EgressOptions } from '#base/egress-client.ts'
 import type { Egress } from '#base/egress.ts'
 import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
