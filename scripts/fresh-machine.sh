@@ -14,7 +14,7 @@ steps=("$@")
 [ "${#steps[@]}" -gt 0 ] || steps=(start test)
 
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/*.{sources,list} 2>/dev/null || true; } |
   sed -nE 's/^URIs: *([^ ]+).*/\1/p; s/^deb (\[[^]]*\] )?([^ ]+).*/\2/p' | head -n 1)
 base=${ADIT_FRESH_ROOT:-}
 root=$(mktemp -d "${TMPDIR:-/tmp}/adit-fresh.XXXXXX")
@@ -64,16 +64,19 @@ mount --rbind /dev "$root/dev"
 mount --make-rslave "$root/dev"
 mount -t tmpfs tmpfs "$root/run"
 
-# A shell line in the root, with an environment that holds nothing of this machine's but its proxies.
+# Only the way to the package registries is taken from this machine's environment.
+mapfile -t network < <(env | grep -iE '^((https?|no|all)_proxy|NODE_EXTRA_CA_CERTS)=' || true)
+if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then install -D "$NODE_EXTRA_CA_CERTS" "$root$NODE_EXTRA_CA_CERTS"; fi
+
+# Runs a shell line in the checkout of the root.
 inside() {
-  local proxies
-  mapfile -t proxies < <(env | grep -iE '^(https?|no|all)_proxy=' || true)
-  chroot "$root" env -i "${proxies[@]}" HOME=/root LANG=C.UTF-8 CI=true \
+  chroot "$root" env -i "${network[@]}" HOME=/root LANG=C.UTF-8 CI=true \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "cd /adit && $1"
 }
 
 try_start() {
-  inside 'npm ci && { npm start & echo $! >/tmp/pid; }
+  inside 'npm ci || exit 1
+    npm start & echo $! >/tmp/pid
     for _ in $(seq 120); do
       node -e "fetch(\"http://127.0.0.1:4600/readyz\").then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))" && ready=1 && break
       sleep 0.5
