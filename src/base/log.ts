@@ -1,9 +1,8 @@
 import { jsonFault } from '#base/json-fault.ts'
+import type { LogLevel } from '#base/log-levels.ts'
 import { pino, type DestinationStream, type Logger } from 'pino'
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
-export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof logLevels)[number]
 
 /** JSON lines on standard error: standard output belongs to what a person or a script asked for. */
 const standardError = (): DestinationStream => pino.destination({ dest: 2, sync: true })

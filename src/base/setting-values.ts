@@ -1,13 +1,15 @@
+import { ExitError } from '#base/exit-error.ts'
 import { canonicalAddress, parseRange, type Range } from '#base/addresses.ts'
 import { headerVerdict, signalAddress } from '#base/otlp.ts'
-import { logLevels, type LogLevel } from '#base/log.ts'
+import { logLevels, type LogLevel } from '#base/log-levels.ts'
 import { MASTER_KEY_BYTES, Secret } from '#base/secrets.ts'
 
 /** How the values of settings are read from text; each rejects with the words that follow "must be". */
 
 /** A setting that cannot be used; the program says so and ends with exit code 2. */
-export class SettingError extends Error {
+export class SettingError extends ExitError {
   override readonly name = 'SettingError'
+  readonly exitCode = 2
 }
 
 export interface Address {

@@ -1,4 +1,4 @@
-import { logLevels } from '#base/log.ts'
+import { logLevels } from '#base/log-levels.ts'
 import {
   address,
   application,

@@ -1,4 +1,7 @@
-/** Why the program cannot start: one line for a person. It then ends with exit code 1. */
-export class StartError extends Error {
+import { ExitError } from '#base/exit-error.ts'
+
+/** Why the program cannot start. */
+export class StartError extends ExitError {
   override readonly name = 'StartError'
+  readonly exitCode = 1
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseHostPort } from '#base/hosts.ts'
-import { logLevels } from '#base/log.ts'
+import { logLevels } from '#base/log-levels.ts'
 import { choice, hostPort, list, text, yesNo, type Form } from '#cli/agent/forms.ts'
 import type { FileValue } from '#cli/agent/config-file.ts'
 import { readSecretFile } from '#cli/agent/secret-file.ts'

@@ -1,6 +1,6 @@
 import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/options.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
-import { logLevels, type LogLevel } from '#base/log.ts'
+import { logLevels, type LogLevel } from '#base/log-levels.ts'
 import { labelText, type NoteLevel, type View } from '#cli/agent/view.ts'
 import { printable, printableJson } from '#cli/printable.ts'
 

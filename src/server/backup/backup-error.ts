@@ -1,6 +1,9 @@
-/** Why a backup could not be made or put back: one line for a person. The program then ends with exit code 1. */
-export class BackupError extends Error {
+import { ExitError } from '#base/exit-error.ts'
+
+/** Why a backup could not be written or restored. */
+export class BackupError extends ExitError {
   override readonly name = 'BackupError'
+  readonly exitCode = 1
 }
 
 /** Does something with files and says in words for people what could not be done. */

@@ -1,6 +1,6 @@
 import type { GatewayOptions } from '#gateway/gateway.ts'
 import type { DirectoryChange } from '#server/workers/shared-directory.ts'
-import type { LogLevel } from '#base/log.ts'
+import type { LogLevel } from '#base/log-levels.ts'
 import type { Range } from '#base/addresses.ts'
 import { Secret } from '#base/secrets.ts'
 import type { WantedTraffic } from '#gateway/traffic/lines.ts'

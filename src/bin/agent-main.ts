@@ -1,0 +1,6 @@
+import { agentCommands } from '#cli/agent/commands.ts'
+import { trustCommand } from '#cli/trust.ts'
+import { runProgram } from '#bin/program.ts'
+
+// The npm package `adit`: what a machine without a server needs.
+await runProgram([...agentCommands(), trustCommand()])
