@@ -12,10 +12,10 @@ import type { Identity } from '#agent/sign-in.ts'
 import { tell } from '#agent/tell.ts'
 import { Trust } from '#agent/trust.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
+import { localServer } from '#agent/local-server.ts'
 import { Problem } from '#base/errors.ts'
 import type { AuthAnswer } from '#tunnel/messages.ts'
 
-const DEFAULT_SERVER = '127.0.0.1:4443'
 const FAREWELL_MS = 2000
 
 const closedError = (cause?: unknown): AgentError => AgentError.of(new Problem('agent_closed', {}), { cause })
@@ -51,7 +51,7 @@ export class Agent {
   }
 
   static async connect(options: AgentOptions): Promise<Agent> {
-    const { server = process.env['ADIT_SERVER_ADDR'] ?? DEFAULT_SERVER, signal } = options
+    const { server = process.env['ADIT_SERVER_ADDR'] ?? localServer(process.env), signal } = options
     const address = serverAddress(server)
     const agent = new Agent(address, options)
     if (signal?.aborted === true) throw closedError(signal.reason)

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
+import tls, { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { AgentError } from '#agent/agent-error.ts'
 import { pemInput } from '#agent/pem-input.ts'
 import { Problem } from '#base/errors.ts'
+import { dataFolder } from '#base/running-server.ts'
 
 const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|::1)$/i
 
@@ -35,11 +36,15 @@ export class Trust {
   }
 }
 
-const systemStore = (): string[] => [...getCACertificates('default'), ...getCACertificates('system')]
+/** The published package runs on Node 20 too, which knows only the roots that it brings. */
+const systemStore = (): readonly string[] =>
+  typeof tls.getCACertificates === 'function'
+    ? [...tls.getCACertificates('default'), ...tls.getCACertificates('system')]
+    : rootCertificates
 
 function localAuthority(): string {
   try {
-    return readFileSync(join(process.env['ADIT_DATA_DIR'] ?? './data', 'ca.pem'), 'utf8')
+    return readFileSync(join(dataFolder(process.env), 'ca.pem'), 'utf8')
   } catch {
     // The agent was started elsewhere, or may not look into the gateway's folder.
     return ''

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSettings } from '#base/read-settings.ts'
+import { runningServer } from '#base/running-server.ts'
 import { Secret } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
 import { NoKeyError, UsageError } from '#cli/failure.ts'
@@ -22,7 +23,10 @@ const VARIABLES = ['ADIT_CONFIG', 'ADIT_API_URL', 'ADIT_API_ADDR', 'ADIT_API_KEY
 export function findConnection(options: ConnectionOptions, environment: NodeJS.ProcessEnv): Connection {
   const relevant = Object.fromEntries(VARIABLES.map(name => [name, environment[name]]))
   const settings = readSettings(new Map(), relevant)
-  return { url: options.url ?? settings.api_url ?? localUrl(settings), token: findKey(options, settings) }
+  return {
+    url: options.url ?? settings.api_url ?? runningServer(settings.data_dir)?.api_url ?? localUrl(settings),
+    token: findKey(options, settings),
+  }
 }
 
 function localUrl({ api_addr: address }: Settings): string {

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { recordRunning } from '#base/running-server.ts'
 import { flagOf, fullDocOf, readSettings, variableOf } from '#base/read-settings.ts'
 import { settings, type Setting } from '#base/settings.ts'
 
@@ -46,11 +47,17 @@ async function run(options: Readonly<Record<string, string>>): Promise<void> {
   // Loaded only now: other commands start in half the time without the server's parts.
   const { publicDefaults } = await import('#base/public-defaults.ts')
   const settled = readSettings(flags, process.env, publicDefaults)
-  const [{ serve }, { welcome }] = await Promise.all([
+  const [{ serve }, { welcome }, { hostHere }] = await Promise.all([
     import('#server/serve.ts'),
     import('#server/welcome.ts'),
+    import('#server/listen.ts'),
   ])
   const running = await serve(settled)
+  const { bound, url } = running
+  const record = recordRunning(settled.data_dir, {
+    ...(url !== undefined && { api_url: url }),
+    ...(bound.agent && { agent_addr: `${hostHere(bound.agent)}:${bound.agent.port}` }),
+  })
   // Before anybody is told that it runs, since whoever knows may stop it at once.
   const stopped = stopSignal()
   process.stdout.write(welcome(running, settled))
@@ -61,6 +68,7 @@ async function run(options: Readonly<Record<string, string>>): Promise<void> {
   watching.abort()
   const late = setTimeout(() => process.exit(0), EXIT_MS)
   late.unref()
+  record[Symbol.dispose]()
   await running.close()
 }
 

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { localServer } from '#agent/local-server.ts'
 import { parseHostPort } from '#base/hosts.ts'
 import { logLevels } from '#base/log-levels.ts'
+import { dataFolder } from '#base/running-server.ts'
 import { choice, hostPort, list, text, yesNo, type Form } from '#cli/agent/forms.ts'
 import type { FileValue } from '#cli/agent/config-file.ts'
 import { readSecretFile } from '#cli/agent/secret-file.ts'
@@ -13,7 +15,8 @@ interface AgentSetting<Value> {
   readonly doc: string
   readonly flag?: string
   readonly variable?: string
-  readonly fallback?: Value
+  /** A function where it depends on the machine. */
+  readonly fallback?: Value | ((environment: NodeJS.ProcessEnv) => Value)
   readonly secret?: true
 }
 
@@ -30,10 +33,10 @@ export const agentSettings = {
   version: setting({ form: choice([1]), doc: 'Version of the file format.' }),
   server: setting({
     form: hostPort,
-    doc: 'The gateway.',
+    doc: 'The gateway; the one that runs in the data folder here, or 127.0.0.1:4443, when absent.',
     flag: '--server',
     variable: 'ADIT_SERVER_ADDR',
-    fallback: '127.0.0.1:4443',
+    fallback: localServer,
   }),
   authtoken: setting({
     form: authtoken,
@@ -125,8 +128,11 @@ function settle(
   const inFile = sources.file.get(name)
   // The file has been read with the same form.
   if (inFile !== undefined) return { value: form.read(inFile.raw), origin: inFile.at }
-  return fallback === undefined ? undefined : { value: fallback, origin: undefined }
+  return fallback === undefined ? undefined : { value: fallbackOf(spec, sources), origin: undefined }
 }
+
+const fallbackOf = ({ fallback }: AgentSetting<unknown>, { environment }: SettingSources): unknown =>
+  typeof fallback === 'function' ? (fallback as (from: NodeJS.ProcessEnv) => unknown)(environment) : fallback
 
 const refuse = (complaint: string): never => {
   throw new UsageError(complaint)
@@ -148,7 +154,7 @@ export const isLocal = (server: string): boolean => LOOPBACK.test(parseHostPort(
 /** In the folder where a gateway runs its first credential is at hand. */
 function localToken(settings: AgentSettings, environment: NodeJS.ProcessEnv): Origin<string> | undefined {
   if (!isLocal(settings.server.value)) return undefined
-  const path = join(environment['ADIT_DATA_DIR'] ?? './data', 'authtoken')
+  const path = join(dataFolder(environment), 'authtoken')
   try {
     const token = authtoken.read(readFileSync(path, 'utf8').trim())
     return token === undefined ? undefined : { value: token, origin: path }

@@ -7,7 +7,9 @@ export const restartExcuse = (): string =>
  * by now. Returns only when that fails.
  */
 export function replaceProcess(): number {
-  const args = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]
+  // A single executable finds its own path in the place of a script.
+  const isExecutable = process.argv[1] === process.execPath
+  const args = [process.execPath, ...process.execArgv, ...process.argv.slice(isExecutable ? 2 : 1)]
   process.execve?.(process.execPath, args, process.env)
   return 1
 }
