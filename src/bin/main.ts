@@ -1,17 +1,21 @@
+import type { Command } from 'commander'
 import { agentCommands } from '#cli/agent/commands.ts'
+import { readyCommand } from '#cli/ready.ts'
 import { trustCommand } from '#cli/trust.ts'
 import { rotateCommand } from '#server/acme/rotate-command.ts'
 import { backupCommand, restoreCommand } from '#server/backup/commands.ts'
 import { serveCommand } from '#server/command.ts'
 import { runProgram } from '#bin/program.ts'
 
-/** The whole product: agent, server and API. */
-export const main = (): Promise<void> =>
-  runProgram([
-    ...agentCommands(),
-    serveCommand(),
-    backupCommand(),
-    restoreCommand(),
-    rotateCommand(),
-    trustCommand(),
-  ])
+/** The commands of the whole product: agent and server. */
+export const allCommands = (): Command[] => [
+  ...agentCommands(),
+  serveCommand(),
+  readyCommand(),
+  backupCommand(),
+  restoreCommand(),
+  rotateCommand(),
+  trustCommand(),
+]
+
+export const main = (): Promise<void> => runProgram(allCommands())

@@ -1,16 +1,23 @@
 import { Command, CommanderError } from 'commander'
 import { ExitError } from '#base/exit-error.ts'
+import { completionCommand } from '#cli/completion.ts'
 import { failureOf } from '#cli/failure.ts'
 import metadata from '../../package.json' with { type: 'json' }
 
-/** Runs the command line of this process with the given commands and `adit api`. */
+/** The program with the given commands, `adit api` and `adit completion`. */
+export async function programOf(commands: readonly Command[]): Promise<Command> {
+  const program = base(commands)
+  const { apiCommand } = await import('#cli/api-command.ts')
+  return program.addCommand(inheritExit(apiCommand()))
+}
+
+/** Runs the command line of this process. */
 export async function runProgram(commands: readonly Command[]): Promise<void> {
-  const program = new Command('adit')
-    .description('Tunnels and ingress on a machine of your own.')
-    .version(metadata.version)
-    .exitOverride()
-  for (const command of commands) program.addCommand(inheritExit(command))
-  await addApi(program)
+  // The commands of the API are derived from the whole contract, which takes longer than all others: only on demand.
+  const [first = ''] = process.argv.slice(2)
+  const known = base(commands)
+  const isKnown = known.commands.some(command => command.name() === first)
+  const program = isKnown || ['--version', '-V'].includes(first) ? known : await programOf(commands)
 
   // A reader of our output may stop early, as `head` does.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -23,18 +30,19 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
   }
 }
 
+function base(commands: readonly Command[]): Command {
+  const program = new Command('adit')
+    .description('Tunnels and ingress on a machine of your own.')
+    .version(metadata.version)
+    .exitOverride()
+  for (const command of [...commands, completionCommand(() => programOf(commands))])
+    program.addCommand(inheritExit(command))
+  return program
+}
+
 function inheritExit(command: Command): Command {
   for (const inner of command.commands) inheritExit(inner)
   return command.exitOverride()
-}
-
-/** The commands of the API are derived from the whole contract, which takes longer than all others: only on demand. */
-async function addApi(program: Command): Promise<void> {
-  const [first = ''] = process.argv.slice(2)
-  const isOther = program.commands.some(command => command.name() === first)
-  if (isOther || first === '--version' || first === '-V') return
-  const { apiCommand } = await import('#cli/api-command.ts')
-  program.addCommand(apiCommand())
 }
 
 /** Prints one line that says what went wrong; returns the exit code. */

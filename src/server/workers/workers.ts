@@ -20,10 +20,10 @@ import { gatewayOptions, type GatewayParts, type GatewaySide } from '#server/gat
 import { Channel } from '#server/workers/channel.ts'
 import { StartError } from '#server/start-error.ts'
 import { tracingSetup } from '#server/tracing.ts'
+import { workerProgram } from '#server/workers/program.ts'
 import { plainOAuth, plainTracing, type WorkerStart } from '#server/workers/protocol.ts'
 import type { DirectoryChange } from '#server/workers/shared-directory.ts'
 
-const PROGRAM = join(import.meta.dirname, 'worker-program.ts')
 const RESTART_MS = 1000
 // A worker that has drained ends with its pipe; this is for one that hangs.
 const EXIT_MS = 2000
@@ -127,7 +127,7 @@ class Workers {
   }
 
   async #spawn(node: string): Promise<Gateway['bound']> {
-    const child = fork(PROGRAM, { serialization: 'advanced' })
+    const child = fork(workerProgram(), { serialization: 'advanced' })
     const { visitors } = this.#parts
     const channel = new Channel(child, {
       methods: this.#methods(node),

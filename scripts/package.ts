@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { sha256 } from './package/archive.ts'
+import { root } from './package/bundle.ts'
+import { debianPackage } from './package/debian.ts'
+import { executable, platforms } from './package/executable.ts'
+import { image } from './package/image.ts'
+import { agentPackage, metadata, serverPackage } from './package/npm.ts'
+
+const { version } = metadata
+const here = `${process.platform}-${process.arch}`
+
+// npm run package [-- --platform linux-arm64]: another platform gets its executable only.
+const { values } = parseArgs({ options: { platform: { type: 'string', default: here } } })
+if (!platforms.includes(values.platform)) {
+  console.error(`package: there is no runtime for ${values.platform}; choose one of ${platforms.join(', ')}`)
+  process.exit(2)
+}
+
+const built = new Map<string, { readonly bytes: Buffer; readonly mode: number }>()
+const keep = (name: string, bytes: Buffer, mode = 0o644): Map<string, unknown> =>
+  built.set(name, { bytes, mode })
+
+const product = await executable(values.platform)
+keep(
+  `adit-${version}-${values.platform}${values.platform.startsWith('win') ? '.exe' : ''}`,
+  product.binary,
+  0o755,
+)
+if (values.platform === here) {
+  keep(`adit-${version}.tgz`, await agentPackage())
+  keep(`adit-server-${version}.tgz`, await serverPackage())
+  if (here === 'linux-x64') {
+    keep(`adit_${version}_amd64.deb`, debianPackage(product))
+    keep(`adit-${version}-image.tar`, await image(product))
+  }
+}
+
+const dist = join(root, 'dist')
+mkdirSync(dist, { recursive: true })
+const names = [...built.keys()].toSorted()
+for (const name of names) {
+  const { bytes = Buffer.alloc(0), mode } = built.get(name) ?? {}
+  writeFileSync(join(dist, name), bytes, { mode })
+  console.log(`${(bytes.length / 1e6).toFixed(1).padStart(7)} MB  dist/${name}`)
+}
+const sums = names.map(name => `${sha256(built.get(name)?.bytes ?? Buffer.alloc(0))}  ${name}\n`)
+writeFileSync(
+  join(dist, values.platform === here ? 'SHA256SUMS' : `SHA256SUMS-${values.platform}`),
+  sums.join(''),
+)

@@ -1,0 +1,91 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { build, type BuildOptions, type Metafile } from 'esbuild'
+import { file, type Entry } from './archive.ts'
+
+export const root = join(import.meta.dirname, '../..')
+
+export interface Bundle {
+  readonly files: readonly Entry[]
+  /** The licences of the packages that the bundle contains. */
+  readonly licences: Entry
+}
+
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: 'node',
+  minify: true,
+  keepNames: true,
+  sourcemap: 'linked',
+  sourcesContent: false,
+  metafile: true,
+  write: false,
+  logLevel: 'error',
+  // Optional native speed-ups that pg and ssh2 look for; Adit installs neither.
+  external: ['pg-native', 'cpu-features', '*.node'],
+} as const satisfies BuildOptions
+
+/** Bundles entry points as ES modules that share their common parts. */
+export async function bundleModules(
+  entryPoints: Record<string, string>,
+  options: Pick<BuildOptions, 'target' | 'inject'>,
+): Promise<Bundle> {
+  const { outputFiles, metafile } = await build({
+    ...common,
+    ...options,
+    entryPoints,
+    format: 'esm',
+    splitting: true,
+    outdir: 'dist',
+    outExtension: { '.js': '.mjs' },
+    chunkNames: 'lib/[name]-[hash]',
+    // CommonJS packages in the bundle call require() for the modules of Node.
+    banner: {
+      js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
+    },
+  })
+  const base = join(root, 'dist')
+  const files = outputFiles.map(({ path, contents }) =>
+    file(path.slice(base.length + 1), Buffer.from(contents)),
+  )
+  return { files: files.toSorted(byPath), licences: licencesOf(metafile) }
+}
+
+/** Bundles one entry point as the CommonJS script that a single executable runs. */
+export async function bundleScript(entryPoint: string): Promise<{ script: Buffer; licences: Entry }> {
+  const { outputFiles, metafile } = await build({
+    ...common,
+    entryPoints: [entryPoint],
+    format: 'cjs',
+    sourcemap: false,
+    target: 'node24',
+    outfile: 'dist/adit.cjs',
+    logOverride: { 'empty-import-meta': 'silent' },
+  })
+  const [script] = outputFiles
+  if (!script) throw new Error(`esbuild wrote nothing for ${entryPoint}`)
+  return { script: Buffer.from(script.contents), licences: licencesOf(metafile) }
+}
+
+const byPath = (a: Entry, b: Entry): number => (a.path < b.path ? -1 : 1)
+
+function licencesOf({ inputs }: Metafile): Entry {
+  const packages = new Set(
+    Object.keys(inputs).flatMap(path => /(?:^|.*\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[0] ?? []),
+  )
+  const texts = [...packages].toSorted().map(licenceText)
+  return file('THIRD_PARTY_LICENSES', texts.join(`\n${'-'.repeat(80)}\n\n`))
+}
+
+function licenceText(path: string): string {
+  const folder = join(root, path)
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    name: string
+    version: string
+    license: string
+  }
+  const own = readdirSync(folder).find(each => /^licen[cs]e/i.test(each))
+  const text = own === undefined ? '' : `\n${readFileSync(join(folder, own), 'utf8').trim()}\n`
+  return `${name} ${version} (${license})\n${text}`
+}

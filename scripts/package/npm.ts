@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { agentTypes } from './agent-types.ts'
+import { file, tarGz, type Entry } from './archive.ts'
+import { bundleModules, root, type Bundle } from './bundle.ts'
+import { clientTypes } from './client-types.ts'
+
+interface Metadata {
+  readonly version: string
+  readonly license: string
+  readonly optionalDependencies: Readonly<Record<string, string>>
+}
+
+export const metadata = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Metadata
+
+const common = {
+  version: metadata.version,
+  license: metadata.license,
+  type: 'module',
+  engines: { node: '>=20' },
+}
+
+/** The npm package `adit`: commands and library of the agent, and the client of the API, for the user's own Node. */
+export async function agentPackage(): Promise<Buffer> {
+  const bundle = await bundleModules(
+    {
+      'bin/adit': 'src/bin/agent-main.ts',
+      'lib/index': 'src/agent/index.ts',
+      'lib/client': 'src/client/index.ts',
+    },
+    { target: 'node20', inject: ['scripts/package/polyfills.ts'] },
+  )
+  const manifest = {
+    name: 'adit',
+    description: 'Agent, agent library and API client of Adit, the self-hosted ngrok alternative',
+    ...common,
+    bin: { adit: 'bin/adit.mjs' },
+    exports: {
+      '.': { types: './types/agent/index.d.ts', default: './lib/index.mjs' },
+      './client': { types: './types/client.d.ts', default: './lib/client.mjs' },
+    },
+    // The declarations import each other as the source does.
+    imports: { '#*.ts': './types/*.d.ts' },
+  }
+  return npmPackage(manifest, bundle, [...agentTypes(), file('types/client.d.ts', clientTypes())])
+}
+
+/** The npm package `adit-server`: the whole product, which brings the Node that it runs on. */
+export async function serverPackage(): Promise<Buffer> {
+  const bundle = await bundleModules(
+    { 'lib/main': 'src/bin/packaged-main.ts', 'lib/worker-program': 'src/server/workers/worker-program.ts' },
+    { target: 'node24' },
+  )
+  const manifest = {
+    name: 'adit-server',
+    description: 'Adit, the self-hosted ngrok alternative: server, gateway and agent',
+    ...common,
+    bin: { adit: 'bin/adit.mjs' },
+    optionalDependencies: metadata.optionalDependencies,
+  }
+  return npmPackage(manifest, bundle, [
+    file('bin/adit.mjs', readFileSync(join(root, 'scripts/package/server-launcher.mjs'))),
+  ])
+}
+
+function npmPackage(manifest: object, { files, licences }: Bundle, more: readonly Entry[]): Promise<Buffer> {
+  const entries = [
+    file('package.json', `${JSON.stringify(manifest, undefined, 2)}\n`),
+    file('README.md', readFileSync(join(root, 'README.md'))),
+    file('LICENSE', readFileSync(join(root, 'LICENSE'))),
+    licences,
+    ...files,
+    ...more,
+  ]
+  const modes = entries.map(entry => (entry.path === 'bin/adit.mjs' ? { ...entry, mode: 0o755 } : entry))
+  return tarGz(modes.map(entry => ({ ...entry, path: `package/${entry.path}` })))
+}

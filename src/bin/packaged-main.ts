@@ -1,0 +1,3 @@
+import { main } from '#bin/main.ts'
+
+await main()
