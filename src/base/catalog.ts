@@ -1202,12 +1202,12 @@ export const catalog = {
   address_taken: {
     number: 334,
     status: 400,
-    text: 'The endpoint {url} is online already, on the session {owner}. Stop that one, or choose another name.',
+    text: 'The endpoint {url} is online already{where}. Stop that one, or choose another name.',
   },
   address_of_edge: {
     number: 90052,
     status: 400,
-    text: 'The address {url} is served by the edge {owner}.',
+    text: 'The address {url} is served by an edge. Choose another one, or take it out of the edge.',
   },
   acl_refused: {
     number: 90053,
@@ -1231,6 +1231,11 @@ export const catalog = {
     number: 90059,
     status: 400,
     text: 'A labelled tunnel needs at least one label, of the form name=value.',
+  },
+  address_of_other: {
+    number: 90260,
+    status: 403,
+    text: 'The address {address} belongs to another user, who has it online or reserved, or a name above it. Choose another one, or ask that user to share it.',
   },
   bind_limit: { number: 90060, status: 400, text: 'A session may have at most {limit} tunnels.' },
   ports_exhausted: { number: 90061, status: 503, text: 'No TCP port is free between {first} and {last}.' },

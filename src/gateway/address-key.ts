@@ -8,3 +8,7 @@ export function addressKey(address: Address): string {
   if (address.scheme === 'tcp') return `tcp:${address.port}`
   return `${address.scheme === 'http' ? 'http' : 'tls'}:${address.host}`
 }
+
+/** What belongs to one user: a TCP port, or a host name in all of its schemes. */
+export const placeKey = (address: Address): string =>
+  address.scheme === 'tcp' ? `tcp:${address.port}` : `name:${address.host}`

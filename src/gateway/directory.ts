@@ -25,7 +25,7 @@ export interface SessionRecord {
 
 /** What a tunnel answers for; at most one tunnel holds an address. */
 export type Address =
-  /** Names of the HTTP listeners and of TLS by SNI. http and https of one name are two addresses. */
+  /** Names of the HTTP listeners and of TLS by SNI. http and https of one name are two addresses of one owner. */
   | { readonly scheme: 'http' | 'https' | 'tls'; readonly host: string }
   | { readonly scheme: 'tcp'; readonly host: string; readonly port: number }
 
@@ -33,6 +33,8 @@ export interface TunnelRecord {
   /** `tn_...` */
   readonly id: string
   readonly sessionId: string
+  /** The user or bot that owns the credential of the session. */
+  readonly ownerId: string
   readonly node: string
   /** Undefined for a labelled tunnel, which is reached through a tunnel-group backend. */
   readonly address: Address | undefined
@@ -50,7 +52,11 @@ export interface TunnelRecord {
   readonly options: BindOptions
 }
 
-export type Added = { readonly ok: true } | { readonly ok: false; readonly holder: TunnelRecord }
+/** Why a tunnel cannot have its address: another one has it, or another user has the name in another scheme. */
+export type Conflict = 'taken' | 'other_owner'
+
+export type Added =
+  { readonly ok: true } | { readonly ok: false; readonly holder: TunnelRecord; readonly conflict: Conflict }
 
 export interface DirectoryListener {
   sessionAdded?(session: SessionRecord): void

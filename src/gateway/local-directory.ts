@@ -1,12 +1,12 @@
-import { addressKey } from '#gateway/address-key.ts'
-import { plainId } from '#gateway/legs.ts'
+import { admission } from '#gateway/address-conflict.ts'
+import { placeKey } from '#gateway/address-key.ts'
 import type { Added, Directory, DirectoryListener, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 
 /** The directory of an installation with one gateway process: it decides at once, so nothing can come in between. */
 export class LocalDirectory implements Directory {
   readonly sessions = new Map<string, SessionRecord>()
   readonly tunnels = new Map<string, TunnelRecord>()
-  // Several only where one agent has an address through several connections.
+  // By port or name: several where an agent has several connections, or a user several schemes of a name.
   readonly #holders = new Map<string, Map<string, TunnelRecord>>()
   readonly #ofSession = new Map<string, Set<string>>()
   readonly #listeners = new Set<DirectoryListener>()
@@ -32,9 +32,9 @@ export class LocalDirectory implements Directory {
   }
 
   async addTunnel(record: TunnelRecord): Promise<Added> {
-    const key = record.address && addressKey(record.address)
-    const [holder] = key === undefined ? [] : (this.#holders.get(key)?.values() ?? [])
-    if (holder !== undefined && plainId(holder.id) !== plainId(record.id)) return { ok: false, holder }
+    const key = record.address && placeKey(record.address)
+    const added = admission(record, this.#holders.get(key ?? '')?.values() ?? [])
+    if (!added.ok) return added
     this.#remove(record.id)
     this.tunnels.set(record.id, record)
     if (key !== undefined)
@@ -42,7 +42,7 @@ export class LocalDirectory implements Directory {
     const siblings = this.#ofSession.get(record.sessionId) ?? new Set()
     this.#ofSession.set(record.sessionId, siblings.add(record.id))
     this.#tell(listener => listener.added?.(record))
-    return { ok: true }
+    return added
   }
 
   async removeTunnel(id: string): Promise<void> {
@@ -63,7 +63,7 @@ export class LocalDirectory implements Directory {
     const record = this.tunnels.get(id)
     if (record === undefined) return
     this.tunnels.delete(id)
-    if (record.address) this.#release(addressKey(record.address), id)
+    if (record.address) this.#release(placeKey(record.address), id)
     const siblings = this.#ofSession.get(record.sessionId)
     siblings?.delete(id)
     if (siblings?.size === 0) this.#ofSession.delete(record.sessionId)

@@ -45,7 +45,7 @@ export class Addresses {
     const port = scheme === 'http' ? this.#facts.httpPort : this.#facts.httpsPort
     if (port === undefined) return fail('listener_off', { scheme })
     const edge = this.#records.edgeForName(host)
-    if (edge !== undefined) fail('address_of_edge', { url: `${scheme}://${host}`, owner: edge.id })
+    if (edge !== undefined) fail('address_of_edge', { url: `${scheme}://${host}` })
     const domainId = this.#reservationFor(host)
     const url = `${scheme}://${host}${port === (scheme === 'http' ? 80 : 443) ? '' : `:${port}`}`
     return { address: { scheme, host }, url, domainId, addrId: undefined }
@@ -71,7 +71,7 @@ export class Addresses {
     if (port < first || port > last)
       fail('bind_port', { port, reason: `ports from ${first} to ${last} may be used` })
     const edge = this.#records.edgeForPort(port)
-    if (edge !== undefined) fail('address_of_edge', { url: `tcp://:${port}`, owner: edge.id })
+    if (edge !== undefined) fail('address_of_edge', { url: `tcp://:${port}` })
     const place = this.#place(port)
     if (!isOurs && !this.#takenPorts().has(port) && !(await isPortFree(port, this.#facts.tcpHost)))
       fail('bind_port', { port, reason: 'another program listens there' })

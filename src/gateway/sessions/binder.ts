@@ -1,11 +1,11 @@
 import { fail } from '#base/errors.ts'
 import { newId, timestamp } from '#base/ids.ts'
-import type { Directory, TunnelRecord } from '#gateway/directory.ts'
+import type { Added, Directory, TunnelRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { legId, legOf, plainId } from '#gateway/legs.ts'
 import type { Credential, Records } from '#gateway/records/records.ts'
 import type { Modules } from '#gateway/modules/index.ts'
-import { requireMayBind } from '#gateway/sessions/acl.ts'
+import { addressText, requireMayBind } from '#gateway/sessions/acl.ts'
 import { Addresses, type Place } from '#gateway/sessions/addresses.ts'
 import { checkOptions, readProto } from '#gateway/sessions/bind-options.ts'
 import type { AddressSpec, BindSpec, LabelSpec } from '#gateway/sessions/bind-spec.ts'
@@ -41,6 +41,14 @@ interface Earlier extends Identified {
 }
 
 const noOptions = bindOptions({}, '')
+
+/** Names the session that holds an address only to its own user. */
+function refuse(record: TunnelRecord, { holder, conflict }: Added & { readonly ok: false }): never {
+  if (conflict === 'other_owner' && record.address !== undefined)
+    fail('address_of_other', { address: addressText(record.address) })
+  const where = holder.ownerId === record.ownerId ? `, on the session ${plainId(holder.sessionId)}` : ''
+  return fail('address_taken', { url: record.url, where })
+}
 
 /** Finds the address of a new tunnel and takes it. */
 export class Binder {
@@ -119,16 +127,15 @@ export class Binder {
     for (let contests = 0; ; contests++) {
       const added = await directory.addTunnel(record)
       if (added.ok) return record
-      const { holder } = added
-      if (contests === CONTESTS || !(await displace(holder, entry)))
-        return fail('address_taken', { url: record.url, owner: holder.sessionId })
+      if (contests === CONTESTS || !(await displace(added.holder, entry))) return refuse(record, added)
     }
   }
 
-  #record({ record: session }: Entry, spec: BindSpec, earlier: Identified | undefined) {
+  #record({ record: session, ownerId }: Entry, spec: BindSpec, earlier: Identified | undefined) {
     return {
       id: earlier?.id ?? legId(newId('tn'), legOf(session.id)),
       sessionId: session.id,
+      ownerId,
       node: session.node,
       forwardsTo: spec.forwardsTo,
       forwardsProto: spec.forwardsProto === 'http2' ? ('http2' as const) : ('http1' as const),

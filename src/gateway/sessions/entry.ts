@@ -41,14 +41,17 @@ export class Held {
 /** An agent connected to this process, with its tunnels. */
 export class Entry {
   readonly record: SessionRecord
+  /** Of its credential. */
+  readonly ownerId: string
   readonly connection: Connection
   readonly tunnels = new Map<string, Held>()
   /** Bindings under way. */
   pending = 0
   readonly #labelled = new Map<string, number>()
 
-  constructor(record: SessionRecord, connection: Connection) {
+  constructor(record: SessionRecord, ownerId: string, connection: Connection) {
     this.record = record
+    this.ownerId = ownerId
     this.connection = connection
   }
 

@@ -79,7 +79,7 @@ export class Sessions implements Fleet {
     const limit = this.#options.maxSessions ?? MAX_SESSIONS
     const earlier = this.#entries.get(record.id)
     if (earlier === undefined && this.#entries.size >= limit) fail('agent_sessions_full', { limit })
-    const entry = new Entry(record, connection)
+    const entry = new Entry(record, this.#ownerOf(record), connection)
     if (earlier !== undefined) this.#replace(earlier, entry)
     this.#enter(entry)
     await this.#turns.take(record.id, () => this.#options.directory.addSession(record))
@@ -173,6 +173,11 @@ export class Sessions implements Fleet {
       if (held === undefined || held.open || left <= 0) return
       await held.whenSettled(left)
     }
+  }
+
+  /** A credential without an owner, such as an authority for SSH certificates, stands for itself. */
+  #ownerOf({ credentialId }: SessionRecord): string {
+    return this.#options.records.credential(credentialId)?.ownerId || credentialId
   }
 
   #enter(entry: Entry): void {

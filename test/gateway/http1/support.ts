@@ -29,6 +29,7 @@ export function tunnelRecord(
   return {
     id: 'tn_1',
     sessionId: 'ts_1',
+    ownerId: 'usr_1',
     node: 'here',
     address: { scheme: 'http', host: 'app.test' },
     url: 'http://app.test',

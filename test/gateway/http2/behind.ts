@@ -10,6 +10,7 @@ import { SocketStream } from './support.ts'
 export const tunnel: TunnelRecord = {
   id: 'tn_1',
   sessionId: 'ts_1',
+  ownerId: 'usr_1',
   node: 'n',
   address: { scheme: 'https', host: 'shop.example' },
   url: 'https://shop.example',

@@ -46,6 +46,7 @@ const sessionOf = (id: string, node: string): SessionRecord => ({
 const tunnelOf = (id: string, sessionId: string, node: string): TunnelRecord => ({
   id,
   sessionId,
+  ownerId: 'usr_1',
   node,
   address: { scheme: 'http', host: 'twice.adit.localhost' },
   url: 'http://twice.adit.localhost',

@@ -16,6 +16,7 @@ import { bindOptions, type ProxyHeader } from '#tunnel/messages.ts'
 const tunnelAt = (node: string): TunnelRecord => ({
   id: `tn_of_${node}`,
   sessionId: 'ts_1',
+  ownerId: 'usr_1',
   node,
   address: { scheme: 'tcp', host: '', port: 1 },
   url: '',

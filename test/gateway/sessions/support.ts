@@ -52,11 +52,11 @@ export class MemorySource implements Source {
     this.#follower?.changes([{ op: 'remove', kind, id }])
   }
 
-  /** A new credential and its token. */
-  credential(acl: readonly string[] = []): { id: string; token: string } {
+  /** A new credential of a user, and its token. */
+  credential(acl: readonly string[] = [], owner = 'usr_1'): { id: string; token: string } {
     const id = newId('cr')
     const token = newToken(id)
-    this.put('credential', id, { token_hash: tokenHash(token), acl, owner_id: 'usr_1' })
+    this.put('credential', id, { token_hash: tokenHash(token), acl, owner_id: owner })
     return { id, token }
   }
 

@@ -71,11 +71,12 @@ export class MemoryGateway implements SshDeps {
     const address = this.#address(wish)
     const url = address ? urlOf(address) : ''
     if (url !== '' && [...this.tunnels.values()].some(({ record }) => record.url === url))
-      fail('address_taken', { url, owner: 'ts_other' })
+      fail('address_taken', { url, where: '' })
     const { metadata, forwardsTo, labels } = wish
     const record: TunnelRecord = {
       id: newId('tn'),
       sessionId,
+      ownerId: 'usr_1',
       node: FACTS.node,
       address,
       url,
