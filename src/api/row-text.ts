@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { behaviourOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
 import { keepsSecrets } from '#api/records.ts'
-import { mapSecrets, type Body } from '#contract/body.ts'
+import { isEmpty, mapSecrets, type Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Shape } from '#contract/shape.ts'
 import type { Row } from '#store/store.ts'
@@ -40,7 +40,10 @@ function inWrittenForm(kind: Kind, body: Body): Body {
   const digest = digestOf(kind)
   if (digest === undefined) return body
   return Object.fromEntries(
-    Object.keys(kind.shape).map(name => [name, name === 'uri' ? digest : (body[name] ?? null)]),
+    Object.entries(kind.shape).flatMap(([name, field]) => {
+      const value = name === 'uri' ? digest : (body[name] ?? null)
+      return field.sparse && isEmpty(value) ? [] : [[name, value]]
+    }),
   )
 }
 

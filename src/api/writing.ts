@@ -4,6 +4,7 @@ import type { Call } from '#api/call.ts'
 import { Draft } from '#api/draft.ts'
 import { eventOf } from '#api/events.ts'
 import { checkModules } from '#api/modules/index.ts'
+import { settleOwner } from '#api/ownership.ts'
 import { find, requireParent, type Address } from '#api/records.ts'
 import { close } from '#api/row-text.ts'
 import { show } from '#api/showing.ts'
@@ -74,6 +75,7 @@ export async function removeModule(address: Address, name: string, call: Call): 
 /** Checks a draft and commits it with its event; false when it must be tried again on fresh data. */
 async function write(draft: Draft, version: number, call: Call): Promise<boolean> {
   const { kind, id, body } = draft
+  await settleOwner(draft, call)
   await checkModules(draft, call)
   await behaviourOf(kind).prepare?.(draft, call)
   const named = mentions(kind.shape, body)

@@ -57,7 +57,8 @@ function readable(shape: Shape): readonly ReadableField[] {
   return fields
 }
 
-const isEmpty = (value: unknown): boolean =>
+/** Is there nothing to show of a sparse field? */
+export const isEmpty = (value: unknown): boolean =>
   value === null || value === '' || (Array.isArray(value) && value.length === 0)
 
 /** What to answer. `link` makes the Ref for an id; `secrets` are masked where others than the caller may read. */

@@ -1,7 +1,7 @@
 import type { ErrorName } from '#base/errors.ts'
 import { flag, line, moment, text } from '#contract/schema.ts'
 import { named } from '#contract/shape-schema.ts'
-import { computed, input, maybe, type Field, type Shape } from '#contract/shape.ts'
+import { computed, input, maybe, sparse, type Field, type Shape } from '#contract/shape.ts'
 
 export type Verb = 'create' | 'get' | 'list' | 'update' | 'delete'
 export const allVerbs: readonly Verb[] = ['create', 'get', 'list', 'update', 'delete']
@@ -147,3 +147,15 @@ export const description = (refusal: ErrorName = 'description_too_long') =>
 /** Opaque data of the caller. */
 export const metadata = (refusal: ErrorName = 'metadata_too_long') =>
   input(limited(4096, refusal), 'Opaque data of the caller, often JSON, at most 4096 bytes.')
+
+/**
+ * Who may change a resource and read its secrets, besides admins. Not a reference: a resource outlives its owner, and
+ * then belongs to admins alone.
+ */
+export const owner = () =>
+  sparse(
+    input(
+      line({ maxBytes: 64 }),
+      'The user or bot that owns it, by default the caller. Only the owner and admins may change it, refer to it and read its secrets. Null shares it with all members, but not its secrets. Only admins may name another owner.',
+    ),
+  )

@@ -41,7 +41,7 @@ async function upload(world: World, name: string, days: number): Promise<string>
 async function issued(world: World, name: string, days: number): Promise<string> {
   const { pem, keyPem } = await pems(name, days)
   const certificate = { chainPem: pem, keyPem: new Secret(keyPem), renewsAt: START }
-  const { id, writes } = await certificateWrites(certificate, name, world.call)
+  const { id, writes } = await certificateWrites(certificate, { domain: name, owner: '' }, world.call)
   await world.store.commit(writes)
   return id
 }

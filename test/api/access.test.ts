@@ -3,13 +3,8 @@ import { request } from 'node:http'
 import { suite, test } from 'node:test'
 import { operations } from '#contract/operations.ts'
 import { made, onEachStore } from '../support/each-store.ts'
-import { startServer, type Caller } from '../support/server.ts'
-
-async function newMember(api: Caller, role: 'admin' | 'member' = 'member') {
-  const user = await made(api, '/users', { name: 'M', email: `m${Math.random()}@example.com`, role })
-  const key = await made(api, '/api_keys', { owner_id: user.id })
-  return { user, token: String(key.token), keyId: String(key.id) }
-}
+import { newMember } from '../support/members.ts'
+import { startServer } from '../support/server.ts'
 
 const path = (template: string) =>
   template.replace(/\{(\w+)\}/g, (_, name) => (name === 'type' ? 'a.v0' : `x_${'0'.repeat(27)}`))

@@ -1,5 +1,4 @@
 import type { Behaviour } from '#api/behaviour.ts'
-import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
 import { withPkiProblems } from '#api/pki-problems.ts'
 import { fail } from '#base/errors.ts'
@@ -15,18 +14,6 @@ import { readSshPublicKey } from '#pki/ssh-key.ts'
 export const API_TOKENS = 'api_token'
 export const AGENT_TOKENS = 'agent_token'
 export const SSH_KEYS = 'ssh_key'
-
-interface Owned {
-  owner_id: string
-}
-
-/** The caller owns what it makes; only an admin may say otherwise. */
-function settleOwner(body: Owned, { principal }: Call): void {
-  if (body.owner_id === '') body.owner_id = principal.id
-  if (body.owner_id !== principal.id && principal.role !== 'admin') {
-    fail('not_allowed', { field: 'owner_id', action: 'make something for another owner' })
-  }
-}
 
 /** Makes the token of a new resource, shown once; what is kept and claimed is its hash. */
 function settleToken(draft: Draft, body: { token_hash: string }, namespace: string): void {
@@ -56,26 +43,23 @@ function checkAcl(rules: readonly string[]): void {
 }
 
 export const apiKey: Behaviour = {
-  prepare(draft, call) {
+  prepare(draft) {
     const body = draft.as(apiKeyKind)
-    settleOwner(body, call)
     settleToken(draft, body, API_TOKENS)
   },
 }
 
 export const credential: Behaviour = {
-  prepare(draft, call) {
+  prepare(draft) {
     const body = draft.as(credentialKind)
-    settleOwner(body, call)
     checkAcl(body.acl)
     settleToken(draft, body, AGENT_TOKENS)
   },
 }
 
 export const sshCredential: Behaviour = {
-  prepare(draft, call) {
+  prepare(draft) {
     const body = draft.as(sshKind)
-    settleOwner(body, call)
     checkAcl(body.acl)
     const key = withPkiProblems('public_key', () => readSshPublicKey(body.public_key), {
       bad_public_key: 'ssh_key_bad',

@@ -1,4 +1,4 @@
-import { description, kind, metadata } from '#contract/kind.ts'
+import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { certificateManagement, certificateStatus } from '#contract/kinds/certificate-management.ts'
 import { line, listOf, nullable } from '#contract/schema.ts'
 import { computed, fixed, idOf, input, internal, maybe, required } from '#contract/shape.ts'
@@ -13,6 +13,7 @@ export const agentIngress = kind({
   fields: {
     description: description('ingress_description'),
     metadata: metadata('ingress_metadata'),
+    owner_id: owner(),
     domain: required(fixed(input(line({ maxBytes: 1024 }), 'A domain that you own.'))),
     ns_targets: computed(listOf(line()), 'The name servers to delegate the domain to.'),
     region_domains: computed(listOf(line()), 'The names that agents connect to.'),

@@ -1,9 +1,13 @@
-import { description, kind, metadata } from '#contract/kind.ts'
+import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { flag, integer, line, listOf, mapOf, text } from '#contract/schema.ts'
 import { idOf, input, nested, optional, required, shownRefs } from '#contract/shape.ts'
 import { backends } from '#contract/targets.ts'
 
-const about = { description: description('backend_description'), metadata: metadata('backend_metadata') }
+const about = {
+  description: description('backend_description'),
+  metadata: metadata('backend_metadata'),
+  owner_id: owner(),
+}
 
 export const httpResponseBackend = kind({
   name: 'http_response_backend',

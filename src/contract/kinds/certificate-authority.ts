@@ -1,4 +1,4 @@
-import { description, kind, metadata } from '#contract/kind.ts'
+import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { line, listOf, moment, text } from '#contract/schema.ts'
 import { computed, fixed, input, required } from '#contract/shape.ts'
 
@@ -12,6 +12,7 @@ export const certificateAuthority = kind({
   fields: {
     description: description('authority_description'),
     metadata: metadata('authority_metadata'),
+    owner_id: owner(),
     ca_pem: required(
       fixed(
         input(

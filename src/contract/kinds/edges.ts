@@ -1,4 +1,4 @@
-import { description, kind, metadata } from '#contract/kind.ts'
+import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
 import { backend } from '#contract/modules/backend.ts'
 import { ipRestriction } from '#contract/modules/ip-restriction.ts'
@@ -12,6 +12,7 @@ import { computed, optional } from '#contract/shape.ts'
 const fields = {
   description: description('edge_description'),
   metadata: metadata('edge_metadata'),
+  owner_id: owner(),
   hostports: optional(
     listOf(line({ maxBytes: 300, refusal: 'hostport_format' }), { maxItems: 100 }),
     'The host:port addresses that the edge serves.',

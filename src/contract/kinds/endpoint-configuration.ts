@@ -1,4 +1,4 @@
-import { description, kind, metadata } from '#contract/kind.ts'
+import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { backend } from '#contract/modules/backend.ts'
 import { basicAuth } from '#contract/modules/basic-auth.ts'
 import { circuitBreaker } from '#contract/modules/circuit-breaker.ts'
@@ -28,6 +28,7 @@ export const endpointConfiguration = kind({
     ),
     description: description(),
     metadata: metadata(),
+    owner_id: owner(),
   },
   modules: {
     circuit_breaker: circuitBreaker,

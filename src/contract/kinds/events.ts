@@ -1,5 +1,5 @@
 import { filterableNames, trafficTypes } from '#contract/events/field-names.ts'
-import { description, kind, metadata } from '#contract/kind.ts'
+import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { eventTarget } from '#contract/kinds/event-target.ts'
 import { also, integer, line, listOf, moment, nullable, object, partly, text } from '#contract/schema.ts'
 import { computed, fixed, input, nested, refs, required, shownRef, sparse } from '#contract/shape.ts'
@@ -18,6 +18,7 @@ export const eventDestination = kind({
   fields: {
     metadata: metadata(),
     description: description(),
+    owner_id: owner(),
     format: input(
       line({ default: 'json', pattern: '^[Jj][Ss][Oo][Nn]$', refusal: 'event_format' }),
       'How events are written; only json.',
@@ -48,6 +49,7 @@ export const eventSubscription = kind({
   fields: {
     metadata: metadata(),
     description: description(),
+    owner_id: owner(),
     sources: {
       ...input(listOf(object({ type: eventType, ...chosen })), 'The types of events it triggers on.'),
       read: listOf(object({ type: line(), uri: line(), ...chosen })),

@@ -1,4 +1,4 @@
-import { description, kind, metadata } from '#contract/kind.ts'
+import { description, kind, metadata, owner } from '#contract/kind.ts'
 
 export const ipPolicy = kind({
   name: 'ip_policy',
@@ -7,5 +7,5 @@ export const ipPolicy = kind({
   path: '/ip_policies',
   listKey: 'ip_policies',
   inUse: 'ip_policy_in_use',
-  fields: { description: description('ip_description'), metadata: metadata() },
+  fields: { description: description('ip_description'), metadata: metadata(), owner_id: owner() },
 })

@@ -1,4 +1,4 @@
-import { description, kind, metadata } from '#contract/kind.ts'
+import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { regionField } from '#contract/kinds/region.ts'
 import { line } from '#contract/schema.ts'
 import { computed, fixed, ref } from '#contract/shape.ts'
@@ -22,6 +22,7 @@ export const reservedAddr = kind({
   fields: {
     description: description('addr_description'),
     metadata: metadata('addr_metadata'),
+    owner_id: owner(),
     addr: computed(line(), 'The address, host:port, chosen by the server.'),
     region: fixed(regionField('addr_region')),
     endpoint_configuration: ref(endpointConfigurations, 'endpoint_configuration_id'),

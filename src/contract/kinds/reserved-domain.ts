@@ -1,4 +1,4 @@
-import { description, kind, metadata } from '#contract/kind.ts'
+import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { certificateManagement, certificateStatus } from '#contract/kinds/certificate-management.ts'
 import { line, nullable } from '#contract/schema.ts'
 import { computed, fixed, input, maybe, ref, writeOnly } from '#contract/shape.ts'
@@ -36,6 +36,7 @@ export const reservedDomain = kind({
   fields: {
     description: description('domain_description'),
     metadata: metadata('domain_metadata'),
+    owner_id: owner(),
     name: writeOnly(name('A full name, or one without a dot for that name under the shared domain.')),
     domain: name('The host name.'),
     region: fixed(regionField('domain_region')),

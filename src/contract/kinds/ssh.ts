@@ -1,4 +1,4 @@
-import { description, kind, metadata } from '#contract/kind.ts'
+import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { also, integer, line, listOf, mapOf, moment, oneOf, text } from '#contract/schema.ts'
 import {
   computed,
@@ -13,7 +13,11 @@ import {
 } from '#contract/shape.ts'
 import { sshAuthorities } from '#contract/targets.ts'
 
-const about = { description: description('ssh_description'), metadata: metadata('ssh_metadata') }
+const about = {
+  description: description('ssh_description'),
+  metadata: metadata('ssh_metadata'),
+  owner_id: owner(),
+}
 const keyType = computed(oneOf('rsa', 'ecdsa', 'ed25519'), 'The kind of key.')
 
 /** Says how to make the key; not part of the resource. */

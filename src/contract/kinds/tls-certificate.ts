@@ -1,4 +1,4 @@
-import { description, kind, metadata } from '#contract/kind.ts'
+import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { line, listOf, moment, nullable, object, oneOf, text } from '#contract/schema.ts'
 import { computed, fixed, hidden, input, internal, required } from '#contract/shape.ts'
 
@@ -14,6 +14,7 @@ export const tlsCertificate = kind({
   fields: {
     description: description('certificate_description'),
     metadata: metadata('certificate_metadata'),
+    owner_id: owner(),
     certificate_pem: required(
       fixed(input(text({ ...pem, missing: 'certificate_none' }), 'The chain in PEM, leaf first.')),
     ),

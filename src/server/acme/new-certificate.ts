@@ -12,7 +12,7 @@ import type { Write } from '#store/store.ts'
 /** An issued certificate as the resource that it becomes, just as if it had been uploaded. */
 export async function certificateWrites(
   { chainPem, keyPem }: NewCertificate,
-  domain: string,
+  { domain, owner }: { readonly domain: string; readonly owner: string },
   call: Call,
 ): Promise<{ readonly id: string; readonly writes: Write[] }> {
   const id = newId(kind.prefix ?? '', call.now())
@@ -20,6 +20,7 @@ export async function certificateWrites(
     certificate_pem: chainPem,
     private_key_pem: keyPem.reveal(),
     description: `Issued for ${domain}.`.slice(0, 255),
+    owner_id: owner,
   }
   const time = timestamp(call.now())
   const draft = new Draft({ kind, id, body: { ...decode(kind.shape, given), id, created_at: time }, given })

@@ -47,6 +47,8 @@ async function insert(call: Call, ground: Ground): Promise<boolean> {
     domain,
     region: facts.region,
     description: describe(ground),
+    // The account itself: only admins may change it.
+    owner_id: facts.accountId,
     acme_challenge_cname_target: targetOf(ground),
     certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
     certificate_management_status: { renews_at: null, provisioning_job: null },

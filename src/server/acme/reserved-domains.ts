@@ -5,6 +5,7 @@ import { behaviourOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
 import { Draft } from '#api/draft.ts'
 import { eventOf } from '#api/events.ts'
+import { ownerIn } from '#api/ownership.ts'
 import { open } from '#api/records.ts'
 import { close } from '#api/row-text.ts'
 import { inTurn } from '#api/turns.ts'
@@ -105,7 +106,11 @@ export class ReservedDomains implements Domains {
 
   issued(id: string, certificate: NewCertificate, also: readonly Write[]): Promise<boolean> {
     return this.#change(id, also, async body => {
-      const made = await certificateWrites(certificate, String(body['domain']), this.#call)
+      const made = await certificateWrites(
+        certificate,
+        { domain: String(body['domain']), owner: ownerIn(body) },
+        this.#call,
+      )
       const status: Status = { renews_at: timestamp(certificate.renewsAt), provisioning_job: null }
       const next = { ...body, certificate: made.id, certificate_management_status: status }
       return { body: next, also: made.writes, isNews: true }
