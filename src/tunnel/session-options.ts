@@ -1,3 +1,4 @@
+import type { FloodMeter } from '#tunnel/flood-meter.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
 export interface SessionOptions {
@@ -15,4 +16,6 @@ export interface SessionOptions {
   readonly growTo?: number
   /** Unread bytes of all streams beyond which no credit is given; windows grow by half of this together. */
   readonly memoryLimit?: number
+  /** Ends the session with a peer that floods; without it such frames are only ignored. */
+  readonly floods?: FloodMeter
 }

@@ -11,6 +11,7 @@ import {
   TunnelError,
   type TunnelErrorCode,
 } from '#tunnel/frame.ts'
+import type { FloodMeter } from '#tunnel/flood-meter.ts'
 import { OpenQueue } from '#tunnel/open-queue.ts'
 import type { Distance } from '#tunnel/receive-window.ts'
 import { FrameReader } from '#tunnel/reader.ts'
@@ -34,6 +35,7 @@ export class Session {
   readonly #accept: SessionOptions['accept']
   readonly #maxAccepted: number
   readonly #growTo: number
+  readonly #floods: FloodMeter | undefined
   readonly #distance: Distance = { roundTripMs: undefined }
   readonly #budget: Budget
   readonly #writer: FrameWriter
@@ -58,6 +60,7 @@ export class Session {
     this.#accept = options.accept
     this.#maxAccepted = options.maxAccepted ?? 1024
     this.#growTo = options.growTo ?? INITIAL_WINDOW
+    this.#floods = options.floods
     this.#budget = new Budget(options.memoryLimit ?? 64 * 1024 * 1024)
     this.#nextId = options.role === 'client' ? 3 : 2
     this.#opening = new OpenQueue(options.maxOpen ?? 480, options.maxWaiting ?? 1024)
@@ -137,6 +140,12 @@ export class Session {
     this.#end(new TunnelError(code, text || 'The session was closed.'))
   }
 
+  /** Turns away a stream of the peer. */
+  refuse(stream: TunnelStream, code: TunnelErrorCode = 'stream_refused'): void {
+    stream.reset(code)
+    this.#floods?.count('refused')
+  }
+
   /** Drops the connection without a word: the peer is known not to read it. */
   fail(reason: TunnelError): void {
     this.#end(reason, false)
@@ -205,11 +214,11 @@ export class Session {
       throw new TunnelError('protocol', `Stream ${id} was opened twice.`)
     const stream = (flags & SYN) === 0 ? known : this.#admit(id)
     if (stream === undefined || stream.peerFinished) {
-      if ((flags & SYN) === 0 && (length > 0 || !this.#currentFin)) this.#refuse(id, 'stream_closed')
+      if ((flags & SYN) === 0 && (length > 0 || !this.#currentFin)) this.#answerStray(id)
       return false
     }
     if (stream.expect(length)) this.#current = stream
-    else stream.reset('flow_control')
+    else this.refuse(stream, 'flow_control')
     return this.#current !== undefined
   }
 
@@ -224,7 +233,7 @@ export class Session {
   #finish(): void {
     const stream = this.#current
     if (stream === undefined || !this.#currentFin || stream.closed) return
-    if (stream.type === undefined) stream.reset('protocol')
+    if (stream.type === undefined) this.refuse(stream, 'protocol')
     else stream.finish()
   }
 
@@ -232,7 +241,8 @@ export class Session {
     if (id % 2 === this.#nextId % 2)
       throw new TunnelError('protocol', `The peer opened stream ${id}, which is one of our ids.`)
     if (this.#accept === undefined || this.#accepted >= this.#maxAccepted || this.#budget.exceeded) {
-      this.#refuse(id, 'stream_refused')
+      this.#answerReset(id, 'stream_refused')
+      this.#floods?.count('refused')
       return undefined
     }
     this.#accepted++
@@ -249,20 +259,31 @@ export class Session {
     this.#accept?.(type, stream)
   }
 
-  #refuse(id: number, code: TunnelErrorCode): void {
+  #answerStray(id: number): void {
+    this.#answerReset(id, 'stream_closed')
+    this.#floods?.count('stray')
+  }
+
+  #answerReset(id: number, code: TunnelErrorCode): void {
     // A peer that does not read gets no answers, or they would pile up for as long as it sends.
     if (!this.#writer.fullFor(0)) this.#writer.reset(id, errorCodes[code])
   }
 
   #peerReset(id: number, code: number): void {
     this.#heard = true
-    this.#streams.get(id)?.fail(new TunnelError(errorName(code), 'The stream was reset by the peer.'))
+    const stream = this.#streams.get(id)
+    if (stream === undefined) this.#floods?.count('stray')
+    // A stream that the peer opens only to take it back costs as much as one that is refused.
+    else if (id % 2 !== this.#nextId % 2) this.#floods?.count('refused')
+    stream?.fail(new TunnelError(errorName(code), 'The stream was reset by the peer.'))
   }
 
   #window(id: number, increment: number): void {
     // Two ends that both nudge must not do so in turns for ever.
     this.#heard ||= id !== NUDGE_ID
-    this.#streams.get(id)?.allow(increment)
+    const stream = this.#streams.get(id)
+    if (stream === undefined) this.#floods?.count('stray')
+    else stream.allow(increment)
   }
 
   #fillTurn(): void {
@@ -284,6 +305,7 @@ export class Session {
     this.#ready.delete(stream)
     this.#budget.forget(stream)
     if (!this.#streams.delete(stream.id)) return
+    this.#floods?.finished()
     if (stream.id % 2 === this.#nextId % 2) this.#opening.leave()
     else this.#accepted--
     this.#checkDrained()

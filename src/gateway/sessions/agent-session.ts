@@ -14,6 +14,7 @@ import type { Sessions } from '#gateway/sessions/sessions.ts'
 import { OWN_ALPN } from '#tunnel/alpn.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { anyObject, type Field, MessageError } from '#tunnel/fields.ts'
+import { FloodMeter } from '#tunnel/flood-meter.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { answerHeartbeat, type HeartbeatOptions, startHeartbeat } from '#tunnel/heartbeat.ts'
 import * as messages from '#tunnel/messages.ts'
@@ -77,6 +78,7 @@ export class AgentSession implements Connection {
     const isOwn = socket.alpnProtocol === OWN_ALPN
     this.#session = new Session(socket, {
       role: 'server',
+      floods: new FloodMeter(),
       accept: (type, stream) => this.#accept(type, stream),
       ...(isOwn && { maxOpen: OWN_STREAMS, growTo: OWN_WINDOW }),
     })
@@ -150,7 +152,7 @@ export class AgentSession implements Connection {
     }
     // What is being collected for each request is bounded, so their number must be too.
     if (this.#running >= (this.#signed === undefined ? LOGIN_REQUESTS : MAX_REQUESTS)) {
-      stream.reset('stream_refused')
+      this.#session.refuse(stream)
       return
     }
     this.#running++
@@ -175,7 +177,7 @@ export class AgentSession implements Connection {
       case streamTypes.patchTunnelState:
         return this.#serve(stream, messages.patchTunnelStateRequest, it => requests.patch(it))
       default:
-        stream.reset('stream_refused')
+        this.#session.refuse(stream)
         return Promise.resolve()
     }
   }
