@@ -51,7 +51,7 @@ export class Binding {
 
   /** The request for this tunnel, the first one or one for the same tunnel again. */
   request(): BindRequest {
-    const { proto, forwardsTo, forwardsProto, metadata, wire } = this.endpoint
+    const { proto, forwardsTo, forwardsProto, metadata, pooling, wire } = this.endpoint
     return {
       Id: this.id,
       Proto: proto,
@@ -65,7 +65,7 @@ export class Binding {
         Metadata: metadata,
         Description: undefined,
         Bindings: [],
-        PoolingEnabled: false,
+        PoolingEnabled: pooling,
       },
     }
   }

@@ -14,6 +14,7 @@ export interface Endpoint {
   readonly proto: EndpointProto | ''
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly metadata: string
+  readonly pooling: boolean
   readonly forwardsTo: string
   readonly forwardsProto: '' | 'http1' | 'http2'
   readonly proxyProto: 0 | 1 | 2
@@ -42,6 +43,7 @@ export function readEndpoint(options: EndpointOptions): Endpoint {
     proto,
     labels,
     metadata: options.metadata ?? '',
+    pooling: options.poolingEnabled ?? false,
     forwardsTo: target?.text ?? ownName(),
     forwardsProto: options.upstreamProtocol ?? '',
     proxyProto,
@@ -79,7 +81,9 @@ function wireOptions(proto: EndpointProto | '', options: EndpointOptions): JsonO
 }
 
 /** A labelled tunnel has no options of its own: what visitors meet is configured where it is used. */
-function checkLabelled({ url, domain, remoteAddr, proto }: EndpointOptions, wire: JsonObject): void {
+function checkLabelled(options: EndpointOptions, wire: JsonObject): void {
+  const { url, domain, remoteAddr, proto, poolingEnabled } = options
+  if (poolingEnabled) refuse('tunnels with the same labels share traffic anyway, without pooling')
   const given = Object.entries(wire).find(
     ([, value]) => value !== null && value !== '' && value !== false && value !== 0,
   )

@@ -155,6 +155,8 @@ export interface EndpointOptions {
   /** A labelled tunnel, which backends find, instead of an address. */
   readonly labels?: Readonly<Record<string, string>> | undefined
   readonly metadata?: string | undefined
+  /** Shares the address with other endpoints of the same owner that are opened with it too. */
+  readonly poolingEnabled?: boolean | undefined
   /** 8080, `host:port`, `https://host:port` or `unix:/path`. */
   readonly forwardTo?: string | number | undefined
   /** Takes the connections itself, instead of `forwardTo`. */

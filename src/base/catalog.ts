@@ -1202,7 +1202,7 @@ export const catalog = {
   address_taken: {
     number: 334,
     status: 400,
-    text: 'The endpoint {url} is online already{where}. Stop that one, or choose another name.',
+    text: 'The endpoint {url} is online already{where}. Stop that one, choose another name, or enable pooling on both.',
   },
   address_of_edge: {
     number: 90052,
@@ -1236,6 +1236,11 @@ export const catalog = {
     number: 90260,
     status: 403,
     text: 'The address {address} belongs to another user, who has it online or reserved, or a name above it. Choose another one, or ask that user to share it.',
+  },
+  pool_options: {
+    number: 90261,
+    status: 400,
+    text: 'The endpoints of the pool at {url} have other options than this one. Open it with the same options, or stop the others first.',
   },
   bind_limit: { number: 90060, status: 400, text: 'A session may have at most {limit} tunnels.' },
   ports_exhausted: { number: 90061, status: 503, text: 'No TCP port is free between {first} and {last}.' },

@@ -23,7 +23,7 @@ export interface SessionRecord {
   readonly transport: 'adit/v2' | 'ssh'
 }
 
-/** What a tunnel answers for; at most one tunnel holds an address. */
+/** What a tunnel answers for; one tunnel holds an address, or those of a pool together. */
 export type Address =
   /** Names of the HTTP listeners and of TLS by SNI. http and https of one name are two addresses of one owner. */
   | { readonly scheme: 'http' | 'https' | 'tls'; readonly host: string }
@@ -49,11 +49,16 @@ export interface TunnelRecord {
   /** The reservations it uses, if any. */
   readonly domainId: string | undefined
   readonly addrId: string | undefined
+  /** It shares its address with other tunnels of its owner that say so too. */
+  readonly pooling: boolean
   readonly options: BindOptions
 }
 
-/** Why a tunnel cannot have its address: another one has it, or another user has the name in another scheme. */
-export type Conflict = 'taken' | 'other_owner'
+/**
+ * Why a tunnel cannot have its address: another one has it, another user has the name in another scheme, or the pool
+ * there has other options.
+ */
+export type Conflict = 'taken' | 'other_owner' | 'pool_options'
 
 export type Added =
   { readonly ok: true } | { readonly ok: false; readonly holder: TunnelRecord; readonly conflict: Conflict }
@@ -74,7 +79,7 @@ export interface Directory {
   addSession(record: SessionRecord): Promise<void>
   /** Takes its tunnels with it. Nothing happens to what the agent has meanwhile at another process. */
   removeSession(id: string, node: string, error?: string): Promise<void>
-  /** Lists a tunnel and takes its address; refused while another tunnel holds that. The same id is replaced. */
+  /** Lists a tunnel and takes its address; refused while another tunnel holds that, unless both are of one pool. The same id is replaced. */
   addTunnel(record: TunnelRecord): Promise<Added>
   removeTunnel(id: string): Promise<void>
   /** Tells of every change from now on; returns how to stop it. */

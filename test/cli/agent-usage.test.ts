@@ -117,6 +117,7 @@ suite('flags', () => {
     assert.deepEqual(
       plan('http', {
         '--name': ['shop'],
+        '--pooling-enabled': ['true'],
         '--request-header-add': ['a: b', 'c: d'],
         '--request-header-remove': ['e'],
         '--allow-cidr': ['10.0.0.0/8'],
@@ -133,6 +134,7 @@ suite('flags', () => {
       {
         forwardTo: '80',
         proto: 'https',
+        poolingEnabled: true,
         domain: 'shop',
         requestHeaders: { add: ['a: b', 'c: d'], remove: ['e'] },
         allowCidrs: ['10.0.0.0/8'],

@@ -52,6 +52,12 @@ export const tunnelOptions = {
     kinds: every,
     to: metadata => ({ metadata }),
   }),
+  pooling_enabled: option({
+    form: yesNo,
+    doc: 'Share the address with other agents of the same owner that say so too.',
+    kinds: addressed,
+    to: poolingEnabled => ({ poolingEnabled }),
+  }),
   basic_auth: option({
     form: list('user:password', 'a list of user:password', isCredential),
     doc: 'Who may come in. Repeatable.',

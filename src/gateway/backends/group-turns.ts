@@ -4,25 +4,26 @@ import type { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
 // How long a tunnel that failed is passed over.
 const PENALTY_MS = 5000
 
-/** Takes turns among the online tunnels with all labels of a group. */
+/** Takes turns among online tunnels: those with all labels of a group, or those of a pool. */
 export class GroupTurns {
   readonly #index: TunnelIndex
-  readonly #labels: Readonly<Record<string, string>>
+  readonly #find: () => readonly TunnelRecord[]
   readonly #failed = new Map<string, number>()
   #members: readonly TunnelRecord[] = []
   #generation = -1
   #turn = 0
 
-  constructor(index: TunnelIndex, labels: Readonly<Record<string, string>>) {
+  /** `find` is asked again whenever the index has changed. */
+  constructor(index: TunnelIndex, find: () => readonly TunnelRecord[]) {
     this.#index = index
-    this.#labels = labels
+    this.#find = find
   }
 
   /** Those that are online. */
   get members(): readonly TunnelRecord[] {
     if (this.#generation === this.#index.generation) return this.#members
     this.#generation = this.#index.generation
-    this.#members = this.#index.withLabels(this.#labels)
+    this.#members = this.#find()
     const ids = new Set(this.#members.map(({ id }) => id))
     for (const id of this.#failed.keys()) if (!ids.has(id)) this.#failed.delete(id)
     return this.#members

@@ -1,123 +1,28 @@
 import type { tunnelGroupBackend as contract } from '#contract/kinds/backends.ts'
 import type { Kept } from '#contract/shape.ts'
-import type { Backend, BackendParts, BuildBackend } from '#gateway/backends/backend.ts'
+import type { BuildBackend } from '#gateway/backends/backend.ts'
 import { GroupTurns } from '#gateway/backends/group-turns.ts'
-import { unreached } from '#gateway/backends/unreached.ts'
-import type { TunnelRecord } from '#gateway/directory.ts'
-import type { Endpoint, Lost } from '#gateway/exchange.ts'
-import { DialError } from '#gateway/fleet.ts'
-import { isIdempotent, isWithoutContent } from '#gateway/http/idempotent.ts'
+import { answerInTurns, dialInTurns, Members } from '#gateway/backends/in-turns.ts'
 import { clientAddress } from '#gateway/listeners/visitor.ts'
-import type { RequestHead } from '#gateway/http/head.ts'
-import type { ClosableEndpoint } from '#gateway/plan/compiled.ts'
 
-// Beside the first one.
-const MAX_OTHERS = 2
 const edgeTypes = { tcp: '1', tls: '2', https: '3' } as const
 
 /** Shares traffic among the online tunnels with all labels of the group. */
 export const tunnelGroupBackend: BuildBackend = ({ id, body }, parts) => {
   const { labels } = body as Kept<typeof contract.shape>
-  const turns = new GroupTurns(parts.index, labels)
+  const { index, fleet, edge, passthrough = edge === 'tls' } = parts
+  const turns = new GroupTurns(index, () => index.withLabels(labels))
   const members = new Members(turns, parts)
+  const answer = answerInTurns(turns, members, 'backend_empty')
+  const header = { Proto: '', EdgeType: edgeTypes[edge], PassthroughTLS: passthrough }
   return {
-    answer: answerFrom(id, turns, members),
-    dial: dialThrough(turns, parts),
+    answer: exchange => {
+      exchange.trace.backendId = id
+      return answer(exchange)
+    },
+    dial: dialInTurns(turns, (tunnel, visitor, first) =>
+      fleet.dial(tunnel, { ...header, Id: tunnel.id, ClientAddr: clientAddress(visitor) }, first),
+    ),
     close: () => members.close(),
-  }
-}
-
-/** What answers for each tunnel, with connections of its own that no other route uses. */
-class Members {
-  readonly #turns: GroupTurns
-  readonly #parts: BackendParts
-  readonly #endpoints = new Map<TunnelRecord, ClosableEndpoint>()
-
-  constructor(turns: GroupTurns, parts: BackendParts) {
-    this.#turns = turns
-    this.#parts = parts
-  }
-
-  endpoint(tunnel: TunnelRecord): ClosableEndpoint {
-    const known = this.#endpoints.get(tunnel)
-    if (known !== undefined) return known
-    this.#drop(new Set(this.#turns.members))
-    const endpoint = this.#parts.makeTunnel(tunnel, this.#parts.fleet)
-    this.#endpoints.set(tunnel, endpoint)
-    return endpoint
-  }
-
-  close(): void {
-    this.#drop(new Set())
-  }
-
-  #drop(kept: ReadonlySet<TunnelRecord>): void {
-    for (const [tunnel, endpoint] of this.#endpoints) {
-      if (kept.has(tunnel)) continue
-      endpoint.close()
-      this.#endpoints.delete(tunnel)
-    }
-  }
-}
-
-function answerFrom(id: string, turns: GroupTurns, members: Members): Endpoint {
-  return async exchange => {
-    const { trace, departure, head } = exchange
-    trace.backendId = id
-    let lost: Lost | undefined
-    let tried: TunnelRecord[] | undefined
-    let tunnel = turns.next()
-    while (tunnel !== undefined) {
-      trace.tunnel = tunnel
-      const reply = await members.endpoint(tunnel)(exchange)
-      if (reply.lost === undefined) {
-        turns.worked(tunnel)
-        return reply
-      }
-      if (departure.happened) return reply
-      turns.failed(tunnel)
-      ;(tried ??= []).push(tunnel)
-      const again = mayTryAgain(reply.lost, lost, head) && tried.length <= MAX_OTHERS
-      const other = again ? turns.other(tried) : undefined
-      // Once it was sent it stays sent, though the last one tried was not reached.
-      if (other === undefined) return lost === undefined ? reply : { ...reply, lost }
-      if (reply.lost === 'unanswered') lost = reply.lost
-      trace.note(`tunnel ${tunnel.id}: ${reply.refusal ?? reply.lost}`)
-      reply.body.cancel()
-      tunnel = other
-    }
-    trace.tunnel = undefined
-    return unreached('backend_empty', exchange)
-  }
-}
-
-/** What reached no service may be tried anywhere; what did only once, and only what may happen twice. */
-const mayTryAgain = (now: Lost, before: Lost | undefined, head: RequestHead): boolean =>
-  now === 'unreached' || (before === undefined && isIdempotent(head) && isWithoutContent(head))
-
-function dialThrough(
-  turns: GroupTurns,
-  { edge, fleet, passthrough = edge === 'tls' }: BackendParts,
-): Backend['dial'] {
-  const common = { Proto: '', EdgeType: edgeTypes[edge], PassthroughTLS: passthrough }
-  return async (visitor, first) => {
-    const ClientAddr = clientAddress(visitor)
-    const tried: TunnelRecord[] = []
-    let failure = new DialError('offline', 'No tunnel of the group is online.')
-    let tunnel = turns.next()
-    while (tunnel !== undefined && tried.length <= MAX_OTHERS) {
-      try {
-        const stream = await fleet.dial(tunnel, { ...common, Id: tunnel.id, ClientAddr }, first)
-        turns.worked(tunnel)
-        return stream
-      } catch (error) {
-        if (!(error instanceof DialError)) throw error
-        failure = error
-      }
-      turns.failed(tunnel)
-      tried.push(tunnel)
-      tunnel = turns.other(tried)
-    }
-    throw failure
   }
 }

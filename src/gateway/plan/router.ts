@@ -63,7 +63,7 @@ export class Router {
     const makeTunnel: MakeBackend = options.backend ?? ((tunnel, fleet) => tunnelBackend({ tunnel, fleet }))
     const compiler = new Compiler({ ...options, index, makeTunnel })
     this.#edges = new Edges({ ...options, compiler })
-    this.#tunnels = new Tunnels({ ...options, compiler, makeTunnel })
+    this.#tunnels = new Tunnels({ ...options, index, compiler, makeTunnel })
     this.#configurations = new Configurations({ ...options, compiler })
     const { domain } = facts
     this.#offline = async ({ head }) => errorReply('endpoint_offline', head, { domain })

@@ -28,7 +28,7 @@ export class TunnelIndex {
     })
   }
 
-  /** Grows whenever a labelled tunnel comes or goes. */
+  /** Grows whenever a tunnel with labels or of a pool is added or removed. */
   get generation(): number {
     return this.#generation
   }
@@ -47,6 +47,14 @@ export class TunnelIndex {
     return this.#ports.get(port)
   }
 
+  /** The tunnels that share the address of this one, itself among them. */
+  pool({ address }: TunnelRecord): TunnelRecord[] {
+    if (address === undefined) return []
+    return address.scheme === 'tcp'
+      ? this.#ports.all(address.port)
+      : this.#names(address.scheme).all(address.host)
+  }
+
   /** Those that carry all of these labels, oldest first. Only the tunnels of the rarest label are looked at. */
   withLabels(labels: Labels): TunnelRecord[] {
     const sets = Object.entries(labels).map(([name, value]) => this.#labels.get(labelText(name, value)))
@@ -62,14 +70,16 @@ export class TunnelIndex {
   }
 
   #add(tunnel: TunnelRecord): void {
-    const { address } = tunnel
+    const { address, pooling } = tunnel
+    if (pooling) this.#generation++
     if (address === undefined) this.#addLabels(tunnel)
     else if (address.scheme === 'tcp') this.#ports.add(address.port, tunnel)
     else this.#names(address.scheme).add(address.host, tunnel)
   }
 
   #remove(tunnel: TunnelRecord): void {
-    const { address, id } = tunnel
+    const { address, id, pooling } = tunnel
+    if (pooling) this.#generation++
     if (address === undefined) this.#removeLabels(tunnel)
     else if (address.scheme === 'tcp') this.#ports.remove(address.port, id)
     else this.#names(address.scheme).remove(address.host, id)
@@ -108,13 +118,27 @@ class Places<Key> {
     this.#node = node
   }
 
+  /** The oldest of those that share a place, so that what is compiled for it lasts. */
   get(key: Key): TunnelRecord | undefined {
     return this.#holders.get(key)?.[0]
   }
 
+  /** All that share a place; an agent with several connections counts once. */
+  all(key: Key): TunnelRecord[] {
+    const holders = this.#holders.get(key) ?? []
+    return holders.filter(({ id }, at) => plainId(id) !== plainId(holders[at - 1]?.id ?? ''))
+  }
+
   add(key: Key, tunnel: TunnelRecord): void {
     const others = this.#without(key, tunnel.id)
-    this.#holders.set(key, tunnel.node === this.#node ? [tunnel, ...others] : [...others, tunnel])
+    this.#holders.set(key, [...others, tunnel].toSorted(this.#inOrder))
+  }
+
+  /** Of several connections of one agent the one to this process comes first. */
+  readonly #inOrder = (left: TunnelRecord, right: TunnelRecord): number => {
+    const [a, b] = [plainId(left.id), plainId(right.id)]
+    if (a !== b) return a < b ? -1 : 1
+    return Number(right.node === this.#node) - Number(left.node === this.#node)
   }
 
   remove(key: Key, id: string): void {

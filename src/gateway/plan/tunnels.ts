@@ -1,5 +1,6 @@
 import { Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
+import { type Pool, poolOf } from '#gateway/plan/pool.ts'
 import type { Directory, TunnelRecord } from '#gateway/directory.ts'
 import type { Endpoint } from '#gateway/exchange.ts'
 import type { Fleet } from '#gateway/fleet.ts'
@@ -12,6 +13,7 @@ import { Compilations } from '#gateway/plan/compilations.ts'
 import type { MakeBackend } from '#gateway/plan/compiled.ts'
 import type { CompiledEndpoint, Compiler } from '#gateway/plan/compiler.ts'
 import { configurationOf } from '#gateway/plan/configurations.ts'
+import type { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
 import { termsOf } from '#gateway/plan/terms.ts'
 import { terminationIdentity } from '#gateway/plan/tls-termination.ts'
 import { filtered, tunnelUpstream } from '#gateway/plan/upstreams.ts'
@@ -26,6 +28,7 @@ export interface TunnelsOptions {
   readonly modules: Modules
   readonly fleet: Fleet
   readonly makeTunnel: MakeBackend
+  readonly index: TunnelIndex
   readonly log: Log
 }
 
@@ -73,9 +76,9 @@ export class Tunnels {
       const { compiler, makeTunnel, fleet } = this.#options
       const configuration = configurationOf(tunnel, this.#options.records, uses)
       const wishes = { rows: configuration ? [configuration] : [], agent: tunnel.options }
-      const upstream = tunnelUpstream(tunnel, fleet)
+      const upstream = this.#upstream(tunnel)
       return compiler.endpoint(wishes, { id: plainId(tunnel.id) }, () => {
-        const backend = makeTunnel(tunnel, fleet)
+        const backend = tunnel.pooling ? this.#pool(tunnel).backend() : makeTunnel(tunnel, fleet)
         const answer: Endpoint = exchange => {
           exchange.trace.tunnel = tunnel
           return backend(exchange)
@@ -104,13 +107,22 @@ export class Tunnels {
     }
   }
 
+  #pool(tunnel: TunnelRecord): Pool {
+    return poolOf(tunnel, this.#options)
+  }
+
+  #upstream(tunnel: TunnelRecord): Upstream {
+    const own = tunnelUpstream(tunnel, this.#options.fleet)
+    return tunnel.pooling ? { ...own, dial: this.#pool(tunnel).dial } : own
+  }
+
   #connection(tunnel: TunnelRecord): CompiledConnection {
     return this.#connections.get(tunnel.id, uses => {
-      const { records, modules, fleet } = this.#options
+      const { records, modules } = this.#options
       // The same in all processes, whichever connection of the agent they use.
       const scope = plainId(tunnel.id)
       const configuration = configurationOf(tunnel, records, uses)
-      const own = tunnelUpstream(tunnel, fleet)
+      const own = this.#upstream(tunnel)
       const upstream =
         configuration === undefined ? own : filtered(own, modules.connectionFilterOf(configuration))
       const identity = tunnel.options.TLSTermination && terminationIdentity(tunnel.options.TLSTermination)

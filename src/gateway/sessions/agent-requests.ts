@@ -38,6 +38,7 @@ export class AgentRequests {
       options: bindOptions(Opts, 'Opts'),
       tunnelId: Id === '' ? '' : legId(Id, this.#leg),
       token: Extra.Token,
+      pooling: Extra.PoolingEnabled,
       forwardsTo: ForwardsTo,
       forwardsProto: ForwardsProto,
       metadata: Extra.Metadata,
@@ -76,10 +77,14 @@ export class AgentRequests {
     return { Error: '', Extra: null }
   }
 
-  async patch({ TunnelId, Metadata, TrafficPolicy }: PatchTunnelStateRequest): Promise<PlainAnswer> {
+  async patch(request: PatchTunnelStateRequest): Promise<PlainAnswer> {
+    const { TunnelId, Metadata, TrafficPolicy, PoolingEnabled } = request
     if (TrafficPolicy)
       fail('bind_option', { option: 'TrafficPolicy', reason: 'this server does not have it' })
-    const change = Metadata === undefined ? {} : { metadata: Metadata }
+    const change = {
+      ...(Metadata !== undefined && { metadata: Metadata }),
+      ...(PoolingEnabled !== undefined && { pooling: PoolingEnabled }),
+    }
     await this.#sessions.patch(this.#sessionId, legId(TunnelId, this.#leg), change)
     return { Error: '' }
   }

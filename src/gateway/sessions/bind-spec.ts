@@ -18,6 +18,8 @@ export interface AddressSpec extends About {
   readonly tunnelId: string
   /** The proof that it had it. */
   readonly token: string
+  /** It shares its address with other endpoints of the same owner that say so too. */
+  readonly pooling: boolean
 }
 
 /** A tunnel that is reached through tunnel-group backends. */

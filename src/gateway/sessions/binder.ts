@@ -1,15 +1,16 @@
 import { fail } from '#base/errors.ts'
 import { newId, timestamp } from '#base/ids.ts'
-import type { Added, Directory, TunnelRecord } from '#gateway/directory.ts'
+import type { Directory, TunnelRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { legId, legOf, plainId } from '#gateway/legs.ts'
 import type { Credential, Records } from '#gateway/records/records.ts'
 import type { Modules } from '#gateway/modules/index.ts'
-import { addressText, requireMayBind } from '#gateway/sessions/acl.ts'
+import { requireMayBind } from '#gateway/sessions/acl.ts'
 import { Addresses, type Place } from '#gateway/sessions/addresses.ts'
 import { checkOptions, readProto } from '#gateway/sessions/bind-options.ts'
 import type { AddressSpec, BindSpec, LabelSpec } from '#gateway/sessions/bind-spec.ts'
 import type { Entry } from '#gateway/sessions/entry.ts'
+import { refuseAddress } from '#gateway/sessions/refuse-address.ts'
 import type { Proofs } from '#gateway/sessions/proofs.ts'
 import { type Wanted, wantedAddress } from '#gateway/sessions/wanted-address.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
@@ -41,14 +42,6 @@ interface Earlier extends Identified {
 }
 
 const noOptions = bindOptions({}, '')
-
-/** Names the session that holds an address only to its own user. */
-function refuse(record: TunnelRecord, { holder, conflict }: Added & { readonly ok: false }): never {
-  if (conflict === 'other_owner' && record.address !== undefined)
-    fail('address_of_other', { address: addressText(record.address) })
-  const where = holder.ownerId === record.ownerId ? `, on the session ${plainId(holder.sessionId)}` : ''
-  return fail('address_taken', { url: record.url, where })
-}
 
 /** Finds the address of a new tunnel and takes it. */
 export class Binder {
@@ -127,7 +120,7 @@ export class Binder {
     for (let contests = 0; ; contests++) {
       const added = await directory.addTunnel(record)
       if (added.ok) return record
-      if (contests === CONTESTS || !(await displace(added.holder, entry))) return refuse(record, added)
+      if (contests === CONTESTS || !(await displace(added.holder, entry))) return refuseAddress(record, added)
     }
   }
 
@@ -140,6 +133,7 @@ export class Binder {
       forwardsTo: spec.forwardsTo,
       forwardsProto: spec.forwardsProto === 'http2' ? ('http2' as const) : ('http1' as const),
       metadata: spec.metadata,
+      pooling: spec.kind === 'address' && spec.pooling,
       startedAt: earlier?.startedAt ?? timestamp(this.#options.now()),
     }
   }

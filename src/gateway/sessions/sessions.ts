@@ -11,6 +11,7 @@ import { Binder } from '#gateway/sessions/binder.ts'
 import type { BindSpec, LabelSpec } from '#gateway/sessions/bind-spec.ts'
 import { Entry, Held } from '#gateway/sessions/entry.ts'
 import { labelledId, LabelMemory, labelsKey, type Left } from '#gateway/sessions/label-memory.ts'
+import { refuseAddress } from '#gateway/sessions/refuse-address.ts'
 import type { Proofs } from '#gateway/sessions/proofs.ts'
 import { Turns } from '#gateway/sessions/turns.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -135,12 +136,17 @@ export class Sessions implements Fleet {
   }
 
   /** Changes what a tunnel says about itself. */
-  async patch(sessionId: string, tunnelId: string, change: { readonly metadata?: string }): Promise<void> {
+  async patch(
+    sessionId: string,
+    tunnelId: string,
+    change: Partial<Pick<TunnelRecord, 'metadata' | 'pooling'>>,
+  ): Promise<void> {
     const entry = this.#entries.get(sessionId)
     const held = entry?.tunnels.get(tunnelId)
     if (entry === undefined || held === undefined) return fail('not_found')
     const record = { ...held.record, ...change }
-    await this.#options.directory.addTunnel(record)
+    const added = await this.#options.directory.addTunnel(record)
+    if (!added.ok) refuseAddress(record, added)
     await this.#hold(entry, record, !held.open)
   }
 

@@ -47,7 +47,8 @@ function specOf(wish: Wish): BindSpec {
   // The client knows a random port only once it was told, so nobody may come before.
   const about = { forwardsTo, forwardsProto: 'http1', metadata, waits: true }
   if (Object.keys(labels).length > 0) return { ...about, kind: 'labels', labels }
-  return { ...about, kind: 'address', proto: scheme, options: optionsOf(wish), tunnelId: '', token: '' }
+  const isNew = { tunnelId: '', token: '', pooling: false }
+  return { ...about, ...isNew, kind: 'address', proto: scheme, options: optionsOf(wish) }
 }
 
 function optionsOf({ scheme, host, port, basicAuth }: Wish): BindOptions {

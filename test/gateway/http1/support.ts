@@ -40,6 +40,7 @@ export function tunnelRecord(
     startedAt: '2026-01-01T00:00:00Z',
     domainId: undefined,
     addrId: undefined,
+    pooling: false,
     options: { ...bindOptions({}, ''), ...options },
     ...more,
   }

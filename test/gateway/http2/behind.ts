@@ -21,6 +21,7 @@ export const tunnel: TunnelRecord = {
   startedAt: '',
   domainId: undefined,
   addrId: undefined,
+  pooling: false,
   options: bindOptions({}, ''),
 }
 

@@ -57,6 +57,7 @@ const tunnelOf = (id: string, sessionId: string, node: string): TunnelRecord => 
   startedAt: '',
   domainId: undefined,
   addrId: undefined,
+  pooling: false,
   options: bindOptions({}, ''),
 })
 

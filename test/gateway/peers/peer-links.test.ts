@@ -27,6 +27,7 @@ const tunnelAt = (node: string): TunnelRecord => ({
   startedAt: '',
   domainId: undefined,
   addrId: undefined,
+  pooling: false,
   options: bindOptions({}, ''),
 })
 

@@ -16,7 +16,7 @@ export async function startPlan(options: GatewayOptions = {}) {
     gateway,
     router,
     source: gateway.source,
-    agent: () => speakingAgent(gateway),
+    agent: (owner?: string) => speakingAgent(gateway, owner),
     async [Symbol.asyncDispose]() {
       router.close()
       await gateway[Symbol.asyncDispose]()
@@ -25,8 +25,8 @@ export async function startPlan(options: GatewayOptions = {}) {
 }
 
 /** An agent whose service answers every request with its id, the tunnel it came through, and the path. */
-async function speakingAgent(gateway: Gateway): Promise<TestAgent> {
-  const agent = await TestAgent.signIn(gateway, gateway.source.credential().token)
+async function speakingAgent(gateway: Gateway, owner?: string): Promise<TestAgent> {
+  const agent = await TestAgent.signIn(gateway, gateway.source.credential([], owner).token)
   agent.onProxied = (stream, header) => {
     stream.attach({
       data(bytes) {

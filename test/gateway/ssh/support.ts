@@ -87,6 +87,7 @@ export class MemoryGateway implements SshDeps {
       startedAt: '2026-01-01T00:00:00Z',
       domainId: undefined,
       addrId: undefined,
+      pooling: false,
       options: bindOptions({}, ''),
     }
     this.tunnels.set(record.id, { record, wish, released: false })

@@ -1,0 +1,111 @@
+import type { ErrorName } from '#base/errors.ts'
+import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
+import type { GroupTurns } from '#gateway/backends/group-turns.ts'
+import { unreached } from '#gateway/backends/unreached.ts'
+import type { TunnelRecord } from '#gateway/directory.ts'
+import type { Endpoint, Lost } from '#gateway/exchange.ts'
+import { DialError } from '#gateway/fleet.ts'
+import { isIdempotent, isWithoutContent } from '#gateway/http/idempotent.ts'
+import type { RequestHead } from '#gateway/http/head.ts'
+import type { Guest } from '#gateway/listeners/visitor.ts'
+import type { ClosableEndpoint } from '#gateway/plan/compiled.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+
+// Beside the first one.
+const MAX_OTHERS = 2
+
+type MemberParts = Pick<BackendParts, 'makeTunnel' | 'fleet'>
+
+/** What answers for each tunnel, with connections of its own that no other route uses. */
+export class Members {
+  readonly #turns: GroupTurns
+  readonly #parts: MemberParts
+  readonly #endpoints = new Map<TunnelRecord, ClosableEndpoint>()
+
+  constructor(turns: GroupTurns, parts: MemberParts) {
+    this.#turns = turns
+    this.#parts = parts
+  }
+
+  endpoint(tunnel: TunnelRecord): ClosableEndpoint {
+    const known = this.#endpoints.get(tunnel)
+    if (known !== undefined) return known
+    this.#drop(new Set(this.#turns.members))
+    const endpoint = this.#parts.makeTunnel(tunnel, this.#parts.fleet)
+    this.#endpoints.set(tunnel, endpoint)
+    return endpoint
+  }
+
+  close(): void {
+    this.#drop(new Set())
+  }
+
+  #drop(kept: ReadonlySet<TunnelRecord>): void {
+    for (const [tunnel, endpoint] of this.#endpoints) {
+      if (kept.has(tunnel)) continue
+      endpoint.close()
+      this.#endpoints.delete(tunnel)
+    }
+  }
+}
+
+/** Sends each request to the next tunnel; one that cannot be reached is passed over for another. */
+export function answerInTurns(turns: GroupTurns, members: Members, empty: ErrorName): Endpoint {
+  return async exchange => {
+    const { trace, departure, head } = exchange
+    let lost: Lost | undefined
+    let tried: TunnelRecord[] | undefined
+    let tunnel = turns.next()
+    while (tunnel !== undefined) {
+      trace.tunnel = tunnel
+      const reply = await members.endpoint(tunnel)(exchange)
+      if (reply.lost === undefined) {
+        turns.worked(tunnel)
+        return reply
+      }
+      if (departure.happened) return reply
+      turns.failed(tunnel)
+      ;(tried ??= []).push(tunnel)
+      const again = mayTryAgain(reply.lost, lost, head) && tried.length <= MAX_OTHERS
+      const other = again ? turns.other(tried) : undefined
+      // Once it was sent it stays sent, though the last one tried was not reached.
+      if (other === undefined) return lost === undefined ? reply : { ...reply, lost }
+      if (reply.lost === 'unanswered') lost = reply.lost
+      trace.note(`tunnel ${tunnel.id}: ${reply.refusal ?? reply.lost}`)
+      reply.body.cancel()
+      tunnel = other
+    }
+    trace.tunnel = undefined
+    return unreached(empty, exchange)
+  }
+}
+
+/** What reached no service may be tried anywhere; what did only once, and only what may happen twice. */
+const mayTryAgain = (now: Lost, before: Lost | undefined, head: RequestHead): boolean =>
+  now === 'unreached' || (before === undefined && isIdempotent(head) && isWithoutContent(head))
+
+/** Opens each connection through the next tunnel; one that cannot be reached is passed over for another. */
+export function dialInTurns(
+  turns: GroupTurns,
+  dial: (tunnel: TunnelRecord, visitor: Guest, first: Buffer) => Promise<ByteStream>,
+): NonNullable<Backend['dial']> {
+  return async (visitor, first) => {
+    const tried: TunnelRecord[] = []
+    let failure = new DialError('offline', 'No tunnel of the group is online.')
+    let tunnel = turns.next()
+    while (tunnel !== undefined && tried.length <= MAX_OTHERS) {
+      try {
+        const stream = await dial(tunnel, visitor, first)
+        turns.worked(tunnel)
+        return stream
+      } catch (error) {
+        if (!(error instanceof DialError)) throw error
+        failure = error
+      }
+      turns.failed(tunnel)
+      tried.push(tunnel)
+      tunnel = turns.other(tried)
+    }
+    throw failure
+  }
+}
