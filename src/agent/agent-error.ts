@@ -31,7 +31,7 @@ export class AgentError extends Error {
 
 /** The numbers with which a gateway says that the same request will be refused again. */
 const permanentNumbers = {
-  signIn: new Set([105, 107, 108, 90050]),
+  signIn: new Set([105, 107, 108, 90050, 90250]),
   // An address that another one has is not among them: it may become free.
   bind: new Set([90053, 90054, 90055, 90056, 90057, 90058, 90059]),
 }

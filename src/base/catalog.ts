@@ -1188,6 +1188,11 @@ export const catalog = {
     status: 401,
     text: 'The authtoken is not known: it was mistyped, or its credential was deleted.',
   },
+  agent_owner_inactive: {
+    number: 90250,
+    status: 403,
+    text: 'The owner of this credential is not active, so no agent may use it. An admin can set "active" of the user to true.',
+  },
   agent_address_refused: {
     number: 90050,
     status: 403,

@@ -41,7 +41,7 @@ interface Guest {
   readonly barred: boolean
 }
 
-const NOBODY: KeyRing = { credential: () => undefined, authorities: () => [] }
+const NOBODY: KeyRing = { credential: () => ({ refused: 'unknown_key' }), authorities: () => [] }
 
 /** Takes in `ssh -R`: who signs in with a known key gets a session, and each -R becomes a tunnel. */
 export class SshListener implements AsyncDisposable {

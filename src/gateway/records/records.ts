@@ -1,6 +1,7 @@
 import { Secret } from '#base/secrets.ts'
 import * as keys from '#gateway/records/keys.ts'
 import { Lookup } from '#gateway/records/lookup.ts'
+import { type Owner, ownerKinds, ownerOf } from '#gateway/records/owners.ts'
 import { type Restricted, type Restriction, Restrictions } from '#gateway/records/restrictions.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#gateway/records/source.ts'
 import { wildcardsOver } from '#gateway/wildcards.ts'
@@ -11,6 +12,8 @@ export interface Credential {
   /** What may be bound with it; anything when empty. */
   readonly acl: readonly string[]
   readonly ownerId: string
+  /** False: it is rejected, because its owner is not active or does not exist. */
+  readonly active: boolean
 }
 
 export interface Certificate extends Identity {
@@ -53,6 +56,7 @@ const KINDS = [
   'tls_edge',
   'tunnel_group_backend',
   'weighted_backend',
+  ...ownerKinds,
 ]
 /** What a session can have been started with. */
 export const credentialKinds: readonly string[] = [
@@ -61,15 +65,6 @@ export const credentialKinds: readonly string[] = [
   'ssh_certificate_authority',
 ]
 const restricting = new Set(['ip_policy', 'ip_policy_rule', 'ip_restriction'])
-
-function credentialOf(row: SourceRow | undefined): Credential | undefined {
-  if (row === undefined) return undefined
-  return {
-    id: row.id,
-    acl: (row.body['acl'] as readonly string[] | null) ?? [],
-    ownerId: keys.textOf(row, 'owner_id'),
-  }
-}
 
 /** All that is configured, in memory; a change touches only what it is about. */
 export class Records implements Follower {
@@ -158,25 +153,41 @@ export class Records implements Follower {
   }
 
   credentialByToken(tokenHash: string): Credential | undefined {
-    return credentialOf(this.#tokens.one(tokenHash))
+    return this.#credential(this.#tokens.one(tokenHash))
   }
 
   /** A credential of an agent or of an SSH client, or the authority that vouched for a client's certificate. */
   credential(id: string): Credential | undefined {
     const row = this.#rows.get(id)
-    return row !== undefined && credentialKinds.includes(row.kind) ? credentialOf(row) : undefined
+    return row !== undefined && credentialKinds.includes(row.kind) ? this.#credential(row) : undefined
   }
 
-  sshCredential(fingerprint: string): Credential | undefined {
-    return credentialOf(this.#fingerprints.one(fingerprint))
+  /** The SSH credentials of a public key: at most one for each owner that has registered it. */
+  sshCredentials(fingerprint: string): Credential[] {
+    return this.#fingerprints.all(fingerprint).flatMap(row => this.#credential(row) ?? [])
   }
 
   /** Whose certificates are trusted; a public key is a line of authorized_keys. */
   sshAuthorities(): { readonly id: string; readonly publicKey: string }[] {
-    return [...this.all('ssh_certificate_authority')].map(row => ({
+    return [...this.all('ssh_certificate_authority')]
+      .filter(row => this.#credential(row)?.active === true)
+      .map(row => ({ id: row.id, publicKey: keys.textOf(row, 'public_key') }))
+  }
+
+  /** The user or bot with this id. */
+  owner(id: string): Owner | undefined {
+    return ownerOf(this.#rows.get(id))
+  }
+
+  #credential(row: SourceRow | undefined): Credential | undefined {
+    if (row === undefined) return undefined
+    const ownerId = keys.textOf(row, 'owner_id')
+    return {
       id: row.id,
-      publicKey: keys.textOf(row, 'public_key'),
-    }))
+      acl: (row.body['acl'] as readonly string[] | null) ?? [],
+      ownerId,
+      active: ownerId === '' || this.owner(ownerId)?.active === true,
+    }
   }
 
   restriction(type: Restricted): Restriction | undefined {

@@ -30,7 +30,8 @@ function credentialOf(token: string, records: Records): Credential {
     const shown = token.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, SHOWN)
     return fail('agent_token_malformed', { shown })
   }
-  return records.credentialByToken(tokenHash(token)) ?? fail('agent_token_unknown')
+  const credential = records.credentialByToken(tokenHash(token)) ?? fail('agent_token_unknown')
+  return credential.active ? credential : fail('agent_owner_inactive')
 }
 
 function checkAddress(ip: string, credential: Credential, { records, log }: LoginOptions): void {

@@ -5,7 +5,13 @@ import type { Facts } from '#gateway/facts.ts'
 import { type Connection, DialError, type Fleet } from '#gateway/fleet.ts'
 import { legId, legOf, plainId } from '#gateway/legs.ts'
 import type { Modules } from '#gateway/modules/index.ts'
-import { credentialKinds, type RecordChange, type Records } from '#gateway/records/records.ts'
+import { ownerKinds } from '#gateway/records/owners.ts'
+import {
+  type Credential,
+  credentialKinds,
+  type RecordChange,
+  type Records,
+} from '#gateway/records/records.ts'
 import { mayBind } from '#gateway/sessions/acl.ts'
 import { Binder } from '#gateway/sessions/binder.ts'
 import type { BindSpec, LabelSpec } from '#gateway/sessions/bind-spec.ts'
@@ -57,6 +63,7 @@ export class Sessions implements Fleet {
     this.#binder = new Binder({ ...options, now, displace })
     this.#stopWatching = [
       records.onChange(credentialKinds, change => this.#credentialChanged(change)),
+      records.onChange(ownerKinds, () => this.#evictInactive()),
       records.onChange(['ip_restriction', 'ip_policy_rule'], () => this.#recheckAddresses()),
       options.directory.watch({
         sessionAdded: session => this.#elsewhere(session),
@@ -80,7 +87,9 @@ export class Sessions implements Fleet {
     const limit = this.#options.maxSessions ?? MAX_SESSIONS
     const earlier = this.#entries.get(record.id)
     if (earlier === undefined && this.#entries.size >= limit) fail('agent_sessions_full', { limit })
-    const entry = new Entry(record, this.#ownerOf(record), connection)
+    const { ownerId } = this.#requireCredential(record)
+    // An authority for SSH certificates without an owner stands for itself.
+    const entry = new Entry(record, ownerId || record.credentialId, connection)
     if (earlier !== undefined) this.#replace(earlier, entry)
     this.#enter(entry)
     await this.#turns.take(record.id, () => this.#options.directory.addSession(record))
@@ -181,11 +190,6 @@ export class Sessions implements Fleet {
     }
   }
 
-  /** A credential without an owner, such as an authority for SSH certificates, stands for itself. */
-  #ownerOf({ credentialId }: SessionRecord): string {
-    return this.#options.records.credential(credentialId)?.ownerId || credentialId
-  }
-
   #enter(entry: Entry): void {
     const { id, credentialId } = entry.record
     this.#entries.set(id, entry)
@@ -220,13 +224,18 @@ export class Sessions implements Fleet {
     return spec.kind === 'address' ? entry.tunnels.has(spec.tunnelId) : this.#left(entry, spec) !== undefined
   }
 
-  #bind(entry: Entry, spec: BindSpec): Promise<TunnelRecord> {
-    const credential = this.#options.records.credential(entry.record.credentialId)
-    if (credential === undefined) return fail('agent_token_unknown')
+  async #bind(entry: Entry, spec: BindSpec): Promise<TunnelRecord> {
+    const credential = this.#requireCredential(entry.record)
     if (spec.kind === 'address') return this.#binder.bindAddress(entry, spec, credential)
     const left = this.#left(entry, spec) ?? this.#labels.take(entry.record.id, spec.labels)
     const earlier = left ?? { id: this.#newLabelled(entry, spec), startedAt: undefined }
     return this.#binder.bindLabels(entry, spec, { acl: credential.acl, earlier })
+  }
+
+  /** The credential may have been deleted, or its owner deactivated, after the agent signed in with it. */
+  #requireCredential({ credentialId }: SessionRecord): Credential {
+    const credential = this.#options.records.credential(credentialId) ?? fail('agent_token_unknown')
+    return credential.active ? credential : fail('agent_owner_inactive')
   }
 
   /** The labelled tunnel that the agent had on its earlier connection. */
@@ -307,6 +316,16 @@ export class Sessions implements Fleet {
     for (const entry of this.#byCredential.get(id) ?? []) {
       if (after === undefined) void this.#evict(entry.record.id, 'The credential was deleted.')
       else this.#dropForbidden(entry)
+    }
+    // A certificate authority can change its owner.
+    this.#evictInactive()
+  }
+
+  #evictInactive(): void {
+    const { message } = new Problem('agent_owner_inactive', {})
+    for (const [credentialId, entries] of this.#byCredential) {
+      if (this.#options.records.credential(credentialId)?.active !== false) continue
+      for (const { record } of [...entries]) void this.#evict(record.id, message)
     }
   }
 

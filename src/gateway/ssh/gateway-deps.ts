@@ -4,6 +4,7 @@ import type { Records } from '#gateway/records/records.ts'
 import type { BindSpec } from '#gateway/sessions/bind-spec.ts'
 import type { Sessions } from '#gateway/sessions/sessions.ts'
 import type { SshDeps, Wish } from '#gateway/ssh/deps.ts'
+import { type KeyHolder, matchKey } from '#gateway/ssh/key-match.ts'
 import type { KeyRing } from '#gateway/ssh/sign-in.ts'
 import { splitLine } from '#pki/ssh-key.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
@@ -34,13 +35,18 @@ export const gatewayDeps = ({ sessions, records, log }: Parts): SshDeps => ({
 })
 
 const keyRing = (records: Records): KeyRing => ({
-  credential: fingerprint => records.sshCredential(fingerprint)?.id,
+  credential: (fingerprint, user) => matchKey(user, holdersOf(fingerprint, records)),
   authorities: () =>
     records.sshAuthorities().map(({ id, publicKey }) => ({
       id,
       key: splitLine(publicKey, 'bad_public_key').blob,
     })),
 })
+
+const holdersOf = (fingerprint: string, records: Records): KeyHolder[] =>
+  records
+    .sshCredentials(fingerprint)
+    .map(each => ({ ...each, subject: records.owner(each.ownerId)?.subject ?? '' }))
 
 function specOf(wish: Wish): BindSpec {
   const { forwardsTo, metadata, labels, scheme } = wish

@@ -1,4 +1,5 @@
 import { verify, type KeyObject } from 'node:crypto'
+import type { KeyMatch } from '#gateway/ssh/key-match.ts'
 import { PkiError } from '#pki/pki-error.ts'
 import { isCertificateAlgorithm, type SshAlgorithm } from '#pki/ssh-algorithm.ts'
 import { readKeyBlob, sshFingerprint } from '#pki/ssh-key.ts'
@@ -21,8 +22,8 @@ export interface TrustedAuthority {
 
 /** What sign-in looks up. */
 export interface KeyRing {
-  /** The id of the SSH credential with this fingerprint. */
-  credential(fingerprint: string): string | undefined
+  /** The SSH credential that a key with this fingerprint stands for when a client gives this user name. */
+  credential(fingerprint: string, user: string): KeyMatch
   authorities(): readonly TrustedAuthority[]
 }
 
@@ -73,10 +74,10 @@ function judgeKey(attempt: Attempt, ring: KeyRing): Outcome {
   const { algorithm, key } = readKeyBlob(attempt.key, 'bad_public_key')
   if (algorithm.name !== attempt.algorithm) return { refused: 'algorithm_mismatch' }
   if (algorithm.token) return { refused: 'token_key' }
-  const credentialId = ring.credential(sshFingerprint(attempt.key))
-  if (credentialId === undefined) return { refused: 'unknown_key' }
+  const match = ring.credential(sshFingerprint(attempt.key), attempt.user)
+  if ('refused' in match) return match
   if (attempt.proof && !isProven(algorithm, key, attempt.proof)) return { refused: 'bad_signature' }
-  return { identity: { credentialId, mayForward: true }, proven: attempt.proof !== undefined }
+  return { identity: { ...match, mayForward: true }, proven: attempt.proof !== undefined }
 }
 
 /** ssh2 has taken the wrapping off the signature and made ECDSA ones into DER. */
@@ -112,7 +113,11 @@ function judgeCertificate(attempt: Attempt, ring: KeyRing, now: number): Outcome
   if (certificate.criticalOptions.has('force-command')) return { refused: 'force_command' }
   if (attempt.proof && !isProvenBySubject(certificate, attempt.proof)) return { refused: 'bad_signature' }
   const authority = authorities.find(({ key }) => key.equals(certificate.authority))
-  const credentialId = ring.credential(sshFingerprint(certificate.publicKey)) ?? authority?.id
+  const match = ring.credential(sshFingerprint(certificate.publicKey), attempt.user)
+  // A certificate of a key that is not registered stands for its authority.
+  const isUnknown = 'refused' in match && match.refused === 'unknown_key'
+  if ('refused' in match && !isUnknown) return match
+  const credentialId = 'refused' in match ? authority?.id : match.credentialId
   if (credentialId === undefined) return { refused: 'unknown_authority' }
   const mayForward = certificate.extensions.has('permit-port-forwarding')
   return { identity: { credentialId, mayForward }, proven: attempt.proof !== undefined }

@@ -52,10 +52,16 @@ export class MemorySource implements Source {
     this.#follower?.changes([{ op: 'remove', kind, id }])
   }
 
+  /** A user that owns credentials. */
+  user(id: string, body: Body = {}): string {
+    return this.put('user', id, { role: 'member', active: true, email: `${id}@example.com`, ...body })
+  }
+
   /** A new credential of a user, and its token. */
   credential(acl: readonly string[] = [], owner = 'usr_1'): { id: string; token: string } {
     const id = newId('cr')
     const token = newToken(id)
+    if (!this.#rows.has(owner)) this.user(owner)
     this.put('credential', id, { token_hash: tokenHash(token), acl, owner_id: owner })
     return { id, token }
   }

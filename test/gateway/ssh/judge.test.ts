@@ -22,7 +22,10 @@ function newKey(): Key {
 const authority = newKey()
 const subject = newKey()
 const ring: KeyRing = {
-  credential: fingerprint => (fingerprint === sshFingerprint(authority.blob) ? 'cr_authority' : undefined),
+  credential: fingerprint =>
+    fingerprint === sshFingerprint(authority.blob)
+      ? { credentialId: 'cr_authority' }
+      : { refused: 'unknown_key' },
   authorities: () => [{ id: 'sshca_1', key: authority.blob }],
 }
 

@@ -30,6 +30,7 @@ before(async () => {
   folder = await Folder.make()
   upstream = await Upstream.echo()
   const [records, log] = [new Records(), testLog()]
+  source.user('usr_1')
   await records.follow(source)
   const modules = modulesFor(FACTS, records)
   const proofs = new Proofs(randomBytes(32))

@@ -10,6 +10,7 @@ import type { Address, SessionRecord, TunnelRecord } from '#gateway/directory.ts
 import type { Connection } from '#gateway/fleet.ts'
 import { SshListener } from '#gateway/listeners/ssh.ts'
 import type { SshDeps, Wish } from '#gateway/ssh/deps.ts'
+import type { KeyMatch } from '#gateway/ssh/key-match.ts'
 import type { SshLimits } from '#gateway/ssh/limits.ts'
 import type { TrustedAuthority } from '#gateway/ssh/sign-in.ts'
 import { readSshPublicKey } from '#pki/ssh-key.ts'
@@ -42,7 +43,10 @@ export class MemoryGateway implements SshDeps {
   #random = 0
 
   readonly ring = {
-    credential: (fingerprint: string) => this.keys.get(fingerprint),
+    credential: (fingerprint: string): KeyMatch => {
+      const credentialId = this.keys.get(fingerprint)
+      return credentialId === undefined ? { refused: 'unknown_key' } : { credentialId }
+    },
     authorities: () => this.trusted,
   }
 
