@@ -1242,6 +1242,11 @@ export const catalog = {
     status: 403,
     text: 'The address {address} belongs to another user, who has it online or reserved, or a name above it. Choose another one, or ask that user to share it.',
   },
+  name_held_back: {
+    number: 90262,
+    status: 403,
+    text: 'The name {name} is held back, because programs look for it by themselves or people take it for a part of the server. Choose another one, or ask an admin to reserve it.',
+  },
   pool_options: {
     number: 90261,
     status: 400,

@@ -14,6 +14,12 @@ export interface Owner {
   readonly subject: string
 }
 
+/** A resource without an owner is shared; any other is for the credentials of its owner and of admins. */
+export function mayUse(row: SourceRow, { id, role }: Pick<Owner, 'id' | 'role'>): boolean {
+  const owner = textOf(row, 'owner_id')
+  return owner === '' || owner === id || role === 'admin'
+}
+
 export function ownerOf(row: SourceRow | undefined): Owner | undefined {
   if (row === undefined || !ownerKinds.includes(row.kind)) return undefined
   return {

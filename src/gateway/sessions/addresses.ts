@@ -6,6 +6,9 @@ import type { Address, Directory } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { textOf } from '#gateway/records/keys.ts'
 import type { Records } from '#gateway/records/records.ts'
+import { addressText } from '#gateway/sessions/acl.ts'
+import { AddressRights, type Claimant } from '#gateway/sessions/address-rights.ts'
+import type { OnlineNames } from '#gateway/sessions/online-names.ts'
 import { isPortFree } from '#gateway/sessions/ports.ts'
 
 const NAME_LENGTH = 10
@@ -23,30 +26,40 @@ export interface Place {
   readonly addrId: string | undefined
 }
 
+export interface AddressesOptions {
+  readonly facts: Facts
+  readonly records: Records
+  readonly directory: Directory
+  readonly online: OnlineNames
+}
+
 /** Says which addresses there are, what they are called and whom they belong to. */
 export class Addresses {
   readonly #facts: Facts
   readonly #records: Records
   readonly #directory: Directory
+  readonly #rights: AddressRights
 
-  constructor(facts: Facts, records: Records, directory: Directory) {
+  constructor({ facts, records, directory, online }: AddressesOptions) {
     this.#facts = facts
     this.#records = records
     this.#directory = directory
+    this.#rights = new AddressRights({ domain: facts.domain, records, online })
   }
 
   /** A name that nobody is likely to have; whether it is free shows when it is taken. */
-  randomName(scheme: NameScheme): Place {
-    return this.name(scheme, `${randomLabel()}.${this.#facts.domain}`)
+  randomName(scheme: NameScheme, claimant: Claimant): Place {
+    return this.name(scheme, `${randomLabel()}.${this.#facts.domain}`, claimant)
   }
 
   /** A name that was asked for. */
-  name(scheme: NameScheme, host: string): Place {
+  name(scheme: NameScheme, host: string, claimant: Claimant): Place {
     const port = scheme === 'http' ? this.#facts.httpPort : this.#facts.httpsPort
     if (port === undefined) return fail('listener_off', { scheme })
     const edge = this.#records.edgeForName(host)
     if (edge !== undefined) fail('address_of_edge', { url: `${scheme}://${host}` })
     const domainId = this.#reservationFor(host)
+    this.#rights.requireName(host, claimant)
     const url = `${scheme}://${host}${port === (scheme === 'http' ? 80 : 443) ? '' : `:${port}`}`
     return { address: { scheme, host }, url, domainId, addrId: undefined }
   }
@@ -65,15 +78,16 @@ export class Addresses {
     return fail('ports_exhausted', { first, last })
   }
 
-  /** A port that was asked for. `isOurs`: the tunnel had it a moment ago, so we may still be listening there. */
-  async port(port: number, isOurs: boolean): Promise<Place> {
+  /** A port that was asked for. Where the tunnel had it a moment ago, we may still be listening there. */
+  async port(port: number, { ownerId, returns }: Claimant): Promise<Place> {
     const { first, last } = this.#facts.tcpPorts
     if (port < first || port > last)
       fail('bind_port', { port, reason: `ports from ${first} to ${last} may be used` })
     const edge = this.#records.edgeForPort(port)
     if (edge !== undefined) fail('address_of_edge', { url: `tcp://:${port}` })
     const place = this.#place(port)
-    if (!isOurs && !this.#takenPorts().has(port) && !(await isPortFree(port, this.#facts.tcpHost)))
+    this.#rights.requirePort(this.#records.reservedAddr(port), addressText(place.address), ownerId)
+    if (!returns && !this.#takenPorts().has(port) && !(await isPortFree(port, this.#facts.tcpHost)))
       fail('bind_port', { port, reason: 'another program listens there' })
     return place
   }

@@ -6,11 +6,13 @@ import { legId, legOf, plainId } from '#gateway/legs.ts'
 import type { Credential, Records } from '#gateway/records/records.ts'
 import type { Modules } from '#gateway/modules/index.ts'
 import { requireMayBind } from '#gateway/sessions/acl.ts'
+import type { Claimant } from '#gateway/sessions/address-rights.ts'
 import { Addresses, type Place } from '#gateway/sessions/addresses.ts'
 import { checkOptions, readProto } from '#gateway/sessions/bind-options.ts'
 import type { AddressSpec, BindSpec, LabelSpec } from '#gateway/sessions/bind-spec.ts'
 import type { Entry } from '#gateway/sessions/entry.ts'
 import { refuseAddress } from '#gateway/sessions/refuse-address.ts'
+import type { OnlineNames } from '#gateway/sessions/online-names.ts'
 import type { Proofs } from '#gateway/sessions/proofs.ts'
 import { type Wanted, wantedAddress } from '#gateway/sessions/wanted-address.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
@@ -22,6 +24,7 @@ export interface BinderOptions {
   readonly facts: Facts
   readonly records: Records
   readonly directory: Directory
+  readonly online: OnlineNames
   readonly proofs: Proofs
   readonly modules: Modules
   readonly now: () => number
@@ -50,7 +53,7 @@ export class Binder {
 
   constructor(options: BinderOptions) {
     this.#options = options
-    this.#addresses = new Addresses(options.facts, options.records, options.directory)
+    this.#addresses = new Addresses(options)
   }
 
   /** Lists a tunnel with the address it asks for, or with one of our choice. */
@@ -65,9 +68,11 @@ export class Binder {
       requireMayBind(credential.acl, place.address, {})
       return { ...this.#record(entry, spec, earlier), ...place, options, labels: {} }
     }
-    if (earlier?.address) return this.#take(entry, make(await this.#again(earlier.address)))
-    const chosen = await this.#chosen(wanted)
-    return chosen ? this.#take(entry, make(chosen)) : this.#takeAny(wanted, make)
+    const { ownerId } = entry
+    if (earlier?.address) return this.#take(entry, make(await this.#again(earlier.address, ownerId)))
+    const claimant = { ownerId, returns: false }
+    const chosen = await this.#chosen(wanted, claimant)
+    return chosen ? this.#take(entry, make(chosen)) : this.#takeAny(wanted, claimant, make)
   }
 
   /** Lists a tunnel that carries labels. */
@@ -93,21 +98,27 @@ export class Binder {
     return entry.tunnels.get(tunnelId)?.record
   }
 
-  async #again(address: NonNullable<TunnelRecord['address']>): Promise<Place> {
+  async #again(address: NonNullable<TunnelRecord['address']>, ownerId: string): Promise<Place> {
+    const claimant = { ownerId, returns: true }
     return address.scheme === 'tcp'
-      ? this.#addresses.port(address.port, true)
-      : this.#addresses.name(address.scheme, address.host)
+      ? this.#addresses.port(address.port, claimant)
+      : this.#addresses.name(address.scheme, address.host, claimant)
   }
 
-  async #chosen(wanted: Wanted): Promise<Place | undefined> {
+  async #chosen(wanted: Wanted, claimant: Claimant): Promise<Place | undefined> {
     if (wanted.scheme === 'tcp')
-      return wanted.port === undefined ? undefined : this.#addresses.port(wanted.port, false)
-    return wanted.host === undefined ? undefined : this.#addresses.name(wanted.scheme, wanted.host)
+      return wanted.port === undefined ? undefined : this.#addresses.port(wanted.port, claimant)
+    return wanted.host === undefined ? undefined : this.#addresses.name(wanted.scheme, wanted.host, claimant)
   }
 
-  async #takeAny({ scheme }: Wanted, make: (place: Place) => TunnelRecord): Promise<TunnelRecord> {
+  async #takeAny(
+    { scheme }: Wanted,
+    claimant: Claimant,
+    make: (place: Place) => TunnelRecord,
+  ): Promise<TunnelRecord> {
     for (let tries = 0; tries < RANDOM_TRIES; tries++) {
-      const place = scheme === 'tcp' ? await this.#addresses.randomPort() : this.#addresses.randomName(scheme)
+      const place =
+        scheme === 'tcp' ? await this.#addresses.randomPort() : this.#addresses.randomName(scheme, claimant)
       const record = make(place)
       if ((await this.#options.directory.addTunnel(record)).ok) return record
     }

@@ -18,6 +18,7 @@ import type { BindSpec, LabelSpec } from '#gateway/sessions/bind-spec.ts'
 import { Entry, Held } from '#gateway/sessions/entry.ts'
 import { labelledId, LabelMemory, labelsKey, type Left } from '#gateway/sessions/label-memory.ts'
 import { refuseAddress } from '#gateway/sessions/refuse-address.ts'
+import { OnlineNames } from '#gateway/sessions/online-names.ts'
 import type { Proofs } from '#gateway/sessions/proofs.ts'
 import { Turns } from '#gateway/sessions/turns.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -60,8 +61,10 @@ export class Sessions implements Fleet {
     this.#options = options
     const { now = Date.now, records } = options
     const displace = (holder: TunnelRecord, newcomer: Entry) => this.#displace(holder, newcomer)
-    this.#binder = new Binder({ ...options, now, displace })
+    const online = new OnlineNames(options.directory)
+    this.#binder = new Binder({ ...options, now, online, displace })
     this.#stopWatching = [
+      () => online.close(),
       records.onChange(credentialKinds, change => this.#credentialChanged(change)),
       records.onChange(ownerKinds, () => this.#evictInactive()),
       records.onChange(['ip_restriction', 'ip_policy_rule'], () => this.#recheckAddresses()),
