@@ -65,6 +65,10 @@ export const sshCredential: Behaviour = {
       bad_public_key: 'ssh_key_bad',
     })
     body.public_key = key.line
-    draft.claim(SSH_KEYS, key.fingerprint, { refusal: 'ssh_key_taken', field: 'public_key' })
+    // Anybody can register a public key, so the key of one owner must not keep another one from registering it.
+    draft.claim(SSH_KEYS, `${body.owner_id} ${key.fingerprint}`, {
+      refusal: 'ssh_key_taken',
+      field: 'public_key',
+    })
   },
 }
