@@ -892,6 +892,7 @@ export const catalog = {
     status: 400,
     text: '"{field}": "{value}" is not a regular expression: {reason}.',
   },
+  patterns_large: { number: 90280, status: 400, text: '"{field}": {reason}.' },
   policy_text: { number: 90024, status: 400, text: '"{field}" may have at most 64 KiB.' },
 
   // Abuse reports

@@ -1,5 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { goRegex } from '#base/go-regex.ts'
+import { PatternBudget } from '#base/regex/pattern-budget.ts'
 import * as logic from '#contract/events/filter-logic.ts'
 import type { Part, Value } from '#contract/events/filter-logic.ts'
 
@@ -9,12 +10,12 @@ export interface Making {
   readonly field: (name: string) => Part
   /** Refuses the filter for what begins at this place. */
   readonly refuse: (at: number, reason: string) => never
-  /** How many steps the patterns of this filter may still take. */
-  patternRoom: number
+  /** For all patterns of this filter together. */
+  readonly patterns: PatternBudget
 }
 
-/** For all patterns of a filter together: a name of the longest is matched in about a millisecond at worst. */
-export const PATTERN_ROOM = 256
+/** A name of the longest is matched in about a millisecond at worst. */
+export const filterBudget = (): PatternBudget => new PatternBudget(512)
 /** No address and no name of a host is longer. */
 const MAX_MATCHED = 255
 
@@ -129,10 +130,11 @@ function method(
 function matching(text: Part, { op, args, start }: ASTNode, making: Making): Part {
   if (op !== 'value' || typeof args !== 'string')
     return making.refuse(start, 'the pattern for matches must be a text in quotes')
-  const pattern = goRegex(args)
-  if ('reason' in pattern) return making.refuse(start, `not a regular expression: ${pattern.reason}`)
-  making.patternRoom -= pattern.programSize()
-  if (making.patternRoom < 0)
-    return making.refuse(start, 'the patterns of this filter are too large together')
+  const pattern = goRegex(args, making.patterns)
+  if ('reason' in pattern)
+    return making.refuse(
+      start,
+      pattern.isTooLarge ? pattern.reason : `not a regular expression: ${pattern.reason}`,
+    )
   return logic.matching(text, pattern, MAX_MATCHED)
 }

@@ -2,7 +2,7 @@ import { Environment, ParseError, type ParseResult } from '@marcbachmann/cel-js'
 import { fail } from '#base/errors.ts'
 import { fieldNamed, filterableNames, refuseFieldName, trafficTypes } from '#contract/events/field-names.ts'
 import type { Part, Value } from '#contract/events/filter-logic.ts'
-import { partOf, PATTERN_ROOM } from '#contract/events/filter-parts.ts'
+import { filterBudget, partOf } from '#contract/events/filter-parts.ts'
 import type { TrafficType } from '#contract/events/traffic-fields.ts'
 
 /** Which events of a type are wanted. */
@@ -76,7 +76,7 @@ export function eventFilter(type: TrafficType, text: string, field = 'filter'): 
   const names = filterableNames(type).join(', ')
   const part = partOf(parsed.ast, {
     refuse,
-    patternRoom: PATTERN_ROOM,
+    patterns: filterBudget(),
     field: name => {
       const found = fieldNamed(type, name) ?? refuseFieldName(type, name, field, names)
       if (!found.filter) fail('source_field_unfilterable', { field, value: name, type, names })

@@ -1,6 +1,8 @@
+import { setImmediate } from 'node:timers/promises'
 import { fail } from '#base/errors.ts'
 import { goRegex, type GoRegex } from '#base/go-regex.ts'
-import type { userAgentFilter } from '#contract/modules/user-agent-filter.ts'
+import type { Slice } from '#base/regex/search.ts'
+import { userAgentBudget, type userAgentFilter } from '#contract/modules/user-agent-filter.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { Handler } from '#gateway/exchange.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
@@ -11,9 +13,11 @@ import { list, object, text } from '#tunnel/fields.ts'
 const NAME = 'user_agent_filter'
 const OPTION = 'UserAgentFilter'
 /** Longer ones are refused: no program sends them, and every pattern is tried on the whole. */
-const MAX_AGENT = 2048
-/** Most visitors of a place come with the same few programs. */
-const REMEMBERED = 1000
+const MAX_AGENT = 1024
+/** Steps of patterns after which other work of the process comes first: about a millisecond. */
+const SLICE = 100_000
+/** Most clients of an endpoint send one of the same few names. */
+const REMEMBERED = 250
 
 const patterns = list(text(1024), 100)
 const options = object({ allow: patterns, deny: patterns })
@@ -27,18 +31,33 @@ interface Rules {
 const decoded = (value: string): string =>
   /[\x80-\xff]/.test(value) ? Buffer.from(value, 'latin1').toString('utf8') : value
 
-function passes({ allow, deny }: Rules, agent: string): boolean {
+async function someMatches(rules: readonly GoRegex[], name: string, slice: Slice): Promise<boolean> {
+  for (const pattern of rules) {
+    const search = pattern.search(name)
+    let found = search.run(slice)
+    while (found === undefined) {
+      await setImmediate()
+      slice.left = SLICE
+      found = search.run(slice)
+    }
+    if (found) return true
+  }
+  return false
+}
+
+async function passes({ allow, deny }: Rules, agent: string): Promise<boolean> {
   const name = decoded(agent)
-  if (allow.some(pattern => pattern.test(name))) return true
+  const slice = { left: SLICE }
+  if (await someMatches(allow, name, slice)) return true
   // Without a name there is nothing that could be denied, so only an allowing rule lets it through.
-  return name !== '' && !deny.some(pattern => pattern.test(name))
+  return name !== '' && !(await someMatches(deny, name, slice))
 }
 
 /** Decides by the program that says it made the request. */
 function filter(rules: Rules): Handler {
   const verdicts = new Map<string, boolean>()
-  const judge = (agent: string): boolean => {
-    const verdict = passes(rules, agent)
+  const judge = async (agent: string): Promise<boolean> => {
+    const verdict = await passes(rules, agent)
     if (verdicts.size >= REMEMBERED) verdicts.clear()
     verdicts.set(agent, verdict)
     return verdict
@@ -46,7 +65,7 @@ function filter(rules: Rules): Handler {
 
   return async (exchange, next) => {
     const agent = exchange.head.fields.get('user-agent') ?? ''
-    const allowed = agent.length <= MAX_AGENT && (verdicts.get(agent) ?? judge(agent))
+    const allowed = agent.length <= MAX_AGENT && (verdicts.get(agent) ?? (await judge(agent)))
     return allowed ? next(exchange) : errorReply('user_agent_refused', exchange.head)
   }
 }
@@ -55,9 +74,11 @@ function compiled(
   given: { readonly allow: readonly string[]; readonly deny: readonly string[] },
   refuse: (reason: string) => never,
 ): Handler {
+  const budget = userAgentBudget()
   const compile = (pattern: string): GoRegex => {
-    const made = goRegex(pattern)
-    return 'reason' in made ? refuse(`"${pattern}" is not a regular expression: ${made.reason}`) : made
+    const made = goRegex(pattern, budget)
+    if (!('reason' in made)) return made
+    return refuse(made.isTooLarge ? made.reason : `"${pattern}" is not a regular expression: ${made.reason}`)
   }
   return filter({ allow: given.allow.map(compile), deny: given.deny.map(compile) })
 }
