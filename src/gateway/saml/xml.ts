@@ -1,5 +1,5 @@
 import { DOMParser, ParseError, type Element, type Node } from '@xmldom/xmldom'
-import { boundsFault } from '#gateway/saml/bounds.ts'
+import { documentFault, messageFault } from '#base/xml-bounds.ts'
 
 export type { Element } from '@xmldom/xmldom'
 
@@ -14,12 +14,17 @@ const bad = (reason: string): never => {
 
 /** The outermost element of a message that may come from anybody. */
 export function readMessage(xml: string): Element {
-  const fault = boundsFault(xml)
-  return fault === undefined ? readXml(xml) : bad(fault)
+  const fault = messageFault(xml)
+  return fault === undefined ? parsed(xml) : bad(fault)
 }
 
 /** The outermost element of XML that its owner has put in; comments are fine there. */
 export function readXml(xml: string): Element {
+  const fault = documentFault(xml)
+  return fault === undefined ? parsed(xml) : bad(fault)
+}
+
+function parsed(xml: string): Element {
   // Whatever the parser only warns of would be mended by it, and then it is no longer what was sent.
   const onError = (_level: string, message: string) => {
     throw new ParseError(message)
