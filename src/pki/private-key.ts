@@ -1,10 +1,9 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readPem, type PemBlock } from '#pki/pem.ts'
 import { refuse, refuseAs } from '#pki/pki-error.ts'
+import { rsaFault } from '#pki/rsa-size.ts'
 
 export type KeyType = 'rsa' | 'ecdsa' | 'ed25519'
-
-export const MIN_RSA_BITS = 2048
 
 const ENCODINGS = { 'PRIVATE KEY': 'pkcs8', 'RSA PRIVATE KEY': 'pkcs1', 'EC PRIVATE KEY': 'sec1' } as const
 const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
@@ -13,14 +12,12 @@ export const isPrivateKeyLabel = (label: string): boolean => label.endsWith('PRI
 
 /** The kind of a key, or a refusal for kinds and sizes that clients of today do not accept. */
 export function keyTypeOf(key: KeyObject): KeyType {
-  const { modulusLength = 0, namedCurve = '' } = key.asymmetricKeyDetails ?? {}
+  const { namedCurve = '' } = key.asymmetricKeyDetails ?? {}
   switch (key.asymmetricKeyType) {
-    case 'rsa':
-      if (modulusLength >= MIN_RSA_BITS) return 'rsa'
-      return refuse(
-        'unsupported_key',
-        `RSA keys need at least ${MIN_RSA_BITS} bits; this one has ${modulusLength}.`,
-      )
+    case 'rsa': {
+      const fault = rsaFault(key)
+      return fault === undefined ? 'rsa' : refuse('unsupported_key', `${fault}.`)
+    }
     case 'ec':
       if (CURVES.has(namedCurve)) return 'ecdsa'
       return refuse('unsupported_key', 'ECDSA keys must use the curve P-256, P-384 or P-521.')

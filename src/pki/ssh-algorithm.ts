@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject, type webcrypto } from 'node:crypto'
 import { refuse, refuseAs, type PkiCode } from '#pki/pki-error.ts'
-import { MIN_RSA_BITS, keyTypeOf, type KeyType } from '#pki/private-key.ts'
+import { keyTypeOf, type KeyType } from '#pki/private-key.ts'
+import { rsaBitsFault } from '#pki/rsa-size.ts'
 import { type WireReader, mpint, wireString } from '#pki/ssh-wire.ts'
 
 /** What sets one SSH public key algorithm apart: its fields, and how they make a key of Node's. */
@@ -21,17 +22,14 @@ const CURVES = [
 
 type Curve = (typeof CURVES)[number]
 
-/** What OpenSSH reads at most; a bound for the time that one signature check may take. */
-const MAX_RSA_BITS = 16_384
-
 const url = (bytes: Buffer): string => bytes.toString('base64url')
 
 const readRsa: SshAlgorithm['read'] = (fields, refuseKey) => {
   const e = fields.mpint()
   const n = fields.mpint()
   const bits = n.length * 8 - Math.clz32(n.readUInt8(0)) + 24
-  if (bits < MIN_RSA_BITS || bits > MAX_RSA_BITS)
-    refuse('unsupported_key', `RSA keys need ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits; this one has ${bits}.`)
+  const fault = rsaBitsFault(bits)
+  if (fault !== undefined) refuse('unsupported_key', `${fault}.`)
   // Larger exponents have no use, and make every check of a signature slow.
   const exponent = e.length > 4 ? 0 : e.readUIntBE(0, e.length)
   if (exponent < 3 || exponent % 2 === 0) refuseKey('The RSA key has an unusual exponent.')

@@ -3,6 +3,7 @@ import { createSecureContext } from 'node:tls'
 import { certificateFacts, isAuthority, type CertificateFacts } from '#pki/certificate-facts.ts'
 import { readPem, writePem } from '#pki/pem.ts'
 import { refuse, refuseAs } from '#pki/pki-error.ts'
+import { isLargeRsa, MAX_RSA_BITS } from '#pki/rsa-size.ts'
 import { isPrivateKeyLabel, keyTypeOf, readPrivateKey, type KeyType } from '#pki/private-key.ts'
 
 export interface ServerCertificate extends CertificateFacts {
@@ -26,6 +27,7 @@ export function readCertificate(chainPem: string, keyPem: string): ServerCertifi
   const [leaf] = chain
   const key = readPrivateKey(keyPem)
   const privateKeyType = keyTypeOf(key)
+  for (const certificate of chain) requireSmallKey(certificate)
   requireOrder(chain, key)
   const certificatePem = canonicalPem(chain)
   refuseAs(
@@ -74,6 +76,12 @@ const facts = (certificate: X509Certificate): CertificateFacts =>
 
 const publicKey = (certificate: X509Certificate): KeyObject =>
   refuseAs('bad_certificate', 'The public key of a certificate cannot be read.', () => certificate.publicKey)
+
+/** The signature of each certificate is checked with the key of the next. */
+function requireSmallKey(certificate: X509Certificate): void {
+  if (isLargeRsa(publicKey(certificate)))
+    refuse('unsupported_key', `RSA keys of certificates may have at most ${MAX_RSA_BITS} bits.`)
+}
 
 const matches = (certificate: X509Certificate, key: KeyObject): boolean =>
   refuseAs('bad_certificate', UNREADABLE, () => certificate.checkPrivateKey(key))

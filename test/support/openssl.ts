@@ -10,6 +10,9 @@ export const KEYS = {
   'P-521': ['EC', 'ec_paramgen_curve:P-521'],
   Ed25519: ['ED25519'],
   'RSA 1024': ['RSA', 'rsa_keygen_bits:1024'],
+  // With several primes it is made in a second.
+  'RSA 4096': ['RSA', 'rsa_keygen_bits:4096', 'rsa_keygen_primes:4'],
+  'RSA 4104': ['RSA', 'rsa_keygen_bits:4104', 'rsa_keygen_primes:4'],
   'RSA-PSS': ['RSA-PSS', 'rsa_keygen_bits:2048'],
   secp256k1: ['EC', 'ec_paramgen_curve:secp256k1'],
 } as const

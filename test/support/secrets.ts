@@ -23,7 +23,9 @@ export function knowSecret(secret: string): string {
 /** Remembers a private key by its second line: the first is the same for all keys of a type. */
 export function knowKey(pem: string): string {
   const lines = pem.split('\n').filter(line => line !== '' && !line.startsWith('-'))
-  knowSecret((lines[1] ?? lines[0] ?? '').trim())
+  // A long key is an RSA key, which begins with its public half.
+  const secret = lines.length > 10 ? lines.at(-2) : (lines[1] ?? lines[0])
+  knowSecret((secret ?? '').trim())
   return pem
 }
 

@@ -1,14 +1,20 @@
+import { X509Certificate } from 'node:crypto'
 import { DOMParser, ParseError } from '@xmldom/xmldom'
 import type { Call } from '#api/call.ts'
 import type { ModuleRule } from '#api/modules/rule.ts'
 import { fail } from '#base/errors.ts'
+import { documentFault } from '#base/xml-bounds.ts'
 import type { Body } from '#contract/body.ts'
 import { nameIdFormats, type saml } from '#contract/modules/saml.ts'
 import type { Kept } from '#contract/shape.ts'
+import { isLargeRsa, MAX_RSA_BITS } from '#pki/rsa-size.ts'
 import { selfSignedCertificate } from '#pki/self-signed.ts'
 
 type Module = Kept<typeof saml.shape>
 
+const SIGNATURE_NAMESPACE = 'http://www.w3.org/2000/09/xmldsig#'
+/** For signing and encryption, in each of several roles. */
+const MAX_CERTIFICATES = 40
 const METADATA_NAMESPACE = 'urn:oasis:names:tc:SAML:2.0:metadata'
 /** The identity provider keeps the certificate for as long as it keeps the endpoint. */
 const CERTIFICATE_YEARS = 35
@@ -42,12 +48,26 @@ export const completeSaml: ModuleRule = async (module, { before, call, owner }) 
 }
 
 function checkMetadata(xml: string): void {
-  if (/<!(DOCTYPE|ENTITY)/i.test(xml))
-    fail('saml_metadata_bad', { field: 'idp_metadata', reason: 'it has a DTD' })
+  const fault = documentFault(xml)
+  if (fault !== undefined) refuse(fault)
   const root = parse(xml)
   if (root?.localName !== 'EntityDescriptor' || root.namespaceURI !== METADATA_NAMESPACE) {
-    const reason = 'its outermost element is not an EntityDescriptor of SAML 2.0 metadata'
-    fail('saml_metadata_bad', { field: 'idp_metadata', reason })
+    return refuse('its outermost element is not an EntityDescriptor of SAML 2.0 metadata')
+  }
+  const certificates = [...root.getElementsByTagNameNS(SIGNATURE_NAMESPACE, 'X509Certificate')]
+  if (certificates.length > MAX_CERTIFICATES) refuse(`it has more than ${MAX_CERTIFICATES} certificates`)
+  if (certificates.some(({ textContent }) => hasLargeKey(textContent ?? '')))
+    refuse(`it has a certificate with an RSA key of more than ${MAX_RSA_BITS} bits`)
+}
+
+const refuse = (reason: string): never => fail('saml_metadata_bad', { field: 'idp_metadata', reason })
+
+function hasLargeKey(base64: string): boolean {
+  try {
+    return isLargeRsa(new X509Certificate(Buffer.from(base64, 'base64')).publicKey)
+  } catch {
+    // One that cannot be read vouches for nothing.
+    return false
   }
 }
 
@@ -58,7 +78,7 @@ function parse(xml: string) {
   try {
     return new DOMParser({ onError }).parseFromString(xml, 'text/xml').documentElement
   } catch {
-    return fail('saml_metadata_bad', { field: 'idp_metadata', reason: 'it is not well-formed XML' })
+    return refuse('it is not well-formed XML')
   }
 }
 

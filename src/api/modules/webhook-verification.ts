@@ -25,13 +25,13 @@ export const checkWebhookVerification: ModuleRule = module => {
   const form = forms[sender]
   if (form && !form.pattern.test(secret))
     fail('webhook_secret_form', { field: 'secret', provider, form: form.text })
-  if (sender === 'sendgrid' && !isPublicEcKey(secret)) fail('sendgrid_key', { field: 'secret' })
+  if (sender === 'sendgrid' && !isPublicP256Key(secret)) fail('sendgrid_key', { field: 'secret' })
 }
 
-function isPublicEcKey(secret: string): boolean {
+function isPublicP256Key(secret: string): boolean {
   try {
     const key = createPublicKey({ key: Buffer.from(secret, 'base64'), format: 'der', type: 'spki' })
-    return key.asymmetricKeyType === 'ec'
+    return key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
   } catch {
     return false
   }

@@ -12,6 +12,7 @@ import {
   within,
   XmlFault,
 } from '#gateway/saml/xml.ts'
+import { isLargeRsa, MAX_RSA_BITS } from '#pki/rsa-size.ts'
 
 /** How a message gets to the provider. */
 export interface Door {
@@ -28,6 +29,9 @@ export interface IdentityProvider {
   /** Those it signs with: more than one while it changes them. */
   readonly keys: readonly KeyObject[]
 }
+
+/** A signature is checked with each of them until one fits. */
+const MAX_KEYS = 10
 
 const bad = (reason: string): never => fail('sign_in_unconfigured', { reason: `of idp_metadata, ${reason}` })
 
@@ -47,10 +51,14 @@ function fromMetadata(root: Element): IdentityProvider {
   if (entityId === '') bad('it has no entityID')
   const [role] = allNamed(root, METADATA, 'IDPSSODescriptor')
   if (role === undefined) return bad('it has no IDPSSODescriptor')
-  const keys = allNamed(role, METADATA, 'KeyDescriptor')
+  const certificates = allNamed(role, METADATA, 'KeyDescriptor')
     .filter(key => attribute(key, 'use') !== 'encryption')
-    .flatMap(keysIn)
+    .flatMap(certificatesIn)
+  if (certificates.length > MAX_KEYS)
+    bad(`it has more than ${MAX_KEYS} certificates to check signatures with`)
+  const keys = certificates.flatMap(each => keyOf(each) ?? [])
   if (keys.length === 0) bad('it has no certificate to check signatures with')
+  if (keys.some(isLargeRsa)) bad(`it has a certificate with an RSA key of more than ${MAX_RSA_BITS} bits`)
   const signIn = doorOf(role, 'SingleSignOnService', 'Location')
   if (signIn === undefined) return bad('it has no SingleSignOnService for HTTP-Redirect or HTTP-POST')
   const signOut =
@@ -59,11 +67,8 @@ function fromMetadata(root: Element): IdentityProvider {
 }
 
 /** Certificates are only how keys are written in metadata (its interoperability profile): whether they expired is not asked. */
-function keysIn(descriptor: Element): KeyObject[] {
-  return within(descriptor)
-    .filter(element => isNamed(element, SIGNATURE, 'X509Certificate'))
-    .flatMap(element => keyOf(element) ?? [])
-}
+const certificatesIn = (descriptor: Element): Element[] =>
+  within(descriptor).filter(element => isNamed(element, SIGNATURE, 'X509Certificate'))
 
 function keyOf(certificate: Element): KeyObject | undefined {
   try {

@@ -6,6 +6,7 @@ import type { Log } from '#base/log.ts'
 import type { Secret } from '#base/secrets.ts'
 import { egressFetch, type EgressFetch } from '#gateway/sign-in/egress-fetch.ts'
 import { Discovery, issuerUrl, type Provider } from '#gateway/sign-in/oidc-discovery.ts'
+import { withoutLargeKeys } from '#gateway/sign-in/oidc-keys.ts'
 import { oidcProblem } from '#gateway/sign-in/oidc-faults.ts'
 import type { Granted, Identity, Memory, SignInMethod } from '#gateway/sign-in/sign-in.ts'
 
@@ -41,6 +42,8 @@ export class OidcMethod implements SignInMethod {
   readonly #client: oauth.Client
   readonly #discovery: Discovery
   readonly #request: ReturnType<typeof requestOptions>
+  /** For the keys of the provider. */
+  readonly #keyRequest: ReturnType<typeof requestOptions>
   readonly #scope: string
 
   /** Throws a Problem when the issuer is not an address that can be used. */
@@ -55,6 +58,7 @@ export class OidcMethod implements SignInMethod {
     this.#client = { client_id: clientId, [oauth.clockTolerance]: CLOCK_TOLERANCE_S }
     this.#discovery = new Discovery(url, fetch, now)
     this.#request = requestOptions(fetch, url.protocol === 'http:')
+    this.#keyRequest = requestOptions(withoutLargeKeys(fetch), url.protocol === 'http:')
     this.fingerprint = createHash('sha256')
       .update(JSON.stringify([issuer, clientId, this.#scope, options.emails, options.domains]))
       .digest('base64url')
@@ -116,7 +120,7 @@ export class OidcMethod implements SignInMethod {
       requireIdToken: true,
     })
     // The claims are checked by now. The signature the standard lets a client skip that asked over TLS; we do not.
-    await oauth.validateApplicationLevelSignature(provider, response, this.#request)
+    await oauth.validateApplicationLevelSignature(provider, response, this.#keyRequest)
     return tokens
   }
 

@@ -1,5 +1,6 @@
 import { type KeyObject, X509Certificate } from 'node:crypto'
 import type { SchemeParts } from '#gateway/webhooks/webhook.ts'
+import { isLargeRsa } from '#pki/rsa-size.ts'
 
 const ADDRESS =
   /^https:\/\/sns\.[a-z0-9-]{3,32}\.amazonaws\.com(?:\.cn)?\/SimpleNotificationService-[a-z0-9]{1,64}\.pem$/i
@@ -28,9 +29,9 @@ export class SnsCertificates {
     if (certificate === undefined) return 'its certificate could not be fetched'
     if (now < certificate.validFromDate.getTime() || now > certificate.validToDate.getTime())
       return 'its certificate is not valid now'
-    return certificate.publicKey.asymmetricKeyType === 'rsa'
-      ? certificate.publicKey
-      : 'its certificate has no RSA key'
+    const { publicKey } = certificate
+    if (publicKey.asymmetricKeyType !== 'rsa') return 'its certificate has no RSA key'
+    return isLargeRsa(publicKey) ? 'its certificate has a key that is too large' : publicKey
   }
 
   #fetched(address: string): Promise<X509Certificate | undefined> {
