@@ -10,7 +10,7 @@ import {
   takeCommon,
   watched,
 } from '#gateway/http/http1-field-lines.ts'
-import { answerNames } from '#gateway/http/identity-names.ts'
+import { answerFamilies, isAnswerName } from '#gateway/http/identity-names.ts'
 
 export const MAX_RESPONSE_HEAD = 65_536
 const MAX_RESPONSE_FIELDS = 256
@@ -32,7 +32,7 @@ const looksFor = 'content-length transfer-encoding connection keep-alive proxy-c
 const rules: FieldRules = {
   maxFields: MAX_RESPONSE_FIELDS,
   nameCharacters: tokenCharacters,
-  watched: watched([...looksFor, ...answerNames]),
+  watched: watched(looksFor, answerFamilies),
   take,
 }
 /** Connection may name these, but they are for the visitor, and stay. */
@@ -44,14 +44,10 @@ function take(lines: FieldLines, name: string, value: string): boolean {
     case 'upgrade':
       lines.upgrade = value
       return true
-    // Ours alone to say: a service must not pass for the gateway.
-    case 'adit-request-id':
-    case 'adit-error-code':
-    case 'ngrok-error-code':
     case 'te':
       return true
     default:
-      return takeCommon(lines, name, value)
+      return takeCommon(lines, name, value) || isAnswerName(name)
   }
 }
 

@@ -8,7 +8,7 @@ import type { ResponseHead } from '#gateway/http/head.ts'
 import { Http2Body } from '#gateway/http/http2-body.ts'
 import { addPairs, isName, isOfConnection, isValue } from '#gateway/http/http2-fields.ts'
 import { guarded } from '#gateway/http/http2-guard.ts'
-import { answerNames } from '#gateway/http/identity-names.ts'
+import { isAnswerName } from '#gateway/http/identity-names.ts'
 import type { Http2Link } from '#gateway/http/http2-pool.ts'
 import { ContentSender } from '#gateway/http/http2-send.ts'
 
@@ -167,7 +167,7 @@ function responseHead(pairs: readonly string[], { ends, isHead }: Circumstances)
     else if (!isName(name, 'upstream') || !isValue(value)) return undefined
     else if (name === 'content-length') length = Number(value)
     // Ours alone to say: a service must not pass for the gateway.
-    else if (!isOfConnection(name) && !answerNames.includes(name)) lines += `${name}: ${value}\r\n`
+    else if (!isOfConnection(name) && !isAnswerName(name)) lines += `${name}: ${value}\r\n`
   }
   if (!Number.isInteger(status) || status < 100 || status > 999 || status === 101) return undefined
   if (length !== undefined && !Number.isSafeInteger(length)) return undefined

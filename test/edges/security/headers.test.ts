@@ -46,6 +46,27 @@ const ours = [
   'adit-request-id',
   'adit-error-code',
   'ngrok-error-code',
+  'adit-client-cert',
+  'adit-trace',
+  'adit-anything-else',
+  'ngrok-request-id',
+  'ngrok-client-cert',
+  'true-client-ip',
+  'client-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-original-forwarded-for',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+  'x-envoy-external-address',
+  'x-azure-clientip',
+  'wl-proxy-client-ip',
+  'x-original-url',
+  'x-original-host',
+  'x-rewrite-url',
+  'x-scheme',
+  'front-end-https',
+  'proxy',
 ]
 
 const capitals = (name: string): string => name.replaceAll(/(?:^|-)\w/g, letters => letters.toUpperCase())
@@ -176,7 +197,15 @@ suite('what only the gateway says', () => {
   })
 
   test('SEC-07 is not what a service claims of its answers, in heads and trailers', async () => {
-    const marks = { 'adit-request-id': CLAIM, 'adit-error-code': CLAIM, 'ngrok-error-code': CLAIM }
+    const marks = {
+      'adit-request-id': CLAIM,
+      'adit-error-code': CLAIM,
+      'ngrok-error-code': CLAIM,
+      'adit-trace': CLAIM,
+      'Adit.Trace': CLAIM,
+      adit_trace: CLAIM,
+      'ngrok-trace-id': CLAIM,
+    }
     const trailing = 'TE: trailers\r\n'
     const second = createServer()
     second.on('stream', (stream: ServerHttp2Stream) => {
@@ -190,7 +219,7 @@ suite('what only the gateway says', () => {
     const domain = 'h2.adit.localhost'
     await agent.listen({ proto: 'https', domain, forwardTo: port, upstreamProtocol: 'http2' })
     const first = await world.static((_, response) =>
-      response.writeHead(200, { 'x-kept': '1', ...marks }).end('served'),
+      response.writeHead(200, { 'x-kept': '1', 'adit-operation-id': 'op_1', ...marks }).end('served'),
     )
     await world.route(await world.edge(['h1.example.test']), '/', first)
     for (const host of [domain, 'h1.example.test']) {
@@ -209,7 +238,13 @@ suite('what only the gateway says', () => {
       'adit',
       'aditauth',
       'ngrok-skip-browser-warning',
+      'ngrok-version',
+      'adit-version',
       'x-forward',
+      'x-request-id',
+      'traceparent',
+      'x-proxy',
+      'proxy-authenticate',
       'via',
     ]
     assert.equal(await ways.get(HOST)?.(names.map(name => `${name}: ${CLAIM}\r\n`).join('')), 200)
