@@ -4,6 +4,7 @@ import { Upload } from '#gateway/backends/upload.ts'
 import type { Exchange, Lost, Reply } from '#gateway/exchange.ts'
 import { bodyOf, type Framing, noBody } from '#gateway/http/body.ts'
 import { type BodySource, IncomingBody } from '#gateway/http/http1-body.ts'
+import { responseTrailers } from '#gateway/http/http1-chunks.ts'
 import { bareLineFeed } from '#gateway/http/http1-request-head.ts'
 import { isIdempotent } from '#gateway/http/idempotent.ts'
 import { TextBody } from '#gateway/http/http1-whole.ts'
@@ -276,7 +277,7 @@ export class UpstreamCall implements StreamUser, BodySource {
 
   #flow(head: UpstreamHead, rest: Buffer | undefined): void {
     this.#phase = 'body'
-    const body = (this.#body = new IncomingBody(head.framing, this))
+    const body = (this.#body = new IncomingBody(head.framing, this, responseTrailers))
     if (rest !== undefined) body.push(rest)
     // Until the visitor's side reads, a microtask from now, the rest waits where the window bounds it.
     this.#used?.stream.pause()

@@ -1,5 +1,5 @@
 import type { Body, BodySink, Framing } from '#gateway/http/body.ts'
-import { ChunkScanner } from '#gateway/http/http1-chunks.ts'
+import { ChunkScanner, type TrailerRules } from '#gateway/http/http1-chunks.ts'
 
 /** The connection that content comes from. */
 export interface BodySource {
@@ -31,10 +31,10 @@ export class IncomingBody implements Body {
   #closed = false
   #failure: Error | undefined
 
-  constructor(framing: Framing, source: BodySource) {
+  constructor(framing: Framing, source: BodySource, trailers: TrailerRules) {
     this.framing = framing
     this.#source = source
-    this.#chunks = framing.kind === 'chunked' ? new ChunkScanner() : undefined
+    this.#chunks = framing.kind === 'chunked' ? new ChunkScanner(trailers) : undefined
     this.#left = framing.kind === 'length' ? framing.length : 0
   }
 

@@ -1,5 +1,5 @@
-import { tokenCharacters, valueCharacters } from '#gateway/http/http1-characters.ts'
-import { isOwnName } from '#gateway/http/identity-names.ts'
+import { nameCharacters, tokenCharacters, valueCharacters } from '#gateway/http/http1-characters.ts'
+import { isAnswerName, isOwnName } from '#gateway/http/identity-names.ts'
 
 const MAX_SIZE_DIGITS = 16
 const MAX_EXTENSION_BYTES = 16_384
@@ -16,6 +16,16 @@ const forbidden = new Set(
   ).split(' '),
 )
 
+/** Which names trailers may have. */
+export interface TrailerRules {
+  readonly nameCharacters: Uint8Array
+  readonly isReserved: (name: string) => boolean
+}
+
+/** Trailers are held to the rules of the head in front of them. */
+export const requestTrailers: TrailerRules = { nameCharacters, isReserved: isOwnName }
+export const responseTrailers: TrailerRules = { nameCharacters: tokenCharacters, isReserved: isAnswerName }
+
 const AT = { size: 0, extension: 1, sizeEnd: 2, content: 3, contentCr: 4, contentLf: 5, trailers: 6 } as const
 
 /** Finds the end of chunked content, and on the way the content itself, without copying either. */
@@ -25,10 +35,15 @@ export class ChunkScanner {
   fault: string | undefined
   /** Bytes of content so far. */
   content = 0
+  readonly #rules: TrailerRules
   #at: (typeof AT)[keyof typeof AT] = AT.size
   #left = 0
   #digits = 0
   #extensions = 0
+
+  constructor(rules: TrailerRules) {
+    this.#rules = rules
+  }
 
   /**
    * Goes on with the next bytes; `content` hears of every piece of content. Answers where the bytes behind the
@@ -104,7 +119,7 @@ export class ChunkScanner {
       return undefined
     }
     this.trailers = this.trailers.slice(0, end)
-    this.fault = trailerFault(this.trailers)
+    this.fault = trailerFault(this.trailers, this.#rules)
     return this.fault === undefined ? at + end + 2 - before : undefined
   }
 }
@@ -115,14 +130,18 @@ function hexDigit(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
 }
 
-function trailerFault(text: string): string | undefined {
+function trailerFault(
+  text: string,
+  { nameCharacters: allowed, isReserved }: TrailerRules,
+): string | undefined {
   if (text.length > MAX_TRAILER_BYTES) return 'its trailers are too large'
   for (let at = 0; at < text.length; at += 2) {
     const start = at
-    while (tokenCharacters[text.charCodeAt(at)] === 1) at++
+    while (allowed[text.charCodeAt(at)] === 1) at++
+    if (text[at] === '_') return 'the name of a trailer has an underscore'
     if (at === start || text[at] !== ':') return 'a trailer is not a header field'
     const name = text.slice(start, at++).toLowerCase()
-    if (forbidden.has(name.replaceAll('_', '-')) || isOwnName(name)) return `"${name}" cannot be a trailer`
+    if (forbidden.has(name.replaceAll('_', '-')) || isReserved(name)) return `"${name}" cannot be a trailer`
     while (valueCharacters[text.charCodeAt(at)] === 1) at++
     if (!text.startsWith('\r\n', at)) return 'a trailer has a character that is not allowed in values'
   }

@@ -21,9 +21,16 @@ const MAX_METHOD = 32
 const MAX_REQUEST_LINE = MAX_METHOD + 1 + MAX_TARGET + ' HTTP/1.1'.length
 
 const codings = new Set(['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress', 'br', 'zstd'])
-/** Connection may name these, but they are for the far end or for us, and stay. */
-const endToEnd = new Set(['authorization', 'cookie', 'content-type', 'content-encoding', 'expect', 'trailer'])
-const framing = new Set(['content-length', 'transfer-encoding', 'host'])
+/**
+ * Fields that Connection must not name, because they are for all recipients (RFC 9110 §7.6.1). To pass them on would
+ * ignore what the message says of itself, and to remove them would make another message of it.
+ */
+const endToEnd = new Set(
+  'content-length transfer-encoding host authorization cookie content-type content-encoding content-range expect'.split(
+    ' ',
+  ),
+)
+const ofConnection = new Set(['keep-alive', 'close', 'te'])
 const lineFeedAlone = malformed('a line ends without a carriage return')
 const noContent: Framing = { kind: 'none' }
 const chunked: Framing = { kind: 'chunked' }
@@ -171,13 +178,12 @@ function framingOf(lines: FieldLines, version: '1.0' | '1.1'): Framing | Refusal
     : malformed('its Transfer-Encoding is not "chunked"')
 }
 
-/** The fields without those that Connection names; undefined when it names what says where the message ends or goes. */
+/** The fields without those that Connection names; undefined when it names one that it must not. */
 function keptFields(text: string, named: readonly string[]): Fields | undefined {
   let fields = new Fields(text)
   for (const name of named) {
-    if (framing.has(name) || isOwnName(name)) return undefined
-    if (!endToEnd.has(name) && name !== 'keep-alive' && name !== 'close' && name !== 'te')
-      fields = fields.without(name)
+    if (endToEnd.has(name) || isOwnName(name)) return undefined
+    if (!ofConnection.has(name)) fields = fields.without(name)
   }
   return fields
 }

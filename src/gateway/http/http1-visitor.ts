@@ -11,6 +11,7 @@ import { type Body, bodyOf, noBody } from '#gateway/http/body.ts'
 import type { RequestHead, ResponseHead } from '#gateway/http/head.ts'
 import { AnswerWriter } from '#gateway/http/http1-answer.ts'
 import { type BodySource, IncomingBody } from '#gateway/http/http1-body.ts'
+import { requestTrailers } from '#gateway/http/http1-chunks.ts'
 import { visitorLimits, type VisitorLimits } from '#gateway/http/http1-limits.ts'
 import { findRequestEnd, MAX_REQUEST_HEAD, parseRequestHead } from '#gateway/http/http1-request-head.ts'
 import { SocketSplice } from '#gateway/http/http1-splice.ts'
@@ -230,7 +231,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     let body: Body = noBody
     this.#content = undefined
     if (framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0)) {
-      body = this.#content = new IncomingBody(framing, this)
+      body = this.#content = new IncomingBody(framing, this, requestTrailers)
       if (rest !== undefined) this.#content.push(rest)
     } else {
       if (framing.kind === 'length') body = emptyBody

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { Fields } from '#gateway/http/fields.ts'
-import { ChunkScanner } from '#gateway/http/http1-chunks.ts'
+import { ChunkScanner, requestTrailers } from '#gateway/http/http1-chunks.ts'
 import { parseRequestHead } from '#gateway/http/http1-request-head.ts'
 import { Refusal } from '#gateway/http/refusal.ts'
 import { encodeProxyProtocol } from '#gateway/proxy-protocol.ts'
@@ -85,7 +85,7 @@ suite('chunks', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(text.length), { maxLength: 8 }), cuts => {
         const places = [0, ...cuts.toSorted((a, b) => a - b), text.length]
-        const chunks = new ChunkScanner()
+        const chunks = new ChunkScanner(requestTrailers)
         let content = ''
         let end: number | undefined
         for (const [index, from] of places.entries()) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { ChunkScanner } from '#gateway/http/http1-chunks.ts'
+import { ChunkScanner, requestTrailers } from '#gateway/http/http1-chunks.ts'
 import { trailerLines } from '#gateway/http/http2-fields.ts'
 import { isIdentityName } from '#gateway/http/identity-names.ts'
 import { anna, Browser, Scripted, Site } from './support.ts'
@@ -116,7 +116,7 @@ suite('SEC-07/08: a visitor cannot say who it is', () => {
 
   test('with trailers', () => {
     for (const name of names.flatMap(spellings)) {
-      const scanner = new ChunkScanner()
+      const scanner = new ChunkScanner(requestTrailers)
       scanner.scan(Buffer.from(`0\r\n${name}: admin\r\n\r\n`), () => undefined)
       assert.ok(scanner.fault, name)
     }
