@@ -3,6 +3,7 @@ import type { Body, BodySink, Framing } from '#gateway/http/body.ts'
 import { sendChunk } from '#gateway/http/send-chunk.ts'
 import { guarded } from '#gateway/http/http2-guard.ts'
 import { trailerLines, type Sender } from '#gateway/http/http2-fields.ts'
+import { inFrames } from '#gateway/http/http2-overhead.ts'
 
 interface Options {
   readonly stream: Http2Stream
@@ -12,6 +13,8 @@ interface Options {
   cancelled?(): void
   /** The last of the content has come. */
   ended?(): void
+  /** The content breaks the protocol; called before its reader hears of it. */
+  broken?(reason: string): void
   /** Milliseconds of silence, while somebody reads, after which `idle` is called. */
   readonly patience?: { readonly milliseconds: number; idle(): void } | undefined
 }
@@ -25,9 +28,11 @@ export class Http2Body implements Body {
   #sink: BodySink | undefined
   #chunked = false
   #received = 0
+  #frames = 0
   #trailers: string | undefined = ''
   #ended = false
   #finished = false
+  #complete = false
 
   constructor(options: Options) {
     this.#stream = options.stream
@@ -47,8 +52,18 @@ export class Http2Body implements Body {
     return this.#finished
   }
 
+  /** All has come and was handed on. */
+  get complete(): boolean {
+    return this.#complete
+  }
+
   get counted(): number {
     return this.#received
+  }
+
+  /** What came so far, read or not, as it travelled. */
+  get travelled(): number {
+    return inFrames(this.#received + this.#stream.readableLength, this.#frames)
   }
 
   read(sink: BodySink, raw: boolean): void {
@@ -107,6 +122,7 @@ export class Http2Body implements Body {
     if (sink === undefined || bytes.length === 0) return
     this.#timer?.refresh()
     this.#received += bytes.length
+    this.#frames++
     if (this.framing.kind === 'length' && this.#received > this.framing.length) {
       this.#fail(new Error('More content came than Content-Length said.'))
       return
@@ -132,10 +148,12 @@ export class Http2Body implements Body {
     }
     const trailers = this.#trailers
     if (trailers === undefined) {
+      this.#options.broken?.('a trailer is not valid')
       this.#fail(new Error('The trailers are not valid.'))
       return
     }
     this.#leave()
+    this.#complete = true
     if (this.#chunked) sink.data(Buffer.from(`0\r\n${trailers}\r\n`, 'latin1'))
     sink.end(this.#chunked ? '' : trailers)
   }

@@ -1,4 +1,4 @@
-import { isOwnName } from '#gateway/http/identity-names.ts'
+import { isAnswerName, isOwnName } from '#gateway/http/identity-names.ts'
 
 /** Fields that speak of one connection of HTTP/1 and must not appear in HTTP/2 (RFC 9113 §8.2.2). */
 const ofConnection = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
@@ -22,11 +22,12 @@ const notInTrailers = new Set([
 // Upper case is an error in HTTP/2. Upstreams confuse an underscore with a dash, so visitors may not send it.
 const NAMES = { visitor: /^[a-z0-9!#$%&'*+.^`|~-]+$/, upstream: /^[a-z0-9!#$%&'*+._^`|~-]+$/ } as const
 // eslint-disable-next-line no-control-regex -- these are what is looked for
-const FORBIDDEN_IN_VALUE = /[\x00-\x08\x0a-\x1f\x7f]/
+const FORBIDDEN_IN_VALUE = /[\x00-\x08\x0a-\x1f\x7f]|^[\t ]|[\t ]$/
 
 export type Sender = keyof typeof NAMES
 
 export const isName = (name: string, from: Sender): boolean => NAMES[from].test(name)
+/** Blanks around a value are an error in HTTP/2 (RFC 9113 §8.2.1). */
 export const isValue = (value: string): boolean => !FORBIDDEN_IN_VALUE.test(value)
 export const isOfConnection = (name: string): boolean => ofConnection.has(name)
 
@@ -37,7 +38,8 @@ export function trailerLines(pairs: readonly string[], from: Sender): string | u
     const name = pairs[at] ?? ''
     const value = pairs[at + 1] ?? ''
     if (!isName(name, from) || !isValue(value)) return undefined
-    if (!notInTrailers.has(name) && !isOwnName(name)) lines += `${name}: ${value}\r\n`
+    const isReserved = from === 'visitor' ? isOwnName(name) : isAnswerName(name)
+    if (!notInTrailers.has(name) && !isReserved) lines += `${name}: ${value}\r\n`
   }
   return lines
 }

@@ -48,7 +48,8 @@ export function requestHead(pairs: readonly string[], ends: boolean): RequestHea
 }
 
 function take(draft: Draft, name: string, value: string): Refusal | undefined {
-  if (!isValue(value)) return malformed('a header field holds a control character')
+  if (!isValue(value))
+    return malformed('a header field holds a control character, or blanks around its value')
   if (name.startsWith(':')) return takePseudo(draft, name, value)
   if (!isName(name, 'visitor') && !(draft.isCall && isMetadata(name)))
     return malformed('the name of a header field is not valid')

@@ -9,6 +9,9 @@ export const CONNECTION_WINDOW = 1024 * 1024
 export const IDLE_CONNECTION = 75_000
 export const IDLE_BODY = 30_000
 export const SETTINGS_ANSWER = 10_000
+/** After a frame that was rejected: when it is seen whether the connection still works, and how long that may take. */
+export const CHECK_AFTER = 250
+export const CHECK_PATIENCE = 1000
 /** For a request that may be on its way to an idle connection when the gateway stops. */
 export const DRAIN_PATIENCE = 1000
 
@@ -34,10 +37,12 @@ export const sessionOptions: ServerSessionOptions = {
   streamResetRate: 10,
   // Upstreams repeat fields that should be single; visitors of HTTP/1 get them as they are, and so do these.
   strictSingleValueFields: false,
+  // Else values with blanks around them vanish without a word; so they get here, and are rejected.
+  strictFieldWhitespaceValidation: false,
 }
 
 /** What a visitor may do too often only with bad intent, each in ten seconds. */
-const allowance = { ping: 50, settings: 20, reset: 100 } as const
+const allowance = { ping: 50, settings: 20, reset: 100, invalid: 50 } as const
 
 export type Glitch = keyof typeof allowance
 
@@ -45,7 +50,7 @@ export type Glitch = keyof typeof allowance
 export class GlitchMeter {
   readonly #now: () => number
   #since = 0
-  readonly #counts: Record<Glitch, number> = { ping: 0, settings: 0, reset: 0 }
+  readonly #counts: Record<Glitch, number> = { ping: 0, settings: 0, reset: 0, invalid: 0 }
 
   constructor(now: () => number = Date.now) {
     this.#now = now
@@ -56,7 +61,7 @@ export class GlitchMeter {
     const now = this.#now()
     if (now - this.#since >= PER_WINDOW) {
       this.#since = now
-      this.#counts.ping = this.#counts.settings = this.#counts.reset = 0
+      this.#counts.ping = this.#counts.settings = this.#counts.reset = this.#counts.invalid = 0
     }
     this.#counts[glitch] += times
     return this.#counts[glitch] <= allowance[glitch]

@@ -19,7 +19,7 @@ import { Refusal } from '#gateway/http/refusal.ts'
 import { errorReply } from '#gateway/pages.ts'
 import { Trace } from '#gateway/trace.ts'
 
-const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants
+const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants
 
 export interface RequestOptions {
   readonly visitor: Visitor
@@ -39,11 +39,23 @@ export class Http2Request {
   #body: Http2Body | undefined
   #sender: ContentSender | undefined
   #refused = false
+  /** Its content is not valid, and it was answered so: what the service says now is not wanted. */
+  #broken = false
   #whole = false
 
   constructor(stream: ServerHttp2Stream, options: RequestOptions) {
     this.#stream = stream
     this.#options = options
+  }
+
+  /** Bytes of content that came. */
+  get received(): number {
+    return this.#body?.travelled ?? 0
+  }
+
+  /** Whether its content was not read to the end. */
+  get unfinished(): boolean {
+    return this.#body?.complete === false
   }
 
   /** Reads the head and has the request answered; `ends` tells that no content follows. */
@@ -84,8 +96,17 @@ export class Http2Request {
       from: 'visitor',
       framing,
       ended: () => (this.#trace.contentEnded = performance.now()),
+      broken: reason => this.#rejectContent(reason),
       patience: isCall ? undefined : patience,
     })
+  }
+
+  #rejectContent(reason: string): void {
+    const stream = this.#stream
+    this.#broken = true
+    this.#departure.tell()
+    if (stream.headersSent) stream.close(NGHTTP2_PROTOCOL_ERROR)
+    else this.#send(errorReply('bad_message', this.#head, { reason }))
   }
 
   #inform({ status, fields }: ResponseHead): void {
@@ -98,6 +119,11 @@ export class Http2Request {
   }
 
   #reply(reply: Reply): void {
+    if (this.#broken) {
+      reply.body.cancel()
+      reply.upgraded?.abort()
+      return
+    }
     if (reply.upgraded !== undefined) {
       reply.upgraded.abort()
       this.#send(errorReply('upstream_invalid', this.#head, { reason: 'it changed the protocol' }))
@@ -108,7 +134,7 @@ export class Http2Request {
 
   #fault(head: RequestHead, error: unknown): void {
     this.#options.observer?.failed(head, error)
-    this.#send(errorReply('gateway_fault', head))
+    if (!this.#broken) this.#send(errorReply('gateway_fault', head))
   }
 
   #send(reply: Reply): void {

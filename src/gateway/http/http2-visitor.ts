@@ -5,8 +5,11 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
+import { keepAfterFrameErrors } from '#gateway/http/http2-errors.ts'
 import { guarded } from '#gateway/http/http2-guard.ts'
 import {
+  CHECK_AFTER,
+  CHECK_PATIENCE,
   CONNECTION_WINDOW,
   DRAIN_PATIENCE,
   GlitchMeter,
@@ -15,12 +18,13 @@ import {
   sessionOptions,
   type Glitch,
 } from '#gateway/http/http2-limits.ts'
+import { OverheadMeter } from '#gateway/http/http2-overhead.ts'
 import { Http2Request, type RequestOptions } from '#gateway/http/http2-request.ts'
 import { sweeper, type Swept } from '#gateway/sweeper.ts'
 
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } =
   constants
-const { NGHTTP2_SETTINGS_TIMEOUT } = constants
+const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_SETTINGS_TIMEOUT } = constants
 
 /** No stream has a higher number: "all that you sent will be answered". */
 const LAST_STREAM = 2 ** 31 - 1
@@ -28,7 +32,7 @@ const LAST_STREAM = 2 ** 31 - 1
 const LAST_WORDS = 1000
 
 /** Less than this in a second is not worth a closer look. */
-const SUSPICIOUS_BYTES = 64 * 1024
+const SUSPICIOUS_BYTES = 32 * 1024
 
 export interface Http2Options extends RequestOptions {
   /** Milliseconds without any request after which the connection is closed. */
@@ -59,12 +63,14 @@ class VisitorConnection implements Http2Connection, Swept {
   readonly #session: ServerHttp2Session
   readonly #options: Http2Options
   readonly #meter = new GlitchMeter()
+  readonly #overhead = new OverheadMeter()
+  readonly #requests = new Set<Http2Request>()
   readonly #socket: TLSSocket
-  #open = 0
   #accepted = 0
   #turnedAway = 0
   #bytesRead = 0
   #draining = false
+  #checking = false
 
   constructor(socket: TLSSocket, options: Http2Options) {
     this.#options = options
@@ -75,6 +81,7 @@ class VisitorConnection implements Http2Connection, Swept {
     this.#session = session
     this.closed = new Promise(resolve => session.once('close', () => resolve()))
     session.on('error', ignored)
+    keepAfterFrameErrors(session, () => this.#frameRejected())
     // HTTP/2 knows no half-closed connection, and node would wait for the rest of it.
     socket.on('end', () => this.destroy())
     session.setLocalWindowSize(CONNECTION_WINDOW)
@@ -88,14 +95,14 @@ class VisitorConnection implements Http2Connection, Swept {
   }
 
   get open(): number {
-    return this.#open
+    return this.#requests.size
   }
 
   drain(): void {
     const session = this.#session
     if (this.#draining || session.destroyed) return
     this.#draining = true
-    if (this.#open > 0) this.#sayGoodbye()
+    if (this.open > 0) this.#sayGoodbye()
     else this.#awaitLastRequest(this.#options.drainPatience ?? DRAIN_PATIENCE)
   }
 
@@ -118,41 +125,49 @@ class VisitorConnection implements Http2Connection, Swept {
   /** Node reads no further once it has said goodbye and nothing is open, so an idle connection is told nothing yet. */
   #awaitLastRequest(patience: number): void {
     const timer = setTimeout(() => {
-      if (this.#open === 0) this.#session.close()
+      if (this.open === 0) this.#session.close()
     }, patience)
     this.#session.once('close', () => clearTimeout(timer))
   }
 
   #accept(stream: ServerHttp2Stream, flags: number, pairs: readonly string[]): void {
     this.#accepted++
+    this.#overhead.head(pairs)
     stream.on('error', ignored)
     // It can be gone already: opened and reset in one read of the socket.
     if (stream.destroyed || stream.closed) {
       this.#count('reset')
       return
     }
-    this.#open++
-    if (this.#draining && this.#open === 1) this.#sayGoodbye()
     const request = new Http2Request(stream, this.#options)
+    this.#requests.add(request)
+    if (this.#draining && this.open === 1) this.#sayGoodbye()
     stream.on('close', () => {
-      this.#left(stream)
+      this.#left(stream, request)
       guarded(stream, () => request.closed())
     })
     guarded(stream, () => request.start(pairs, (flags & NGHTTP2_FLAG_END_STREAM) !== 0))
   }
 
-  #left(stream: ServerHttp2Stream): void {
-    this.#open--
-    if (this.#draining && this.#open === 0 && !this.#session.destroyed) this.#session.close()
+  #left(stream: ServerHttp2Stream, request: Http2Request): void {
+    this.#requests.delete(request)
+    this.#overhead.content(request.received, request.unfinished)
+    if (this.#draining && this.open === 0 && !this.#session.destroyed) this.#session.close()
     // Our own resets are of the other two kinds.
     if (stream.rstCode !== NGHTTP2_NO_ERROR && stream.rstCode !== NGHTTP2_INTERNAL_ERROR) this.#count('reset')
   }
 
-  /** Looks for heads that node turned away because of their size, of which it tells nobody. */
-  sweep(): void {
-    const { bytesRead } = this.#socket
+  /** Looks for what node handles without telling: heads that are too large, and frames that carry nothing. */
+  sweep(now: number): void {
+    const { bytesRead, bytesWritten } = this.#socket
     if (this.#session.destroyed || bytesRead - this.#bytesRead < SUSPICIOUS_BYTES) return
     this.#bytesRead = bytesRead
+    let content = 0
+    for (const request of this.#requests) content += request.received
+    if (!this.#overhead.tolerates(now, bytesRead, bytesWritten, content)) {
+      this.destroy(NGHTTP2_ENHANCE_YOUR_CALM)
+      return
+    }
     // Visitors number their streams 1, 3, 5 and so on.
     const begun = ((this.#session.state.lastProcStreamID ?? 0) + 1) / 2
     const turnedAway = begun - this.#accepted
@@ -165,9 +180,29 @@ class VisitorConnection implements Http2Connection, Swept {
     this.destroy(NGHTTP2_ENHANCE_YOUR_CALM)
   }
 
+  /** A connection that nghttp2 has given up sends nothing any more, so a PING on it stays without an answer. */
+  #frameRejected(): void {
+    this.#count('invalid')
+    const session = this.#session
+    if (this.#checking || session.destroyed) return
+    this.#checking = true
+    // Answers that are on their way go first.
+    const ping = setTimeout(() => {
+      session.ping(() => {
+        clearTimeout(timer)
+        this.#checking = false
+      })
+    }, CHECK_AFTER).unref()
+    const timer = setTimeout(() => this.destroy(NGHTTP2_PROTOCOL_ERROR), CHECK_AFTER + CHECK_PATIENCE).unref()
+    session.once('close', () => {
+      clearTimeout(ping)
+      clearTimeout(timer)
+    })
+  }
+
   #idle(): void {
     // A visitor may wait for its answer as long as the answer takes.
-    if (this.#open === 0 && !this.#session.destroyed) this.#session.close()
+    if (this.open === 0 && !this.#session.destroyed) this.#session.close()
   }
 
   /** A visitor that never agrees to our limits is not kept, nor one that says nothing at all. */

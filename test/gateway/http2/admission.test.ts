@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { ask, gateway, reply } from './support.ts'
-import { headers, Wire } from './wire.ts'
+import { all, ask, gateway, reply } from './support.ts'
+import { ACK, FRAME, frame, headers, Wire } from './wire.ts'
+
+const PROTOCOL_ERROR = 1
 
 const usual: [string, string][] = [
   [':method', 'GET'],
@@ -65,6 +67,9 @@ const refused: Record<string, [string, string][]> = {
   'a star without OPTIONS': replaced(':path', '*'),
   'a Content-Length that is none': [...usual, ['content-length', '+5']],
   'two Content-Length': [...usual, ['content-length', '0'], ['content-length', '0']],
+  'a blank in front of a value': [...usual, ['x-a', ' b']],
+  'a blank behind a value': [...usual, ['x-a', 'b ']],
+  'a tab behind a value': [...usual, ['x-a', 'b\t']],
   'a Content-Length without content': [...usual, ['content-length', '5']],
 }
 
@@ -144,10 +149,48 @@ suite('a head that is not let in', () => {
     const client = await host.client()
     for (const content of ['abcdef', 'abcd']) {
       const answer = await ask(client, { ':path': '/', ':method': 'PUT', 'content-length': 5 }, content)
-      assert.notEqual(answer.code, 0)
+      assert.equal(answer.code, PROTOCOL_ERROR)
     }
     assert.deepEqual(ended, [])
+    assert.equal(client.closed, false, 'only the streams are over')
   })
+
+  test('an acknowledgement that no PING asked for is ignored', async () => {
+    await using host = await gateway(async () => reply(200, 'let in'))
+    const wire = await Wire.open(host)
+    wire.send(frame(FRAME.ping, ACK, 0, Buffer.alloc(8)), headers(1, usual, { endStream: true }))
+    assert.equal(await wire.outcome(1), 200)
+  })
+
+  test('what is wrong with the connection as a whole still ends it', async () => {
+    await using host = await gateway(async () => reply(200, 'let in'))
+    const wire = await Wire.open(host)
+    wire.send(frame(FRAME.ping, 0, 1, Buffer.alloc(8)))
+    assert.equal(
+      (await wire.find(({ type }) => type === FRAME.goaway))?.payload.readUInt32BE(4),
+      PROTOCOL_ERROR,
+    )
+    await wire.gone
+  })
+
+  for (const [name, status] of [
+    ['x-sum', 200],
+    ['x_sum', 400],
+  ] as const)
+    test(`a trailer ${name} is answered with ${status}`, async () => {
+      await using host = await gateway(async ({ body }) => {
+        // As where content goes to a service: its failure is one of the service, too.
+        const content = await all(body).catch(() => undefined)
+        return reply(content === undefined ? 502 : 200, '')
+      })
+      const wire = await Wire.open(host)
+      wire.send(
+        headers(1, [[':method', 'POST'], ...usual.slice(1)], { endStream: false }),
+        frame(FRAME.data, 0, 1, Buffer.from('a')),
+        headers(1, [[name, '1']], { endStream: true }),
+      )
+      assert.equal(await wire.outcome(1), status)
+    })
 })
 
 suite('a head that is let in', () => {

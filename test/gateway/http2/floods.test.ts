@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { bodyOf } from '#gateway/http/body.ts'
+import { Fields } from '#gateway/http/fields.ts'
 import { all, ask, gateway, reply } from './support.ts'
 import {
   block,
@@ -24,6 +26,7 @@ const usual: [string, string][] = [
   [':path', '/'],
 ]
 
+const post: [string, string][] = [[':method', 'POST'], ...usual.slice(1)]
 const CANCEL = word(8)
 
 /** What a hostile visitor sends, round after round; the stream ids go up by two from 1. */
@@ -60,6 +63,10 @@ const floods: Record<string, (round: number) => Buffer> = {
           2 * round + 1,
           Buffer.concat([block(usual), Buffer.alloc(4000, reference)]),
         ),
+  'window updates of the connection': () => frame(FRAME.window, 0, 0, word(1)),
+  'window updates of a stream': round =>
+    round === 0 ? headers(1, usual, { endStream: false }) : frame(FRAME.window, 0, 1, word(1)),
+  'frames of an unknown kind': () => frame(0x7f, 0, 0, Buffer.alloc(64)),
   PINGs: () => frame(FRAME.ping, 0, 0, Buffer.alloc(8)),
   SETTINGS: () => frame(FRAME.settings, 0, 0),
 }
@@ -88,6 +95,54 @@ suite('a flood on one connection', () => {
       const answer = await ask(honest, { ':path': '/' })
       assert.equal(answer.text, 'fine')
     })
+
+  test('does not meet a client that updates its windows for every frame of a download', async () => {
+    const megabytes = 32
+    const content = Buffer.alloc(megabytes * 2 ** 20)
+    await using host = await gateway(async () => {
+      const body = bodyOf(content)
+      return { head: { status: 200, reason: '', framing: body.framing, fields: Fields.none }, body }
+    })
+    const wire = await Wire.open(host)
+    let [received, ended] = [0, false]
+    wire.onFrame = ({ type, flags, payload }) => {
+      if (type !== FRAME.data) return
+      received += payload.length
+      ended ||= (flags & END_STREAM) !== 0
+      const update = word(Math.max(1, payload.length))
+      wire.send(frame(FRAME.window, 0, 0, update), frame(FRAME.window, 0, 1, update))
+    }
+    wire.send(headers(1, usual, { endStream: true }))
+    await wire.find(({ type, flags }) => type === FRAME.data && (flags & END_STREAM) !== 0)
+    assert.deepEqual([received, ended], [content.length, true])
+  })
+
+  test('does not meet a client that sends content byte by byte', async () => {
+    const pieces = 30_000
+    await using host = await gateway(async ({ body }) => reply(200, String((await all(body)).bytes.length)))
+    const wire = await Wire.open(host)
+    wire.send(headers(1, post, { endStream: false }))
+    for (let piece = 0; piece < pieces; piece++) {
+      const more = wire.send(frame(FRAME.data, piece === pieces - 1 ? END_STREAM : 0, 1, Buffer.from('a')))
+      if (!more) await once(wire.socket, 'drain')
+    }
+    const answer = await wire.find(({ type, stream }) => type === FRAME.data && stream === 1)
+    assert.equal(answer?.payload.toString(), String(pieces))
+  })
+
+  test('does not meet a client whose uploads are refused', async () => {
+    await using host = await gateway(async ({ body }) => {
+      body.cancel()
+      return reply(403, 'no')
+    })
+    const client = await host.client()
+    for (let round = 0; round < 12; round++)
+      assert.equal(
+        (await ask(client, { ':path': '/', ':method': 'POST' }, Buffer.alloc(200_000))).status,
+        403,
+      )
+    assert.equal(client.closed, false)
+  })
 
   test('does not meet a visitor that resets and pings now and then', async () => {
     await using host = await gateway(() => new Promise(() => undefined))

@@ -96,6 +96,8 @@ export class Wire {
   readonly socket: TLSSocket
   readonly frames: Seen[] = []
   readonly gone: Promise<void>
+  /** Told of every frame as it comes. */
+  onFrame: ((seen: Seen) => void) | undefined
   #rest = Buffer.alloc(0)
   #wake: (() => void) | undefined
   #over = false
@@ -155,7 +157,9 @@ export class Wire {
       if (this.#rest.length < size) break
       const stream = this.#rest.readUInt32BE(5) & 0x7fff_ffff
       const [type, flags] = [this.#rest.readUInt8(3), this.#rest.readUInt8(4)]
-      this.frames.push({ type, flags, stream, payload: Buffer.from(this.#rest.subarray(9, size)) })
+      const seen = { type, flags, stream, payload: Buffer.from(this.#rest.subarray(9, size)) }
+      this.frames.push(seen)
+      this.onFrame?.(seen)
       this.#rest = this.#rest.subarray(size)
     }
     this.#wake?.()
