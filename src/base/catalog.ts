@@ -1065,6 +1065,26 @@ export const catalog = {
     status: 404,
     text: 'There is nothing at this address: identity providers send those back here who sign in.',
   },
+  reserved_path: {
+    number: 90240,
+    status: 404,
+    text: 'Paths below /.adit/ belong to the gateway on every host, and it has nothing at this one.',
+  },
+  sign_in_elsewhere: {
+    number: 90241,
+    status: 403,
+    text: 'The sign-in was begun at {target}, which is offline, or does not ask for this sign-in any more.',
+  },
+  sign_in_answer_long: {
+    number: 90242,
+    status: 502,
+    text: 'The answer of the identity provider is too long to be passed on: it must fit into an address of 8 KiB.',
+  },
+  sign_in_busy: {
+    number: 90243,
+    status: 503,
+    text: 'Too many sign-ins have come from your network, or to this site, within the last hour.',
+  },
   saml_unasked_config: {
     number: 5302,
     status: 403,

@@ -36,7 +36,7 @@ import { Sessions } from '#gateway/sessions/sessions.ts'
 import type { OAuthSetup } from '#gateway/sign-in/providers/setup.ts'
 import { Seal } from '#gateway/sign-in/seal.ts'
 import { createSignIn } from '#gateway/sign-in/service.ts'
-import type { SignIn } from '#gateway/sign-in/sign-in.ts'
+import type { PlaceAt, SignIn } from '#gateway/sign-in/sign-in.ts'
 import type { Visitors } from '#gateway/sign-in/visitors.ts'
 import { gatewayDeps } from '#gateway/ssh/gateway-deps.ts'
 import { Certificates, defaultNames } from '#gateway/tls/certificates.ts'
@@ -126,14 +126,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const facts = factsOf(options, bound)
   const metrics = new GatewayMetrics(facts.version)
   const { directory, log } = options
-  const { modules, signIn } = makeModules(options, { facts, records })
+  const placeAt: PlaceAt = (scheme, host) => router.signInPlace(scheme, host)
+  const { modules, signIn } = makeModules(options, { facts, records, placeAt })
   const common = { facts, records, directory, log, modules, proofs: new Proofs(options.keys.proofs) }
   const sessions: Sessions = new Sessions({ ...common, probe: id => fleet.probe(id) })
   const fleet: Fleet = options.fleet?.(sessions) ?? sessions
   const ssh = makeSsh(options, { facts, records, sessions })
   const backend = makeBackend({ directory, ssh, fleet })
   const { egress } = options
-  const router = new Router({ ...common, fleet, backend, egress, central: head => signIn.central(head) })
+  const router: Router = new Router({
+    ...common,
+    fleet,
+    backend,
+    egress,
+    central: head => signIn.central(head),
+  })
   const certificates = await makeCertificates(options, records, router)
   forgetReplaced(records, certificates)
   const stopTelling = watchExpiry(metrics, { facts, records, log, defaultEnd: () => certificates.defaultEnd })
@@ -255,14 +262,14 @@ const signInKey = ({ proofs }: GatewayKeys): Buffer =>
 
 function makeModules(
   { egress, oauth, visitors, keys, log }: GatewayOptions,
-  { facts, records }: Pick<Gateway, 'facts' | 'records'>,
+  { facts, records, placeAt }: Pick<Gateway, 'facts' | 'records'> & { readonly placeAt: PlaceAt },
 ): { modules: Modules; signIn: SignIn } {
   const key = signInKey(keys)
   const saml = {
     prefix: SAML_PREFIX,
-    handler: samlCentral({ facts, records, visitors, seal: new Seal(key), log }),
+    handler: samlCentral({ facts, records, visitors, placeAt, seal: new Seal(key), log }),
   }
-  const signIn = createSignIn({ facts, key, records, visitors, log, central: [saml] })
+  const signIn = createSignIn({ facts, key, records, visitors, placeAt, log, central: [saml] })
   return { signIn, modules: new Modules({ facts, records, egress, signIn, oauth, log }) }
 }
 

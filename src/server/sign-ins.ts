@@ -7,6 +7,7 @@ import type { Sealer } from '#base/secrets.ts'
 import type { Body } from '#contract/body.ts'
 import { applicationSession, applicationUser } from '#contract/kinds/application.ts'
 import type { Kind } from '#contract/kind.ts'
+import { type Claimed, type CodeClaim, CodeClaims } from '#gateway/sign-in/code-claims.ts'
 import type { Arrival, Visitors } from '#gateway/sign-in/visitors.ts'
 import { userAgentOf } from '#server/user-agent.ts'
 import type { Claim, Row, Store, Write } from '#store/store.ts'
@@ -32,12 +33,14 @@ export class SignIns implements Visitors {
   readonly #log: Log
   readonly #now: () => number
   readonly #marking = new Set<string>()
+  readonly #codes: CodeClaims
 
   constructor({ store, sealer, log, now = Date.now }: SignInsOptions) {
     this.#store = store
     this.#sealer = sealer
     this.#log = log
     this.#now = now
+    this.#codes = new CodeClaims(now)
   }
 
   async signedIn(arrival: Arrival): Promise<{ userId: string; sessionId: string }> {
@@ -76,6 +79,10 @@ export class SignIns implements Visitors {
       const { ok } = await this.#store.commit([{ op: 'remove', id: row.id, version: row.version }])
       if (ok) return
     }
+  }
+
+  async claimCode(claim: CodeClaim): Promise<Claimed> {
+    return this.#codes.claim(claim)
   }
 
   /** Removes the sessions that have ended by themselves. */

@@ -21,8 +21,16 @@ export function modulePartsFor(facts: Facts, records = new Records()): ModulePar
     signedIn: async () => ({ userId: newId('au'), sessionId: newId('as') }),
     active: () => undefined,
     ended: async () => undefined,
+    claimCode: async () => 'first' as const,
   }
-  const signIn = createSignIn({ facts, key: randomBytes(32), records, visitors, log })
+  const signIn = createSignIn({
+    facts,
+    key: randomBytes(32),
+    records,
+    visitors,
+    placeAt: () => undefined,
+    log,
+  })
   const oauth = { applications: new Map(), githubUrl: 'https://github.com', gitlabUrl: 'https://gitlab.com' }
   return { facts, records, egress: localEgress, signIn, oauth, log }
 }

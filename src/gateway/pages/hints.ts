@@ -210,6 +210,18 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     owner: 'Mend the settings of the sign-in module.',
   },
   sign_in_nothing_here: { title: 'Nothing here', visitor: 'Go back to the site that you came from.' },
+  reserved_path: { title: 'Nothing here', visitor: 'Go back to the site that you came from.' },
+  sign_in_elsewhere: {
+    title: 'Sign-in not recognised',
+    visitor: SIGN_IN_AGAIN,
+    owner: 'The endpoint must be online, with the same sign-in module, until its visitors are back.',
+  },
+  sign_in_answer_long: {
+    title: 'Signing in does not work',
+    visitor: 'Tell the person who runs this site.',
+    owner: 'Ask the provider for fewer scopes or claims.',
+  },
+  sign_in_busy: { title: 'Too busy', visitor: RELOAD },
   saml_unasked_config: {
     title: 'Begin at the site itself',
     visitor: 'Open the address of the site, and sign in from there.',

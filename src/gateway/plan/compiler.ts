@@ -8,6 +8,7 @@ import type { Place } from '#gateway/modules/module.ts'
 import { errorReply } from '#gateway/pages.ts'
 import type { Records } from '#gateway/records/records.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
+import { isReservedPath } from '#gateway/sign-in/paths.ts'
 import type { Way } from '#gateway/trace.ts'
 
 export interface CompilerOptions extends Omit<BackendParts, 'child' | keyof Use> {
@@ -59,7 +60,7 @@ export class Compiler {
         modules: names,
       }
       const last = backend?.answer ?? offline
-      return { answer: traced(way, chain(handlers, asked(last))), close: () => backend?.close() }
+      return { answer: traced(way, chain(handlers, unreserved(asked(last)))), close: () => backend?.close() }
     } catch (error) {
       backend?.close()
       return this.#unservable(error, place)
@@ -111,6 +112,14 @@ const traced =
     exchange.trace.way = way
     return endpoint(exchange)
   }
+
+/** Keeps the gateway's own paths from every backend; sign-in answers those that it has before they get here. */
+const unreserved =
+  (endpoint: Endpoint): Endpoint =>
+  exchange =>
+    isReservedPath(exchange.head.path)
+      ? Promise.resolve(errorReply('reserved_path', exchange.head))
+      : endpoint(exchange)
 
 const asked =
   (endpoint: Endpoint): Endpoint =>

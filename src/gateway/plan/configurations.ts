@@ -5,6 +5,7 @@ import type { TlsRoute } from '#gateway/listeners/https.ts'
 import { type Modules, optionsOf } from '#gateway/modules/index.ts'
 import { Compilations } from '#gateway/plan/compilations.ts'
 import type { CompiledEndpoint, Compiler, Uses } from '#gateway/plan/compiler.ts'
+import { signInPlaceOf } from '#gateway/plan/sign-in-place.ts'
 import { termsOf } from '#gateway/plan/terms.ts'
 import { filtered } from '#gateway/plan/upstreams.ts'
 import type { Records } from '#gateway/records/records.ts'
@@ -95,6 +96,12 @@ export class Configurations {
         configuration ? compiler.backend(configuration, { edge: 'https' }, uses) : undefined,
       )
     }).answer
+  }
+
+  /** The configuration that requires sign-in at a domain. */
+  signInPlace(domain: SourceRow, scheme: 'http' | 'https'): string | undefined {
+    const configuration = this.#answering(domain, scheme)
+    return configuration && signInPlaceOf({ rows: [configuration] })
   }
 
   tls(domain: SourceRow): TlsRoute {

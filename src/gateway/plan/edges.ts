@@ -3,12 +3,13 @@ import type { Log } from '#base/log.ts'
 import type { Endpoint } from '#gateway/exchange.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
-import { type Modules, optionsOf } from '#gateway/modules/index.ts'
+import type { Modules } from '#gateway/modules/index.ts'
 import { errorReply } from '#gateway/pages.ts'
 import { filtered } from '#gateway/plan/upstreams.ts'
 import { Compilations } from '#gateway/plan/compilations.ts'
 import type { CompiledEndpoint, Compiler } from '#gateway/plan/compiler.ts'
 import { Routes } from '#gateway/plan/routes.ts'
+import { signInPlaceOf } from '#gateway/plan/sign-in-place.ts'
 import { termsOf, tlsModulesOf } from '#gateway/plan/terms.ts'
 import { textOf } from '#gateway/records/keys.ts'
 import type { Records } from '#gateway/records/records.ts'
@@ -35,7 +36,6 @@ interface CompiledConnection {
   close(): void
 }
 
-const signInModules = ['oauth', 'oidc', 'saml'] as const
 const noRoute: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
 const ambiguous: Endpoint = async ({ head }) => errorReply('path_ambiguous', head)
 const refused: CompiledConnection = { route: { kind: 'refused' }, close: () => undefined }
@@ -74,6 +74,11 @@ export class Edges {
     return route === 'ambiguous' ? ambiguous : this.#endpoint(edge, route).answer
   }
 
+  /** The route of an HTTPS edge that requires sign-in. */
+  signInPlace(edge: SourceRow): string | undefined {
+    return this.#routesOf(edge).signIn?.id
+  }
+
   /** Where a TCP edge leads; undefined when it leads nowhere or cannot be served. */
   tcp(edge: SourceRow): Upstream | undefined {
     const { route } = this.#connection(edge, 'tcp')
@@ -89,8 +94,8 @@ export class Edges {
     const known = this.#routes.get(edge.id)
     if (known !== undefined) return known
     const rows = this.#options.records.routesOf(edge.id)
-    const signIn = rows.find(row => signInModules.some(name => optionsOf(row, name) !== undefined))
-    const made = { routes: new Routes(rows), signIn }
+    const place = signInPlaceOf({ rows })
+    const made = { routes: new Routes(rows), signIn: rows.find(({ id }) => id === place) }
     this.#routes.set(edge.id, made)
     return made
   }

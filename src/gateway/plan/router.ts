@@ -109,6 +109,16 @@ export class Router {
     return isSecured && this.#owner('https', host) !== undefined ? this.#redirect : this.#offline
   }
 
+  /** The place that requires sign-in at a host; undefined where requests reach a service without it. */
+  signInPlace(scheme: 'http' | 'https', host: string): string | undefined {
+    // Connections by TLS to such a name never become requests here.
+    if (scheme === 'https' && this.#owner('tls', host) !== undefined) return undefined
+    const owner = this.#owner(scheme, host)
+    if (owner?.kind === 'tunnel') return this.#tunnels.signInPlace(owner.tunnel)
+    if (owner?.kind === 'edge') return this.#edges.signInPlace(owner.row)
+    return owner && this.#configurations.signInPlace(owner.row, scheme)
+  }
+
   /** What is done with a TLS connection. A name that nothing answers for is served by HTTP, which says so. */
   serverName(name: string | undefined, ip: string): TlsRoute {
     if (name === undefined) return { kind: 'http' }

@@ -14,6 +14,7 @@ import type { MakeBackend } from '#gateway/plan/compiled.ts'
 import type { CompiledEndpoint, Compiler } from '#gateway/plan/compiler.ts'
 import { configurationOf } from '#gateway/plan/configurations.ts'
 import type { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
+import { signInPlaceOf } from '#gateway/plan/sign-in-place.ts'
 import { termsOf } from '#gateway/plan/terms.ts'
 import { terminationIdentity } from '#gateway/plan/tls-termination.ts'
 import { filtered, tunnelUpstream } from '#gateway/plan/upstreams.ts'
@@ -87,6 +88,13 @@ export class Tunnels {
         return { answer, dial, close: () => backend.close() }
       })
     }).answer
+  }
+
+  /** The configuration or tunnel that requires sign-in. */
+  signInPlace(tunnel: TunnelRecord): string | undefined {
+    const configuration = configurationOf(tunnel, this.#options.records, nothing)
+    const wishes = { rows: configuration ? [configuration] : [], agent: tunnel.options }
+    return signInPlaceOf(wishes, plainId(tunnel.id))
   }
 
   tcp(tunnel: TunnelRecord): Upstream {

@@ -2,7 +2,7 @@ import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
 import type { Facts } from '#gateway/facts.ts'
-import { errorReply, redirectReply } from '#gateway/pages.ts'
+import { errorReply } from '#gateway/pages.ts'
 import type { Records } from '#gateway/records/records.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
 import type { Accepted } from '#gateway/saml/assertion.ts'
@@ -15,9 +15,11 @@ import { askingReply, pageReply } from '#gateway/saml/post-form.ts'
 import { readResponse } from '#gateway/saml/response.ts'
 import { unaskedTarget } from '#gateway/saml/target.ts'
 import { sealTicket } from '#gateway/saml/ticket.ts'
-import { openState, sealState, type State, UNASKED } from '#gateway/sign-in/flow.ts'
-import { parametersOf, SIGNED_IN_PATH } from '#gateway/sign-in/paths.ts'
+import { openState, type State, UNASKED } from '#gateway/sign-in/flow.ts'
+import { handOver } from '#gateway/sign-in/hand-over.ts'
+import { parametersOf } from '#gateway/sign-in/paths.ts'
 import type { Seal } from '#gateway/sign-in/seal.ts'
+import type { PlaceAt } from '#gateway/sign-in/sign-in.ts'
 import type { Visitors } from '#gateway/sign-in/visitors.ts'
 
 export interface SamlCentralParts {
@@ -25,6 +27,7 @@ export interface SamlCentralParts {
   readonly seal: Seal
   readonly facts: Facts
   readonly visitors: Pick<Visitors, 'ended'>
+  readonly placeAt: PlaceAt
   readonly log: Log
   readonly now?: () => number
 }
@@ -91,19 +94,18 @@ class SamlCentral {
     const { seal } = this.#parts
     const form = await readForm(exchange)
     const accepted = readResponse(single(form, 'SAMLResponse') ?? '', place, this.#now())
-    const { origin, text } = this.#stateFor(accepted, row, place, single(form, 'RelayState') ?? '')
+    const state = this.#stateFor(accepted, row, place, single(form, 'RelayState') ?? '')
+    const parameters = new URLSearchParams({ ticket: sealTicket(seal, place.id, accepted) })
+    const reply = handOver(this.#parts, { state, parameters }, 303)
     if (!this.#used.use(`${place.id} ${accepted.id}`, accepted.until)) fail('saml_replayed')
-    const query = new URLSearchParams({ state: text, ticket: sealTicket(seal, place.id, accepted) })
-    return redirectReply(`${origin}${SIGNED_IN_PATH}?${query.toString()}`, 303)
+    return reply
   }
 
   /** Where the sign-in was begun; when that was at the provider, where it is to lead. */
-  #stateFor({ request }: Accepted, row: SourceRow, place: SamlPlace, relayState: string) {
-    const { seal } = this.#parts
+  #stateFor({ request }: Accepted, row: SourceRow, place: SamlPlace, relayState: string): State {
     if (request !== undefined) {
-      const state = openState(seal, relayState)
-      if (state?.placeId !== place.id || state.flowId === UNASKED) return fail('saml_relay_state')
-      return { origin: state.origin, text: relayState }
+      const state = openState(this.#parts.seal, relayState)
+      return state?.placeId === place.id && state.flowId !== UNASKED ? state : fail('saml_relay_state')
     }
     if (!place.settings.allow_idp_initiated) {
       const { id } = place
@@ -111,12 +113,7 @@ class SamlCentral {
         ? fail('saml_unasked_route', { id })
         : fail('saml_unasked_config', { id })
     }
-    const state: State = {
-      ...unaskedTarget(row, relayState, this.#parts),
-      placeId: place.id,
-      flowId: UNASKED,
-    }
-    return { origin: state.origin, text: sealState(seal, state) }
+    return { ...unaskedTarget(row, relayState, this.#parts), placeId: place.id, flowId: UNASKED }
   }
 
   async #signOut(exchange: Exchange, row: SourceRow, place: SamlPlace): Promise<Reply> {

@@ -1,15 +1,16 @@
+import { createHash } from 'node:crypto'
 import { Problem } from '#base/errors.ts'
 import type { Endpoint, Exchange, Reply } from '#gateway/exchange.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
 import { withHead } from '#gateway/modules/changed.ts'
 import type { Place } from '#gateway/modules/module.ts'
 import { errorReply, redirectReply } from '#gateway/pages.ts'
+import { answerIn } from '#gateway/sign-in/answer.ts'
 import { callbackUrl } from '#gateway/sign-in/central.ts'
 import { dropAll, dropCookie, ownCookies, ownMarks, readCookies } from '#gateway/sign-in/cookies.ts'
 import {
   type Flow,
   Flows,
-  openState,
   returnTarget,
   returnUrl,
   sealState,
@@ -25,6 +26,7 @@ import { Sessions } from '#gateway/sign-in/sessions.ts'
 import type { Shared } from '#gateway/sign-in/shared.ts'
 import type { Granted, Identity, SignInMethod, SignInTerms } from '#gateway/sign-in/sign-in.ts'
 import { signedOutReply } from '#gateway/sign-in/signed-out.ts'
+import { sourceOf } from '#gateway/ssh/startups.ts'
 
 /** Characters of Cookie fields whose sessions need not be opened again. */
 const MEMORY_CHARACTERS = 4_000_000
@@ -156,19 +158,18 @@ export class Door {
   /** The browser is back from the provider. */
   async #return(guest: Guest): Promise<Reply> {
     const { head } = guest.exchange
-    const parameters = parametersOf(head.target)
-    const state = this.#stateIn(parameters, guest)
-    if (state === undefined) return errorReply('sign_in_state', head)
+    const { seal } = this.#shared
+    const { origin } = guest
+    const answer = answerIn(parametersOf(head.target), seal, { placeId: this.#place.id, origin })
+    if (answer === undefined) return errorReply('sign_in_state', head)
+    const { state, parameters } = answer
     const flow = this.#flowOf(state, guest)
-    if (flow === undefined) {
-      // Somebody went back in the history of the browser, or loaded the page twice.
-      if (await this.#sessions.find(guest)) return redirectReply(returnUrl(state), 302)
-      return errorReply('sign_in_browser', head)
-    }
+    if (flow === undefined) return this.#ended(guest, state)
     const forget = dropCookie(guest.names.flow + state.flowId, guest.names)
     if (flow.fingerprint !== this.#method.fingerprint)
       return headers.withCookies(errorReply('sign_in_changed', head), [forget])
     try {
+      if (!(await this.#claim(parameters, guest))) return await this.#ended(guest, state)
       const callback = callbackUrl(this.#shared.facts)
       const granted = checkedIdentity(
         await this.#method.finish({ parameters, memory: flow.memory, callback }),
@@ -178,6 +179,23 @@ export class Door {
     } catch (error) {
       return headers.withCookies(this.#failed(error, head), [forget])
     }
+  }
+
+  /** The client went back in its history, or loaded the page twice; or it is not the one that began. */
+  async #ended(guest: Guest, state: State): Promise<Reply> {
+    if (await this.#sessions.find(guest)) return redirectReply(returnUrl(state), 302)
+    return errorReply('sign_in_browser', guest.exchange.head)
+  }
+
+  /** Claims the code in an answer, before it is sent to any provider; false when it was used before. */
+  async #claim(parameters: URLSearchParams, { exchange }: Guest): Promise<boolean> {
+    const codes = parameters.getAll('code')
+    if (codes.length === 0) return true
+    const digest = createHash('sha256').update(JSON.stringify(codes)).digest('base64url')
+    const network = sourceOf(exchange.visitor.ip)
+    const claimed = await this.#shared.visitors.claimCode({ digest, placeId: this.#place.id, network })
+    if (claimed === 'full') throw new Problem('sign_in_busy', {})
+    return claimed === 'first'
   }
 
   /** Every sign-in makes a session of its own; one that was there before ends, so that no session outlives its use. */
@@ -196,12 +214,6 @@ export class Door {
     if (state.flowId !== UNASKED) return this.#flows.take(state, guest)
     const { takesUnasked, fingerprint } = this.#method
     return takesUnasked ? { flowId: UNASKED, fingerprint, memory: {} } : undefined
-  }
-
-  #stateIn(parameters: URLSearchParams, { origin }: Guest): State | undefined {
-    const [text = '', second] = parameters.getAll('state')
-    const state = second === undefined ? openState(this.#shared.seal, text) : undefined
-    return state?.placeId === this.#place.id && state.origin === origin ? state : undefined
   }
 
   #failed(error: unknown, head: RequestHead): Reply {

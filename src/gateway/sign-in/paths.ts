@@ -8,6 +8,12 @@ export const SIGNED_IN_PATH = '/.adit/signed-in'
 export const isSignInPath = (path: string): boolean =>
   path === LOG_IN_PATH || path === LOG_OUT_PATH || path === SIGNED_IN_PATH
 
+const OWN_FOLDER = '/.adit'
+
+/** Paths of the gateway on every host. No service is ever sent one, whether or not its endpoint requires sign-in. */
+export const isReservedPath = (path: string): boolean =>
+  path.startsWith(OWN_FOLDER) && (path.length === OWN_FOLDER.length || path[OWN_FOLDER.length] === '/')
+
 /** What stands behind the "?" of a target. */
 export function parametersOf(target: string): URLSearchParams {
   const mark = target.indexOf('?')

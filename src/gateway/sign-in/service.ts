@@ -5,7 +5,7 @@ import { centralHandler, centralHost, type CentralRoute } from '#gateway/sign-in
 import { Door } from '#gateway/sign-in/door.ts'
 import { Presence } from '#gateway/sign-in/presence.ts'
 import { Seal } from '#gateway/sign-in/seal.ts'
-import type { SignIn } from '#gateway/sign-in/sign-in.ts'
+import type { PlaceAt, SignIn } from '#gateway/sign-in/sign-in.ts'
 import type { Visitors } from '#gateway/sign-in/visitors.ts'
 
 export interface SignInOptions {
@@ -14,6 +14,7 @@ export interface SignInOptions {
   readonly key: Buffer
   readonly records: Records
   readonly visitors: Visitors
+  readonly placeAt: PlaceAt
   readonly log: Log
   /** What else the host of the central callback answers. */
   readonly central?: readonly CentralRoute[]
@@ -22,11 +23,11 @@ export interface SignInOptions {
 
 /** Signing in, for all places of a gateway. */
 export function createSignIn(options: SignInOptions): SignIn {
-  const { facts, records, visitors, log, central = [], now = Date.now } = options
+  const { facts, records, visitors, placeAt, log, central = [], now = Date.now } = options
   const seal = new Seal(options.key, { now })
-  const shared = { seal, facts, visitors, log, now, presence: new Presence(records, now) }
+  const shared = { seal, facts, visitors, placeAt, log, now, presence: new Presence(records, now) }
   const host = centralHost(facts)
-  const answer = centralHandler(seal, facts, central)
+  const answer = centralHandler({ seal, placeAt }, facts, central)
   return {
     seal,
     handler(method, terms, place) {

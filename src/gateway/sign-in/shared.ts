@@ -2,6 +2,7 @@ import type { Log } from '#base/log.ts'
 import type { Facts } from '#gateway/facts.ts'
 import type { Presence } from '#gateway/sign-in/presence.ts'
 import type { Seal } from '#gateway/sign-in/seal.ts'
+import type { PlaceAt } from '#gateway/sign-in/sign-in.ts'
 import type { Visitors } from '#gateway/sign-in/visitors.ts'
 
 /** What every place with sign-in uses. */
@@ -10,6 +11,7 @@ export interface Shared {
   readonly facts: Pick<Facts, 'domain' | 'httpPort' | 'httpsPort'>
   readonly presence: Presence
   readonly visitors: Visitors
+  readonly placeAt: PlaceAt
   readonly log: Log
   readonly now: () => number
 }

@@ -74,6 +74,9 @@ export interface SignInTerms {
   readonly authCheckInterval: number
 }
 
+/** The id of the place that requires sign-in at a host now; undefined where none does. */
+export type PlaceAt = (scheme: 'http' | 'https', host: string) => string | undefined
+
 /** Signing in, the same for every method: state, cookies, sessions, log-in and log-out paths, identity headers. */
 export interface SignIn {
   /** For what a method has to hand from the central host to its endpoints. */

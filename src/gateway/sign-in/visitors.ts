@@ -1,4 +1,5 @@
 import type { Place } from '#gateway/modules/module.ts'
+import type { Claimed, CodeClaim } from '#gateway/sign-in/code-claims.ts'
 import type { Identity, SignInMethod } from '#gateway/sign-in/sign-in.ts'
 
 /** Somebody has signed in. */
@@ -21,4 +22,6 @@ export interface Visitors {
   /** A session was used; told at most once a minute by each process. */
   active(sessionId: string, expiresAt: number): void
   ended(sessionId: string): Promise<void>
+  /** Claims a code for one place, over all processes of the server. */
+  claimCode(claim: CodeClaim): Promise<Claimed>
 }

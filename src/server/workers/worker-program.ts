@@ -90,6 +90,7 @@ class Worker implements Source {
         signedIn: arrival => this.#channel.request('signedIn', arrival),
         active: (id, expiresAt) => this.#channel.notify('sessionActive', { id, expiresAt }),
         ended: id => this.#channel.request('sessionEnded', id),
+        claimCode: claim => this.#channel.request('claimCode', claim),
       },
       traffic: this.#traffic,
       tracing: tracingParts(openedTracing(start.tracing)),

@@ -15,6 +15,7 @@ import { newest, type Page } from '#gateway/newest.ts'
 import { Records } from '#gateway/records/records.ts'
 import { oauthSetup } from '#gateway/sign-in/providers/setup.ts'
 import type { TrafficBatch } from '#gateway/traffic.ts'
+import type { CodeClaim } from '#gateway/sign-in/code-claims.ts'
 import type { Arrival } from '#gateway/sign-in/visitors.ts'
 import { gatewayOptions, type GatewayParts, type GatewaySide } from '#server/gateway-side.ts'
 import { Channel } from '#server/workers/channel.ts'
@@ -148,6 +149,7 @@ class Workers {
       traffic: async (batch: TrafficBatch) => traffic.tell(batch),
       signedIn: (arrival: Arrival) => visitors.signedIn(arrival),
       sessionEnded: (id: string) => visitors.ended(id),
+      claimCode: (claim: CodeClaim) => visitors.claimCode(claim),
       watch: async (kinds: readonly string[]) => this.#watch(node, kinds),
       addSession: (record: SessionRecord) => directory.addSession(record),
       removeSession: (session: { id: string; node: string; error?: string }) =>

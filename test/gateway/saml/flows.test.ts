@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { UNASKED } from '#gateway/sign-in/flow.ts'
 import { answer, assertionXml, EMAIL, responseXml, signed, TRANSIENT, UNSPECIFIED } from './documents.ts'
-import { ASKED, CONFIG, isUnasked, locationOf, ORIGIN, rigsWith, sharedKeys } from './support.ts'
+import { ASKED, CONFIG, locationOf, ORIGIN, rigsWith, sharedKeys } from './support.ts'
 
 const keys = await sharedKeys()
 const { rigOf, sent } = rigsWith(keys)
@@ -81,8 +82,33 @@ suite('who is let in by SAML', () => {
     assert.deepEqual(await rigOf({}, CONFIG).finished(url, ASKED), { refused: 'saml_late' })
     assert.ok('user' in (await rig.finished(url, ASKED)))
     assert.deepEqual(await rig.finished(url, ASKED), { refused: 'saml_late' })
-    url.searchParams.set('ticket', 'AAAA')
+    url.searchParams.set('answer', 'AAAA')
     assert.deepEqual(await rig.finished(url, ASKED), { refused: 'saml_late' })
+  })
+
+  test('what an endpoint is handed counts at that host only, though another has the same configuration', async () => {
+    const rig = rigOf({}, CONFIG)
+    const reply = await rig.acs(
+      answer(rig.service, keys.idp, { inResponseTo: ASKED }),
+      rig.state('https://b.example.test'),
+    )
+    const url = new URL(locationOf(reply))
+    assert.ok(rig.handed(url))
+    url.hostname = 'conf.example.test'
+    assert.equal(rig.handed(url), undefined)
+  })
+
+  test('nothing is handed to a host that does not require this sign-in now', async () => {
+    const rig = rigOf()
+    for (const found of [undefined, CONFIG]) {
+      rig.placeAt = () => found
+      const unasked = await rig.acs(answer(rig.service, keys.idp), `${ORIGIN}/`)
+      const asked = await rig.acs(answer(rig.service, keys.idp, { inResponseTo: ASKED }), rig.state())
+      for (const reply of [unasked, asked]) {
+        assert.equal(reply.refusal, 'sign_in_elsewhere')
+        assert.equal(reply.head.fields.get('location'), undefined)
+      }
+    }
   })
 
   test('SAML-17 a provider may begin by itself where the owner lets it', async () => {
@@ -90,7 +116,7 @@ suite('who is let in by SAML', () => {
       const rig = rigOf()
       const url = new URL(locationOf(await rig.acs(answer(rig.service, keys.idp), target)))
       assert.equal(url.origin, new URL(target).origin)
-      assert.ok(isUnasked(rig.seal, url.searchParams.get('state') ?? ''))
+      assert.equal(rig.handed(url)?.state.flowId, UNASKED)
       assert.ok('user' in (await rig.finished(url, undefined)))
     }
     const config = rigOf({}, CONFIG)

@@ -10,9 +10,10 @@ import type { SourceRow } from '#gateway/records/source.ts'
 import { samlCentral } from '#gateway/saml/central.ts'
 import { samlMethod } from '#gateway/saml/method.ts'
 import { samlAddresses, type SamlAddresses, type SamlSettings } from '#gateway/saml/place.ts'
-import { sealState, UNASKED } from '#gateway/sign-in/flow.ts'
+import { type Answer, answerIn } from '#gateway/sign-in/answer.ts'
+import { sealState } from '#gateway/sign-in/flow.ts'
 import { Seal } from '#gateway/sign-in/seal.ts'
-import type { Identity as User, SignInMethod } from '#gateway/sign-in/sign-in.ts'
+import type { Identity as User, PlaceAt, SignInMethod } from '#gateway/sign-in/sign-in.ts'
 import { request } from '../modules/support.ts'
 import { Folder } from '../../support/openssh.ts'
 import { type Identity, issue } from '../../support/openssl.ts'
@@ -107,11 +108,14 @@ export class Rig {
   readonly ended: string[] = []
   readonly method: SignInMethod
   readonly service: SamlAddresses
+  /** Which place requires sign-in at a host. */
+  placeAt: PlaceAt
   readonly #central: Handler
   readonly #placeId: string
 
   constructor(settings: SamlSettings, { placeId = ROUTE, rows = [] as SourceRow[] } = {}) {
     this.#placeId = placeId
+    this.placeAt = () => placeId
     this.service = samlAddresses(placeId, facts)
     this.records.snapshot([
       row('https_edge', 'edghts_1', { hostports: ['app.example.test:443', '*.wild.test:443'] }),
@@ -125,6 +129,7 @@ export class Rig {
       seal: this.seal,
       facts,
       visitors: { ended: async id => void this.ended.push(id) },
+      placeAt: (scheme, host) => this.placeAt(scheme, host),
       log: testLog(),
     })
     this.method = samlMethod({ placeId, settings, facts, seal: this.seal })
@@ -152,16 +157,21 @@ export class Rig {
   async outcome(xml: string, asked: string | undefined, relayState = this.state()): Promise<Outcome> {
     const reply = await this.acs(xml, relayState)
     if (reply.head.status !== 303) return { refused: reply.refusal }
-    const url = new URL(locationOf(reply))
+    return this.finished(new URL(locationOf(reply)), asked)
+  }
+
+  /** What the endpoint at an address is handed; undefined when it is not sealed for this place. */
+  handed(url: URL): Answer | undefined {
     assert.equal(url.pathname, '/.adit/signed-in')
-    return this.finished(url, asked)
+    return answerIn(url.searchParams, this.seal, { placeId: this.#placeId, origin: url.origin })
   }
 
   async finished(url: URL, asked: string | undefined): Promise<Outcome> {
+    const parameters = this.handed(url)?.parameters ?? new URLSearchParams()
     const memory: Record<string, string> =
       asked === undefined ? {} : { request: asked, begun: String(Date.now()) }
     try {
-      const granted = await this.method.finish({ parameters: url.searchParams, memory, callback: '' })
+      const granted = await this.method.finish({ parameters, memory, callback: '' })
       return { user: granted.identity }
     } catch (error) {
       assert.ok(error instanceof Problem)
@@ -177,9 +187,6 @@ export const rigsWith = (keys: Keys) => ({
   sent: (rig: Rig, wish: Wish = {}): Promise<Outcome> =>
     rig.outcome(answer(rig.service, keys.idp, { inResponseTo: ASKED, ...wish }), ASKED),
 })
-
-export const isUnasked = (seal: Seal, text: string): boolean =>
-  (seal.open('sign-in state', text) as { flowId: string }).flowId === UNASKED
 
 const unreachable = async (): Promise<Reply> => assert.fail('the central address passes nothing on')
 

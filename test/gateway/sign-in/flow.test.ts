@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { Problem } from '#base/errors.ts'
+import { answerUrl } from '#gateway/sign-in/answer.ts'
+import { UNASKED } from '#gateway/sign-in/flow.ts'
+import { Seal } from '#gateway/sign-in/seal.ts'
 import { anna, Browser, cookiesOf, locationOf, Scripted, Site, textOf } from './support.ts'
 
 function start(changed = {}) {
@@ -19,9 +22,9 @@ suite('signing in', () => {
     assert.equal(method.begun[0]?.callback, 'https://idp.gate.test/oauth2/callback')
     assert.equal(method.begun[0]?.again, false)
 
-    const back = await browser.go(browser.callback(begun))
+    const back = await browser.go(browser.callback(begun, 'code=abc'))
     assert.equal(back.head.status, 302)
-    assert.match(locationOf(back), /^https:\/\/app\.test\/\.adit\/signed-in\?code=abc&state=/)
+    assert.match(locationOf(back), /^https:\/\/app\.test\/\.adit\/signed-in\?answer=[\w-]+$/)
     assert.equal(cookiesOf(back).length, 0)
 
     const done = await browser.go(locationOf(back))
@@ -264,21 +267,14 @@ suite('SEC-15: a state', () => {
     const url = browser.callback(begun)
     assert.equal((await browser.go(`${url}&state=x`)).head.status, 400)
     const back = locationOf(await browser.go(url))
-    assert.equal((await browser.go(`${back}&state=x`)).head.status, 400)
+    assert.equal((await browser.go(`${back}&answer=x`)).head.status, 400)
   })
 
   test('without a flow is taken only where the provider may begin', async () => {
-    const { sealState, UNASKED } = await import('#gateway/sign-in/flow.ts')
-    const { Seal } = await import('#gateway/sign-in/seal.ts')
     const { site, browser, method } = start()
     const seal = new Seal(Buffer.alloc(32, 7), { now: site.clock.now })
-    const state = sealState(seal, {
-      placeId: 'route_1',
-      origin: 'https://app.test',
-      returnTo: '/there',
-      flowId: UNASKED,
-    })
-    const url = `https://app.test/.adit/signed-in?state=${state}`
+    const state = { placeId: 'route_1', origin: 'https://app.test', returnTo: '/there', flowId: UNASKED }
+    const url = answerUrl(seal, { state, parameters: new URLSearchParams() }) ?? ''
     assert.equal((await browser.go(url)).head.status, 400)
     const willing = Object.assign(new Scripted(), { takesUnasked: true })
     const done = await browser.go(url, {}, site.handler(willing))
@@ -293,6 +289,23 @@ suite('the central host', () => {
     const { browser } = start()
     for (const query of ['', '?code=a', '?state=', '?state=abc', '?state=https://evil.test/'])
       assert.equal((await browser.go(`https://idp.gate.test/oauth2/callback${query}`)).head.status, 400)
+  })
+
+  test('passes an answer of any length on, or says that it is too long', async () => {
+    const { site, handler } = start()
+    const page = `https://app.test/${'p'.repeat(2000)}`
+    for (const [length, status] of [
+      [100, 302],
+      [4000, 302],
+      [8000, 502],
+    ] as const) {
+      const browser = new Browser(site, handler)
+      const begun = await browser.go(page)
+      const back = await browser.go(browser.callback(begun, `code=${'c'.repeat(length)}`))
+      assert.equal(back.head.status, status)
+      assert.ok(new URL(locationOf(back) || page).href.length < 8192 + 'https://app.test'.length)
+      if (status === 302) assert.equal((await browser.go(locationOf(back))).head.status, 302)
+    }
   })
 
   test('has nothing else', async () => {

@@ -60,6 +60,8 @@ export interface Page extends Pick<Got, 'status' | 'text'> {
 export class Surfer {
   readonly #world: World
   readonly #jars = new Map<string, Map<string, string>>()
+  /** The hosts and paths that were asked for, in order. */
+  readonly path: string[] = []
 
   constructor(world: World) {
     this.#world = world
@@ -98,6 +100,7 @@ export class Surfer {
       ...(body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
     }
     const method = body === undefined ? 'GET' : 'POST'
+    this.path.push(url.hostname + url.pathname)
     if (url.protocol === 'http:') {
       const response = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual' })
       this.#keep(url.hostname, response.headers.getSetCookie())

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { newId, timestamp } from '#base/ids.ts'
 import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
 import { bodyOf } from '#gateway/http/body.ts'
@@ -5,9 +6,10 @@ import { Fields } from '#gateway/http/fields.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
 import type { Place } from '#gateway/modules/module.ts'
 import { Records } from '#gateway/records/records.ts'
+import { CodeClaims } from '#gateway/sign-in/code-claims.ts'
 import { createSignIn } from '#gateway/sign-in/service.ts'
 import type { Trace } from '#gateway/trace.ts'
-import type { Granted, SignIn, SignInMethod, SignInTerms } from '#gateway/sign-in/sign-in.ts'
+import type { Granted, PlaceAt, SignIn, SignInMethod, SignInTerms } from '#gateway/sign-in/sign-in.ts'
 import type { Arrival, Visitors } from '#gateway/sign-in/visitors.ts'
 import { request } from '../modules/support.ts'
 import { testLog } from '../../support/secrets.ts'
@@ -39,6 +41,7 @@ export class Book implements Visitors {
   readonly arrivals: Arrival[] = []
   readonly uses: string[] = []
   readonly ends: string[] = []
+  readonly codes = new CodeClaims()
   /** Rows are held back until they are let go. */
   holdsBack = false
   #held: (() => void)[] = []
@@ -59,6 +62,10 @@ export class Book implements Visitors {
   async ended(sessionId: string): Promise<void> {
     this.ends.push(sessionId)
     this.remove(sessionId)
+  }
+
+  async claimCode(claim: Parameters<CodeClaims['claim']>[0]) {
+    return this.codes.claim(claim)
   }
 
   remove(id: string): void {
@@ -117,6 +124,8 @@ export class Site {
   /** What reached the service. */
   readonly sent: RequestHead[] = []
   readonly traces: Trace[] = []
+  /** Which place requires sign-in at a host. */
+  placeAt: PlaceAt = () => 'route_1'
   /** Fields of what the service answers. */
   answer = ''
 
@@ -128,6 +137,7 @@ export class Site {
       key,
       records: this.book.records,
       visitors: this.book,
+      placeAt: (scheme, host) => this.placeAt(scheme, host),
       log: testLog(),
       now: this.clock.now,
     })
@@ -225,13 +235,13 @@ export class Browser {
   }
 
   /** Signs in from wherever a redirect to the provider begins; returns the last answer, which sends to the site. */
-  async signIn(url = 'https://app.test/', extra = 'code=abc'): Promise<Reply> {
+  async signIn(url = 'https://app.test/', extra?: string): Promise<Reply> {
     const begun = await this.go(url)
     return this.go(locationOf(await this.go(this.callback(begun, extra))))
   }
 
   /** Where the provider would send the browser. */
-  callback(begun: Reply, extra = 'code=abc'): string {
+  callback(begun: Reply, extra = `code=${randomUUID()}`): string {
     const state = new URL(locationOf(begun)).searchParams.get('state') ?? ''
     return `https://idp.gate.test/oauth2/callback?${extra}&state=${encodeURIComponent(state)}`
   }

@@ -72,6 +72,7 @@ export class TrafficWorld implements AsyncDisposable {
         signedIn: async () => ({ userId: newId('au'), sessionId: newId('as') }),
         active: () => undefined,
         ended: async () => undefined,
+        claimCode: async () => 'first',
       },
       traffic: world.traffic,
       requests: { size: 10, write: undefined },

@@ -1,0 +1,12 @@
+import { signInModules } from '#contract/modules/sign-in.ts'
+import { isAsked, optionsOf, type Wishes } from '#gateway/modules/index.ts'
+
+/**
+ * The id of what makes an endpoint require sign-in: the record that has the module, or the tunnel whose agent asked for
+ * it. Undefined where the endpoint does not require sign-in.
+ */
+export function signInPlaceOf({ rows, agent }: Wishes, tunnelId?: string): string | undefined {
+  const row = rows.find(each => signInModules.some(name => optionsOf(each, name) !== undefined))
+  if (row !== undefined) return row.id
+  return agent !== undefined && (isAsked(agent.OAuth) || isAsked(agent.OIDC)) ? tunnelId : undefined
+}

@@ -1,0 +1,80 @@
+/** LinkedIn's codes live for 30 minutes, the longest of all providers. */
+const CLAIM_MS = 3_600_000
+
+/** The use of one authorization code. */
+export interface CodeClaim {
+  /** A hash of the code: the code itself is a secret. */
+  readonly digest: string
+  /** Where the code is redeemed. */
+  readonly placeId: string
+  /** The network of the client that brought the code. */
+  readonly network: string
+}
+
+/** `first`: the code may be redeemed. `used`: it was claimed before. `full`: there is no room to remember it. */
+export type Claimed = 'first' | 'used' | 'full'
+
+export interface ClaimLimits {
+  readonly total: number
+  readonly perPlace: number
+  /** For each network at each place. */
+  readonly perNetwork: number
+}
+
+const limits: ClaimLimits = { total: 200_000, perPlace: 50_000, perNetwork: 2000 }
+
+interface Kept {
+  readonly until: number
+  readonly counters: readonly string[]
+}
+
+/**
+ * Lets every authorization code be redeemed once, at one place. All endpoints share one callback address, so a provider
+ * cannot tell them apart. The owner of an endpoint with a provider of its own could send a user on to the provider of
+ * another endpoint, be given the code of that one by the gateway, and bring it to the other endpoint (the mix-up attack
+ * of RFC 9700 §4.4). A code is claimed before it is sent anywhere, so it is worthless afterwards.
+ */
+export class CodeClaims {
+  readonly #now: () => number
+  readonly #limits: ClaimLimits
+  // Claims live equally long, so the first ones expire first.
+  readonly #claims = new Map<string, Kept>()
+  readonly #counts = new Map<string, number>()
+
+  constructor(now: () => number = Date.now, changed: Partial<ClaimLimits> = {}) {
+    this.#now = now
+    this.#limits = { ...limits, ...changed }
+  }
+
+  /** When there is no room the code is not redeemed: to forget an older claim would make its code good again. */
+  claim({ digest, placeId, network }: CodeClaim): Claimed {
+    this.#expire()
+    if (this.#claims.has(digest)) return 'used'
+    const place = `place ${placeId}`
+    const source = `network ${network} ${placeId}`
+    const isFull =
+      this.#claims.size >= this.#limits.total ||
+      this.#count(place) >= this.#limits.perPlace ||
+      this.#count(source) >= this.#limits.perNetwork
+    if (isFull) return 'full'
+    this.#claims.set(digest, { until: this.#now() + CLAIM_MS, counters: [place, source] })
+    for (const counter of [place, source]) this.#counts.set(counter, this.#count(counter) + 1)
+    return 'first'
+  }
+
+  #count(counter: string): number {
+    return this.#counts.get(counter) ?? 0
+  }
+
+  #expire(): void {
+    for (const [digest, { until, counters }] of this.#claims) {
+      if (this.#now() < until) return
+      this.#claims.delete(digest)
+      for (const counter of counters) {
+        const left = this.#count(counter) - 1
+        if (left > 0) this.#counts.set(counter, left)
+        else this.#counts.delete(counter)
+      }
+    }
+  }
+}
