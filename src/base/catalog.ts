@@ -1085,6 +1085,11 @@ export const catalog = {
     status: 503,
     text: 'Too many sign-ins have come from your network, or to this site, within the last hour.',
   },
+  sign_in_https: {
+    number: 90244,
+    status: 403,
+    text: '{host} asks its visitors to sign in, which needs HTTPS, and it is open for HTTP only.',
+  },
   saml_unasked_config: {
     number: 5302,
     status: 403,

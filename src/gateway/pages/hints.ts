@@ -222,6 +222,12 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     owner: 'Ask the provider for fewer scopes or claims.',
   },
   sign_in_busy: { title: 'Too busy', visitor: RELOAD },
+  sign_in_https: {
+    title: 'HTTPS needed',
+    visitor: 'Tell the person who gave you the address.',
+    owner: 'Open the endpoint for https instead of http:',
+    command: `${ONLINE} --scheme https`,
+  },
   saml_unasked_config: {
     title: 'Begin at the site itself',
     visitor: 'Open the address of the site, and sign in from there.',

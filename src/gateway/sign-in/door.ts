@@ -21,7 +21,7 @@ import { Generations } from '#gateway/sign-in/generations.ts'
 import { type Guest, guestOf } from '#gateway/sign-in/guest.ts'
 import * as headers from '#gateway/sign-in/headers.ts'
 import { checkedIdentity } from '#gateway/sign-in/identity.ts'
-import { isSignInPath, LOG_IN_PATH, LOG_OUT_PATH, parametersOf } from '#gateway/sign-in/paths.ts'
+import { isSignInPath, LOG_IN_PATH, LOG_OUT_PATH, originOf, parametersOf } from '#gateway/sign-in/paths.ts'
 import { Sessions } from '#gateway/sign-in/sessions.ts'
 import type { Shared } from '#gateway/sign-in/shared.ts'
 import type { Granted, Identity, SignInMethod, SignInTerms } from '#gateway/sign-in/sign-in.ts'
@@ -72,6 +72,8 @@ export class Door {
   handle(exchange: Exchange, next: Endpoint): Promise<Reply> {
     const { head, visitor } = exchange
     exchange.trace.appClientId = this.#method.clientId
+    if (visitor.scheme === 'http' && this.#shared.facts.httpsPort !== undefined)
+      return Promise.resolve(this.#secured(head))
     if (isSignInPath(head.path)) return this.#ownPath(exchange)
     const parted = headers.partFields(head.fields)
     const known = parted.cookie === '' ? undefined : this.#known.get(parted.cookie)
@@ -83,6 +85,17 @@ export class Door {
       this.#shared.presence.isKnown(known.sessionId)
     if (!isGood) return this.#look(exchange, next, parted)
     return this.#admit(exchange, next, parted, known)
+  }
+
+  /**
+   * Without TLS, codes and cookies could be read on their way, and any host of the same domain could plant a session:
+   * browsers take a cookie for this host alone only by HTTPS.
+   */
+  #secured(head: RequestHead): Reply {
+    const { facts, placeAt } = this.#shared
+    if (placeAt('https', head.host) === undefined) return errorReply('sign_in_https', head)
+    const target = head.target.startsWith('/') ? head.target : '/'
+    return redirectReply(originOf('https', head.host, facts.httpsPort) + target, 308)
   }
 
   async #look(exchange: Exchange, next: Endpoint, parted: headers.Parted): Promise<Reply> {

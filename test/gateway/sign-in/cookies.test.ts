@@ -21,8 +21,9 @@ suite('SEC-17: the session cookie', () => {
     assert.ok(cookies.every(cookie => !/domain=/i.test(cookie)))
   })
 
-  test('has a plain name without TLS, where a browser would refuse the other', async () => {
-    const { browser } = start()
+  test('has a plain name where there is no TLS, because a browser would refuse the other', async () => {
+    const { site, browser } = start()
+    site.httpsPort = undefined
     const begun = await browser.go('http://app.test/')
     const back = await browser.go(browser.callback(begun))
     const done = await browser.go(back.head.fields.get('location') ?? '')
@@ -55,6 +56,8 @@ suite('SEC-17: the session cookie', () => {
     assert.equal(await status('https://other.test/'), 302)
     assert.equal(await status('https://sub.app.test/'), 302)
     assert.equal(await status('https://app.test/', site.handler(method, {}, { id: 'route_2' })), 302)
+    assert.equal(await status('http://app.test/'), 308)
+    site.httpsPort = undefined
     assert.equal(await status('http://app.test/'), 302)
     assert.equal(await status('http://app.test/', undefined, fields.replace('__Host-', '')), 302)
     const renamed = fields.replace('adit.', 'x.')
@@ -72,6 +75,8 @@ suite('SEC-17: the session cookie', () => {
     assert.equal(await ask('https://app.test/'), 200)
     assert.equal(await ask('https://app.test/'), 200)
     assert.equal(await ask('https://other.test/'), 302)
+    assert.equal(await ask('http://app.test/'), 308)
+    site.httpsPort = undefined
     assert.equal(await ask('http://app.test/'), 302)
   })
 

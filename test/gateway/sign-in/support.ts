@@ -121,6 +121,8 @@ export class Site {
   readonly clock = new Clock()
   readonly book = new Book()
   readonly signIn: SignIn
+  /** Undefined where there is no listener for HTTPS. */
+  httpsPort: number | undefined = 443
   /** What reached the service. */
   readonly sent: RequestHead[] = []
   readonly traces: Trace[] = []
@@ -132,8 +134,15 @@ export class Site {
   constructor(key = Buffer.alloc(32, 7), book?: Book, clock?: Clock) {
     if (book) this.book = book
     if (clock) this.clock = clock
+    const httpsPort = (): number | undefined => this.httpsPort
     this.signIn = createSignIn({
-      facts: { domain: 'gate.test', httpPort: 80, httpsPort: 443 },
+      facts: {
+        domain: 'gate.test',
+        httpPort: 80,
+        get httpsPort() {
+          return httpsPort()
+        },
+      },
       key,
       records: this.book.records,
       visitors: this.book,
