@@ -1,7 +1,7 @@
 import type { Body } from '#contract/body.ts'
 import type { Operation } from '#contract/operations.ts'
 import { writtenName } from '#contract/shape-schema.ts'
-import type { Shape } from '#contract/shape.ts'
+import type { Field, Shape } from '#contract/shape.ts'
 
 /**
  * What published clients of this API do that the specification does not ask for. Each has its client and its
@@ -41,15 +41,42 @@ const isEmpty = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
 
 /**
+ * Fields for which `update` of the Python client sends an empty value although its caller gave none, in every
+ * release from 0.2.0 to 0.19.0. For all others it sends nothing, so an empty value means what it says.
+ */
+const emptyOnUpdate: Readonly<Record<string, readonly string[] | undefined>> = {
+  failover_backends: ['backends'],
+  https_edge_routes: ['match_type', 'match', 'description', 'metadata'],
+  ip_restrictions: ['ip_policy_ids'],
+  static_backends: ['address'],
+  tunnel_group_backends: ['labels'],
+  weighted_backends: ['backends'],
+}
+
+/** The Python client's generator sends every list of objects, also one that its caller left out. */
+function isListOfObjects({ write }: Field): boolean {
+  const schema: Described | undefined = write
+  return schema?.items?.type === 'object'
+}
+
+/** Does an empty value of this field say something when the Python client sends it? */
+function meansEmpty({ method, collection }: Operation, name: string, field: Field): boolean {
+  if (method === 'POST') return field.create !== 'optional'
+  if (method === 'PATCH') return !isListOfObjects(field) && !emptyOnUpdate[collection]?.includes(name)
+  return true
+}
+
+/**
  * The Python client sends "", 0, [] or {} for arguments that its caller left out: on create for all of them, on
  * update for a few, and newer releases for fields that are not known here.
  */
-export function withoutUnset(userAgent: string, { method, input }: Operation, body: Body): Body {
+export function withoutUnset(userAgent: string, operation: Operation, body: Body): Body {
   if (!isPythonClient(userAgent)) return body
   const meant = new Set(
-    Object.entries(input?.shape ?? {}).flatMap(([name, field]) =>
-      method === 'POST' && field.create === 'optional' ? [] : [writtenName(name, field)],
-    ),
+    Object.entries(operation.input?.shape ?? {}).flatMap(([name, field]) => {
+      const written = writtenName(name, field)
+      return meansEmpty(operation, written, field) ? [written] : []
+    }),
   )
   return Object.fromEntries(
     Object.entries(body).filter(([name, value]) => meant.has(name) || !isEmpty(value)),
