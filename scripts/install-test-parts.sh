@@ -10,6 +10,7 @@ need() { # package, then the file or pattern that proves its presence
 need postgresql '/usr/lib/postgresql/*/bin/initdb'
 need openssh-server '/usr/sbin/sshd'
 need openssh-client '/usr/bin/ssh'
+need dropbear-bin '/usr/bin/dbclient'
 need openssl '/usr/bin/openssl'
 need curl '/usr/bin/curl'
 need bsdutils '/usr/bin/script'

@@ -2,11 +2,13 @@ import type { Algorithms } from 'ssh2'
 
 /** What is spoken: nothing with SHA-1, no CBC, and a message code only over what was encrypted. */
 export const algorithms = {
+  // The client's order decides. No client prefers the first, so the message that Dropbear sends on a guess is
+  // always a wrong guess: ssh2 1.17 drops the guessed message, also a right one, and would wait for ever.
   kex: [
+    'ecdh-sha2-nistp384',
     'curve25519-sha256',
     'curve25519-sha256@libssh.org',
     'ecdh-sha2-nistp256',
-    'ecdh-sha2-nistp384',
     'ecdh-sha2-nistp521',
   ],
   serverHostKey: ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'rsa-sha2-512', 'rsa-sha2-256'],

@@ -17,6 +17,12 @@ export interface DoorOptions {
 const MAX_QUESTIONS = 20
 const MAX_USER_BYTES = 255
 
+/** The names of RSA algorithms by the hash that ssh2 read from them. */
+const RSA_NAMES: Readonly<Record<string, string | undefined>> = {
+  sha256: 'rsa-sha2-256',
+  sha512: 'rsa-sha2-512',
+}
+
 /** Lets one connection sign in. Nothing is known about who it is until an attempt has been proven. */
 export class Door {
   readonly #options: DoorOptions
@@ -57,6 +63,9 @@ export class Door {
       this.#refuse(attempt, 'too_many_questions')
       return
     }
+    // RFC 4252 section 7: the response names the offered algorithm, and Dropbear signs with what it reads there;
+    // ssh2 would say ssh-rsa, which means SHA-1.
+    if (attempt.hashAlgo) attempt.key.algo = RSA_NAMES[attempt.hashAlgo] ?? attempt.key.algo
     // Without a signature this says only that the key would do.
     attempt.accept()
   }

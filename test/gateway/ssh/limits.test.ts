@@ -300,7 +300,8 @@ suite('hostile input', () => {
     await using client = ssh({ port: listener.port, key: folder.file('id'), options: ['LogLevel=DEBUG2'] })
     assert.equal(await client.ended, 255)
     const [, proposal = ''] = /peer server KEXINIT proposal\r?\n([^]*?)compression/.exec(client.stderr) ?? []
-    assert.match(proposal, /KEX algorithms: curve25519-sha256,/)
+    assert.match(proposal, /KEX algorithms: ecdh-sha2-nistp384,curve25519-sha256,/)
+    assert.match(client.stderr, /kex: algorithm: curve25519-sha256\r?\n/)
     assert.match(proposal, /host key algorithms: ssh-ed25519\r?\n/)
     assert.match(proposal, /kex-strict-s-v00@openssh\.com/)
     assert.doesNotMatch(proposal, /sha1|cbc|md5|group|dss|ssh-rsa|umac|arcfour|hmac-sha2-256,/)

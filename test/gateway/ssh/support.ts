@@ -191,7 +191,7 @@ export const newHostKey = (): Secret => {
   return new Secret(privateKey.export({ type: 'pkcs8', format: 'pem' }))
 }
 
-/** A real ssh on its way, which reads nothing of the person who runs the test. */
+/** A real ssh client on its way, which reads nothing of the person who runs the test. */
 export class SshProcess implements AsyncDisposable {
   readonly child: ChildProcess
   readonly ended: Promise<number>
@@ -199,8 +199,8 @@ export class SshProcess implements AsyncDisposable {
   stderr = ''
   #wake = Promise.withResolvers<void>()
 
-  constructor(args: readonly string[]) {
-    this.child = spawn('ssh', args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  constructor(args: readonly string[], program: 'ssh' | 'dbclient' = 'ssh') {
+    this.child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#take('stdout', text))
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => this.#take('stderr', text))
     this.ended = once(this.child, 'close').then(([code]) => Number(code ?? -1))
