@@ -1,8 +1,9 @@
 import { connect } from 'adit'
 import { startServer, type TestServer } from '../support/server.ts'
+import { until } from './agent-sdk/visits.ts'
 
-/** An agent with one tunnel, which takes every command and notes it. */
-export async function agentAt({ bound, authtoken, dataDir }: TestServer) {
+/** An agent with one tunnel, which takes every command and notes it, as soon as the API lists both. */
+export async function agentAt({ api, bound, authtoken, dataDir }: TestServer) {
   const commands: string[] = []
   const note = (command: string) => () => void commands.push(command)
   const agent = await connect({
@@ -13,6 +14,8 @@ export async function agentAt({ bound, authtoken, dataDir }: TestServer) {
     commands: { restart: note('restart'), stop: note('stop'), update: note('update') },
   })
   const { id, url } = await agent.listen({ proto: 'https', domain: 'compat', forwardTo: 1 })
+  for (const kind of ['tunnel_sessions', 'tunnels', 'endpoints'])
+    await until(`${kind} are listed`, async () => (await api.get(`/${kind}`)).body[kind].length === 1)
   return { commands, sessionId: agent.sessionId, tunnelId: id, url, close: () => agent.close() }
 }
 
