@@ -11,6 +11,7 @@ export async function checkReferences(mentions: readonly Mention[], call: Call):
   const kinds = new Map(rows.map(row => [row.id, row.kind]))
   for (const { id, field, target } of mentions) {
     const wanted = { field, id: id.slice(0, 100), kinds: target.kinds.join(', ') }
+    if (id === '') fail('reference_empty', wanted)
     if (!hasPrefixOf(id, target.kinds)) fail(target.wrong as 'bad_reference', wanted)
     const kind = kinds.get(id)
     if (kind === undefined) fail(target.missing as 'reference_missing', wanted)

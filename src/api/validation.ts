@@ -61,9 +61,7 @@ function refuse(error: ErrorObject): never {
     return refuseAs(property?.missing ?? 'missing_field', inside(name), 'is required', '')
   }
   const code = schema.refusals?.[error.keyword] ?? schema.refusal
-  // A wrong type is a wrong type, whatever rule the value would have had to follow.
-  const wrongType = error.keyword === 'type' && schema.refusals !== undefined
-  return refuseAs((!wrongType && code) || 'invalid_value', at || 'body', reasonFor(error), error.data)
+  return refuseAs(code ?? 'invalid_value', at || 'body', reasonFor(error), error.data)
 }
 
 function refuseAs(code: ErrorName, field: string, reason: string, value: unknown): never {

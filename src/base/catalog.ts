@@ -88,6 +88,11 @@ export const catalog = {
     status: 400,
     text: '"{field}": "{id}" is not the id of a resource of the right kind ({kinds}).',
   },
+  reference_empty: {
+    number: 90230,
+    status: 400,
+    text: '"{field}" must be the id of another resource, not an empty text. Give an id, or leave the field out where it is optional.',
+  },
   reference_missing: { number: 223, status: 400, text: '"{field}": there is no resource with id "{id}".' },
   rate_limited: {
     number: 226,

@@ -1,5 +1,14 @@
 import type { ErrorName } from '#base/errors.ts'
-import { line, listOf, nullable, refSchema, type Ref, type Static, type TSchema } from '#contract/schema.ts'
+import {
+  line,
+  listOf,
+  nullable,
+  refSchema,
+  type Extras,
+  type Ref,
+  type Static,
+  type TSchema,
+} from '#contract/schema.ts'
 import { readSchema, writeSchema } from '#contract/shape-schema.ts'
 
 /** What TypeScript knows of a field: as written, as kept, as read, and when a caller may write it. */
@@ -143,13 +152,17 @@ export const internal = (): Field<
   Omit<Plain<string>, 'create' | 'update' | 'read'> & { create: 'never'; update: false; read: false }
 > => ({ create: 'never', update: false, fallback: '' })
 
+/** The id of another resource as clients write it. An empty text would be kept as a reference to nothing. */
+export const idText = (target: Target, extras: Pick<Extras, 'missing'> = {}) =>
+  line({ minLength: 1, refusal: target.wrong, refusals: { minLength: 'reference_empty' }, ...extras })
+
 /** A plain id of another resource, read back as it was written. */
 export const idOf = <F extends Field>(target: Target, field: F) => ({ ...field, target }) as F
 
 /** One other resource: written as `<name>_id`, read back as a Ref or null. */
 export const ref = <const As extends string>(target: Target, as: As, doc?: string) =>
   ({
-    write: line({ refusal: target.wrong }),
+    write: idText(target),
     read: nullable(refSchema),
     create: 'optional',
     update: true,
@@ -175,7 +188,7 @@ export const refs = <const As extends string>(
   limits: { min?: number; max?: number; tooFew?: ErrorName; tooMany?: ErrorName } = {},
 ) =>
   ({
-    write: listOf(line({ refusal: target.wrong }), {
+    write: listOf(idText(target), {
       ...(limits.min && { minItems: limits.min }),
       maxItems: limits.max ?? 100,
       ...(limits.tooFew && { missing: limits.tooFew }),

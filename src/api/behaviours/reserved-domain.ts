@@ -66,7 +66,7 @@ const hasOurs = async (name: string, call: Call): Promise<boolean> =>
 
 async function settleCertificate(draft: Draft, call: Call): Promise<void> {
   const body = draft.as(kind)
-  const uploads = draft.sets('certificate_id') && draft.given['certificate_id'] !== ''
+  const uploads = draft.sets('certificate_id')
   const manages = draft.sets('certificate_management_policy')
   if (uploads && manages) fail('domain_certificate_and_policy', { field: 'certificate_id' })
   if (uploads && (await hasOurs(body.domain, call)))

@@ -1,6 +1,6 @@
 import { description, kind, metadata } from '#contract/kind.ts'
 import { line, nullable } from '#contract/schema.ts'
-import { computed, fixed, idOf, input, internal } from '#contract/shape.ts'
+import { computed, fixed, idOf, idText, input, internal } from '#contract/shape.ts'
 import { owners } from '#contract/targets.ts'
 
 export const apiKey = kind({
@@ -17,7 +17,7 @@ export const apiKey = kind({
     token: computed(nullable(line()), 'The bearer token: only in the answer to its creation.'),
     token_hash: internal(),
     owner_id: fixed(
-      idOf(owners, input(line(), 'The user or bot that owns the key; the caller when absent.')),
+      idOf(owners, input(idText(owners), 'The user or bot that owns the key; the caller when absent.')),
     ),
   },
 })

@@ -1,6 +1,6 @@
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { flag, integer, line, listOf, mapOf, text } from '#contract/schema.ts'
-import { idOf, input, nested, optional, required, shownRefs } from '#contract/shape.ts'
+import { idOf, idText, input, nested, optional, required, shownRefs } from '#contract/shape.ts'
 import { backends } from '#contract/targets.ts'
 
 const about = {
@@ -64,7 +64,7 @@ export const failoverBackend = kind({
     backends: idOf(
       backends,
       input(
-        listOf(line({ refusal: 'bad_backend_id' }), {
+        listOf(idText(backends), {
           maxItems: 100,
           refusals: { maxItems: 'failover_children' },
         }),

@@ -1,6 +1,6 @@
 import { description, kind, metadata } from '#contract/kind.ts'
 import { line, listOf, nullable } from '#contract/schema.ts'
-import { computed, fixed, idOf, input, internal } from '#contract/shape.ts'
+import { computed, fixed, idOf, idText, input, internal } from '#contract/shape.ts'
 import { owners } from '#contract/targets.ts'
 
 export const acl = input(
@@ -24,7 +24,10 @@ export const credential = kind({
     token_hash: internal(),
     acl,
     owner_id: fixed(
-      idOf(owners, input(line(), 'The user or bot that owns the credential; the caller when absent.')),
+      idOf(
+        owners,
+        input(idText(owners), 'The user or bot that owns the credential; the caller when absent.'),
+      ),
     ),
   },
 })

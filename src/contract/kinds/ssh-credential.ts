@@ -1,7 +1,7 @@
 import { description, kind, metadata } from '#contract/kind.ts'
 import { acl } from '#contract/kinds/credential.ts'
 import { line } from '#contract/schema.ts'
-import { fixed, idOf, input, required } from '#contract/shape.ts'
+import { fixed, idOf, idText, input, required } from '#contract/shape.ts'
 import { owners } from '#contract/targets.ts'
 
 export const sshCredential = kind({
@@ -21,7 +21,7 @@ export const sshCredential = kind({
     ),
     acl,
     owner_id: fixed(
-      idOf(owners, input(line(), 'The user or bot that owns the key; the caller when absent.')),
+      idOf(owners, input(idText(owners), 'The user or bot that owns the key; the caller when absent.')),
     ),
   },
 })

@@ -4,6 +4,7 @@ import {
   computed,
   fixed,
   idOf,
+  idText,
   input,
   optional,
   ownSecret,
@@ -58,7 +59,12 @@ const certificateFields = {
   ),
   key_type: keyType,
   ssh_certificate_authority_id: required(
-    fixed(idOf(sshAuthorities, input(line({ missing: 'ssh_ca_missing' }), 'The authority that signs.'))),
+    fixed(
+      idOf(
+        sshAuthorities,
+        input(idText(sshAuthorities, { missing: 'ssh_ca_missing' }), 'The authority that signs.'),
+      ),
+    ),
   ),
   principals: fixed(input(listOf(text({ maxBytes: 255 }), { maxItems: 256 }), 'Who the holder may be.')),
   valid_after: fixed(input(moment(), 'From when it is valid; from now when absent.')),
