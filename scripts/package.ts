@@ -11,8 +11,13 @@ import { agentPackage, metadata, serverPackage } from './package/npm.ts'
 const { version } = metadata
 const here = `${process.platform}-${process.arch}`
 
-// npm run package [-- --platform linux-arm64]: another platform gets its executable only.
-const { values } = parseArgs({ options: { platform: { type: 'string', default: here } } })
+// npm run package [-- --platform linux-arm64] [--out FOLDER]: another platform gets its executable only.
+const { values } = parseArgs({
+  options: {
+    platform: { type: 'string', default: here },
+    out: { type: 'string', default: join(root, 'dist') },
+  },
+})
 if (!platforms.includes(values.platform)) {
   console.error(`package: there is no runtime for ${values.platform}; choose one of ${platforms.join(', ')}`)
   process.exit(2)
@@ -37,13 +42,13 @@ if (values.platform === here) {
   }
 }
 
-const dist = join(root, 'dist')
+const dist = values.out
 mkdirSync(dist, { recursive: true })
 const names = [...built.keys()].toSorted()
 for (const name of names) {
   const { bytes = Buffer.alloc(0), mode } = built.get(name) ?? {}
   writeFileSync(join(dist, name), bytes, { mode })
-  console.log(`${(bytes.length / 1e6).toFixed(1).padStart(7)} MB  dist/${name}`)
+  console.log(`${(bytes.length / 1e6).toFixed(1).padStart(7)} MB  ${join(dist, name)}`)
 }
 const sums = names.map(name => `${sha256(built.get(name)?.bytes ?? Buffer.alloc(0))}  ${name}\n`)
 writeFileSync(
