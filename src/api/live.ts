@@ -9,6 +9,11 @@ export interface LivePage {
   readonly filters?: Readonly<Record<string, string>>
 }
 
+export interface TunnelGroup {
+  readonly labels: Readonly<Record<string, string>>
+  readonly ownerId: string
+}
+
 export interface Found extends Array<Body> {
   /** Set when not all that there is was looked at: the next page begins behind this id. */
   last?: string
@@ -22,8 +27,8 @@ export interface Live {
   get(kind: LiveKind, id: string): Promise<Body | undefined>
   /** Newest first, ids smaller than `before`. */
   list(kind: LiveKind, page: LivePage): Promise<Found>
-  /** Ids of the online tunnels that carry all of these labels. */
-  tunnelsWith(labels: Readonly<Record<string, string>>): Promise<string[]>
+  /** Ids of the online tunnels of an owner, or of all where it is empty, that carry all of these labels. */
+  tunnelsOf(group: TunnelGroup): Promise<string[]>
   /** Resolves when the agent or destination has accepted the command; rejects with a Problem otherwise. */
   command(id: string, command: Command): Promise<void>
 }

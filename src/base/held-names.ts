@@ -46,13 +46,14 @@ const homoglyphs: Readonly<Record<string, string>> = {
 }
 
 function pairs(text: string): Record<string, string> {
-  return Object.fromEntries(text.match(/../gsu)?.map(pair => [...pair]) ?? [])
+  const matched = text.matchAll(/(?<letter>.)(?<ascii>[a-z])/gu)
+  return Object.fromEntries(Array.from(matched, ([, letter = '', ascii = '']) => [letter, ascii]))
 }
 
 /** The ASCII label that a label of another script reads as; undefined where it reads as none. */
 export function readsAs(label: string): string | undefined {
   if (!label.startsWith('xn--')) return undefined
   const plain = domainToUnicode(label).normalize('NFKD').replaceAll(/\p{M}/gu, '')
-  const letters = [...plain].map(letter => homoglyphs[letter] ?? letter).join('')
+  const letters = plain.replaceAll(/[^a-z0-9-]/gu, letter => homoglyphs[letter] ?? letter)
   return /^[a-z0-9-]+$/.test(letters) ? letters : undefined
 }

@@ -5,8 +5,9 @@ import type { Facts } from '#gateway/facts.ts'
 import type { Fleet } from '#gateway/fleet.ts'
 import { anyLeg, eachOnce, isFirstLeg, plainId } from '#gateway/legs.ts'
 import { newest, type Page } from '#gateway/newest.ts'
-import { carries, hostportsOf } from '#gateway/records/keys.ts'
+import { hostportsOf } from '#gateway/records/keys.ts'
 import type { Records } from '#gateway/records/records.ts'
+import { joins, type TunnelGroup } from '#gateway/records/tunnel-group.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
 
 type Body = Record<string, unknown>
@@ -68,9 +69,9 @@ export class LiveView {
     return found.map(([, body]) => body())
   }
 
-  async tunnelsWith(labels: Readonly<Record<string, string>>): Promise<string[]> {
+  async tunnelsOf(group: TunnelGroup): Promise<string[]> {
     return eachOnce(this.#options.directory.tunnels)
-      .filter(tunnel => tunnel.address === undefined && carries(tunnel.labels, labels))
+      .filter(tunnel => tunnel.address === undefined && joins(tunnel, group))
       .map(({ id }) => plainId(id))
       .toSorted()
   }
@@ -96,7 +97,7 @@ export class LiveView {
   #tunnel(tunnel: TunnelRecord): Body {
     const { address, labels } = tunnel
     const id = plainId(tunnel.id)
-    const groups = address === undefined ? this.#options.records.groupsOf(labels) : []
+    const groups = address === undefined ? this.#options.records.groupsOf(tunnel) : []
     return {
       id,
       public_url: tunnel.url,

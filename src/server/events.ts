@@ -84,7 +84,7 @@ function withEvents(online: Live, engine: EventEngine, audit: AuditLog): Live {
       const { found, last } = await audit.list(page)
       return Object.assign<Found, Pick<Found, 'last'>>(found, last === undefined ? {} : { last })
     },
-    tunnelsWith: labels => online.tunnelsWith(labels),
+    tunnelsOf: group => online.tunnelsOf(group),
     async command(id, command) {
       if (command === 'test') return sendTest(engine, id)
       if (command !== 'replay') return online.command(id, command)

@@ -2,6 +2,7 @@ import type { Behaviour } from '#api/behaviour.ts'
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
 import { headerMap } from '#api/modules/headers.ts'
+import { ownerIn } from '#api/ownership.ts'
 import { readName } from '#api/names.ts'
 import { open } from '#api/records.ts'
 import { canonicalAddress } from '#base/addresses.ts'
@@ -70,7 +71,10 @@ export const tunnelGroupBackend: Behaviour = {
     }
   },
   view: async (body, call) => ({
-    tunnels: await call.live.tunnelsWith(body['labels'] as Record<string, string>),
+    tunnels: await call.live.tunnelsOf({
+      labels: body['labels'] as Record<string, string>,
+      ownerId: ownerIn(body),
+    }),
   }),
 }
 

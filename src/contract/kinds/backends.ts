@@ -76,7 +76,7 @@ export const failoverBackend = kind({
 
 export const tunnelGroupBackend = kind({
   name: 'tunnel_group_backend',
-  doc: 'Shares traffic among the online tunnels that carry all of its labels.',
+  doc: 'Shares traffic among the online tunnels of its owner that carry all of its labels; among those of all users where it has no owner.',
   prefix: 'bkdtg',
   path: '/backends/tunnel_group',
   listKey: 'backends',

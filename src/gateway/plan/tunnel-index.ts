@@ -1,8 +1,8 @@
 import type { Directory, TunnelRecord } from '#gateway/directory.ts'
 import { plainId } from '#gateway/legs.ts'
-import { carries, labelText } from '#gateway/records/keys.ts'
+import { labelText } from '#gateway/records/keys.ts'
+import { joins, type TunnelGroup } from '#gateway/records/tunnel-group.ts'
 
-type Labels = Readonly<Record<string, string>>
 type Scheme = 'http' | 'https' | 'tls'
 
 /** The tunnels that are online, by what leads visitors to them. */
@@ -55,16 +55,16 @@ export class TunnelIndex {
       : this.#names(address.scheme).all(address.host)
   }
 
-  /** Those that carry all of these labels, oldest first. Only the tunnels of the rarest label are looked at. */
-  withLabels(labels: Labels): TunnelRecord[] {
+  /** Those that belong to a group, oldest first. Only the tunnels of the rarest label are looked at. */
+  ofGroup(group: TunnelGroup): TunnelRecord[] {
+    const { labels } = group
     const sets = Object.entries(labels).map(([name, value]) => this.#labels.get(labelText(name, value)))
     const [rarest] = sets.toSorted((left, right) => (left?.size ?? 0) - (right?.size ?? 0))
     const found = new Map<string, TunnelRecord>()
     // An agent with several connections counts once, by the one to this process where there is one.
     for (const tunnel of rarest?.values() ?? []) {
       const key = plainId(tunnel.id)
-      if (carries(tunnel.labels, labels) && (tunnel.node === this.#node || !found.has(key)))
-        found.set(key, tunnel)
+      if (joins(tunnel, group) && (tunnel.node === this.#node || !found.has(key))) found.set(key, tunnel)
     }
     return [...found.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1))
   }

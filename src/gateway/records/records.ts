@@ -1,9 +1,11 @@
 import { Secret } from '#base/secrets.ts'
+import type { TunnelRecord } from '#gateway/directory.ts'
 import * as keys from '#gateway/records/keys.ts'
 import { Lookup } from '#gateway/records/lookup.ts'
 import { type Owner, ownerKinds, ownerOf } from '#gateway/records/owners.ts'
 import { type Restricted, type Restriction, Restrictions } from '#gateway/records/restrictions.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#gateway/records/source.ts'
+import { groupOf, joins } from '#gateway/records/tunnel-group.ts'
 import { wildcardsOver } from '#gateway/wildcards.ts'
 import type { Identity } from '#pki/local-authority.ts'
 
@@ -280,11 +282,11 @@ export class Records implements Follower {
     return row?.kind.endsWith('_backend') === true ? row : undefined
   }
 
-  /** The tunnel groups that a tunnel with these labels belongs to. */
-  groupsOf(labels: Readonly<Record<string, string>>): SourceRow[] {
-    return Object.entries(labels)
+  /** The tunnel groups that a tunnel belongs to. */
+  groupsOf(tunnel: Pick<TunnelRecord, 'labels' | 'ownerId'>): SourceRow[] {
+    return Object.entries(tunnel.labels)
       .flatMap(([name, value]) => this.#groups.all(keys.labelText(name, value)))
-      .filter(row => keys.carries(labels, keys.labelsOf(row)))
+      .filter(row => joins(tunnel, groupOf(row)))
   }
 
   #overName(lookup: Lookup, name: string): SourceRow | undefined {

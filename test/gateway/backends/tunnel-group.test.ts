@@ -120,7 +120,7 @@ suite('a group of tunnels', () => {
     await using group = await Group.of({ a: well })
     const front = group.front()
     await front.get()
-    assert.deepEqual([front.traces[0]?.tunnel], group.index.withLabels(labels))
+    assert.deepEqual([front.traces[0]?.tunnel], group.index.ofGroup({ labels, ownerId: '' }))
     assert.equal(front.traces[0]?.backendId, 'group')
   })
 
@@ -140,7 +140,7 @@ suite('a group of tunnels', () => {
     await group.join('b', well)
     assert.match(await answers(front, 4), /^(ab|ba)+$/)
     group.agents.get('a')?.drop()
-    await until('a has left', () => group.index.withLabels(labels).length === 1)
+    await until('a has left', () => group.index.ofGroup({ labels, ownerId: '' }).length === 1)
     assert.equal(await answers(front, 3), 'bbb')
   })
 

@@ -91,8 +91,8 @@ suite('what is online', () => {
       backends: [serving],
     })
     assert.deepEqual(await world.live.list('endpoint', { limit: 10 }), [])
-    assert.deepEqual(await world.live.tunnelsWith({ app: 'a' }), [Id])
-    assert.deepEqual(await world.live.tunnelsWith({ app: 'b' }), [])
+    assert.deepEqual(await world.live.tunnelsOf({ labels: { app: 'a' }, ownerId: '' }), [Id])
+    assert.deepEqual(await world.live.tunnelsOf({ labels: { app: 'b' }, ownerId: '' }), [])
   })
 
   test('shows an endpoint for every address of an edge, always under the same id', async () => {
