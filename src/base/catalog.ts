@@ -1278,6 +1278,16 @@ export const catalog = {
     status: 403,
     text: 'The name {name} is held back, because programs look for it by themselves or people take it for a part of the server. Choose another one, or ask an admin to reserve it.',
   },
+  usage_limit: {
+    number: 90263,
+    status: 403,
+    text: '{who} may have at most {limit} {what} at once. Close some of them, or ask the operator to raise {setting}.',
+  },
+  port_share: {
+    number: 90264,
+    status: 403,
+    text: 'A user may have at most {limit} TCP ports at once, half of those that are handed out. Close some of them, or ask the operator to widen ADIT_TCP_PORTS.',
+  },
   pool_options: {
     number: 90261,
     status: 400,

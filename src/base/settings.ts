@@ -48,6 +48,9 @@ const managedAt = (provider: string) =>
     read: application,
   })
 
+const shareOf = (doc: string, fallback: string) =>
+  setting({ doc, example: 'COUNT', fallback, read: wholeNumber(1, 1_000_000) })
+
 /** Every setting of the program. */
 export const settings = {
   data_dir: setting({ doc: 'Data folder.', example: 'FOLDER', fallback: './data', read: text }),
@@ -158,6 +161,20 @@ export const settings = {
     fallback: '1',
     read: wholeNumber(1, 64),
   }),
+  credential_sessions: shareOf('Agent sessions that one credential may have at once.', '5000'),
+  credential_tunnels: shareOf('Tunnels that one credential may have at once.', '5000'),
+  credential_tcp_ports: shareOf('TCP ports that the tunnels of one credential may have at once.', '500'),
+  credential_metadata_kib: shareOf(
+    'KiB of metadata and labels of all that one credential has online.',
+    '8192',
+  ),
+  owner_sessions: shareOf('Agent sessions that all credentials of one user may have at once.', '20000'),
+  owner_tunnels: shareOf('Tunnels that all credentials of one user may have at once.', '20000'),
+  owner_tcp_ports: shareOf(
+    'TCP ports that the tunnels of one user may have at once; for members also at most half of those that are handed out.',
+    '1000',
+  ),
+  owner_metadata_kib: shareOf('KiB of metadata and labels of all that one user has online.', '32768'),
   dns_addr: setting({
     doc: 'Where the authoritative DNS server for the shared domain and delegated ones listens, UDP and TCP.',
     example: 'HOST:PORT',

@@ -33,6 +33,7 @@ import { samlCentral } from '#gateway/saml/central.ts'
 import { SAML_PREFIX } from '#gateway/saml/place.ts'
 import { Proofs } from '#gateway/sessions/proofs.ts'
 import { Sessions } from '#gateway/sessions/sessions.ts'
+import type { UsageLimits } from '#gateway/sessions/usage.ts'
 import type { OAuthSetup } from '#gateway/sign-in/providers/setup.ts'
 import { Seal } from '#gateway/sign-in/seal.ts'
 import { createSignIn } from '#gateway/sign-in/service.ts'
@@ -55,6 +56,8 @@ export interface GatewayOptions {
   readonly addresses: Readonly<Record<ListenerName, ListenAddress | undefined>>
   /** Ports in public addresses, where others than those bound are mapped to them. */
   readonly publicPorts: { readonly http: number | undefined; readonly https: number | undefined }
+  /** What one credential and one owner may have online. */
+  readonly limits: UsageLimits
   readonly source: Source
   readonly directory: Directory
   readonly authority: LocalAuthority
@@ -129,7 +132,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const placeAt: PlaceAt = (scheme, host) => router.signInPlace(scheme, host)
   const { modules, signIn } = makeModules(options, { facts, records, placeAt })
   const common = { facts, records, directory, log, modules, proofs: new Proofs(options.keys.proofs) }
-  const sessions: Sessions = new Sessions({ ...common, probe: id => fleet.probe(id) })
+  const { limits } = options
+  const sessions: Sessions = new Sessions({ ...common, limits, probe: id => fleet.probe(id) })
   const fleet: Fleet = options.fleet?.(sessions) ?? sessions
   const ssh = makeSsh(options, { facts, records, sessions })
   const backend = makeBackend({ directory, ssh, fleet })

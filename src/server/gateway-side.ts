@@ -73,8 +73,22 @@ export async function openParts(
 export function gatewayOptions(
   settings: Settings,
   { node, version }: { readonly node: string; readonly version: string },
-): Pick<GatewayOptions, 'facts' | 'addresses' | 'publicPorts'> {
+): Pick<GatewayOptions, 'facts' | 'addresses' | 'publicPorts' | 'limits'> {
   return {
+    limits: {
+      credential: {
+        sessions: settings.credential_sessions,
+        tunnels: settings.credential_tunnels,
+        tcpPorts: settings.credential_tcp_ports,
+        metadataKib: settings.credential_metadata_kib,
+      },
+      owner: {
+        sessions: settings.owner_sessions,
+        tunnels: settings.owner_tunnels,
+        tcpPorts: settings.owner_tcp_ports,
+        metadataKib: settings.owner_metadata_kib,
+      },
+    },
     facts: {
       node,
       processes: settings.workers,

@@ -20,6 +20,14 @@ import { labelledId, LabelMemory, labelsKey, type Left } from '#gateway/sessions
 import { refuseAddress } from '#gateway/sessions/refuse-address.ts'
 import { OnlineNames } from '#gateway/sessions/online-names.ts'
 import type { Proofs } from '#gateway/sessions/proofs.ts'
+import {
+  type Amount,
+  type Holder,
+  ofSession,
+  ofTunnel,
+  Usage,
+  type UsageLimits,
+} from '#gateway/sessions/usage.ts'
 import { Turns } from '#gateway/sessions/turns.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
@@ -42,12 +50,15 @@ export interface SessionsOptions {
   /** Asks an agent of any process; by default those of this one. */
   readonly probe?: Fleet['probe']
   readonly maxSessions?: number
+  /** What one credential and one owner may have online; not bounded when absent. */
+  readonly limits?: UsageLimits
 }
 
 /** The agents that are connected to this process, and what they may do. */
 export class Sessions implements Fleet {
   readonly #options: SessionsOptions
   readonly #binder: Binder
+  readonly #usage: Usage | undefined
   readonly #entries = new Map<string, Entry>()
   readonly #byCredential = new Map<string, Set<Entry>>()
   readonly #labels = new LabelMemory()
@@ -63,8 +74,10 @@ export class Sessions implements Fleet {
     const displace = (holder: TunnelRecord, newcomer: Entry) => this.#displace(holder, newcomer)
     const online = new OnlineNames(options.directory)
     this.#binder = new Binder({ ...options, now, online, displace })
+    this.#usage = this.#countUsage()
     this.#stopWatching = [
       () => online.close(),
+      () => this.#usage?.close(),
       records.onChange(credentialKinds, change => this.#credentialChanged(change)),
       records.onChange(ownerKinds, () => this.#evictInactive()),
       records.onChange(['ip_restriction', 'ip_policy_rule'], () => this.#recheckAddresses()),
@@ -93,9 +106,15 @@ export class Sessions implements Fleet {
     const { ownerId } = this.#requireCredential(record)
     // An authority for SSH certificates without an owner stands for itself.
     const entry = new Entry(record, ownerId || record.credentialId, connection)
-    if (earlier !== undefined) this.#replace(earlier, entry)
-    this.#enter(entry)
-    await this.#turns.take(record.id, () => this.#options.directory.addSession(record))
+    const isListed = this.#options.directory.sessions.has(record.id)
+    const listed = isListed ? undefined : this.#usage?.take(holderOf(entry), ofSession(record))
+    try {
+      if (earlier !== undefined) this.#replace(earlier, entry)
+      this.#enter(entry)
+      await this.#turns.take(record.id, () => this.#options.directory.addSession(record))
+    } finally {
+      listed?.()
+    }
   }
 
   /** A connection is over, by an `error` or in good order. Nothing happens when another one has taken its place. */
@@ -118,6 +137,9 @@ export class Sessions implements Fleet {
     if (entry === undefined) return fail('agent_not_signed_in')
     if (entry.tunnels.size + entry.pending >= MAX_TUNNELS && !this.#isReturning(entry, spec))
       fail('bind_limit', { limit: MAX_TUNNELS })
+    const listed = this.#isReturning(entry, spec)
+      ? undefined
+      : this.#usage?.take(holderOf(entry), ofSpec(spec))
     entry.pending++
     try {
       const record = await this.#bind(entry, spec)
@@ -125,6 +147,7 @@ export class Sessions implements Fleet {
       return record
     } finally {
       entry.pending--
+      listed?.()
     }
   }
 
@@ -157,8 +180,14 @@ export class Sessions implements Fleet {
     const held = entry?.tunnels.get(tunnelId)
     if (entry === undefined || held === undefined) return fail('not_found')
     const record = { ...held.record, ...change }
-    const added = await this.#options.directory.addTunnel(record)
-    if (!added.ok) refuseAddress(record, added)
+    const described = { ...ofTunnel(record, false), tunnels: 0 }
+    const listed = change.metadata ? this.#usage?.take(holderOf(entry), described) : undefined
+    try {
+      const added = await this.#options.directory.addTunnel(record)
+      if (!added.ok) refuseAddress(record, added)
+    } finally {
+      listed?.()
+    }
     await this.#hold(entry, record, !held.open)
   }
 
@@ -191,6 +220,18 @@ export class Sessions implements Fleet {
       if (held === undefined || held.open || left <= 0) return
       await held.whenSettled(left)
     }
+  }
+
+  #countUsage(): Usage | undefined {
+    const { limits, directory, records, facts } = this.#options
+    if (limits === undefined) return undefined
+    const { first, last } = facts.randomTcpPorts
+    return new Usage({
+      directory,
+      limits,
+      ownerOf: ({ credentialId }) => records.credential(credentialId)?.ownerId || credentialId,
+      portShare: id => (records.owner(id)?.role === 'admin' ? Infinity : Math.ceil((last - first + 1) / 2)),
+    })
   }
 
   #enter(entry: Entry): void {
@@ -355,3 +396,8 @@ export class Sessions implements Fleet {
     })
   }
 }
+
+const holderOf = ({ record: { credentialId }, ownerId }: Entry): Holder => ({ credentialId, ownerId })
+
+const ofSpec = (spec: BindSpec): Amount =>
+  ofTunnel({ labels: {}, ...spec }, spec.kind === 'address' && spec.proto === 'tcp')

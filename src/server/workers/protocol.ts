@@ -10,7 +10,7 @@ import type { TracingSetup } from '#gateway/tracing/tracing.ts'
 /** What a worker is told when it starts. Secrets travel as text, over a pipe that only the two processes have. */
 export interface WorkerStart {
   readonly node: string
-  readonly options: Pick<GatewayOptions, 'facts' | 'addresses' | 'publicPorts'>
+  readonly options: Pick<GatewayOptions, 'facts' | 'addresses' | 'publicPorts' | 'limits'>
   readonly root: { readonly certificatePem: string; readonly privateKeyPem: string }
   readonly keys: { readonly proofs: Uint8Array; readonly tickets: Uint8Array; readonly sshHost: string }
   readonly fastReads: boolean

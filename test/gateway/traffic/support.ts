@@ -37,6 +37,8 @@ export interface Asked {
 
 export const accountId = 'ac_1'
 
+const share = { sessions: 100, tunnels: 100, tcpPorts: 100, metadataKib: 100 }
+
 /** A whole gateway on ports of its own, which tells its traffic to the test. */
 export class TrafficWorld implements AsyncDisposable {
   readonly source = new MemorySource()
@@ -62,6 +64,7 @@ export class TrafficWorld implements AsyncDisposable {
       facts,
       addresses: { http: anyPort, https: anyPort, agent: anyPort, ssh: undefined },
       publicPorts: { http: undefined, https: undefined },
+      limits: { credential: share, owner: share },
       source: world.source,
       directory: world.directory,
       authority: await authority,
