@@ -932,6 +932,11 @@ export const catalog = {
     status: 421,
     text: 'This connection was opened for another name than {host}.',
   },
+  endpoint_expected: {
+    number: 90265,
+    status: 503,
+    text: 'The endpoint {host} lost its connection a moment ago and is expected back.',
+  },
   endpoint_offline: { number: 3200, status: 404, text: 'The endpoint {host} is offline.' },
   upstream_unreachable: {
     number: 8012,

@@ -68,7 +68,16 @@ export interface DirectoryListener {
   /** `error` tells why it had to go; undefined when it went by itself. */
   sessionRemoved?(session: SessionRecord, error: string | undefined): void
   added?(tunnel: TunnelRecord): void
-  removed?(tunnel: TunnelRecord): void
+  /** `lost`: its connection broke, so that its agent may come back for it. */
+  removed?(tunnel: TunnelRecord, lost: boolean): void
+}
+
+/** How a session ended. */
+export interface SessionEnd {
+  /** Undefined when it ended in good order. */
+  readonly error?: string | undefined
+  /** Its connection broke, so that the agent may come back. */
+  readonly lost: boolean
 }
 
 /** All that is online, on every gateway process; each keeps the whole of it in memory. */
@@ -78,7 +87,7 @@ export interface Directory {
   /** A record with the same id is replaced. */
   addSession(record: SessionRecord): Promise<void>
   /** Takes its tunnels with it. Nothing happens to what the agent has meanwhile at another process. */
-  removeSession(id: string, node: string, error?: string): Promise<void>
+  removeSession(id: string, node: string, end?: SessionEnd): Promise<void>
   /** Lists a tunnel and takes its address; refused while another tunnel holds that, unless both are of one pool. The same id is replaced. */
   addTunnel(record: TunnelRecord): Promise<Added>
   removeTunnel(id: string): Promise<void>

@@ -25,7 +25,7 @@ import { shown } from '#gateway/observed.ts'
 import { Modules } from '#gateway/modules/index.ts'
 import type { MakeBackend } from '#gateway/plan/compiled.ts'
 import { PortKeeper } from '#gateway/plan/port-keeper.ts'
-import { Router } from '#gateway/plan/router.ts'
+import { Router, type RouterOptions } from '#gateway/plan/router.ts'
 import { Records } from '#gateway/records/records.ts'
 import type { Source } from '#gateway/records/source.ts'
 import { RequestLog, type WriteLine } from '#gateway/request-log/request-log.ts'
@@ -71,6 +71,8 @@ export interface GatewayOptions {
   readonly visitors: Visitors
   /** How many requests are kept to be looked up, and where the access log goes. */
   readonly requests: { readonly size: number; readonly write: WriteLine | undefined }
+  /** Names that were online before the gateway was started. */
+  readonly recentNames?: readonly string[]
   /** Who hears of requests and connections; nobody when absent. */
   readonly traffic?: Traffic
   /** Where traces of requests go; none are made when absent. */
@@ -137,13 +139,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const fleet: Fleet = options.fleet?.(sessions) ?? sessions
   const ssh = makeSsh(options, { facts, records, sessions })
   const backend = makeBackend({ directory, ssh, fleet })
-  const { egress } = options
+  const { egress, recentNames } = options
+  const central: RouterOptions['central'] = head => signIn.central(head)
   const router: Router = new Router({
     ...common,
     fleet,
     backend,
     egress,
-    central: head => signIn.central(head),
+    central,
+    recent: { before: recentNames ?? [] },
   })
   const certificates = await makeCertificates(options, records, router)
   forgetReplaced(records, certificates)

@@ -1,6 +1,13 @@
 import { admission } from '#gateway/address-conflict.ts'
 import { placeKey } from '#gateway/address-key.ts'
-import type { Added, Directory, DirectoryListener, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
+import type {
+  Added,
+  Directory,
+  DirectoryListener,
+  SessionEnd,
+  SessionRecord,
+  TunnelRecord,
+} from '#gateway/directory.ts'
 
 /** The directory of an installation with one gateway process: it decides at once, so nothing can come in between. */
 export class LocalDirectory implements Directory {
@@ -16,9 +23,13 @@ export class LocalDirectory implements Directory {
     this.#tell(listener => listener.sessionAdded?.(record))
   }
 
-  async removeSession(id: string, node: string, error?: string): Promise<void> {
+  async removeSession(
+    id: string,
+    node: string,
+    { error, lost }: SessionEnd = { lost: false },
+  ): Promise<void> {
     for (const tunnel of this.#ofSession.get(id) ?? [])
-      if (this.tunnels.get(tunnel)?.node === node) this.#remove(tunnel)
+      if (this.tunnels.get(tunnel)?.node === node) this.#remove(tunnel, lost)
     const session = this.sessions.get(id)
     if (session?.node === node) this.#removeSession(session, error)
   }
@@ -26,7 +37,7 @@ export class LocalDirectory implements Directory {
   /** A gateway process is gone, with all that it held. */
   removeNode(node: string): void {
     // An agent that has come back elsewhere meanwhile may have left tunnels here that it has not asked for yet.
-    for (const tunnel of this.tunnels.values()) if (tunnel.node === node) this.#remove(tunnel.id)
+    for (const tunnel of this.tunnels.values()) if (tunnel.node === node) this.#remove(tunnel.id, true)
     for (const session of this.sessions.values())
       if (session.node === node) this.#removeSession(session, 'The gateway process has ended.')
   }
@@ -35,7 +46,7 @@ export class LocalDirectory implements Directory {
     const key = record.address && placeKey(record.address)
     const added = admission(record, this.#holders.get(key ?? '')?.values() ?? [])
     if (!added.ok) return added
-    this.#remove(record.id)
+    this.#remove(record.id, false)
     this.tunnels.set(record.id, record)
     if (key !== undefined)
       this.#holders.set(key, (this.#holders.get(key) ?? new Map()).set(record.id, record))
@@ -46,7 +57,7 @@ export class LocalDirectory implements Directory {
   }
 
   async removeTunnel(id: string): Promise<void> {
-    this.#remove(id)
+    this.#remove(id, false)
   }
 
   watch(listener: DirectoryListener): () => void {
@@ -59,7 +70,7 @@ export class LocalDirectory implements Directory {
     this.#tell(listener => listener.sessionRemoved?.(session, error))
   }
 
-  #remove(id: string): void {
+  #remove(id: string, lost: boolean): void {
     const record = this.tunnels.get(id)
     if (record === undefined) return
     this.tunnels.delete(id)
@@ -67,7 +78,7 @@ export class LocalDirectory implements Directory {
     const siblings = this.#ofSession.get(record.sessionId)
     siblings?.delete(id)
     if (siblings?.size === 0) this.#ofSession.delete(record.sessionId)
-    this.#tell(listener => listener.removed?.(record))
+    this.#tell(listener => listener.removed?.(record, lost))
   }
 
   #release(key: string, id: string): void {

@@ -22,6 +22,7 @@ import { openAccessLog } from '#server/access-log.ts'
 import { openGatewayKeys } from '#server/gateway-keys.ts'
 import { cannotListen } from '#server/listen.ts'
 import { openLocalRoot } from '#server/local-authority.ts'
+import { namesBefore, OnlineNamesFile } from '#server/online-names.ts'
 import { randomPorts } from '#server/ports.ts'
 import { RecordSource } from '#server/record-source.ts'
 import { tracingParts, tracingSetup } from '#server/tracing.ts'
@@ -131,6 +132,8 @@ export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
   const { settings, version, source, root, keys, visitors, log } = parts
   usePlainReads(!settings.fast_reads)
   const directory = new LocalDirectory()
+  const recentNames = namesBefore(settings.data_dir)
+  const names = new OnlineNamesFile(settings.data_dir, directory, log)
   const traffic = new Traffic(batch => parts.traffic.tell(batch))
   parts.traffic.follow(wanted => traffic.want(wanted))
   parts.traffic.watch(directory)
@@ -144,6 +147,7 @@ export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
     oauth: oauthSetup(settings),
     visitors,
     traffic,
+    recentNames,
     tracing: tracingParts(tracingSetup(settings)),
     requests: { size: settings.kept_requests, write: openAccessLog(settings.access_log, log) },
     log,
@@ -155,6 +159,9 @@ export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
     live: new LiveView({ facts, directory, records, fleet: sessions, requests: ownHistory(requests) }),
     bound,
     metrics: async () => renderMetrics(metrics.registry.snapshot()),
-    drain: deadlineMs => gateway.drain(deadlineMs),
+    async drain(deadlineMs) {
+      await names.close()
+      await gateway.drain(deadlineMs)
+    },
   }
 }

@@ -165,7 +165,7 @@ suite('the published SDK @ngrok/ngrok: sessions, commands and the end', { concur
     await sdk.call(session, ['close'])
     await goes(id, 20_000)
     assert.equal(await status(`/tunnel_sessions/${silent.id}`), 404)
-    assert.equal((await world.visit(url)).status, 404)
+    assert.equal((await world.visit(url)).status, 503)
   })
 
   test('its credential is deleted: the session ends within 5 seconds', async () => {

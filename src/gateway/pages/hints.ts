@@ -45,6 +45,12 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     command: ONLINE,
   },
   misdirected: { title: 'Wrong connection', visitor: `${RELOAD} A new connection is then made.` },
+  endpoint_expected: {
+    title: 'Endpoint reconnecting',
+    visitor: RELOAD,
+    owner: 'The agent connects again by itself. If it has ended, start it:',
+    command: ONLINE,
+  },
   endpoint_offline: {
     title: 'Endpoint offline',
     visitor: 'Check the spelling of the address, or tell the person who gave it to you.',

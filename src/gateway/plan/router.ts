@@ -16,6 +16,7 @@ import type { MakeBackend } from '#gateway/plan/compiled.ts'
 import { Compiler } from '#gateway/plan/compiler.ts'
 import { Configurations } from '#gateway/plan/configurations.ts'
 import { Edges } from '#gateway/plan/edges.ts'
+import { RecentNames, type RecentOptions } from '#gateway/plan/recent-names.ts'
 import { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
 import { Tunnels } from '#gateway/plan/tunnels.ts'
 import type { Records } from '#gateway/records/records.ts'
@@ -33,6 +34,7 @@ export interface RouterOptions {
   readonly central?: (head: RequestHead) => Handler | undefined
   /** Tunnels are reached by `tunnelBackend` unless told. */
   readonly backend?: MakeBackend
+  readonly recent?: RecentOptions
   readonly log: Log
 }
 
@@ -49,6 +51,7 @@ const WARN_EVERY_MS = 1000
 export class Router {
   readonly #options: RouterOptions
   readonly #index: TunnelIndex
+  readonly #recent: RecentNames
   readonly #edges: Edges
   readonly #tunnels: Tunnels
   readonly #configurations: Configurations
@@ -66,7 +69,9 @@ export class Router {
     this.#tunnels = new Tunnels({ ...options, index, compiler, makeTunnel })
     this.#configurations = new Configurations({ ...options, compiler })
     const { domain } = facts
-    this.#offline = async ({ head }) => errorReply('endpoint_offline', head, { domain })
+    const recent = (this.#recent = new RecentNames(directory, options.recent))
+    this.#offline = async ({ head }) =>
+      errorReply(recent.has(head.host) ? 'endpoint_expected' : 'endpoint_offline', head, { domain })
     this.#redirect = async ({ head }) => {
       const target = head.target.startsWith('/') ? head.target : '/'
       // Known only once the listener is open.
@@ -77,6 +82,7 @@ export class Router {
 
   close(): void {
     this.#index.close()
+    this.#recent.close()
     this.#edges.close()
     this.#tunnels.close()
     this.#configurations.close()

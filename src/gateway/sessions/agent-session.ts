@@ -142,7 +142,7 @@ export class AgentSession implements Connection {
     if (this.#signed === undefined) return
     const { id } = this.#signed.record
     this.#options.log.info({ session: id, reason: reason.message }, 'an agent has gone')
-    await this.#options.sessions.remove(id, this, failureOf(reason))
+    await this.#options.sessions.remove(id, this, { error: failureOf(reason), lost: isLoss(reason) })
   }
 
   #accept(type: number, stream: TunnelStream): void {
@@ -251,6 +251,9 @@ export class AgentSession implements Connection {
     startHeartbeat(this.#session, this.#options.heartbeat)
   }
 }
+
+/** The connection broke: neither side has taken its leave. */
+const isLoss = ({ code }: TunnelError): boolean => code !== 'none' && code !== 'remote_gone_away'
 
 /** What broke a connection; undefined when one of both sides has ended it as usual. */
 function failureOf({ code, message, cause }: TunnelError): string | undefined {

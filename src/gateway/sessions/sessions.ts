@@ -1,6 +1,6 @@
 import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
-import type { Command, Directory, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
+import type { Command, Directory, SessionEnd, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { type Connection, DialError, type Fleet } from '#gateway/fleet.ts'
 import { legId, legOf, plainId } from '#gateway/legs.ts'
@@ -117,8 +117,8 @@ export class Sessions implements Fleet {
     }
   }
 
-  /** A connection is over, by an `error` or in good order. Nothing happens when another one has taken its place. */
-  async remove(id: string, connection: Connection, error?: string): Promise<void> {
+  /** A connection is over. Nothing happens when another one has taken its place. */
+  async remove(id: string, connection: Connection, end: SessionEnd = { lost: false }): Promise<void> {
     const entry = this.#entries.get(id)
     if (entry?.connection !== connection) return
     this.#leave(entry)
@@ -126,7 +126,7 @@ export class Sessions implements Fleet {
     for (const held of entry.tunnels.values()) held.giveUp()
     await this.#turns.take(id, async () => {
       this.#removing.add(id)
-      await this.#options.directory.removeSession(id, entry.record.node, error)
+      await this.#options.directory.removeSession(id, entry.record.node, end)
       this.#removing.delete(id)
     })
   }
@@ -337,9 +337,11 @@ export class Sessions implements Fleet {
     const { directory } = this.#options
     const node = directory.sessions.get(sessionId)?.node
     if (entry === undefined)
-      return node === undefined ? undefined : directory.removeSession(sessionId, node, reason)
+      return node === undefined
+        ? undefined
+        : directory.removeSession(sessionId, node, { error: reason, lost: false })
     entry.connection.close(reason)
-    await this.remove(sessionId, entry.connection, reason)
+    await this.remove(sessionId, entry.connection, { error: reason, lost: false })
   }
 
   /** The agent has come back through another process; what is left of it here is dead. */

@@ -291,12 +291,13 @@ export class SshConnection implements Connection {
   }
 
   #onClose(): void {
+    const lost = !this.#leaving
     this.#closed = true
     this.#leaving = true
     clearTimeout(this.#timer)
     this.#channels.close()
     if (this.#added === undefined) return
-    const removed = this.#added.then(() => this.#context.deps.remove(this.record.id, this))
+    const removed = this.#added.then(() => this.#context.deps.remove(this.record.id, this, lost))
     void this.#settled('remove', removed)
   }
 

@@ -24,7 +24,8 @@ export interface SshDeps {
   refusal(ip: string): Problem | undefined
   /** Rejects with a Problem whose sentence is shown. */
   add(record: SessionRecord, connection: Connection): Promise<void>
-  remove(sessionId: string, connection: Connection): Promise<void>
+  /** `lost`: the connection broke, and the client may come back. */
+  remove(sessionId: string, connection: Connection, lost: boolean): Promise<void>
   bind(sessionId: string, wish: Wish): Promise<TunnelRecord>
   /** The client knows of the tunnel: visitors may come. */
   release(sessionId: string, tunnelId: string): void

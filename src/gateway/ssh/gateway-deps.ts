@@ -28,7 +28,7 @@ export const gatewayDeps = ({ sessions, records, log }: Parts): SshDeps => ({
     return restriction.enforced ? new Problem('agent_address_refused', { ip }) : undefined
   },
   add: (record, connection) => sessions.add(record, connection),
-  remove: (id, connection) => sessions.remove(id, connection),
+  remove: (id, connection, lost) => sessions.remove(id, connection, { lost }),
   bind: (sessionId, wish) => sessions.bind(sessionId, specOf(wish)),
   release: (sessionId, tunnelId) => sessions.release(sessionId, tunnelId),
   unbind: (sessionId, tunnelId) => sessions.unbind(sessionId, tunnelId),

@@ -18,6 +18,8 @@ export interface WorkerStart {
   readonly oauth: PlainOAuthSetup
   readonly requests: { readonly size: number; readonly accessLog: string | undefined }
   readonly wantedTraffic: WantedTraffic
+  /** Names whose agents are expected back. */
+  readonly recentNames: readonly string[]
   readonly tracing: PlainTracingSetup | undefined
   readonly logLevel: LogLevel
   /** The folder with the sockets over which workers reach each other. */

@@ -1,11 +1,18 @@
-import type { Added, Directory, DirectoryListener, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
+import type {
+  Added,
+  Directory,
+  DirectoryListener,
+  SessionEnd,
+  SessionRecord,
+  TunnelRecord,
+} from '#gateway/directory.ts'
 import type { Channel } from '#server/workers/channel.ts'
 
 export type DirectoryChange =
   | { readonly is: 'session_added'; readonly session: SessionRecord }
   | { readonly is: 'session_removed'; readonly session: SessionRecord }
   | { readonly is: 'tunnel_added'; readonly tunnel: TunnelRecord }
-  | { readonly is: 'tunnel_removed'; readonly tunnel: TunnelRecord }
+  | { readonly is: 'tunnel_removed'; readonly tunnel: TunnelRecord; readonly lost: boolean }
 
 /** A worker's copy of the directory: the first process decides, and tells every worker what has changed. */
 export class SharedDirectory implements Directory {
@@ -19,8 +26,8 @@ export class SharedDirectory implements Directory {
   }
 
   addSession = (record: SessionRecord): Promise<void> => this.#channel.request('addSession', record)
-  removeSession = (id: string, node: string, error?: string): Promise<void> =>
-    this.#channel.request('removeSession', { id, node, error })
+  removeSession = (id: string, node: string, end?: SessionEnd): Promise<void> =>
+    this.#channel.request('removeSession', { id, node, end })
   addTunnel = (record: TunnelRecord): Promise<Added> => this.#channel.request('addTunnel', record)
   removeTunnel = (id: string): Promise<void> => this.#channel.request('removeTunnel', id)
 
@@ -43,7 +50,7 @@ export class SharedDirectory implements Directory {
         return this.#tell(listener => listener.added?.(change.tunnel))
       case 'tunnel_removed':
         this.tunnels.delete(change.tunnel.id)
-        return this.#tell(listener => listener.removed?.(change.tunnel))
+        return this.#tell(listener => listener.removed?.(change.tunnel, change.lost))
     }
   }
 

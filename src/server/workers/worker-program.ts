@@ -93,6 +93,7 @@ class Worker implements Source {
         claimCode: claim => this.#channel.request('claimCode', claim),
       },
       traffic: this.#traffic,
+      recentNames: start.recentNames,
       tracing: tracingParts(openedTracing(start.tracing)),
       requests: { size: start.requests.size, write: openAccessLog(start.requests.accessLog, log) },
       log,

@@ -6,12 +6,13 @@ import { mergeSnapshots, renderMetrics } from '#base/metrics-text.ts'
 import { fail } from '#base/errors.ts'
 import { Registry, type Snapshot } from '#base/metrics.ts'
 import { watchLoop, watchProcess } from '#base/process-metrics.ts'
-import type { Command, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
+import type { Command, SessionEnd, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import { anyLeg } from '#gateway/legs.ts'
 import { LiveView } from '#gateway/live.ts'
 import { LocalDirectory } from '#gateway/local-directory.ts'
 import { newest, type Page } from '#gateway/newest.ts'
+import { RecentNames } from '#gateway/plan/recent-names.ts'
 import { Records } from '#gateway/records/records.ts'
 import { oauthSetup } from '#gateway/sign-in/providers/setup.ts'
 import type { TrafficBatch } from '#gateway/traffic.ts'
@@ -19,6 +20,7 @@ import type { CodeClaim } from '#gateway/sign-in/code-claims.ts'
 import type { Arrival } from '#gateway/sign-in/visitors.ts'
 import { gatewayOptions, type GatewayParts, type GatewaySide } from '#server/gateway-side.ts'
 import { Channel } from '#server/workers/channel.ts'
+import { namesBefore, OnlineNamesFile } from '#server/online-names.ts'
 import { StartError } from '#server/start-error.ts'
 import { tracingSetup } from '#server/tracing.ts'
 import { workerProgram } from '#server/workers/program.ts'
@@ -41,6 +43,8 @@ interface Worker {
 /** Gateways in processes of their own, on the same ports; this process decides what they must agree on. */
 class Workers {
   readonly directory = new LocalDirectory()
+  readonly #recent: RecentNames
+  readonly #names: OnlineNamesFile
   readonly #parts: GatewayParts
   readonly #workers = new Map<string, Worker>()
   readonly #peerFolder = mkdtempSync(join(tmpdir(), 'adit-'))
@@ -52,6 +56,9 @@ class Workers {
 
   constructor(parts: GatewayParts) {
     this.#parts = parts
+    const { data_dir: dataDir } = parts.settings
+    this.#recent = new RecentNames(this.directory, { before: namesBefore(dataDir) })
+    this.#names = new OnlineNamesFile(dataDir, this.directory, parts.log)
     parts.traffic.watch(this.directory)
     parts.traffic.follow(wanted => {
       for (const { channel } of this.#workers.values()) channel.notify('wantedTraffic', wanted)
@@ -64,7 +71,7 @@ class Workers {
       sessionAdded: session => tell({ is: 'session_added', session }),
       sessionRemoved: session => tell({ is: 'session_removed', session }),
       added: tunnel => tell({ is: 'tunnel_added', tunnel }),
-      removed: tunnel => tell({ is: 'tunnel_removed', tunnel }),
+      removed: (tunnel, lost) => tell({ is: 'tunnel_removed', tunnel, lost }),
     })
   }
 
@@ -113,6 +120,7 @@ class Workers {
 
   async drain(deadlineMs: number): Promise<void> {
     this.#closing = true
+    await this.#names.close()
     this.#loop[Symbol.dispose]()
     await Promise.all([...this.#workers.values()].map(worker => this.#end(worker, deadlineMs)))
     rmSync(this.#peerFolder, { recursive: true, force: true })
@@ -152,8 +160,8 @@ class Workers {
       claimCode: (claim: CodeClaim) => visitors.claimCode(claim),
       watch: async (kinds: readonly string[]) => this.#watch(node, kinds),
       addSession: (record: SessionRecord) => directory.addSession(record),
-      removeSession: (session: { id: string; node: string; error?: string }) =>
-        directory.removeSession(session.id, session.node, session.error),
+      removeSession: (session: { id: string; node: string; end?: SessionEnd }) =>
+        directory.removeSession(session.id, session.node, session.end),
       addTunnel: (record: TunnelRecord) => directory.addTunnel(record),
       removeTunnel: (id: string) => directory.removeTunnel(id),
       probe: (sessionId: string) => this.ask<boolean>(sessionId, 'probe', sessionId),
@@ -185,6 +193,7 @@ class Workers {
       oauth: plainOAuth(oauthSetup(settings)),
       requests: { size: settings.kept_requests, accessLog: settings.access_log },
       wantedTraffic: this.#parts.traffic.wanted,
+      recentNames: this.#recent.list(),
       tracing: plainTracing(tracingSetup(settings)),
       logLevel: settings.log_level,
       peerFolder: this.#peerFolder,

@@ -26,7 +26,7 @@ suite('a tunnel', () => {
     assert.equal((await visit(plan.router, 'a.adit.localhost/')).status, 404)
     agent.drop()
     await until('it has gone', () => plan.gateway.directory.tunnels.size === 0)
-    assert.equal((await visit(plan.router, 'b.adit.localhost/')).status, 404)
+    assert.equal((await visit(plan.router, 'b.adit.localhost/')).status, 503)
   })
 
   test('for https is shown to visitors of plain HTTP, with the right port', async () => {

@@ -74,7 +74,7 @@ suite('ssh with the sessions of a gateway', () => {
       ['http', '--name', 'shop', '--basic-auth', `ann:${secretText('password')}`],
       'https://shop.gw.test',
     ],
-    ['mail:443', ['tls'], 'tls://mail.gw.test'],
+    ['inbox:443', ['tls'], 'tls://inbox.gw.test'],
     ['20001', ['tcp'], 'tcp://1.tcp.gw.test:20001'],
   ] as const)
     test(`opens ${url} and closes it`, async () => {
