@@ -1,5 +1,5 @@
 import type { Call } from '#api/call.ts'
-import { show } from '#api/showing.ts'
+import { showMasked } from '#api/showing.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import type { Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
@@ -19,7 +19,7 @@ export async function eventOf(kind: Kind, body: Body, what: Happening, call: Cal
     event_timestamp: at,
     account_id: call.facts.accountId,
     principal: principalOf(call),
-    object: await show(kind, { ...body }, call, 'mask'),
+    object: await showMasked(kind, { ...body }, call),
   }
   return [{ op: 'event', event: { id, type, at, body: JSON.stringify(envelope) } }]
 }

@@ -1,3 +1,4 @@
+import { requireChange } from '#api/authority.ts'
 import type { Call } from '#api/call.ts'
 import type { Command, LiveKind } from '#api/live.ts'
 import type { PageRequest } from '#api/paging.ts'
@@ -25,10 +26,11 @@ async function show(kind: Kind, body: Body, call: Call): Promise<Body> {
     : view
 }
 
-export async function get(kind: Kind, id: string, call: Call): Promise<Body> {
-  const body = isId(id) ? await call.live.get(nameOf(kind), id) : undefined
-  return body ? show(kind, body, call) : fail('not_found')
-}
+const find = async (kind: Kind, id: string, call: Call): Promise<Body> =>
+  (isId(id) ? await call.live.get(nameOf(kind), id) : undefined) ?? fail('not_found')
+
+export const get = async (kind: Kind, id: string, call: Call): Promise<Body> =>
+  show(kind, await find(kind, id, call), call)
 
 export async function list(kind: Kind, page: PageRequest, call: Call): Promise<string> {
   const bodies = await call.live.list(nameOf(kind), { ...page, limit: page.limit + 1 })
@@ -41,6 +43,6 @@ export async function list(kind: Kind, page: PageRequest, call: Call): Promise<s
 }
 
 export async function command(kind: Kind, id: string, name: string, call: Call): Promise<undefined> {
-  await get(kind, id, call)
+  await requireChange(kind, await find(kind, id, call), call)
   await call.live.command(id, name as Command)
 }

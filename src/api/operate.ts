@@ -1,3 +1,4 @@
+import { requireChange } from '#api/authority.ts'
 import type { Arguments, Operate } from '#api/arguments.ts'
 import { behaviourOf } from '#api/behaviours/index.ts'
 import * as liveView from '#api/live-view.ts'
@@ -55,7 +56,9 @@ function actionOperation(kind: Kind, name: string): Operate {
   const order = orders?.[name]
   if (order)
     return async (given, call) => {
-      await order(await find(address(kind, given), call), call)
+      const record = await find(address(kind, given), call)
+      await requireChange(kind, record.body, call)
+      await order(record, call)
       return undefined
     }
   const action = actions?.[name]

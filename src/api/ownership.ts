@@ -2,15 +2,10 @@ import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
 import { checkReferences } from '#api/references.ts'
 import { fail } from '#base/errors.ts'
+import { ownerIn } from '#contract/access-rule.ts'
 import { owners } from '#contract/targets.ts'
 
 const FIELD = 'owner_id'
-
-/** The owner of a resource as it is kept; empty for one that all members share. */
-export const ownerIn = (body: Readonly<Record<string, unknown>>): string => {
-  const owner = body[FIELD]
-  return typeof owner === 'string' ? owner : ''
-}
 
 /** Records the owner of a new resource: the caller, unless the call names another one or shares it. */
 export async function settleOwner({ kind, body, before, given }: Draft, call: Call): Promise<void> {

@@ -2,6 +2,7 @@ import type { Record } from '#api/behaviour.ts'
 import type { Call } from '#api/call.ts'
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
+import { allows } from '#contract/access-rule.ts'
 import { hasSecrets, mapSecrets, type Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Row } from '#store/store.ts'
@@ -33,14 +34,14 @@ export function open(kind: Kind, row: Row, call: Pick<Call, 'sealer'>): Body {
 
 /** Refuses callers that may not use a kind at all. */
 export function requireAccess(kind: Kind, call: Call): void {
-  if (kind.adminOnly && call.principal.role !== 'admin') {
+  if (!allows(call.principal, 'read', kind, call.principal.id)) {
     fail('not_allowed', { action: `see or change ${kind.listKey.replaceAll('_', ' ')}` })
   }
 }
 
 /** The parent whose resources alone the caller may see; null for no such limit. */
 export const ownerLimit = (kind: Kind, call: Call): string | null =>
-  kind.owned && call.principal.role !== 'admin' ? call.principal.id : null
+  allows(call.principal, 'read', kind, '') ? null : call.principal.id
 
 /** Finds what a path names, if the caller may see it. */
 export async function findRow({ kind, id, parent }: Address, call: Call): Promise<Row> {

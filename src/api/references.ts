@@ -1,21 +1,29 @@
+import { requireUse } from '#api/authority.ts'
 import type { Call } from '#api/call.ts'
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
 import type { Mention } from '#contract/body.ts'
 import { kindNamed } from '#contract/kinds/index.ts'
 
-/** Refuses ids that name nothing, or something of the wrong kind. */
-export async function checkReferences(mentions: readonly Mention[], call: Call): Promise<void> {
+/**
+ * Rejects ids that name nothing, something of the wrong kind, or something of another owner. `before` are those that
+ * the resource has referred to already: an admin may have chosen them.
+ */
+export async function checkReferences(
+  mentions: readonly Mention[],
+  call: Call,
+  before: ReadonlySet<string> = new Set(),
+): Promise<void> {
   if (mentions.length === 0) return
   const rows = await call.store.getMany([...new Set(mentions.map(mention => mention.id))])
-  const kinds = new Map(rows.map(row => [row.id, row.kind]))
+  const byId = new Map(rows.map(row => [row.id, row]))
   for (const { id, field, target } of mentions) {
     const wanted = { field, id: id.slice(0, 100), kinds: target.kinds.join(', ') }
     if (id === '') fail('reference_empty', wanted)
     if (!hasPrefixOf(id, target.kinds)) fail(target.wrong as 'bad_reference', wanted)
-    const kind = kinds.get(id)
-    if (kind === undefined) fail(target.missing as 'reference_missing', wanted)
-    else if (!target.kinds.includes(kind)) fail(target.wrong as 'bad_reference', wanted)
+    const row = byId.get(id) ?? fail(target.missing as 'reference_missing', wanted)
+    if (!target.kinds.includes(row.kind)) fail(target.wrong as 'bad_reference', wanted)
+    if (!before.has(id)) requireUse(row, { field, value: id }, call)
   }
 }
 

@@ -1,3 +1,4 @@
+import { requireChange } from '#api/authority.ts'
 import type { Record } from '#api/behaviour.ts'
 import { behaviourOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
@@ -18,6 +19,7 @@ export const remove = (address: Address, call: Call): Promise<void> =>
 async function tryToRemove(address: Address, call: Call): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const record = await find(address, call)
+    await requireChange(address.kind, record.body, call)
     await behaviourOf(address.kind).remove?.(record, call)
     const outcome = await call.store.commit(await removal(address.kind, record, call))
     if (outcome.ok || explain(outcome.refusal, address.kind)) return

@@ -1,3 +1,4 @@
+import { may } from '#api/authority.ts'
 import { behaviourOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
 import { keepsSecrets } from '#api/records.ts'
@@ -5,16 +6,22 @@ import { linker, resourcePath } from '#api/uris.ts'
 import { encode, type Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 
-/** What a caller sees of a resource. `body` is the caller's own copy. */
-export async function show(
-  kind: Kind,
-  body: Body,
-  call: Call,
-  secrets: 'show' | 'mask' = 'show',
-): Promise<Body> {
+/** What a caller sees of a resource. `body` is the caller's own copy. Secrets are for those who may read them. */
+export async function show(kind: Kind, body: Body, call: Call): Promise<Body> {
+  // The parts that a view adds may have secrets, such as the routes of an edge.
+  const hasNone = !keepsSecrets(kind) && !behaviourOf(kind).view
+  const isOpen = hasNone || (await may('secrets', kind, body, call))
+  return view(kind, body, call, isOpen ? 'show' : 'mask')
+}
+
+/** The same without secrets, for events. */
+export const showMasked = (kind: Kind, body: Body, call: Call): Promise<Body> =>
+  view(kind, body, call, 'mask')
+
+async function view(kind: Kind, body: Body, call: Call, secrets: 'show' | 'mask'): Promise<Body> {
   const behaviour = behaviourOf(kind)
   // What is shown inside of a resource, such as the routes of an edge, is masked as it is.
-  const within: typeof show = (inner, part, asked) => show(inner, part, asked, secrets)
+  const within: typeof show = (inner, part, asked) => view(inner, part, asked, secrets)
   const seen = behaviour.view ? { ...body, ...(await behaviour.view(body, call, within)) } : body
   seen['uri'] = call.base + resourcePath(kind, seen)
   return encode(kind.shape, seen, linker(call.base), secrets)

@@ -1,3 +1,4 @@
+import { requireChange } from '#api/authority.ts'
 import { showSource, sourcesOf } from '#api/behaviours/event-subscription.ts'
 import type { Call } from '#api/call.ts'
 import type { Arguments, Operate } from '#api/arguments.ts'
@@ -51,7 +52,10 @@ export const operations: Record<string, Operate> = {
   get,
   async update(given, call) {
     // The type is what a source is known by; clients that know nothing else of it send nothing.
-    if (Object.keys(given.body).length === 0) return get(given, call)
+    if (Object.keys(given.body).length === 0) {
+      await requireChange(eventSubscription, (await find(subscription(given), call)).body, call)
+      return get(given, call)
+    }
     const body = await changed(given, call, sources => {
       const next = checked({ ...sourceOf({ sources }, given.id), ...given.body })
       return sources.map(source => (source.type === given.id ? next : source))

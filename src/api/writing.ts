@@ -1,3 +1,4 @@
+import { requireChange, requireChangeOfParent } from '#api/authority.ts'
 import type { Record } from '#api/behaviour.ts'
 import { behaviourOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
@@ -26,6 +27,7 @@ export async function create(kind: Kind, given: Body, parent: string | null, cal
     const id = newId(kind.prefix ?? '', call.now())
     const body: Body = { ...decode(kind.shape, given), id, created_at: timestamp(call.now()) }
     if (kind.parent) body[kind.parent.param] = parent
+    await requireChangeOfParent(kind, body, call)
     const draft = new Draft({ kind, id, body, given, parent })
     if (await write(draft, 1, call)) return show(kind, { ...draft.body, ...draft.revealed }, call)
   }
@@ -47,6 +49,7 @@ async function tryToChange(address: Address, call: Call, apply: (record: Record)
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const record = await find(address, call)
     const { kind, id } = address
+    await requireChange(kind, record.body, call)
     const draft = new Draft({ kind, id, before: record.body, parent: record.row.parent, ...apply(record) })
     if (await write(draft, record.row.version + 1, call)) return draft.body
   }
@@ -79,7 +82,8 @@ async function write(draft: Draft, version: number, call: Call): Promise<boolean
   await checkModules(draft, call)
   await behaviourOf(kind).prepare?.(draft, call)
   const named = mentions(kind.shape, body)
-  await checkReferences(named, call)
+  const before = draft.before ? mentions(kind.shape, draft.before).map(mention => mention.id) : []
+  await checkReferences(named, call, new Set(before))
   const parent = kind.belongsTo ? String(body[kind.belongsTo.field]) : draft.parent
   const row = { id, kind: kind.name, parent, version, body: close(kind, id, body, call) }
   const refs = [...new Set([...named.map(mention => mention.id), ...draft.holds])]

@@ -43,6 +43,16 @@ export const catalog = {
     text: 'This is the id of an API key. Send its token, which is shown once when the key is made.',
   },
   not_allowed: { number: 630, status: 403, text: 'Only an admin may {action}.' },
+  not_owner: {
+    number: 90251,
+    status: 403,
+    text: 'This {what} belongs to another owner. Only its owner and admins may change it: ask one of them, or have it shared by setting "owner_id" to null.',
+  },
+  use_not_allowed: {
+    number: 90252,
+    status: 403,
+    text: '"{field}": "{value}" belongs to another owner. Use one of your own, or have it shared: its owner or an admin can set its "owner_id" to null.',
+  },
   owner_inactive: {
     number: 636,
     status: 403,

@@ -65,6 +65,8 @@ interface Spec<S extends Shape, M extends Modules, T extends KindTypes = KindTyp
   readonly belongsTo?: { readonly kinds: readonly string[]; readonly field: string }
   /** It belongs to a user or bot, and members see only their own. */
   readonly owned?: boolean
+  /** Members may refer to those of others. */
+  readonly commonUse?: boolean
   /** Only admins may read or change these. */
   readonly adminOnly?: boolean
   /** Name in event types, where it differs from the kind's; false for none. */

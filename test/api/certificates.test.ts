@@ -33,7 +33,8 @@ onEachStore('certificates', api => {
       private_key_pem: leaf.key,
       description: 'd',
     })
-    const { id, uri, created_at, not_before, not_after, serial_number, ...rest } = created
+    const { id, uri, created_at, not_before, not_after, serial_number, owner_id, ...rest } = created
+    assert.equal(owner_id, (await api().get('/self')).body.user)
     assert.match(id, /^cert_/)
     assert.ok(uri && created_at && not_before < not_after)
     const [serial = ''] =

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { requireUse } from '#api/authority.ts'
 import type { Behaviour } from '#api/behaviour.ts'
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
@@ -9,6 +10,7 @@ import { parseHostPort, type HostPort } from '#base/hosts.ts'
 import type { Body } from '#contract/body.ts'
 import { tlsEdge as tlsEdgeKind } from '#contract/kinds/edges.ts'
 import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
+import type { Row } from '#store/store.ts'
 
 /** Who serves an address; one edge at most. */
 export const HOSTPORTS = 'hostport'
@@ -31,6 +33,10 @@ function readHostPorts(draft: Draft): { value: string; parsed: HostPort }[] {
   })
 }
 
+/** Has the edge served this address before? An admin may have given it. */
+const had = ({ before }: Draft, value: string): boolean =>
+  ((before?.[field] ?? []) as string[]).includes(value)
+
 /** Ports are what a TCP edge listens on: a port not reserved before is reserved by the edge. */
 async function claimPorts(draft: Draft, call: Call): Promise<void> {
   const { first, last } = call.facts.tcpPorts
@@ -41,8 +47,10 @@ async function claimPorts(draft: Draft, call: Call): Promise<void> {
     }
     draft.claim(HOSTPORTS, `tcp:${port}`, { refusal: 'hostport_taken', field, shown: value })
     const holder = await call.store.holder({ namespace: TCP_PORTS, value: port })
-    if (holder?.kind === 'reserved_addr') draft.holds.add(holder.id)
-    else draft.claim(TCP_PORTS, port, { refusal: 'port_reserved', field })
+    if (holder?.kind === 'reserved_addr') {
+      if (!had(draft, value)) requireUse(holder, { field, value }, call)
+      draft.holds.add(holder.id)
+    } else draft.claim(TCP_PORTS, port, { refusal: 'port_reserved', field })
   }
 }
 
@@ -52,10 +60,11 @@ function candidates(name: string): string[] {
   return [name, ...labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join('.')}`)]
 }
 
-async function reservationOf(name: string, call: Call): Promise<string | undefined> {
+/** The reservation of a name, or of the nearest wildcard over it. */
+export async function reservationOf(name: string, call: Call): Promise<Row | undefined> {
   for (const value of candidates(name)) {
     const holder = await call.store.holder({ namespace: DOMAINS, value })
-    if (holder) return holder.id
+    if (holder) return holder
   }
   return undefined
 }
@@ -68,8 +77,9 @@ async function claimDomains(draft: Draft, call: Call): Promise<void> {
     if (parsed.port !== 443) fail('hostport_443', { field, value })
     const name = readName(parsed.host, field)
     const reservation = await reservationOf(name, call)
-    if (reservation === undefined) fail('hostport_domain', { field, value })
-    else draft.holds.add(reservation)
+    if (reservation === undefined) return fail('hostport_domain', { field, value })
+    if (!had(draft, `${name}:443`)) requireUse(reservation, { field, value }, call)
+    draft.holds.add(reservation.id)
     draft.claim(HOSTPORTS, `tls:${name}`, { refusal: 'hostport_taken', field, shown: value })
     normal.push(`${name}:443`)
   }

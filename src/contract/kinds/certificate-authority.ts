@@ -9,6 +9,7 @@ export const certificateAuthority = kind({
   path: '/certificate_authorities',
   listKey: 'certificate_authorities',
   inUse: 'ca_in_use',
+  commonUse: true,
   fields: {
     description: description('authority_description'),
     metadata: metadata('authority_metadata'),

@@ -7,5 +7,6 @@ export const ipPolicy = kind({
   path: '/ip_policies',
   listKey: 'ip_policies',
   inUse: 'ip_policy_in_use',
+  commonUse: true,
   fields: { description: description('ip_description'), metadata: metadata(), owner_id: owner() },
 })

@@ -1,0 +1,84 @@
+import type { Call } from '#api/call.ts'
+import { childRows } from '#api/records.ts'
+import { fail } from '#base/errors.ts'
+import { randomPart } from '#base/ids.ts'
+import { allows, ownerIn, type Right } from '#contract/access-rule.ts'
+import type { Body } from '#contract/body.ts'
+import type { Kind } from '#contract/kind.ts'
+import { applicationSession, applicationUser } from '#contract/kinds/application.ts'
+import { kindNamed } from '#contract/kinds/index.ts'
+import { tunnelSession } from '#contract/kinds/live.ts'
+import type { Row } from '#store/store.ts'
+
+/** Stands for what belongs to none of the members, so that only admins may change it. */
+const NO_MEMBER = '-'
+
+const bodyOf = (row: { readonly body: string }): Body => JSON.parse(row.body) as Body
+
+async function ownerOfId(id: unknown, call: Call): Promise<string> {
+  const row = typeof id === 'string' && id !== '' ? await call.store.get(id) : undefined
+  return row === undefined ? NO_MEMBER : ownerIn(bodyOf(row))
+}
+
+/** The owner of the credential that an agent has signed in with. */
+const ownerOfAgent = (session: Body | undefined, call: Call): Promise<string> =>
+  ownerOfId(session?.['credential'], call)
+
+/** The owner of the endpoint at which a browser has signed in. */
+async function ownerOfEndpoint(body: Body, call: Call): Promise<string> {
+  if (typeof body['edge'] === 'string') return ownerOfId(body['edge'], call)
+  if (typeof body['endpoint'] !== 'string') return NO_MEMBER
+  const tunnel = await call.live.get('tunnel', `tn_${randomPart(body['endpoint'])}`)
+  return ownerOfAgent(await call.live.get('tunnel_session', String(tunnel?.['tunnel_session'])), call)
+}
+
+/** A visitor belongs to the owner of all endpoints at which the visitor is signed in. */
+async function ownerOfVisitor(body: Body, call: Call): Promise<string> {
+  const rows = await childRows(applicationSession.name, String(body['id']), call)
+  const owners = new Set<string>()
+  for (const row of rows) owners.add(await ownerOfEndpoint(bodyOf(row), call))
+  const [owner = ''] = owners
+  return owners.size > 1 ? NO_MEMBER : owner
+}
+
+/** Who owns a resource; what is part of another one has the owner of that. */
+export async function ownerOf(kind: Kind, body: Body, call: Call): Promise<string> {
+  if (kind.name === applicationSession.name) return ownerOfEndpoint(body, call)
+  if (kind.name === applicationUser.name) return ownerOfVisitor(body, call)
+  if (kind.name === tunnelSession.name) return ownerOfAgent(body, call)
+  if (kind.name === 'event_delivery') return ownerOfId(body['subscription'], call)
+  if (kind.parent) return ownerOfId(body[kind.parent.param], call)
+  if (kind.belongsTo && !kind.owned) return ownerOfId(body[kind.belongsTo.field], call)
+  return ownerIn(body)
+}
+
+export async function may(right: Right, kind: Kind, body: Body, call: Call): Promise<boolean> {
+  const { principal } = call
+  return principal.role === 'admin' || allows(principal, right, kind, await ownerOf(kind, body, call))
+}
+
+/** Rejects a change of what belongs to another owner. */
+export async function requireChange(kind: Kind, body: Body, call: Call): Promise<void> {
+  if (await may('change', kind, body, call)) return
+  fail('not_owner', { what: kind.name.replaceAll('_', ' ') })
+}
+
+/** Rejects a new part of what belongs to another owner, such as a route of its edge. */
+export async function requireChangeOfParent(kind: Kind, body: Body, call: Call): Promise<void> {
+  if (call.principal.role === 'admin' || kind.owned) return
+  const id = kind.parent ? body[kind.parent.param] : kind.belongsTo && body[kind.belongsTo.field]
+  const row = typeof id === 'string' ? await call.store.get(id) : undefined
+  if (row) await requireChange(kindNamed(row.kind), bodyOf(row), call)
+}
+
+/** Rejects the use of a name, address or resource that belongs to another owner; `value` is as the caller wrote it. */
+export function requireUse(
+  row: Pick<Row, 'id' | 'kind' | 'body'>,
+  { field, value }: { readonly field: string; readonly value: string },
+  { principal }: Call,
+): void {
+  // Keys and credentials refer to their owner.
+  if (row.id === principal.id) return
+  if (allows(principal, 'use', kindNamed(row.kind), ownerIn(bodyOf(row)))) return
+  fail('use_not_allowed', { field, value })
+}
