@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import type { Exchange } from '#gateway/exchange.ts'
 import { oidcModule } from '#gateway/modules/oidc.ts'
 import type { JsonObject } from '#tunnel/fields.ts'
 import { modulePartsFor } from '../module-parts.ts'
@@ -9,6 +10,10 @@ import { secretText } from '../../support/secrets.ts'
 import { HostileProvider } from './hostile-provider.ts'
 import { locationOf } from './support.ts'
 
+const visit = (): Exchange => {
+  const bare = request('Sec-Fetch-Mode: navigate\r\n')
+  return { ...bare, visitor: { ...bare.visitor, scheme: 'https' } }
+}
 const unreached = async () => assert.fail('the service was reached')
 const asAgent = (OIDC: JsonObject) =>
   oidcModule.fromAgent?.build(optionsOf({ OIDC }), { id: 'tn_1' }, modulePartsFor(facts))
@@ -30,7 +35,7 @@ suite('the oidc module', () => {
     await using provider = await HostileProvider.start()
     const options = { ...record, issuer: provider.issuer, scopes: ['openid', 'groups'] }
     const handler = oidcModule.fromRecord(options, { id: 'route_1' }, modulePartsFor(facts))
-    const reply = await handler(request(), unreached)
+    const reply = await handler(visit(), unreached)
     const { searchParams } = new URL(locationOf(reply))
     assert.equal(reply.head.status, 302)
     assert.equal(searchParams.get('client_id'), 'client-1')
@@ -51,7 +56,7 @@ suite('the oidc module', () => {
       client_id: 'a-client',
       client_secret: secretText('oidc'),
     })
-    const reply = await handler?.(request(), unreached)
+    const reply = await handler?.(visit(), unreached)
     assert.ok(reply)
     assert.equal(new URL(locationOf(reply)).searchParams.get('client_id'), 'a-client')
   })
