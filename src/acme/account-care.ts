@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Accounts } from '#acme/accounts.ts'
 import { waitAfter } from '#acme/backoff.ts'
+import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 
 export interface AccountCareOptions {
@@ -28,8 +29,12 @@ export class AccountCare {
     const tell = async () => {
       if (await accounts.tellContact()) log.info('the authority knows where to write to')
     }
-    void this.#untilDone(tell, 'the authority could not be told where to write to')
-    void this.#untilDone(() => accounts.finishKeyChange(), 'a change of the account key is not done yet')
+    void inBackground({ task: 'acme', log }, () =>
+      this.#untilDone(tell, 'the authority could not be told where to write to'),
+    )
+    void inBackground({ task: 'acme', log }, () =>
+      this.#untilDone(() => accounts.finishKeyChange(), 'a change of the account key is not done yet'),
+    )
   }
 
   /** Resolves to true when the account has a new key; whoever asks meanwhile means the same change. */

@@ -12,6 +12,7 @@ import { Orders, nameOf } from '#acme/orders.ts'
 import { usualPace, type Pace } from '#acme/pace.ts'
 import type { ProofOptions } from '#acme/proof.ts'
 import { Work } from '#acme/work.ts'
+import { guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
 import type { Store } from '#store/store.ts'
@@ -139,7 +140,8 @@ export class Issuer {
     if (this.#closed) return
     clearTimeout(this.#timer)
     const wait = Math.min(Math.max(time - this.#now(), 0), LONGEST_SLEEP_MS)
-    this.#timer = setTimeout(() => this.#pump(), wait)
+    const { log } = this.#options
+    this.#timer = setTimeout(() => guarded({ task: 'acme', log }, () => this.#pump()), wait)
     this.#timer.unref()
   }
 
@@ -173,9 +175,11 @@ export class Issuer {
   }
 
   #spawn(work: Promise<void>): void {
-    const watched = work
-      .catch((error: unknown) => this.#options.log.error({ error }, 'orders could not be tidied up'))
-      .finally(() => this.#running.delete(watched))
+    const { log } = this.#options
+    const watched = inBackground(
+      { task: 'acme', log, failed: 'orders could not be tidied up' },
+      () => work,
+    ).then(() => void this.#running.delete(watched))
     this.#running.add(watched)
   }
 }

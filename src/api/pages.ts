@@ -11,9 +11,15 @@ const PAGE_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
+/** Something that does not work while the server serves. */
+export interface Degraded {
+  readonly code: 'storage_full' | 'uncaught_error'
+  readonly message: string
+}
+
 export interface PublicPages {
-  /** Rejects with what is missing while the program cannot do its work. */
-  readonly ready: () => Promise<void>
+  /** Resolves to what is impaired; rejects with what is missing while the program cannot do its work. */
+  readonly ready: () => Promise<readonly Degraded[]>
   /** What is counted, in the text format of Prometheus. */
   readonly metrics: () => Promise<string>
   /** The address in every `uri`; derived from each call when absent. */
@@ -25,8 +31,10 @@ export function addPublicPages(server: HttpServer, { ready, metrics, publicUrl }
   server.on('GET', '/healthz', exchange => sendText(exchange, 200, '{"status":"ok"}'))
   server.on('GET', '/readyz', async exchange => {
     try {
-      await ready()
-      sendText(exchange, 200, '{"status":"ready"}')
+      const reasons = await ready()
+      // 200 in both: a balancer that took an impaired server away would take down what it still serves.
+      const body = reasons.length === 0 ? { status: 'ready' } : { status: 'degraded', reasons }
+      sendText(exchange, 200, JSON.stringify(body))
     } catch (error) {
       const reason = error instanceof Error ? error.message : 'unknown'
       sendText(exchange, 503, JSON.stringify({ status: 'not ready', reason }))

@@ -3,9 +3,24 @@ import type { LogLevel } from '#base/log-levels.ts'
 import { pino, type DestinationStream, type Logger } from 'pino'
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
+/** For parts that are used without a log. */
+export const silentLog: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
+
+/** Lines that could not be written are kept for a later one up to here; what comes beyond is lost. */
+const MAX_UNWRITTEN = 1_048_576
 
 /** JSON lines on standard error: standard output belongs to what a person or a script asked for. */
-const standardError = (): DestinationStream => pino.destination({ dest: 2, sync: true })
+function standardError(): DestinationStream {
+  const destination = pino.destination({ dest: 2, sync: true, maxLength: MAX_UNWRITTEN })
+  // Without a listener a disk that is full would throw in whatever code writes a line.
+  destination.on('error', () => undefined)
+  return destination
+}
 
 export const createLog = (level: LogLevel, to: DestinationStream = standardError()): Log =>
   pino(

@@ -21,7 +21,9 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
 
   // A reader of our output may stop early, as `head` does.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === 'EPIPE' ? 0 : 1)
+    if (error.code === 'EPIPE') process.exit(0)
+    // Output that goes to a full disk is lost, but a server must not end for it.
+    process.exitCode = 1
   })
   try {
     await program.parseAsync()

@@ -1,18 +1,20 @@
+import { guarded } from '#base/background.ts'
+import type { Log } from '#base/log.ts'
 import { eventSubscription } from '#contract/kinds/events.ts'
-import { cursorBody, cursorId, cursorRow, CURSORS, newCursor } from '#events/cursor.ts'
+import { cursorBody, cursorId, cursorRow, CURSORS, newCursor, type CursorBody } from '#events/cursor.ts'
 import { lastDeadLetters } from '#events/dead-letters.ts'
 import type { Lead } from '#events/lead.ts'
 import type { Outbox } from '#events/outbox.ts'
 import { replayRemovals } from '#events/replays.ts'
 import { allRows } from '#events/rows.ts'
-import { noticeIn, wishIn, wishOf, type Wish } from '#events/subscription.ts'
+import { noticeIn, wishesIn, wishOf, type Wish } from '#events/subscription.ts'
 import type { Row, Store, Write } from '#store/store.ts'
 
 const ATTEMPTS = 8
 
 /** The writes that let subscriptions count from here on that are older than delivery itself. */
-export async function firstCursors(store: Store, sequence: number): Promise<Write[]> {
-  const wishes = (await allRows(store, eventSubscription.name)).map(wishIn)
+export async function firstCursors(store: Store, sequence: number, log: Log): Promise<Write[]> {
+  const wishes = wishesIn(await allRows(store, eventSubscription.name), log)
   return wishes.flatMap(wish =>
     wish.destinationIds.map(destination => insertion(wish, destination, { sequence, epoch: 1 })),
   )
@@ -23,11 +25,13 @@ export class Cursors {
   readonly #store: Store
   readonly #outbox: Outbox
   readonly #lead: Lead
+  readonly #log: Log
   /** The cursors of each subscription, as this server has found them when it took the lead. */
   #known = new Map<string, Set<string>>()
   #epoch = 0
 
-  constructor({ store, outbox, lead }: { store: Store; outbox: Outbox; lead: Lead }) {
+  constructor({ store, outbox, lead, log }: { store: Store; outbox: Outbox; lead: Lead; log: Log }) {
+    this.#log = log
     this.#store = store
     this.#outbox = outbox
     this.#lead = lead
@@ -52,14 +56,15 @@ export class Cursors {
 
   /** No event after this one may be forgotten yet. */
   async needed(): Promise<number> {
-    const rows = await allRows(this.#store, CURSORS)
-    return Math.min(...rows.map(row => cursorBody(row).sequence), Infinity)
+    const sequences: number[] = []
+    await this.#each(({ sequence }) => sequences.push(sequence))
+    return Math.min(...sequences, Infinity)
   }
 
   async #load(): Promise<void> {
     const { epoch } = this.#lead
     this.#known = new Map()
-    for (const row of await allRows(this.#store, CURSORS)) this.#note(cursorBody(row).subscription_id, row.id)
+    await this.#each(({ subscription_id: subscription }, id) => this.#note(subscription, id))
     await this.#removeOrphans()
     this.#epoch = epoch
   }
@@ -73,10 +78,17 @@ export class Cursors {
   }
 
   async #repair(sequence: number): Promise<void> {
-    const wishes = (await allRows(this.#store, eventSubscription.name)).map(wishIn)
+    const wishes = wishesIn(await allRows(this.#store, eventSubscription.name), this.#log)
     await this.#removeOrphans()
     for (const wish of wishes) await this.#apply(wish, sequence)
     this.#lead.pass(sequence)
+  }
+
+  /** A cursor that cannot be read stops its own deliveries alone. */
+  async #each(visit: (cursor: CursorBody, id: string) => void): Promise<void> {
+    const background = { task: 'events', log: this.#log, failed: 'an event cursor cannot be read' } as const
+    for (const row of await allRows(this.#store, CURSORS))
+      guarded({ ...background, about: { id: row.id } }, () => visit(cursorBody(row), row.id))
   }
 
   #note(subscriptionId: string, id: string): void {

@@ -1,3 +1,4 @@
+import { inBackground } from '#base/background.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
@@ -59,18 +60,19 @@ export class EventEngine {
   readonly #intervals: NodeJS.Timeout[] = []
   #reading: Promise<void> | undefined
   #looking: Promise<void> | undefined
+  #opening: Promise<void> | undefined
   #ledEpoch = 0
   #replaysAsked = true
   #closed = false
 
   constructor(options: EngineOptions) {
-    const { store, alone = false, now } = options
+    const { store, alone = false, now, log } = options
     this.#options = options
     this.#pace = { ...usualPace, ...options.pace }
     this.#replays = new Replays(store)
     const begin = async () => {
       const sequence = await store.lastSequence()
-      return { sequence, writes: await firstCursors(store, sequence) }
+      return { sequence, writes: await firstCursors(store, sequence, log) }
     }
     this.#lead = new Lead({ store, alone, leaseMs: this.#pace.leaseMs, now, begin })
     observe(this.#metrics, {
@@ -82,14 +84,25 @@ export class EventEngine {
 
   async start(): Promise<void> {
     const { store, alone = false } = this.#options
-    await this.#lead.look()
-    const parts = this.#makeParts(new Outbox(store, await store.lastSequence()))
-    await parts.lanes.start()
-    this.#parts = parts
     store.onCommit(() => this.wake())
     this.#intervals.push(setInterval(() => this.#poll(), this.#pace.pollMs).unref())
     if (!alone) this.#intervals.push(setInterval(() => this.#look(), this.#pace.leaseMs / LOOKS).unref())
-    this.wake()
+    this.#look()
+    await this.#looking
+    await this.#openParts()
+  }
+
+  /** A store that cannot be read or written now delays deliveries; the rest of the server starts without them. */
+  #openParts(): Promise<void> {
+    const { store, log } = this.#options
+    const failed = 'events cannot be delivered yet'
+    this.#opening ??= inBackground({ task: 'events', log, failed }, async () => {
+      const parts = this.#makeParts(new Outbox(store, await store.lastSequence()))
+      await parts.lanes.start()
+      this.#parts = parts
+      this.wake()
+    }).then(() => void (this.#opening = undefined))
+    return this.#opening
   }
 
   /** Something may have happened. It is looked at a moment later, so that what comes together leaves together. */
@@ -97,7 +110,9 @@ export class EventEngine {
     if (this.#closed || this.#parts === undefined) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      this.#reading ??= this.#read().finally(() => (this.#reading = undefined))
+      this.#reading ??= inBackground({ task: 'events', log: this.#options.log }, () => this.#read()).then(
+        () => void (this.#reading = undefined),
+      )
     }, this.#pace.gatherMs)
   }
 
@@ -160,6 +175,7 @@ export class EventEngine {
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timer)
+    await this.#opening
     await this.#reading
     await this.#parts?.lanes.close()
     // Until here the lead was prolonged, for what was on its way.
@@ -188,23 +204,24 @@ export class EventEngine {
         onWanted?.(wanted)
       },
     })
-    return { lanes, outbox, cursors: new Cursors({ store, outbox, lead }) }
+    return { lanes, outbox, cursors: new Cursors({ store, outbox, lead, log }) }
   }
 
   #poll(): void {
     this.#replaysAsked = true
-    this.wake()
+    if (this.#options.alone && !this.#lead.held) this.#look()
+    if (this.#parts === undefined) void this.#openParts()
+    else this.wake()
   }
 
   #look(): void {
     const wasHeld = this.#lead.held
-    this.#looking ??= this.#lead
-      .look()
-      .catch((error: unknown) => this.#options.log.warn({ error }, 'it cannot be seen which server delivers'))
-      .finally(() => {
-        this.#looking = undefined
-        if (this.#lead.held && !wasHeld) this.#poll()
-      })
+    const { log } = this.#options
+    const failed = 'it cannot be seen which server delivers'
+    this.#looking ??= inBackground({ task: 'events', log, failed }, () => this.#lead.look()).finally(() => {
+      this.#looking = undefined
+      if (this.#lead.held && !wasHeld) this.#poll()
+    })
   }
 
   async #read(): Promise<void> {

@@ -1,3 +1,4 @@
+import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import { Batch } from '#events/batch.ts'
 import type { Pace } from '#events/backoff.ts'
@@ -81,7 +82,7 @@ export class Lane {
       names: { subscription: subscriptionId, destination: destinationId },
       healthChanged: () => this.#writeHealth(),
     })
-    this.#running = this.#run()
+    this.#running = inBackground({ task: 'events', log: options.log }, () => this.#run())
   }
 
   get subscriptionId(): string {

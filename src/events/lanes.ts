@@ -1,3 +1,4 @@
+import { inBackground } from '#base/background.ts'
 import type { Sealer } from '#base/secrets.ts'
 import { mapSecrets, type Body } from '#contract/body.ts'
 import { eventTarget } from '#contract/kinds/event-target.ts'
@@ -8,7 +9,7 @@ import { DeliveryError, type Destination } from '#events/destination.ts'
 import { Lane, type LaneParts, type Wanted } from '#events/lane.ts'
 import { allRows } from '#events/rows.ts'
 import { Sieve } from '#events/sieve.ts'
-import { noticeIn, wishIn, wishOf, type Notice, type Wish } from '#events/subscription.ts'
+import { noticeIn, wishesIn, wishOf, type Notice, type Wish } from '#events/subscription.ts'
 import type { Row } from '#store/store.ts'
 
 export type Target = Kept<typeof eventTarget>
@@ -78,11 +79,13 @@ export class Lanes {
 
   /** Looks at the subscriptions themselves. */
   async #sync(): Promise<void> {
-    const wishes = (await allRows(this.#options.store, eventSubscription.name)).map(wishIn)
+    const { store, log } = this.#options
+    const wishes = wishesIn(await allRows(store, eventSubscription.name), log)
     const there = new Set(wishes.map(({ id }) => id))
     const gone = new Set(this.all.map(lane => lane.subscriptionId).filter(id => !there.has(id)))
     for (const id of gone) await this.#follow(wishOf({ id }))
-    for (const wish of wishes) await this.#follow(wish)
+    for (const wish of wishes)
+      await inBackground({ task: 'events', log, about: { subscription: wish.id } }, () => this.#follow(wish))
     this.#tellWanted()
   }
 

@@ -1,5 +1,8 @@
+import { guarded } from '#base/background.ts'
+import type { Log } from '#base/log.ts'
 import type { EventSource } from '#contract/events/source.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
+import type { Row } from '#store/store.ts'
 
 /** What a subscription asks for. */
 export interface Wish {
@@ -24,8 +27,15 @@ export const wishOf = ({ id, sources = [], destinations = [] }: Told): Wish => (
   destinationIds: destinations.map(each => (typeof each === 'string' ? each : each.id)),
 })
 
-/** The same from its row. */
-export const wishIn = ({ body }: { readonly body: string }): Wish => wishOf(JSON.parse(body) as Told)
+/** The same from rows. One that cannot be read is left out, and the others are served. */
+export function wishesIn(rows: readonly Row[], log: Log): Wish[] {
+  const wishes: Wish[] = []
+  for (const { id, body } of rows)
+    guarded({ task: 'events', log, failed: 'an event subscription cannot be read', about: { id } }, () =>
+      wishes.push(wishOf(JSON.parse(body) as Told)),
+    )
+  return wishes
+}
 
 const SUBSCRIPTION = 'event_subscription_'
 const DESTINATION = 'event_destination_'

@@ -125,7 +125,7 @@ const AGENT_DRAIN_MS = 2000
 
 /** Starts the data plane of one process: its listeners, and all that is between them. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const records = new Records()
+  const records = new Records(options.log)
   const unfollow = await records.follow(options.source)
   const bound: Bound = {}
   const facts = factsOf(options, bound)

@@ -1,3 +1,5 @@
+import { guarded } from '#base/background.ts'
+import { type Log, silentLog } from '#base/log.ts'
 import { admission } from '#gateway/address-conflict.ts'
 import { placeKey } from '#gateway/address-key.ts'
 import type {
@@ -17,6 +19,11 @@ export class LocalDirectory implements Directory {
   readonly #holders = new Map<string, Map<string, TunnelRecord>>()
   readonly #ofSession = new Map<string, Set<string>>()
   readonly #listeners = new Set<DirectoryListener>()
+  readonly #log: Log
+
+  constructor(log: Log = silentLog) {
+    this.#log = log
+  }
 
   async addSession(record: SessionRecord): Promise<void> {
     this.sessions.set(record.id, record)
@@ -88,6 +95,7 @@ export class LocalDirectory implements Directory {
   }
 
   #tell(call: (listener: DirectoryListener) => void): void {
-    for (const listener of this.#listeners) call(listener)
+    for (const listener of this.#listeners)
+      guarded({ task: 'directory', log: this.#log }, () => call(listener))
   }
 }

@@ -1,3 +1,4 @@
+import { watchBackground } from '#base/background.ts'
 import { type Counter, type Family, type Gauge, type Histogram, Registry } from '#base/metrics.ts'
 import type { ErrorName } from '#base/errors.ts'
 import { type LoopDelay, watchLoop, watchProcess } from '#base/process-metrics.ts'
@@ -89,6 +90,7 @@ export class GatewayMetrics implements Disposable {
       .set(1)
     this.#loop = watchLoop(registry)
     watchProcess(registry)
+    watchBackground(registry)
   }
 
   answered(endpoint: EndpointType, proto: Proto, status: number): void {

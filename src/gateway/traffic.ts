@@ -1,3 +1,5 @@
+import { inBackground } from '#base/background.ts'
+import { type Log, silentLog } from '#base/log.ts'
 import type { SeenRequest } from '#gateway/traffic/http-fields.ts'
 import { Lines, type TrafficPage, type WantedTraffic } from '#gateway/traffic/lines.ts'
 import type { SeenConnection } from '#gateway/traffic/tcp-fields.ts'
@@ -21,6 +23,7 @@ const TOGETHER = 64
 /** Gathers what is told of traffic. Who tells looks first whether anybody wants it, so that nothing is noted in vain. */
 export class Traffic {
   readonly #tell: TellTraffic
+  readonly #log: Log
   #lines: Lines | undefined
   #wants = { requests: false, connections: false, fingerprints: false }
   /** What is not yet written. */
@@ -32,8 +35,9 @@ export class Traffic {
   #dropped = 0
   #telling = false
 
-  constructor(tell: TellTraffic) {
+  constructor(tell: TellTraffic, log: Log = silentLog) {
     this.#tell = tell
+    this.#log = log
   }
 
   want(wanted: WantedTraffic): void {
@@ -97,17 +101,23 @@ export class Traffic {
   #tellSoon(): void {
     if (this.#telling) return
     this.#telling = true
+    this.#flushLater()
+  }
+
+  #flushLater(): void {
     setTimeout(() => void this.#flush(), GATHER_MS).unref()
   }
 
   #write(): void {
     const lines = this.#lines
     if (lines === undefined || this.#seen.length === 0) return
-    for (const seen of this.#seen) {
-      lines.request(seen)
+    const seen = this.#seen
+    // Emptied first: what cannot be written must not be tried for ever.
+    this.#seen = []
+    for (const each of seen) {
+      lines.request(each)
       if (lines.bytes >= PAGE_BYTES) this.#turnPage()
     }
-    this.#seen = []
   }
 
   #turnPage(): void {
@@ -121,6 +131,12 @@ export class Traffic {
 
   /** One batch at a time: a reader that is slow makes events go missing, not memory grow. */
   async #flush(): Promise<void> {
+    await inBackground({ task: 'traffic', log: this.#log }, () => this.#pass())
+    this.#telling = this.#gathered > 0
+    if (this.#telling) this.#flushLater()
+  }
+
+  async #pass(): Promise<void> {
     this.#write()
     this.#turnPage()
     const [pages, events, dropped] = [this.#pages, this.#events, this.#dropped]
@@ -133,7 +149,5 @@ export class Traffic {
     } catch {
       this.#dropped += events + dropped
     }
-    this.#telling = this.#gathered > 0
-    if (this.#telling) setTimeout(() => void this.#flush(), GATHER_MS).unref()
   }
 }

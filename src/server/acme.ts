@@ -5,6 +5,7 @@ import { systemDns } from '#acme/dns.ts'
 import { Issuer, type IssuerOptions } from '#acme/issuer.ts'
 import { usualPace, type Pace } from '#acme/pace.ts'
 import type { Call, Deps } from '#api/call.ts'
+import { inBackground } from '#base/background.ts'
 import { createEgress } from '#base/egress-client.ts'
 import type { Log } from '#base/log.ts'
 import { isLoopback } from '#base/machine-addresses.ts'
@@ -21,6 +22,7 @@ import { ReservedDomains } from '#server/acme/reserved-domains.ts'
 import { followRotation } from '#server/acme/rotation.ts'
 import { nameServerAddresses, publicAddresses } from '#server/dns.ts'
 import { isLocalName } from '#server/domain-advice.ts'
+import { keepStarting } from '#server/keep-starting.ts'
 import { ownCall } from '#server/own-call.ts'
 import { StartError } from '#server/start-error.ts'
 
@@ -77,9 +79,13 @@ export function openAcme(options: AcmeOptions): AcmeSide {
   return {
     async start(base) {
       const call = ownCall(options.api, base)
-      stop = await (client === undefined
-        ? startWithout(options, call)
-        : start({ ...options, client, call, onResult: result => counters[result].add() }))
+      const { log } = options
+      const failed = 'certificates cannot be looked after yet'
+      stop = await keepStarting({ task: 'acme', log, failed }, () =>
+        client === undefined
+          ? startWithout(options, call)
+          : start({ ...options, client, call, onResult: result => counters[result].add() }),
+      )
     },
     metrics: () => renderMetrics(registry.snapshot()),
     close: () => stop(),
@@ -151,10 +157,8 @@ function visits({ http_addr: http, https_addr: https }: Settings): ChallengeType
 }
 
 function tidy(domains: ReservedDomains, log: Log): () => void {
-  const sweep = () =>
-    void domains
-      .sweep()
-      .catch((error: unknown) => log.warn({ error }, 'certificates that nobody uses could not be removed'))
+  const failed = 'unused certificates could not be removed'
+  const sweep = () => void inBackground({ task: 'acme', log, failed }, () => domains.sweep())
   sweep()
   const timer = setInterval(sweep, TIDY_MS).unref()
   return () => clearInterval(timer)

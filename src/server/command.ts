@@ -47,12 +47,18 @@ async function run(options: Readonly<Record<string, string>>): Promise<void> {
   // Loaded only now: other commands start in half the time without the server's parts.
   const { publicDefaults } = await import('#base/public-defaults.ts')
   const settled = readSettings(flags, process.env, publicDefaults)
-  const [{ serve }, { welcome }, { hostHere }] = await Promise.all([
-    import('#server/serve.ts'),
-    import('#server/welcome.ts'),
-    import('#server/listen.ts'),
-  ])
-  const running = await serve(settled)
+  const [{ serve }, { welcome }, { hostHere }, { LastResort }, { createLog }, { inBackground }] =
+    await Promise.all([
+      import('#server/serve.ts'),
+      import('#server/welcome.ts'),
+      import('#server/listen.ts'),
+      import('#server/last-resort.ts'),
+      import('#base/log.ts'),
+      import('#base/background.ts'),
+    ])
+  const log = createLog(settled.log_level)
+  using lastResort = new LastResort(log)
+  const running = await serve(settled, log, lastResort)
   const { bound, url } = running
   const record = recordRunning(settled.data_dir, {
     ...(url !== undefined && { api_url: url }),
@@ -63,7 +69,9 @@ async function run(options: Readonly<Record<string, string>>): Promise<void> {
   process.stdout.write(welcome(running, settled))
   const watching = new AbortController()
   const told = (text: string): boolean => process.stdout.write(`  ${text}\n`)
-  void running.watchDomain({ told, signal: watching.signal })
+  void inBackground({ task: 'domain_watch', log }, () =>
+    running.watchDomain({ told, signal: watching.signal }),
+  )
   await stopped
   watching.abort()
   const late = setTimeout(() => process.exit(0), EXIT_MS)

@@ -49,6 +49,8 @@ export interface GatewayParts {
   readonly keys: GatewayKeys
   readonly visitors: Visitors
   readonly traffic: TrafficHub
+  /** Called for every uncaught error of a worker process. */
+  readonly uncaught: () => void
   readonly log: Log
 }
 
@@ -58,16 +60,14 @@ export async function openParts(
   {
     settings,
     version,
-    visitors,
-    traffic,
-    log,
-  }: Pick<GatewayParts, 'settings' | 'version' | 'visitors' | 'traffic' | 'log'>,
+    ...rest
+  }: Pick<GatewayParts, 'settings' | 'version' | 'visitors' | 'traffic' | 'uncaught' | 'log'>,
 ): Promise<GatewayParts> {
-  const source = new RecordSource({ store, sealer, log })
+  const source = new RecordSource({ store, sealer, log: rest.log })
   store.onCommit(() => source.ring())
   const root = await openLocalRoot({ store, sealer, dataDir: settings.data_dir })
   const keys = await openGatewayKeys(store, sealer)
-  return { settings, version, visitors, traffic, log, source, root, keys }
+  return { settings, version, ...rest, source, root, keys }
 }
 
 /** The options that follow from the settings. */
@@ -131,10 +131,10 @@ const ownHistory = (requests: RequestLog): RequestHistory => ({
 export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
   const { settings, version, source, root, keys, visitors, log } = parts
   usePlainReads(!settings.fast_reads)
-  const directory = new LocalDirectory()
+  const directory = new LocalDirectory(log)
   const recentNames = namesBefore(settings.data_dir)
   const names = new OnlineNamesFile(settings.data_dir, directory, log)
-  const traffic = new Traffic(batch => parts.traffic.tell(batch))
+  const traffic = new Traffic(batch => parts.traffic.tell(batch), log)
   parts.traffic.follow(wanted => traffic.want(wanted))
   parts.traffic.watch(directory)
   const gateway = await startGateway({

@@ -24,6 +24,19 @@ export class ServerMetrics {
   readonly #registry = new Registry()
   readonly answered: Answered = this.#countCalls()
   readonly store: StoreObserver = this.#countStore()
+  #full: () => void = () => undefined
+
+  /** `uncaught` counts the errors that no handler has taken, of all processes. */
+  constructor(uncaught: () => number = () => 0) {
+    this.#registry
+      .counter('adit_uncaught_errors_total', 'Errors that no handler has taken; the server continues.')
+      .from(uncaught)
+  }
+
+  /** Calls back whenever the database has no space left for a write. */
+  onFull(listener: () => void): void {
+    this.#full = listener
+  }
 
   /** Shows how far what is served follows what is written. */
   follow(source: { readonly revision: number; readonly failures: number }): void {
@@ -75,7 +88,10 @@ export class ServerMetrics {
     for (const each of STORE_ERRORS) errors.with(each)
     return {
       took: (work, seconds) => durations[work].observe(seconds),
-      failed: code => errors.with(code).add(),
+      failed: code => {
+        errors.with(code).add()
+        if (code === 'full') this.#full()
+      },
     }
   }
 }

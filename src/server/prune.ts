@@ -1,3 +1,4 @@
+import { inBackground } from '#base/background.ts'
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { pruneDeadLetters } from '#events/dead-letters.ts'
@@ -36,11 +37,12 @@ export async function prune({ store, signIns, auditDays, delivered, now }: Prune
 
 /** Keeps the change log, the outbox and the sessions of visitors from growing for ever; returns how to stop. */
 export function startPruning(pruned: Pruned): () => void {
-  const timer = setInterval(() => {
-    prune(pruned).catch((error: unknown) =>
-      pruned.log.warn({ error }, 'could not remove what is out of date'),
-    )
-  }, HOUR_MS)
+  const background = {
+    task: 'prune',
+    log: pruned.log,
+    failed: 'could not remove what is out of date',
+  } as const
+  const timer = setInterval(() => void inBackground(background, () => prune(pruned)), HOUR_MS)
   timer.unref()
   return () => clearInterval(timer)
 }

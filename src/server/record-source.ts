@@ -1,4 +1,5 @@
 import { open } from '#api/records.ts'
+import { type Background, guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
 import { kinds as collections } from '#contract/kinds/index.ts'
@@ -91,6 +92,11 @@ class Reader {
     return this.#revision
   }
 
+  /** What a follower throws is its own fault: the store was read, and the others go on. */
+  get #background(): Background {
+    return { task: 'configuration', log: this.#options.log, failed: 'a change could not be applied' }
+  }
+
   stop(): void {
     this.#stopped = true
     clearTimeout(this.#timer)
@@ -98,7 +104,7 @@ class Reader {
 
   wake(): void {
     this.#again = true
-    if (!this.#running) void this.#run()
+    if (!this.#running) void inBackground(this.#background, () => this.#run())
   }
 
   /** Reads everything. The revision is read first: what changes meanwhile is then read once more as a change. */
@@ -116,7 +122,7 @@ class Reader {
     }
     if (this.#stopped) return
     this.#revision = revision
-    this.#follower.snapshot(rows)
+    guarded(this.#background, () => this.#follower.snapshot(rows))
   }
 
   async #run(): Promise<void> {
@@ -150,7 +156,7 @@ class Reader {
       const batch = await this.#resolve(changes)
       if (this.#stopped) return
       this.#revision = changes.at(-1)?.revision ?? revision
-      if (batch.length > 0) this.#follower.changes(batch)
+      if (batch.length > 0) guarded(this.#background, () => this.#follower.changes(batch))
     }
   }
 
@@ -172,12 +178,28 @@ class Reader {
     const { kind, id, parent, version } = row
     try {
       const shape = published.get(kind)
-      const body = shape ? open(shape, row, this.#options) : (JSON.parse(row.body) as SourceRow['body'])
-      return { kind, id, parent, version, body, readable: true }
+      const body = shape ? open(shape, row, this.#options) : bodyOf(row)
+      return { kind, id, parent, version, body: requireObject(body), readable: true }
     } catch (error) {
       this.#options.failed()
-      this.#options.log.error({ error, id }, 'the secrets of a resource cannot be opened')
-      return { kind, id, parent, version, body: JSON.parse(row.body) as SourceRow['body'], readable: false }
+      this.#options.log.error({ error, id }, 'a resource cannot be read')
+      return { kind, id, parent, version, body: sealedBody(row), readable: false }
     }
+  }
+}
+
+const bodyOf = ({ body }: Row): unknown => JSON.parse(body)
+
+function requireObject(value: unknown): SourceRow['body'] {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as SourceRow['body']
+  throw new TypeError('The text of a row is not a JSON object.')
+}
+
+/** What is left of a row that cannot be read: its place is found by what is not secret, if there is anything. */
+function sealedBody(row: Row): SourceRow['body'] {
+  try {
+    return requireObject(bodyOf(row))
+  } catch {
+    return {}
   }
 }

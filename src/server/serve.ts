@@ -11,6 +11,8 @@ import { prepareDataFolder } from '#server/data-folder.ts'
 import { findAccount, firstStart, openSealer, type FirstSecrets } from '#server/first-start.ts'
 import { openExpiry } from '#server/expiry/expiry-watch.ts'
 import { gatewayHere, openParts, type GatewaySide } from '#server/gateway-side.ts'
+import type { Uncaught } from '#server/last-resort.ts'
+import { Readiness } from '#server/readiness.ts'
 import { gatewayInWorkers } from '#server/workers/workers.ts'
 import { openEvents } from '#server/events.ts'
 import { startDns } from '#server/dns.ts'
@@ -59,13 +61,25 @@ async function open(settings: Settings, observer: StoreObserver): Promise<Store>
   }
 }
 
+/** Errors that no handler has taken, and where those of workers are noted. */
+export interface Uncaughts {
+  readonly uncaught: Uncaught
+  note(): void
+}
+
+const NONE: Uncaughts = { uncaught: { count: 0, last: undefined }, note: () => undefined }
+
 /** Starts the platform. Worker processes write logs of their own, to standard error. */
-export async function serve(settings: Settings, log = createLog(settings.log_level)): Promise<Running> {
+export async function serve(
+  settings: Settings,
+  log = createLog(settings.log_level),
+  uncaughts = NONE,
+): Promise<Running> {
   prepareDataFolder(settings.data_dir)
-  const metrics = new ServerMetrics()
+  const metrics = new ServerMetrics(() => uncaughts.uncaught.count)
   const store = await open(settings, metrics.store)
   try {
-    return await serveFrom(store, settings, { metrics, log })
+    return await serveFrom(store, settings, { metrics, log, uncaughts })
   } catch (error) {
     await store[Symbol.asyncDispose]()
     throw error
@@ -75,10 +89,18 @@ export async function serve(settings: Settings, log = createLog(settings.log_lev
 interface Observers {
   readonly metrics: ServerMetrics
   readonly log: Log
+  readonly uncaughts: Uncaughts
 }
 
-async function serveFrom(store: Store, settings: Settings, { metrics, log }: Observers): Promise<Running> {
+async function serveFrom(store: Store, settings: Settings, observers: Observers): Promise<Running> {
+  const { metrics, log, uncaughts } = observers
   const now = Date.now
+  const readiness = new Readiness({
+    store,
+    folder: settings.database_url === undefined ? settings.data_dir : undefined,
+    uncaught: () => uncaughts.uncaught,
+  })
+  metrics.onFull(() => readiness.storeFull())
   const sealer = await openSealer(store, settings)
   const account = await findAccount(store, now())
   const first = await firstStart(store, settings, now())
@@ -90,6 +112,7 @@ async function serveFrom(store: Store, settings: Settings, { metrics, log }: Obs
     version: metadata.version,
     visitors: signIns,
     traffic: events.traffic,
+    uncaught: () => uncaughts.note(),
     log,
   })
   metrics.follow(parts.source)
@@ -122,7 +145,7 @@ async function serveFrom(store: Store, settings: Settings, { metrics, log }: Obs
     log,
     rateLimit: settings.rate_limit,
     publicUrl: settings.api_url,
-    ready: () => store.ping(),
+    ready: () => readiness.check(),
     metrics: async () =>
       (await gateway.metrics()) + metrics.text() + dns.metrics() + acme.metrics() + events.metrics(),
     answered: metrics.answered,

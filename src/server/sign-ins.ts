@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { childRows } from '#api/records.ts'
 import { close } from '#api/row-text.ts'
+import { inBackground } from '#base/background.ts'
 import { newId, randomPart, timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
@@ -65,11 +66,11 @@ export class SignIns implements Visitors {
     // It is told again in a minute; what is still being written then need not pile up.
     if (this.#marking.has(sessionId) || this.#marking.size >= MAX_MARKING) return
     this.#marking.add(sessionId)
-    this.#mark(sessionId, expiresAt)
-      .catch((error: unknown) =>
-        this.#log.warn({ error, sessionId }, 'the use of a session was not written down'),
-      )
-      .finally(() => this.#marking.delete(sessionId))
+    const failed = 'the use of a session was not written down'
+    const background = { task: 'sign_in', log: this.#log, failed, about: { sessionId } } as const
+    void inBackground(background, () => this.#mark(sessionId, expiresAt)).then(() =>
+      this.#marking.delete(sessionId),
+    )
   }
 
   async ended(sessionId: string): Promise<void> {

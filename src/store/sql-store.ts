@@ -134,6 +134,10 @@ export class SqlStore implements Store {
     await this.#readRevision()
   }
 
+  tryWrite(): Promise<void> {
+    return this.#engine.run(tryWrite(this.#sql))
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -184,6 +188,13 @@ const toChange = (at: Columns): Change => ({ revision: at[0], kind: at[1], id: a
 
 const toEvent = (at: Columns): EventRecord & { sequence: number } =>
   ({ sequence: at[0], id: at[1], type: at[2], at: at[3], body: at[4] }) as EventRecord & { sequence: number }
+
+function* tryWrite(sql: Statements): Steps<void> {
+  yield* query(sql.begin)
+  yield* lockCounter(sql)
+  yield* query(sql.touchCounter)
+  yield* query(sql.commit)
+}
 
 function* claimMeta(sql: Statements, key: string, value: string): Steps<string> {
   yield* query(sql.begin)

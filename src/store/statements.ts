@@ -15,6 +15,7 @@ export const statements = ({ each, amongThem, begin, lockCounter }: Dialect) => 
 
   lockCounter,
   readCounter: 'SELECT revision, sequence FROM counter WHERE id = 1',
+  touchCounter: 'UPDATE counter SET revision = revision WHERE id = 1',
   writeCounter: 'UPDATE counter SET revision = $1, sequence = $2 WHERE id = 1',
 
   standing: `SELECT id, kind, version FROM resource WHERE id ${amongThem}`,

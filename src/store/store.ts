@@ -120,4 +120,6 @@ export interface Store extends AsyncDisposable {
   prune(limits: PruneLimits): Promise<void>
   /** Resolves when the database answers; rejects with what is wrong otherwise. */
   ping(): Promise<void>
+  /** Resolves when a small write was durable; it changes nothing that can be read. */
+  tryWrite(): Promise<void>
 }

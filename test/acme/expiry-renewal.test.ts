@@ -50,6 +50,7 @@ async function start() {
     version: 'test',
     visitors: new SignIns({ store, sealer, log, now }),
     traffic: new TrafficHub({ tell: () => undefined, accountId: 'ac_1' }),
+    uncaught: () => undefined,
     log,
   })
   const side = await gatewayHere(gateway)

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { inBackground } from '#base/background.ts'
 import { Acceptor, type ListenAddress } from '#gateway/listeners/acceptor.ts'
 import { Admission, type AdmissionLimits } from '#gateway/listeners/admission.ts'
 import { sayLast } from '#gateway/listeners/last-words.ts'
@@ -82,7 +83,9 @@ export class AgentListener {
       return
     }
     socket.on('close', entered.leave)
-    void this.#serve(socket, ip, entered.leave)
+    void inBackground({ task: 'listeners', log: this.#options.log }, () =>
+      this.#serve(socket, ip, entered.leave),
+    )
   }
 
   async #serve(socket: Socket, ip: string, leave: () => void): Promise<void> {
@@ -107,7 +110,7 @@ export class AgentListener {
       handshaken?.((performance.now() - begun) / 1000)
       const agent = new AgentSession(secured, ip, this.#options)
       this.#agents.add(agent)
-      void agent.ended.finally(() => this.#agents.delete(agent))
+      void agent.ended.then(() => this.#agents.delete(agent))
       await agent.settled
       leave()
     } catch (error) {

@@ -36,8 +36,7 @@ export async function forward(
   { log, peeked = EMPTY, traffic }: ForwardOptions,
 ): Promise<void> {
   const begun = performance.now()
-  // The policies may be others when the connection ends.
-  const decision = traffic?.wantsConnections === true ? upstream.decide?.(visitor.ip) : undefined
+  let decision: ReturnType<NonNullable<Upstream['decide']>>
   const ended = (end: SpliceEnd): void => {
     const { received, sent } = end
     traffic?.connection({ visitor, begun, ended: performance.now(), received, sent, decision })
@@ -51,6 +50,8 @@ export async function forward(
   const timer = setTimeout(() => cut(socket), DIAL_MS)
   socket.once('close', () => clearTimeout(timer))
   try {
+    // The policies may be others when the connection ends.
+    decision = traffic?.wantsConnections === true ? upstream.decide?.(visitor.ip) : undefined
     const stream = await upstream.dial(visitor, Buffer.concat([preface(visitor, upstream), peeked]))
     splice(socket, stream, { alreadySent: peeked.length, ended })
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { SecureContext, TLSSocket } from 'node:tls'
+import { inBackground } from '#base/background.ts'
 import { ACME_ALPN, isTlsChallenge } from '#gateway/acme/tls-challenge.ts'
 import type { Visitor } from '#gateway/exchange.ts'
 import { Acceptor, type ListenAddress, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
@@ -64,7 +65,9 @@ export class HttpsListener {
   constructor(options: HttpsListenerOptions) {
     this.#options = options
     this.#handshakes = new Handshakes(options.handshakes)
-    this.#acceptor = new Acceptor({ ...options, accept: socket => void this.#accept(socket) })
+    const background = { task: 'listeners', log: options.log } as const
+    const accept = (socket: Socket): void => void inBackground(background, () => this.#accept(socket))
+    this.#acceptor = new Acceptor({ ...options, accept })
   }
 
   get connections(): number {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { inBackground } from '#base/background.ts'
 import { Acceptor, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
 import { forward, type Upstream } from '#gateway/listeners/forward.ts'
 import { guestOf } from '#gateway/listeners/visitor.ts'
@@ -66,7 +67,10 @@ export class TcpPorts {
   #accept(socket: Socket, upstream: Upstream): void {
     const visitor = guestOf(socket, undefined)
     if (visitor === undefined) socket.destroy()
-    else void forward(socket, visitor, upstream, this.#options)
+    else
+      void inBackground({ task: 'listeners', log: this.#options.log }, () =>
+        forward(socket, visitor, upstream, this.#options),
+      )
   }
 }
 

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { inBackground } from '#base/background.ts'
+import type { Log } from '#base/log.ts'
 import type { TunnelRecord } from '#gateway/directory.ts'
 import { DialError, type Fleet } from '#gateway/fleet.ts'
 import { join } from '#gateway/peers/join.ts'
@@ -23,6 +25,7 @@ export interface PeerOptions {
   readonly tunnels: ReadonlyMap<string, TunnelRecord>
   /** The agents of this process. */
   readonly local: Pick<Fleet, 'dial'>
+  readonly log: Log
 }
 
 /**
@@ -64,7 +67,11 @@ export class PeerLinks {
     this.#server.close()
     for (const session of this.#incoming) session.close()
     for (const link of this.#outgoing.values())
-      void link.then(session => session.close()).catch(() => undefined)
+      void link.then(
+        session => session.close(),
+        // It was never opened.
+        () => undefined,
+      )
     await closed
   }
 
@@ -89,12 +96,16 @@ export class PeerLinks {
       role: 'client',
       ...PEER,
       accept: (type, stream) => {
-        if (type === streamTypes.proxy) void this.#answer(stream)
+        if (type === streamTypes.proxy) this.#run(() => this.#answer(stream))
         else stream.reset('stream_refused')
       },
     })
     this.#incoming.add(session)
-    void session.closed.then(() => this.#incoming.delete(session))
+    this.#run(() => session.closed.then(() => this.#incoming.delete(session)))
+  }
+
+  #run(work: () => unknown): void {
+    void inBackground({ task: 'peers', log: this.#options.log }, work)
   }
 
   /** Only tunnels of this very process are served, so that a connection is passed on once and never in circles. */

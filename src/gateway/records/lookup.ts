@@ -4,13 +4,17 @@ import type { SourceRow } from '#gateway/records/source.ts'
 export class Lookup {
   readonly #keysOf: (row: SourceRow) => readonly string[]
   readonly #rows = new Map<string, SourceRow[]>()
+  /** By id, so that a row leaves exactly where it was added. */
+  readonly #keys = new Map<string, readonly string[]>()
 
   constructor(keysOf: (row: SourceRow) => readonly string[]) {
     this.#keysOf = keysOf
   }
 
   add(row: SourceRow): void {
-    for (const key of this.#keysOf(row)) {
+    const keys = this.#keysOf(row)
+    this.#keys.set(row.id, keys)
+    for (const key of keys) {
       const held = this.#rows.get(key)
       if (held === undefined) this.#rows.set(key, [row])
       else held.push(row)
@@ -18,7 +22,9 @@ export class Lookup {
   }
 
   remove(row: SourceRow): void {
-    for (const key of this.#keysOf(row)) {
+    const keys = this.#keys.get(row.id) ?? []
+    this.#keys.delete(row.id)
+    for (const key of keys) {
       const rest = this.#rows.get(key)?.filter(held => held.id !== row.id) ?? []
       if (rest.length === 0) this.#rows.delete(key)
       else this.#rows.set(key, rest)

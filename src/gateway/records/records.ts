@@ -1,3 +1,5 @@
+import { guarded } from '#base/background.ts'
+import { type Log, silentLog } from '#base/log.ts'
 import { Secret } from '#base/secrets.ts'
 import type { TunnelRecord } from '#gateway/directory.ts'
 import * as keys from '#gateway/records/keys.ts'
@@ -70,6 +72,7 @@ const restricting = new Set(['ip_policy', 'ip_policy_rule', 'ip_restriction'])
 
 /** All that is configured, in memory; a change touches only what it is about. */
 export class Records implements Follower {
+  readonly #log: Log
   readonly #rows = new Map<string, SourceRow>()
   readonly #byKind = new Map<string, Map<string, SourceRow>>()
   readonly #listeners = new Map<string, Set<Listener>>()
@@ -103,6 +106,10 @@ export class Records implements Follower {
     ['tunnel_group_backend', this.#groups],
   ])
 
+  constructor(log: Log = silentLog) {
+    this.#log = log
+  }
+
   /** Follows a source; resolves when all it has is known. */
   async follow(source: Source): Promise<() => void> {
     return source.watch(KINDS, this)
@@ -126,8 +133,10 @@ export class Records implements Follower {
     }
     // Only now, so that nobody sees one half of what was changed together.
     for (const change of done) {
-      this.#listeners.get(change.kind)?.forEach(listener => listener(change))
-      this.#general.forEach(listener => listener(change))
+      const { kind, id } = change
+      const background = { task: 'configuration', log: this.#log, about: { kind, id } } as const
+      for (const listener of [...(this.#listeners.get(kind) ?? []), ...this.#general])
+        guarded(background, () => listener(change))
     }
   }
 
@@ -309,18 +318,28 @@ export class Records implements Follower {
     const before = this.#rows.get(id)
     const after = change.op === 'put' ? change.row : undefined
     if (before === undefined && after === undefined) return undefined
-    const lookup = this.#lookups.get(kind)
     const rows = this.#byKind.get(kind) ?? new Map<string, SourceRow>()
     this.#byKind.set(kind, rows)
-    if (before !== undefined) lookup?.remove(before)
+    this.#look(kind, before, after)
     if (after === undefined) {
       this.#rows.delete(id)
       rows.delete(id)
     } else {
       this.#rows.set(id, after)
       rows.set(id, after)
-      lookup?.add(after)
     }
     return { kind, id, before, after }
+  }
+
+  /** A row whose keys cannot be read is found by its id alone. */
+  #look(kind: string, before: SourceRow | undefined, after: SourceRow | undefined): void {
+    const lookup = this.#lookups.get(kind)
+    if (lookup === undefined) return
+    const background = { task: 'configuration', log: this.#log, failed: 'a record cannot be used' } as const
+    const { id } = after ?? before ?? {}
+    guarded({ ...background, about: { kind, id } }, () => {
+      if (before !== undefined) lookup.remove(before)
+      if (after !== undefined) lookup.add(after)
+    })
   }
 }

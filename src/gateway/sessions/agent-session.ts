@@ -1,4 +1,5 @@
 import type { TLSSocket } from 'node:tls'
+import { inBackground } from '#base/background.ts'
 import { fail, type Problem } from '#base/errors.ts'
 import type { Command, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
 import type { Connection } from '#gateway/fleet.ts'
@@ -90,7 +91,9 @@ export class AgentSession implements Connection {
       options.loginMs ?? LOGIN_MS,
     )
     void this.settled.then(() => clearTimeout(timer))
-    this.ended = this.#session.closed.then(reason => this.#end(reason))
+    this.ended = this.#session.closed.then(reason =>
+      inBackground({ task: 'agents', log: options.log }, () => this.#end(reason)),
+    )
   }
 
   /** Connections that are open through the agent. */
@@ -156,7 +159,9 @@ export class AgentSession implements Connection {
       return
     }
     this.#running++
-    void this.#answer(type, stream).finally(() => this.#running--)
+    void inBackground({ task: 'agents', log: this.#options.log }, () => this.#answer(type, stream)).then(
+      () => this.#running--,
+    )
   }
 
   #answer(type: number, stream: TunnelStream): Promise<void> {

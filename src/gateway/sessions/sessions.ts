@@ -1,3 +1,4 @@
+import { inBackground } from '#base/background.ts'
 import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import type { Command, Directory, SessionEnd, SessionRecord, TunnelRecord } from '#gateway/directory.ts'
@@ -255,7 +256,7 @@ export class Sessions implements Fleet {
     for (const held of earlier.tunnels.values()) held.giveUp()
     earlier.connection.close('The agent has connected again.')
     // What it does not ask for again by then, it has closed while it was away.
-    setTimeout(() => void this.#dropUnbound(entry), REBIND_MS).unref()
+    setTimeout(() => this.#run(() => this.#dropUnbound(entry)), REBIND_MS).unref()
   }
 
   async #dropUnbound(entry: Entry): Promise<void> {
@@ -360,7 +361,7 @@ export class Sessions implements Fleet {
 
   #credentialChanged({ id, after }: RecordChange): void {
     for (const entry of this.#byCredential.get(id) ?? []) {
-      if (after === undefined) void this.#evict(entry.record.id, 'The credential was deleted.')
+      if (after === undefined) this.#run(() => this.#evict(entry.record.id, 'The credential was deleted.'))
       else this.#dropForbidden(entry)
     }
     // A certificate authority can change its owner.
@@ -382,7 +383,7 @@ export class Sessions implements Fleet {
       if (mayBind(acl, record.address, record.labels)) continue
       const problem = new Problem('acl_refused', { address: record.url, allowed: acl.join(', ') })
       entry.connection.stopTunnel?.(record.id, problem)
-      void this.unbind(entry.record.id, record.id)
+      this.#run(() => this.unbind(entry.record.id, record.id))
     }
   }
 
@@ -390,12 +391,22 @@ export class Sessions implements Fleet {
   #recheckAddresses(): void {
     this.#recheck ??= setImmediate(() => {
       this.#recheck = undefined
-      const restriction = this.#options.records.restriction('agent')
-      if (restriction?.enforced !== true) return
-      for (const { record } of this.#entries.values())
-        if (!restriction.allows(record.ip))
-          void this.#evict(record.id, new Problem('agent_address_refused', { ip: record.ip }).message)
+      this.#run(() => this.#evictRefused())
     })
+  }
+
+  #evictRefused(): void {
+    const restriction = this.#options.records.restriction('agent')
+    if (restriction?.enforced !== true) return
+    for (const { record } of this.#entries.values()) {
+      if (restriction.allows(record.ip)) continue
+      const { message } = new Problem('agent_address_refused', { ip: record.ip })
+      this.#run(() => this.#evict(record.id, message))
+    }
+  }
+
+  #run(work: () => unknown): void {
+    void inBackground({ task: 'agents', log: this.#options.log }, work)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import type { Connection as SshClient, Session, TcpipBindInfo } from 'ssh2'
+import { inBackground } from '#base/background.ts'
 import { fail, Problem } from '#base/errors.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
@@ -185,7 +186,7 @@ export class SshConnection implements Connection {
     }
     this.#forwards.remove(forward.tunnel.id)
     this.#audience.say(`${nameOf(forward.tunnel)} closed`)
-    void this.#settled('unbind', this.#context.deps.unbind(this.record.id, forward.tunnel.id))
+    void this.#run('unbind', () => this.#context.deps.unbind(this.record.id, forward.tunnel.id))
     accept?.()
     this.#checkIdle(this.#context.limits.idleWait)
   }
@@ -231,7 +232,7 @@ export class SshConnection implements Connection {
     for (const entry of this.#waiting.splice(0)) {
       this.#opening++
       // One after the other, so that what is shown has the order in which it was asked for.
-      this.#turn = this.#turn.then(() => this.#open(entry, command))
+      this.#turn = this.#turn.then(() => this.#run('open', () => this.#open(entry, command)))
     }
   }
 
@@ -298,16 +299,20 @@ export class SshConnection implements Connection {
     this.#channels.close()
     if (this.#added === undefined) return
     const removed = this.#added.then(() => this.#context.deps.remove(this.record.id, this, lost))
-    void this.#settled('remove', removed)
+    void this.#run('remove', () => removed)
   }
 
-  async #settled(what: string, work: Promise<unknown>): Promise<void> {
-    try {
-      await work
-    } catch (error) {
-      if (!(error instanceof Problem))
-        this.#context.log.error({ error, session: this.record.id, what }, 'an ssh session failed')
-    }
+  #run(what: string, work: () => Promise<unknown>): Promise<void> {
+    const { log } = this.#context
+    const about = { session: this.record.id, what }
+    return inBackground({ task: 'ssh', log, failed: 'an ssh session failed', about }, async () => {
+      try {
+        await work()
+      } catch (error) {
+        // The client was told.
+        if (!(error instanceof Problem)) throw error
+      }
+    })
   }
 
   /** There is one thing at a time to wait for. */

@@ -1,3 +1,4 @@
+import { guarded } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { Facts } from '#gateway/facts.ts'
 import type { GatewayMetrics } from '#gateway/metrics.ts'
@@ -55,6 +56,7 @@ export class Expiry {
       if (row === undefined) continue
       seen.add(id)
       const end = Date.parse(textOf(row, 'not_after'))
+      if (Number.isNaN(end)) continue
       earliest = Math.min(earliest, end)
       if (end <= now) expired.push(textOf(domain, 'domain'))
       else if (isExpiring(Date.parse(textOf(row, 'not_before')), end, now))
@@ -85,7 +87,8 @@ export function watchExpiry(
   gauges.expired.from(() => expiry.survey().expired.length)
   // All processes know the same; the first one speaks for them.
   if (facts.processes > 1 && facts.node !== 'w1') return () => undefined
-  expiry.tell()
-  const timer = setInterval(() => expiry.tell(), DAY).unref()
+  const tell = (): void => guarded({ task: 'expiry', log: options.log }, () => expiry.tell())
+  tell()
+  const timer = setInterval(tell, DAY).unref()
   return () => clearInterval(timer)
 }

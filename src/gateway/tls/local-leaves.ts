@@ -1,3 +1,4 @@
+import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import { isDue, type Leaf, type LocalAuthority } from '#pki/local-authority.ts'
 
@@ -32,7 +33,7 @@ export class LocalLeaves {
 
   /** The default certificate. One that is due is replaced in the background, and serves until then. */
   get standard(): Leaf {
-    if (isDue(this.#standard, this.#options.now())) void this.#renew()
+    if (isDue(this.#standard, this.#options.now())) this.#renewSoon()
     return this.#standard
   }
 
@@ -71,18 +72,22 @@ export class LocalLeaves {
     }
   }
 
-  async #renew(): Promise<void> {
+  #renewSoon(): void {
     if (this.#renewing) return
     this.#renewing = true
     const names = this.#names
-    try {
-      const leaf = await this.#options.authority.issue(names)
-      if (this.#names === names) this.#standard = leaf
-    } catch (error) {
-      this.#options.log.error({ error, names }, 'the default certificate could not be renewed')
-    } finally {
-      this.#renewing = false
-    }
+    const { log } = this.#options
+    const failed = 'the default certificate could not be renewed'
+    void inBackground({ task: 'tls', log, failed, about: { names } }, () => this.#renew(names)).finally(
+      () => {
+        this.#renewing = false
+      },
+    )
+  }
+
+  async #renew(names: readonly string[]): Promise<void> {
+    const leaf = await this.#options.authority.issue(names)
+    if (this.#names === names) this.#standard = leaf
   }
 
   #keep(name: string, leaf: Leaf): void {

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
+import { inBackground } from '#base/background.ts'
 import { EgressError, type Egress, type EgressAnswer } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import type { Counter } from '#base/metrics.ts'
@@ -102,7 +103,8 @@ export class SpanExporter {
   #start(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#running ??= this.#sendAll().finally(() => {
+    const { log } = this.#options
+    this.#running ??= inBackground({ task: 'tracing', log }, () => this.#sendAll()).finally(() => {
       this.#running = undefined
       // What came while the last batch was on its way is gathered too.
       if (this.#waiting.length > 0 && !this.#isClosed)

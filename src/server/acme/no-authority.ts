@@ -1,5 +1,6 @@
 import { wantedAt } from '#acme/agenda.ts'
 import type { ManagedDomain } from '#acme/domains.ts'
+import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { ReservedDomains } from '#server/acme/reserved-domains.ts'
 
@@ -36,9 +37,8 @@ export async function tellOfNoAuthority(options: NoAuthorityOptions): Promise<()
     else if (!isWanted && told.delete(id)) await domains.tell(id, { job: undefined })
   }
   const attend = (id: string): void => {
-    queue = queue
-      .then(() => look(id))
-      .catch((error: unknown) => log.warn({ error, id }, 'it could not be told that nothing is ordered'))
+    const failed = 'it could not be told that nothing is ordered'
+    queue = queue.then(() => inBackground({ task: 'acme', log, failed, about: { id } }, () => look(id)))
   }
 
   const unfollow = await domains.follow((id, domain) => {

@@ -8,6 +8,7 @@ import { eventOf } from '#api/events.ts'
 import { open } from '#api/records.ts'
 import { close } from '#api/row-text.ts'
 import { inTurn } from '#api/turns.ts'
+import { inBackground } from '#base/background.ts'
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { ownerIn } from '#contract/access-rule.ts'
@@ -61,8 +62,14 @@ export class ReservedDomains implements Domains {
     const book = new DomainBook(this.#ground, {
       domain: listener,
       released: id =>
-        void this.#discard(id).catch((error: unknown) =>
-          this.#log.warn({ error, id }, 'a certificate that nobody uses could not be removed'),
+        void inBackground(
+          {
+            task: 'acme',
+            log: this.#log,
+            failed: 'an unused certificate could not be removed',
+            about: { id },
+          },
+          () => this.#discard(id),
         ),
     })
     return this.#source.watch(bookKinds, book)

@@ -1,5 +1,6 @@
 import { access, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 
 const FILE = 'rotate-acme-account'
@@ -30,8 +31,8 @@ export function followRotation(dataDir: string, change: () => Promise<boolean>, 
       isBusy = false
     }
   }
-  const safely = () =>
-    void look().catch((error: unknown) => log.error({ error, file }, 'a rotation could not be carried out'))
+  const failed = 'a rotation could not be carried out'
+  const safely = () => void inBackground({ task: 'acme', log, failed, about: { file } }, look)
   const timer = setInterval(safely, LOOK_MS).unref()
   safely()
   return () => clearInterval(timer)

@@ -2,10 +2,12 @@ import { eventOf } from '#api/events.ts'
 import type { Call, Deps } from '#api/call.ts'
 import { inTurn } from '#api/turns.ts'
 import type { Lifetime } from '#acme/renewal.ts'
+import { guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import { tlsCertificate as kind } from '#contract/kinds/tls-certificate.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#gateway/records/source.ts'
 import { lifeOf, useOf, type Certificate, type CertificateUse } from '#server/expiry/certificate-use.ts'
+import { keepStarting, type Stop } from '#server/keep-starting.ts'
 import { ownCall } from '#server/own-call.ts'
 import { nextStageAt, readStage, stageToTell, type Stage } from '#server/expiry/stages.ts'
 import type { Row, Write } from '#store/store.ts'
@@ -46,13 +48,16 @@ const advice: Readonly<Record<CertificateUse['by'], string>> = {
 
 /** What tells of certificates that end, once it is started. */
 export function openExpiry({ api, source, log }: ExpiryOptions): ExpirySide {
-  let watch: ExpiryWatch | undefined
+  let stop: Stop = async () => undefined
   return {
     async start(base) {
-      watch = new ExpiryWatch(ownCall(api, base), log)
-      await watch.follow(source)
+      stop = await keepStarting({ task: 'expiry', log }, async () => {
+        const watch = new ExpiryWatch(ownCall(api, base), log)
+        await watch.follow(source)
+        return () => watch.close()
+      })
     },
-    close: async () => watch?.close(),
+    close: () => stop(),
   }
 }
 
@@ -101,7 +106,12 @@ class ExpiryWatch implements Follower {
 
   /** Of most certificates there is nothing to tell, and that is seen without reading anything. */
   #learn({ id, body }: SourceRow): void {
-    const certificate = body as Certificate
+    guarded({ task: 'expiry', log: this.#log, about: { certificate: id } }, () =>
+      this.#note(id, body as Certificate),
+    )
+  }
+
+  #note(id: string, certificate: Certificate): void {
     const life = lifeOf(certificate)
     const now = this.#call.now()
     const told = readStage(certificate.expiry_told)
@@ -119,7 +129,7 @@ class ExpiryWatch implements Follower {
   }
 
   #run(): void {
-    this.#running = this.#look().finally(() => {
+    this.#running = inBackground({ task: 'expiry', log: this.#log }, () => this.#look()).finally(() => {
       this.#running = undefined
       this.#wake()
     })

@@ -1,4 +1,6 @@
+import { inBackground } from '#base/background.ts'
 import { Problem, type ErrorName } from '#base/errors.ts'
+import { type Log, silentLog } from '#base/log.ts'
 
 /** One end of the pipe between the first process and a worker: `process`, or the child as its parent sees it. */
 export interface Pipe {
@@ -22,6 +24,12 @@ type Message =
 export type Methods = Readonly<Record<string, (argument: never) => Promise<unknown>>>
 export type Notices = Readonly<Record<string, (argument: never) => void>>
 
+export interface ChannelOptions {
+  readonly methods?: Methods
+  readonly notices?: Notices
+  readonly log?: Log
+}
+
 interface Waiting {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
@@ -41,11 +49,12 @@ export class Channel {
   #nextId = 1
   #closed = false
 
-  constructor(pipe: Pipe, { methods = {}, notices = {} }: { methods?: Methods; notices?: Notices }) {
+  constructor(pipe: Pipe, { methods = {}, notices = {}, log = silentLog }: ChannelOptions) {
     this.#pipe = pipe
     this.#methods = methods
     this.#notices = notices
-    pipe.on('message', message => void this.#take(message as Message))
+    const background = { task: 'workers', log } as const
+    pipe.on('message', message => void inBackground(background, () => this.#take(message as Message)))
     pipe.on('disconnect', () => this.close())
   }
 

@@ -1,6 +1,5 @@
 import type { GatewayOptions } from '#gateway/gateway.ts'
 import type { DirectoryChange } from '#server/workers/shared-directory.ts'
-import type { LogLevel } from '#base/log-levels.ts'
 import type { Range } from '#base/addresses.ts'
 import { Secret } from '#base/secrets.ts'
 import type { WantedTraffic } from '#gateway/traffic/lines.ts'
@@ -21,7 +20,6 @@ export interface WorkerStart {
   /** Names whose agents are expected back. */
   readonly recentNames: readonly string[]
   readonly tracing: PlainTracingSetup | undefined
-  readonly logLevel: LogLevel
   /** The folder with the sockets over which workers reach each other. */
   readonly peerFolder: string
   /** All that is online already. */

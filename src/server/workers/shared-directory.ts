@@ -1,3 +1,5 @@
+import { guarded } from '#base/background.ts'
+import { type Log, silentLog } from '#base/log.ts'
 import type {
   Added,
   Directory,
@@ -20,9 +22,11 @@ export class SharedDirectory implements Directory {
   readonly tunnels = new Map<string, TunnelRecord>()
   readonly #channel: Channel
   readonly #listeners = new Set<DirectoryListener>()
+  readonly #log: Log
 
-  constructor(channel: Channel) {
+  constructor(channel: Channel, log: Log = silentLog) {
     this.#channel = channel
+    this.#log = log
   }
 
   addSession = (record: SessionRecord): Promise<void> => this.#channel.request('addSession', record)
@@ -55,6 +59,7 @@ export class SharedDirectory implements Directory {
   }
 
   #tell(call: (listener: DirectoryListener) => void): void {
-    for (const listener of this.#listeners) call(listener)
+    for (const listener of this.#listeners)
+      guarded({ task: 'directory', log: this.#log }, () => call(listener))
   }
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { createEgress } from '#base/egress-client.ts'
-import { createLog } from '#base/log.ts'
+import { createLog, type Log } from '#base/log.ts'
+import type { LogLevel } from '#base/log-levels.ts'
 import { Secret } from '#base/secrets.ts'
 import type { Command } from '#gateway/directory.ts'
 import type { Fleet } from '#gateway/fleet.ts'
@@ -15,6 +16,7 @@ import { Traffic } from '#gateway/traffic.ts'
 import { LocalAuthority } from '#pki/local-authority.ts'
 import { startProblem } from '#server/gateway-side.ts'
 import { openAccessLog } from '#server/access-log.ts'
+import { LastResort } from '#server/last-resort.ts'
 import { Channel } from '#server/workers/channel.ts'
 import { usePlainReads } from '#tunnel/socket-reads.ts'
 import { tracingParts } from '#server/tracing.ts'
@@ -29,10 +31,14 @@ class Worker implements Source {
   #gateway: Gateway | undefined
   #peers: PeerLinks | undefined
   #reachable: Promise<void> | undefined
-  readonly #traffic = new Traffic(batch => this.#channel.request('traffic', batch))
+  readonly #log: Log
+  readonly #traffic: Traffic
 
-  constructor() {
+  constructor(log: Log) {
+    this.#log = log
+    this.#traffic = new Traffic(batch => this.#channel.request('traffic', batch), log)
     this.#channel = new Channel(process, {
+      log,
       methods: {
         start: (start: WorkerStart) => this.#start(start),
         drain: (deadlineMs: number) => this.#drain(deadlineMs),
@@ -50,8 +56,11 @@ class Worker implements Source {
         changes: (batch: readonly SourceChange[]) => this.#follower?.changes(batch),
       },
     })
-    this.#directory = new SharedDirectory(this.#channel)
+    this.#directory = new SharedDirectory(this.#channel, log)
   }
+
+  /** Tells the first process of an error that no handler has taken; the log of this process has it. */
+  readonly reportUncaught = (): void => this.#channel.notify('uncaught', null)
 
   /** The first snapshot comes before the answer. */
   async watch(kinds: readonly string[], follower: Follower): Promise<() => void> {
@@ -69,7 +78,7 @@ class Worker implements Source {
 
   async #start(start: WorkerStart): Promise<Gateway['bound']> {
     const { node, root, keys, peerFolder } = start
-    const log = createLog(start.logLevel)
+    const log = this.#log
     usePlainReads(!start.fastReads)
     this.#traffic.want(start.wantedTraffic)
     for (const change of start.directory) this.#directory.apply(change)
@@ -108,7 +117,13 @@ class Worker implements Source {
 
   #fleet(local: Sessions, node: string, folder: string): Fleet {
     const { tunnels, sessions } = this.#directory
-    const peers = new PeerLinks({ node, tunnels, local, socketOf: other => join(folder, `${other}.sock`) })
+    const peers = new PeerLinks({
+      node,
+      tunnels,
+      local,
+      log: this.#log,
+      socketOf: other => join(folder, `${other}.sock`),
+    })
     this.#peers = peers
     // Before any agent is let in: visitors of other processes may ask for it at once.
     this.#reachable = peers.listen()
@@ -128,7 +143,10 @@ class Worker implements Source {
   }
 }
 
-void new Worker()
+// Given by the first process, which has checked it.
+const log = createLog((process.argv.at(-1) ?? 'info') as LogLevel)
+const worker = new Worker(log)
+void new LastResort(log, worker.reportUncaught)
 // Without the first process a worker knows nothing any more; it is started again with it.
 process.on('disconnect', () => process.exit(0))
 // The first process says when to stop; a terminal tells all processes at once.

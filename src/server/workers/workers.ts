@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inBackground, watchBackground } from '#base/background.ts'
 import { mergeSnapshots, renderMetrics } from '#base/metrics-text.ts'
 import { fail } from '#base/errors.ts'
 import { Registry, type Snapshot } from '#base/metrics.ts'
@@ -42,7 +43,7 @@ interface Worker {
 
 /** Gateways in processes of their own, on the same ports; this process decides what they must agree on. */
 class Workers {
-  readonly directory = new LocalDirectory()
+  readonly directory: LocalDirectory
   readonly #recent: RecentNames
   readonly #names: OnlineNamesFile
   readonly #parts: GatewayParts
@@ -56,6 +57,7 @@ class Workers {
 
   constructor(parts: GatewayParts) {
     this.#parts = parts
+    this.directory = new LocalDirectory(parts.log)
     const { data_dir: dataDir } = parts.settings
     this.#recent = new RecentNames(this.directory, { before: namesBefore(dataDir) })
     this.#names = new OnlineNamesFile(dataDir, this.directory, parts.log)
@@ -64,6 +66,7 @@ class Workers {
       for (const { channel } of this.#workers.values()) channel.notify('wantedTraffic', wanted)
     })
     watchProcess(this.#own)
+    watchBackground(this.#own)
     const tell = (change: DirectoryChange): void => {
       for (const { channel } of this.#workers.values()) channel.notify('directory', change)
     }
@@ -136,12 +139,14 @@ class Workers {
   }
 
   async #spawn(node: string): Promise<Gateway['bound']> {
-    const child = fork(workerProgram(), { serialization: 'advanced' })
-    const { visitors } = this.#parts
+    const { visitors, uncaught, log, settings } = this.#parts
+    const child = fork(workerProgram(), [settings.log_level], { serialization: 'advanced' })
     const channel = new Channel(child, {
+      log,
       methods: this.#methods(node),
       notices: {
         sessionActive: (told: { id: string; expiresAt: number }) => visitors.active(told.id, told.expiresAt),
+        uncaught: () => uncaught(),
       },
     })
     const worker: Worker = { node, child, channel }
@@ -195,7 +200,6 @@ class Workers {
       wantedTraffic: this.#parts.traffic.wanted,
       recentNames: this.#recent.list(),
       tracing: plainTracing(tracingSetup(settings)),
-      logLevel: settings.log_level,
       peerFolder: this.#peerFolder,
       directory: [
         ...[...sessions.values()].map(session => ({ is: 'session_added', session }) as const),
@@ -218,10 +222,16 @@ class Workers {
 
   #again(node: string): void {
     if (this.#closing) return
-    this.#spawn(node).catch((error: unknown) => {
-      this.#parts.log.error({ error, node }, 'a gateway process could not be started')
-      // Its end has it tried again.
-      this.#workers.get(node)?.child.kill('SIGKILL')
+    const { log } = this.#parts
+    const failed = 'a gateway process could not be started'
+    void inBackground({ task: 'workers', log, failed, about: { node } }, async () => {
+      try {
+        await this.#spawn(node)
+      } catch (error) {
+        // Its end has it tried again.
+        this.#workers.get(node)?.child.kill('SIGKILL')
+        throw error
+      }
     })
   }
 }
@@ -234,7 +244,7 @@ export async function gatewayInWorkers(parts: GatewayParts): Promise<GatewaySide
     await workers.drain(0)
     throw new StartError(error instanceof Error ? error.message : String(error))
   })
-  const records = new Records()
+  const records = new Records(parts.log)
   const unfollow = await records.follow(source)
   const { facts } = gatewayOptions(settings, { node: 'main', version })
   const { directory, bound } = workers

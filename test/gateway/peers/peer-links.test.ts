@@ -12,6 +12,7 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { TunnelError } from '#tunnel/frame.ts'
 import { fromDuplex } from '#tunnel/from-duplex.ts'
 import { bindOptions, type ProxyHeader } from '#tunnel/messages.ts'
+import { testLog } from '../../support/secrets.ts'
 
 const tunnelAt = (node: string): TunnelRecord => ({
   id: `tn_of_${node}`,
@@ -53,8 +54,8 @@ async function pair(dial?: Fleet['dial']) {
     return stream
   }
   const nobody: Fleet['dial'] = () => Promise.reject(new DialError('offline', 'no agent here'))
-  const a = new PeerLinks({ node: 'a', tunnels, socketOf, local: { dial: nobody } })
-  const b = new PeerLinks({ node: 'b', tunnels, socketOf, local: { dial: dial ?? toEcho } })
+  const a = new PeerLinks({ node: 'a', tunnels, socketOf, log: testLog(), local: { dial: nobody } })
+  const b = new PeerLinks({ node: 'b', tunnels, socketOf, log: testLog(), local: { dial: dial ?? toEcho } })
   await Promise.all([a.listen(), b.listen()])
   return {
     a,

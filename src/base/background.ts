@@ -1,0 +1,76 @@
+import type { Log } from '#base/log.ts'
+import type { Registry } from '#base/metrics.ts'
+
+/** The tasks that run without a caller, as the metric names them. */
+export const backgroundTasks = [
+  'acme',
+  'agents',
+  'configuration',
+  'directory',
+  'domain_watch',
+  'events',
+  'expiry',
+  'listeners',
+  'peers',
+  'ports',
+  'prune',
+  'sign_in',
+  'ssh',
+  'tls',
+  'tracing',
+  'traffic',
+  'workers',
+] as const
+export type BackgroundTask = (typeof backgroundTasks)[number]
+
+export interface Background {
+  readonly task: BackgroundTask
+  readonly log: Log
+  /** What the log says when it fails. */
+  readonly failed?: string
+  /** Further fields of that log line. */
+  readonly about?: Readonly<Record<string, unknown>>
+}
+
+/** Failures of this process, by task. */
+const failures = new Map<BackgroundTask, number>(backgroundTasks.map(task => [task, 0]))
+
+/** Logs and counts the failure of a task; the process continues. */
+export function backgroundFailure(
+  { task, log, failed = 'a background task failed', about = {} }: Background,
+  error: unknown,
+): void {
+  failures.set(task, (failures.get(task) ?? 0) + 1)
+  log.error({ error, task, ...about }, failed)
+}
+
+/**
+ * Runs work that no caller awaits. A failure is logged and counted, and the process continues: a rejection that is not
+ * handled would end it. The promise never rejects.
+ */
+export async function inBackground(background: Background, work: () => unknown): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    backgroundFailure(background, error)
+  }
+}
+
+/** The same for work without promises: a listener or a timer that throws disturbs neither its caller nor the others. */
+export function guarded(background: Background, work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    backgroundFailure(background, error)
+  }
+}
+
+/** Exports the failures of this process; all tasks from the start, so that the first failure shows as a rise. */
+export function watchBackground(registry: Registry): void {
+  const family = registry.counters(
+    'adit_background_errors_total',
+    'Background tasks that failed, by task; the server continues.',
+    ['task'],
+  )
+  for (const task of backgroundTasks) family.with(task).from(() => failures.get(task) ?? 0)
+}

@@ -1,0 +1,7 @@
+/** Loaded into a server before its own code: a signal has two errors thrown that no handler of the server can take. */
+process.on('SIGUSR2', () => {
+  setImmediate(() => {
+    throw new Error('injected exception')
+  })
+  void Promise.reject(new Error('injected rejection'))
+})
