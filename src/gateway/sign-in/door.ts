@@ -21,6 +21,7 @@ import { Generations } from '#gateway/sign-in/generations.ts'
 import { type Guest, guestOf } from '#gateway/sign-in/guest.ts'
 import * as headers from '#gateway/sign-in/headers.ts'
 import { checkedIdentity } from '#gateway/sign-in/identity.ts'
+import { isNavigation } from '#gateway/sign-in/navigation.ts'
 import { isSignInPath, LOG_IN_PATH, LOG_OUT_PATH, originOf, parametersOf } from '#gateway/sign-in/paths.ts'
 import { Sessions } from '#gateway/sign-in/sessions.ts'
 import type { Shared } from '#gateway/sign-in/shared.ts'
@@ -247,11 +248,4 @@ export class Door {
     const jar = readCookies(cookie, this.#isOurs)
     return guestOf(exchange, jar, { facts, placeId: this.#place.id, prefix: this.#terms.cookiePrefix })
   }
-}
-
-/** Old browsers and tools do not say what a request is for; those get the benefit of the doubt. */
-function isNavigation({ fields, upgrade }: RequestHead): boolean {
-  if (upgrade !== '') return false
-  const mode = fields.get('sec-fetch-mode')
-  return mode === undefined || mode === 'navigate' || (fields.get('accept') ?? '').includes('text/html')
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { cookieNames, joinSession, keepSession, ownCookies, readCookies } from '#gateway/sign-in/cookies.ts'
-import { anna, Browser, cookiesOf, Scripted, Site } from './support.ts'
+import { anna, Browser, cookiesOf, PAGE, Scripted, Site } from './support.ts'
 
 function start(changed = {}, method = new Scripted()) {
   const site = new Site()
@@ -51,7 +51,7 @@ suite('SEC-17: the session cookie', () => {
     await browser.signIn()
     const fields = browser.cookieLine('app.test')
     const status = async (url: string, handler = site.handler(method), sent = fields) =>
-      (await site.ask(handler, { url, fields: sent })).head.status
+      (await site.ask(handler, { url, fields: sent + PAGE })).head.status
     assert.equal(await status('https://app.test/'), 200)
     assert.equal(await status('https://other.test/'), 302)
     assert.equal(await status('https://sub.app.test/'), 302)
@@ -70,7 +70,7 @@ suite('SEC-17: the session cookie', () => {
   test('opens on no other host although the first one was remembered', async () => {
     const { site, handler, browser } = start()
     await browser.signIn()
-    const fields = browser.cookieLine('app.test')
+    const fields = browser.cookieLine('app.test') + PAGE
     const ask = async (url: string) => (await site.ask(handler, { url, fields })).head.status
     assert.equal(await ask('https://app.test/'), 200)
     assert.equal(await ask('https://app.test/'), 200)
@@ -83,7 +83,7 @@ suite('SEC-17: the session cookie', () => {
   test('opens in another process with the same key, and not with another', async () => {
     const { site, method, browser } = start()
     await browser.signIn()
-    const fields = browser.cookieLine('app.test')
+    const fields = browser.cookieLine('app.test') + PAGE
     const same = new Site(Buffer.alloc(32, 7), site.book, site.clock)
     const other = new Site(Buffer.alloc(32, 8), site.book, site.clock)
     assert.equal(
@@ -106,7 +106,10 @@ suite('SEC-17: the session cookie', () => {
     victim.jar('app.test').set('__Host-adit.session', /session=([^;\r]*)/.exec(fixed)?.[1] ?? '')
     await victim.signIn()
     assert.notEqual(victim.cookieLine('app.test'), fixed)
-    assert.equal((await site.ask(handler, { url: 'https://app.test/', fields: fixed })).head.status, 302)
+    assert.equal(
+      (await site.ask(handler, { url: 'https://app.test/', fields: fixed + PAGE })).head.status,
+      302,
+    )
   })
 
   test('is spread over at most five, each small enough for browsers', async () => {

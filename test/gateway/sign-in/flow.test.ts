@@ -4,7 +4,7 @@ import { Problem } from '#base/errors.ts'
 import { answerUrl } from '#gateway/sign-in/answer.ts'
 import { UNASKED } from '#gateway/sign-in/flow.ts'
 import { Seal } from '#gateway/sign-in/seal.ts'
-import { anna, Browser, cookiesOf, locationOf, Scripted, Site, textOf } from './support.ts'
+import { anna, Browser, cookiesOf, locationOf, PAGE, Scripted, Site, textOf } from './support.ts'
 
 function start(changed = {}) {
   const site = new Site()
@@ -64,10 +64,23 @@ suite('signing in', () => {
     assert.equal(site.sent.length, 0)
   })
 
-  for (const fields of ['Sec-Fetch-Mode: cors\r\nAccept: */*\r\n', 'Sec-Fetch-Mode: no-cors\r\n'])
-    test(`answers 401 to what a page cannot follow: ${fields.split('\r\n')[0]}`, async () => {
-      const { browser } = start()
-      const reply = await browser.go('https://app.test/data', { fields })
+  const programs: Readonly<Record<string, { readonly method?: string; readonly fields: string }>> = {
+    'a script of a page': { fields: 'Sec-Fetch-Mode: cors\r\nAccept: */*\r\n' },
+    'a script that accepts HTML': { fields: 'Sec-Fetch-Mode: cors\r\nAccept: text/html\r\n' },
+    'a script of the same origin': { fields: 'Sec-Fetch-Mode: same-origin\r\nAccept: text/html\r\n' },
+    'an image': { fields: 'Sec-Fetch-Mode: no-cors\r\nAccept: image/*\r\n' },
+    'a program that accepts anything': { fields: 'Accept: */*\r\n' },
+    'a program that accepts JSON': { fields: 'Accept: application/json\r\n' },
+    'a program that says nothing': { fields: 'User-Agent: curl/8.5\r\n' },
+    'a form of a program': { method: 'POST', fields: 'Accept: */*\r\n' },
+    'a change that no page makes': { method: 'PUT', fields: 'Accept: text/html\r\n' },
+    'a deletion': { method: 'DELETE', fields: 'Sec-Fetch-Mode: navigate\r\nAccept: text/html\r\n' },
+    'a preflight': { method: 'OPTIONS', fields: 'Sec-Fetch-Mode: cors\r\nOrigin: https://a.test\r\n' },
+  }
+  for (const [name, ask] of Object.entries(programs))
+    test(`answers 401 to what cannot follow a redirect: ${name}`, async () => {
+      const { site } = start()
+      const reply = await site.ask(site.handler(new Scripted()), { url: 'https://app.test/data', ...ask })
       assert.equal(reply.head.status, 401)
       assert.equal(reply.head.fields.get('adit-error-code'), 'ERR_ADIT_90110')
       assert.equal(locationOf(reply), '')
@@ -78,14 +91,14 @@ suite('signing in', () => {
     assert.equal((await browser.go('https://app.test/ws', { upgrade: 'websocket' })).head.status, 401)
   })
 
-  test('sends pages, and tools that say nothing of themselves, to the provider', async () => {
-    const { browser } = start()
-    for (const fields of [
-      'Sec-Fetch-Mode: navigate\r\n',
-      '',
-      'Sec-Fetch-Mode: cors\r\nAccept: text/html\r\n',
-    ])
-      assert.equal((await browser.go('https://app.test/', { fields })).head.status, 302)
+  test('sends pages to the provider, also those of browsers that do not say what a request is for', async () => {
+    const { site, handler } = start()
+    const accept = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n'
+    for (const fields of ['Sec-Fetch-Mode: navigate\r\n', accept, 'Accept: application/xhtml+xml\r\n'])
+      for (const method of ['GET', 'HEAD', 'POST']) {
+        const reply = await site.ask(handler, { url: 'https://app.test/', method, fields })
+        assert.equal(reply.head.status, 302)
+      }
   })
 
   test('lets OPTIONS through only where that is asked for, and without an identity', async () => {
@@ -97,7 +110,7 @@ suite('signing in', () => {
     )
     assert.equal(passing.site.sent[0]?.fields.text, 'X-Other: 1\r\nCookie: mine=1\r\n')
     assert.equal((await passing.browser.go('https://app.test/', { method: 'GET' })).head.status, 302)
-    assert.equal((await start().browser.go('https://app.test/', { method: 'OPTIONS' })).head.status, 302)
+    assert.equal((await start().browser.go('https://app.test/', { method: 'OPTIONS' })).head.status, 401)
   })
 
   test('asks the provider to prompt again at /auth/authn, and comes back to "/"', async () => {
@@ -130,7 +143,8 @@ suite('signing in', () => {
     assert.match(textOf(out), /You are signed out of app\.test.*href="\/auth\/authn"/s)
     assert.equal(browser.cookieLine('app.test'), '')
     assert.equal(site.book.ends.length, 1)
-    const replayed = await site.ask(site.handler(new Scripted()), { url: 'https://app.test/', fields: held })
+    const fields = held + PAGE
+    const replayed = await site.ask(site.handler(new Scripted()), { url: 'https://app.test/', fields })
     assert.equal(replayed.head.status, 302)
   })
 

@@ -90,7 +90,8 @@ suite('OpenID Connect with a certified provider', () => {
         const surfer = new Surfer(world)
         await surfer.signIn(site, 'anna')
         const cookie = surfer.cookies(HOST)
-        const status = async () => (await world.ask(HOST, { headers: { cookie } })).status
+        const headers = { cookie, accept: 'text/html' }
+        const status = async () => (await world.ask(HOST, { headers })).status
         assert.equal(await status(), 200)
         const { body } = await world.server.api.get(`/app/${path}`)
         const [{ id }] = body[`application_${path}`]
@@ -108,17 +109,19 @@ suite('OpenID Connect with a certified provider', () => {
       const out = await surfer.go(`${site}/auth/logout`)
       assert.equal(out.status, 200)
       assert.match(out.text, /You are signed out/)
-      assert.equal((await world.ask(HOST, { headers: { cookie } })).status, 302)
+      assert.equal((await world.ask(HOST, { headers: { cookie, accept: 'text/html' } })).status, 302)
       assert.equal((await world.server.api.get('/app/sessions')).body.application_sessions.length, 0)
     })
   })
 
-  test('answers a script that is not signed in with 401', async () => {
+  test('answers a script or a program that is not signed in with 401', async () => {
     await whole({}, {}, async ({ world }) => {
-      const headers = { 'sec-fetch-mode': 'cors', accept: 'application/json' }
-      const refused = await world.ask(`${HOST}/data`, { headers })
-      assert.equal(refused.status, 401)
-      assert.equal(refused.code, 'ERR_ADIT_90110')
+      const programs = [{ 'sec-fetch-mode': 'cors', accept: 'application/json' }, { accept: '*/*' }, {}]
+      for (const headers of programs as Record<string, string>[]) {
+        const refused = await world.ask(`${HOST}/data`, { headers })
+        assert.equal(refused.status, 401)
+        assert.equal(refused.code, 'ERR_ADIT_90110')
+      }
     })
   })
 

@@ -207,6 +207,9 @@ export const textOf = (reply: Reply): string => {
 export const locationOf = (reply: Reply): string => reply.head.fields.get('location') ?? ''
 export const cookiesOf = (reply: Reply): string[] => reply.head.fields.all('set-cookie')
 
+/** What browsers say of a request for a page. */
+export const PAGE = 'Sec-Fetch-Mode: navigate\r\n'
+
 /** A browser: it keeps cookies by host, as far as these tests need it. */
 export class Browser {
   readonly #jars = new Map<string, Map<string, string>>()
@@ -231,7 +234,7 @@ export class Browser {
 
   async go(url: string, ask: Omit<Ask, 'url'> = {}, handler = this.#handler): Promise<Reply> {
     const { hostname } = new URL(url)
-    const fields = this.cookieLine(hostname) + (ask.fields ?? '')
+    const fields = this.cookieLine(hostname) + (ask.fields ?? PAGE)
     const reply = await this.#site.ask(handler, { ...ask, url, fields })
     for (const line of cookiesOf(reply)) {
       const [pair = ''] = line.split(';')

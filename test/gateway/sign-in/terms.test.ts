@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { Problem } from '#base/errors.ts'
 import type { Granted, SignInTerms } from '#gateway/sign-in/sign-in.ts'
-import { anna, Browser, cookiesOf, Scripted, Site } from './support.ts'
+import { anna, Browser, cookiesOf, PAGE, Scripted, Site } from './support.ts'
 
 /** A method whose provider can be asked again. */
 class Asking extends Scripted {
@@ -170,7 +170,7 @@ suite('SEC-19: the provider', () => {
     assert.equal(site.book.ends.length, 1)
     assert.deepEqual(site.book.sessionIds, [])
     const fresh = site.handler(new Asking(), { authCheckInterval: interval })
-    assert.equal((await site.ask(fresh, { url: 'https://app.test/', fields: held })).head.status, 302)
+    assert.equal((await site.ask(fresh, { url: 'https://app.test/', fields: held + PAGE })).head.status, 302)
   })
 
   test('that says the session is somebody else ends it', async () => {
