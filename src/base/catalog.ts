@@ -1035,11 +1035,6 @@ export const catalog = {
     status: 401,
     text: '{host} asks its visitors to sign in, and this request does not belong to anybody who has.',
   },
-  sign_in_denied: {
-    number: 3105,
-    status: 403,
-    text: 'You are signed in, but you are not among those who may enter.',
-  },
   sign_in_state: {
     number: 3106,
     status: 400,

@@ -30,6 +30,9 @@ export const oidc = module({
         'returned',
       ),
     ),
-    scopes: input(listOf(line({ minLength: 1, maxBytes: 255 }), { maxItems: 100 }), 'Scopes to ask for.'),
+    scopes: input(
+      listOf(line({ minLength: 1, maxBytes: 255 }), { maxItems: 100 }),
+      'Scopes to ask for, beside openid, email and profile.',
+    ),
   },
 })

@@ -188,12 +188,6 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     visitor: 'Reload the page: your session may have ended.',
     owner: 'Programs cannot follow a sign-in page. Have the page that made the request loaded again.',
   },
-  sign_in_denied: {
-    title: 'Not allowed',
-    visitor:
-      'Sign in as somebody else at /auth/authn, or ask the person who gave you the address to let you in.',
-    owner: 'Look at whom the sign-in module of the endpoint lets in.',
-  },
   sign_in_state: { title: 'Sign-in not recognised', visitor: SIGN_IN_AGAIN },
   sign_in_browser: { title: 'Sign-in not recognised', visitor: `${SIGN_IN_AGAIN} Cookies must be allowed.` },
   sign_in_changed: { title: 'Sign in once more', visitor: SIGN_IN_AGAIN },
@@ -327,8 +321,9 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
   },
   oauth_not_allowed: {
     title: 'Not allowed',
-    visitor: 'Sign in with another account, or ask the person who runs this site to let this one in.',
-    owner: 'Add the address, its domain, the team or the organisation to the OAuth module of the endpoint.',
+    visitor:
+      'Sign in with another account at /auth/authn, or ask the person who runs this site to let this one in.',
+    owner: 'Add the address, its domain, the team or the organisation to the sign-in module of the endpoint.',
   },
   oauth_email_missing: {
     title: 'E-mail address missing',

@@ -7,10 +7,15 @@ import type { Secret } from '#base/secrets.ts'
 import { egressFetch, type EgressFetch } from '#gateway/sign-in/egress-fetch.ts'
 import { Discovery, issuerUrl, type Provider } from '#gateway/sign-in/oidc-discovery.ts'
 import { withoutLargeKeys } from '#gateway/sign-in/oidc-keys.ts'
+import { addressOf } from '#gateway/sign-in/oidc-email.ts'
 import { oidcProblem } from '#gateway/sign-in/oidc-faults.ts'
+import { gate, isOpen } from '#gateway/sign-in/providers/access.ts'
+import type { Found } from '#gateway/sign-in/providers/provider.ts'
 import type { Granted, Identity, Memory, SignInMethod } from '#gateway/sign-in/sign-in.ts'
 
 const CLOCK_TOLERANCE_S = 60
+/** What tells the claims that services are sent in headers, and that lists of addresses are compared with. */
+const IDENTITY_SCOPES = ['email', 'profile'] as const
 
 export interface OidcOptions {
   readonly issuer: string
@@ -44,7 +49,9 @@ export class OidcMethod implements SignInMethod {
   readonly #request: ReturnType<typeof requestOptions>
   /** For the keys of the provider. */
   readonly #keyRequest: ReturnType<typeof requestOptions>
-  readonly #scope: string
+  readonly #admit: (found: Found) => void
+  /** True where addresses decide who may enter. */
+  readonly #asksEmail: boolean
 
   /** Throws a Problem when the issuer is not an address that can be used. */
   constructor(options: OidcOptions) {
@@ -54,26 +61,30 @@ export class OidcMethod implements SignInMethod {
     this.provider = { name: 'oidc', url: issuer }
     this.clientId = clientId
     this.#options = options
-    this.#scope = [...new Set(['openid', ...options.scopes])].join(' ')
+    const { emails, domains } = options
+    const lists = { emails, domains, teams: [], organizations: [] }
+    this.#asksEmail = !isOpen(lists)
+    this.#admit = gate(url.host, lists)
     this.#client = { client_id: clientId, [oauth.clockTolerance]: CLOCK_TOLERANCE_S }
     this.#discovery = new Discovery(url, fetch, now)
     this.#request = requestOptions(fetch, url.protocol === 'http:')
     this.#keyRequest = requestOptions(withoutLargeKeys(fetch), url.protocol === 'http:')
+    const scope = [...new Set(['openid', ...options.scopes])].join(' ')
     this.fingerprint = createHash('sha256')
-      .update(JSON.stringify([issuer, clientId, this.#scope, options.emails, options.domains]))
+      .update(JSON.stringify([issuer, clientId, scope, emails, domains]))
       .digest('base64url')
   }
 
   async begin({ state, callback, again }: Parameters<SignInMethod['begin']>[0]) {
-    const { authorization_endpoint: endpoint } = await this.#explained(() => this.#discovery.provider())
+    const provider = await this.#explained(() => this.#discovery.provider())
     const verifier = oauth.generateRandomCodeVerifier()
     const nonce = oauth.generateRandomNonce()
-    const url = new URL(endpoint)
+    const url = new URL(provider.authorization_endpoint)
     const parameters = {
       client_id: this.#options.clientId,
       redirect_uri: callback,
       response_type: 'code',
-      scope: this.#scope,
+      scope: this.#scopeFor(provider),
       state,
       nonce,
       code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
@@ -82,6 +93,12 @@ export class OidcMethod implements SignInMethod {
     }
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
     return { url: url.href, memory: { verifier, nonce } }
+  }
+
+  /** What the owner asks for and what is needed, unless the provider says that it does not have it. */
+  #scopeFor({ scopes_supported: supported }: Provider): string {
+    const needed = IDENTITY_SCOPES.filter(scope => supported?.includes(scope) ?? true)
+    return [...new Set(['openid', ...needed, ...this.#options.scopes])].join(' ')
   }
 
   finish({ parameters, memory, callback }: Parameters<SignInMethod['finish']>[0]): Promise<Granted> {
@@ -93,8 +110,11 @@ export class OidcMethod implements SignInMethod {
       const tokens = await this.#tokens(provider, answer, memory, callback)
       const claims = oauth.getValidatedIdTokenClaims(tokens)
       if (!claims?.sub) return fail('sign_in_unverified', { reason: 'it does not say who you are' })
-      const identity = identityOf(await this.#more(provider, claims, tokens.access_token))
-      this.#checkAllowed(identity)
+      const more = await this.#more(provider, claims, tokens.access_token)
+      const { email, is } = addressOf(claims, more, this.#options.issuer)
+      // An address that is not verified is none for the service: anybody could have typed it.
+      const identity = identityOf({ ...more, ...claims }, is === 'unverified' ? '' : email)
+      this.#admit({ ...identity, email, vouched: is === 'verified' })
       return {
         identity,
         accessToken: tokens.access_token,
@@ -134,20 +154,11 @@ export class OidcMethod implements SignInMethod {
 
   /** Many providers tell name and address only when asked for them. */
   async #more(provider: Provider, claims: oauth.IDToken, accessToken: string): Promise<Claims> {
-    if (provider.userinfo_endpoint === undefined || (claims['email'] && claims['name'])) return claims
+    const isFlagged = !this.#asksEmail || claims['email_verified'] !== undefined
+    if (provider.userinfo_endpoint === undefined || (claims['email'] && claims['name'] && isFlagged))
+      return {}
     const response = await oauth.userInfoRequest(provider, this.#client, accessToken, this.#request)
-    const more = await oauth.processUserInfoResponse(provider, this.#client, claims.sub, response)
-    return { ...more, ...claims }
-  }
-
-  #checkAllowed({ email }: Identity): void {
-    const { emails, domains } = this.#options
-    if (emails.length === 0 && domains.length === 0) return
-    const address = email.toLowerCase()
-    const domain = address.slice(address.lastIndexOf('@') + 1)
-    const isListed = emails.some(each => each.toLowerCase() === address)
-    if (address === '' || !(isListed || domains.some(each => each.toLowerCase() === domain)))
-      fail('sign_in_denied')
+    return oauth.processUserInfoResponse(provider, this.#client, claims.sub, response)
   }
 
   async #explained<T>(work: () => Promise<T>): Promise<T> {
@@ -170,14 +181,11 @@ const requestOptions = (fetch: EgressFetch, insecure: boolean) => ({
   [oauth.jwksCache]: {},
 })
 
-/** An address that the provider says is not verified is none: anybody could have typed it. */
-function identityOf(claims: Claims): Identity {
+function identityOf(claims: Claims, email: string): Identity {
   const text = (name: string): string => {
     const value = claims[name]
     return typeof value === 'string' ? value : ''
   }
-  const verified = claims['email_verified']
-  const email = verified === false || verified === 'false' ? '' : text('email')
   return {
     id: text('sub'),
     username: text('preferred_username') || text('nickname') || email,

@@ -151,7 +151,7 @@ suite('signing in', () => {
   test('shows why somebody may not enter, and makes no session', async () => {
     const { site, method, browser } = start()
     method.finish = async () => {
-      throw new Problem('sign_in_denied', {})
+      throw new Problem('oauth_not_allowed', { provider: 'Scripted', account: 'anna' })
     }
     const refused = await browser.signIn()
     assert.equal(refused.head.status, 403)

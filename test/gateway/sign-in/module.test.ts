@@ -39,7 +39,7 @@ suite('the oidc module', () => {
     const { searchParams } = new URL(locationOf(reply))
     assert.equal(reply.head.status, 302)
     assert.equal(searchParams.get('client_id'), 'client-1')
-    assert.equal(searchParams.get('scope'), 'openid groups')
+    assert.equal(searchParams.get('scope'), 'openid email profile groups')
     assert.match(searchParams.get('redirect_uri') ?? '', /^https:\/\/idp\..*\/oauth2\/callback$/)
   })
 

@@ -75,6 +75,21 @@ suite('OpenID Connect with a certified provider', () => {
     })
   })
 
+  test('lets in whom an agent names by address, without naming scopes', async () => {
+    await using world = await World.start({ domain: DOMAIN })
+    const port = world.server.bound.https?.port
+    await using provider = await OpenId.start(`https://idp.${DOMAIN}:${port}/oauth2/callback`)
+    const forwardTo = await world.service(showing)
+    const client = { clientId: 'adit', clientSecret: secretText('openid client') }
+    const oidc = { issuerUrl: provider.issuer, ...client, allowEmails: ['anna@example.com'] }
+    await (await world.agent()).listen({ proto: 'https', domain: `listed.${DOMAIN}`, forwardTo, oidc })
+    const site = `https://listed.${DOMAIN}:${port}/`
+    const page = await new Surfer(world).signIn(site, 'anna')
+    assert.equal(seenIn(page.text).headers['adit-auth-user-email'], 'anna@example.com')
+    const refused = await new Surfer(world).signIn(site, 'bob')
+    assert.deepEqual([refused.status, refused.code], [403, 'ERR_ADIT_3105'])
+  })
+
   test('finds a user again, in another browser', async () => {
     await whole({}, {}, async ({ world, site }) => {
       for (let at = 0; at < 3; at++) await new Surfer(world).signIn(site, 'anna')

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { exportJWK, exportSPKI, generateKeyPair, importJWK } from 'jose'
 import { createEgress } from '#base/egress-client.ts'
+import { addressOf } from '#gateway/sign-in/oidc-email.ts'
 import { secretText } from '../../support/secrets.ts'
 import { CALLBACK, CLIENT, HostileProvider } from './hostile-provider.ts'
 
@@ -23,7 +24,7 @@ suite('OpenID Connect', () => {
       client_id: CLIENT,
       redirect_uri: CALLBACK,
       response_type: 'code',
-      scope: 'openid profile email',
+      scope: 'openid email profile',
       state: 'the-state',
       code_challenge_method: 'S256',
     })
@@ -78,7 +79,88 @@ suite('OpenID Connect', () => {
     provider.idToken = nonce => provider.signed({ ...provider.claims(nonce), email_verified: false })
     assert.equal((await provider.signIn()).identity.email, '')
     const guarded = provider.method({ emails: ['anna@example.com'] })
-    await assert.rejects(provider.signIn(guarded), { code: 'sign_in_denied' })
+    await assert.rejects(provider.signIn(guarded), { code: 'oauth_email_unverified' })
+  })
+
+  test('asks for the address and the name, whatever else the owner asks for', async () => {
+    await using provider = await HostileProvider.start()
+    const scopeOf = async (changed: object): Promise<string | null> => {
+      const { url } = await provider.method(changed).begin(begin)
+      return new URL(url).searchParams.get('scope')
+    }
+    assert.equal(await scopeOf({ scopes: [], emails: ['anna@example.com'] }), 'openid email profile')
+    assert.equal(await scopeOf({ scopes: [] }), 'openid email profile')
+    assert.equal(await scopeOf({ scopes: ['groups', 'email'] }), 'openid email profile groups')
+    provider.metadata = { scopes_supported: ['openid', 'email'] }
+    assert.equal(await scopeOf({ scopes: ['groups'] }), 'openid email groups')
+  })
+
+  const flags: readonly [claims: Record<string, unknown>, more: Record<string, unknown>, passes: boolean][] =
+    [
+      [{ email_verified: true }, {}, true],
+      [{ email_verified: 'true' }, {}, true],
+      [{ email_verified: 'false' }, {}, false],
+      [{ email_verified: 1 }, {}, false],
+      [{ email_verified: undefined }, {}, false],
+      [{ email_verified: undefined }, { email: 'anna@example.com', email_verified: true }, true],
+      [{ email_verified: undefined }, { email: 'anna@example.com', email_verified: false }, false],
+      [{ email_verified: undefined }, { email: 'other@example.com', email_verified: true }, false],
+      [{ email_verified: undefined }, { email_verified: true }, false],
+      [{ email_verified: false }, { email: 'anna@example.com', email_verified: true }, false],
+      [{ email: undefined, email_verified: true }, { email: 'anna@example.com' }, false],
+    ]
+  for (const [claims, more, passes] of flags)
+    test(`${passes ? 'takes' : 'refuses'} for a list of addresses ${JSON.stringify([claims, more])}`, async () => {
+      await using provider = await HostileProvider.start()
+      provider.metadata = { userinfo_endpoint: `${provider.issuer}/userinfo` }
+      provider.userInfo = { sub: 'user-1', ...more }
+      provider.idToken = nonce => provider.signed({ ...provider.claims(nonce), ...claims })
+      const guarded = provider.method({ emails: ['anna@example.com'] })
+      if (passes) assert.equal((await provider.signIn(guarded)).identity.email, 'anna@example.com')
+      else await assert.rejects(provider.signIn(guarded), { code: 'oauth_email_unverified' })
+    })
+
+  test('takes addresses without the flag from the issuers in the table, and from no others', () => {
+    const tenant = '72f988bf-86f1-41af-91ab-2d7cd011db47'
+    const claims = { email: 'anna@example.com' }
+    const trusted = [
+      `https://login.microsoftonline.com/${tenant}/v2.0`,
+      `https://login.microsoftonline.us/${tenant}/v2.0`,
+      `https://login.partner.microsoftonline.cn/${tenant}/v2.0`,
+      `https://sts.windows.net/${tenant}/`,
+      'https://fs.example.com/adfs',
+    ]
+    const others = [
+      'https://login.microsoftonline.com/common/v2.0',
+      'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
+      `https://login.microsoftonline.com.evil.test/${tenant}/v2.0`,
+      `https://evil.test/https://login.microsoftonline.com/${tenant}/v2.0`,
+      `http://login.microsoftonline.com/${tenant}/v2.0`,
+      'https://evil.test/x/adfs',
+      'https://accounts.google.com',
+    ]
+    for (const issuer of trusted) assert.equal(addressOf(claims, {}, issuer).is, 'verified', issuer)
+    for (const issuer of others) assert.equal(addressOf(claims, {}, issuer).is, 'unknown', issuer)
+    const disowned = { ...claims, email_verified: false }
+    for (const issuer of trusted) assert.equal(addressOf(disowned, {}, issuer).is, 'unverified', issuer)
+  })
+
+  test('compares addresses as the OAuth providers do: ASCII letters only, and whole addresses', async () => {
+    await using provider = await HostileProvider.start()
+    const attempts = [
+      // The Kelvin sign, whose lower case is the letter k.
+      { email: 'nic\u212a@example.com', lists: { emails: ['nick@example.com'] } },
+      { email: 'anna@\u212aey.example', lists: { domains: ['key.example'] } },
+      { email: 'anna@evil.test@example.com', lists: { domains: ['example.com'] } },
+      { email: 'example.com', lists: { domains: ['example.com'] } },
+      { email: 'anna @example.com', lists: { domains: ['example.com'] } },
+    ]
+    for (const { email, lists } of attempts) {
+      provider.idToken = nonce => provider.signed({ ...provider.claims(nonce), email })
+      await assert.rejects(provider.signIn(provider.method(lists)), error =>
+        /^oauth_(?:not_allowed|email_unverified)$/.test((error as { code: string }).code),
+      )
+    }
   })
 
   test('lets in whom the lists of an agent name, and nobody else', async () => {
@@ -90,7 +172,7 @@ suite('OpenID Connect', () => {
       { domains: ['ample.com'] },
       { domains: ['a.example.com'] },
     ])
-      await assert.rejects(provider.signIn(provider.method(lists)), { code: 'sign_in_denied' })
+      await assert.rejects(provider.signIn(provider.method(lists)), { code: 'oauth_not_allowed' })
   })
 
   test('discovers once, for many', async () => {

@@ -163,7 +163,7 @@ suite('SEC-19: the provider', () => {
     const { site, method, status, browser } = await signedIn(new Asking(), { authCheckInterval: interval })
     const held = browser.cookieLine('app.test')
     method.verdict = async () => {
-      throw new Problem('sign_in_denied', {})
+      throw new Problem('oauth_not_allowed', { provider: 'Scripted', account: 'anna' })
     }
     site.clock.pass(interval + 1)
     assert.equal(await status(), 302)
