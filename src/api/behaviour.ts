@@ -17,8 +17,8 @@ type Show = (kind: Kind, body: Body, call: Call) => Promise<Body>
 export interface Behaviour {
   /** Completes a new or changed resource and refuses what its schema cannot express. */
   prepare?(draft: Draft, call: Call): Promise<void> | void
-  /** Refuses a removal that must not happen. */
-  remove?(record: Record, call: Call): Promise<void> | void
+  /** Rejects a removal that must not happen. Returns the rows on whose state that relied. */
+  remove?(record: Record, call: Call): Promise<readonly Row[] | void> | void
   /** Fields that are worked out when it is read. */
   view?(body: Body, call: Call, show: Show): Promise<Body>
   /** What each action makes of the resource. */

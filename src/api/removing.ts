@@ -20,8 +20,9 @@ async function tryToRemove(address: Address, call: Call): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const record = await find(address, call)
     await requireChange(address.kind, record.body, call)
-    await behaviourOf(address.kind).remove?.(record, call)
-    const outcome = await call.store.commit(await removal(address.kind, record, call))
+    const reliedOn = (await behaviourOf(address.kind).remove?.(record, call)) ?? []
+    const expected = reliedOn.map(({ id, version }): Write => ({ op: 'expect', id, version }))
+    const outcome = await call.store.commit([...expected, ...(await removal(address.kind, record, call))])
     if (outcome.ok || explain(outcome.refusal, address.kind)) return
   }
   fail('conflict')

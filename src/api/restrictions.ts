@@ -2,6 +2,7 @@ import type { Call } from '#api/call.ts'
 import { childRows } from '#api/records.ts'
 import { addressFilter, type Rule } from '#base/address-filter.ts'
 import { fail } from '#base/errors.ts'
+import { restrictionTypes } from '#contract/kinds/ip-restriction.ts'
 import type { Store } from '#store/store.ts'
 
 /** There is at most one restriction for each kind of traffic. */
@@ -45,27 +46,42 @@ interface Plan {
   readonly rule?: { readonly id: string; readonly policy: string; readonly now?: Rule }
 }
 
-/** Refuses a change after which an enforced restriction would refuse the very caller that makes it. */
-export async function requireCallerStaysIn(call: Call, plan: Plan): Promise<void> {
-  for (const restriction of await affected(call, plan)) {
-    const rules: Rule[] = []
-    for (const policy of restriction.policies) {
-      const kept = (await rulesOf(policy, call)).filter(rule => rule.id !== plan.rule?.id)
-      rules.push(...kept, ...(plan.rule?.now && plan.rule.policy === policy ? [plan.rule.now] : []))
-    }
-    if (addressFilter(rules)(call.ip)) continue
+/** The way back in when every other address is wrong. */
+const LOOPBACK = '127.0.0.1'
+
+/** Rejects a change after which an enforced restriction would deny its own caller, or loopback. */
+export async function requireNoLockOut(call: Call, plan: Plan): Promise<void> {
+  const restriction = await affected(call, plan)
+  if (restriction === undefined) return
+  const rules: Rule[] = []
+  for (const policy of restriction.policies) {
+    const kept = (await rulesOf(policy, call)).filter(rule => rule.id !== plan.rule?.id)
+    rules.push(...kept, ...(plan.rule?.now && plan.rule.policy === policy ? [plan.rule.now] : []))
+  }
+  const allows = addressFilter(rules)
+  if (!allows(call.ip)) {
     if (plan.rule && !plan.rule.now) fail('last_rule', { by: restriction.id, ip: call.ip })
     fail('would_lock_out', { ip: call.ip })
   }
+  if (!allows(LOOPBACK)) fail('would_lock_out_loopback', { ip: LOOPBACK })
 }
 
+/** The restriction on calls of the API that a change is about. */
 async function affected(
   call: Call,
   { restriction, rule }: Plan,
-): Promise<Pick<Restriction, 'id' | 'policies'>[]> {
-  if (restriction) return [restriction]
-  const standing = await Promise.all(['api', 'dashboard'].map(type => restrictionOn(type, call)))
-  return standing.flatMap(each =>
-    each?.enforced && rule && each.policies.includes(rule.policy) ? [each] : [],
-  )
+): Promise<Pick<Restriction, 'id' | 'policies'> | undefined> {
+  if (restriction) return restriction
+  const standing = await restrictionOn('api', call)
+  return standing?.enforced && rule && standing.policies.includes(rule.policy) ? standing : undefined
+}
+
+/** Rejects a change by a member of what a restriction consists of: only admins decide about restrictions. */
+export async function requireNotRestricting(policy: string, call: Call): Promise<void> {
+  if (call.principal.role === 'admin') return
+  for (const type of restrictionTypes) {
+    const restriction = await restrictionOn(type, call)
+    if (restriction?.policies.includes(policy))
+      fail('not_allowed', { action: 'change an IP policy that an IP restriction uses' })
+  }
 }

@@ -68,6 +68,11 @@ export const catalog = {
     status: 400,
     text: 'This change would shut out the address you are calling from, {ip}. Add a rule that allows it first, or set "enforced" to false.',
   },
+  would_lock_out_loopback: {
+    number: 90253,
+    status: 400,
+    text: 'With this change the enforced IP restriction of type "api" would deny {ip}, the way back in when every other address is wrong. Add a rule that allows {ip}/32 first, or set "enforced" to false.',
+  },
   content_type: {
     number: 210,
     status: 415,
@@ -316,7 +321,12 @@ export const catalog = {
   last_admin: {
     number: 90002,
     status: 400,
-    text: 'This is the last active admin; {action} it would leave nobody who can administer the server.',
+    text: 'This is the last active admin that has an API key; {action} it would leave nobody who can administer the server.',
+  },
+  last_admin_key: {
+    number: 90254,
+    status: 400,
+    text: 'This is the last API key of an active admin; without it nobody can administer the server. Make another one first.',
   },
   own_user: { number: 90003, status: 400, text: 'A user cannot delete itself. Ask another admin.' },
   user_name_taken: {

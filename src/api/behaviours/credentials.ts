@@ -1,4 +1,5 @@
 import type { Behaviour } from '#api/behaviour.ts'
+import { administers, remainingAdmin, type Role } from '#api/behaviours/last-admin.ts'
 import type { Draft } from '#api/draft.ts'
 import { withPkiProblems } from '#api/pki-problems.ts'
 import { fail } from '#base/errors.ts'
@@ -46,6 +47,11 @@ export const apiKey: Behaviour = {
   prepare(draft) {
     const body = draft.as(apiKeyKind)
     settleToken(draft, body, API_TOKENS)
+  },
+  async remove({ row }, call) {
+    const owner = row.parent === null ? undefined : await call.store.get(row.parent)
+    if (!owner || !administers(JSON.parse(owner.body) as Role)) return []
+    return (await remainingAdmin({ withoutKey: row.id }, call)) ?? fail('last_admin_key')
   },
 }
 

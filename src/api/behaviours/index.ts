@@ -9,7 +9,7 @@ import { endpointConfiguration } from '#api/behaviours/endpoint-configuration.ts
 import { eventDestination } from '#api/behaviours/event-destination.ts'
 import { eventSubscription } from '#api/behaviours/event-subscription.ts'
 import { httpsEdgeRoute } from '#api/behaviours/https-edge-route.ts'
-import { ipPolicyRule, ipRestriction } from '#api/behaviours/ip-restriction.ts'
+import { ipPolicy, ipPolicyRule, ipRestriction } from '#api/behaviours/ip-restriction.ts'
 import { reservedAddr } from '#api/behaviours/reserved-addr.ts'
 import { reservedDomain } from '#api/behaviours/reserved-domain.ts'
 import { sshCertificateAuthority, sshHostCertificate, sshUserCertificate } from '#api/behaviours/ssh.ts'
@@ -29,6 +29,7 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   http_response_backend: backends.httpResponseBackend,
   https_edge: httpsEdge,
   https_edge_route: httpsEdgeRoute,
+  ip_policy: ipPolicy,
   ip_policy_rule: ipPolicyRule,
   ip_restriction: ipRestriction,
   reserved_addr: reservedAddr,

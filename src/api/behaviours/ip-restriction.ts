@@ -1,6 +1,6 @@
 import type { Behaviour } from '#api/behaviour.ts'
 import type { Call } from '#api/call.ts'
-import { requireCallerStaysIn, RESTRICTION_TYPES } from '#api/restrictions.ts'
+import { requireNoLockOut, requireNotRestricting, RESTRICTION_TYPES } from '#api/restrictions.ts'
 import { parseRange, rangeText } from '#base/addresses.ts'
 import { fail } from '#base/errors.ts'
 import { isIP } from 'node:net'
@@ -36,22 +36,30 @@ export const ipPolicyRule: Behaviour = {
       field: 'cidr',
       shown: rule.cidr,
     })
+    await requireNotRestricting(String(rule.ip_policy), call)
     const { cidr, action } = rule
-    await requireCallerStaysIn(call, {
+    await requireNoLockOut(call, {
       rule: { id: draft.id, policy: String(rule.ip_policy), now: { cidr, action } },
     })
   },
   async remove({ row, body }, call: Call) {
-    await requireCallerStaysIn(call, { rule: { id: row.id, policy: String(body['ip_policy']) } })
+    const policy = String(body['ip_policy'])
+    await requireNotRestricting(policy, call)
+    await requireNoLockOut(call, { rule: { id: row.id, policy } })
   },
+}
+
+export const ipPolicy: Behaviour = {
+  async prepare(draft, call) {
+    if (draft.before) await requireNotRestricting(draft.id, call)
+  },
+  remove: ({ row }, call) => requireNotRestricting(row.id, call),
 }
 
 export const ipRestriction: Behaviour = {
   async prepare(draft, call) {
     const { type, enforced, ip_policies: policies } = draft.as(restrictionKind)
     draft.claim(RESTRICTION_TYPES, type, { refusal: 'restriction_type_taken', field: 'type' })
-    if (enforced && (type === 'api' || type === 'dashboard')) {
-      await requireCallerStaysIn(call, { restriction: { id: draft.id, policies } })
-    }
+    if (enforced && type === 'api') await requireNoLockOut(call, { restriction: { id: draft.id, policies } })
   },
 }

@@ -1,27 +1,16 @@
 import type { Behaviour } from '#api/behaviour.ts'
+import { administers, remainingAdmin } from '#api/behaviours/last-admin.ts'
 import type { Call } from '#api/call.ts'
 import { fail } from '#base/errors.ts'
 import { user as kind } from '#contract/kinds/users.ts'
 import type { Kept } from '#contract/shape.ts'
-import type { Draft } from '#api/draft.ts'
+import type { Row } from '#store/store.ts'
 
 type User = Kept<typeof kind.shape>
 
-const administers = (user: Pick<User, 'role' | 'active'>): boolean => user.role === 'admin' && user.active
-
-/** Refuses to leave the server without anybody who can administer it. */
-async function requireAnotherAdmin(id: string, action: string, call: Call, draft?: Draft): Promise<void> {
-  for (let before: string | undefined; ;) {
-    const rows = await call.store.list(kind.name, { limit: 100, ...(before !== undefined && { before }) })
-    const other = rows.find(row => row.id !== id && administers(JSON.parse(row.body) as User))
-    if (other) {
-      draft?.reliedOn.set(other.id, other)
-      return
-    }
-    before = rows.at(-1)?.id
-    if (rows.length < 100) fail('last_admin', { action })
-  }
-}
+/** Rejects what would leave the server without an admin who can call; returns the one who stays, with the key. */
+const requireAnotherAdmin = async (id: string, action: string, call: Call): Promise<readonly Row[]> =>
+  (await remainingAdmin({ withoutUser: id }, call)) ?? fail('last_admin', { action })
 
 export const user: Behaviour = {
   async prepare(draft, call) {
@@ -29,11 +18,11 @@ export const user: Behaviour = {
     const email = body.email.toLowerCase()
     draft.claim('user_email', email, { refusal: 'user_name_taken', field: 'email', shown: body.email })
     const was = draft.before as User | undefined
-    if (was && administers(was) && !administers(body))
-      await requireAnotherAdmin(draft.id, 'changing', call, draft)
+    if (!was || !administers(was) || administers(body)) return
+    for (const row of await requireAnotherAdmin(draft.id, 'changing', call)) draft.reliedOn.set(row.id, row)
   },
   async remove({ row, body }, call) {
     if (row.id === call.principal.id) fail('own_user')
-    if (administers(body as User)) await requireAnotherAdmin(row.id, 'removing', call)
+    return administers(body as User) ? requireAnotherAdmin(row.id, 'removing', call) : []
   },
 }

@@ -3,6 +3,9 @@ import { also, flag, oneOf } from '#contract/schema.ts'
 import { fixed, input, refs, required } from '#contract/shape.ts'
 import { restrictionPolicies } from '#contract/targets.ts'
 
+/** The kinds of traffic that can be restricted. */
+export const restrictionTypes = ['dashboard', 'api', 'agent', 'endpoints'] as const
+
 /** Binds IP policies to one kind of traffic. */
 export const ipRestriction = kind({
   name: 'ip_restriction',
@@ -18,7 +21,7 @@ export const ipRestriction = kind({
     enforced: input(flag(false), 'False: violations are only logged.'),
     type: required(
       fixed(
-        also(oneOf('dashboard', 'api', 'agent', 'endpoints'), {
+        also(oneOf(...restrictionTypes), {
           refusal: 'restriction_type',
           missing: 'restriction_type',
         }),

@@ -1,0 +1,38 @@
+import type { Call } from '#api/call.ts'
+import { apiKey } from '#contract/kinds/api-key.ts'
+import { user } from '#contract/kinds/users.ts'
+import type { Row } from '#store/store.ts'
+
+const PAGE = 100
+
+export interface Role {
+  readonly role: 'admin' | 'member'
+  readonly active: boolean
+}
+
+export const administers = ({ role, active }: Role): boolean => role === 'admin' && active
+
+interface Left {
+  /** The user that goes, or loses its role. */
+  readonly withoutUser?: string
+  /** The API key that goes. */
+  readonly withoutKey?: string
+}
+
+/** An active admin that is left with an API key to call with, and that key; undefined when there is none. */
+export async function remainingAdmin(
+  { withoutUser, withoutKey }: Left,
+  { store }: Pick<Call, 'store'>,
+): Promise<readonly Row[] | undefined> {
+  for (let before: string | undefined; ;) {
+    const rows = await store.list(user.name, { limit: PAGE, ...(before !== undefined && { before }) })
+    for (const row of rows) {
+      if (row.id === withoutUser || !administers(JSON.parse(row.body) as Role)) continue
+      const keys = await store.list(apiKey.name, { parent: row.id, limit: 2 })
+      const key = keys.find(({ id }) => id !== withoutKey)
+      if (key) return [row, key]
+    }
+    before = rows.at(-1)?.id
+    if (rows.length < PAGE) return undefined
+  }
+}
