@@ -29,6 +29,8 @@ export interface Live {
   list(kind: LiveKind, page: LivePage): Promise<Found>
   /** Ids of the online tunnels of an owner, or of all where it is empty, that carry all of these labels. */
   tunnelsOf(group: TunnelGroup): Promise<string[]>
+  /** Who has tunnels online at any of these names. */
+  nameOwners(names: readonly string[]): Promise<string[]>
   /** Resolves when the agent or destination has accepted the command; rejects with a Problem otherwise. */
   command(id: string, command: Command): Promise<void>
 }

@@ -69,6 +69,14 @@ export class LiveView {
     return found.map(([, body]) => body())
   }
 
+  async nameOwners(names: readonly string[]): Promise<string[]> {
+    const owners = new Set<string>()
+    for (const { address, ownerId } of this.#options.directory.tunnels.values())
+      if (address !== undefined && address.scheme !== 'tcp' && names.includes(address.host))
+        owners.add(ownerId)
+    return [...owners]
+  }
+
   async tunnelsOf(group: TunnelGroup): Promise<string[]> {
     return eachOnce(this.#options.directory.tunnels)
       .filter(tunnel => tunnel.address === undefined && joins(tunnel, group))

@@ -85,6 +85,7 @@ function withEvents(online: Live, engine: EventEngine, audit: AuditLog): Live {
       return Object.assign<Found, Pick<Found, 'last'>>(found, last === undefined ? {} : { last })
     },
     tunnelsOf: group => online.tunnelsOf(group),
+    nameOwners: names => online.nameOwners(names),
     async command(id, command) {
       if (command === 'test') return sendTest(engine, id)
       if (command !== 'replay') return online.command(id, command)

@@ -5,6 +5,7 @@ import { get as getSecure } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
+import { domainToASCII } from 'node:url'
 import { connect } from 'adit'
 import { disposable } from '../agent/support.ts'
 import { made } from '../support/each-store.ts'
@@ -75,4 +76,52 @@ suite('a member cannot get the traffic of another one', () => {
       const end = performance.now() + 5000
       while ((await seen()).size < 2) assert.ok(performance.now() < end, 'a shared group takes in both')
     })
+})
+
+suite('a member cannot reserve', () => {
+  const taken = [
+    { reserved: '*.victim.example', asked: 'pay.victim.example' },
+    { reserved: '*.victim.example', asked: '*.pay.victim.example' },
+    { reserved: 'victim.example', asked: '*.victim.example' },
+    { reserved: 'victim.example', asked: 'pay.victim.example' },
+    { reserved: 'shop.adit.localhost', asked: 'sub.shop.adit.localhost' },
+    { reserved: 'shop.adit.localhost', asked: domainToASCII('sh\u043ep.adit.localhost') },
+  ]
+  for (const { reserved, asked } of taken)
+    test(`${asked} where another user has reserved ${reserved}, unless that is shared`, async () => {
+      await using server = await startServer()
+      const { api } = server
+      const [alice, bob] = [await newMember(api), await newMember(api)]
+      const { body } = await api.post('/reserved_domains', { domain: reserved }, { token: alice.token })
+      const refused = await api.post('/reserved_domains', { domain: asked }, { token: bob.token })
+      assert.deepEqual([refused.status, refused.body.error_code], [403, 'ERR_ADIT_90260'])
+      assert.doesNotMatch(JSON.stringify(refused.body), /rd_|usr_/)
+      const shared = await api.patch(`/reserved_domains/${body.id}`, { owner_id: '' }, { token: alice.token })
+      assert.equal(shared.status, 200)
+      assert.equal((await api.post('/reserved_domains', { domain: asked }, { token: bob.token })).status, 201)
+    })
+
+  test('a name that another user has online, or one below it', async () => {
+    await using server = await startServer()
+    const { api } = server
+    const [alice, bob] = [await newMember(api), await newMember(api)]
+    await using agent = await agentOf(server, alice)
+    await agent.listen({ proto: 'http', domain: 'shop', forwardTo: 1 })
+    for (const name of ['shop', 'sub.shop.adit.localhost']) {
+      const refused = await api.post('/reserved_domains', { name }, { token: bob.token })
+      assert.deepEqual([refused.status, refused.body.error_code], [403, 'ERR_ADIT_90260'], name)
+      assert.equal((await api.post('/reserved_domains', { name }, { token: alice.token })).status, 201)
+    }
+  })
+
+  test('a name that is held back, which an admin can', async () => {
+    await using server = await startServer()
+    const { api } = server
+    const member = await newMember(api)
+    for (const name of ['www', 'wpad', 'autodiscover', 'x.mail.adit.localhost', domainToASCII('w\u0461w')]) {
+      const refused = await api.post('/reserved_domains', { name }, { token: member.token })
+      assert.deepEqual([refused.status, refused.body.error_code], [403, 'ERR_ADIT_90262'], name)
+      assert.equal((await api.post('/reserved_domains', { name })).status, 201)
+    }
+  })
 })

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { requireUse } from '#api/authority.ts'
 import type { Behaviour } from '#api/behaviour.ts'
 import { firstStatus } from '#api/behaviours/certificate-status.ts'
-import { DOMAINS, reservationOf } from '#api/behaviours/edges.ts'
+import { DOMAINS } from '#api/behaviours/edges.ts'
+import { requireFreeName } from '#api/behaviours/name-claims.ts'
 import { isCovered, standardPolicy } from '#api/behaviours/shared-names.ts'
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
@@ -44,8 +44,6 @@ function refusePublicSuffix(domain: string): void {
   fail('domain_public_suffix', { field: 'domain', value: domain })
 }
 
-const ownNameOf = (row: { readonly body: string }): string => (JSON.parse(row.body) as Domain).domain
-
 /** A name that DNS of the server answers for one reservation alone; it says nothing about the domain. */
 const targetLabel = (id: string): string => hash('sha256', id, 'hex').slice(0, 17)
 
@@ -56,9 +54,7 @@ async function nameNewDomain(draft: Draft, call: Call): Promise<void> {
   const shared = isUnder(body.domain, facts.domain)
   if (shared) refuseOwnNames(body.domain, facts.domain)
   else refusePublicSuffix(body.domain)
-  const over = await reservationOf(body.domain, call)
-  // A name below a wildcard is its owner's to give; one that is reserved itself is refused by its claim.
-  if (over && ownNameOf(over) !== body.domain) requireUse(over, { field: 'domain', value: body.domain }, call)
+  await requireFreeName(body.domain, call)
   const label = targetLabel(draft.id)
   body.cname_target = shared ? null : `${label}.cname.${facts.domain}`
   const wildcard = !shared && body.domain.startsWith('*.')
