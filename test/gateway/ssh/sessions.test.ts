@@ -91,6 +91,23 @@ suite('ssh with the sessions of a gateway', () => {
       assert.equal(directory.tunnels.size, 0)
     })
 
+  const words: readonly (readonly [command: string, url: RegExp])[] = [
+    ['', /^tcp:\/\/1\.tcp\.gw\.test:20[5-9]\d\d$/],
+    ['tcp', /^tcp:\/\/1\.tcp\.gw\.test:20[5-9]\d\d$/],
+    ['http', /^http:\/\/[a-z0-9]{10}\.gw\.test$/],
+    ['https', /^https:\/\/[a-z0-9]{10}\.gw\.test$/],
+    ['tls', /^tls:\/\/[a-z0-9]{10}\.gw\.test$/],
+  ]
+  for (const [word, url] of words)
+    test(`opens ${url.source} for -R 0 ${word}`, async () => {
+      source.put('ssh_credential', 'cr_1', { public_key: publicKey, acl: [], owner_id: 'usr_1' })
+      await using client = call('0', word === '' ? [] : [word])
+      await client.shows(/-> -R 0/)
+      const shown = /(\S+) -> -R 0/.exec(client.stdout)?.[1] ?? ''
+      assert.match(shown, url)
+      assert.equal(await ask(shown), 'PING')
+    })
+
   test('says what the access list of the key allows', async () => {
     source.put('ssh_credential', 'cr_1', {
       public_key: publicKey,
