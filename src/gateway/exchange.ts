@@ -1,18 +1,17 @@
 import type { ErrorName } from '#base/errors.ts'
 import type { Body } from '#gateway/http/body.ts'
 import type { RequestHead, ResponseHead } from '#gateway/http/head.ts'
+import type { ClientProof } from '#gateway/tls/client-proof.ts'
 import type { Trace } from '#gateway/trace.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 /** The certificate that a visitor has proved to be its own. */
-export interface ClientCertificate {
+export interface ClientCertificate extends ClientProof {
   readonly commonName: string
   readonly dnsNames: readonly string[]
   readonly emails: readonly string[]
   /** Lower-case hex of whole bytes. */
   readonly serialNumber: string
-  /** For whom it was verified; see `ClientTerms`. It proves nothing to others. */
-  readonly scope: string
 }
 
 /** Who sent a request, as the sockets tell it. */

@@ -155,7 +155,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const requests = new RequestLog({ metrics, log, traffic: options.traffic, ...options.requests })
   const challenges = new TlsChallenges(records)
   const tracing = options.tracing && new Tracing({ ...options.tracing, facts, metrics, log })
-  const visitors = makeListeners(options, { router, certificates, challenges, metrics, requests, tracing })
+  const visitors = makeListeners(options, {
+    records,
+    router,
+    certificates,
+    challenges,
+    metrics,
+    requests,
+    tracing,
+  })
   const ports = new PortKeeper({ ...common, router, ports: visitors.tcp })
   const { reusePort = false } = options
   const agents = new AgentListener({
@@ -282,6 +290,7 @@ function makeModules(
 }
 
 interface ListenerParts {
+  readonly records: Records
   readonly router: Router
   readonly certificates: Certificates
   readonly challenges: TlsChallenges
@@ -291,8 +300,8 @@ interface ListenerParts {
 }
 
 function makeListeners(
-  { log, facts, traffic, reusePort = false }: GatewayOptions,
-  { router, certificates, challenges, metrics, requests, tracing }: ListenerParts,
+  { log, facts, traffic, directory, reusePort = false }: GatewayOptions,
+  { records, router, certificates, challenges, metrics, requests, tracing }: ListenerParts,
 ) {
   const admission = new Admission()
   const bytes = new VisitorBytes()
@@ -313,6 +322,10 @@ function makeListeners(
       handshaken,
       http1,
       http2: (socket, visitor) => serveHttp2(socket, { visitor, answer, observer }),
+      onChange: changed => {
+        records.onAnyChange(changed)
+        directory.watch({ added: changed, removed: changed })
+      },
       challenge: name => challenges.contextFor(name),
       route: ({ serverName }, { ip }) => router.serverName(serverName, ip),
     }),

@@ -37,6 +37,8 @@ export interface ServeOptions {
 export interface Served {
   /** Finishes the request that runs, or that comes in a moment, then closes. */
   drain(): void
+  /** Ends what runs, if anything does. */
+  cut(): void
   readonly closed: Promise<void>
 }
 
@@ -137,6 +139,10 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#keepAlive = false
     // Not closed yet: the first request of a new connection would be lost, and nobody would send it again.
     if (this.#state === 'head' && this.#partial === undefined) this.#since = this.#sweeper.now
+  }
+
+  cut(): void {
+    if (this.#state !== 'head') this.#socket.destroy()
   }
 
   sweep(now: number): void {

@@ -200,6 +200,11 @@ export class Http2Request {
     if (this.#body !== undefined && !this.#body.finished) this.#stream.close(NGHTTP2_NO_ERROR)
   }
 
+  /** Ends it, answered or not. */
+  cut(): void {
+    if (!this.#stream.destroyed && !this.#stream.closed) this.#stream.close(NGHTTP2_CANCEL)
+  }
+
   /** The stream is over, in whatever way. */
   closed(): void {
     this.#options.observer?.ended(this.#trace, this.#whole)

@@ -47,6 +47,8 @@ export interface Http2Connection {
   readonly open: number
   /** Takes no new requests and closes when the last one is answered. */
   drain(): void
+  /** Ends the requests that run. */
+  cut(): void
   /** Gives up the connection and all of its requests. */
   destroy(): void
 }
@@ -104,6 +106,10 @@ class VisitorConnection implements Http2Connection, Swept {
     this.#draining = true
     if (this.open > 0) this.#sayGoodbye()
     else this.#awaitLastRequest(this.#options.drainPatience ?? DRAIN_PATIENCE)
+  }
+
+  cut(): void {
+    for (const request of this.#requests) request.cut()
   }
 
   destroy(code = NGHTTP2_NO_ERROR): void {

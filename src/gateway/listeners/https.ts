@@ -6,13 +6,15 @@ import type { Visitor } from '#gateway/exchange.ts'
 import { Acceptor, type ListenAddress, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
 import { forward, type Upstream } from '#gateway/listeners/forward.ts'
 import { refuseHttp, sayLast } from '#gateway/listeners/last-words.ts'
-import { OpenHttp, type ServeHttp } from '#gateway/listeners/open-http.ts'
+import { OpenHttp, type ServedHttp, type ServeHttp } from '#gateway/listeners/open-http.ts'
+import { Revocations } from '#gateway/listeners/revocations.ts'
 import { guestOf } from '#gateway/listeners/visitor.ts'
 import type { Certificates } from '#gateway/tls/certificates.ts'
 import { clientCertificate } from '#gateway/tls/client-certificate.ts'
 import type { ClientHello } from '#gateway/tls/client-hello.ts'
 import type { TlsTerms } from '#gateway/tls/contexts.ts'
 import { Handshakes, type HandshakeLimits } from '#gateway/tls/handshakes.ts'
+import { type ClientProof, proofOf, stillHolds } from '#gateway/tls/client-proof.ts'
 import { ja4Of } from '#gateway/tls/ja4.ts'
 import { peekClientHello, type PeekedHello } from '#gateway/tls/peek.ts'
 import { alpnList, terminate } from '#gateway/tls/terminate.ts'
@@ -33,6 +35,8 @@ export interface HttpsListenerOptions extends ListenerOptions {
   readonly route: (hello: ClientHello, visitor: Visitor) => TlsRoute
   /** What a certificate authority wants to see of a name; undefined when none was asked for. */
   readonly challenge?: (name: string) => Promise<SecureContext> | undefined
+  /** Calls back whenever routes may have changed. */
+  readonly onChange?: (changed: () => void) => void
   readonly http1: ServeHttp<Socket>
   readonly http2: ServeHttp<TLSSocket>
   readonly handshakes?: Partial<HandshakeLimits>
@@ -51,7 +55,7 @@ const NO_APPLICATION_PROTOCOL = Buffer.from([21, 3, 1, 0, 2, 2, 120])
 function proved(socket: TLSSocket, visitor: Visitor, terms: TlsTerms | undefined): Visitor {
   const tls = { version: socket.getProtocol() ?? '', cipher: socket.getCipher().standardName }
   if (terms?.clients === undefined) return { ...visitor, tls }
-  return { ...visitor, tls, certificate: clientCertificate(socket, terms.clients.scope) }
+  return { ...visitor, tls, certificate: clientCertificate(socket, terms.clients) }
 }
 
 /** Visitors by TLS: HTTP, other protocols inside of TLS, and TLS that is passed on as it is. */
@@ -60,6 +64,7 @@ export class HttpsListener {
   readonly #acceptor: Acceptor
   readonly #serving = new OpenHttp()
   readonly #handshakes: Handshakes
+  readonly #revocations = new Revocations()
   #streams = 0
 
   constructor(options: HttpsListenerOptions) {
@@ -68,6 +73,7 @@ export class HttpsListener {
     const background = { task: 'listeners', log: options.log } as const
     const accept = (socket: Socket): void => void inBackground(background, () => this.#accept(socket))
     this.#acceptor = new Acceptor({ ...options, accept })
+    options.onChange?.(() => this.#revocations.changed())
   }
 
   get connections(): number {
@@ -114,8 +120,8 @@ export class HttpsListener {
     const ja4 = traffic?.wantsFingerprints === true ? ja4Of(peeked) : undefined
     const visitor: Visitor = { ...guest, scheme: 'https', ...(ja4 !== undefined && { ja4 }) }
     const isChallenge = isTlsChallenge(hello)
-    const proof = isChallenge ? this.#options.challenge?.(hello.serverName ?? '') : undefined
-    if (proof !== undefined) return this.#prove(socket, peeked, proof)
+    const answer = isChallenge ? this.#options.challenge?.(hello.serverName ?? '') : undefined
+    if (answer !== undefined) return this.#prove(socket, peeked, answer)
     const route = this.#options.route(hello, visitor)
     if (route.kind === 'refused') return sayLast(socket, UNRECOGNIZED_NAME)
     if (route.kind === 'passthrough') {
@@ -125,9 +131,20 @@ export class HttpsListener {
     }
     if (isChallenge) return sayLast(socket, NO_APPLICATION_PROTOCOL)
     const secured = await this.#handshake(socket, { peeked, hello }, route)
-    if (route.kind === 'http') return this.#http(secured, proved(secured, visitor, route.terms))
+    if (route.kind === 'http') return this.#http(secured, hello, proved(secured, visitor, route.terms))
     this.#countStream(socket)
+    const proof = route.terms?.clients && proofOf(secured, route.terms.clients)
+    const isRevoked = (): boolean => this.#isRevoked(hello, visitor, proof)
+    this.#revocations.add(secured, { isRevoked, cut: () => secured.destroy() })
     return forward(secured, visitor, route.upstream, { log, traffic })
+  }
+
+  /** Whether those who have the name now ask for a certificate that the client has not proved to have. */
+  #isRevoked(hello: ClientHello, visitor: Visitor, proof: ClientProof | undefined): boolean {
+    const route = this.#options.route(hello, visitor)
+    if (route.kind === 'refused') return proof !== undefined
+    const clients = route.kind === 'passthrough' ? undefined : route.terms?.clients
+    return clients !== undefined && (proof === undefined || !stillHolds(proof, clients))
   }
 
   async #handshake(
@@ -156,10 +173,14 @@ export class HttpsListener {
     secured.resume().end()
   }
 
-  #http(socket: TLSSocket, visitor: Visitor): void {
+  #http(socket: TLSSocket, hello: ClientHello, visitor: Visitor): void {
     const { http1, http2 } = this.#options
-    const served = socket.alpnProtocol === 'h2' ? http2(socket, visitor) : http1(socket, visitor)
+    const served: ServedHttp = socket.alpnProtocol === 'h2' ? http2(socket, visitor) : http1(socket, visitor)
     this.#serving.add(socket, served)
+    const { certificate } = visitor
+    if (certificate === undefined) return
+    const isRevoked = (): boolean => this.#isRevoked(hello, visitor, certificate)
+    this.#revocations.add(socket, { isRevoked, cut: () => served.cut() })
   }
 
   #countStream(socket: Socket): void {

@@ -5,6 +5,8 @@ import type { Visitor } from '#gateway/exchange.ts'
 export interface ServedHttp {
   /** Takes no new requests, and closes when the last one is answered. */
   drain(): void
+  /** Ends what runs. A connection on which nothing runs is kept: its next request is answered with the reason. */
+  cut(): void
 }
 
 /** Serves a visitor's connection. */

@@ -3,7 +3,7 @@ import type { Log } from '#base/log.ts'
 import { httpChallenge } from '#gateway/acme/http-challenge.ts'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Directory, TunnelRecord } from '#gateway/directory.ts'
-import type { Endpoint, Exchange, Handler, Reply } from '#gateway/exchange.ts'
+import type { ClientCertificate, Endpoint, Exchange, Handler, Reply } from '#gateway/exchange.ts'
 import type { Facts } from '#gateway/facts.ts'
 import { DialError, type Fleet } from '#gateway/fleet.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
@@ -21,6 +21,7 @@ import { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
 import { Tunnels } from '#gateway/plan/tunnels.ts'
 import type { Records } from '#gateway/records/records.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
+import { stillHolds } from '#gateway/tls/client-proof.ts'
 import { wildcardsOver } from '#gateway/wildcards.ts'
 
 export interface RouterOptions {
@@ -193,8 +194,18 @@ export class Router {
       if (this.#owner('https', serverName)?.id !== this.#owner('https', head.host)?.id)
         return errorReply('misdirected', head)
     }
+    if (visitor.certificate !== undefined && !this.#isProved(visitor.certificate, serverName))
+      return errorReply('certificate_required', head)
     if (hasReturned(head)) return errorReply('request_returned', head)
     return this.#mayVisit(ip, head.host) ? undefined : errorReply('visitor_refused', head, { ip })
+  }
+
+  /** A connection may be older than a change of the authorities that its client's certificate must be of. */
+  #isProved(certificate: ClientCertificate, serverName: string | undefined): boolean {
+    const route = serverName === undefined ? undefined : this.#webServerName(serverName)
+    if (route?.kind === 'refused') return false
+    const clients = route?.kind === 'http' ? route.terms?.clients : undefined
+    return clients === undefined || stillHolds(certificate, clients)
   }
 
   #isRefused(ip: string): boolean {

@@ -1,10 +1,12 @@
 import type { TLSSocket } from 'node:tls'
 import type { ClientCertificate } from '#gateway/exchange.ts'
+import type { ClientTerms } from '#gateway/tls/contexts.ts'
+import { proofOf } from '#gateway/tls/client-proof.ts'
 import { clientFacts } from '#pki/client-facts.ts'
 
 /** What is known of the visitor after a handshake that asked for a certificate; throws when it cannot be read. */
-export function clientCertificate(socket: TLSSocket, scope: string): ClientCertificate {
+export function clientCertificate(socket: TLSSocket, terms: ClientTerms): ClientCertificate {
   const certificate = socket.getPeerX509Certificate()
   if (certificate === undefined) throw new Error('The visitor has no certificate.')
-  return { ...clientFacts(certificate.raw), scope }
+  return { ...clientFacts(certificate.raw), ...proofOf(socket, terms) }
 }

@@ -55,7 +55,7 @@ suite('HTTP visitors', () => {
     const http = await start({
       http1: socket => {
         socket.resume()
-        return { drain: () => drained.push(socket.destroyed ? 'late' : 'told') }
+        return { drain: () => drained.push(socket.destroyed ? 'late' : 'told'), cut: () => undefined }
       },
     })
     const client = await open(http.port)

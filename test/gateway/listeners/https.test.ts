@@ -383,7 +383,7 @@ suite('hostile visitors of TLS', () => {
       },
       http1: (_, { serverName }) => {
         if (serverName === 'http.example') throw new Error('http1')
-        return { drain: () => undefined }
+        return { drain: () => undefined, cut: () => undefined }
       },
     })
     for (const servername of ['route.example', 'http.example']) {

@@ -65,7 +65,7 @@ export function tellVisitor(protocol: string): (socket: Socket, visitor: Visitor
       socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
     })
     socket.on('end', () => socket.end())
-    return { drain: () => socket.destroy() }
+    return { drain: () => socket.destroy(), cut: () => socket.destroy() }
   }
 }
 

@@ -111,7 +111,8 @@ suite('variables', () => {
   test('tell who signed in and with which certificate', async () => {
     const known = request()
     Object.assign(known.trace, { identity: { id: '7', username: 'u', email: 'ö@a.test', name: 'Ö' } })
-    const certificate = { commonName: 'cn', dnsNames: [], emails: [], serialNumber: '0a', scope: '' }
+    const proof = { scope: '', authorities: '', chain: [] }
+    const certificate = { commonName: 'cn', dnsNames: [], emails: [], serialNumber: '0a', ...proof }
     const signedIn = { ...known, visitor: { ...known.visitor, certificate } }
     const add = {
       a: '${oauth.user.id} ${oauth.user.email} ${oauth.user.name}',

@@ -20,6 +20,8 @@ const ann: ClientCertificate = {
   emails: ['ann@a.example'],
   serialNumber: '0a1b',
   scope: 'edge_1',
+  authorities: '',
+  chain: [],
 }
 
 const from = (certificate: ClientCertificate | undefined, fields = ''): Exchange => {

@@ -15,6 +15,12 @@ import { NAME, sClient, startDoor, VERSIONS, type Door, type Seen } from './supp
 const HOUR = 3_600_000
 const SPOKEN = { 'TLSv1.2': '-tls1_2', 'TLSv1.3': '-tls1_3' } as const
 
+/** A session keeps the certificate, and not the authorities above it. */
+const withoutChain = (seen: Record<string, unknown> | undefined): object => ({
+  ...Object(seen?.['certificate']),
+  chain: [],
+})
+
 suite('SEC-21: a session begun with a certificate', () => {
   let folder: Folder
   let door: Door
@@ -53,7 +59,7 @@ suite('SEC-21: a session begun with a certificate', () => {
       again.destroy()
       const seen = await door.meet(undefined, { maxVersion, session })
       assert.ok(first?.['certificate'])
-      assert.deepEqual(seen?.['certificate'], first['certificate'])
+      assert.deepEqual(withoutChain(seen), withoutChain(first))
     }
   })
 

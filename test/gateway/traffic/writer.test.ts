@@ -41,7 +41,15 @@ function wholeRequest(): SeenRequest {
       since: 0,
       ja4: 't13',
       tls: { version: 'TLSv1.3', cipher: 'C' },
-      certificate: { commonName: 'ann', dnsNames: [], emails: [], serialNumber: '0a', scope: 's' },
+      certificate: {
+        commonName: 'ann',
+        dnsNames: [],
+        emails: [],
+        serialNumber: '0a',
+        scope: 's',
+        authorities: '',
+        chain: [],
+      },
     },
     head: {
       method: 'GET',
