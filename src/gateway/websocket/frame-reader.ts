@@ -1,4 +1,6 @@
-import { MAX_CONTROL, opcodes } from '#gateway/websocket/frames.ts'
+import { isUtf8 } from 'node:buffer'
+import { closeCodes, type CloseCode, MAX_CONTROL, opcodes } from '#gateway/websocket/frames.ts'
+import { Utf8Check } from '#gateway/websocket/utf8-check.ts'
 
 /** Who is told what came; nothing follows a close or a breach. */
 export interface FrameListener {
@@ -7,8 +9,8 @@ export interface FrameListener {
   ping(content: Buffer): void
   /** `code` is undefined when none was given. */
   close(code: number | undefined): void
-  /** The peer does not speak the protocol. */
-  breach(reason: string): void
+  /** The peer does not speak the protocol; the code says in which way. */
+  breach(reason: string, code: CloseCode): void
 }
 
 const FIN = 0x80
@@ -28,6 +30,8 @@ export class FrameReader {
   #opcode: number = opcodes.continuation
   #masked = 0
   #inMessage = false
+  /** Set while the message is text (RFC 6455 §8.1). */
+  #text: Utf8Check | undefined
   #control: Buffer = Buffer.alloc(0)
   #over = false
 
@@ -89,7 +93,13 @@ export class FrameReader {
       this.#breach('a frame is longer than any')
       return
     }
+    if (!isShortest(length, (head[1] ?? 0) & 0x7f)) {
+      this.#breach('the length of a frame is written with more bytes than it needs')
+      return
+    }
     this.#opcode = (head[0] ?? 0) & 0x0f
+    if (this.#opcode === opcodes.text) this.#text = new Utf8Check()
+    else if (this.#opcode === opcodes.binary) this.#text = undefined
     this.#masked = 0
     this.#left = length
     this.#control = Buffer.alloc(0)
@@ -103,8 +113,11 @@ export class FrameReader {
     unmask(part, this.#mask, this.#masked)
     this.#masked += part.length
     this.#left = left - part.length
-    if (this.#opcode < opcodes.close) this.#listener.content(part)
-    else this.#control = Buffer.concat([this.#control, part])
+    if (this.#opcode >= opcodes.close) this.#control = Buffer.concat([this.#control, part])
+    else if (this.#text?.push(part) === false) {
+      this.#breach('a text is not UTF-8', closeCodes.notText)
+      return to
+    } else this.#listener.content(part)
     if (this.#left === 0) this.#end()
     return to
   }
@@ -114,6 +127,8 @@ export class FrameReader {
     const content = this.#control
     if (this.#opcode === opcodes.ping) this.#listener.ping(content)
     else if (this.#opcode === opcodes.close) this.#close(content)
+    else if (this.#opcode < opcodes.close && !this.#inMessage && this.#text?.end() === false)
+      this.#breach('a text is not UTF-8', closeCodes.notText)
   }
 
   #close(content: Buffer): void {
@@ -122,13 +137,17 @@ export class FrameReader {
       this.#breach('its reason to close is not one')
       return
     }
+    if (!isUtf8(content.subarray(2))) {
+      this.#breach('its reason to close is not UTF-8', closeCodes.notText)
+      return
+    }
     this.#over = true
     this.#listener.close(code)
   }
 
-  #breach(reason: string): void {
+  #breach(reason: string, code: CloseCode = closeCodes.protocolError): void {
     this.#over = true
-    this.#listener.breach(reason)
+    this.#listener.breach(reason, code)
   }
 }
 
@@ -142,6 +161,10 @@ function contentLength(head: Buffer): number {
   if (short < 126) return short
   return short === 126 ? head.readUInt16BE(2) : head.readUInt32BE(2) * 2 ** 32 + head.readUInt32BE(6)
 }
+
+/** RFC 6455 §5.2: a length has one way to be written. `written` is what the second byte says of it. */
+const isShortest = (length: number, written: number): boolean =>
+  written < 126 || length > (written === 126 ? 125 : 0xffff)
 
 /** RFC 6455 §7.4: the others are kept back, or never travel. */
 const isSendable = (code: number): boolean =>

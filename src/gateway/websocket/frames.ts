@@ -1,7 +1,8 @@
 /** RFC 6455 §5.2 and §11.8. */
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 /** RFC 6455 §7.4.1. */
-export const closeCodes = { normal: 1000, protocolError: 1002, fault: 1011 } as const
+export const closeCodes = { normal: 1000, protocolError: 1002, notText: 1007, fault: 1011 } as const
+export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes]
 
 export const MAX_CONTROL = 125
 const FIN = 0x80

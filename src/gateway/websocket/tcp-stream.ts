@@ -1,5 +1,12 @@
 import { FrameReader, type FrameListener } from '#gateway/websocket/frame-reader.ts'
-import { binaryFrames, closeCodes, closeFrame, controlFrame, opcodes } from '#gateway/websocket/frames.ts'
+import {
+  binaryFrames,
+  type CloseCode,
+  closeCodes,
+  closeFrame,
+  controlFrame,
+  opcodes,
+} from '#gateway/websocket/frames.ts'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 
@@ -41,7 +48,7 @@ export class WebSocketTcpStream implements ByteStream {
       },
       ping: content => this.#answer(content),
       close: code => this.#visitorCloses(code),
-      breach: () => this.#breach(),
+      breach: (_reason, code) => this.#breach(code),
     }
     this.#reader = new FrameReader(listener)
   }
@@ -140,11 +147,11 @@ export class WebSocketTcpStream implements ByteStream {
     this.#release()
   }
 
-  #breach(): void {
+  #breach(code: CloseCode): void {
     this.#deaf = true
     this.#released = true
     this.#service.abort()
-    this.#sayGoodbye(closeCodes.protocolError)
+    this.#sayGoodbye(code)
   }
 
   /** Says that nothing follows, once, and ends that direction: a visitor that never answers is then known as gone. */

@@ -252,6 +252,14 @@ suite('a visitor that breaks the protocol', () => {
       Buffer.alloc(8, 0xff),
       Buffer.alloc(4),
     ]),
+    'with a length of two bytes that fits one': Buffer.concat([
+      Buffer.from([0x82, 0xfe, 0, 125, 0, 0, 0, 0]),
+      Buffer.alloc(125),
+    ]),
+    'with a length of eight bytes that fits two': Buffer.concat([
+      Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0]),
+      Buffer.alloc(0xffff),
+    ]),
     'with half a reason to close': frame(0x88, Buffer.from([3])),
     'with a reason to close that never travels': frame(0x88, Buffer.from([0x03, 0xee])),
   })) {
@@ -265,6 +273,48 @@ suite('a visitor that breaks the protocol', () => {
       await lost
     })
   }
+
+  const broken = Buffer.from([0xc3, 0x28])
+  for (const [why, bytes] of Object.entries({
+    'that is not UTF-8': frame(0x81, broken),
+    'with more bytes than a character needs': frame(0x81, Buffer.from([0xc0, 0xaf])),
+    'with half of a pair of UTF-16': frame(0x81, Buffer.from([0xed, 0xa0, 0x80])),
+    'that ends within a character': frame(0x81, Buffer.from([0xe2, 0x82])),
+    'whose fragments end within a character': Buffer.concat([
+      frame(0x01, Buffer.from([0xe2])),
+      frame(0x80, Buffer.from([0x82])),
+    ]),
+    'whose fragments are not UTF-8 together': Buffer.concat([
+      frame(0x01, Buffer.from([0xc3])),
+      frame(0x89, Buffer.from('ping')),
+      frame(0x80, Buffer.from([0x28])),
+    ]),
+    'in its reason to close that is not UTF-8': frame(0x88, Buffer.from([0x03, 0xe8, ...broken])),
+  }))
+    test(`with text ${why} is told so and cut off from the service`, async () => {
+      await using place = await joined(false)
+      const [client, service] = await handshaken(place)
+      service.resume()
+      const lost = once(service, 'close')
+      client.send(bytes.toString('latin1'))
+      assert.ok((await client.whole()).endsWith(Buffer.from([0x88, 2, 0x03, 0xef]).toString('latin1')))
+      await lost
+    })
+
+  test('may cut characters of a text where it likes, and send any bytes that are no text', async () => {
+    await using place = await joined()
+    const [client, service] = await handshaken(place)
+    const euro = Buffer.from('€𝄞é')
+    const seen = bytesFrom(service, euro.length + 2)
+    const bytes = Buffer.concat([
+      ...Array.from(euro, (byte, at) => frame(at === 0 ? 0x01 : 0x00, Buffer.from([byte]))),
+      frame(0x80, Buffer.alloc(0)),
+      frame(0x82, broken),
+    ])
+    for (const byte of bytes) client.socket.write(Buffer.from([byte]))
+    assert.deepEqual(await seen, Buffer.concat([euro, broken]))
+    client.close()
+  })
 
   test('reads the same frames however the bytes are split', async () => {
     await using place = await joined()
