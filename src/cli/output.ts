@@ -1,4 +1,3 @@
-import { stringify } from 'yaml'
 import { printableJson, printableYaml } from '#cli/printable.ts'
 import { record, table } from '#cli/table.ts'
 import type { Shape } from '#contract/shape.ts'
@@ -44,7 +43,7 @@ export function outputOf(value: unknown, columns: readonly string[], options: Ou
     case 'json':
       return `${printableJson(JSON.stringify(value, null, 2))}\n`
     case 'yaml':
-      return printableYaml(stringify(value, { lineWidth: 0 }))
+      return printableYaml(value)
     case 'table':
       return Array.isArray(value)
         ? table(value as Record<string, unknown>[], columns, roomOn(process.stdout))

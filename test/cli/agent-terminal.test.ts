@@ -91,7 +91,7 @@ suite('the picture', () => {
       made.request({
         tunnel,
         method: 'GET',
-        path: at === 11 ? '/\u001b[2Jlast' : path,
+        path: at === 11 ? '/\u001b[2Jlast\u202e' : path,
         status: 500,
         durationMs: 1234,
       })
@@ -101,7 +101,7 @@ suite('the picture', () => {
   test('has the ten newest requests and no control characters of others', () => {
     const lines = screenLines(scene(traffic()), { columns: 80, rows: 50 }, false)
     assert.equal(lines.filter(line => line.includes('GET')).length, 10)
-    assert.ok(lines.some(line => line.endsWith('/\\u001b[2Jlast')))
+    assert.ok(lines.some(line => line.endsWith('/\\u001b[2Jlast\\u202e')))
     assert.ok(lines.includes('Note         two lines \\u001b[2J'))
     assert.ok(lines.includes('State        online for 1 d 1 h'))
     assert.ok(lines.includes('Latency      12 ms'))

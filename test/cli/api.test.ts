@@ -6,6 +6,9 @@ import { parse } from 'yaml'
 import { runAdit, startServer, type Finished, type TestServer } from '../support/server.ts'
 import { launcher, run, runOnTerminal } from './run.ts'
 
+const between = (first: number, last: number): string[] =>
+  Array.from({ length: last - first + 1 }, (_, at) => String.fromCharCode(first + at))
+
 suite('adit api', () => {
   let server: TestServer
   let environment: Record<string, string>
@@ -141,6 +144,20 @@ suite('adit api', () => {
     assert.ok(!yaml.stdout.includes('\u001b') && !yaml.stdout.includes('\u009b'))
     assert.deepEqual(parse(yaml.stdout), kept)
     assert.ok(!(await adit(...words, 'json')).stdout.includes('\u009b'))
+  })
+
+  test('shows characters that turn the direction of text as escapes', async () => {
+    const turning = ['\u061c', '\u200e', '\u200f', ...between(0x202a, 0x202e), ...between(0x2066, 0x2069)]
+    for (const sentence of ['one line', 'two\nlines']) {
+      const metadata = turning.map(character => `${sentence} ${character}nimda`).join(' ')
+      const { body: kept } = await server.api.post('/ip_policies', { description: 'שלום', metadata })
+      for (const format of ['json', 'yaml', 'table']) {
+        const { stdout } = await adit('ip-policies', 'get', kept.id, '--output', format)
+        for (const character of turning) assert.ok(!stdout.includes(character), format)
+        assert.ok(stdout.includes('\\u202enimda') && stdout.includes('שלום'), stdout)
+        if (format !== 'table') assert.deepEqual(parse(stdout), kept)
+      }
+    }
   })
 
   test('finds the key in the data folder of the current folder', async () => {
