@@ -5,6 +5,7 @@ import router, { type HTTPMethod } from 'find-my-way'
 import { answerMalformed } from '#api/malformed.ts'
 import { newOperationId } from '#api/operation-ids.ts'
 import { fail } from '#base/errors.ts'
+import { acceptQueued, listenOn, type ListenOn, type SharesPorts } from '#base/listen-on.ts'
 
 /** For the whole of a call to arrive: a caller that dribbles does not hold a connection for ever. */
 const REQUEST_TIMEOUT_MS = 60_000
@@ -57,9 +58,8 @@ export class HttpServer {
   }
 
   /** Starts to listen; resolves to the address that reaches it. */
-  async listen(address: { host: string; port: number }): Promise<string> {
-    this.#server.listen(address)
-    await once(this.#server, 'listening')
+  async listen(address: ListenOn, sharesPorts?: SharesPorts): Promise<string> {
+    await listenOn(this.#server, address, sharesPorts)
     const { address: host, port, family } = this.#server.address() as AddressInfo
     return `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
   }
@@ -67,6 +67,7 @@ export class HttpServer {
   /** Takes no more connections, and ends each one with the answer that is due on it. */
   async close(): Promise<void> {
     this.#closing = true
+    await acceptQueued(this.#server)
     const closed = once(this.#server, 'close')
     this.#server.close()
     // Of a call that began before this, the answer does not end the connection.

@@ -23,7 +23,11 @@ export function recordRunning(
 ): Disposable {
   const path = join(folder, NAME)
   const record: RunningServer = { pid: process.pid, started: startOf(process.pid), ...addresses }
-  writeFileSync(path, `${JSON.stringify(record)}\n`, { mode: 0o600 })
+  try {
+    writeFileSync(path, `${JSON.stringify(record)}\n`, { mode: 0o600 })
+  } catch {
+    // A full disk must not keep the server from serving; commands then need the addresses as settings.
+  }
   return {
     [Symbol.dispose]() {
       // A server that took over has written its own record.

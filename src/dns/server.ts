@@ -1,6 +1,6 @@
-import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram'
-import { once } from 'node:events'
-import { createServer, isIPv6, type AddressInfo, type Server, type Socket } from 'node:net'
+import type { RemoteInfo, Socket as UdpSocket } from 'node:dgram'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { bindOn, listenOn, type SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
 import type { Address } from '#base/setting-values.ts'
 import { networkOf } from '#dns/network.ts'
@@ -10,6 +10,7 @@ import { serveConnection } from '#dns/tcp.ts'
 export interface DnsServerOptions extends ResponderOptions {
   readonly log: Log
   readonly connections?: Partial<ConnectionLimits>
+  readonly sharesPorts?: SharesPorts
 }
 
 export interface ConnectionLimits {
@@ -74,10 +75,8 @@ export class DnsServer {
   }
 
   async #listenUdp(host: string, port: number): Promise<AddressInfo> {
-    const udp = createSocket(isIPv6(host) ? 'udp6' : 'udp4')
+    const udp = await bindOn({ host, port }, this.#options.sharesPorts)
     this.#udp = udp
-    udp.bind(port, host)
-    await once(udp, 'listening')
     udp.on('error', error => this.#complain(error))
     udp.on('message', (query, from) => this.#datagram(udp, query, from))
     return udp.address()
@@ -87,8 +86,7 @@ export class DnsServer {
     const tcp = createServer({ noDelay: true }, socket => this.#accept(socket))
     this.#tcp = tcp
     tcp.maxConnections = this.#limits.total
-    tcp.listen({ host, port })
-    await once(tcp, 'listening')
+    await listenOn(tcp, { host, port }, this.#options.sharesPorts)
     tcp.on('error', error => this.#complain(error))
   }
 

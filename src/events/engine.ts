@@ -66,7 +66,7 @@ export class EventEngine {
   #closed = false
 
   constructor(options: EngineOptions) {
-    const { store, alone = false, now, log } = options
+    const { store, now, log } = options
     this.#options = options
     this.#pace = { ...usualPace, ...options.pace }
     this.#replays = new Replays(store)
@@ -74,7 +74,16 @@ export class EventEngine {
       const sequence = await store.lastSequence()
       return { sequence, writes: await firstCursors(store, sequence, log) }
     }
-    this.#lead = new Lead({ store, alone, leaseMs: this.#pace.leaseMs, now, begin })
+    this.#lead = new Lead({
+      store,
+      // It may change while this runs.
+      get alone() {
+        return options.alone ?? false
+      },
+      leaseMs: this.#pace.leaseMs,
+      now,
+      begin,
+    })
     observe(this.#metrics, {
       lanes: () => this.#parts?.lanes.all ?? [],
       latest: () => this.#parts?.lanes.sequence ?? 0,
@@ -83,10 +92,10 @@ export class EventEngine {
   }
 
   async start(): Promise<void> {
-    const { store, alone = false } = this.#options
+    const { store } = this.#options
     store.onCommit(() => this.wake())
     this.#intervals.push(setInterval(() => this.#poll(), this.#pace.pollMs).unref())
-    if (!alone) this.#intervals.push(setInterval(() => this.#look(), this.#pace.leaseMs / LOOKS).unref())
+    this.#intervals.push(setInterval(() => this.#look(), this.#pace.leaseMs / LOOKS).unref())
     this.#look()
     await this.#looking
     await this.#openParts()

@@ -1,6 +1,8 @@
 import { hkdfSync } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import type { Egress } from '#base/egress.ts'
+import type { SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
 import type { Secret } from '#base/secrets.ts'
 import { TlsChallenges } from '#gateway/acme/tls-challenge.ts'
@@ -78,7 +80,7 @@ export interface GatewayOptions {
   /** Where traces of requests go; none are made when absent. */
   readonly tracing?: Pick<TracingOptions, 'setup' | 'egress'> | undefined
   /** Several processes share the ports. */
-  readonly reusePort?: boolean
+  readonly sharesPorts?: SharesPorts
   /** Reaches the agents of other processes too, given those of this one. */
   readonly fleet?: (local: Sessions) => Fleet
 }
@@ -116,12 +118,21 @@ export interface Gateway {
   readonly sessions: Sessions
   readonly metrics: GatewayMetrics
   readonly requests: RequestLog
-  /** Takes nobody in any more, finishes what runs, lets the agents go, and gives everything back. */
+  /** Accepts no more clients and finishes their requests; agents stay. What lasts past the deadline is cut. */
+  quiesce(deadlineMs: number): Promise<void>
+  /**
+   * For a gateway whose successor has opened the same ports: accepts no more, and disconnects each agent as soon as the
+   * requests through it are finished, so that it connects to the successor.
+   */
+  moveOut(deadlineMs: number): Promise<void>
+  /** The same as `quiesce`, then disconnects the agents and releases everything. */
   drain(deadlineMs: number): Promise<void>
 }
 
 // Agents go when their visitors have gone; this is for those whose connections hang.
 const AGENT_DRAIN_MS = 2000
+// Within this time a request that was accepted has been sent to its agent.
+const ARRIVED_MS = 1000
 
 /** Starts the data plane of one process: its listeners, and all that is between them. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -165,12 +176,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     tracing,
   })
   const ports = new PortKeeper({ ...common, router, ports: visitors.tcp })
-  const { reusePort = false } = options
+  const { sharesPorts } = options
   const agents = new AgentListener({
     ...common,
     sessions,
     certificates,
-    reusePort,
+    sharesPorts,
     handshaken: visitors.handshaken,
   })
   const listeners = {
@@ -186,12 +197,22 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     sessions,
     metrics,
     requests,
-    async drain(deadlineMs) {
-      // The agents last, because what still runs needs them.
+    async quiesce(deadlineMs) {
       const { http, https, tcp } = visitors
       ports.close()
-      stopTelling()
       await Promise.all([http.drain(deadlineMs), https.drain(deadlineMs), tcp.drain(deadlineMs)])
+    },
+    async moveOut(deadlineMs) {
+      const quiet = gateway.quiesce(deadlineMs)
+      // Requests that have just arrived must find their agent.
+      await Promise.race([quiet, setTimeout(ARRIVED_MS, undefined, { ref: false })])
+      router.close()
+      await Promise.all([quiet, agents.drain(deadlineMs)])
+    },
+    async drain(deadlineMs) {
+      // The agents last, because what still runs needs them.
+      await gateway.quiesce(deadlineMs)
+      stopTelling()
       // Connections to services that are kept for further requests would make the agents wait.
       router.close()
       await Promise.all([agents.drain(AGENT_DRAIN_MS), ssh?.close(), tracing?.close()])
@@ -239,7 +260,7 @@ function makeCertificates(
 }
 
 function makeSsh(
-  { addresses, keys, log, reusePort = false, fleet }: GatewayOptions,
+  { addresses, keys, log, sharesPorts, fleet }: GatewayOptions,
   parts: Pick<Gateway, 'facts' | 'records' | 'sessions'>,
 ): SshListener | undefined {
   const address = addresses.ssh
@@ -250,7 +271,7 @@ function makeSsh(
     deps: gatewayDeps({ ...parts, log }),
     facts: parts.facts,
     log,
-    reusePort,
+    sharesPorts,
     // A visitor at another process is not seen here as a request, only as a connection.
     requestLines: fleet === undefined,
   })
@@ -300,12 +321,12 @@ interface ListenerParts {
 }
 
 function makeListeners(
-  { log, facts, traffic, directory, reusePort = false }: GatewayOptions,
+  { log, facts, traffic, directory, sharesPorts }: GatewayOptions,
   { records, router, certificates, challenges, metrics, requests, tracing }: ListenerParts,
 ) {
   const admission = new Admission()
   const bytes = new VisitorBytes()
-  const shared = { admission, bytes, log, reusePort, traffic }
+  const shared = { admission, bytes, log, sharesPorts, traffic }
   metrics.bytes.in.from(() => bytes.received)
   metrics.bytes.out.from(() => bytes.sent)
   metrics.refusedConnections.from(() => admission.refused)

@@ -2,10 +2,7 @@ import { Command } from 'commander'
 import { recordRunning } from '#base/running-server.ts'
 import { flagOf, fullDocOf, readSettings, variableOf } from '#base/read-settings.ts'
 import { settings, type Setting } from '#base/settings.ts'
-
-/** After SIGTERM what runs may take 30 seconds to finish; what is left then is closed, and this is for what hangs. */
-const EXIT_MS = 34_000
-const DAY_MS = 86_400_000
+import { findStarter, type Starter } from '#server/succession.ts'
 
 const all: [string, Setting<unknown>][] = Object.entries(settings)
 
@@ -36,20 +33,26 @@ export function serveCommand(): Command {
     .description("Run the platform: management API, gateway and agents' listener.")
     .option('--config <file>', 'YAML file with settings')
     .addHelpText('after', helpText())
-    .action(async (options: Record<string, string>) => run(options))
+    .action(async (options: Record<string, string>) => {
+      // Before the settings are read, of which its mark is none.
+      const starter = findStarter()
+      // A process that cannot serve must end, which its open channel would prevent.
+      await run(options, starter).finally(() => starter?.leave())
+    })
   for (const [name, { example, doc }] of all)
     command.addOption(command.createOption(`${flagOf(name)} <${example}>`, doc).hideHelp())
   return command
 }
 
-async function run(options: Readonly<Record<string, string>>): Promise<void> {
+async function run(options: Readonly<Record<string, string>>, starter: Starter | undefined): Promise<void> {
   const flags = new Map(Object.entries(options).map(([name, value]) => [snake(name), value]))
   // Loaded only now: other commands start in half the time without the server's parts.
   const { publicDefaults } = await import('#base/public-defaults.ts')
   const settled = readSettings(flags, process.env, publicDefaults)
-  const [{ serve }, { welcome }, { hostHere }, { LastResort }, { createLog }, { inBackground }] =
+  const [{ serve }, { live }, { welcome }, { hostHere }, { LastResort }, { createLog }, { inBackground }] =
     await Promise.all([
       import('#server/serve.ts'),
+      import('#server/lifetime.ts'),
       import('#server/welcome.ts'),
       import('#server/listen.ts'),
       import('#server/last-resort.ts'),
@@ -58,37 +61,22 @@ async function run(options: Readonly<Record<string, string>>): Promise<void> {
     ])
   const log = createLog(settled.log_level)
   using lastResort = new LastResort(log)
-  const running = await serve(settled, log, lastResort)
+  const running = await serve(settled, log, { uncaughts: lastResort, succession: starter })
   const { bound, url } = running
-  const record = recordRunning(settled.data_dir, {
+  using _record = recordRunning(settled.data_dir, {
     ...(url !== undefined && { api_url: url }),
     ...(bound.agent && { agent_addr: `${hostHere(bound.agent)}:${bound.agent.port}` }),
   })
   // Before anybody is told that it runs, since whoever knows may stop it at once.
-  const stopped = stopSignal()
-  process.stdout.write(welcome(running, settled))
   const watching = new AbortController()
+  const lived = live({ running, starter, log, onEnd: () => watching.abort() })
+  process.stdout.write(welcome(running, settled))
   const told = (text: string): boolean => process.stdout.write(`  ${text}\n`)
   void inBackground({ task: 'domain_watch', log }, () =>
     running.watchDomain({ told, signal: watching.signal }),
   )
-  await stopped
-  watching.abort()
-  const late = setTimeout(() => process.exit(0), EXIT_MS)
-  late.unref()
-  record[Symbol.dispose]()
-  await running.close()
+  starter?.ready(running)
+  process.exitCode = await lived
 }
 
 const snake = (camel: string): string => camel.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
-
-const stopSignal = (): Promise<void> =>
-  new Promise(resolve => {
-    // Waiting for a signal does not keep a process alive, and its listeners may all be off.
-    const alive = setInterval(() => undefined, DAY_MS)
-    const stop = () => {
-      clearInterval(alive)
-      resolve()
-    }
-    for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, stop)
-  })

@@ -1,6 +1,7 @@
 import { isIP, isIPv6 } from 'node:net'
 import type { networkInterfaces } from 'node:os'
 import { canonicalAddress } from '#base/addresses.ts'
+import type { SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
 import { isPublicAddress, machineAddresses } from '#base/machine-addresses.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
@@ -26,14 +27,23 @@ export interface DnsSide {
 const off: DnsSide = { bound: undefined, warnings: [], metrics: () => '', close: () => undefined }
 
 /** Starts the DNS server, unless it is off. One process answers for all of a machine. */
-export async function startDns(settings: Settings, source: Source, log: Log): Promise<DnsSide> {
+export async function startDns(
+  settings: Settings,
+  source: Source,
+  { log, sharesPorts }: { readonly log: Log; readonly sharesPorts?: SharesPorts },
+): Promise<DnsSide> {
   const { dns_addr: address, domain, caa = [] } = settings
   if (address === undefined) return off
   const addresses = publicAddresses(settings)
   const askedAt = nameServerAddresses(address, addresses)
   const zones = new DnsZones({ domain, addresses, askedAt, authorities: caa })
   const registry = new Registry()
-  const server = new DnsServer({ zones, log, counted: counter(registry) })
+  const server = new DnsServer({
+    zones,
+    log,
+    counted: counter(registry),
+    ...(sharesPorts && { sharesPorts }),
+  })
   const unfollow = await source.watch(dnsKinds, zones)
   const bound = await server.listen(address).catch((error: unknown) => {
     unfollow()

@@ -22,6 +22,8 @@ export interface EventsOptions {
   readonly accountId: string
   readonly log: Log
   readonly now: () => number
+  /** True while another process uses the same database in a file. */
+  readonly isShared?: () => boolean
   readonly pace?: Partial<Pace>
 }
 
@@ -40,7 +42,7 @@ export interface EventsSide {
 
 /** The delivery of events, once it is started. */
 export function openEvents(options: EventsOptions): EventsSide {
-  const { settings, store, sealer, accountId, log, now, pace } = options
+  const { settings, store, sealer, accountId, log, now, isShared, pace } = options
   const egress = createEgress({ allow: settings.egress_allow ?? [] })
   const parts = { egress, dataDir: settings.data_dir, log, now, endpoints: settings.event_endpoints ?? {} }
   const tell: Tell = (events, dropped) => engine.tell(events, dropped)
@@ -52,8 +54,10 @@ export function openEvents(options: EventsOptions): EventsSide {
     log,
     now,
     build: target => buildDestination(target, parts),
-    // Only this process can have a SQLite database open.
-    alone: settings.database_url === undefined,
+    // A SQLite database is used by another process only while one succeeds the other.
+    get alone() {
+      return settings.database_url === undefined && isShared?.() !== true
+    },
     onWanted: wanted => traffic.want(wanted),
     ...(pace && { pace }),
   })

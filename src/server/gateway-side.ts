@@ -1,6 +1,7 @@
 import type { Live } from '#api/live.ts'
 import { createEgress } from '#base/egress-client.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
+import type { SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
@@ -36,6 +37,9 @@ export interface GatewaySide {
   readonly live: Live
   readonly bound: Gateway['bound']
   metrics(): Promise<string>
+  /** As those of a `Gateway`. */
+  quiesce(deadlineMs: number): Promise<void>
+  moveOut(deadlineMs: number): Promise<void>
   drain(deadlineMs: number): Promise<void>
 }
 
@@ -51,6 +55,7 @@ export interface GatewayParts {
   readonly traffic: TrafficHub
   /** Called for every uncaught error of a worker process. */
   readonly uncaught: () => void
+  readonly sharesPorts: SharesPorts
   readonly log: Log
 }
 
@@ -61,7 +66,7 @@ export async function openParts(
     settings,
     version,
     ...rest
-  }: Pick<GatewayParts, 'settings' | 'version' | 'visitors' | 'traffic' | 'uncaught' | 'log'>,
+  }: Pick<GatewayParts, 'settings' | 'version' | 'visitors' | 'traffic' | 'uncaught' | 'sharesPorts' | 'log'>,
 ): Promise<GatewayParts> {
   const source = new RecordSource({ store, sealer, log: rest.log })
   store.onCommit(() => source.ring())
@@ -129,7 +134,7 @@ const ownHistory = (requests: RequestLog): RequestHistory => ({
 
 /** A gateway in this very process. */
 export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
-  const { settings, version, source, root, keys, visitors, log } = parts
+  const { settings, version, source, root, keys, visitors, sharesPorts, log } = parts
   usePlainReads(!settings.fast_reads)
   const directory = new LocalDirectory(log)
   const recentNames = namesBefore(settings.data_dir)
@@ -151,6 +156,7 @@ export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
     tracing: tracingParts(tracingSetup(settings)),
     requests: { size: settings.kept_requests, write: openAccessLog(settings.access_log, log) },
     log,
+    sharesPorts,
   }).catch((error: unknown) => {
     throw startProblem(error)
   })
@@ -159,6 +165,8 @@ export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
     live: new LiveView({ facts, directory, records, fleet: sessions, requests: ownHistory(requests) }),
     bound,
     metrics: async () => renderMetrics(metrics.registry.snapshot()),
+    quiesce: deadlineMs => gateway.quiesce(deadlineMs),
+    moveOut: deadlineMs => gateway.moveOut(deadlineMs),
     async drain(deadlineMs) {
       await names.close()
       await gateway.drain(deadlineMs)

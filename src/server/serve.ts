@@ -1,5 +1,6 @@
 import { createApi } from '#api/app.ts'
 import type { HttpServer } from '#api/http-server.ts'
+import type { SharesPorts } from '#base/listen-on.ts'
 import { createLog, type Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
 import type { Address } from '#base/setting-values.ts'
@@ -32,6 +33,8 @@ import metadata from '../../package.json' with { type: 'json' }
 
 /** What runs may take this long to finish. */
 export const DRAIN_MS = 30_000
+/** The same where a successor serves already: until then its clients do not reach agents that are still in use here. */
+const MOVE_OUT_MS = 5000
 
 export interface Running {
   /** Where the API is reached from this machine; undefined when it is switched off. */
@@ -48,13 +51,28 @@ export interface Running {
   readonly first: FirstSecrets | undefined
   /** Things to tell the operator. */
   readonly warnings: readonly string[]
-  /** Finishes what runs, then lets go of everything. */
-  close(): Promise<void>
+  /** A successor is about to start: it uses the same database and ports until this one is closed. */
+  share(): void
+  /** The successor did not start. */
+  unshare(): Promise<void>
+  /** Finishes what runs and releases everything; with a successor, agents move to it as soon as they can. */
+  close(options?: { readonly successor?: boolean }): Promise<void>
 }
 
-async function open(settings: Settings, observer: StoreObserver): Promise<Store> {
+/** How a server starts beside the one that it succeeds. */
+export interface Succession {
+  /** Resolves when the other server has released everything. */
+  readonly released: Promise<void>
+}
+
+async function open(settings: Settings, observer: StoreObserver, shared: boolean): Promise<Store> {
   try {
-    return await openStore({ databaseUrl: settings.database_url, dataDir: settings.data_dir, observer })
+    return await openStore({
+      databaseUrl: settings.database_url,
+      dataDir: settings.data_dir,
+      observer,
+      shared,
+    })
   } catch (error) {
     if (error instanceof StoreError) throw new StartError(error.message)
     throw error
@@ -69,31 +87,42 @@ export interface Uncaughts {
 
 const NONE: Uncaughts = { uncaught: { count: 0, last: undefined }, note: () => undefined }
 
+/** How the process that starts the platform came about. */
+export interface Beginning {
+  readonly uncaughts?: Uncaughts
+  /** Set where the process takes over from one that runs. */
+  readonly succession?: Succession | undefined
+}
+
 /** Starts the platform. Worker processes write logs of their own, to standard error. */
 export async function serve(
   settings: Settings,
   log = createLog(settings.log_level),
-  uncaughts = NONE,
+  { uncaughts = NONE, succession }: Beginning = {},
 ): Promise<Running> {
   prepareDataFolder(settings.data_dir)
   const metrics = new ServerMetrics(() => uncaughts.uncaught.count)
-  const store = await open(settings, metrics.store)
+  const store = await open(settings, metrics.store, succession !== undefined)
   try {
-    return await serveFrom(store, settings, { metrics, log, uncaughts })
+    return await serveFrom(store, settings, { metrics, log, uncaughts, succession })
   } catch (error) {
     await store[Symbol.asyncDispose]()
     throw error
   }
 }
 
-interface Observers {
+interface Surroundings {
   readonly metrics: ServerMetrics
   readonly log: Log
   readonly uncaughts: Uncaughts
+  readonly succession: Succession | undefined
 }
 
-async function serveFrom(store: Store, settings: Settings, observers: Observers): Promise<Running> {
-  const { metrics, log, uncaughts } = observers
+async function serveFrom(
+  store: Store,
+  settings: Settings,
+  { metrics, log, uncaughts, succession }: Surroundings,
+): Promise<Running> {
   const now = Date.now
   const readiness = new Readiness({
     store,
@@ -101,23 +130,34 @@ async function serveFrom(store: Store, settings: Settings, observers: Observers)
     uncaught: () => uncaughts.uncaught,
   })
   metrics.onFull(() => readiness.storeFull())
+  let isShared = succession !== undefined
   const sealer = await openSealer(store, settings)
   const account = await findAccount(store, now())
   const first = await firstStart(store, settings, now())
   const authority = openAuthority(settings)
   const signIns = new SignIns({ store, sealer, log, now })
-  const events = openEvents({ settings, store, sealer, accountId: account.id, log, now })
+  const events = openEvents({
+    settings,
+    store,
+    sealer,
+    accountId: account.id,
+    log,
+    now,
+    isShared: () => isShared,
+  })
+  const sharesPorts = (): boolean => isShared
   const parts = await openParts(store, sealer, {
     settings,
     version: metadata.version,
     visitors: signIns,
     traffic: events.traffic,
     uncaught: () => uncaughts.note(),
+    sharesPorts,
     log,
   })
   metrics.follow(parts.source)
   const gateway = await (settings.workers > 1 ? gatewayInWorkers(parts) : gatewayHere(parts))
-  const dns = await startDns(settings, parts.source, log).catch(async (error: unknown) => {
+  const dns = await startDns(settings, parts.source, { log, sharesPorts }).catch(async (error: unknown) => {
     await gateway.drain(0)
     throw error
   })
@@ -150,21 +190,40 @@ async function serveFrom(store: Store, settings: Settings, observers: Observers)
       (await gateway.metrics()) + metrics.text() + dns.metrics() + acme.metrics() + events.metrics(),
     answered: metrics.answered,
   })
-  const url = await listen(api, settings).catch(async (error: unknown) => {
+  const url = await listen(api, settings, sharesPorts).catch(async (error: unknown) => {
     dns.close()
     await gateway.drain(0)
     throw error
   })
   const { audit_days: auditDays } = settings
-  const stopPruning = startPruning({ store, signIns, auditDays, delivered: () => events.needed(), log, now })
   const base = settings.api_url ?? url ?? ''
-  const starting = Promise.all([acme.start(base), expiry.start(base), events.start()])
+  let stopPruning = (): void => undefined
+  let isClosing = false
+  /** What only one process may do. */
+  const startWork = async (): Promise<void> => {
+    if (isClosing) return
+    stopPruning = startPruning({ store, signIns, auditDays, delivered: () => events.needed(), log, now })
+    await Promise.all([acme.start(base), expiry.start(base)])
+  }
+  let work: Promise<void> = succession ? Promise.resolve() : startWork()
+  const starting = Promise.all([work, events.start()])
   await starting.catch(async (error: unknown) => {
     stopPruning()
     dns.close()
     await Promise.all([api.close(), expiry.close(), gateway.drain(0), events.close()])
     throw error
   })
+  const takeOver = async ({ released }: Succession): Promise<void> => {
+    await released
+    await store.own()
+    isShared = false
+    log.info({}, 'the previous process has ended its work')
+    await (work = startWork())
+  }
+  if (succession)
+    void takeOver(succession).catch((error: unknown) => {
+      log.error({ error }, 'the work of the previous process cannot be taken over')
+    })
   const own = sharedDomain({ settings, store, https: gateway.bound.https, dns: dns.bound })
   return {
     url,
@@ -174,10 +233,23 @@ async function serveFrom(store: Store, settings: Settings, observers: Observers)
     watchDomain: options => own.watch(options),
     first,
     warnings: [...(await unknownFirstKey(store, settings)), ...dns.warnings],
-    async close() {
+    share() {
+      isShared = true
+      store.share()
+    },
+    async unshare() {
+      await store.own()
+      isShared = false
+    },
+    async close({ successor = false } = {}) {
+      isClosing = true
+      await work.catch(() => undefined)
       stopPruning()
       dns.close()
-      await Promise.all([acme.close(), expiry.close(), api.close(), gateway.drain(DRAIN_MS)])
+      const quiet = successor ? gateway.moveOut(MOVE_OUT_MS) : gateway.quiesce(DRAIN_MS)
+      await Promise.all([acme.close(), expiry.close(), api.close(), quiet])
+      // Agents that are disconnected try again only a few times at once, so as little as possible comes after this.
+      await gateway.drain(0)
       // Last, so that what happened until then leaves too.
       await events.close()
       await store[Symbol.asyncDispose]()
@@ -185,10 +257,14 @@ async function serveFrom(store: Store, settings: Settings, observers: Observers)
   }
 }
 
-async function listen(api: HttpServer, { api_addr: address }: Settings): Promise<string | undefined> {
+async function listen(
+  api: HttpServer,
+  { api_addr: address }: Settings,
+  sharesPorts: SharesPorts,
+): Promise<string | undefined> {
   if (address === undefined) return undefined
   try {
-    return await api.listen(address)
+    return await api.listen(address, sharesPorts)
   } catch (error) {
     throw cannotListen(error, address, 'ADIT_API_ADDR')
   }

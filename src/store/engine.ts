@@ -20,8 +20,12 @@ export type Steps<Result> = Generator<Step, Result, readonly unknown[]>
 /** A database as the store needs it. Every failure of the driver is thrown as a `StoreError`. */
 export interface Engine {
   readonly dialect: Dialect
-  /** True when no other process can write to the database. */
+  /** True while no other process can write to the database. */
   readonly alone: boolean
+  /** Another process begins to use the database too. */
+  share(): void
+  /** The other process has gone. Rejects while it has not. */
+  own(): Promise<void>
   /** Runs a statement on its own; its rows are lists of their columns, which are quicker to make than objects. */
   read(step: Step): Promise<readonly Columns[]>
   /** Runs the steps on one connection. When one fails, what was open is rolled back. */

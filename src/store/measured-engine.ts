@@ -14,15 +14,25 @@ export function measured(engine: Engine, observer: StoreObserver | undefined): E
 
 class MeasuredEngine implements Engine {
   readonly dialect: Engine['dialect']
-  readonly alone: boolean
   readonly #engine: Engine
   readonly #observer: StoreObserver
 
   constructor(engine: Engine, observer: StoreObserver) {
     this.dialect = engine.dialect
-    this.alone = engine.alone
     this.#engine = engine
     this.#observer = observer
+  }
+
+  get alone(): boolean {
+    return this.#engine.alone
+  }
+
+  share(): void {
+    this.#engine.share()
+  }
+
+  own(): Promise<void> {
+    return this.#engine.own()
   }
 
   read(step: Step): Promise<readonly Columns[]> {

@@ -71,6 +71,17 @@ interface Applied {
 const checksum = (statements: readonly string[]) =>
   createHash('sha256').update(statements.join(';\n')).digest('hex')
 
+/** Rejects unless the schema is up to date. */
+export function* checkSchema(dialect: Dialect, known: readonly Migration[] = migrations): Steps<void> {
+  const present = yield* applied()
+  verify(dialect, known, present)
+  const missing = known.filter(({ version }) => !present.some(other => other.version === version))
+  if (missing.length === 0) return
+  const text =
+    'The schema of the database must change first, which cannot be done while another process uses it: stop that one, then start this one.'
+  throw new StoreError('unusable', text)
+}
+
 /** Brings the schema up to date: every migration in a transaction of its own, under a lock all openers share. */
 export function* migrate(dialect: Dialect, known: readonly Migration[] = migrations): Steps<void> {
   yield* query(dialect.begin)

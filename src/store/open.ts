@@ -11,12 +11,19 @@ export interface StoreOptions {
   readonly databaseUrl: string | undefined
   readonly dataDir: string
   readonly observer?: StoreObserver
+  /** Another process uses it still, and is about to give it up. */
+  readonly shared?: boolean
 }
 
-export async function openStore({ databaseUrl, dataDir, observer }: StoreOptions): Promise<Store> {
+export async function openStore({
+  databaseUrl,
+  dataDir,
+  observer,
+  shared = false,
+}: StoreOptions): Promise<Store> {
   if (databaseUrl === undefined) {
     await createFolder(dataDir)
-    return openSqlite(join(dataDir, 'adit.db'), observer)
+    return openSqlite(join(dataDir, 'adit.db'), observer, { shared })
   }
   if (/^postgres(ql)?:/.test(databaseUrl)) return openPostgres(databaseUrl, observer)
   // Only the scheme is named: the rest may hold a password.

@@ -70,6 +70,11 @@ class PostgresEngine implements Engine {
     this.#pool = pool
   }
 
+  /** Several processes may always use it. */
+  share(): void {}
+
+  async own(): Promise<void> {}
+
   async read({ text, values }: Step): Promise<readonly Columns[]> {
     const config = { name: this.#nameOf(text), text, values: [...values], rowMode: 'array' as const }
     const { rows } = await this.#pool.query<unknown[]>(config).catch(rethrow)

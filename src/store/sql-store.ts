@@ -138,6 +138,16 @@ export class SqlStore implements Store {
     return this.#engine.run(tryWrite(this.#sql))
   }
 
+  share(): void {
+    this.#engine.share()
+  }
+
+  async own(): Promise<void> {
+    await this.#engine.own()
+    // What the other process changed last is not known here.
+    this.#revision = undefined
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing

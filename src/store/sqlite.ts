@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { sqlite } from '#store/dialect.ts'
 import type { Columns, Engine, Step, Steps } from '#store/engine.ts'
 import { measured, type StoreObserver } from '#store/measured-engine.ts'
-import { migrate } from '#store/migrations.ts'
+import { checkSchema, migrate } from '#store/migrations.ts'
 import { SqlStore } from '#store/sql-store.ts'
 import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
@@ -19,11 +19,18 @@ const FULL = 13
 /** The file beside the database that holds the index of its WAL could not grow. */
 const IO_ERROR_SHM_SIZE = 4874
 
-/** Opens the database file, creating it when it is new. `:memory:` is gone when closed. */
-export async function openSqlite(file: string, observer?: StoreObserver): Promise<Store> {
-  const engine = openEngine(file)
+/**
+ * Opens the database file, creating it when it is new. `:memory:` is gone when closed. `shared`: another process has it
+ * open and is about to give it up, and has been told to share it until then.
+ */
+export async function openSqlite(
+  file: string,
+  observer?: StoreObserver,
+  { shared = false }: { readonly shared?: boolean } = {},
+): Promise<Store> {
+  const engine = openEngine(file, shared)
   try {
-    await engine.run(migrate(sqlite))
+    await engine.run(shared ? checkSchema(sqlite) : migrate(sqlite))
   } catch (error) {
     await engine.close()
     throw error
@@ -31,14 +38,15 @@ export async function openSqlite(file: string, observer?: StoreObserver): Promis
   return new SqlStore(measured(engine, observer))
 }
 
-function openEngine(file: string): SqliteEngine {
+function openEngine(file: string, shared: boolean): SqliteEngine {
   if (file === ':memory:') return new SqliteEngine(new DatabaseSync(file), undefined)
   const path = createPrivately(file)
-  const lock = takeLock(`${path}.lock`)
+  const lock = new FileLock(`${path}.lock`)
   try {
+    if (!shared) lock.take()
     return new SqliteEngine(new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS }), lock)
   } catch (error) {
-    lock.close()
+    lock.free()
     throw toStoreError(error)
   }
 }
@@ -57,17 +65,37 @@ function createPrivately(file: string): string {
  * Keeps other processes away for as long as this one lives. The lock is on a file of its own, so that other
  * programs may still read the database, and it is the operating system's, so that even SIGKILL frees it.
  */
-function takeLock(path: string): DatabaseSync {
-  let lock: DatabaseSync | undefined
-  try {
-    lock = new DatabaseSync(createPrivately(path), { timeout: 0 })
-    lock.exec('BEGIN EXCLUSIVE')
-    return lock
-  } catch (error) {
-    lock?.close()
-    const problem = toStoreError(error)
-    if (problem.code !== 'locked') throw problem
-    throw new StoreError('locked', `Another process uses this database: it holds ${path}.`, { cause: error })
+class FileLock {
+  readonly #path: string
+  #held: DatabaseSync | undefined
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  get isHeld(): boolean {
+    return this.#held !== undefined
+  }
+
+  take(): void {
+    if (this.#held) return
+    let lock: DatabaseSync | undefined
+    try {
+      lock = new DatabaseSync(createPrivately(this.#path), { timeout: 0 })
+      lock.exec('BEGIN EXCLUSIVE')
+      this.#held = lock
+    } catch (error) {
+      lock?.close()
+      const problem = toStoreError(error)
+      if (problem.code !== 'locked') throw problem
+      const text = `Another process uses this database: it holds ${this.#path}.`
+      throw new StoreError('locked', text, { cause: error })
+    }
+  }
+
+  free(): void {
+    this.#held?.close()
+    this.#held = undefined
   }
 }
 
@@ -76,15 +104,15 @@ const STOP_READING: Step = { text: 'COMMIT', values: [] }
 
 class SqliteEngine implements Engine {
   readonly dialect = sqlite
-  readonly alone = true
   readonly #database: DatabaseSync
-  readonly #lock: DatabaseSync | undefined
+  readonly #lock: FileLock | undefined
+  #alone: boolean
   /** Statements whose rows are objects, and those whose rows are lists. */
   readonly #prepared = new Map<string, StatementSync>()
   readonly #reading = new Map<string, StatementSync>()
   #isReading = false
 
-  constructor(database: DatabaseSync, lock: DatabaseSync | undefined) {
+  constructor(database: DatabaseSync, lock: FileLock | undefined) {
     // FULL: what was committed survives the loss of power, not only the end of the process.
     database.exec(`
       PRAGMA journal_mode = WAL;
@@ -95,6 +123,21 @@ class SqliteEngine implements Engine {
     `)
     this.#database = database
     this.#lock = lock
+    this.#alone = lock?.isHeld ?? true
+  }
+
+  get alone(): boolean {
+    return this.#alone
+  }
+
+  /** The lock stays: it keeps all others away. */
+  share(): void {
+    this.#alone = false
+  }
+
+  async own(): Promise<void> {
+    this.#lock?.take()
+    this.#alone = true
   }
 
   async read({ text, values }: Step): Promise<readonly Columns[]> {
@@ -132,7 +175,7 @@ class SqliteEngine implements Engine {
     this.#prepared.clear()
     this.#reading.clear()
     if (this.#database.isOpen) this.#database.close()
-    if (this.#lock?.isOpen) this.#lock.close()
+    this.#lock?.free()
   }
 
   /** Without a pause from the first step to the last, so that no other work comes into a transaction. */

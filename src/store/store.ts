@@ -81,6 +81,10 @@ export interface PruneLimits {
  * with a `StoreError` when the database fails; the next call works again as soon as the database does.
  */
 export interface Store extends AsyncDisposable {
+  /** Another process begins to use the database too: what it may change is not remembered any more. */
+  share(): void
+  /** The other process has gone. Rejects with `locked` while it has not. */
+  own(): Promise<void>
   get(id: string): Promise<Row | undefined>
   /** The rows that exist among `ids`, in no particular order. */
   getMany(ids: readonly string[]): Promise<Row[]>

@@ -51,6 +51,7 @@ async function start() {
     visitors: new SignIns({ store, sealer, log, now }),
     traffic: new TrafficHub({ tell: () => undefined, accountId: 'ac_1' }),
     uncaught: () => undefined,
+    sharesPorts: () => false,
     log,
   })
   const side = await gatewayHere(gateway)

@@ -75,6 +75,8 @@ suite('a measured store', () => {
     const failing: Engine = {
       dialect: sqlite,
       alone: true,
+      share: () => undefined,
+      own: async () => undefined,
       read: () => Promise.reject(new StoreError('unavailable', 'gone')),
       run: () => Promise.reject(new StoreError('full', 'no space')),
       close: async () => undefined,

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { setImmediate } from 'node:timers/promises'
+import { acceptQueued, listenOn, type SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
 import type { Admission, Admitted } from '#gateway/listeners/admission.ts'
 import type { VisitorBytes } from '#gateway/listeners/visitor-bytes.ts'
@@ -18,7 +17,7 @@ export interface ListenerOptions {
   readonly admission: Admission
   readonly log: Log
   /** Several processes share the port; a port that another program uses is then not always noticed. */
-  readonly reusePort?: boolean
+  readonly sharesPorts?: SharesPorts | undefined
   /** Where their bytes are counted; one for all listeners of a process. */
   readonly bytes?: VisitorBytes
   /** Who hears of connections that are over. */
@@ -35,8 +34,6 @@ export interface AcceptorOptions extends ListenerOptions {
 const HIGH_WATER_MARK = 65_536
 const BACKLOG = 4096
 const KEEP_ALIVE_MS = 60_000
-// Turns of the event loop; a flood must not put off the end.
-const MAX_LAST_TURNS = 100
 
 /** A listening socket, the connections that came through it, and how to end both. */
 export class Acceptor {
@@ -44,7 +41,6 @@ export class Acceptor {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   readonly #waiting: (() => void)[] = []
-  #accepted = 0
 
   constructor(options: AcceptorOptions) {
     this.#options = options
@@ -62,9 +58,8 @@ export class Acceptor {
 
   /** Resolves to the address in use; rejects with the system's error (`EADDRINUSE`, `EACCES`, ...). */
   async listen({ host, port }: ListenAddress): Promise<ListenAddress> {
-    const { reusePort = false, log } = this.#options
-    this.#server.listen({ host, port, backlog: BACKLOG, reusePort })
-    await once(this.#server, 'listening')
+    const { sharesPorts, log } = this.#options
+    await listenOn(this.#server, { host, port, backlog: BACKLOG }, sharesPorts)
     this.#server.on('error', error => log.error({ error }, 'a listener failed to accept a connection'))
     return { host, port: (this.#server.address() as AddressInfo).port }
   }
@@ -76,7 +71,7 @@ export class Acceptor {
 
   /** Accepts no more and waits until all connections have ended; those that last longer are cut. */
   async drain(deadlineMs: number): Promise<void> {
-    await this.#acceptWaiting()
+    await acceptQueued(this.#server)
     this.close()
     const timer = setTimeout(() => this.destroy(), deadlineMs)
     await this.whenEmpty()
@@ -97,19 +92,7 @@ export class Acceptor {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** Takes those in that the system has accepted already: with the listener it would reset them. */
-  async #acceptWaiting(): Promise<void> {
-    let [before, quiet] = [this.#accepted, 0]
-    // The first turn may be what is left of this one.
-    for (let turn = 0; this.#server.listening && quiet < 2 && turn < MAX_LAST_TURNS; turn++) {
-      await setImmediate()
-      quiet = this.#accepted === before ? quiet + 1 : 0
-      before = this.#accepted
-    }
-  }
-
   #take(socket: Socket): void {
-    this.#accepted++
     // Whoever takes the socket listens too; this one keeps an early or late error from ending the process.
     socket.on('error', () => undefined)
     const { admission, bytes, refuse, accept, log } = this.#options

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { inBackground } from '#base/background.ts'
+import type { SharesPorts } from '#base/listen-on.ts'
 import { Acceptor, type ListenAddress } from '#gateway/listeners/acceptor.ts'
 import { Admission, type AdmissionLimits } from '#gateway/listeners/admission.ts'
 import { sayLast } from '#gateway/listeners/last-words.ts'
@@ -16,7 +17,7 @@ export interface AgentListenerOptions extends AgentOptions {
   /** Connections that have not signed in yet. */
   readonly entering?: Partial<AdmissionLimits>
   readonly handshakes?: Partial<HandshakeLimits>
-  readonly reusePort?: boolean
+  readonly sharesPorts?: SharesPorts | undefined
   /** Seconds that a handshake took which came to its end. */
   readonly handshaken?: (seconds: number) => void
 }
@@ -42,14 +43,14 @@ export class AgentListener {
 
   constructor(options: AgentListenerOptions) {
     this.#options = options
-    const { log, facts, reusePort = false } = options
+    const { log, facts, sharesPorts } = options
     this.#elsewhere = elsewhereAlpn(facts.node)
     this.#entering = new Admission({ ...ENTERING, ...options.entering })
     this.#handshakes = new Handshakes({ pending: ENTERING.total, ...options.handshakes })
     this.#acceptor = new Acceptor({
       admission: new Admission(OPEN),
       log,
-      reusePort,
+      sharesPorts,
       accept: socket => this.#accept(socket),
     })
   }
@@ -120,5 +121,6 @@ export class AgentListener {
   }
 }
 
-// Time for the last frames to be read by agents that were told to go.
-const FAREWELL_MS = 1500
+// Time for the last frames to be read. Some agents never close their end, and all begin to count at once for how long
+// the server is away.
+const FAREWELL_MS = 250

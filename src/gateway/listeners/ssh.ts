@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import ssh2 from 'ssh2'
 import type { ClientInfo, Connection as SshClient, ServerConfig } from 'ssh2'
+import { listenOn, type SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
 import type { Secret } from '#base/secrets.ts'
 import type { Address } from '#base/setting-values.ts'
@@ -28,7 +29,7 @@ export interface SshListenerOptions {
   /** True when the HTTP path calls `onRequest` for each request. */
   readonly requestLines?: boolean
   /** Several processes share the port. */
-  readonly reusePort?: boolean
+  readonly sharesPorts?: SharesPorts | undefined
 }
 
 interface Guest {
@@ -82,9 +83,8 @@ export class SshListener implements AsyncDisposable {
 
   /** Resolves to the port. */
   async listen(): Promise<number> {
-    const { address, reusePort = false } = this.#options
-    this.#server.listen({ ...address, reusePort })
-    await once(this.#server, 'listening')
+    const { address, sharesPorts } = this.#options
+    await listenOn(this.#server, address, sharesPorts)
     this.#server.on('error', error => this.#options.log.error({ error }, 'the ssh listener failed'))
     return (this.#server.address() as AddressInfo).port
   }

@@ -41,6 +41,8 @@ class Worker implements Source {
       log,
       methods: {
         start: (start: WorkerStart) => this.#start(start),
+        quiesce: (deadlineMs: number) => this.#running.quiesce(deadlineMs),
+        moveOut: (deadlineMs: number) => this.#running.moveOut(deadlineMs),
         drain: (deadlineMs: number) => this.#drain(deadlineMs),
         findRequest: async (id: string) => this.#running.requests.find(id),
         listRequests: async (page: Page) => this.#running.requests.list(page),
@@ -106,7 +108,7 @@ class Worker implements Source {
       tracing: tracingParts(openedTracing(start.tracing)),
       requests: { size: start.requests.size, write: openAccessLog(start.requests.accessLog, log) },
       log,
-      reusePort: true,
+      sharesPorts: () => true,
       fleet: local => this.#fleet(local, node, peerFolder),
     }).catch((error: unknown) => {
       throw startProblem(error)

@@ -121,6 +121,16 @@ class Workers {
     return answered.flatMap(it => (it.status === 'fulfilled' ? [it.value] : []))
   }
 
+  async quiesce(deadlineMs: number): Promise<void> {
+    this.#closing = true
+    await this.#askAll('quiesce', deadlineMs)
+  }
+
+  async moveOut(deadlineMs: number): Promise<void> {
+    this.#closing = true
+    await this.#askAll('moveOut', deadlineMs)
+  }
+
   async drain(deadlineMs: number): Promise<void> {
     this.#closing = true
     await this.#names.close()
@@ -257,6 +267,8 @@ export async function gatewayInWorkers(parts: GatewayParts): Promise<GatewaySide
     live: new LiveView({ facts: { ...facts, ...ports }, directory, records, fleet: workers, requests }),
     bound,
     metrics: () => workers.metrics(),
+    quiesce: deadlineMs => workers.quiesce(deadlineMs),
+    moveOut: deadlineMs => workers.moveOut(deadlineMs),
     async drain(deadlineMs) {
       unfollow()
       await workers.drain(deadlineMs)

@@ -87,7 +87,7 @@ suite('HTTP visitors', () => {
   })
 
   test('reach several listeners on one port when those share it', async () => {
-    await using one = await start({ reusePort: true })
+    await using one = await start({ sharesPorts: () => true })
     await using two = new HttpListenerHandle(one.port)
     await two.listening
     assert.equal((await ask(await open(one.port)))['scheme'], 'http')
@@ -98,7 +98,7 @@ class HttpListenerHandle implements AsyncDisposable {
   readonly #listener = new HttpListener({
     admission: new Admission(),
     log: silent,
-    reusePort: true,
+    sharesPorts: () => true,
     http1: tellVisitor('http/1.1'),
   })
   readonly listening: Promise<unknown>

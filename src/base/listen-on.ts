@@ -1,0 +1,89 @@
+import { createSocket, type Socket as UdpSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer, isIPv6, type Server } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+
+/** True while another process of this server may have the same ports open. */
+export type SharesPorts = () => boolean
+
+export interface ListenOn {
+  readonly host: string
+  readonly port: number
+  readonly backlog?: number
+}
+
+/** Node rejects the option elsewhere. */
+const PLATFORMS: ReadonlySet<string> = new Set(['aix', 'freebsd', 'linux', 'sunos'])
+
+/** Whether several processes can listen on one port. */
+export const canSharePorts = PLATFORMS.has(process.platform)
+
+const never: SharesPorts = () => false
+
+/**
+ * Opens a listener in such a way that a successor of this process can open the same port before this one closes it.
+ * Rejects with the system's error. A port that another program has open is EADDRINUSE, unless ports are shared now.
+ */
+export async function listenOn(
+  server: Server,
+  options: ListenOn,
+  shares: SharesPorts = never,
+): Promise<void> {
+  if (isClaimed(options, shares)) await claim(options)
+  server.listen({ ...options, reusePort: canSharePorts })
+  await once(server, 'listening')
+}
+
+// Turns of the event loop; a flood must not put off the end.
+const MAX_LAST_TURNS = 100
+
+/** Accepts the connections that the system has queued already: when the listener is closed it would reset them. */
+export async function acceptQueued(server: Server): Promise<void> {
+  let [accepted, before, quiet] = [0, 0, 0]
+  const count = (): void => void accepted++
+  server.on('connection', count)
+  // The first turn may be what is left of this one.
+  for (let turn = 0; server.listening && quiet < 2 && turn < MAX_LAST_TURNS; turn++) {
+    await setImmediate()
+    quiet = accepted === before ? quiet + 1 : 0
+    before = accepted
+  }
+  server.off('connection', count)
+}
+
+/** The same as `listenOn` for UDP. */
+export async function bindOn({ host, port }: ListenOn, shares: SharesPorts = never): Promise<UdpSocket> {
+  if (isClaimed({ host, port }, shares)) {
+    const alone = udpSocket(host, false)
+    await bound(alone, host, port)
+    alone.close()
+    await once(alone, 'close')
+  }
+  const udp = udpSocket(host, canSharePorts)
+  await bound(udp, host, port)
+  return udp
+}
+
+const isClaimed = ({ port }: ListenOn, shares: SharesPorts): boolean =>
+  canSharePorts && port !== 0 && !shares()
+
+/** A port that is shared cannot be opened by one that does not share: so another program's is noticed. */
+async function claim({ host, port }: ListenOn): Promise<void> {
+  const alone = createServer().listen({ host, port })
+  await once(alone, 'listening')
+  alone.close()
+  await once(alone, 'close')
+}
+
+const udpSocket = (host: string, reusePort: boolean): UdpSocket =>
+  createSocket({ type: isIPv6(host) ? 'udp6' : 'udp4', reusePort })
+
+async function bound(socket: UdpSocket, host: string, port: number): Promise<void> {
+  try {
+    socket.bind(port, host)
+    await once(socket, 'listening')
+  } catch (error) {
+    socket.close()
+    throw error
+  }
+}

@@ -1,0 +1,93 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import type { Running } from '#server/serve.ts'
+
+/** Marks a process that was started to succeed another one. */
+const VARIABLE = 'ADIT_SUCCEEDS'
+const READY_MS = 60_000
+
+/** What a process is told by the one that started it. */
+type Order = 'share' | 'unshare' | 'released' | 'leave' | 'stop'
+
+/** Why a server ends: for good, or because its successor serves already. */
+export type End = 'stop' | 'leave'
+
+/** The process that started this one, seen from here. */
+export interface Starter {
+  /** Resolves when the server before this one has released everything. */
+  readonly released: Promise<void>
+  /** Resolves when this server is to end. */
+  readonly ended: Promise<End>
+  /** This server serves. It is told when another one succeeds it in turn. */
+  ready(running: Pick<Running, 'share' | 'unshare'>): void
+  /** This process is about to end. */
+  leave(): void
+}
+
+/** Undefined in a process that succeeds no other. */
+export function findStarter(): Starter | undefined {
+  const isSuccessor = process.env[VARIABLE] !== undefined && process.send !== undefined
+  delete process.env[VARIABLE]
+  if (!isSuccessor) return undefined
+  const released = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<End>()
+  let running: Pick<Running, 'share' | 'unshare'> | undefined
+  process.on('message', (order: Order) => {
+    if (order === 'released') released.resolve()
+    else if (order === 'share') running?.share()
+    else if (order === 'unshare') void running?.unshare()
+    else ended.resolve(order)
+  })
+  // Without it there is no process that a service manager knows.
+  process.once('disconnect', () => ended.resolve('stop'))
+  return {
+    released: released.promise,
+    ended: ended.promise,
+    ready(served) {
+      running = served
+      process.send?.('ready')
+    },
+    // An open channel would keep the process alive.
+    leave: () => process.disconnect?.(),
+  }
+}
+
+/** A server in a process of its own that was started to succeed the present one. */
+export class Successor {
+  /** Resolves to the exit code. */
+  readonly exited: Promise<number>
+  readonly #child: ChildProcess
+
+  private constructor(child: ChildProcess) {
+    this.#child = child
+    this.exited = once(child, 'exit').then(([code]: (number | null)[]) => code ?? 1)
+  }
+
+  /** Starts the same program with the same arguments; rejects unless it serves within a minute. */
+  static async start(): Promise<Successor> {
+    const [, program = '', ...args] = process.argv
+    const child = spawn(process.execPath, [...process.execArgv, program, ...args], {
+      env: { ...process.env, [VARIABLE]: '1' },
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    })
+    const successor = new Successor(child)
+    const timer = setTimeout(() => child.kill('SIGKILL'), READY_MS)
+    const failed = successor.exited.then(code => {
+      throw new Error(`The new process ended with code ${code} before it served.`)
+    })
+    try {
+      await Promise.race([once(child, 'message'), failed])
+    } finally {
+      clearTimeout(timer)
+    }
+    return successor
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  tell(order: Order): void {
+    if (this.#child.connected) this.#child.send(order)
+  }
+}
