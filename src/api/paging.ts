@@ -1,6 +1,6 @@
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
-import type { Kind } from '#contract/kind.ts'
+import { hasPrefixOf, type Kind } from '#contract/kind.ts'
 
 export const MAX_PAGE = 100
 
@@ -18,8 +18,8 @@ function pageSize(text: string): number {
 }
 
 function cursor(id: string, kind: Kind): string {
-  const prefix = kind.prefix ?? ''
-  return isId(id) && id.startsWith(`${prefix}_`) ? id : fail('id_prefix', { field: 'before_id', prefix })
+  if (isId(id) && hasPrefixOf(kind, id)) return id
+  return fail('id_prefix', { field: 'before_id', prefix: kind.prefix ?? '' })
 }
 
 /** Reads the query string; only the named parameters exist, and each at most once. */

@@ -3,6 +3,7 @@ import type { Call } from '#api/call.ts'
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
 import type { Mention } from '#contract/body.ts'
+import { hasPrefixOf } from '#contract/kind.ts'
 import { kindNamed } from '#contract/kinds/index.ts'
 
 /**
@@ -20,12 +21,12 @@ export async function checkReferences(
   for (const { id, field, target } of mentions) {
     const wanted = { field, id: id.slice(0, 100), kinds: target.kinds.join(', ') }
     if (id === '') fail('reference_empty', wanted)
-    if (!hasPrefixOf(id, target.kinds)) fail(target.wrong as 'bad_reference', wanted)
+    if (!hasPrefixOfAny(target.kinds, id)) fail(target.wrong as 'bad_reference', wanted)
     const row = byId.get(id) ?? fail(target.missing as 'reference_missing', wanted)
     if (!target.kinds.includes(row.kind)) fail(target.wrong as 'bad_reference', wanted)
     if (!before.has(id)) requireUse(row, { field, value: id }, call)
   }
 }
 
-const hasPrefixOf = (id: string, kinds: readonly string[]): boolean =>
-  isId(id) && kinds.some(name => id.startsWith(`${kindNamed(name).prefix}_`))
+const hasPrefixOfAny = (kinds: readonly string[], id: string): boolean =>
+  isId(id) && kinds.some(name => hasPrefixOf(kindNamed(name), id))

@@ -1,7 +1,7 @@
 import type { RefusableClaim } from '#api/draft.ts'
 import { fail } from '#base/errors.ts'
 import type { Mention } from '#contract/body.ts'
-import type { Kind } from '#contract/kind.ts'
+import { hasPrefixOf, type Kind } from '#contract/kind.ts'
 import { childrenOf } from '#contract/kinds/index.ts'
 import type { Refusal } from '#store/store.ts'
 
@@ -29,7 +29,7 @@ export function explain(
     }
     case 'in_use':
       // A child that came into being after the removal had looked for children goes with the next attempt.
-      if (childrenOf(kind.name).some(child => refusal.by.startsWith(`${child.prefix}_`))) return false
+      if (childrenOf(kind.name).some(child => hasPrefixOf(child, refusal.by))) return false
       return fail((kind.inUse ?? 'in_use') as 'in_use', { by: refusal.by })
     case 'stale':
     case 'exists':

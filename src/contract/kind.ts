@@ -53,6 +53,8 @@ interface Spec<S extends Shape, M extends Modules, T extends KindTypes = KindTyp
   readonly doc: string
   /** Absent for what is known by something other than an id. */
   readonly prefix?: string
+  /** The prefix that an earlier release gave; such ids stay valid. */
+  readonly earlierPrefix?: string
   readonly path: T['path']
   readonly listKey: string
   readonly fields: S
@@ -139,6 +141,10 @@ export function kind<
     shape: named(spec.name, fields) as unknown as Omit<Identity, Absent<W, K>> & S & ModuleFields<M>,
   }
 }
+
+/** True for an id with a prefix of this kind. */
+export const hasPrefixOf = ({ prefix, earlierPrefix }: Kind, id: string): boolean =>
+  [prefix, earlierPrefix].some(each => each !== undefined && id.startsWith(`${each}_`))
 
 const limited = (maxBytes: number, refusal: ErrorName) => text({ maxBytes, refusals: { maxBytes: refusal } })
 

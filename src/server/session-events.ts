@@ -1,9 +1,12 @@
+import { hasPrefixOf, type Kind } from '#contract/kind.ts'
 import { credential } from '#contract/kinds/credential.ts'
 import { tunnelSession } from '#contract/kinds/live.ts'
 import { sshCredential } from '#contract/kinds/ssh-credential.ts'
 import { sshCertificateAuthority } from '#contract/kinds/ssh.ts'
 import type { SessionRecord } from '#gateway/directory.ts'
 import { plainId } from '#gateway/legs.ts'
+
+const sshSignIn = [sshCredential, sshCertificateAuthority]
 
 /** How the session of an agent has ended. */
 export interface SessionEnd {
@@ -13,11 +16,9 @@ export interface SessionEnd {
   readonly error: string | undefined
 }
 
-const kinds = [tunnelSession, credential, sshCredential, sshCertificateAuthority]
-
 /** With its address, where the public one of the API is known: there is no call that it could be told by. */
-function refTo(id: string, apiUrl: string | undefined): { id: string; uri?: string } {
-  const kind = kinds.find(({ prefix }) => id.startsWith(`${prefix}_`))
+function refTo(id: string, kinds: readonly Kind[], apiUrl: string | undefined): { id: string; uri?: string } {
+  const kind = kinds.find(each => hasPrefixOf(each, id))
   return apiUrl === undefined || kind === undefined ? { id } : { id, uri: `${apiUrl}${kind.path}/${id}` }
 }
 
@@ -27,9 +28,10 @@ export function sessionText(
   apiUrl: string | undefined,
   end: SessionEnd | undefined,
 ): string {
+  const isSsh = session.transport === 'ssh'
   return JSON.stringify({
-    session: refTo(plainId(session.id), apiUrl),
-    credential: refTo(session.credentialId, apiUrl),
+    session: refTo(plainId(session.id), [tunnelSession], apiUrl),
+    credential: refTo(session.credentialId, isSsh ? sshSignIn : [credential], apiUrl),
     agent_ip: session.ip,
     ingress_server_ip: session.localIp,
     region: session.region,
@@ -39,7 +41,7 @@ export function sessionText(
     os: session.os,
     arch: session.arch,
     // As others know the protocol, whichever version of it our own agents speak.
-    transport: session.transport === 'ssh' ? 'ssh' : 'muxado',
+    transport: isSsh ? 'ssh' : 'muxado',
     started_at: session.startedAt,
     // Sessions have no end of their own here, and no version of an agent is turned away.
     expires_at: null,

@@ -333,10 +333,10 @@ suite('SSH certificates from the API', () => {
       public_key: publicKey,
       acl: ['bind:*.example.com', 'bind:a=b', 'bind:1.tcp.adit.localhost:20000', '*'],
     })
-    assert.match(created.id, /^cr_/)
+    assert.match(created.id, /^sshcr_/)
     await assertRefused(
       server.api,
-      { path: '/ssh_credentials', body: { public_key: publicKey }, code: 609, says: /cr_/ },
+      { path: '/ssh_credentials', body: { public_key: publicKey }, code: 609, says: /sshcr_/ },
       ['/ssh_credentials'],
     )
     await assertRefused(

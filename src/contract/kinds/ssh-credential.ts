@@ -7,7 +7,8 @@ import { owners } from '#contract/targets.ts'
 export const sshCredential = kind({
   name: 'ssh_credential',
   doc: 'An SSH public key with which ssh -R opens tunnels.',
-  prefix: 'cr',
+  prefix: 'sshcr',
+  earlierPrefix: 'cr',
   path: '/ssh_credentials',
   listKey: 'ssh_credentials',
   event: 'ssh_public_key',
