@@ -9,9 +9,12 @@ interface Compilation<T> {
 export class Compilations<T extends { close(): void }> {
   readonly #compiled = new Map<string, Compilation<T>>()
   readonly #users = new Map<string, Set<string>>()
+  readonly #broken: (error: unknown, key: string) => T
   readonly #stop: () => void
 
-  constructor(records: Pick<Records, 'onAnyChange'>) {
+  /** `broken` stands in for what cannot be made, until a record that was looked at changes. */
+  constructor(records: Pick<Records, 'onAnyChange'>, broken: (error: unknown, key: string) => T) {
+    this.#broken = broken
     this.#stop = records.onAnyChange(({ id }) => this.changed(id))
   }
 
@@ -20,7 +23,7 @@ export class Compilations<T extends { close(): void }> {
     const known = this.#compiled.get(key)
     if (known !== undefined) return known.value
     const sources = new Set<string>([key])
-    const value = make(id => sources.add(id))
+    const value = this.#make(key, () => make(id => sources.add(id)))
     this.#compiled.set(key, { value, sources })
     for (const source of sources) {
       const users = this.#users.get(source) ?? new Set()
@@ -37,6 +40,14 @@ export class Compilations<T extends { close(): void }> {
   close(): void {
     this.#stop()
     for (const key of this.#compiled.keys()) this.#drop(key)
+  }
+
+  #make(key: string, make: () => T): T {
+    try {
+      return make()
+    } catch (error) {
+      return this.#broken(error, key)
+    }
   }
 
   #drop(key: string): void {

@@ -1,3 +1,4 @@
+import { backgroundFailure } from '#base/background.ts'
 import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
@@ -32,6 +33,13 @@ export type Use = Pick<BackendParts, 'edge' | 'passthrough'>
 /** Told the id of every record that something is made from. */
 export type Uses = (id: string) => void
 
+/** What is built for one owner. */
+interface Tree {
+  readonly use: Use
+  readonly uses: Uses
+  readonly built: Backend[]
+}
+
 /** Makes from records what serves traffic. What cannot be made answers 503 and why: it is never served without it. */
 export class Compiler {
   readonly #options: CompilerOptions
@@ -63,34 +71,48 @@ export class Compiler {
       return { answer: traced(way, chain(handlers, unreserved(asked(last)))), close: () => backend?.close() }
     } catch (error) {
       backend?.close()
-      return this.#unservable(error, place)
+      return this.unservable(error, place.id)
     }
   }
 
   /** The backend that an edge, a route or an endpoint configuration leads to; undefined when it has none. */
   backend(owner: SourceRow, use: Use, uses: Uses): Backend | undefined {
-    const id = optionsOf(owner, 'backend')?.['backend']
-    if (typeof id !== 'string') return undefined
-    let built = 0
-    const counted: Uses = used => {
-      if (++built > MAX_BACKENDS) unusable('it leads to too many others')
-      uses(used)
+    const options = optionsOf(owner, 'backend')
+    if (options === undefined) return undefined
+    const id = options['backend']
+    if (typeof id !== 'string') return unusable('it does not name a backend')
+    const built: Backend[] = []
+    try {
+      return this.#build(id, { use, uses, built }, [])
+    } catch (error) {
+      // Those below the one that failed would keep what they hold.
+      for (const each of built) each.close()
+      throw error
     }
-    return this.#build(id, use, counted, [])
   }
 
-  #build(id: string, use: Use, uses: Uses, above: readonly string[]): Backend {
-    uses(id)
+  #build(id: string, tree: Tree, above: readonly string[]): Backend {
+    if (tree.built.length >= MAX_BACKENDS) unusable(`it leads to more than ${MAX_BACKENDS} others`)
+    tree.uses(id)
     const row = this.#options.records.backend(id)
     if (row === undefined) return unusable('it does not exist')
     if (above.includes(id)) unusable('backends lead in a circle')
-    const child = (other: string): Backend => this.#build(other, use, uses, [...above, id])
-    return buildBackend(row, { ...this.#options, ...use, child })
+    const child = (other: string): Backend => this.#build(other, tree, [...above, id])
+    const backend = buildBackend(row, { ...this.#options, ...tree.use, child })
+    tree.built.push(backend)
+    return backend
   }
 
-  #unservable(error: unknown, { id }: Place): CompiledEndpoint {
+  /** Stands in for an endpoint that cannot be made: it answers 503 and the reason. */
+  unservable(error: unknown, id: string): CompiledEndpoint {
+    const { log } = this.#options
     const isKnown = error instanceof Problem
-    if (!isKnown) this.#options.log.error({ error, id }, 'what a record asks for cannot be made')
+    if (isKnown) log.warn({ id, reason: error.message }, 'an endpoint cannot be served')
+    else
+      backgroundFailure(
+        { task: 'configuration', log, failed: 'an endpoint cannot be served', about: { id } },
+        error,
+      )
     const reason = isKnown ? error.message.replace(/\.$/, '') : 'its configuration cannot be used'
     return {
       answer: async ({ head }) => errorReply('not_servable', head, { reason }),

@@ -1,5 +1,6 @@
 import type { TunnelRecord } from '#gateway/directory.ts'
 import type { Endpoint } from '#gateway/exchange.ts'
+import { DialError } from '#gateway/fleet.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import { type Modules, optionsOf } from '#gateway/modules/index.ts'
@@ -54,10 +55,19 @@ interface CompiledUpstream {
 
 interface CompiledTls {
   readonly route: TlsRoute
+  /** Answers requests where TLS cannot be served as it is configured. */
+  readonly fault?: Endpoint
   close(): void
 }
 
 const nothing = (): void => undefined
+
+/** The port stays open, so that its address is kept, and connections are closed. */
+const unservable: Upstream = {
+  dial: async () => {
+    throw new DialError('offline', 'The address cannot be served as it is configured.')
+  },
+}
 
 /** Domains and addresses that answer without an agent, because their configuration has a backend. */
 export class Configurations {
@@ -68,9 +78,18 @@ export class Configurations {
 
   constructor(options: ConfigurationsOptions) {
     this.#options = options
-    this.#endpoints = new Compilations(options.records)
-    this.#upstreams = new Compilations(options.records)
-    this.#terms = new Compilations(options.records)
+    const { records, compiler } = options
+    this.#endpoints = new Compilations(records, (error, id) => compiler.unservable(error, id))
+    this.#upstreams = new Compilations(records, (error, id) => {
+      compiler.unservable(error, id)
+      return { upstream: unservable, close: nothing }
+    })
+    // Every request is then answered with the reason, which needs nothing of what is asked of TLS.
+    this.#terms = new Compilations(records, (error, id) => ({
+      route: { kind: 'http' },
+      fault: compiler.unservable(error, id).answer,
+      close: nothing,
+    }))
   }
 
   close(): void {
@@ -86,6 +105,8 @@ export class Configurations {
   }
 
   http(domain: SourceRow, scheme: 'http' | 'https'): Endpoint {
+    const fault = scheme === 'https' ? this.#tls(domain).fault : undefined
+    if (fault !== undefined) return fault
     return this.#endpoints.get(`${scheme} ${domain.id}`, uses => {
       uses(domain.id)
       const configuration = this.#answering(domain, scheme)
@@ -105,18 +126,17 @@ export class Configurations {
   }
 
   tls(domain: SourceRow): TlsRoute {
+    return this.#tls(domain).route
+  }
+
+  #tls(domain: SourceRow): CompiledTls {
     return this.#terms.get(domain.id, uses => {
       const configuration = this.#answering(domain, 'https')
       if (configuration === undefined) return { route: { kind: 'http' }, close: nothing }
       uses(configuration.id)
-      try {
-        const terms = termsOf(configuration, this.#options.records, uses, domain.id)
-        return { route: { kind: 'http', terms }, close: nothing }
-      } catch {
-        // Its requests, if there could be any, would be answered with the reason.
-        return { route: { kind: 'refused' }, close: nothing }
-      }
-    }).route
+      const terms = termsOf(configuration, this.#options.records, uses, domain.id)
+      return { route: { kind: 'http', terms }, close: nothing }
+    })
   }
 
   /** Where the reserved address of a port leads by itself. */
@@ -127,10 +147,11 @@ export class Configurations {
     if (addr === undefined || configuration === undefined) return undefined
     return this.#upstreams.get(addr.id, uses => {
       uses(configuration.id)
+      const allows = modules.connectionFilterOf(configuration)
       const backend = compiler.backend(configuration, { edge: 'tcp' }, uses)
       const dial = backend?.dial
       return {
-        upstream: dial && filtered({ dial }, modules.connectionFilterOf(configuration)),
+        upstream: dial && filtered({ dial }, allows),
         close: () => backend?.close(),
       }
     }).upstream

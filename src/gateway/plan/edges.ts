@@ -1,5 +1,3 @@
-import { Problem } from '#base/errors.ts'
-import type { Log } from '#base/log.ts'
 import type { Endpoint } from '#gateway/exchange.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
@@ -21,7 +19,6 @@ export interface EdgesOptions {
   readonly records: Records
   readonly compiler: Compiler
   readonly modules: Modules
-  readonly log: Log
 }
 
 interface RoutesOfEdge {
@@ -33,6 +30,8 @@ interface RoutesOfEdge {
 /** A connection without HTTP, or its TLS. */
 interface CompiledConnection {
   readonly route: TlsRoute
+  /** Answers requests where the connection cannot be served as it is configured. */
+  readonly fault?: Endpoint
   close(): void
 }
 
@@ -50,8 +49,11 @@ export class Edges {
 
   constructor(options: EdgesOptions) {
     this.#options = options
-    this.#endpoints = new Compilations(options.records)
-    this.#connections = new Compilations(options.records)
+    this.#endpoints = new Compilations(options.records, (error, id) => options.compiler.unservable(error, id))
+    this.#connections = new Compilations(options.records, (error, id) => ({
+      ...refused,
+      fault: options.compiler.unservable(error, id).answer,
+    }))
     this.#stop = options.records.onAnyChange(({ kind, id, before, after }) => {
       if (kind === 'https_edge_route')
         for (const row of [before, after]) this.#routes.delete(row?.parent ?? '')
@@ -68,6 +70,8 @@ export class Edges {
 
   /** What an HTTPS edge answers with. */
   http(edge: SourceRow, host: string, path: string): Endpoint {
+    const { fault } = this.#connection(edge, 'https')
+    if (fault !== undefined) return fault
     const { routes, signIn } = this.#routesOf(edge)
     const route = signIn !== undefined && isSignInPath(path) ? signIn : routes.find(host, path)
     if (route === undefined) return noRoute
@@ -87,7 +91,9 @@ export class Edges {
 
   /** How the TLS of an HTTPS or TLS edge is met. */
   tls(edge: SourceRow): TlsRoute {
-    return this.#connection(edge, edge.kind === 'https_edge' ? 'https' : 'tls').route
+    const { route, fault } = this.#connection(edge, edge.kind === 'https_edge' ? 'https' : 'tls')
+    // Every request is then answered with the reason, which needs nothing of what the edge asks of TLS.
+    return fault !== undefined && edge.kind === 'https_edge' ? { kind: 'http' } : route
   }
 
   #routesOf(edge: SourceRow): RoutesOfEdge {
@@ -112,17 +118,7 @@ export class Edges {
   }
 
   #connection(edge: SourceRow, proto: 'https' | 'tcp' | 'tls'): CompiledConnection {
-    return this.#connections.get(edge.id, uses => {
-      try {
-        return this.#compile(edge, proto, uses)
-      } catch (error) {
-        const { log } = this.#options
-        if (error instanceof Problem)
-          log.warn({ id: edge.id, reason: error.message }, 'an edge cannot be served')
-        else log.error({ error, id: edge.id }, 'an edge cannot be served')
-        return refused
-      }
-    })
+    return this.#connections.get(edge.id, uses => this.#compile(edge, proto, uses))
   }
 
   #compile(edge: SourceRow, proto: 'https' | 'tcp' | 'tls', uses: (id: string) => void): CompiledConnection {
@@ -131,12 +127,14 @@ export class Edges {
       return { route: { kind: 'http', terms: termsOf(edge, records, uses) }, close: () => undefined }
     const allows = modules.connectionFilterOf(edge)
     const ends = proto === 'tls' && endsAtEdge(tlsModulesOf(edge))
+    // Before the backend: what fails after it is made would have to close it.
+    const terms = ends ? termsOf(edge, records, uses) : undefined
     const backend = compiler.backend(edge, { edge: proto, passthrough: proto === 'tls' && !ends }, uses)
     const dial = backend?.dial
     if (backend === undefined || dial === undefined) return refused
     const upstream = filtered({ dial }, allows)
     const close = (): void => backend.close()
-    if (ends) return { route: { kind: 'terminated', upstream, terms: termsOf(edge, records, uses) }, close }
+    if (terms) return { route: { kind: 'terminated', upstream, terms }, close }
     return { route: { kind: 'passthrough', upstream }, close }
   }
 }

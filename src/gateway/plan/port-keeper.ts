@@ -1,3 +1,4 @@
+import { guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { Directory } from '#gateway/directory.ts'
 import { DialError } from '#gateway/fleet.ts'
@@ -32,15 +33,15 @@ export class PortKeeper {
         removed: ({ address }) => this.#check(address?.scheme === 'tcp' ? [address.port] : []),
       }),
       records.onChange(['tcp_edge'], ({ before, after }) =>
-        this.#check([before, after].flatMap(row => (row === undefined ? [] : portsOf(row)))),
+        [before, after].forEach(row => row && this.#checkRow(row, portsOf)),
       ),
       records.onChange(['reserved_addr'], ({ before, after }) =>
-        this.#check([before, after].flatMap(row => (row === undefined ? [] : reservedPorts(row)))),
+        [before, after].forEach(row => row && this.#checkRow(row, reservedPorts)),
       ),
       // It may be the configuration of any address, and may have got a backend or lost it.
       records.onChange(['endpoint_configuration'], () => this.#checkReserved()),
     ]
-    for (const row of records.all('tcp_edge')) this.#check(portsOf(row))
+    for (const row of records.all('tcp_edge')) this.#checkRow(row, portsOf)
     this.#checkReserved()
     for (const { address } of directory.tunnels.values())
       if (address?.scheme === 'tcp') this.#check([address.port])
@@ -58,7 +59,13 @@ export class PortKeeper {
   }
 
   #checkReserved(): void {
-    for (const row of this.#options.records.all('reserved_addr')) this.#check(reservedPorts(row))
+    for (const row of this.#options.records.all('reserved_addr')) this.#checkRow(row, reservedPorts)
+  }
+
+  /** A record whose ports cannot be read keeps no other port closed. */
+  #checkRow(row: SourceRow, ports: (row: SourceRow) => number[]): void {
+    const { log } = this.#options
+    guarded({ task: 'ports', log, about: { id: row.id } }, () => this.#check(ports(row)))
   }
 
   /** A tunnel that is replaced goes and comes within one turn; its port stays open. */
@@ -70,11 +77,15 @@ export class PortKeeper {
   async #settle(): Promise<void> {
     const due = [...this.#due]
     this.#due.clear()
-    for (const port of due) {
-      const isWanted = this.#options.router.tcp(port) !== undefined
-      if (isWanted && !this.#open.has(port)) await this.#listen(port)
-      else if (!isWanted && this.#open.delete(port)) this.#options.ports.close(port)
-    }
+    const { log } = this.#options
+    for (const port of due)
+      await inBackground({ task: 'ports', log, about: { port } }, () => this.#settlePort(port))
+  }
+
+  async #settlePort(port: number): Promise<void> {
+    const isWanted = this.#options.router.tcp(port) !== undefined
+    if (isWanted && !this.#open.has(port)) await this.#listen(port)
+    else if (!isWanted && this.#open.delete(port)) this.#options.ports.close(port)
   }
 
   async #listen(port: number): Promise<void> {

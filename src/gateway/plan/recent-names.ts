@@ -47,7 +47,9 @@ export class RecentNames {
 
   /** Is the agent of this name, or of a wildcard over it, expected back? */
   has(name: string): boolean {
-    return this.#isExpected(name) || Array.from(wildcardsOver(name)).some(wildcard => this.#isExpected(wildcard))
+    return (
+      this.#isExpected(name) || Array.from(wildcardsOver(name)).some(wildcard => this.#isExpected(wildcard))
+    )
   }
 
   #isExpected(name: string): boolean {

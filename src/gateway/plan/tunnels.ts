@@ -1,5 +1,3 @@
-import { Problem } from '#base/errors.ts'
-import type { Log } from '#base/log.ts'
 import { type Pool, poolOf } from '#gateway/plan/pool.ts'
 import type { Directory, TunnelRecord } from '#gateway/directory.ts'
 import type { Endpoint } from '#gateway/exchange.ts'
@@ -30,14 +28,13 @@ export interface TunnelsOptions {
   readonly fleet: Fleet
   readonly makeTunnel: MakeBackend
   readonly index: TunnelIndex
-  readonly log: Log
 }
 
-interface CompiledConnection {
-  readonly upstream: Upstream
-  readonly terms: TlsTerms
-  close(): void
-}
+type CompiledConnection = { close(): void } & (
+  | { readonly upstream: Upstream; readonly terms: TlsTerms; readonly fault?: undefined }
+  /** It cannot be served as it is configured; requests are answered with the reason. */
+  | { readonly fault: Endpoint }
+)
 
 const nothing = (): void => undefined
 
@@ -50,8 +47,12 @@ export class Tunnels {
 
   constructor(options: TunnelsOptions) {
     this.#options = options
-    this.#endpoints = new Compilations(options.records)
-    this.#connections = new Compilations(options.records)
+    const { records, compiler } = options
+    this.#endpoints = new Compilations(records, (error, id) => compiler.unservable(error, id))
+    this.#connections = new Compilations(records, (error, id) => ({
+      fault: compiler.unservable(error, id).answer,
+      close: nothing,
+    }))
     const changed = (id: string): void => {
       this.#endpoints.changed(id)
       this.#connections.changed(id)
@@ -73,6 +74,8 @@ export class Tunnels {
   }
 
   http(tunnel: TunnelRecord): Endpoint {
+    const fault = tunnel.address?.scheme === 'https' ? this.#connection(tunnel).fault : undefined
+    if (fault !== undefined) return fault
     return this.#endpoints.get(tunnel.id, uses => {
       const { compiler, makeTunnel, fleet } = this.#options
       const configuration = configurationOf(tunnel, this.#options.records, uses)
@@ -97,22 +100,22 @@ export class Tunnels {
     return signInPlaceOf(wishes, plainId(tunnel.id))
   }
 
-  tcp(tunnel: TunnelRecord): Upstream {
-    return this.#connection(tunnel).upstream
+  /** Undefined when it cannot be served. */
+  tcp(tunnel: TunnelRecord): Upstream | undefined {
+    const connection = this.#connection(tunnel)
+    return connection.fault === undefined ? connection.upstream : undefined
   }
 
   /** How the TLS of a tunnel for https or tls is met. */
   tls(tunnel: TunnelRecord): TlsRoute {
-    try {
-      const { upstream, terms } = this.#connection(tunnel)
-      if (tunnel.address?.scheme !== 'tls') return { kind: 'http', terms }
-      const isPassed = tunnel.options.TLSTermination === null && terms.clients === undefined
-      return isPassed ? { kind: 'passthrough', upstream } : { kind: 'terminated', upstream, terms }
-    } catch (error) {
-      const reason = error instanceof Problem ? error.message : error
-      this.#options.log.warn({ id: tunnel.id, reason }, 'the TLS of a tunnel cannot be met')
-      return { kind: 'refused' }
-    }
+    const connection = this.#connection(tunnel)
+    const isHttp = tunnel.address?.scheme !== 'tls'
+    // Every request is then answered with the reason, which needs nothing of what is asked of TLS.
+    if (connection.fault !== undefined) return isHttp ? { kind: 'http' } : { kind: 'refused' }
+    const { upstream, terms } = connection
+    if (isHttp) return { kind: 'http', terms }
+    const isPassed = tunnel.options.TLSTermination === null && terms.clients === undefined
+    return isPassed ? { kind: 'passthrough', upstream } : { kind: 'terminated', upstream, terms }
   }
 
   #pool(tunnel: TunnelRecord): Pool {

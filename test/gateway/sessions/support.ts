@@ -38,9 +38,19 @@ export class MemorySource implements Source {
   }
 
   put(kind: string, id: string, body: Body, options: { parent?: string; readable?: boolean } = {}): string {
+    return this.putAsIs(kind, id, { id, ...body }, options)
+  }
+
+  /** The same with this very body, which may be one that cannot be copied. */
+  putAsIs(
+    kind: string,
+    id: string,
+    body: Body,
+    options: { parent?: string; readable?: boolean } = {},
+  ): string {
     const version = (this.#rows.get(id)?.version ?? 0) + 1
     const { parent = null, readable = true } = options
-    const row: SourceRow = { kind, id, parent, version, body: { id, ...body }, readable }
+    const row: SourceRow = { kind, id, parent, version, body, readable }
     this.#rows.set(id, row)
     this.#follower?.changes([{ op: 'put', row }])
     return id
@@ -115,7 +125,7 @@ export async function startGateway(options: GatewayOptions = {}) {
   authority ??= makeLocalRoot('test').then(root => LocalAuthority.open(root))
   const { log = testLog() } = options
   const source = new MemorySource()
-  const records = new Records()
+  const records = new Records(log)
   await records.follow(source)
   const directory = new LocalDirectory()
   const proofs = new Proofs(randomBytes(32))
