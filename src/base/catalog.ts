@@ -666,6 +666,11 @@ export const catalog = {
     text: '"{field}": "{name}" is set by the gateway alone and cannot be changed here.',
   },
   backend_cycle: { number: 90012, status: 400, text: '"{field}": {id} leads back to this backend: {path}.' },
+  backend_tree: {
+    number: 90231,
+    status: 400,
+    text: '"{field}": this backend would lead to more than {limit} others, counting each way to a backend. Use fewer levels or fewer backends.',
+  },
   bad_backend_id: {
     number: 242,
     status: 400,

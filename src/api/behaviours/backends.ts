@@ -30,6 +30,7 @@ export const httpResponseBackend: Behaviour = {
  */
 async function refuseCycles(draft: Draft, call: Call): Promise<void> {
   const field = 'backends'
+  const children = new Map<string, readonly string[]>()
   let level = mentions(draft.kind.shape, draft.body).map(({ id }) => ({ id, path: [id] }))
   const seen = new Set<string>()
   while (level.length > 0) {
@@ -41,11 +42,35 @@ async function refuseCycles(draft: Draft, call: Call): Promise<void> {
     level = rows.flatMap(row => {
       const kind = kindNamed(row.kind)
       draft.reliedOn.set(row.id, row)
-      const children = mentions(kind.shape, open(kind, row, call))
+      const below = mentions(kind.shape, open(kind, row, call)).map(({ id }) => id)
+      children.set(row.id, below)
       const path = fresh.find(({ id }) => id === row.id)?.path ?? []
-      return children.map(({ id }) => ({ id, path: [...path, id] }))
+      return below.map(id => ({ id, path: [...path, id] }))
     })
   }
+  const own = mentions(draft.kind.shape, draft.body).map(({ id }) => id)
+  // The gateway counts the backend itself too.
+  if (sizeOf(own, children, new Map()) >= MAX_BACKENDS) fail('backend_tree', { field, limit: MAX_BACKENDS })
+}
+
+/** The gateway builds a backend once for each way that leads to it, and serves no endpoint with more than these. */
+const MAX_BACKENDS = 1000
+
+/** How many are built for these and all below them. */
+function sizeOf(
+  ids: readonly string[],
+  children: ReadonlyMap<string, readonly string[]>,
+  known: Map<string, number>,
+): number {
+  return ids.reduce((sum, id) => {
+    const found = known.get(id)
+    if (found !== undefined) return sum + found
+    // A circle, which only damaged rows can have, must not be walked for ever.
+    known.set(id, 1)
+    const size = 1 + sizeOf(children.get(id) ?? [], children, known)
+    known.set(id, size)
+    return sum + size
+  }, 0)
 }
 
 export const weightedBackend: Behaviour = { prepare: refuseCycles }
