@@ -78,6 +78,7 @@ suite('a module that the gateway cannot give is refused with its reason', () => 
   const refused: readonly [options: EndpointOptions, reason: RegExp][] = [
     [{ oauth: { provider: 'nobody' } }, /option OAuth .*"nobody" is not one of .*github/],
     [{ oauth: { provider: 'google', allowDomains: ['a.test'] } }, /option OAuth .*oauth_google/],
+    [{ oauth: { provider: 'google' } }, /option OAuth .*no managed application .*oauth_google/],
     [{ oauth: { provider: 'github', scopes: ['x'] } }, /option OAuth .*scopes need a client_id/],
     [{ oidc: { issuerUrl: 'https://idp.test' } }, /option OIDC .*it names no client_id/],
     [{ oidc: { issuerUrl: 'nowhere', clientId: 'x' } }, /option OIDC /],

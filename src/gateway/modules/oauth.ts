@@ -126,10 +126,10 @@ function methodFor(asked: Asked, parts: ModuleParts, lasting: boolean): OAuthMet
 
 function managedFor({ name, title }: Provider, access: AccessLists, parts: ModuleParts): Application {
   if (ownApplicationOnly.some(each => each === name)) fail('oauth_own_app', { field: name })
-  // Whose application it is does not know who is meant, so that has to be said.
-  if (isOpen(access)) fail('oauth_open', { provider: title })
-  return (
+  const application =
     parts.oauth.applications.get(name) ??
     fail('oauth_application', { provider: title, setting: applicationSetting(name) })
-  )
+  // The operator's application does not know who is meant, so that has to be said.
+  if (isOpen(access)) fail('oauth_open', { provider: title })
+  return application
 }

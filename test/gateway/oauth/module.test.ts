@@ -123,6 +123,12 @@ suite('the oauth module of a record', () => {
         () => fromRecord(record(name, managed), { oauth_other: '' }),
         refused('oauth_application', `oauth_${name}`),
       )
+      // What is missing first is named first: a list of users would not help.
+      const open = record(name, { ...managed, email_domains: [] })
+      assert.throws(
+        () => fromRecord(open, { oauth_other: '' }),
+        refused('oauth_application', `oauth_${name}`),
+      )
     })
   }
 
@@ -198,7 +204,7 @@ suite('the OAuth option of an agent', () => {
     ['a secret without an id', { ...own, client_id: '' }, 'go together'],
     ['scopes without an application', { provider: 'google', scopes: ['x'] }, 'scopes need'],
     ['no application at all', { provider: 'google', allow_emails: ['a@b.test'] }, 'oauth_google'],
-    ['nobody who may enter', { provider: 'google' }, 'who may enter'],
+    ['neither an application nor a list', { provider: 'google' }, 'oauth_google'],
     ['another form', { ...own, allow_emails: 'a@b.test' }, 'allow_emails must be a list'],
   ] as const) {
     test(`is refused with ${why}`, () => {
