@@ -11,6 +11,9 @@ const SIGNED = ['SAMLRequest', 'RelayState', 'SigAlg'] as const
 export function messageInQuery(target: string, keys: readonly KeyObject[]): string {
   const raw = rawParameters(target)
   const value = (name: string): string => decoded(raw.get(name))
+  if (value('Signature') === '') throw new SignatureFault('it is not signed')
+  if (value('SigAlg') === '')
+    throw new SignatureFault('it does not name the algorithm of its signature (SigAlg)')
   const algorithm = signatureAlgorithm(value('SigAlg'))
   if (algorithm === undefined)
     throw new SignatureFault(

@@ -133,6 +133,24 @@ suite('signing out at a SAML provider', () => {
     assert.deepEqual(rig.ended, [])
   })
 
+  test('says of a message without a signature that it is not signed', async () => {
+    const rig = redirecting()
+    const cut = (pattern: RegExp) =>
+      byRedirect(rig, logoutXml(rig), keys.idp, query => query.replace(pattern, ''))
+    for (const reply of [
+      await cut(/&SigAlg.*/),
+      await cut(/&Signature.*/),
+      await byForm(rig, logoutXml(rig)),
+    ]) {
+      assert.equal(reply.refusal, 'saml_signature')
+      assert.match(contentOf(reply), /it is not signed/)
+    }
+    assert.match(contentOf(await cut(/&SigAlg=[^&]*/)), /does not name the algorithm/)
+    const weak = await byRedirect(rig, logoutXml(rig), keys.idp, query => query.replace('sha256', 'sha1'))
+    assert.match(contentOf(weak), /an algorithm that is supported/)
+    assert.deepEqual(rig.ended, [])
+  })
+
   test('a message that unpacks to too much is refused', async () => {
     const rig = redirecting()
     assert.equal((await byRedirect(rig, ' '.repeat(1_000_000))).refusal, 'saml_unreadable')
