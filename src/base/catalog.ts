@@ -1158,7 +1158,7 @@ export const catalog = {
   saml_target_missing: {
     number: 5321,
     status: 400,
-    text: 'When the identity provider begins a sign-in, its RelayState must be the https address to go to.',
+    text: 'The identity provider began this sign-in, and its RelayState does not say where to go. It must be an https address of the site or a path that begins with "/"; without one, the site needs a host of its own that is not a wildcard.',
   },
   saml_target_edge: {
     number: 5322,

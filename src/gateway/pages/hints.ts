@@ -259,7 +259,8 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
   saml_target_missing: {
     title: 'Where to?',
     visitor: 'Open the address of the site, and sign in from there.',
-    owner: 'Set the RelayState (the default one, the start page) at the identity provider.',
+    owner:
+      'Set the RelayState (the default one, the start page) at the identity provider to an address or a path of the site.',
   },
   saml_target_edge: {
     title: 'No such site here',

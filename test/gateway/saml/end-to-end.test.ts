@@ -134,6 +134,14 @@ suite('SAML with an identity provider, over the network', () => {
     const got = await browser.send(await provider.form('', `${home()}start`))
     assert.equal(got.status, 200, got.text)
     assert.equal(browser.path.at(-1), `${HOST}/start`)
+    for (const [relayState, path] of [
+      ['', '/'],
+      ['/deep', '/deep'],
+    ] as const) {
+      const other = new Browser(world)
+      assert.equal((await other.send(await provider.form('', relayState))).status, 200)
+      assert.equal(other.path.at(-1), HOST + path)
+    }
     const away = await new Browser(world).send(await provider.form('', 'https://evil.test/'))
     assert.equal(away.code, 'ERR_ADIT_5322')
     await settle({ allow_idp_initiated: false })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { UNASKED } from '#gateway/sign-in/flow.ts'
+import { returnUrl, UNASKED } from '#gateway/sign-in/flow.ts'
 import { answer, assertionXml, EMAIL, responseXml, signed, TRANSIENT, UNSPECIFIED } from './documents.ts'
-import { ASKED, CONFIG, locationOf, ORIGIN, rigsWith, sharedKeys } from './support.ts'
+import { ASKED, CONFIG, locationOf, ORIGIN, Rig, rigsWith, row, settingsOf, sharedKeys } from './support.ts'
 
 const keys = await sharedKeys()
 const { rigOf, sent } = rigsWith(keys)
@@ -25,7 +25,12 @@ suite('who is let in by SAML', () => {
   test('SAML-15 a provider that begins by itself can lead only to hosts of the place', async () => {
     const rig = rigOf()
     const refusals = {
-      '': 'saml_target_missing',
+      home: 'saml_target_missing',
+      'home/page': 'saml_target_missing',
+      '/\\evil.test/': 'saml_target_missing',
+      '/\t/evil.test/': 'saml_target_missing',
+      '\\\\evil.test/': 'saml_target_missing',
+      '///evil.test/': 'saml_target_missing',
       'javascript:alert(1)//https://app.example.test/': 'saml_target_missing',
       '//app.example.test/': 'saml_target_missing',
       'https://user@app.example.test/': 'saml_target_missing',
@@ -122,6 +127,44 @@ suite('who is let in by SAML', () => {
     const config = rigOf({}, CONFIG)
     const reply = await config.acs(answer(config.service, keys.idp), 'https://conf.example.test/')
     assert.ok(locationOf(reply).startsWith('https://conf.example.test/.adit/signed-in?'))
+  })
+
+  test('SAML-17 a provider that does not say where to leads to the first host and the path of the route', async () => {
+    const edge = (hostports: string[]) => row('https_edge', 'edghts_2', { hostports })
+    const route = (match: string, hostports: string[]): Rig => {
+      const body = { match, match_type: 'path_prefix', saml: settingsOf(keys) }
+      const rows = [edge(hostports), row('https_edge_route', 'edghtsrt_2', body, 'edghts_2')]
+      return new Rig(settingsOf(keys), { placeId: 'edghtsrt_2', rows })
+    }
+    const wild = ['*.wild.test:443', 'one.example.test:443', 'two.example.test:443']
+    const cases: readonly [rig: Rig, relayState: string, target: string | undefined][] = [
+      [rigOf(), '', 'https://app.example.test/'],
+      [rigOf(), '/deep?x=1', 'https://app.example.test/deep?x=1'],
+      [rigOf(), '/../x/./y', 'https://app.example.test/x/y'],
+      [route('/team', wild), '', 'https://one.example.test/team'],
+      [route('/team', wild), '/other', 'https://one.example.test/other'],
+      [route('two.example.test/team', wild), '', 'https://two.example.test/team'],
+      [route('*.wild.test/team', wild), '', 'https://one.example.test/team'],
+      [route('/', ['*.wild.test:443']), '', undefined],
+      [route('/', ['*.wild.test:443']), '/x', undefined],
+      [rigOf({}, CONFIG), '', 'https://conf.example.test/'],
+      [rigOf({}, CONFIG), '/x', 'https://conf.example.test/x'],
+    ]
+    for (const [rig, relayState, target] of cases) {
+      const reply = await rig.acs(answer(rig.service, keys.idp), relayState)
+      if (target === undefined) assert.equal(reply.refusal, 'saml_target_missing')
+      else {
+        const state = rig.handed(new URL(locationOf(reply)))?.state
+        assert.equal(state && returnUrl(state), target)
+      }
+    }
+  })
+
+  test('SAML-17 a configuration of several hosts must be told which', async () => {
+    const other = row('reserved_domain', 'rd_2', { domain: 'b.test', https_endpoint_configuration: CONFIG })
+    const rig = new Rig(settingsOf(keys), { placeId: CONFIG, rows: [other] })
+    assert.equal((await rig.acs(answer(rig.service, keys.idp), '')).refusal, 'saml_target_missing')
+    assert.ok(locationOf(await rig.acs(answer(rig.service, keys.idp), 'https://b.test/')))
   })
 
   test('SAML-17 and nowhere else', async () => {
