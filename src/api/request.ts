@@ -4,6 +4,7 @@ import { parseBody } from '#api/json.ts'
 import { readQuery } from '#api/paging.ts'
 import {
   mendedBody,
+  omitsBody,
   queryAliases,
   unwrappedModule,
   withoutPathParameters,
@@ -76,8 +77,9 @@ export async function readBody(operation: Operation, message: IncomingMessage): 
   if (!input) return {}
   const bytes = await bodyBytes(message)
   checkContentType(message, bytes.length > 0)
-  const parsed = parseBody(bytes)
   const agent = message.headers['user-agent'] ?? ''
+  if (bytes.length === 0 && !omitsBody(agent, operation)) fail('body_missing')
+  const parsed = parseBody(bytes)
   const bare = withoutUnset(agent, operation, withoutPathParameters(parsed, operation))
   const own = 'module' in operation.does ? unwrappedModule(bare) : bare
   const body = withoutNulls(input.shape, mendedBody(agent, input.shape, own))

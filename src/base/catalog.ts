@@ -85,6 +85,11 @@ export const catalog = {
   },
   body_unreadable: { number: 212, status: 400, text: 'The body could not be read: {reason}.' },
   body_unparseable: { number: 213, status: 400, text: 'The body is not acceptable JSON: {reason}.' },
+  body_missing: {
+    number: 90281,
+    status: 400,
+    text: 'The request has no body, but this call needs one. Send a JSON object; an empty one leaves each field as it is, or at its default.',
+  },
   body_too_large: { status: 413, number: 812, text: 'The body may have at most {limit} bytes.' },
   unknown_field: {
     number: 214,
