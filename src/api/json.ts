@@ -1,8 +1,8 @@
 import { fail, Problem } from '#base/errors.ts'
+import { endOfText, JsonBounds } from '#base/json-bounds.ts'
 import { jsonFault } from '#base/json-fault.ts'
 
-/** Deeper than any body of this API; bounds the work of everything that walks one. */
-const MAX_DEPTH = 32
+const [QUOTE, OPEN_LIST, OPEN_OBJECT] = [0x22, 0x5b, 0x7b]
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -12,32 +12,22 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * speed of one pass.
  */
 function refuseTraps(text: string): void {
+  const bounds = new JsonBounds()
   const open: (Set<string> | undefined)[] = []
-  let position = 0
-  while (position < text.length) {
-    const character = text[position]
-    if (character === '"') {
-      const end = endOfString(text, position)
-      const keys = open.at(-1)
+  for (let position = 0; position < text.length; position++) {
+    const code = text.charCodeAt(position)
+    if (code === QUOTE) {
+      const end = endOfText(text, position)
+      const keys = open[bounds.depth]
       if (keys && isKey(text, end)) addKey(keys, text.slice(position, end))
-      position = end
+      position = end - 1
       continue
     }
-    if (character === '{' || character === '[') {
-      open.push(character === '{' ? new Set() : undefined)
-      if (open.length > MAX_DEPTH)
-        fail('body_unparseable', { reason: `it is nested deeper than ${MAX_DEPTH} levels` })
-    } else if (character === '}' || character === ']') open.pop()
-    position++
+    const fault = bounds.add(code)
+    if (fault !== undefined) fail('body_unparseable', { reason: fault })
+    if (code === OPEN_OBJECT) open[bounds.depth] = new Set()
+    else if (code === OPEN_LIST) open[bounds.depth] = undefined
   }
-}
-
-function endOfString(text: string, start: number): number {
-  for (let position = start + 1; position < text.length; position++) {
-    if (text[position] === '\\') position++
-    else if (text[position] === '"') return position + 1
-  }
-  return text.length
 }
 
 function isKey(text: string, end: number): boolean {
@@ -61,7 +51,7 @@ function readString(quoted: string): string {
   }
 }
 
-/** Reads a request body: an object, strictly. An empty body is an empty object, as some clients send it. */
+/** Reads a request body: an object, strictly. An empty body is an empty object, as the Python client sends it. */
 export function parseBody(bytes: Buffer): Record<string, unknown> {
   const value = bytes.length === 0 ? {} : parse(decode(bytes))
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -1,9 +1,9 @@
 import { type JsonObject, MessageError } from '#tunnel/fields.ts'
+import { JsonBounds } from '#base/json-bounds.ts'
 import { HeldBytes } from '#tunnel/held-bytes.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const opening = new Set([0x7b, 0x5b])
 const closing = new Set([0x7d, 0x5d])
 const blank = new Set([0x20, 0x09, 0x0a, 0x0d])
 
@@ -14,7 +14,7 @@ const blank = new Set([0x20, 0x09, 0x0a, 0x0d])
 export class JsonCollector {
   readonly #limit: number
   readonly #bytes = new HeldBytes()
-  #depth = 0
+  readonly #bounds = new JsonBounds()
   #inText = false
   #escaped = false
 
@@ -38,12 +38,12 @@ export class JsonCollector {
       else if (this.#inText && byte === BACKSLASH) this.#escaped = true
       else if (byte === QUOTE) this.#inText = !this.#inText
       else if (this.#inText) continue
-      else if (opening.has(byte)) this.#depth++
-      else if (closing.has(byte)) {
-        this.#depth--
-        if (this.#depth <= 0) return index + 1
+      else {
+        const fault = this.#bounds.add(byte)
+        if (fault !== undefined) throw new MessageError(`The message cannot be read: ${fault}.`)
+        if (closing.has(byte) && this.#bounds.depth <= 0) return index + 1
       }
-      if (this.#depth === 0 && !blank.has(byte)) return index + 1
+      if (this.#bounds.depth === 0 && !blank.has(byte)) return index + 1
     }
     return undefined
   }

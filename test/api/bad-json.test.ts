@@ -127,6 +127,16 @@ suite('a body', () => {
     assert.deepEqual([status, body.description], [201, '😀A'])
   })
 
+  test('of more values than any call has is refused before it is parsed', () =>
+    changesNothing(server.api, async () => {
+      for (const many of [
+        '[0'.padEnd(20_005, ',0'),
+        `{"a":[${'[],'.repeat(10_000)}[]]}`,
+        `{${'"a":0,'.repeat(6000)}"b":0}`,
+      ])
+        assertRefusal(await post(many), 'body_unparseable', /more than 10000 values|there twice/)
+    }))
+
   test('of more than 1 MiB is refused, also when its length is not announced', () =>
     changesNothing(server.api, async () => {
       const body = JSON.stringify({ metadata: 'x'.repeat(LIMIT) })

@@ -4,13 +4,15 @@ const FORM = /^application\/x-www-form-urlencoded(?:$|[\s;])/i
 const AMPERSAND = 0x26
 /** No sender has as many; sorting more would be work that anybody could ask for. */
 const MAX_PARAMETERS = 1000
+const MAX_FORM = 1024 * 1024
 
 export type Parameters = ReadonlyMap<string, readonly string[]>
 
 /** The parameters in the body; undefined when it is something else than a form. A body that is empty has none. */
 export function formOf({ fields, body }: Webhook): Parameters | undefined {
   if (body.length === 0) return new Map()
-  if (!FORM.test(fields.get('content-type') ?? '') || tooMany(body)) return undefined
+  if (!FORM.test(fields.get('content-type') ?? '') || body.length > MAX_FORM || tooMany(body))
+    return undefined
   return parametersOf(body.toString())
 }
 

@@ -2,6 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { inPairs } from '#gateway/webhooks/hmac.ts'
 import { refused, type Scheme } from '#gateway/webhooks/webhook.ts'
 
+/** Writing more of it as a string inside JSON would be work that any client could ask for. */
+const MAX_BODY = 1024 * 1024
+const tooLong = refused('its body is too long')
 const unreadable = refused('its body is not text')
 
 /** The body is signed as a string inside JSON, together with the environment and the time. */
@@ -23,5 +26,8 @@ const signed = inPairs({
 export const graphcms: Scheme = (secret, parts) => {
   const verify = signed(secret, parts)
   // Bytes that are no text all become the same character: two bodies would have one signature.
-  return webhook => (isUtf8(webhook.body) ? verify(webhook) : unreadable)
+  return webhook => {
+    if (webhook.body.length > MAX_BODY) return tooLong
+    return isUtf8(webhook.body) ? verify(webhook) : unreadable
+  }
 }

@@ -2,9 +2,9 @@ import type { KeyObject } from 'node:crypto'
 import type { Fields } from '#gateway/http/fields.ts'
 import {
   type Algorithm,
+  bodyHmac,
   digestBytes,
   type Encoding,
-  hmacOf,
   keyOf,
   type Message,
   signatureBytes,
@@ -17,6 +17,8 @@ import { only, refused, type Scheme, verified, type Webhook } from '#gateway/web
 const MAX_SIGNATURES = 20
 
 const mismatch = refused('its signature does not match')
+
+type Messages = readonly Message[] | undefined
 
 interface Signed {
   readonly encoding: Encoding
@@ -42,7 +44,7 @@ export interface HeaderScheme extends Signed {
   /**
    * What is signed, in all forms that it may have; the body unless told. Undefined when a part of it is missing.
    */
-  readonly messages?: (webhook: Webhook, stamp: string) => readonly Message[] | undefined
+  readonly messages?: (webhook: Webhook, stamp: string) => Messages | Promise<Messages>
 }
 
 /** Signatures in fields of their own. */
@@ -52,16 +54,16 @@ export const inHeader = (scheme: HeaderScheme): Scheme => {
   const incomplete = refused('a part of what is signed is missing')
   return secret => {
     const matches = matcher(scheme, secret)
-    return webhook => {
+    return async webhook => {
       const texts = textsIn(webhook.fields, scheme)
       if (texts.length === 0) return unsigned
       const time = stamp === undefined ? '' : only(webhook.fields, stamp)
       if (time === undefined) return incomplete
       const fault = stamp === undefined ? undefined : stampFault(time, webhook.now, window)
       if (fault !== undefined) return refused(fault)
-      const signed = messages(webhook, time)
+      const signed = await messages(webhook, time)
       if (signed === undefined) return incomplete
-      return matches(texts, signed) ? verified : mismatch
+      return (await matches(texts, signed)) ? verified : mismatch
     }
   }
 }
@@ -80,14 +82,14 @@ export const inPairs = (scheme: PairsScheme): Scheme => {
   const unsigned = refused(`it has no signature in ${scheme.header}`)
   return secret => {
     const matches = matcher(scheme, secret)
-    return webhook => {
+    return async webhook => {
       const pairs = pairsIn(webhook.fields.get(scheme.header) ?? '')
       const signatures = pairs.get(scheme.signature)
       const [stamp, second] = pairs.get(scheme.stamp) ?? []
       if (signatures === undefined || stamp === undefined || second !== undefined) return unsigned
       const fault = stampFault(stamp, webhook.now, window)
       if (fault !== undefined) return refused(fault)
-      return matches(signatures, [message(webhook, stamp, pairs)]) ? verified : mismatch
+      return (await matches(signatures, [message(webhook, stamp, pairs)])) ? verified : mismatch
     }
   }
 }
@@ -111,12 +113,15 @@ export const byHeader =
 function matcher({ algorithm = 'sha256', encoding, keys }: Signed, secret: string) {
   const known = keys?.(secret) ?? [keyOf(secret)]
   const size = digestBytes[algorithm]
-  return (texts: readonly string[], messages: readonly Message[]): boolean => {
+  return async (texts: readonly string[], messages: readonly Message[]): Promise<boolean> => {
     const signatures = texts
       .map(text => signatureBytes(text, encoding, size))
       .filter(bytes => bytes !== undefined)
     if (signatures.length === 0) return false
-    return known.some(key => messages.some(message => someEqual(signatures, hmacOf(algorithm, key, message))))
+    for (const key of known)
+      for (const message of messages)
+        if (someEqual(signatures, await bodyHmac(algorithm, key, message))) return true
+    return false
   }
 }
 

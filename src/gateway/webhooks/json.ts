@@ -1,7 +1,10 @@
-/** An object in JSON; undefined when the bytes are something else. */
+import { jsonBoundsFault } from '#base/json-bounds.ts'
+
+/** An object in JSON; undefined when the bytes are something else, or would take long to parse. */
 export function jsonObject(bytes: Buffer): Readonly<Record<string, unknown>> | undefined {
   try {
-    return objectIn(JSON.parse(bytes.toString()))
+    const text = bytes.toString()
+    return jsonBoundsFault(text) === undefined ? objectIn(JSON.parse(text)) : undefined
   } catch {
     return undefined
   }

@@ -1,5 +1,5 @@
 import { createPublicKey, createVerify, type KeyObject } from 'node:crypto'
-import { base64Bytes } from '#gateway/webhooks/signatures.ts'
+import { base64Bytes, feed } from '#gateway/webhooks/signatures.ts'
 import { stampFault, USUAL_WINDOW } from '#gateway/webhooks/stamps.ts'
 import { only, refused, type Scheme, UnusableSecret, verified } from '#gateway/webhooks/webhook.ts'
 
@@ -11,14 +11,15 @@ const MAX_SIGNATURE = 96
 /** Signed with a private key of the sender; what is called the secret is the public one. */
 export const sendgrid: Scheme = secret => {
   const key = publicKey(secret)
-  return ({ fields, body, now }) => {
+  return async ({ fields, body, now }) => {
     const signature = base64Bytes(fields.get(SIGNATURE) ?? '', MAX_SIGNATURE)
     const stamp = only(fields, STAMP)
     if (signature === undefined || stamp === undefined) return refused(`it has no signature in ${SIGNATURE}`)
     const fault = stampFault(stamp, now, USUAL_WINDOW)
     if (fault !== undefined) return refused(fault)
-    const good = createVerify('sha256').update(stamp).update(body).verify(key, signature)
-    return good ? verified : refused('its signature does not match')
+    const check = createVerify('sha256')
+    await feed(check, [stamp, body])
+    return check.verify(key, signature) ? verified : refused('its signature does not match')
   }
 }
 

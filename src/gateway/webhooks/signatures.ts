@@ -6,6 +6,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { UnusableSecret } from '#gateway/webhooks/webhook.ts'
 
 export type Algorithm = 'sha1' | 'sha256' | 'sha512'
@@ -18,6 +19,8 @@ export type Message = readonly (string | Buffer)[]
 
 export const digestBytes: Readonly<Record<Algorithm, number>> = { sha1: 20, sha256: 32, sha512: 64 }
 
+/** Bytes, or characters, that are hashed in about a millisecond. */
+const SLICE = 1024 * 1024
 /** More than any secret has. */
 const MAX_KEY = 4096
 const HEX = /^[0-9a-f]+$/i
@@ -42,10 +45,28 @@ export function hmacOf(algorithm: Algorithm, key: KeyObject, message: Message): 
   return hmac.digest()
 }
 
-export function hashOf(algorithm: Algorithm, message: Message): Buffer {
+/** The same for a message with a body, of which other work of the process need not wait for the end. */
+export async function bodyHmac(algorithm: Algorithm, key: KeyObject, message: Message): Promise<Buffer> {
+  const hmac = createHmac(algorithm, key)
+  await feed(hmac, message)
+  return hmac.digest()
+}
+
+export async function bodyHash(algorithm: Algorithm, message: Message): Promise<Buffer> {
   const hash = createHash(algorithm)
-  for (const piece of message) hash.update(piece)
+  await feed(hash, message)
   return hash.digest()
+}
+
+/** Hands a message over in slices. */
+export async function feed(to: { update(piece: string | Buffer): unknown }, message: Message): Promise<void> {
+  for (const piece of message) {
+    to.update(piece.slice(0, SLICE))
+    for (let at = SLICE; at < piece.length; at += SLICE) {
+      await setImmediate()
+      to.update(piece.slice(at, at + SLICE))
+    }
+  }
 }
 
 /** Whether one of them is the right one; all are looked at, and each as long as any other. */

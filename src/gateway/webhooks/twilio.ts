@@ -1,7 +1,7 @@
 import { addressesOf, queryOf } from '#gateway/webhooks/address.ts'
 import { formOf, sortedText } from '#gateway/webhooks/form.ts'
 import { inHeader } from '#gateway/webhooks/hmac.ts'
-import { hashOf, type Message, signatureBytes, someEqual } from '#gateway/webhooks/signatures.ts'
+import { bodyHash, type Message, signatureBytes, someEqual } from '#gateway/webhooks/signatures.ts'
 import type { Webhook } from '#gateway/webhooks/webhook.ts'
 
 /** The address and behind it the parameters of the form; undefined when the body is not signed that way. */
@@ -18,9 +18,9 @@ function addressAndForm(webhook: Webhook): readonly Message[] | undefined {
 }
 
 /** What is not a form is signed by its hash in the query, which is part of the address. */
-function addressWithHash(webhook: Webhook, hash: string): readonly Message[] | undefined {
+async function addressWithHash(webhook: Webhook, hash: string): Promise<readonly Message[] | undefined> {
   const given = signatureBytes(hash, 'hex', 32)
-  if (given === undefined || !someEqual([given], hashOf('sha256', [webhook.body]))) return undefined
+  if (given === undefined || !someEqual([given], await bodyHash('sha256', [webhook.body]))) return undefined
   return addressesOf(webhook).map(address => [address])
 }
 
