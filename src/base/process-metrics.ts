@@ -7,6 +7,10 @@ export type LoopDelay = Disposable
 const RESOLUTION_MS = 10
 const OWN_FILES = '/proc/self/fd'
 const OWN_LIMITS = '/proc/self/limits'
+/** Shorter than a pause that matters, longer than what timers are late by anyway. */
+const TICK_MS = 20
+/** In seconds. Nothing that a client or tenant sends may take longer than the first. */
+const BLOCK_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const QUANTILES = [0.5, 0.9, 0.99, 1] as const
 
 /** How late the event loop turns, since it was last asked; the first sign of a process that has too much to do. */
@@ -28,7 +32,30 @@ export function watchLoop(registry: Registry): LoopDelay {
       return Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1000)
     })
   }
-  return { [Symbol.dispose]: () => void delays.disable() }
+  const ticking = watchBlocks(registry)
+  return {
+    [Symbol.dispose]() {
+      clearInterval(ticking)
+      delays.disable()
+    },
+  }
+}
+
+/** Counts the times that the event loop stood still: unlike the gauges, every reader sees all of them. */
+function watchBlocks(registry: Registry): NodeJS.Timeout {
+  const blocks = registry.histogram(
+    'adit_eventloop_block_seconds',
+    'Times that one piece of work kept the event loop from all others, of 10 ms and more.',
+    BLOCK_BOUNDS,
+  )
+  let due = performance.now() + TICK_MS
+  const tick = (): void => {
+    const now = performance.now()
+    const late = (now - due) / 1000
+    due = now + TICK_MS
+    if (late >= 0.01) blocks.observe(late)
+  }
+  return setInterval(tick, TICK_MS).unref()
 }
 
 /** What the operating system knows of this process, under the names that every program uses. */

@@ -128,4 +128,21 @@ suite('the metrics of the gateway', () => {
     await turn()
     assert.ok(worst() > 0.09)
   })
+
+  test('count the times that the event loop stood still, for every reader', async () => {
+    using metrics = new GatewayMetrics('1.2.3')
+    const longer = (): number => {
+      const text = renderMetrics(metrics.registry.snapshot())
+      const sample = (name: string): number =>
+        Number(new RegExp(`^adit_eventloop_block_seconds_${name} (\\S+)$`, 'm').exec(text)?.[1])
+      return sample('count') - sample('bucket\\{le="0.5"\\}')
+    }
+    const turn = () => new Promise(resolve => setTimeout(resolve, 30))
+    await turn()
+    assert.equal(longer(), 0)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+    await turn()
+    assert.equal(longer(), 1)
+    assert.equal(longer(), 1)
+  })
 })
