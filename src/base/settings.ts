@@ -76,6 +76,12 @@ export const settings = {
     fallback: 'adit.localhost',
     read: domain,
   }),
+  isolate_hosts: setting({
+    doc: 'Keep services under the shared domain from acting on each other in browsers: the Domain of their cookies, the clearing of cookies, and includeSubDomains of HSTS and reports are removed. Turn it off where the domain is on the Public Suffix List, or all endpoints belong to one owner.',
+    example: 'SWITCH',
+    fallback: 'on',
+    read: onOff,
+  }),
   region: setting({ doc: 'Region identifier.', example: 'REGION', fallback: 'us', read: text }),
   tcp_ports: setting({
     doc: 'TCP ports that edges and tunnels may use.',

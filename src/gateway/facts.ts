@@ -7,6 +7,8 @@ export interface Facts {
   readonly version: string
   /** The shared base domain. */
   readonly domain: string
+  /** Whether answers of its hosts are kept from acting on other hosts of it. */
+  readonly isolatesHosts?: boolean
   readonly region: string
   readonly tcpPorts: { readonly first: number; readonly last: number }
   readonly randomTcpPorts: { readonly first: number; readonly last: number }

@@ -14,6 +14,7 @@ import type { Fleet } from '#gateway/fleet.ts'
 import { eachOnce } from '#gateway/legs.ts'
 import { serveHttp1 } from '#gateway/http/http1-visitor.ts'
 import { serveHttp2 } from '#gateway/http/http2-visitor.ts'
+import { SiteIsolation } from '#gateway/http/site-isolation.ts'
 import type { ListenAddress } from '#gateway/listeners/acceptor.ts'
 import { Admission } from '#gateway/listeners/admission.ts'
 import { AgentListener } from '#gateway/listeners/agents.ts'
@@ -333,7 +334,9 @@ function makeListeners(
   const handshaken = (seconds: number): void => metrics.tlsHandshake.observe(seconds)
   const answer = tracing?.around(router.answer) ?? router.answer
   const observer = tracing?.observing(requests) ?? requests
-  const http1 = (socket: Socket, visitor: Visitor) => serveHttp1(socket, { visitor, answer, observer })
+  const isolation = facts.isolatesHosts === true ? new SiteIsolation(facts.domain) : undefined
+  const served = { answer, observer, isolation }
+  const http1 = (socket: Socket, visitor: Visitor) => serveHttp1(socket, { ...served, visitor })
   return {
     handshaken,
     http: new HttpListener({ ...shared, http1 }),
@@ -342,7 +345,7 @@ function makeListeners(
       certificates,
       handshaken,
       http1,
-      http2: (socket, visitor) => serveHttp2(socket, { visitor, answer, observer }),
+      http2: (socket, visitor) => serveHttp2(socket, { ...served, visitor }),
       onChange: changed => {
         records.onAnyChange(changed)
         directory.watch({ added: changed, removed: changed })

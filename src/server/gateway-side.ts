@@ -100,6 +100,7 @@ export function gatewayOptions(
       processes: settings.workers,
       version,
       domain: settings.domain,
+      isolatesHosts: settings.isolate_hosts,
       region: settings.region,
       tcpPorts: settings.tcp_ports,
       randomTcpPorts: randomPorts(settings),

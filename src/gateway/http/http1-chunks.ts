@@ -1,5 +1,6 @@
 import { nameCharacters, tokenCharacters, valueCharacters } from '#gateway/http/http1-characters.ts'
 import { isAnswerName, isOwnName } from '#gateway/http/identity-names.ts'
+import { siteNames } from '#gateway/http/site-names.ts'
 
 const MAX_SIZE_DIGITS = 16
 const MAX_EXTENSION_BYTES = 16_384
@@ -9,12 +10,13 @@ const LF = 0x0a
 const SEMICOLON = 0x3b
 
 /** They say where a message ends, where it goes or who sent it, which is settled before the content. */
-const forbidden = new Set(
-  (
+const forbidden = new Set([
+  ...siteNames,
+  ...(
     'content-length transfer-encoding host connection keep-alive te trailer upgrade expect authorization ' +
-    'proxy-authorization cookie set-cookie content-type content-encoding content-range'
+    'proxy-authorization cookie content-type content-encoding content-range'
   ).split(' '),
-)
+])
 
 /** Which names trailers may have. */
 export interface TrailerRules {

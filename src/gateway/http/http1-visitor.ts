@@ -15,6 +15,7 @@ import { requestTrailers } from '#gateway/http/http1-chunks.ts'
 import { visitorLimits, type VisitorLimits } from '#gateway/http/http1-limits.ts'
 import { findRequestEnd, MAX_REQUEST_HEAD, parseRequestHead } from '#gateway/http/http1-request-head.ts'
 import { SocketSplice } from '#gateway/http/http1-splice.ts'
+import type { SiteIsolation } from '#gateway/http/site-isolation.ts'
 import { endsWithConnection, interimHead, isBare } from '#gateway/http/http1-text.ts'
 import { malformed, Refusal } from '#gateway/http/refusal.ts'
 import { errorReply } from '#gateway/pages.ts'
@@ -29,6 +30,8 @@ export interface ServeOptions {
   readonly observer?: Observer
   readonly limits?: Partial<VisitorLimits>
   readonly sweeper?: Sweeper
+  /** Keeps answers from acting on hosts of others; absent: they may. */
+  readonly isolation?: SiteIsolation | undefined
   /** What was read of the connection already. */
   readonly first?: Buffer
 }
@@ -65,6 +68,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   readonly #observer: Observer | undefined
   readonly #limits: VisitorLimits
   readonly #sweeper: Sweeper
+  readonly #isolation: SiteIsolation | undefined
   readonly #writer: AnswerWriter
   readonly #reads: SocketReads
   readonly #inform = (head: ResponseHead): void => this.#interim(head)
@@ -104,6 +108,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#observer = observer
     this.#limits = limits === undefined ? visitorLimits : { ...visitorLimits, ...limits }
     this.#sweeper = sweeper
+    this.#isolation = options.isolation
     this.#writer = new AnswerWriter(
       socket,
       () => this.#answerEnded(),
@@ -292,7 +297,11 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   #interim(head: ResponseHead): void {
     if (this.#state !== 'serving' || this.#answering || this.#head?.version !== '1.1') return
     this.#continued ||= head.status === 100
-    this.#socket.write(interimHead(head), 'latin1')
+    this.#socket.write(interimHead(this.#confined(head, this.#head.host)), 'latin1')
+  }
+
+  #confined(head: ResponseHead, host: string): ResponseHead {
+    return this.#isolation?.confined(head, host) ?? head
   }
 
   #reply(reply: Reply): void {
@@ -305,15 +314,17 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     }
     this.#answering = true
     this.#observer?.replied(this.#visitor, head, reply, trace)
+    const answer = this.#confined(reply.head, head.host)
     if (reply.upgraded !== undefined) {
-      this.#upgrade(reply.head, reply.upgraded)
+      this.#upgrade(answer, reply.upgraded)
       return
     }
     const version = head.version === '1.0' ? '1.0' : '1.1'
     const bare = isBare(head.method, reply.head.status)
     const unsure = head.expectsContinue && !this.#continued && this.#contentDue
     if (unsure || (!bare && endsWithConnection(reply.head.framing, version))) this.#keepAlive = false
-    this.#writer.begin(reply, { version, keepAlive: this.#keepAlive, bare, requestId: trace.id })
+    const sent = answer === reply.head ? reply : { ...reply, head: answer }
+    this.#writer.begin(sent, { version, keepAlive: this.#keepAlive, bare, requestId: trace.id })
   }
 
   #upgrade(head: ResponseHead, stream: NonNullable<Reply['upgraded']>): void {

@@ -1,4 +1,5 @@
 import { isAnswerName, isOwnName } from '#gateway/http/identity-names.ts'
+import { siteNames } from '#gateway/http/site-names.ts'
 
 /** Fields that speak of one connection of HTTP/1 and must not appear in HTTP/2 (RFC 9113 §8.2.2). */
 const ofConnection = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
@@ -6,6 +7,7 @@ const ofConnection = new Set(['connection', 'keep-alive', 'proxy-connection', 't
 /** Where a message ends and whom it is for is said in its head alone (RFC 9110 §6.5.1). */
 const notInTrailers = new Set([
   ...ofConnection,
+  ...siteNames,
   'content-length',
   'content-encoding',
   'content-type',
@@ -14,7 +16,6 @@ const notInTrailers = new Set([
   'te',
   'trailer',
   'authorization',
-  'set-cookie',
   'cookie',
   'expect',
 ])

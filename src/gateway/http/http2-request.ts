@@ -15,6 +15,7 @@ import { guarded } from '#gateway/http/http2-guard.ts'
 import { requestHead } from '#gateway/http/http2-head.ts'
 import { IDLE_BODY } from '#gateway/http/http2-limits.ts'
 import { ContentSender } from '#gateway/http/http2-send.ts'
+import type { SiteIsolation } from '#gateway/http/site-isolation.ts'
 import { Refusal } from '#gateway/http/refusal.ts'
 import { errorReply } from '#gateway/pages.ts'
 import { Trace } from '#gateway/trace.ts'
@@ -25,6 +26,8 @@ export interface RequestOptions {
   readonly visitor: Visitor
   readonly answer: Endpoint
   readonly observer?: Observer | undefined
+  /** Keeps answers from acting on hosts of others; absent: they may. */
+  readonly isolation?: SiteIsolation | undefined
   /** Milliseconds without content after which a request is given up. */
   readonly bodyPatience?: number
 }
@@ -109,13 +112,21 @@ export class Http2Request {
     else this.#send(errorReply('bad_message', this.#head, { reason }))
   }
 
-  #inform({ status, fields }: ResponseHead): void {
+  #inform(interim: ResponseHead): void {
+    const { status, fields } = this.#confined(interim)
     if (this.#stream.destroyed || this.#stream.closed || this.#stream.headersSent) return
     // RFC 9113 §8.6: HTTP/2 has no 101.
     if (status === 101) return
     guarded(this.#stream, () => {
       this.#stream.additionalHeaders({ ...headersOf(fields.text), ':status': status })
     })
+  }
+
+  #confined(head: ResponseHead): ResponseHead {
+    const { isolation } = this.#options
+    return isolation === undefined || this.#head === undefined
+      ? head
+      : isolation.confined(head, this.#head.host)
   }
 
   #reply(reply: Reply): void {
@@ -174,7 +185,7 @@ export class Http2Request {
   }
 
   #respond(head: ResponseHead, endStream: boolean, waitForTrailers: boolean): boolean {
-    const { framing, announcedLength, status, fields } = head
+    const { framing, announcedLength, status, fields } = this.#confined(head)
     const pairs = [':status', String(status)]
     const length = framing.kind === 'length' ? framing.length : announcedLength
     if (length !== undefined && status !== 204) pairs.push('content-length', String(length))
