@@ -24,6 +24,10 @@ export interface ByteStream {
   attach(sink: Sink): void
   /** Takes the reader away, for another one; `rest` is what it was given but did not use. */
   detach(rest?: Buffer): void
+  /** Counts the stream as one of this client from now on, where that is counted; false: the client has its share. */
+  hold?(client: string | undefined): boolean
+  /** Nobody uses the stream for now, and it may be closed when others need its place. */
+  rest?(): void
   pause(): void
   resume(): void
   /**

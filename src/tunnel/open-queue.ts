@@ -1,63 +1,139 @@
+import { Holdings } from '#base/holdings.ts'
 import { TunnelError } from '#tunnel/frame.ts'
+import { type Place, Places } from '#tunnel/places.ts'
 
 interface Waiting {
-  readonly admit: () => void
+  readonly client: string
+  readonly admit: (place: Place) => void
   readonly refuse: (error: unknown) => void
 }
 
-/** Counts open streams, and lets openings wait in order above the limit. */
-export class OpenQueue {
-  readonly #maxOpen: number
-  readonly #maxWaiting: number
-  readonly #waiting = new Set<Waiting>()
-  #open = 0
-  #stopped: TunnelError | undefined
+export interface OpenLimits {
+  readonly maxOpen: number
+  readonly maxWaiting: number
+  /** How long a stream that was reset here counts on: the other side frees it only later. */
+  readonly leaveMs: number
+}
 
-  constructor(maxOpen: number, maxWaiting: number) {
-    this.#maxOpen = maxOpen
+/** How often those who wait are looked at again: connections may have stalled meanwhile. */
+const LOOK_MS = 250
+/** Streams that serve the session itself; they are of no client. */
+const OWN = ''
+/** Counts open streams, and lets openings wait above the limit: in order for one client, the one with fewest first. */
+export class OpenQueue {
+  readonly places: Places
+  readonly #maxWaiting: number
+  readonly #leaveMs: number
+  readonly #waiters = new Holdings<string>()
+  #count = 0
+  readonly #waiting = new Map<string, Set<Waiting>>()
+  #stopped: TunnelError | undefined
+  #timer: NodeJS.Timeout | undefined
+  #admitting = false
+
+  constructor({ maxOpen, maxWaiting, leaveMs }: OpenLimits) {
+    this.#leaveMs = leaveMs
+    this.places = new Places(maxOpen)
     this.#maxWaiting = maxWaiting
   }
 
-  /** Takes a place, at once or when one is left. */
-  async enter(signal?: AbortSignal): Promise<void> {
+  /** Takes a place for a client, at once or when there is one for it. */
+  async enter(client?: string, signal?: AbortSignal): Promise<Place> {
     if (this.#stopped !== undefined) throw this.#stopped
     signal?.throwIfAborted()
-    if (this.#open < this.#maxOpen) {
-      this.#open++
-      return
-    }
-    if (this.#waiting.size >= this.#maxWaiting)
-      throw new TunnelError('streams_exhausted', 'Too many streams wait to be opened.')
-    await this.#wait(signal)
+    const key = client ?? OWN
+    const place = this.#waiting.has(key) ? undefined : this.places.take(client)
+    return place ?? this.#wait(key, signal)
   }
 
-  /** Gives a place back; the one who waits longest takes it over. */
-  leave(): void {
-    const [next] = this.#waiting
-    if (next === undefined) {
-      this.#open--
-      return
+  /** Gives a place back; whoever waits may take it. */
+  leave(place: Place): void {
+    this.places.leave(place)
+    this.admit()
+  }
+
+  /** Gives a place back that the other side will know of only later. */
+  leaveSoon(place: Place): void {
+    this.places.evacuate(place)
+    setTimeout(() => this.leave(place), this.#leaveMs).unref()
+  }
+
+  /** Lets in who waits and has a place now. */
+  admit(): void {
+    // A stream that is evicted gives its place back while it is being asked for.
+    if (this.#admitting || this.#waiting.size === 0) return
+    this.#admitting = true
+    for (let admits = true; admits;) {
+      admits = false
+      for (const [client, queue] of this.#fewestFirst()) if (this.#admitOne(client, queue)) admits = true
     }
-    this.#waiting.delete(next)
-    next.admit()
+    this.#admitting = false
   }
 
   stop(reason: TunnelError): void {
     this.#stopped ??= reason
-    for (const waiting of this.#waiting) waiting.refuse(reason)
+    for (const queue of this.#waiting.values()) for (const waiting of queue) waiting.refuse(reason)
   }
 
-  async #wait(signal: AbortSignal | undefined): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const waiting: Waiting = { admit: resolve, refuse: reject }
+  #fewestFirst(): (readonly [string, Set<Waiting>])[] {
+    const held = ([client]: readonly [string, unknown]): number => this.places.heldBy(client)
+    return [...this.#waiting].toSorted((one, other) => held(one) - held(other))
+  }
+
+  #admitOne(client: string, queue: Set<Waiting>): boolean {
+    const [next] = queue
+    const place = next && this.places.take(client === OWN ? undefined : client)
+    if (next === undefined || place === undefined) return false
+    this.#forget(next)
+    next.admit(place)
+    return true
+  }
+
+  async #wait(client: string, signal: AbortSignal | undefined): Promise<Place> {
+    if (this.#count >= this.#maxWaiting && !this.#refuseOne(client)) throw tooMany()
+    const { promise, resolve, reject } = Promise.withResolvers<Place>()
+    const waiting: Waiting = { client, admit: resolve, refuse: reject }
     const giveUp = (): void => reject(signal?.reason)
-    this.#waiting.add(waiting)
+    this.#remember(waiting)
     signal?.addEventListener('abort', giveUp)
     try {
-      await promise
+      return await promise
     } finally {
-      this.#waiting.delete(waiting)
+      this.#forget(waiting)
       signal?.removeEventListener('abort', giveUp)
     }
   }
+
+  /** The latest of the client that has most of those who wait makes room, unless that is the one that comes. */
+  #refuseOne(client: string): boolean {
+    const largest = this.#waiters.largest()
+    if (largest === undefined || this.#waiters.of(client) + 1 >= this.#waiters.most) return false
+    const latest = [...(this.#waiting.get(largest) ?? [])].at(-1)
+    if (latest === undefined) return false
+    this.#forget(latest)
+    latest.refuse(tooMany())
+    return true
+  }
+
+  #remember(waiting: Waiting): void {
+    const queue = this.#waiting.get(waiting.client) ?? new Set()
+    this.#waiting.set(waiting.client, queue.add(waiting))
+    this.#waiters.add(waiting.client)
+    this.#count++
+    this.#timer ??= setInterval(() => this.admit(), LOOK_MS).unref()
+  }
+
+  #forget(waiting: Waiting): void {
+    const { client } = waiting
+    const queue = this.#waiting.get(client)
+    if (queue?.delete(waiting) !== true) return
+    this.#waiters.remove(client)
+    this.#count--
+    if (queue.size === 0) this.#waiting.delete(client)
+    if (this.#waiting.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
 }
+
+const tooMany = (): TunnelError => new TunnelError('streams_exhausted', 'Too many streams wait to be opened.')

@@ -31,6 +31,13 @@ export class ReceiveWindow {
     this.#distance = distance
   }
 
+  /** Credit for more than is thrown away before a stream is reset, if the peer has not so much; 0 if it has. */
+  refill(): number {
+    const increment = this.#credit > INITIAL_WINDOW / 2 ? 0 : INITIAL_WINDOW - this.#credit
+    this.#credit += increment
+    return increment
+  }
+
   get size(): number {
     return this.#size
   }

@@ -1,6 +1,13 @@
 import type { FloodMeter } from '#tunnel/flood-meter.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
+export interface OpenOptions {
+  /** Ends the wait for a place. */
+  readonly signal?: AbortSignal | undefined
+  /** Whom the stream is for: what may be open at once is divided among clients. */
+  readonly client?: string | undefined
+}
+
 export interface SessionOptions {
   /** The agent is the client. */
   readonly role: 'client' | 'server'
@@ -8,6 +15,8 @@ export interface SessionOptions {
   readonly accept?: (type: number, stream: TunnelStream) => void
   /** Streams of ours that may be open at once; some agents die at 512. */
   readonly maxOpen?: number
+  /** How long a stream that we reset still counts, in milliseconds: some agents free it late, and die of one too many. */
+  readonly leaveMs?: number
   /** Openings that may wait for another stream to finish. */
   readonly maxWaiting?: number
   /** Streams of the peer that may be open at once; more are refused. */

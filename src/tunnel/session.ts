@@ -17,7 +17,7 @@ import type { Distance } from '#tunnel/receive-window.ts'
 import { FrameReader } from '#tunnel/reader.ts'
 import { readPassing } from '#tunnel/socket-reads.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
-import type { SessionOptions } from '#tunnel/session-options.ts'
+import type { OpenOptions, SessionOptions } from '#tunnel/session-options.ts'
 import { type Link, TunnelStream } from '#tunnel/stream.ts'
 import { FrameWriter } from '#tunnel/writer.ts'
 
@@ -63,7 +63,11 @@ export class Session {
     this.#floods = options.floods
     this.#budget = new Budget(options.memoryLimit ?? 64 * 1024 * 1024)
     this.#nextId = options.role === 'client' ? 3 : 2
-    this.#opening = new OpenQueue(options.maxOpen ?? 480, options.maxWaiting ?? 1024)
+    this.#opening = new OpenQueue({
+      maxOpen: options.maxOpen ?? 480,
+      maxWaiting: options.maxWaiting ?? 1024,
+      leaveMs: options.leaveMs ?? 2000,
+    })
     const { promise, resolve } = Promise.withResolvers<TunnelError>()
     this.closed = promise
     this.#tellClosed = resolve
@@ -111,21 +115,24 @@ export class Session {
   }
 
   /**
-   * Opens a stream: its type and `first` leave in one frame. Waits while too many are open; rejects with
+   * Opens a stream: its type and `first` leave in one frame. Waits while too many are open, or its client has its share
+   * of them; rejects with
    * `streams_exhausted` when too many wait already, and with `session_closed` when the session is over.
    */
   async open(
     type: number,
     first: Uint8Array = new Uint8Array(),
-    signal?: AbortSignal,
+    { signal, client }: OpenOptions = {},
   ): Promise<TunnelStream> {
-    await this.#opening.enter(signal)
+    const place = await this.#opening.enter(client, signal)
     if (this.#ended !== undefined) throw this.#ended
     const id = this.#nextId
     if (id >= NUDGE_ID) throw new TunnelError('streams_exhausted', 'The session has used up its stream ids.')
     this.#nextId += 2
     const stream = new TunnelStream(id, this.#link)
     stream.type = type
+    stream.place = place
+    place.occupant = stream
     this.#streams.set(id, stream)
     const bytes = Buffer.allocUnsafe(TYPE_BYTES + first.length)
     bytes.writeUInt32BE(type)
@@ -165,7 +172,16 @@ export class Session {
   }
 
   #makeLink(): Link {
+    const lastInput = (): number => this.#lastInput
     return {
+      places: this.#opening.places,
+      get lastInput() {
+        return lastInput()
+      },
+      rest: place => {
+        this.#opening.places.rest(place)
+        this.#opening.admit()
+      },
       writer: this.#writer,
       budget: this.#budget,
       distance: this.#distance,
@@ -240,7 +256,7 @@ export class Session {
   #admit(id: number): TunnelStream | undefined {
     if (id % 2 === this.#nextId % 2)
       throw new TunnelError('protocol', `The peer opened stream ${id}, which is one of our ids.`)
-    if (this.#accept === undefined || this.#accepted >= this.#maxAccepted || this.#budget.exceeded) {
+    if (this.#accept === undefined || this.#accepted >= this.#maxAccepted) {
       this.#answerReset(id, 'stream_refused')
       this.#floods?.count('refused')
       return undefined
@@ -306,7 +322,8 @@ export class Session {
     this.#budget.forget(stream)
     if (!this.#streams.delete(stream.id)) return
     this.#floods?.finished()
-    if (stream.id % 2 === this.#nextId % 2) this.#opening.leave()
+    if (stream.place !== undefined && stream.wasReset) this.#opening.leaveSoon(stream.place)
+    else if (stream.place !== undefined) this.#opening.leave(stream.place)
     else this.#accepted--
     this.#checkDrained()
   }

@@ -5,6 +5,7 @@ import { HeldBytes } from '#tunnel/held-bytes.ts'
 import { Outgoing } from '#tunnel/outgoing.ts'
 import { type Distance, ReceiveWindow } from '#tunnel/receive-window.ts'
 import { giveBack } from '#tunnel/slabs.ts'
+import type { Occupant, Place, Places } from '#tunnel/places.ts'
 import type { FrameWriter } from '#tunnel/writer.ts'
 
 /** What a stream needs of its session. */
@@ -12,9 +13,14 @@ export interface Link {
   readonly writer: FrameWriter
   readonly budget: Budget
   readonly distance: Distance
+  readonly places: Places
+  /** When the peer was last heard, by `performance.now`. */
+  readonly lastInput: number
   /** Asks for `pump` when the socket can take bytes. */
   ready(stream: TunnelStream): void
   forget(stream: TunnelStream): void
+  /** A stream is kept open, but not used. */
+  rest(place: Place): void
 }
 
 const EMPTY = Buffer.alloc(0)
@@ -25,10 +31,15 @@ const DISCARDED_BYTES = INITIAL_WINDOW / 2
  * One stream of a session: a pair of byte streams with half-close and a window each. It is no node Duplex, because
  * that costs more than all of the rest on the path of a small request; `asDuplex` makes one where that is wanted.
  */
-export class TunnelStream implements ByteStream {
+export class TunnelStream implements ByteStream, Occupant {
   readonly id: number
   /** The type in front of every stream; undefined until the peer has sent it. */
   type: number | undefined
+  /** Where it counts among the streams that were opened here. */
+  place: Place | undefined
+  movedAt = performance.now()
+  /** It was ended by us, at once and both ways. */
+  wasReset = false
   readonly #link: Link
   readonly #out: Outgoing
   #sink: Sink | undefined
@@ -59,6 +70,10 @@ export class TunnelStream implements ByteStream {
     return this.#held.length
   }
 
+  get isUnread(): boolean {
+    return this.#held.length > 0
+  }
+
   get peerFinished(): boolean {
     return this.#peerFinished
   }
@@ -81,6 +96,15 @@ export class TunnelStream implements ByteStream {
     this.#link.budget.hold(rest.length)
   }
 
+  hold(client: string | undefined): boolean {
+    this.movedAt = performance.now()
+    return this.place === undefined || this.#link.places.hold(this.place, client)
+  }
+
+  rest(): void {
+    if (this.place !== undefined) this.#link.rest(this.place)
+  }
+
   pause(): void {
     this.#paused = true
   }
@@ -94,6 +118,7 @@ export class TunnelStream implements ByteStream {
   write(bytes: Buffer, spent = false): boolean {
     if (this.#closed || this.#discarded !== undefined) return true
     const done = this.#out.write(bytes, spent)
+    if (done) this.movedAt = performance.now()
     this.#afterSending()
     return done
   }
@@ -118,16 +143,23 @@ export class TunnelStream implements ByteStream {
   abort(): void {
     if (this.#closed || this.#discarded !== undefined) return
     this.#sink = undefined
-    this.#discarded = 0
-    this.#dropHeld()
-    this.#out.cut()
-    this.#settle()
+    this.#discardRest()
+  }
+
+  /** As `abort`, for the sake of others, and its reader hears of it. */
+  evict(): void {
+    if (this.#closed || this.#discarded !== undefined) return
+    const sink = this.#sink
+    this.#sink = undefined
+    if (this.place !== undefined) this.#link.places.evacuate(this.place)
+    this.#discardRest()
+    sink?.closed(new TunnelError('streams_exhausted', 'The stream was given up: others needed its place.'))
   }
 
   /** Ends both directions at once. Some agents then leak the stream: prefer `abort` for a proxied connection. */
   reset(code: TunnelErrorCode): void {
     if (this.#closed) return
-    this.#link.writer.reset(this.id, errorCodes[code])
+    this.#sendReset(code)
     this.fail(new TunnelError(code, 'The stream was reset by this side.'))
   }
 
@@ -147,6 +179,7 @@ export class TunnelStream implements ByteStream {
 
   /** Sends one frame of what waits, then asks for another turn if there is more. */
   pump(): void {
+    this.movedAt = this.#link.lastInput
     if (this.#out.pump()) this.#sink?.writable?.()
     this.#afterSending()
   }
@@ -166,7 +199,8 @@ export class TunnelStream implements ByteStream {
   grant(): void {
     if (!this.#window.isDue(this.#held.length)) return
     if (this.#closed || this.#peerFinished || this.#discarded !== undefined) return
-    if (!this.#link.budget.mayGrant(this)) return
+    // One that is read as fast as it comes holds nothing, and does not wait for those that are not read.
+    if (this.#held.length > 0 && !this.#link.budget.mayGrant(this)) return
     const increment = this.#window.grant(this.#held.length)
     // Credit of 0 kills the session of some agents.
     if (increment > 0) this.#link.writer.window(this.id, increment)
@@ -186,6 +220,7 @@ export class TunnelStream implements ByteStream {
     }
     if (this.#sink !== undefined && !this.#paused && !this.#delivering && this.#held.length === 0) {
       this.#delivering = true
+      this.movedAt = this.#link.lastInput
       this.#sink.data(bytes)
       this.#delivering = false
       // The reader may have handed some of it on to another one.
@@ -210,12 +245,28 @@ export class TunnelStream implements ByteStream {
     this.#settle()
   }
 
+  #discardRest(): void {
+    this.#discarded = 0
+    this.#dropHeld()
+    this.#out.cut()
+    // A peer that waits for credit can neither go on nor finish, and its stream would count as open for ever.
+    const credit = this.#peerFinished ? 0 : this.#window.refill()
+    if (credit > 0) this.#link.writer.window(this.id, credit)
+    this.#settle()
+  }
+
+  #sendReset(code: TunnelErrorCode): void {
+    this.wasReset = true
+    this.#link.writer.reset(this.id, errorCodes[code])
+  }
+
   #deliver(): void {
     if (this.#delivering) return
     this.#delivering = true
     while (this.#sink !== undefined && !this.#paused) {
       const piece = this.#held.shift()
       if (piece === undefined) break
+      this.movedAt = performance.now()
       this.#link.budget.release(piece.length)
       this.#sink.data(piece)
     }

@@ -89,7 +89,8 @@ suite('the published SDK @ngrok/ngrok: much at once', () => {
     const earlier = await sessions()
     const answers = await Promise.all(Array.from({ length: 600 }, () => world.visit(url)))
     assert.deepEqual(new Set(answers.map(({ text }) => text)), new Set(['done']))
-    assert.ok(most > 400 && most <= 480, `the service had ${most} requests at once`)
+    // All come from one address, which has half of the 480 that the gateway opens.
+    assert.ok(most > 200 && most <= 240, `the service had ${most} requests at once`)
     assert.deepEqual(await sessions(), earlier)
     assert.equal((await world.visit(url)).text, 'done')
   })

@@ -30,7 +30,8 @@ export class Upstream implements AsyncDisposable {
       request.on('error', () => undefined)
       void serve(request, response)
     })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
+    // A rush of connections must not be held up by the system's own retries.
+    await once(server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }), 'listening')
     return new Upstream(server)
   }
 

@@ -4,6 +4,7 @@ import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import ngrok from '@ngrok/ngrok'
+import { connect as connectAgent } from '#agent/index.ts'
 import { newFolder, spawnServer, type Process } from '../support/server.ts'
 import { memoryOf } from './figures.ts'
 import { Upstream } from './upstream.ts'
@@ -14,6 +15,8 @@ export interface WorldOptions {
   readonly environment?: Record<string, string>
   /** Where visitors connect to. */
   readonly address?: string
+  /** Whose agent: that of the SDK when absent. */
+  readonly agent?: 'sdk' | 'adit'
 }
 
 /** A gateway in a process of its own, a service in this one, and an agent between them. */
@@ -23,7 +26,7 @@ export class World implements AsyncDisposable {
   readonly ca: string
   readonly dataDir: string
   readonly #upstream: Upstream
-  #agent: ngrok.Session | undefined
+  #agent: { close(): Promise<void> } | undefined
 
   private constructor(gateway: Process, upstream: Upstream, dataDir: string, address: string) {
     this.gateway = gateway
@@ -33,11 +36,15 @@ export class World implements AsyncDisposable {
     this.ca = readFileSync(join(dataDir, 'ca.pem'), 'utf8')
   }
 
-  static async start({ environment = {}, address = '127.0.0.1' }: WorldOptions = {}): Promise<World> {
+  static async start({
+    environment = {},
+    address = '127.0.0.1',
+    agent = 'sdk',
+  }: WorldOptions = {}): Promise<World> {
     const dataDir = newFolder()
     const gateway = await spawnServer(dataDir, { ADIT_LOG_LEVEL: 'warn', ...environment })
     const world = new World(gateway, await Upstream.start(), dataDir, address)
-    await world.#connect()
+    await (agent === 'sdk' ? world.#connect() : world.#connectOwn())
     return world
   }
 
@@ -94,14 +101,26 @@ export class World implements AsyncDisposable {
     rmSync(this.dataDir, { recursive: true, force: true })
   }
 
+  async #connectOwn(): Promise<void> {
+    const agent = await connectAgent({
+      server: `127.0.0.1:${this.port('agent')}`,
+      authtoken: this.authtoken,
+      ca: join(this.dataDir, 'ca.pem'),
+    })
+    this.#agent = agent
+    for (const proto of ['http', 'https'] as const)
+      await agent.listen({ proto, domain: HOST, forwardTo: this.#upstream.port })
+  }
+
   async #connect(): Promise<void> {
-    this.#agent = await new ngrok.SessionBuilder()
+    const session = await new ngrok.SessionBuilder()
       .authtoken(this.authtoken)
       .serverAddr(`localhost:${this.port('agent')}`)
       .rootCas(join(this.dataDir, 'ca.pem'))
       .connect()
+    this.#agent = session
     for (const scheme of ['HTTP', 'HTTPS'])
-      await this.#agent
+      await session
         .httpEndpoint()
         .scheme(scheme)
         .domain(HOST)

@@ -82,20 +82,44 @@ suite('flow control', () => {
     assert.equal(agent.unread, 0)
   })
 
-  test('gives no more credit beyond the memory limit of the session, and gives it when there is room again', async () => {
-    const { session, peer } = facing({ role: 'server', memoryLimit: WINDOW, accept: () => undefined })
-    const [idle, also, busy] = [await session.open(3), await session.open(3), await session.open(3)]
+  test('gives slow readers no more credit beyond the memory limit of the session, until there is room again', async () => {
+    const { session, peer } = facing({ role: 'server', memoryLimit: WINDOW })
+    const [idle, also, slow] = [await session.open(3), await session.open(3), await session.open(3)]
+    const half = Buffer.alloc(WINDOW / 2)
+    for (const id of [2, 4, 6]) peer.send(frame(0x10, id, half), frame(0x10, id, half))
+    await peer.settle()
+    let read = 0
+    const data = (bytes: Buffer): void => {
+      read += bytes.length
+      if (read === half.length) slow.pause()
+    }
+    slow.attach(Object.assign(new Ear(), { data }))
+    await peer.settle()
+    assert.equal(read, half.length)
+    assert.deepEqual(peer.story(6), ['12:00000003'], 'half was read, but there is no credit')
+    listen(idle)
+    also.abort()
+    await peer.settle()
+    assert.deepEqual(peer.story(6).at(-1), `20:${word(half.length).toString('hex')}`)
+  })
+
+  test('gives those credit that read all, and takes new streams, however much others leave unread', async () => {
+    const accepted: number[] = []
+    const { session, peer } = facing({
+      role: 'server',
+      memoryLimit: WINDOW,
+      accept: (_type, stream) => accepted.push(stream.id),
+    })
+    const [unread, busy] = [await session.open(3), await session.open(3)]
+    await session.open(3)
     const ear = listen(busy)
-    peer.send(frame(0x10, 2, Buffer.alloc(WINDOW)), frame(0x10, 4, Buffer.alloc(WINDOW)))
-    peer.send(frame(0x10, 6, Buffer.alloc(WINDOW)), frame(0x12, 3, word(0)))
+    peer.send(frame(0x10, 2, Buffer.alloc(WINDOW)), frame(0x10, 6, Buffer.alloc(WINDOW)))
+    peer.send(frame(0x10, 4, Buffer.alloc(WINDOW)), frame(0x12, 3, word(0)))
     await peer.settle()
     assert.equal(ear.size, WINDOW)
-    assert.deepEqual(peer.story(6), ['12:00000003'], 'read, but no credit')
-    assert.deepEqual(peer.story(3), ['0:00000005'], 'a new stream is refused')
-    listen(idle)
-    await peer.settle()
-    assert.deepEqual(peer.story(6).at(-1), `20:${word(WINDOW).toString('hex')}`)
-    assert.equal(also.held, WINDOW)
+    assert.equal(unread.held, WINDOW)
+    assert.deepEqual(peer.story(4).at(-1), `20:${word(WINDOW).toString('hex')}`)
+    assert.deepEqual(accepted, [3])
   })
 
   test('holds a flood of tiny frames in little more memory than their bytes', async () => {

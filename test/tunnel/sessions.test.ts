@@ -29,7 +29,7 @@ suite('a session', () => {
   test('has room for 480 streams by default, which is below what kills an agent', async () => {
     const { session } = facing({ role: 'server' })
     await Promise.all(Array.from({ length: 480 }, () => session.open(3)))
-    const next = session.open(3, undefined, AbortSignal.timeout(5))
+    const next = session.open(3, undefined, { signal: AbortSignal.timeout(5) })
     await assert.rejects(next, { name: 'TimeoutError' })
     assert.equal(session.streams, 480)
   })

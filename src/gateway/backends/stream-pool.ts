@@ -121,10 +121,11 @@ export class StreamPool implements Swept {
     return added
   }
 
-  /** An idle connection that was used within the time, if there is one. */
-  take(withinMs: number): UpstreamStream | undefined {
+  /** An idle connection that was used within the time, if there is one and the client may have one more. */
+  take(withinMs: number, client: string): UpstreamStream | undefined {
     const last = this.#idle.at(-1)
     if (last === undefined || this.#sweeper.now - last.idleSince > withinMs) return undefined
+    if (last.stream.hold?.(client) === false) return undefined
     return this.#idle.pop()
   }
 
@@ -145,6 +146,8 @@ export class StreamPool implements Swept {
     }
     used.idleSince = this.#sweeper.now
     this.#idle.push(used)
+    // Those who wait for a place may take this one's, so it is the last thing done.
+    used.stream.rest?.()
   }
 
   forget(gone: UpstreamStream): void {

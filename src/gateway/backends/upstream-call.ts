@@ -1,3 +1,4 @@
+import { clientNetwork } from '#base/client-network.ts'
 import type { ErrorName } from '#base/errors.ts'
 import type { StreamPool, StreamUser, UpstreamStream } from '#gateway/backends/stream-pool.ts'
 import { Upload } from '#gateway/backends/upload.ts'
@@ -38,6 +39,8 @@ const DIAL_FAILURE = 'failed to dial backend'
 const OLD_AGENT_FAILURE = 'HTTP/0.0 502'
 const START = 'HTTP/'
 const sessionLost: ReadonlySet<TunnelErrorCode> = new Set(['session_closed', 'peer_eof', 'remote_gone_away'])
+/** The connection was given up for another client. */
+const EVICTED: TunnelErrorCode = 'streams_exhausted'
 const emptyBody = bodyOf(Buffer.alloc(0))
 
 type Phase = 'head' | 'peek' | 'body' | 'done'
@@ -79,10 +82,11 @@ export class UpstreamCall implements StreamUser, BodySource {
   }
 
   start(): void {
-    const { head, departure } = this.#exchange
+    const { head, departure, visitor } = this.#exchange
     departure.whenGone(() => this.#departed())
     const { pool, reusable } = this.#upstream
-    const used = reusable ? pool.take(isIdempotent(head) ? Infinity : FRESH_MS) : undefined
+    const withinMs = isIdempotent(head) ? Infinity : FRESH_MS
+    const used = reusable ? pool.take(withinMs, clientNetwork(visitor.ip)) : undefined
     const text = this.#upstream.text(this.#exchange)
     if (used === undefined) {
       this.#dial(Buffer.from(text, 'latin1'))
@@ -117,7 +121,8 @@ export class UpstreamCall implements StreamUser, BodySource {
     if (this.#phase === 'body') {
       this.#giveUp()
       this.#body?.fail(error ?? new Error('the connection was closed'))
-    } else if (this.#phase === 'head' && (error === undefined || !sessionLost.has(error.code)))
+    } else if (error?.code === EVICTED) this.#unanswered('agent_busy')
+    else if (this.#phase === 'head' && (error === undefined || !sessionLost.has(error.code)))
       this.#endedEarly()
     else this.#unanswered('agent_gone', {}, this.#silent ? 'unanswered' : undefined)
   }

@@ -5,6 +5,7 @@ import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { TunnelRecord } from '#gateway/directory.ts'
 import { DialError, type Fleet } from '#gateway/fleet.ts'
+import { clientOf } from '#gateway/listeners/visitor.ts'
 import { join } from '#gateway/peers/join.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
@@ -16,7 +17,7 @@ import type { TunnelStream } from '#tunnel/stream.ts'
 
 // A peer is one of our own processes: it has neither the stream limit of foreign agents nor their small windows.
 const MAX_STREAMS = 16_384
-const PEER = { maxOpen: MAX_STREAMS, maxAccepted: MAX_STREAMS, growTo: 4 * 1024 * 1024 }
+const PEER = { maxOpen: MAX_STREAMS, maxAccepted: MAX_STREAMS, growTo: 4 * 1024 * 1024, leaveMs: 0 }
 
 export interface PeerOptions {
   /** Where the processes of this machine listen for each other. */
@@ -55,7 +56,8 @@ export class PeerLinks {
   async dial(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<ByteStream> {
     try {
       const link = await this.#linkTo(tunnel.node)
-      return await link.open(streamTypes.proxy, Buffer.concat([encodeProxyHeader(header), first]))
+      const client = clientOf(header.ClientAddr)
+      return await link.open(streamTypes.proxy, Buffer.concat([encodeProxyHeader(header), first]), { client })
     } catch (error) {
       const busy = error instanceof TunnelError && error.code === 'streams_exhausted'
       throw new DialError(busy ? 'busy' : 'offline', `Process ${tunnel.node} cannot be reached.`, error)

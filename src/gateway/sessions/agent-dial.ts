@@ -1,6 +1,7 @@
 import type { TunnelRecord } from '#gateway/directory.ts'
 import { DialError } from '#gateway/fleet.ts'
 import { plainId } from '#gateway/legs.ts'
+import { clientOf } from '#gateway/listeners/visitor.ts'
 import { RetriedStream } from '#gateway/sessions/retried-stream.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
@@ -9,8 +10,8 @@ import { encodeProxyHeader } from '#tunnel/proxy-header.ts'
 import type { Session } from '#tunnel/session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 
-// Below this many streams an opening does not wait, and needs no timer of its own.
-const CROWDED = 400
+// Below this many streams an opening does not wait, and needs no timer of its own: a client alone may have more.
+const CROWDED = 300
 const WAIT_MS = 10_000
 
 export interface AgentDial {
@@ -25,14 +26,15 @@ export interface AgentDial {
 export async function dialAgent(session: Session, dial: AgentDial): Promise<ByteStream> {
   const { tunnel, header, first, retries } = dial
   const bytes = Buffer.concat([encodeProxyHeader({ ...header, Id: plainId(tunnel.id) }), first])
-  const stream = await open(session, bytes)
-  return retries ? new RetriedStream(stream, () => open(session, bytes)) : stream
+  const client = clientOf(header.ClientAddr)
+  const stream = await open(session, bytes, client)
+  return retries ? new RetriedStream(stream, () => open(session, bytes, client)) : stream
 }
 
-async function open(session: Session, bytes: Buffer): Promise<ByteStream> {
+async function open(session: Session, bytes: Buffer, client: string): Promise<ByteStream> {
   const signal = session.streams < CROWDED ? undefined : AbortSignal.timeout(WAIT_MS)
   try {
-    return await session.open(streamTypes.proxy, bytes, signal)
+    return await session.open(streamTypes.proxy, bytes, { signal, client })
   } catch (error) {
     const isBusy =
       signal?.aborted === true || (error instanceof TunnelError && error.code === 'streams_exhausted')

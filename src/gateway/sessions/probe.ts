@@ -11,7 +11,7 @@ export async function probe(session: Session, answerMs = ANSWER_MS): Promise<boo
   const begun = performance.now()
   const signal = AbortSignal.timeout(answerMs)
   try {
-    const stream = await session.open(streamTypes.heartbeat, undefined, signal)
+    const stream = await session.open(streamTypes.heartbeat, undefined, { signal })
     stream.write(randomBytes(BEAT_BYTES))
     while (!signal.aborted && !stream.closed && session.lastInput <= begun)
       await new Promise(resolve => setTimeout(resolve, POLL_MS))

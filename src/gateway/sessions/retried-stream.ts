@@ -54,6 +54,14 @@ export class RetriedStream implements ByteStream {
     this.#stream.detach(rest)
   }
 
+  hold(client: string | undefined): boolean {
+    return this.#stream.hold?.(client) ?? true
+  }
+
+  rest(): void {
+    this.#stream.rest?.()
+  }
+
   pause(): void {
     this.#stream.pause()
   }

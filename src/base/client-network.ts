@@ -1,0 +1,28 @@
+import { ipv6Groups } from '#base/addresses.ts'
+
+/** Enough for the clients of a moment; computing a network again costs a microsecond. */
+const MAX_KNOWN = 4096
+const known = new Map<string, string>()
+
+/**
+ * What counts as one client: an IPv4 address, or the /64 that every IPv6 customer has at least. `ip` as the sockets
+ * tell it, IPv4 in its own form.
+ */
+export function clientNetwork(ip: string): string {
+  if (!ip.includes(':')) return ip
+  const before = known.get(ip)
+  if (before !== undefined) return before
+  if (known.size >= MAX_KNOWN) known.clear()
+  const network = networkOf(ip)
+  known.set(ip, network)
+  return network
+}
+
+function networkOf(ip: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
+  if (mapped !== undefined) return mapped
+  const groups = ipv6Groups(ip)
+  if (groups === undefined) return ip
+  const network = groups.slice(0, 4).map(group => group.toString(16))
+  return `${network.join(':')}::/64`
+}

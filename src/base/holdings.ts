@@ -1,0 +1,59 @@
+/** Counts what each key holds, and knows at any time who holds most. */
+export class Holdings<Key> {
+  readonly #counts = new Map<Key, number>()
+  readonly #byCount = new Map<number, Set<Key>>()
+  #most = 0
+
+  /** Keys that hold something. */
+  get keys(): number {
+    return this.#counts.size
+  }
+
+  /** What the largest holder has. */
+  get most(): number {
+    return this.#most
+  }
+
+  of(key: Key): number {
+    return this.#counts.get(key) ?? 0
+  }
+
+  /** One that holds most; undefined when nothing is held. Among equals it is the one that has for longest. */
+  largest(): Key | undefined {
+    const [key] = this.#byCount.get(this.#most) ?? []
+    return key
+  }
+
+  add(key: Key): void {
+    const count = this.of(key)
+    if (count > 0) this.#leave(key, count)
+    this.#counts.set(key, count + 1)
+    this.#enter(key, count + 1)
+    this.#most = Math.max(this.#most, count + 1)
+  }
+
+  remove(key: Key): void {
+    const count = this.of(key)
+    if (count === 0) return
+    this.#leave(key, count)
+    if (count === 1) this.#counts.delete(key)
+    else {
+      this.#counts.set(key, count - 1)
+      this.#enter(key, count - 1)
+    }
+    // The one that had most has one less now, so at most one step is to be taken.
+    if (!this.#byCount.has(this.#most)) this.#most--
+  }
+
+  #enter(key: Key, count: number): void {
+    const alike = this.#byCount.get(count)
+    if (alike === undefined) this.#byCount.set(count, new Set([key]))
+    else alike.add(key)
+  }
+
+  #leave(key: Key, count: number): void {
+    const alike = this.#byCount.get(count)
+    alike?.delete(key)
+    if (alike?.size === 0) this.#byCount.delete(count)
+  }
+}

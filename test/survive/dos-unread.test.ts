@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { suite, test } from 'node:test'
+import { long, Peak, tell, wait } from './figures.ts'
+import { Shorts } from './shorts.ts'
+import { addresses, attacks } from './unread.ts'
+import { World } from './world.ts'
+
+const RATE = 20
+const LASTS_MS = long ? 75_000 : 3000
+const LOOK_MS = 500
+
+async function streamsOf({ gateway }: World): Promise<number> {
+  const { url, token } = gateway.api
+  const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })
+  return Number(/^adit_tunnel_streams (\d+)/m.exec(await response.text())?.[1])
+}
+
+/** Resolves when the attackers have what they can get. */
+async function settled(world: World): Promise<number> {
+  for (let before = -1; ;) {
+    const streams = await streamsOf(world)
+    if (streams > 0 && streams === before) return streams
+    before = streams
+    await wait(LOOK_MS)
+  }
+}
+
+suite('clients that take all connections of an agent and let them stand still', { timeout: 600_000 }, () => {
+  for (const [name, { attack, connections }] of Object.entries(attacks))
+    for (const count of [1, 20])
+      test(`${name}, from ${count} addresses, keep nobody else out`, async context => {
+        await using world = await World.start({ agent: 'adit' })
+        using memory = new Peak(world.pid)
+        const from = addresses(count)
+        const sockets: Socket[] = []
+        for (let at = 0; at < connections; at++)
+          sockets.push(await attack(world, from[at % from.length] ?? ''))
+        const streams = await settled(world)
+        await using shorts = new Shorts(world)
+        shorts.start(RATE)
+        await wait(LASTS_MS)
+        await shorts.stop()
+        sockets.forEach(socket => socket.destroy())
+        tell(context, {
+          connections,
+          streams,
+          answered: shorts.answered,
+          failed: shorts.failures.length,
+          'honest p99 ms': shorts.p99,
+          'memory +KiB': memory.growth,
+        })
+        world.assertAlive()
+        assert.ok(streams > 400, `only ${streams} streams were taken`)
+        assert.deepEqual(shorts.failures, [])
+        assert.ok(shorts.answered > 0)
+        // How quick the others are answered depends on what else the machine does; it is judged in long runs.
+        if (long) assert.ok(shorts.p99 < 250, `p99 ${shorts.p99} ms`)
+      })
+})
