@@ -22,13 +22,13 @@ interface Got {
 /** Calls from another address of this machine. */
 async function callFrom(localAddress: string, api: Caller, sent: Sent): Promise<Got> {
   const { method, path, body, token = api.token } = sent
-  const made = request(api.url + path, {
+  const outgoing = request(api.url + path, {
     method,
     localAddress,
     agent: false,
     headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
   }).end(body && JSON.stringify(body))
-  const [response] = (await once(made, 'response')) as [IncomingMessage]
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
   const status = response.statusCode ?? 0
   const answer = status === 204 ? {} : ((await json(response)) as { error_code?: string })
   return { status, code: answer.error_code }
