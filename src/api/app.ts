@@ -90,7 +90,8 @@ function operationRoute(operation: Operation, admit: Admit, firstPages: FirstPag
     const body = await carryOut(given, call)
     if (body === undefined) return sendNothing(exchange)
     const text = typeof body === 'string' ? body : JSON.stringify(body)
-    if (url !== undefined && !given.query.has('before_id')) {
+    // What a filter finds may depend on the time.
+    if (url !== undefined && !given.query.has('before_id') && !given.query.has('filter')) {
       pages?.keep(url, kind.name, Buffer.from(text), generation)
     }
     sendText(exchange, status, text)

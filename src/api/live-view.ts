@@ -1,5 +1,6 @@
 import { requireChange } from '#api/authority.ts'
 import type { Call } from '#api/call.ts'
+import { pageOf, type ReadChunk } from '#api/filtered-page.ts'
 import type { Command, LiveKind } from '#api/live.ts'
 import type { PageRequest } from '#api/paging.ts'
 import { nextPage, pageText } from '#api/reading.ts'
@@ -33,13 +34,21 @@ export const get = async (kind: Kind, id: string, call: Call): Promise<Body> =>
   show(kind, await find(kind, id, call), call)
 
 export async function list(kind: Kind, page: PageRequest, call: Call): Promise<string> {
-  const bodies = await call.live.list(nameOf(kind), { ...page, limit: page.limit + 1 })
-  const shown = bodies.slice(0, page.limit)
-  const items = await Promise.all(shown.map(async body => JSON.stringify(await show(kind, body, call))))
+  const { filters } = page
+  const read: ReadChunk = async (before, limit) => {
+    const within = { ...(before !== undefined && { before }), ...(filters && { filters }) }
+    const bodies = await call.live.list(nameOf(kind), { ...within, limit: limit + 1 })
+    const items = await Promise.all(
+      bodies.slice(0, limit).map(async body => ({
+        id: String(body['id']),
+        text: JSON.stringify(await show(kind, body, call)),
+      })),
+    )
+    return { items, next: bodies.length > limit ? items.at(-1)?.id : bodies.last }
+  }
   const uri = call.base + kind.path
-  const last = bodies.length > page.limit ? String(shown.at(-1)?.['id']) : bodies.last
-  const next = last === undefined ? null : nextPage(uri, last, page)
-  return pageText(kind, items, uri, next)
+  const { items, last } = await pageOf(read, page)
+  return pageText(kind, items, uri, last === undefined ? null : nextPage(uri, last, page))
 }
 
 export async function command(kind: Kind, id: string, name: string, call: Call): Promise<undefined> {

@@ -1,5 +1,6 @@
 import { requireChange } from '#api/authority.ts'
 import type { Arguments, Operate } from '#api/arguments.ts'
+import type { Call } from '#api/call.ts'
 import { behaviourOf } from '#api/behaviours/index.ts'
 import * as liveView from '#api/live-view.ts'
 import { readPage, type PageRequest } from '#api/paging.ts'
@@ -18,7 +19,7 @@ function resourceOperations(kind: Kind): Record<string, Operate> {
   return {
     create: ({ body, parent }, call) => writing.create(kind, body, parent, call),
     get: (given, call) => reading.get(address(kind, given), call),
-    list: (given, call) => reading.list(kind, page(kind, given), given.parent, call),
+    list: (given, call) => reading.list(kind, page(kind, given, call), given.parent, call),
     update: (given, call) => writing.update(address(kind, given), given.body, call),
     delete: async (given, call) => {
       await remove(address(kind, given), call)
@@ -27,12 +28,13 @@ function resourceOperations(kind: Kind): Record<string, Operate> {
   }
 }
 
-const page = (kind: Kind, given: Arguments): PageRequest => readPage(given.query, kind)
+const page = (kind: Kind, given: Arguments, call: Call): PageRequest =>
+  readPage(given.query, kind, call.now())
 
 function liveOperations(kind: Kind): Record<string, Operate> {
   return {
     get: ({ id }, call) => liveView.get(kind, id, call),
-    list: (given, call) => liveView.list(kind, page(kind, given), call),
+    list: (given, call) => liveView.list(kind, page(kind, given, call), call),
   }
 }
 

@@ -1,6 +1,7 @@
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
 import { hasPrefixOf, type Kind } from '#contract/kind.ts'
+import { listFilter } from '#contract/list-filter.ts'
 
 export const MAX_PAGE = 100
 
@@ -9,7 +10,12 @@ export interface PageRequest {
   readonly limit: number
   /** Only what has these values; moments are as callers wrote them. */
   readonly filters?: Readonly<Record<string, string>>
+  /** Only what this expression is true of, and the expression itself. */
+  readonly filter?: { readonly text: string; readonly matches: (resource: unknown) => boolean }
 }
+
+/** The parameters of every list that has pages. */
+export const PAGING: readonly string[] = ['before_id', 'limit', 'filter']
 
 function pageSize(text: string): number {
   if (!/^[+-]?\d{1,9}$/.test(text)) return fail('page_size_number', { field: 'limit', value: text })
@@ -63,11 +69,14 @@ const isMoment = (text: string): boolean =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text) &&
   !Number.isNaN(Date.parse(text))
 
-export function readPage(query: Map<string, string>, kind: Kind): PageRequest {
+export function readPage(query: Map<string, string>, kind: Kind, now: number): PageRequest {
+  // Clients that know the parameter may send it without a value.
+  const text = query.get('filter') ?? ''
   const before = query.get('before_id')
   const filters = readFilters(query, kind)
   return {
     ...(filters && { filters }),
+    ...(text !== '' && { filter: { text, matches: listFilter(text, kind.shape, now) } }),
     ...(before !== undefined && { before: cursor(before, kind) }),
     limit: pageSize(query.get('limit') ?? String(MAX_PAGE)),
   }

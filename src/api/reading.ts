@@ -1,5 +1,6 @@
 import type { Call } from '#api/call.ts'
 import type { PageRequest } from '#api/paging.ts'
+import { pageOf, type Item, type ReadChunk } from '#api/filtered-page.ts'
 import { findRow, open, ownerLimit, requireParent, type Address } from '#api/records.ts'
 import { show } from '#api/showing.ts'
 import { answers } from '#api/row-text.ts'
@@ -31,8 +32,10 @@ export function pageText(kind: Kind, items: readonly string[], uri: string, next
 }
 
 /** The address of the page behind one that ends with `last`. */
-export const nextPage = (uri: string, last: string, { limit, filters = {} }: PageRequest): string =>
-  `${uri}?${new URLSearchParams({ before_id: last, limit: String(limit), ...filters }).toString()}`
+export function nextPage(uri: string, last: string, { limit, filters = {}, filter }: PageRequest): string {
+  const given = { ...filters, ...(filter && { filter: filter.text }) }
+  return `${uri}?${new URLSearchParams({ before_id: last, limit: String(limit), ...given }).toString()}`
+}
 
 /** A page of resources as JSON text. One row more than asked for is read, to know whether another page follows. */
 export async function list(
@@ -43,18 +46,21 @@ export async function list(
 ): Promise<string> {
   await requireParent(kind, parent, call)
   const within = parent ?? ownerLimit(kind, call)
-  const rows = await call.store.list(kind.name, {
-    ...(page.before !== undefined && { before: page.before }),
-    ...(within !== null && { parent: within }),
-    limit: page.limit + 1,
-  })
-  const shown = rows.slice(0, page.limit)
-  const items: string[] = []
   const answer = answers(kind, call.base)
-  for (const row of shown) items.push(answer(row) ?? (await render(kind, row, call)))
+  const chunk: ReadChunk = async (before, limit) => {
+    const rows = await call.store.list(kind.name, {
+      ...(before !== undefined && { before }),
+      ...(within !== null && { parent: within }),
+      limit: limit + 1,
+    })
+    const items: Item[] = []
+    for (const row of rows.slice(0, limit))
+      items.push({ id: row.id, text: answer(row) ?? (await render(kind, row, call)) })
+    return { items, next: rows.length > limit ? items.at(-1)?.id : undefined }
+  }
   const uri = call.base + collectionPath(kind, parent)
-  const next = rows.length > page.limit ? nextPage(uri, shown.at(-1)?.id ?? '', page) : null
-  return pageText(kind, items, uri, next)
+  const { items, last } = await pageOf(chunk, page)
+  return pageText(kind, items, uri, last === undefined ? null : nextPage(uri, last, page))
 }
 
 export async function getModule(address: Address, name: string, call: Call): Promise<Body> {

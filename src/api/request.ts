@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { bodyBytes } from '#api/body-bytes.ts'
 import { parseBody } from '#api/json.ts'
-import { readQuery } from '#api/paging.ts'
+import { PAGING, readQuery } from '#api/paging.ts'
 import {
   mendedBody,
   omitsBody,
@@ -86,8 +86,6 @@ export async function readBody(operation: Operation, message: IncomingMessage): 
   validate(input.schema, body)
   return body
 }
-
-const PAGING = ['before_id', 'limit']
 
 export function readParameters(operation: Operation, url: string): Map<string, string> {
   const start = url.indexOf('?')

@@ -133,6 +133,11 @@ export const catalog = {
   },
   page_size_range: { number: 233, status: 400, text: '"limit" must be between 1 and 100; "{value}" is not.' },
   page_size_number: { number: 244, status: 400, text: '"limit" must be a whole number; "{value}" is not.' },
+  list_filter: {
+    number: 250,
+    status: 400,
+    text: '"{field}" is not a filter that this list has: {reason}. Write for example obj.description == "shop" && obj.created_at > timestamp("2026-01-31T12:00:00Z").',
+  },
   not_found: { status: 404, text: 'Resource not found.' },
   no_such_path: { status: 404, text: 'Not Found.' },
   path_too_long: { status: 414, text: 'The path may have at most {limit} bytes.' },

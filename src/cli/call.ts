@@ -16,6 +16,7 @@ export interface CallOptions extends CommonOptions {
   readonly yes?: boolean
   readonly limit?: number
   readonly beforeId?: string
+  readonly filter?: string
 }
 
 const MAX_PAGE = 100
@@ -39,11 +40,12 @@ async function collect(
   options: CallOptions,
   filters: Readonly<Record<string, string>>,
 ): Promise<unknown[]> {
-  const { limit = Infinity, beforeId } = options
+  const { limit = Infinity, beforeId, filter } = options
   const page: PageRequest = {
     ...filters,
     ...(limit < MAX_PAGE && { limit }),
     ...(beforeId !== undefined && { before_id: beforeId }),
+    ...(filter !== undefined && { filter }),
   }
   const items: unknown[] = []
   for await (const item of allPages(list, ids, page)) {

@@ -1,3 +1,4 @@
+import { MAX_FILTER_LENGTH } from '#contract/list-filter.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import type { TSchema } from '#contract/schema.ts'
 import { singletons } from '#contract/singletons.ts'
@@ -74,6 +75,12 @@ function parametersOf({ params, does, kind }: Operation): object[] {
       in: 'query',
       description: 'Only what is older than this.',
       schema: { type: 'string' },
+    },
+    {
+      name: 'filter',
+      in: 'query',
+      description: 'Only what this CEL expression over `obj` is true of.',
+      schema: { type: 'string', maxLength: MAX_FILTER_LENGTH },
     },
     ...Object.entries(kind.filters ?? {}).map(([name, { doc, moment }]) => ({
       name,

@@ -43,7 +43,7 @@ export const introduction: readonly Chapter[] = [
     id: 'lists',
     title: 'Lists',
     text: [
-      'Lists are in order of age, newest first. `limit` says how many to answer, 1 to 100 (100 when absent). `before_id` answers only what is older than that id. While there is more, `next_page_uri` is the address of the next page; on the last page it is null.',
+      'Lists are in order of age, newest first. `limit` says how many to answer, 1 to 100 (100 when absent). `before_id` answers only what is older than that id. While there is more, `next_page_uri` is the address of the next page; on the last page it is null. `filter` answers only what an expression of CEL, the Common Expression Language, is true of: `obj` is the resource as it is answered, and there are `! && || == != < <= > >= in`, `size()`, `startsWith`, `endsWith`, `contains`, `null`, `timestamp("2026-01-31T12:00:00Z")` and `timestamp(time.now).subtract("7d")`. One call looks at 10,000 resources at most; a page can then be short or empty although another follows.',
     ],
   },
   {

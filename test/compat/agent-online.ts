@@ -25,6 +25,7 @@ export async function apiWithAgent() {
   const { commands, sessionId, close } = await agentAt(server)
   return {
     commands,
+    get: server.api.get,
     async post(command: string, headers: Record<string, string>, body?: string) {
       const options = { headers, ...(body !== undefined && { body: body.replace('ID', sessionId) }) }
       const path = `/tunnel_sessions/${sessionId}/${command}`

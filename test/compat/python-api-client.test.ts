@@ -18,6 +18,7 @@ suite('the published client ngrok-api for Python', () => {
     resources = await makeExamples(server.api, collection => ({
       ...(fields.get(collection)?.includes('description') && { description: 'kept' }),
       ...(fields.get(collection)?.includes('metadata') && { metadata: 'kept' }),
+      ...(collection === 'reserved_domains' && { resolves_to: [{ value: 'eu' }] }),
     }))
   })
   after(() => server[Symbol.asyncDispose]())

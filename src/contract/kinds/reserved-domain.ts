@@ -1,8 +1,8 @@
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { certificateManagement, certificateStatus } from '#contract/kinds/certificate-management.ts'
-import { line, nullable } from '#contract/schema.ts'
-import { computed, fixed, input, maybe, ref, writeOnly } from '#contract/shape.ts'
-import { regionField } from '#contract/kinds/region.ts'
+import { line, listOf, nullable, object, oneOf } from '#contract/schema.ts'
+import { computed, fixed, input, maybe, ref, sparse, writeOnly } from '#contract/shape.ts'
+import { regionField, regions } from '#contract/kinds/region.ts'
 import { endpointConfigurations, tlsCertificates } from '#contract/targets.ts'
 
 const name = (doc: string) => fixed(input(line({ maxBytes: 1024 }), doc))
@@ -52,6 +52,12 @@ export const reservedDomain = kind({
       'How certificates are issued; null: not at all.',
     ),
     certificate_management_status: computed(nullable(certificateStatus), 'How issuing them goes.'),
+    resolves_to: sparse(
+      input(
+        listOf(object({ value: oneOf(...regions, 'global') }), { maxItems: 8 }),
+        'The regions that its DNS name leads to. A server is one place, so each of them means this server. Left out of answers while it is not set.',
+      ),
+    ),
     acme_challenge_cname_target: computed(
       nullable(line()),
       'What the CNAME record of _acme-challenge must point at, for a custom wildcard.',

@@ -1,0 +1,56 @@
+import { setImmediate } from 'node:timers/promises'
+import type { PageRequest } from '#api/paging.ts'
+
+/** One resource as JSON text. */
+export interface Item {
+  readonly id: string
+  readonly text: string
+}
+
+export interface Chunk {
+  readonly items: readonly Item[]
+  /** Where the next chunk begins; undefined when nothing follows. */
+  readonly next: string | undefined
+}
+
+/** Reads resources below an id, newest first. */
+export type ReadChunk = (before: string | undefined, limit: number) => Promise<Chunk>
+
+/** Resources that are looked at between two turns of the event loop, and in one call. */
+const CHUNK = 50
+const MAX_SCANNED = 10_000
+
+/** A page, and the id that the next one begins behind; undefined on the last page. */
+export async function pageOf(
+  read: ReadChunk,
+  page: PageRequest,
+): Promise<{ items: string[]; last: string | undefined }> {
+  if (page.filter) return filteredPage(read, page, page.filter.matches)
+  const { items, next } = await read(page.before, page.limit)
+  return { items: items.map(({ text }) => text), last: next }
+}
+
+/**
+ * The resources of a page that a filter is true of. A call looks at a bounded number of resources; where that is not
+ * enough, its page is shorter than asked for, and the next one goes on from there.
+ */
+async function filteredPage(
+  read: ReadChunk,
+  { before, limit }: PageRequest,
+  matches: (resource: unknown) => boolean,
+): Promise<{ items: string[]; last: string | undefined }> {
+  const found: string[] = []
+  let from = before
+  for (let scanned = 0; scanned < MAX_SCANNED; scanned += CHUNK) {
+    const { items, next } = await read(from, CHUNK)
+    for (const { id, text } of items) {
+      if (!matches(JSON.parse(text))) continue
+      found.push(text)
+      if (found.length === limit) return { items: found, last: id }
+    }
+    if (next === undefined) return { items: found, last: undefined }
+    from = next
+    await setImmediate()
+  }
+  return { items: found, last: from }
+}

@@ -1,0 +1,75 @@
+/** The values that a filter of a list compares. Undefined: the filter does not say anything about this resource. */
+
+/** A moment in milliseconds. */
+export class Moment {
+  readonly at: number
+
+  constructor(at: number) {
+    this.at = at
+  }
+}
+
+export type Value = string | number | boolean | null | Moment | readonly unknown[] | undefined
+export type Part = (resource: unknown) => Value
+
+/** A value of a resource as a filter sees it: objects are only asked whether they are null. */
+export function valueOf(found: unknown): Value {
+  if (found === undefined || found === null) return null
+  if (Array.isArray(found)) return found
+  return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean'
+    ? found
+    : undefined
+}
+
+/** Resources have moments as text. */
+const comparable = (value: Value, other: Value): Value => {
+  if (value instanceof Moment) return value.at
+  return other instanceof Moment && typeof value === 'string' ? momentOf(value)?.at : value
+}
+
+export function momentOf(text: string): Moment | undefined {
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : new Moment(at)
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** A length of time such as "90m" in milliseconds. */
+export function durationOf(text: string): number | undefined {
+  const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
+  const size = UNITS[unit]
+  return size === undefined ? undefined : Number(count) * size
+}
+
+/** Only null and objects that are set can be told from each other. */
+export const isEqual = (one: Value, other: Value): boolean => {
+  if (one === null || other === null) return one === other
+  return comparable(one, other) === comparable(other, one) && one !== undefined
+}
+
+const orders = {
+  '<': (one: number, other: number) => one < other,
+  '<=': (one: number, other: number) => one <= other,
+  '>': (one: number, other: number) => one > other,
+  '>=': (one: number, other: number) => one >= other,
+}
+export type Order = keyof typeof orders
+
+export function isOrdered(order: Order, left: Value, right: Value): boolean {
+  const [one, other] = [comparable(left, right), comparable(right, left)]
+  if (typeof one === 'number' && typeof other === 'number') return orders[order](one, other)
+  if (typeof one !== 'string' || typeof other !== 'string') return false
+  return orders[order](one < other ? -1 : Number(one > other), 0)
+}
+
+export const sizeOf = (value: Value): Value => {
+  if (typeof value === 'string') return Array.from(value).length
+  return Array.isArray(value) ? value.length : value === null ? 0 : undefined
+}
+
+/** What one text can be asked about another. */
+export const questions: ReadonlyMap<string, (text: string, other: string) => boolean> = new Map([
+  ['startsWith', (text, other) => text.startsWith(other)],
+  ['endsWith', (text, other) => text.endsWith(other)],
+  ['contains', (text, other) => text.includes(other)],
+])
