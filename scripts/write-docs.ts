@@ -3,12 +3,11 @@ import { dirname, join } from 'node:path'
 import { flagOf, fullDocOf, variableOf } from '#base/read-settings.ts'
 import { settings, type Setting } from '#base/settings.ts'
 import { openApi } from '#contract/openapi.ts'
+import { EXAMPLE_URL } from '#contract/reference-intro.ts'
 import { generated, markdownFiles, markdownTable } from '#contract/reference-markdown.ts'
 
 const root = join(import.meta.dirname, '..')
 const FOLDER = 'docs/reference'
-/** What a server says of itself when it runs with its defaults. */
-const DEFAULT_URL = 'http://127.0.0.1:4600'
 
 const all: [string, Setting<unknown>][] = Object.entries(settings)
 
@@ -28,16 +27,13 @@ const settingsFile = (): string =>
     'Settings',
     `Every setting of \`adit serve\` is a flag, an environment variable, or a key of the YAML file that \`--config\` or \`ADIT_CONFIG\` names, in that order of strength. The keys of the file are the flags without dashes: \`data_dir\`. A setting that does not exist, or a value that cannot be used, is an error with exit code 2.
 
-${settingRows(all.filter(([, { later }]) => !later))}
-These are understood, so that one script serves all releases, but nothing acts on them yet:
-
-${settingRows(all.filter(([, { later }]) => later))}
+${settingRows(all)}
 \`off\` turns a listener off.`,
   )
 
 /** One line for each operation: short enough to compare two versions, and not five times as long as it must be. */
 function openApiFile(): string {
-  const { paths, ...rest } = openApi(DEFAULT_URL) as { paths: Record<string, Record<string, object>> }
+  const { paths, ...rest } = openApi(EXAMPLE_URL) as { paths: Record<string, Record<string, object>> }
   const items = Object.entries(paths).map(([path, item]) => {
     const methods = Object.entries(item).map(
       ([method, operation]) => `"${method}":${JSON.stringify(operation)}`,

@@ -8,7 +8,8 @@ import { openApi } from '#contract/openapi.ts'
 import { operations } from '#contract/operations.ts'
 import { exampleId, examplePem } from '#contract/reference-examples.ts'
 import { anchorOf } from '#contract/reference-markdown.ts'
-import { referencePage } from '#contract/reference-page.ts'
+import { EXAMPLE_URL } from '#contract/reference-intro.ts'
+import { pageIds, referencePage } from '#contract/reference-page.ts'
 import { reference } from '#contract/reference.ts'
 import { generatedFiles } from '../scripts/write-docs.ts'
 import { AUTHORITY, issue } from './support/openssl.ts'
@@ -32,7 +33,7 @@ suite('generated documents', () => {
   })
 
   test('the checked-in OpenAPI document is the one a server gives', () => {
-    assert.deepEqual(JSON.parse(read('docs/openapi.json')), openApi('http://127.0.0.1:4600'))
+    assert.deepEqual(JSON.parse(read('docs/openapi.json')), openApi(EXAMPLE_URL))
   })
 })
 
@@ -107,33 +108,65 @@ test('the decisions tell of every dependency, and of no other', () => {
   assert.deepEqual(told.toSorted(), used.toSorted())
 })
 
-suite('the reference page', () => {
-  const page = referencePage()
+const pages = new Map(
+  [...pageIds, 'search'].map(id => [id, referencePage(id, { query: 'policy' }) ?? assert.fail(id)]),
+)
+const idsOf = (page: string): string[] => [...page.matchAll(/\sid="([^"]*)"/g)].map(match => String(match[1]))
 
-  test('loads nothing and runs nothing', () => {
-    assert.doesNotMatch(page, /<script|<link|<img|<iframe|@import|url\(|\son\w+=|javascript:/i)
-    assert.doesNotMatch(page, /(?:src|href)="(?:https?:)?\/\//)
+suite('the pages of the reference', () => {
+  for (const [id, page] of pages) {
+    test(`/docs/${id} loads nothing, runs nothing, and leads somewhere`, () => {
+      assert.doesNotMatch(page, /<script|<link|<img|<iframe|@import|url\(|\son\w+=|javascript:/i)
+      assert.doesNotMatch(page, /(?:src|href|action)="(?:https?:)?\/\//)
+      const ids = idsOf(page)
+      assert.equal(new Set(ids).size, ids.length, 'every place once')
+      for (const [, link = ''] of page.matchAll(/href="([^"]*)"/g)) {
+        const [path = '', place] = link.split('#')
+        if (path === '/openapi.json') continue
+        const target = path === '' ? page : pages.get(path.replace(/^\/docs\/?/, ''))
+        assert.ok(target, link)
+        if (place !== undefined) assert.ok(idsOf(target).includes(place), link)
+      }
+    })
+
+    test(`/docs/${id} never skips a level of headings`, () => {
+      const main = page.slice(page.indexOf('<main'))
+      const levels = [...main.matchAll(/<h([1-6])/g)].map(match => Number(match[1]))
+      assert.equal(levels.filter(level => level === 1).length, 1)
+      levels.forEach((level, index) => assert.ok(level <= (levels[index - 1] ?? 0) + 1))
+    })
+  }
+
+  test('tell of every collection and error', () => {
+    for (const { id } of reference.groups.flatMap(({ collections }) => collections))
+      assert.ok(pages.get(id)?.includes(`<article id="${id}"`), id)
+    for (const { id } of reference.errors) assert.ok(pages.get('errors')?.includes(`id="error-${id}"`), id)
   })
 
-  test('has every place once, and no link to a place that it lacks', () => {
-    const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(match => String(match[1]))
-    assert.equal(new Set(ids).size, ids.length)
-    for (const [, place] of page.matchAll(/href="#([^"]*)"/g))
-      assert.ok(ids.includes(place ?? ''), `#${place}`)
+  test('are found by the words in them, which are never markup', () => {
+    const found = (query: string): string => referencePage('search', { query }) ?? ''
+    assert.match(found('sshcr_'), /href="\/docs\/ssh_credentials"/)
+    assert.match(found('IP  restrictions create'), /href="\/docs\/ip_restrictions"/)
+    assert.match(found('90001'), /href="\/docs\/errors#error-/)
+    assert.match(found('circuit breaker'), /href="\/docs\/modules#module-circuit_breaker"/)
+    assert.match(found('zzzz'), />0 found/)
+    assert.doesNotMatch(found('"><b onclick=x>'), /<b onclick/)
   })
 
-  test('never skips a level of headings', () => {
-    const levels = [...page.matchAll(/<h([1-6])/g)].map(match => Number(match[1]))
-    const inMain = levels.slice(levels.indexOf(1))
-    assert.equal(inMain.filter(level => level === 1).length, 1)
-    inMain.forEach((level, index) => assert.ok(level <= (inMain[index - 1] ?? 0) + 1))
-  })
-
-  test('tells of every collection, operation path and error', () => {
-    for (const { id } of reference.groups.flatMap(({ collections }) => collections)) {
-      assert.ok(page.includes(`<article id="${id}"`), id)
-    }
-    for (const { id } of reference.errors) assert.ok(page.includes(`id="error-${id}"`), id)
+  test('are served with the address that they were asked for, and a browser is led to them', async () => {
+    await using server = await startServer()
+    const get = (path: string, accept = '*/*') =>
+      fetch(server.api.url + path, { headers: { accept }, redirect: 'manual' })
+    const first = await (await get('/docs')).text()
+    assert.ok(first.includes(`API=${server.api.url}\n`))
+    const page = await get('/docs/ip_policies')
+    assert.equal(page.status, 200)
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'.*form-action 'self'/)
+    assert.match(await (await get('/docs/search?q=ip+policies')).text(), /href="\/docs\/ip_policies"/)
+    assert.equal((await get('/docs/nothing')).status, 404)
+    const browser = await get('/', 'text/html,application/xhtml+xml,*/*;q=0.8')
+    assert.deepEqual([browser.status, browser.headers.get('location')], [302, '/docs'])
+    assert.equal((await get('/')).status, 401)
   })
 })
 

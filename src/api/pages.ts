@@ -1,13 +1,15 @@
+import type { IncomingMessage } from 'node:http'
 import { sendText } from '#api/answer.ts'
 import { metricsType } from '#base/metrics-text.ts'
-import type { HttpServer } from '#api/http-server.ts'
+import type { Exchange, HttpServer } from '#api/http-server.ts'
+import { fail } from '#base/errors.ts'
 import { openApi } from '#contract/openapi.ts'
 
-/** The page loads nothing and runs nothing; its style is in it. */
+/** The pages load nothing and run nothing; their style is in them. */
 const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
-    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
   'x-content-type-options': 'nosniff',
 }
 
@@ -43,13 +45,19 @@ export function addPublicPages(server: HttpServer, { ready, metrics, publicUrl }
   server.on('GET', '/metrics', async ({ response }) => {
     response.writeHead(200, { 'content-type': metricsType, 'cache-control': 'no-store' }).end(await metrics())
   })
+  const baseOf = ({ headers }: IncomingMessage): string =>
+    publicUrl ?? `http://${headers.host ?? 'localhost'}`
   server.on('GET', '/openapi.json', exchange => {
-    const { host = 'localhost' } = exchange.request.headers
-    sendText(exchange, 200, JSON.stringify(openApi(publicUrl ?? `http://${host}`)))
+    sendText(exchange, 200, JSON.stringify(openApi(baseOf(exchange.request))))
   })
-  server.on('GET', '/docs', async ({ response }) => {
+  const sendPage = async ({ request, response, params }: Exchange): Promise<void> => {
     // Loaded when somebody reads it: most servers never show it, and it takes megabytes.
     const { referencePage } = await import('#contract/reference-page.ts')
-    response.writeHead(200, PAGE_HEADERS).end(referencePage())
-  })
+    const { searchParams } = new URL(request.url ?? '', 'http://localhost')
+    const options = { base: baseOf(request), query: searchParams.get('q') ?? '' }
+    const page = referencePage(params['page'] ?? '', options) ?? fail('no_such_path')
+    response.writeHead(200, PAGE_HEADERS).end(page)
+  }
+  server.on('GET', '/docs', sendPage)
+  server.on('GET', '/docs/:page', sendPage)
 }

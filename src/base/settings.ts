@@ -36,8 +36,6 @@ export interface Setting<Value> {
   readonly read: (text: string) => Value
   /** Variables of a standard that say the same to many programs, the first one strongest, and how each is read. */
   readonly standard?: Readonly<Record<string, (text: string) => Value>>
-  /** Understood, so that one script serves all releases, but nothing acts on it yet. */
-  readonly later?: true
 }
 
 const setting = <Value, const Spec extends Setting<Value>>(spec: Spec & Setting<Value>): Spec => spec

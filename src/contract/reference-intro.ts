@@ -6,6 +6,9 @@ export interface Chapter {
   readonly code?: string
 }
 
+/** What a server says of itself when it runs with its defaults. */
+export const EXAMPLE_URL = 'http://127.0.0.1:4600'
+
 /** What a reader needs to know before the collections. */
 export const introduction: readonly Chapter[] = [
   {
@@ -21,7 +24,7 @@ export const introduction: readonly Chapter[] = [
     text: [
       'Every call carries the token of an API key. The first key is printed when the server starts for the first time, and kept in the file `api-key` of the data folder. The examples use two variables:',
     ],
-    code: 'API=http://127.0.0.1:4600\nKEY=$(cat data/api-key)\ncurl -H "Authorization: Bearer $KEY" "$API/self"',
+    code: `API=${EXAMPLE_URL}\nKEY=$(cat data/api-key)\ncurl -H "Authorization: Bearer $KEY" "$API/self"`,
   },
   {
     id: 'bodies',

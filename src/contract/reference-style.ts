@@ -27,7 +27,11 @@ h1, h2, h3, h4 { line-height: 1.25; margin: 0; text-wrap: balance; }
 h1 { font-size: 2rem; letter-spacing: -.02em; }
 h2 { font-size: 1.6rem; letter-spacing: -.015em; }
 h3 { font-size: 1.2rem; }
-h4 { font-size: .95rem; margin: 1.75rem 0 .5rem; }
+h4, .split h2, article > h3 { font-size: .95rem; letter-spacing: 0; margin: 1.75rem 0 .5rem; }
+.basics article > h3 { font-size: 1.2rem; margin: 0; }
+.found { list-style: none; margin: 1rem 0; padding: 0; }
+.found li { margin: .6rem 0; }
+.found p { margin: 0; color: var(--quiet); font-size: .9375rem; }
 p { margin: .6rem 0; max-width: 44rem; }
 .skip { position: absolute; left: -100rem; }
 .skip:focus { left: 1rem; top: 1rem; background: var(--page); padding: .5rem 1rem; z-index: 1; }
@@ -39,6 +43,10 @@ nav ul { list-style: none; margin: 0; padding: 0; }
 nav li a { display: block; padding: .2rem 0; color: inherit; text-decoration: none; }
 nav li a:hover { color: var(--accent); text-decoration: underline; }
 nav .brand { font-weight: 700; font-size: 1.05rem; margin: 0; }
+nav .brand a { color: inherit; text-decoration: none; }
+nav form { display: flex; gap: .4rem; margin: .75rem 0 0; }
+nav input { flex: 1; min-width: 0; font: inherit; padding: .35rem .5rem; color: inherit; background: var(--page); border: 1px solid var(--quiet); border-radius: 6px; }
+nav button { font: inherit; padding: .35rem .6rem; color: inherit; background: var(--code); border: 1px solid var(--quiet); border-radius: 6px; cursor: pointer; }
 main { padding: 2rem 1.25rem 6rem; min-width: 0; }
 main > section { border-top: 1px solid var(--line); margin-top: 3.5rem; padding-top: 2.5rem; }
 main > .basics { margin-top: 2rem; padding-top: 2rem; }
@@ -87,7 +95,7 @@ td:last-child, th:last-child { padding-right: 0; }
   .split { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 27rem); column-gap: 3rem; align-items: start; }
   .split > header { grid-column: 1; }
   .split > .example { grid-column: 2; grid-row: 1 / span 2; position: sticky; top: 1.5rem; }
-  .split > .example h4 { margin-top: 0; }
+  .split > .example h2 { margin-top: 0; }
 }
 @media print { nav, .skip { display: none; } }
 `

@@ -18,11 +18,7 @@ const helpText = (): string => `
 Every setting is a flag, an environment variable or a key of the YAML file given with --config
 (ADIT_CONFIG), in that order of strength. The file's keys are the flags without dashes: data_dir.
 
-${help(all.filter(([, spec]) => !spec.later))}
-
-Understood, for parts that this release does not have yet:
-
-${help(all.filter(([, spec]) => spec.later))}
+${help(all)}
 
 "off" turns a listener off.
 `
