@@ -44,9 +44,32 @@ function openEngine(file: string, shared: boolean): SqliteEngine {
   const lock = new FileLock(`${path}.lock`)
   try {
     if (!shared) lock.take()
-    return new SqliteEngine(new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS }), lock)
+    return openFile(path, lock)
   } catch (error) {
     lock.free()
+    throw toStoreError(error)
+  }
+}
+
+function openFile(path: string, lock: FileLock): SqliteEngine {
+  try {
+    return engineOn(path, lock, 'shared')
+  } catch (error) {
+    const problem = toStoreError(error)
+    // A process that takes over shares the file with the one that runs.
+    if (problem.code !== 'full' || !lock.isHeld) throw problem
+    // On a full disk the file that indexes the WAL cannot be made; a single user may keep that index in memory.
+    return engineOn(path, lock, 'alone')
+  }
+}
+
+function engineOn(path: string, lock: FileLock, use: 'shared' | 'alone'): SqliteEngine {
+  const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS })
+  try {
+    if (use === 'alone') database.exec('PRAGMA locking_mode = EXCLUSIVE')
+    return new SqliteEngine(database, lock)
+  } catch (error) {
+    database.close()
     throw toStoreError(error)
   }
 }
@@ -82,7 +105,8 @@ class FileLock {
     let lock: DatabaseSync | undefined
     try {
       lock = new DatabaseSync(createPrivately(this.#path), { timeout: 0 })
-      lock.exec('BEGIN EXCLUSIVE')
+      // Nothing is ever written to it, so it needs no journal, for which a full disk has no room.
+      lock.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE')
       this.#held = lock
     } catch (error) {
       lock?.close()

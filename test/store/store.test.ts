@@ -174,6 +174,15 @@ forEachDriver('store', ({ newDatabase }) => {
     assert.deepEqual(ids(await store.events(0, 9)), ['e'])
   })
 
+  test('tries a write without changing anything', async () => {
+    await using store = await open()
+    await write(store, insert('a'), event('e'))
+    await store.tryWrite()
+    assert.deepEqual([await store.revision(), await store.lastSequence()], [1, 1])
+    assert.deepEqual(await store.get('a'), row('a'))
+    assert.equal(await write(store, insert('b')), 2)
+  })
+
   test('answers a ping, and rejects every call once it is closed', async () => {
     const store = await open()
     await store.ping()
