@@ -155,10 +155,16 @@ export class UpstreamCall implements StreamUser, BodySource {
 
   #dial(first: Buffer): void {
     this.#exchange.trace.reused = undefined
-    this.#upstream.dial(this.#exchange, first).then(
-      stream => this.#dialled(stream),
-      error => this.#notDialled(error),
-    )
+    this.#upstream
+      .dial(this.#exchange, first)
+      .then(
+        stream => this.#dialled(stream),
+        error => this.#notDialled(error),
+      )
+      .catch((error: unknown) => {
+        this.#giveUp()
+        this.#reject(error)
+      })
   }
 
   #dialled(stream: ByteStream): void {

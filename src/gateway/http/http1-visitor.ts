@@ -72,7 +72,13 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   readonly #writer: AnswerWriter
   readonly #reads: SocketReads
   readonly #inform = (head: ResponseHead): void => this.#interim(head)
-  readonly #replied = (reply: Reply): void => this.#reply(reply)
+  readonly #replied = (reply: Reply): void => {
+    try {
+      this.#reply(reply)
+    } catch (error) {
+      this.#faulted(error)
+    }
+  }
   readonly #faulted = (error: unknown): void => {
     if (this.#head !== undefined) this.#observer?.failed(this.#head, error)
     this.#refuse(new Refusal('gateway_fault'))

@@ -88,8 +88,8 @@ export class RetriedStream implements ByteStream {
   }
 
   #closed(error: TunnelError | undefined): void {
-    if (error?.code === 'accept_queue_full' && this.#sent !== undefined) void this.#again(error)
-    else this.#sink?.closed(error)
+    if (error?.code !== 'accept_queue_full' || this.#sent === undefined) this.#sink?.closed(error)
+    else this.#again().catch(() => this.#sink?.closed(error))
   }
 
   #keep(bytes: Buffer): void {
@@ -98,14 +98,9 @@ export class RetriedStream implements ByteStream {
     else this.#sent?.push(bytes)
   }
 
-  async #again(error: TunnelError): Promise<void> {
+  async #again(): Promise<void> {
     this.#reopening = true
-    try {
-      this.#stream = await this.#reopen()
-    } catch {
-      this.#sink?.closed(error)
-      return
-    }
+    this.#stream = await this.#reopen()
     const bytes = Buffer.concat(this.#sent ?? [])
     this.#reopening = false
     this.#sent = undefined
