@@ -1,9 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { secretText } from './secrets.ts'
-
-const CODE = secretText('code of a provider')
 
 /** An identity provider that lets everybody in and then fails, telling the world what it was sent. */
 export async function indiscreetProvider() {
@@ -19,7 +18,8 @@ export async function indiscreetProvider() {
       }
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ issuer: own, ...at }))
     } else if (back !== null) {
-      const query = new URLSearchParams({ code: CODE, state: url.searchParams.get('state') ?? '' })
+      const code = secretText(`code ${randomUUID()}`)
+      const query = new URLSearchParams({ code, state: url.searchParams.get('state') ?? '' })
       response.writeHead(302, { location: `${back}?${query.toString()}` }).end()
     } else {
       const body = (await request.toArray()).join('')

@@ -213,8 +213,12 @@ suite('SEC-22 a page that a visitor gets', () => {
     return { state: new URL(to).searchParams.get('state') ?? '', cookie: cookie.join('; '), to }
   }
 
-  const finished = (host: string, query: Record<string, string>, cookie: string): Promise<Got> =>
-    visit(`${host}/.adit/signed-in?${new URLSearchParams(query).toString()}`, { cookie })
+  /** From the callback host to the endpoint. */
+  async function finished(host: string, query: Record<string, string>, cookie: string): Promise<Got> {
+    const callback = `idp.adit.localhost/oauth2/callback?${new URLSearchParams(query).toString()}`
+    const { pathname, search } = new URL(String((await visit(callback)).headers['location']))
+    return visit(host + pathname + search, { cookie })
+  }
 
   /** What an address can carry in its query. */
   const written = payloads.map(payload => payload.replaceAll('\0', '').slice(0, 1000))
