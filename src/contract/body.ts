@@ -29,13 +29,16 @@ function fallback(field: Field): unknown {
   return field.shape ? decode(field.shape, {}) : null
 }
 
+/** What a resource that is kept says of a field by not having it. */
+const absent = (field: Field): unknown => (field.earlier === undefined ? fallback(field) : field.earlier)
+
 /** What to keep: the caller's values over the current ones, or over the defaults on create. */
 export function decode(shape: Shape, given: Body, current?: Body): Body {
   const operation = current ? 'update' : 'create'
   const kept: Body = {}
   for (const [name, field] of Object.entries(shape)) {
     const value = isWritable(field, operation) ? given[writtenName(name, field)] : undefined
-    if (value === undefined) kept[name] = current?.[name] ?? fallback(field)
+    if (value === undefined) kept[name] = current ? (current[name] ?? absent(field)) : fallback(field)
     else kept[name] = field.shape && isBody(value) ? decode(field.shape, value) : value
   }
   return kept
@@ -67,7 +70,7 @@ export function encode(shape: Shape, kept: Body, link: (id: string) => Ref, secr
   const fields = readable(shape)
   for (let index = 0; index < fields.length; index++) {
     const { name, field } = fields[index] as ReadableField
-    const value = kept[name] ?? fallback(field)
+    const value = kept[name] ?? absent(field)
     if (field.sparse && isEmpty(value)) continue
     if (field.secret === 'masked' || (field.secret && secrets === 'mask'))
       view[name] = changeEach(value, () => '')

@@ -41,6 +41,8 @@ export interface Field<T extends FieldTypes = FieldTypes> {
   readonly as?: string
   /** What is kept when the caller says nothing. */
   readonly fallback?: unknown
+  /** What its absence means in a resource that was kept before there was such a field; `fallback` otherwise. */
+  readonly earlier?: unknown
   /** Null takes the value away, where it says nothing for others, and answers leave it out while it is not set. */
   readonly sparse?: true
   /** Set when the value is an id, a list of ids or a map keyed by ids. */
@@ -84,6 +86,10 @@ export const optional = <S extends TSchema>(schema: S, doc?: string) =>
   ({ ...input(schema, doc), read: nullable(schema), fallback: null }) as Field<
     Omit<Plain<Static<S>>, 'kept' | 'out'> & { kept: Static<S> | null; out: Static<S> | null }
   >
+
+/** A field that resources of earlier releases do not have; they keep the behaviour that `earlier` stands for. */
+export const addedLater = <F extends Field>(field: F, earlier: TypesOf<F>['kept']) =>
+  ({ ...field, earlier }) as F
 
 /** Left out of answers while it is not set, so that clients that do not know it never see it. */
 export const sparse = <F extends Field>(field: F) =>

@@ -134,6 +134,7 @@ onEachStore('HTTPS edge routes', api => {
       edge_id: edge.id,
       match_type: 'path_prefix',
       match: '/api',
+      normalize_path: true,
       description: 'd',
       metadata: 'm',
       ...allNull,

@@ -11,8 +11,8 @@ import { saml } from '#contract/modules/saml.ts'
 import { userAgentFilter } from '#contract/modules/user-agent-filter.ts'
 import { webhookVerification } from '#contract/modules/webhook-verification.ts'
 import { websocketTcpConverter } from '#contract/modules/websocket-tcp-converter.ts'
-import { also, line, oneOf } from '#contract/schema.ts'
-import { computed, input, required } from '#contract/shape.ts'
+import { also, flag, line, oneOf } from '#contract/schema.ts'
+import { addedLater, computed, input, required } from '#contract/shape.ts'
 
 export const httpsEdgeRoute = kind({
   name: 'https_edge_route',
@@ -37,6 +37,13 @@ export const httpsEdgeRoute = kind({
         }),
       ),
       'A path, a host name, or a host name and a path.',
+    ),
+    normalize_path: addedLater(
+      input(
+        flag(true),
+        'Resolve dots, doubled slashes and needless escapes in the path before it is compared, and forward the path so; a slash at its end does not matter to an exact path. False: the path is compared and forwarded as it came, as in routes made before this option existed.',
+      ),
+      false,
     ),
     description: description('edge_description'),
     metadata: metadata('edge_metadata'),

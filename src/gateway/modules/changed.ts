@@ -25,6 +25,12 @@ export function withHead(exchange: Exchange, { fields, upstreamHost }: Changes):
   return { visitor, head: sent, body, departure, trace, inform }
 }
 
+/** A copy of an exchange for another path; its query stays. */
+export function withPath(exchange: Exchange, path: string): Exchange {
+  const { head } = exchange
+  return { ...exchange, head: { ...head, path, target: path + head.target.slice(head.path.length) } }
+}
+
 /** A copy of a reply with other fields. */
 export function withFields(reply: Reply, fields: Fields): Reply {
   const { head, body, upgraded, refusal } = reply

@@ -2,12 +2,14 @@ import type { Endpoint } from '#gateway/exchange.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import type { Modules } from '#gateway/modules/index.ts'
+import { withPath } from '#gateway/modules/changed.ts'
 import { errorReply } from '#gateway/pages.ts'
 import { filtered } from '#gateway/plan/upstreams.ts'
 import { Compilations } from '#gateway/plan/compilations.ts'
 import type { CompiledEndpoint, Compiler } from '#gateway/plan/compiler.ts'
-import { Routes } from '#gateway/plan/routes.ts'
 import { signInPlaceOf } from '#gateway/plan/sign-in-place.ts'
+import { normalized } from '#gateway/plan/paths.ts'
+import { isNormalizing, Routes } from '#gateway/plan/routes.ts'
 import { termsOf, tlsModulesOf } from '#gateway/plan/terms.ts'
 import { textOf } from '#gateway/records/keys.ts'
 import type { Records } from '#gateway/records/records.ts'
@@ -73,9 +75,14 @@ export class Edges {
     const { fault } = this.#connection(edge, 'https')
     if (fault !== undefined) return fault
     const { routes, signIn } = this.#routesOf(edge)
-    const route = signIn !== undefined && isSignInPath(path) ? signIn : routes.find(host, path)
+    const normal = routes.normalizes ? normalized(path) : path
+    const isSignIn = signIn !== undefined && isSignInPath(isNormalizing(signIn) ? normal : path)
+    const route = isSignIn ? signIn : routes.find(host, path, normal)
     if (route === undefined) return noRoute
-    return route === 'ambiguous' ? ambiguous : this.#endpoint(edge, route).answer
+    if (route === 'ambiguous') return ambiguous
+    const { answer } = this.#endpoint(edge, route)
+    // What was compared is what is forwarded.
+    return normal === path || !isNormalizing(route) ? answer : exchange => answer(withPath(exchange, normal))
   }
 
   /** The route of an HTTPS edge that requires sign-in. */

@@ -1,4 +1,7 @@
 const SUSPECT = /[%\\;]|\/\.|\/\//
+/** The same, and names that end in a dot, which some services leave away. */
+const LENIENTLY_SUSPECT = /[%\\;]|\/\.|\/\/|\.(?:\/|$)/
+const UNUSUAL = /%|\/\.|\/\//
 const MAX_UNDOINGS = 3
 // Characters in all readings together: a long path has few before it costs too much, and honest ones have few.
 const MAX_WORK = 65_536
@@ -36,6 +39,10 @@ export function spellings(path: string): ReadonlySet<string> {
   return new Set([whole, resolved(unescaped(whole, 'plain')), resolved(unescaped(whole, 'all'))])
 }
 
+/** A path in its usual form (RFC 3986 §6.2.2): without needless escapes, dots and doubled slashes. */
+export const normalized = (path: string): string =>
+  UNUSUAL.test(path) ? resolved(unescaped(escaped(path), 'plain')) : path
+
 /** UTF-8 that takes more bytes for an ASCII character than it needs, which lax decoders let pass. */
 const OVERLONG = /[\xc0\xc1][\x80-\xbf]|\xe0[\x80\x81][\x80-\xbf]|\xf0\x80[\x80\x81][\x80-\xbf]/g
 
@@ -56,15 +63,39 @@ const habits: readonly ((text: string) => string)[] = [
   resolved,
 ]
 
+/** Escapes of some servers, which stand for a character of UTF-16; wide forms of ASCII become what they look like. */
+const unescapedWide = (text: string): string =>
+  text.replaceAll(/%u([0-9a-f]{4})/gi, (_, hex: string) => {
+    const code = Number.parseInt(hex, 16)
+    return String.fromCharCode(code >= 0xff01 && code <= 0xff5e ? code - 0xfee0 : code)
+  })
+
+/** What only some services do, beside the others. */
+const rareHabits: readonly ((text: string) => string)[] = [
+  ...habits,
+  // Some systems leave away what a name ends in, so that it is that of another file.
+  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  text => text.replaceAll(/[\0-\x20\x7f.]+(?=\/|$)/g, ''),
+  unescapedWide,
+]
+
 /**
  * Every way in which a service may understand a path: with escapes undone once or several times, a backslash taken
  * for a slash, what follows a semicolon left out, dots resolved before or after. A path that can be understood in
  * one way only, as nearly all, is the only one in the list. Undefined: there are more than anybody could mean.
  */
 export function readings(path: string): readonly string[] | undefined {
-  if (!SUSPECT.test(path)) return [path]
+  return SUSPECT.test(path) ? allReadings(path, habits) : [path]
+}
+
+/** The same for services that also leave away blanks and dots at the end of names, or know other escapes. */
+export function lenientReadings(path: string): readonly string[] | undefined {
+  return LENIENTLY_SUSPECT.test(path) ? allReadings(path, rareHabits) : [path]
+}
+
+function allReadings(path: string, known: Found['habits']): readonly string[] | undefined {
   const whole = escaped(path)
-  const found: Found = { texts: new Set(), most: MAX_WORK / whole.length }
+  const found: Found = { texts: new Set(), most: MAX_WORK / whole.length, habits: known }
   let newest = widened([whole], found)
   for (let undone = 0; undone < MAX_UNDOINGS && newest.length > 0; undone++) {
     const escapes = newest.filter(text => text.includes('%'))
@@ -79,6 +110,7 @@ export function readings(path: string): readonly string[] | undefined {
 interface Found {
   readonly texts: Set<string>
   readonly most: number
+  readonly habits: readonly ((text: string) => string)[]
 }
 
 /** Adds texts, and what habits make of them; comes back with those that were not there before. */
@@ -90,7 +122,7 @@ function widened(texts: readonly string[], found: Found): string[] {
     if (found.texts.has(text) || found.texts.size > found.most) continue
     found.texts.add(text)
     added.push(text)
-    for (const habit of habits) waiting.push(habit(text))
+    for (const habit of found.habits) waiting.push(habit(text))
   }
   return added
 }

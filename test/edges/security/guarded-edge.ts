@@ -72,6 +72,7 @@ export class GuardedEdge implements AsyncDisposable {
       const made = await world.make(`/edges/https/${id}/routes`, {
         match: `${route.host ?? ''}${route.path}`,
         match_type: route.exact ? 'exact_path' : 'path_prefix',
+        normalize_path: false,
         backend: { backend_id: route.guard ? secret : open },
         ...(route.guard && { [route.guard]: guards[route.guard] }),
       })

@@ -382,7 +382,7 @@ suite('SEC-01: a path that can be understood in several ways', () => {
         body: { match, match_type: 'path_prefix' },
         readable: true,
       }))
-      const found = new Routes(rows).find('a.test', path)
+      const found = new Routes(rows).find('a.test', path, path)
       assert.equal(found === 'ambiguous' ? 'refused' : found?.id, verdict)
     })
 
