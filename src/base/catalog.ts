@@ -596,6 +596,11 @@ export const catalog = {
     text: '"{field}" must be a relative path inside the data folder, without "..".',
   },
   source_missing: { number: 5125, status: 404, text: 'This subscription has no source of type "{value}".' },
+  event_type_denied: {
+    number: 90255,
+    status: 403,
+    text: '"{field}": only an admin may subscribe to "{value}", because only admins may read what it tells of.',
+  },
   source_twice: {
     number: 5127,
     status: 400,

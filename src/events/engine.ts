@@ -14,6 +14,7 @@ import { Lead, NotOurs } from '#events/lead.ts'
 import { deliveryMetrics } from '#events/metrics.ts'
 import { laneMetrics, observe } from '#events/observe.ts'
 import { Outbox } from '#events/outbox.ts'
+import { Readership } from '#events/readership.ts'
 import { Replays } from '#events/replays.ts'
 import { TrafficLog } from '#events/traffic-log.ts'
 import type { Store } from '#store/store.ts'
@@ -207,6 +208,7 @@ export class EventEngine {
       pace: this.#pace,
       metrics: this.#metrics,
       traffic: this.#traffic,
+      readership: new Readership(store, log),
       gate: new Gate(PARALLEL),
       onWanted: wanted => {
         this.#wanted = wanted

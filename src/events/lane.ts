@@ -10,6 +10,7 @@ import type { Gate } from '#events/gate.ts'
 import { NotOurs, type Lead } from '#events/lead.ts'
 import type { DeliveryMetrics } from '#events/metrics.ts'
 import type { Outbox } from '#events/outbox.ts'
+import type { Readership } from '#events/readership.ts'
 import type { Replay } from '#events/replays.ts'
 import { Closed, Sender, type Mandate } from '#events/sender.ts'
 import type { Sieve } from '#events/sieve.ts'
@@ -20,6 +21,7 @@ export interface LaneParts {
   readonly store: Store
   readonly outbox: Outbox
   readonly traffic: TrafficLog
+  readonly readership: Readership
   readonly lead: Lead
   readonly gate: Gate
   readonly pace: Pace
@@ -80,6 +82,7 @@ export class Lane {
     this.#sender = new Sender({
       ...options,
       names: { subscription: subscriptionId, destination: destinationId },
+      allowed: events => options.readership.allowed(subscriptionId, events),
       healthChanged: () => this.#writeHealth(),
     })
     this.#running = inBackground({ task: 'events', log: options.log }, () => this.#run())

@@ -21,6 +21,8 @@ export interface SenderOptions {
   readonly open: () => Promise<Destination>
   /** It has begun to fail, or works again, or is tried again only much later. */
   readonly healthChanged: (health: Health) => Promise<void>
+  /** The events among these that may be sent now. */
+  readonly allowed: (events: readonly OutgoingEvent[]) => Promise<readonly OutgoingEvent[]>
   readonly gate: Gate
   readonly pace: Pace
   readonly metrics: DeliveryMetrics
@@ -157,11 +159,13 @@ export class Sender {
   async #attempt(events: readonly OutgoingEvent[], pass: Pass): Promise<DeliveryError | undefined> {
     if (this.#closing) throw new Closed()
     const { gate, metrics } = this.#options
+    let allowed: readonly OutgoingEvent[] = []
     try {
       const destination = await this.#open()
-      await gate.run(() => {
+      await gate.run(async () => {
         if (!pass.stands()) throw new NotOurs()
-        return destination.send(events, this.#abort.signal)
+        allowed = await this.#options.allowed(events)
+        if (allowed.length > 0) await destination.send(allowed, this.#abort.signal)
       })
     } catch (error) {
       if (this.#abort.signal.aborted) throw new Closed()
@@ -169,8 +173,9 @@ export class Sender {
       metrics.attempts.failed.add()
       return this.#failureOf(error)
     }
+    if (allowed.length === 0) return undefined
     metrics.attempts.sent.add()
-    metrics.events.delivered.add(events.length)
+    metrics.events.delivered.add(allowed.length)
     await this.#succeeded()
     return undefined
   }

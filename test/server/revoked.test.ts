@@ -4,6 +4,7 @@ import { request, type IncomingMessage } from 'node:http'
 import { after, before, suite, test } from 'node:test'
 import { disposable, optionsFor, type Service, visit, web } from '../agent/support.ts'
 import { connect } from '#agent/index.ts'
+import { Receiver } from '../events/support.ts'
 import { ssh } from '../gateway/ssh/support.ts'
 import { made } from '../support/each-store.ts'
 import { newMember } from '../support/members.ts'
@@ -42,17 +43,21 @@ let folder: Folder
 let count = 0
 let agentRule: string
 let callRule: string
+let control: Receiver
 
 before(async () => {
-  server = await startServer()
+  server = await startServer({ egress_allow: '127.0.0.0/8' })
+  control = await Receiver.start()
   service = await web((_, response) => response.end('here'))
   folder = await Folder.make()
   agentRule = await restricted('agent', ['127.0.0.1/32'])
   callRule = await restricted('api', ['127.0.0.1/32', `${CALLER}/32`])
+  await subscribe(control, server.api.token)
 })
 after(async () => {
   await folder[Symbol.asyncDispose]()
   await service[Symbol.asyncDispose]()
+  await control[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
 })
 
@@ -65,6 +70,31 @@ async function restricted(type: string, ranges: readonly string[]): Promise<stri
     rule = (await made(api, '/ip_policy_rules', { cidr, action: 'allow', ip_policy_id: policy.id })).id
   await made(api, '/ip_restrictions', { type, enforced: true, ip_policy_ids: [policy.id] })
   return rule
+}
+
+/** Has events that only admins may read sent to a receiver. */
+async function subscribe({ url }: Receiver, token: string): Promise<string> {
+  const make = async (path: string, body: object): Promise<string> => {
+    const answer = await server.api.post(path, body, { token })
+    if (answer.status !== 201) throw new Error(`${path} was rejected with ${answer.status}`)
+    return answer.body.id
+  }
+  const destination = await make('/event_destinations', { target: { webhook: { url, batch_size: 10 } } })
+  return make('/event_subscriptions', {
+    sources: [{ type: 'bot_user_created.v0' }],
+    destination_ids: [destination],
+  })
+}
+
+/** Is an event that happens now delivered? The lane has looked at it when nothing waits after control has it. */
+async function isDelivered(subscriptionId: string, receiver: Receiver): Promise<boolean> {
+  const bot = await made(server.api, '/bot_users')
+  const has = ({ events }: Receiver): boolean => events.some(({ object }) => object.id === bot.id)
+  await control.until(() => has(control))
+  for (;;) {
+    const answer = await server.api.get(`/event_deliveries?subscription_id=${subscriptionId}`)
+    if (answer.body.event_deliveries[0]?.waiting === 0) return has(receiver)
+  }
 }
 
 async function newSubject(): Promise<Subject> {
@@ -169,6 +199,19 @@ const sessions = {
     sshSession(nameOf(subject, 'certificate'), subject.certifiedKeyFile, [
       `CertificateFile=${subject.certificateFile}`,
     ]),
+  'event delivery': async ({ apiKey }) => {
+    const receiver = await Receiver.start()
+    try {
+      const subscriptionId = await subscribe(receiver, apiKey.token)
+      return {
+        alive: () => isDelivered(subscriptionId, receiver),
+        [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
+      }
+    } catch (error) {
+      await receiver[Symbol.asyncDispose]()
+      throw error
+    }
+  },
 } satisfies Record<string, Start>
 
 type SessionKind = keyof typeof sessions
@@ -183,7 +226,8 @@ interface Revocation {
 
 const OTHERS_ONLY = { acl: ['bind:other.adit.localhost'] }
 const everything = Object.keys(sessions) as SessionKind[]
-const agents = everything.filter(kind => kind !== 'API call')
+const withCredential = everything.filter(kind => kind !== 'event delivery')
+const agents = withCredential.filter(kind => kind !== 'API call')
 
 /** What each kind of session was started with. */
 const credentialPath = (subject: Subject, kind: SessionKind): string => {
@@ -205,7 +249,7 @@ async function remove(path: string): Promise<void> {
 const revocations: Record<string, Revocation> = {
   'its owner is no admin any more': {
     revoke: ({ userId }) => change(`/users/${userId}`, { role: 'member' }),
-    ends: ['API call'],
+    ends: ['API call', 'event delivery'],
   },
   'its ACL is narrowed': {
     revoke: async subject => {
@@ -237,7 +281,7 @@ const revocations: Record<string, Revocation> = {
       if (kind === 'ssh certificate session') await remove(`/ssh_user_certificates/${subject.certificate.id}`)
       await remove(credentialPath(subject, kind))
     },
-    ends: everything,
+    ends: withCredential,
   },
 }
 

@@ -1,5 +1,6 @@
 import type { Behaviour } from '#api/behaviour.ts'
 import { fail } from '#base/errors.ts'
+import { allowsType, type Actor } from '#contract/access-rule.ts'
 import type { Body } from '#contract/body.ts'
 import { eventTypes } from '#contract/events/index.ts'
 import { checkSelection, sourceFrom, type EventSource } from '#contract/events/source.ts'
@@ -14,6 +15,13 @@ function checkTypes(sources: readonly EventSource[]): void {
   }
 }
 
+/** Rejects new types of events that the caller may not read; at delivery the rights of the owner count. */
+function checkReadable(sources: readonly EventSource[], before: Body | undefined, actor: Actor): void {
+  const known = new Set(before && sourcesOf(before).map(({ type }) => type))
+  const denied = sources.find(({ type }) => !known.has(type) && !allowsType(actor, type))
+  if (denied) fail('event_type_denied', { field: 'type', value: denied.type })
+}
+
 export const sourcesOf = (subscription: Body): EventSource[] => subscription['sources'] as EventSource[]
 
 /** A source as callers see it. Clients of the hosted service know `type` and `uri`: the rest is only there if set. */
@@ -24,9 +32,10 @@ export const showSource = ({ type, ...chosen }: EventSource, listUri: string): B
 })
 
 export const eventSubscription: Behaviour = {
-  prepare({ body, given }) {
+  prepare({ body, before, given }, { principal }) {
     const sources = sourcesOf(body).map(sourceFrom)
     checkTypes(sources)
+    checkReadable(sources, before, principal)
     // What was kept before was checked then.
     if (given['sources'] !== undefined)
       sources.forEach((source, index) => checkSelection(source, `sources.${index}.`))
