@@ -16,7 +16,7 @@ const read = (name: string): Buffer => readFileSync(join(files, name))
 export function debianPackage({ binary, licences }: Executable): Buffer {
   const payload = [
     file('usr/bin/adit', binary, 0o755),
-    file('lib/systemd/system/adit.service', readFileSync(join(root, 'deploy/adit.service'))),
+    file('lib/systemd/system/adit.service', installedUnit()),
     file('lib/systemd/system/adit-agent.service', readFileSync(join(root, 'deploy/adit-agent.service'))),
     file('etc/adit/server.yml', read('server.yml'), 0o640),
     file('etc/adit/agent.yml', read('agent.yml'), 0o640),
@@ -33,6 +33,13 @@ export function debianPackage({ binary, licences }: Executable): Buffer {
   ]
   return built([...control, ...payload])
 }
+
+/** The unit for a checkout, with the paths of the package. */
+const installedUnit = (): string =>
+  readFileSync(join(root, 'deploy/adit.service'), 'utf8')
+    .replace(/^# For a checkout.*\n/, '')
+    .replace('file:/opt/adit/docs/operations.md', 'man:adit-serve(1)')
+    .replaceAll('/opt/adit/bin/adit', '/usr/bin/adit')
 
 const compressed = (bytes: Buffer): Buffer => gzipSync(bytes, { level: 9 })
 
