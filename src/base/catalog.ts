@@ -1055,6 +1055,16 @@ export const catalog = {
     status: 503,
     text: 'Too many webhooks are being received at this moment.',
   },
+  webhook_slow: {
+    number: 90270,
+    status: 408,
+    text: 'The content of the webhook arrives too slowly to be verified. Send it at 1 KiB a second or faster.',
+  },
+  passwords_wrong: {
+    number: 90271,
+    status: 429,
+    text: 'Too many wrong passwords came from your address. Wait {seconds} seconds before the next attempt.',
+  },
   certificate_required: {
     number: 90170,
     status: 403,

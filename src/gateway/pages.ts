@@ -47,7 +47,9 @@ export function errorReply(
     `Content-Type: ${mediaTypes[format]}\r\n` +
       COMMON +
       codeFields(problem) +
-      (problem.status === 503 ? `Retry-After: ${problem.retryAfter ?? RETRY_SECONDS}\r\n` : '') +
+      (problem.status === 503 || problem.status === 429
+        ? `Retry-After: ${problem.retryAfter ?? RETRY_SECONDS}\r\n`
+        : '') +
       (code === 'password_required' ? `WWW-Authenticate: ${challenge(realm)}\r\n` : ''),
   )
   const bytes = Buffer.from(rendered(page, format))

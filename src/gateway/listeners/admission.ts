@@ -1,4 +1,5 @@
-import { parseRange } from '#base/addresses.ts'
+import { clientNetwork } from '#base/client-network.ts'
+import { FairShare } from '#base/fair-share.ts'
 
 export interface AdmissionLimits {
   /** Connections of all visitors together. */
@@ -15,22 +16,22 @@ export type Admitted =
   | { readonly ok: false; readonly reason: 'full' | 'address' }
 
 /**
- * Counts the connections of visitors, over all listeners of a process. Loopback is held to the total alone: behind a
+ * Counts the connections of visitors, over all listeners of a process. As they become many, each address may have fewer,
+ * so that there is room for others as long as there is any. Loopback is held to the total alone: behind a
  * reverse proxy on the same machine all visitors come from there, and nobody else can.
  */
 export class Admission {
   readonly #limits: AdmissionLimits
-  // Bounded by the total, as every entry has at least one connection.
-  readonly #addresses = new Map<string, number>()
-  #open = 0
+  readonly #share: FairShare
   #refused = 0
 
   constructor(limits: Partial<AdmissionLimits> = {}) {
     this.#limits = { ...admissionDefaults, ...limits }
+    this.#share = new FairShare(this.#limits.total)
   }
 
   get open(): number {
-    return this.#open
+    return this.#share.used
   }
 
   get refused(): number {
@@ -39,18 +40,14 @@ export class Admission {
 
   /** `ip` as `plainAddress` gives it. */
   admit(ip: string): Admitted {
-    if (this.#open >= this.#limits.total) return this.#refuse('full')
-    const key = keyOf(ip)
-    const held = key === undefined ? 0 : (this.#addresses.get(key) ?? 0)
-    if (held >= this.#limits.perAddress) return this.#refuse('address')
-    this.#open++
-    if (key !== undefined) this.#addresses.set(key, held + 1)
+    if (this.#share.free < 1) return this.#refuse('full')
+    const keys = keysOf(ip)
+    if (keys.some(key => this.#share.held(key) >= this.#limits.perAddress)) return this.#refuse('address')
+    if (!this.#share.take(keys)) return this.#refuse('address')
     let inside = true
     const leave = (): void => {
-      if (!inside) return
+      if (inside) this.#share.release(keys)
       inside = false
-      this.#open--
-      if (key !== undefined) this.#release(key)
     }
     return { ok: true, leave }
   }
@@ -59,17 +56,8 @@ export class Admission {
     this.#refused++
     return { ok: false, reason }
   }
-
-  #release(key: string): void {
-    const rest = (this.#addresses.get(key) ?? 0) - 1
-    if (rest > 0) this.#addresses.set(key, rest)
-    else this.#addresses.delete(key)
-  }
 }
 
-/** What counts as one address; undefined for loopback. */
-function keyOf(ip: string): string | undefined {
-  if (ip.startsWith('127.') || ip === '::1') return undefined
-  // Whoever has one IPv6 address has all 2^64 of its network.
-  return ip.includes(':') ? (parseRange(`${ip}/64`)?.address ?? ip) : ip
-}
+/** What counts as one address; nothing for loopback. */
+const keysOf = (ip: string): readonly string[] =>
+  ip.startsWith('127.') || ip === '::1' ? [] : [clientNetwork(ip)]

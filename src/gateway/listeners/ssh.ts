@@ -3,6 +3,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import ssh2 from 'ssh2'
 import type { ClientInfo, Connection as SshClient, ServerConfig } from 'ssh2'
 import { listenOn, type SharesPorts } from '#base/listen-on.ts'
+import { clientNetwork } from '#base/client-network.ts'
 import type { Log } from '#base/log.ts'
 import type { Secret } from '#base/secrets.ts'
 import type { Address } from '#base/setting-values.ts'
@@ -14,9 +15,10 @@ import type { SshDeps } from '#gateway/ssh/deps.ts'
 import { Door } from '#gateway/ssh/door.ts'
 import { opensshHostKey } from '#gateway/ssh/host-key.ts'
 import { DEFAULT_SSH_LIMITS, type SshLimits } from '#gateway/ssh/limits.ts'
-import { Penalties } from '#gateway/ssh/penalties.ts'
+import { SshPenalties } from '#gateway/ssh/penalties.ts'
+import { limitRekeys } from '#gateway/ssh/rekeys.ts'
 import type { Identity, KeyRing } from '#gateway/ssh/sign-in.ts'
-import { sourceOf, Startups } from '#gateway/ssh/startups.ts'
+import { Startups } from '#gateway/ssh/startups.ts'
 
 export interface SshListenerOptions {
   readonly address: Address
@@ -54,14 +56,14 @@ export class SshListener implements AsyncDisposable {
   readonly #entering = new Set<Socket>()
   readonly #connections = new Map<string, SshConnection>()
   readonly #startups: Startups
-  readonly #penalties: Penalties
+  readonly #penalties: SshPenalties
   readonly #config: ServerConfig
 
   constructor(options: SshListenerOptions) {
     this.#options = options
     this.#limits = { ...DEFAULT_SSH_LIMITS, ...options.limits }
     this.#startups = new Startups(this.#limits.startups)
-    this.#penalties = new Penalties(this.#limits.penalties, Date.now)
+    this.#penalties = new SshPenalties(this.#limits.penalties, Date.now)
     this.#config = {
       hostKeys: [opensshHostKey(options.hostKey).reveal()],
       ident: 'adit',
@@ -115,7 +117,7 @@ export class SshListener implements AsyncDisposable {
 
   #onSocket(socket: Socket): void {
     const ip = plainAddress(socket.remoteAddress ?? '')
-    const source = sourceOf(ip)
+    const source = clientNetwork(ip)
     const leave = this.#penalties.mayConnect(source) ? this.#startups.enter(source) : undefined
     if (leave === undefined || ip === '') {
       leave?.()
@@ -170,8 +172,10 @@ export class SshListener implements AsyncDisposable {
     client.once('ready', () => {
       signedIn = true
     })
+    limitRekeys(client, socket, this.#limits.rekeys)
     socket.once('close', () => {
       if (!signedIn && door.failures > 0) this.#penalties.add(source, 'refused')
+      else if (!signedIn) this.#penalties.add(source, 'unused')
     })
   }
 

@@ -1,15 +1,21 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { clientNetwork } from '#base/client-network.ts'
 import { fail } from '#base/errors.ts'
+import { Penalties } from '#base/penalties.ts'
 import type { basicAuth as contract } from '#contract/modules/basic-auth.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { Handler } from '#gateway/exchange.ts'
 import type { Fields } from '#gateway/http/fields.ts'
 import { withHead } from '#gateway/modules/changed.ts'
-import type { HttpModule } from '#gateway/modules/module.ts'
+import { endpointOf, type HttpModule } from '#gateway/modules/module.ts'
 import { readModule } from '#gateway/modules/read-module.ts'
 import { errorReply } from '#gateway/pages.ts'
 import { type JsonObject, list, object, text } from '#tunnel/fields.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
+
+/** Ten wrong passwords in a row are a mistake; whoever goes on may try one every two seconds. */
+const GUESS_MS = 2000
+const guesses = new Penalties({ threshold: 18_000, most: 60_000, sources: 16_384 }, () => performance.now())
 
 const MAX_CREDENTIALS = 100
 const MAX_LENGTH = 1024
@@ -84,6 +90,7 @@ export interface PasswordTerms {
  */
 export function basicAuth(
   logins: readonly PasswordLogin[],
+  endpoint: string,
   { realm, allowOptions = false }: PasswordTerms = {},
 ): Handler {
   // Digests have one length, so comparing them tells nothing about the length of the secrets either.
@@ -103,7 +110,15 @@ export function basicAuth(
     if (allowOptions && head.method === 'OPTIONS') return next(exchange)
     const given = credentialsIn(head.fields)
     exchange.trace.username = given && nameIn(given)
-    if (given === undefined || !isKnown(given)) return errorReply('password_required', head, values)
+    if (given === undefined) return errorReply('password_required', head, values)
+    const client = clientNetwork(exchange.visitor.ip)
+    // Right or wrong: an answer that tells would be as good as one in time.
+    const seconds = Math.ceil(guesses.waitOf(endpoint, client) / 1000)
+    if (seconds > 0) return errorReply('passwords_wrong', head, { seconds, retryAfter: seconds })
+    if (!isKnown(given)) {
+      guesses.add(endpoint, client, GUESS_MS)
+      return errorReply('password_required', head, values)
+    }
     return next(withHead(exchange, { fields: head.fields.without('authorization') }))
   }
 }
@@ -125,13 +140,17 @@ function nameIn(given: Buffer): string | undefined {
 export const basicAuthModule: HttpModule = {
   name: 'basic_auth',
   joinsAgent: true,
-  fromRecord(given, { agent }) {
+  fromRecord(given, place) {
+    const { agent } = place
     const { realm, allow_options: allowOptions } = given as Kept<typeof contract.shape>
     const logins = agent === undefined ? [] : broughtBy(agent)
     // Without one nobody could enter, and the owner should hear why.
     if (logins.length === 0)
       fail('module_unusable', { module: 'basic_auth', reason: 'no agent has brought a password' })
-    return basicAuth(logins, { realm, allowOptions })
+    return basicAuth(logins, endpointOf(place), { realm, allowOptions })
   },
-  fromAgent: { options: ['BasicAuth', 'Auth'], build: given => basicAuth(broughtBy(given)) },
+  fromAgent: {
+    options: ['BasicAuth', 'Auth'],
+    build: (given, place) => basicAuth(broughtBy(given), endpointOf(place)),
+  },
 }

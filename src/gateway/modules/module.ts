@@ -38,6 +38,9 @@ export interface Place {
   readonly dial?: (visitor: Guest, first: Buffer) => Promise<ByteStream>
 }
 
+/** What budgets are divided by: routes of one edge are one endpoint. */
+export const endpointOf = ({ id, edgeId }: Place): string => edgeId ?? id
+
 /** A module that acts on requests, as records and as agents configure it. */
 export interface HttpModule {
   /** As in `src/contract/modules`. */

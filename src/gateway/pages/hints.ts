@@ -179,6 +179,11 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     owner: 'To take larger messages, verify them in your service instead of at the endpoint.',
   },
   webhooks_full: { title: 'Too busy', visitor: RELOAD },
+  webhook_slow: { title: 'Too slow', visitor: 'Send the webhook again, over a faster connection.' },
+  passwords_wrong: {
+    title: 'Too many wrong passwords',
+    visitor: 'Wait, then type the user name and password that you were given.',
+  },
   password_required: {
     title: 'Password required',
     visitor: 'Reload the page and type the user name and password that you were given.',

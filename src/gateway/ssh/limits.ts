@@ -1,14 +1,16 @@
 import type { ConnectionLimits } from '#gateway/ssh/connection.ts'
-import { DEFAULT_PENALTIES, type PenaltyLimits } from '#gateway/ssh/penalties.ts'
+import { DEFAULT_PENALTIES, type SshPenaltyLimits } from '#gateway/ssh/penalties.ts'
 import { DEFAULT_STARTUPS, type StartupLimits } from '#gateway/ssh/startups.ts'
 
 /** Times are in milliseconds. */
 export interface SshLimits extends ConnectionLimits {
   readonly startups: StartupLimits
-  readonly penalties: PenaltyLimits
+  readonly penalties: SshPenaltyLimits
   /** From the first byte to having signed in. */
   readonly graceTime: number
   readonly maxFailures: number
+  /** Key exchanges that a client may begin again before it has signed in, and in ten seconds afterwards. */
+  readonly rekeys: { readonly before: number; readonly after: number }
   readonly keepaliveInterval: number
   /** How many questions may stay without answer; a dead peer is noticed one interval after the last of them. */
   readonly keepaliveMisses: number
@@ -21,6 +23,7 @@ export const DEFAULT_SSH_LIMITS: SshLimits = {
   penalties: DEFAULT_PENALTIES,
   graceTime: 30_000,
   maxFailures: 6,
+  rekeys: { before: 2, after: 50 },
   keepaliveInterval: 5_000,
   keepaliveMisses: 2,
   closeWait: 3_000,

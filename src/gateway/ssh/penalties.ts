@@ -1,59 +1,45 @@
-/** As OpenSSH's PerSourcePenalties: a source that fails collects time, and waits once it has enough of it. */
-export interface PenaltyLimits {
+import { Penalties, type PenaltyLimits } from '#base/penalties.ts'
+
+export interface SshPenaltyLimits extends PenaltyLimits {
   /** Milliseconds for a connection whose attempts all failed. */
   readonly refused: number
   /** For one that did not sign in within the time it has. */
   readonly late: number
-  /** What a source may collect before it has to wait. */
-  readonly threshold: number
-  readonly most: number
-  readonly sources: number
+  /** For one that went without an attempt: its key exchange was in vain. */
+  readonly unused: number
 }
 
-export const DEFAULT_PENALTIES: PenaltyLimits = {
+export const DEFAULT_PENALTIES: SshPenaltyLimits = {
   refused: 5_000,
   late: 10_000,
+  unused: 1_000,
   threshold: 15_000,
   most: 600_000,
   sources: 16_384,
 }
 
-/** Keeps a bounded number of sources; the one that failed longest ago makes place for a new one. */
-export class Penalties {
-  readonly #limits: PenaltyLimits
-  readonly #now: () => number
-  readonly #until = new Map<string, { end: number; waits: boolean }>()
+const GROUP = 'ssh'
 
-  constructor(limits: PenaltyLimits, now: () => number) {
+/** What sources of ssh connections have to wait for. */
+export class SshPenalties {
+  readonly #limits: SshPenaltyLimits
+  readonly #penalties: Penalties
+
+  constructor(limits: SshPenaltyLimits, now: () => number) {
     this.#limits = limits
-    this.#now = now
+    this.#penalties = new Penalties(limits, now)
   }
 
-  add(source: string, reason: 'refused' | 'late'): void {
-    const now = this.#now()
-    const before = this.#until.get(source)
-    const end = Math.min(Math.max(before?.end ?? 0, now) + this.#limits[reason], now + this.#limits.most)
-    const waits = before?.waits === true && before.end > now
-    this.#until.delete(source)
-    this.#until.set(source, { end, waits: waits || end - now >= this.#limits.threshold })
-    if (this.#until.size > this.#limits.sources) this.#forgetOne()
+  add(source: string, reason: 'refused' | 'late' | 'unused'): void {
+    this.#penalties.add(GROUP, source, this.#limits[reason])
   }
 
   /** A source that has signed in is no guesser. */
   forgive(source: string): void {
-    this.#until.delete(source)
+    this.#penalties.forgive(GROUP, source)
   }
 
   mayConnect(source: string): boolean {
-    const entry = this.#until.get(source)
-    if (entry === undefined) return true
-    if (entry.end > this.#now()) return !entry.waits
-    this.#until.delete(source)
-    return true
-  }
-
-  #forgetOne(): void {
-    const [oldest] = this.#until.keys()
-    if (oldest !== undefined) this.#until.delete(oldest)
+    return this.#penalties.waitOf(GROUP, source) === 0
   }
 }

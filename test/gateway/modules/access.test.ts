@@ -48,6 +48,35 @@ suite('basic auth of an endpoint configuration', () => {
     assert.equal((await visit(build(false), request(login('ann:form')))).head.status, 401)
   })
 
+  test('makes an address wait that guesses, right or wrong, and no other address and no other endpoint', async () => {
+    const guess = (text: string, ip: string, id: string) =>
+      visit(
+        basicAuthModule.fromRecord(
+          { enabled: true, auth_provider_id: 'agent', realm: 'adit', allow_options: false },
+          { id, agent },
+          parts,
+        ),
+        request(login(text), ip),
+      )
+    const right = `ann:${secretText('password')}`
+    for (let count = 0; count < 10; count++)
+      assert.equal((await guess(`ann:${count}`, '2001:db8::1', 'ec_guessed')).head.status, 401)
+    for (const text of ['ann:11', right]) {
+      const { head, sent } = await guess(text, '2001:db8::2', 'ec_guessed')
+      assert.equal(head.status, 429)
+      assert.match(head.fields.get('retry-after') ?? '', /^(1\d|20)$/)
+      assert.equal(head.fields.get('adit-error-code'), 'ERR_ADIT_90271')
+      assert.equal(sent, undefined)
+    }
+    assert.equal((await guess(right, '2001:db8:0:1::1', 'ec_guessed')).head.status, 200)
+    assert.equal((await guess(right, '2001:db8::1', 'ec_other')).head.status, 200)
+  })
+
+  test('counts no request without a password', async () => {
+    for (let count = 0; count < 20; count++) await visit(build(false), request('', '198.51.100.9'))
+    assert.equal((await visit(build(false), request(login('old:form'), '198.51.100.9'))).head.status, 200)
+  })
+
   test('lets OPTIONS through only where the record says so', async () => {
     assert.equal((await visit(build(false), asking('OPTIONS'))).head.status, 401)
     assert.equal((await visit(build(true), asking('OPTIONS'))).head.status, 200)

@@ -141,7 +141,7 @@ suite('a page', () => {
       assert.notEqual(reply.head.reason, '')
       assert.equal(reply.head.fields.get('adit-error-code'), `ERR_ADIT_${entry.number}`)
       assert.equal(reply.head.fields.get('ngrok-error-code'), `ERR_NGROK_${entry.number}`)
-      assert.equal(reply.head.fields.get('retry-after'), entry.status === 503 ? '5' : undefined)
+      assert.equal(reply.head.fields.get('retry-after'), [503, 429].includes(entry.status) ? '5' : undefined)
       assert.equal(reply.head.fields.get('www-authenticate') !== undefined, name === 'password_required')
       assert.match(contentOf(reply), new RegExp(`ERR_ADIT_${entry.number}`))
       assert.doesNotMatch(contentOf(reply), /[{](?:name|host|reason)[}]/)

@@ -33,7 +33,7 @@ const keys: Record<string, [type: string, bits?: number]> = {
 before(async () => {
   folder = await Folder.make()
   // Refusals are many here, and all come from one address.
-  const penalties = { refused: 0, late: 0, threshold: 1, most: 1, sources: 8 }
+  const penalties = { refused: 0, late: 0, unused: 0, threshold: 1, most: 1, sources: 8 }
   listener = await TestListener.start({ penalties })
   upstream = await Upstream.echo()
   for (const [name, [type, bits]] of Object.entries(keys))

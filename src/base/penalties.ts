@@ -1,0 +1,70 @@
+import { Holdings } from '#base/holdings.ts'
+
+/** As OpenSSH's PerSourcePenalties: a source that fails collects time, and waits once it has enough of it. */
+export interface PenaltyLimits {
+  /** Milliseconds that a source may collect before it has to wait. */
+  readonly threshold: number
+  /** What it can collect at most. */
+  readonly most: number
+  /** How many sources are remembered, of all groups together. */
+  readonly sources: number
+}
+
+interface Entry {
+  end: number
+  waits: boolean
+}
+
+/**
+ * Remembers which sources failed at what: a group is one thing that can be attacked, such as an endpoint. The memory is
+ * bounded; when it is full, the group with most sources forgets the one that failed longest ago, so that an attack on
+ * one does not make the others forget.
+ */
+export class Penalties {
+  readonly #limits: PenaltyLimits
+  readonly #now: () => number
+  readonly #groups = new Map<string, Map<string, Entry>>()
+  readonly #sizes = new Holdings<string>()
+  #count = 0
+
+  constructor(limits: PenaltyLimits, now: () => number = Date.now) {
+    this.#limits = limits
+    this.#now = now
+  }
+
+  /** A source has failed, which costs it so much time. */
+  add(group: string, source: string, cost: number): void {
+    const now = this.#now()
+    const before = this.#groups.get(group)?.get(source)
+    const end = Math.min(Math.max(before?.end ?? 0, now) + cost, now + this.#limits.most)
+    const waits = before?.waits === true && before.end > now
+    this.forgive(group, source)
+    const sources = this.#groups.get(group) ?? new Map<string, Entry>()
+    this.#groups.set(group, sources.set(source, { end, waits: waits || end - now >= this.#limits.threshold }))
+    this.#sizes.add(group)
+    if (++this.#count > this.#limits.sources) this.#forgetOne()
+  }
+
+  forgive(group: string, source: string): void {
+    const sources = this.#groups.get(group)
+    if (sources?.delete(source) !== true) return
+    if (sources.size === 0) this.#groups.delete(group)
+    this.#sizes.remove(group)
+    this.#count--
+  }
+
+  /** Milliseconds that a source has to wait; 0: it may try. */
+  waitOf(group: string, source: string): number {
+    const entry = this.#groups.get(group)?.get(source)
+    if (entry === undefined) return 0
+    const left = entry.end - this.#now()
+    if (left <= 0) this.forgive(group, source)
+    return left > 0 && entry.waits ? left : 0
+  }
+
+  #forgetOne(): void {
+    const group = this.#sizes.largest()
+    const [oldest] = (group !== undefined && this.#groups.get(group)?.keys()) || []
+    if (group !== undefined && oldest !== undefined) this.forgive(group, oldest)
+  }
+}
