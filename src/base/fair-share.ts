@@ -40,9 +40,14 @@ export class FairShare {
   /** Takes some of the budget for all of the keys; false: one of them has its share, or nothing is left. */
   take(keys: readonly string[], amount = 1): boolean {
     if (!this.allows(keys, amount)) return false
+    this.charge(keys, amount)
+    return true
+  }
+
+  /** Notes what cannot be refused any more. */
+  charge(keys: readonly string[], amount = 1): void {
     this.#used += amount
     for (const key of keys) this.#held.set(key, this.held(key) + amount)
-    return true
   }
 
   release(keys: readonly string[], amount = 1): void {

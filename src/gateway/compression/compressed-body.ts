@@ -1,3 +1,5 @@
+import { memoryPart } from '#base/memory.ts'
+import { type Party, SharedBudget } from '#base/shared-budget.ts'
 import type { Coding } from '#gateway/compression/accept-encoding.ts'
 import { type Engine, methods } from '#gateway/compression/engines.ts'
 import type { Body, BodySink, Framing } from '#gateway/http/body.ts'
@@ -5,14 +7,15 @@ import { sendChunk } from '#gateway/http/send-chunk.ts'
 import { Gathering, giveBack } from '#tunnel/slabs.ts'
 
 const CHUNKED: Framing = { kind: 'chunked' }
-/** Each holds up to two megabytes; when there are more, answers leave as they are. */
-const MAX_ENGINES = 1000
+/** What all engines may hold together; when there would be more, answers leave as they are. */
+const budget = new SharedBudget(memoryPart(1 / 8, { least: 32, most: 512 }))
 
 let open = 0
 
 /** How many contents are being compressed. */
 export const openEngines = (): number => open
-export const canCompress = (): boolean => open < MAX_ENGINES
+export const canCompress = (party: Party, coding: Coding): boolean =>
+  budget.allows(party, methods[coding].bytes)
 
 /**
  * Compresses content on its way. When its sender pauses, what came so far is brought out, so that nobody waits for
@@ -23,6 +26,7 @@ export class CompressedBody implements Body, BodySink {
   readonly framing = CHUNKED
   readonly coding: Coding
   readonly #source: Body
+  readonly #party: Party
   #engine: Engine | undefined
   #sink: BodySink | undefined
   #raw = false
@@ -41,9 +45,10 @@ export class CompressedBody implements Body, BodySink {
   #over = false
   #trailers = ''
 
-  constructor(source: Body, coding: Coding) {
+  constructor(source: Body, coding: Coding, party: Party) {
     this.#source = source
     this.coding = coding
+    this.#party = party
   }
 
   get counted(): number {
@@ -60,6 +65,7 @@ export class CompressedBody implements Body, BodySink {
     const { framing } = this.#source
     const engine = methods[this.coding].create(framing.kind === 'length' ? framing.length : undefined)
     open++
+    budget.charge(this.#party, methods[this.coding].bytes)
     this.#engine = engine
     this.#sink = sink
     this.#raw = raw
@@ -190,6 +196,7 @@ export class CompressedBody implements Body, BodySink {
     this.#engine = undefined
     if (engine === undefined) return
     open--
+    budget.release(this.#party, methods[this.coding].bytes)
     engine.destroy()
   }
 }

@@ -20,11 +20,15 @@ export type Engine = BrotliCompress | Deflate | Gzip | ZstdCompress
 interface Method {
   /** `length` is that of the content, where it is known. */
   create(length: number | undefined): Engine
+  /** What an engine may hold, in bytes. */
+  readonly bytes: number
   /** All of a short content at once. */
   whole(bytes: Buffer): Buffer
   /** Brings out what came so far without forgetting it for what comes next. */
   readonly flush: number
 }
+
+const MEBIBYTE = 1024 * 1024
 
 // Levels that save most of what can be saved, at a speed near that of the link. The windows bound what one slow
 // stream holds: half a megabyte with gzip and deflate, one and a half with zstd, two with br.
@@ -39,23 +43,27 @@ const pieces = (length = 0) => ({ chunkSize: length > 262_144 ? 65_536 : 16_384 
 
 export const methods: Readonly<Record<Coding, Method>> = {
   gzip: {
+    bytes: MEBIBYTE / 2,
     create: length => createGzip({ ...deflate, ...pieces(length) }),
     whole: bytes => gzipSync(bytes, deflate),
     flush: constants.Z_SYNC_FLUSH,
   },
   // What HTTP calls deflate has the header of zlib (RFC 9110 §8.4.1.2).
   deflate: {
+    bytes: MEBIBYTE / 2,
     create: length => createDeflate({ ...deflate, ...pieces(length) }),
     whole: bytes => deflateSync(bytes, deflate),
     flush: constants.Z_SYNC_FLUSH,
   },
   br: {
+    bytes: 2 * MEBIBYTE,
     // It is not told the length: from a megabyte on it would take tables of four, and be slower for 4 % less.
     create: length => createBrotliCompress({ params: brotli, ...pieces(length) }),
     whole: bytes => brotliCompressSync(bytes, { params: brotli }),
     flush: constants.BROTLI_OPERATION_FLUSH,
   },
   zstd: {
+    bytes: 1.5 * MEBIBYTE,
     create: length =>
       createZstdCompress({
         params: zstd,

@@ -1,3 +1,5 @@
+import { clientNetwork } from '#base/client-network.ts'
+import type { Party } from '#base/shared-budget.ts'
 import { chooseCoding, type Coding } from '#gateway/compression/accept-encoding.ts'
 import { canCompress, CompressedBody } from '#gateway/compression/compressed-body.ts'
 import { methods } from '#gateway/compression/engines.ts'
@@ -6,7 +8,7 @@ import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
 import { type Body, bodyOf, noBody } from '#gateway/http/body.ts'
 import type { Fields } from '#gateway/http/fields.ts'
 import { TextBody } from '#gateway/http/http1-whole.ts'
-import type { HttpModule } from '#gateway/modules/module.ts'
+import { endpointOf, type HttpModule } from '#gateway/modules/module.ts'
 import type { Trace } from '#gateway/trace.ts'
 
 /** Shorter content becomes hardly shorter, and one packet carries it anyway. */
@@ -15,16 +17,26 @@ const MIN_LENGTH = 256
 const digests = ['content-digest', 'repr-digest', 'digest', 'content-md5']
 
 /** Compresses answers on their way, in a form that the visitor accepts. */
-const handler: Handler = async (exchange, next) => {
-  const reply = await next(exchange)
-  const isHead = exchange.head.method === 'HEAD'
-  const length = lengthOf(reply, isHead)
-  if (length === 0 || !mayChange(reply)) return reply
-  const { coding, identityRefused } = chooseCoding(exchange.head.fields.get('accept-encoding'))
-  const isShort = length < MIN_LENGTH && !identityRefused
-  // RFC 9110 §12.5.5: an answer that stays as it is was negotiated too, so caches must know by what.
-  if (coding === undefined || isShort || !canCompress()) return { ...reply, head: asNegotiated(reply) }
-  return compressed(reply, coding, exchange)
+const compressing =
+  (endpoint: string): Handler =>
+  async (exchange, next) => {
+    const reply = await next(exchange)
+    const isHead = exchange.head.method === 'HEAD'
+    const length = lengthOf(reply, isHead)
+    if (length === 0 || !mayChange(reply)) return reply
+    const { coding, identityRefused } = chooseCoding(exchange.head.fields.get('accept-encoding'))
+    const isShort = length < MIN_LENGTH && !identityRefused
+    const party = { endpoint, client: clientNetwork(exchange.visitor.ip) }
+    // RFC 9110 §12.5.5: an answer that stays as it is was negotiated too, so caches must know by what.
+    if (coding === undefined || isShort || !canCompress(party, coding))
+      return { ...reply, head: asNegotiated(reply) }
+    return compressed(reply, { coding, party }, exchange)
+  }
+
+interface Chosen {
+  readonly coding: Coding
+  /** For whom the engine is. */
+  readonly party: Party
 }
 
 /** How long the content is or would be: 0 for none, Infinity where nobody knows. */
@@ -47,10 +59,11 @@ function mayChange({ head, upgraded }: Reply): boolean {
 
 const asNegotiated = ({ head }: Reply): Reply['head'] => ({ ...head, fields: varied(head.fields) })
 
-function compressed(reply: Reply, coding: Coding, { head, trace }: Exchange): Reply {
+function compressed(reply: Reply, chosen: Chosen, { head, trace }: Exchange): Reply {
+  const { coding } = chosen
   const { status, reason, fields } = reply.head
   const isHead = head.method === 'HEAD'
-  const body = isHead ? reply.body : contentOf(reply.body, coding, trace)
+  const body = isHead ? reply.body : contentOf(reply.body, chosen, trace)
   if (body === undefined) return { ...reply, head: asNegotiated(reply) }
   const framing = isHead ? noBody.framing : body.framing
   if (isHead) trace.compressed = { coding, saved: 0 }
@@ -58,8 +71,8 @@ function compressed(reply: Reply, coding: Coding, { head, trace }: Exchange): Re
 }
 
 /** What is short and at hand is compressed at once; undefined when that would make it longer. */
-function contentOf(body: Body, coding: Coding, trace: Trace): Body | undefined {
-  if (!(body instanceof TextBody)) return (trace.compressed = new CompressedBody(body, coding))
+function contentOf(body: Body, { coding, party }: Chosen, trace: Trace): Body | undefined {
+  if (!(body instanceof TextBody)) return (trace.compressed = new CompressedBody(body, coding, party))
   const bytes = methods[coding].whole(Buffer.from(body.text, 'latin1'))
   const saved = body.text.length - bytes.length
   if (saved <= 0) return undefined
@@ -82,6 +95,6 @@ function varied(fields: Fields): Fields {
 
 export const compressionModule: HttpModule = {
   name: 'compression',
-  fromRecord: () => handler,
-  fromAgent: { options: ['Compression'], build: () => handler },
+  fromRecord: (_options, place) => compressing(endpointOf(place)),
+  fromAgent: { options: ['Compression'], build: (_options, place) => compressing(endpointOf(place)) },
 }

@@ -1,5 +1,7 @@
 import { STATUS_CODES } from 'node:http'
+import { clientNetwork } from '#base/client-network.ts'
 import { fail } from '#base/errors.ts'
+import { memoryPart } from '#base/memory.ts'
 import type { webhookVerification as contract } from '#contract/modules/webhook-verification.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
@@ -7,10 +9,11 @@ import { bodyOf } from '#gateway/http/body.ts'
 import { Fields } from '#gateway/http/fields.ts'
 import type { ResponseHead } from '#gateway/http/head.ts'
 import { withHead } from '#gateway/modules/changed.ts'
-import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
+import { endpointOf, type HttpModule, type ModuleParts, type Place } from '#gateway/modules/module.ts'
 import { readModule } from '#gateway/modules/read-module.ts'
 import { errorReply } from '#gateway/pages.ts'
-import { Allowance, Gathering, type GatheringEnd } from '#gateway/webhooks/gathering.ts'
+import { Allowance } from '#gateway/webhooks/allowance.ts'
+import { Gathering, type GatheringEnd } from '#gateway/webhooks/gathering.ts'
 import { HeldBody } from '#gateway/webhooks/held-body.ts'
 import { senders } from '#gateway/webhooks/senders.ts'
 import {
@@ -31,7 +34,7 @@ const MAX_BODY = 10 * MEBIBYTE
 const EMPTY = Buffer.alloc(0)
 
 /** Enough for as many of the largest bodies at a time as no sender has; small ones fit in by the thousand. */
-const allowance = new Allowance(256 * MEBIBYTE)
+const allowance = new Allowance(memoryPart(1 / 8, { least: 64, most: 256 }))
 
 const goOn: ResponseHead = {
   status: 100,
@@ -51,7 +54,7 @@ const sealed: Field<boolean> = (value, name) => {
 const options = object({ provider: text(64), secret: text(4096), sealed_secret: sealed })
 
 /** Lets through what its sender has signed, as it came. */
-export function verifying(verify: Verify, log: ModuleParts['log']): Handler {
+export function verifying(verify: Verify, endpoint: string, log: ModuleParts['log']): Handler {
   return async (exchange, next) => {
     const { framing, expectsContinue } = exchange.head
     if (framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)) {
@@ -61,7 +64,8 @@ export function verifying(verify: Verify, log: ModuleParts['log']): Handler {
     if (framing.kind === 'length' && framing.length > MAX_BODY) return unread(exchange, 'too_large')
     // Nobody else would say so: the service behind is asked only when all of the content is here.
     if (expectsContinue) exchange.inform(goOn)
-    const gathering = new Gathering(exchange.body, MAX_BODY, allowance)
+    const party = { endpoint, client: clientNetwork(exchange.visitor.ip) }
+    const gathering = new Gathering(exchange.body, { limit: MAX_BODY, allowance, party })
     const judgement = await judged(exchange, gathering, verify)
     if (!('kind' in judgement)) return judgement
     if (judgement.kind !== 'verified') return unverified(exchange, judgement, log)
@@ -98,6 +102,7 @@ function withContent(exchange: Exchange, { bytes, trailers }: Gathering): Exchan
 function unread({ head }: Exchange, end: Exclude<GatheringEnd, 'whole'>): Reply {
   if (end === 'too_large') return errorReply('webhook_too_large', head, { limit: MAX_BODY })
   if (end === 'full') return errorReply('webhooks_full', head)
+  if (end === 'slow') return errorReply('webhook_slow', head)
   return errorReply('bad_message', head, { reason: 'its content was cut short' })
 }
 
@@ -129,6 +134,7 @@ function answerOf({ status, mediaType, content, verified }: Answer): Reply {
 /** The handler for a sender; `refuse` says in its own way why there is none. */
 function handlerFor(
   { provider, secret }: { readonly provider: string; readonly secret: string },
+  place: Place,
   { egress, log }: ModuleParts,
   refuse: (reason: string) => never,
 ): Handler {
@@ -138,7 +144,7 @@ function handlerFor(
   // A signature by an empty key is one that anybody can make.
   if (secret === '' && name !== SECRETLESS) return refuse(`a secret is required for ${provider}`)
   try {
-    return verifying(scheme(secret, { egress }), log)
+    return verifying(scheme(secret, { egress }), endpointOf(place), log)
   } catch (error) {
     if (!(error instanceof UnusableSecret)) throw error
     return refuse(`the secret ${error.reason}`)
@@ -148,17 +154,17 @@ function handlerFor(
 export const webhookVerificationModule: HttpModule = {
   name: NAME,
   alias: 'webhook_validation',
-  fromRecord: (given, _place, parts) =>
-    handlerFor(given as Kept<typeof contract.shape>, parts, reason =>
+  fromRecord: (given, place, parts) =>
+    handlerFor(given as Kept<typeof contract.shape>, place, parts, reason =>
       fail('module_unusable', { module: NAME, reason }),
     ),
   fromAgent: {
     options: [OPTION],
-    build({ WebhookVerification }, _place, parts) {
+    build({ WebhookVerification }, place, parts) {
       const refuse = (reason: string): never => fail('bind_option', { option: OPTION, reason })
       const given = readModule(OPTION, options, WebhookVerification ?? {})
       if (given.sealed_secret) refuse('sealed_secret is not supported, use secret')
-      return handlerFor(given, parts, refuse)
+      return handlerFor(given, place, parts, refuse)
     },
   },
 }

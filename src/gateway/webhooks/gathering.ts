@@ -1,36 +1,31 @@
+import type { Party } from '#base/shared-budget.ts'
 import type { Body, BodySink } from '#gateway/http/body.ts'
+import { sweeper as sharedSweeper, type Sweeper, type Swept } from '#gateway/sweeper.ts'
+import type { Allowance, Holder } from '#gateway/webhooks/allowance.ts'
 
 const FIRST_BYTES = 16 * 1024
 const EMPTY = Buffer.alloc(0)
 
-/** Memory for content of senders that have not proved who they are; all gateways of a process share it. */
-export class Allowance {
-  #left: number
+/** Each second brings as much, or the content is slow; ... */
+const LEAST_BYTES = 1024
+const LOOK_MS = 1000
+/** ... and one that is slow for so long is given up. */
+const MAX_SLOW_MS = 10_000
 
-  constructor(bytes: number) {
-    this.#left = bytes
-  }
+/** `cut`: its sender did not finish. `full`: too much of others is being read at this moment. `slow`: it takes too long. */
+export type GatheringEnd = 'whole' | 'too_large' | 'cut' | 'full' | 'slow'
 
-  get left(): number {
-    return this.#left
-  }
-
-  take(bytes: number): boolean {
-    if (bytes > this.#left) return false
-    this.#left -= bytes
-    return true
-  }
-
-  giveBack(bytes: number): void {
-    this.#left += bytes
-  }
+interface Options {
+  /** Bytes it may have. */
+  readonly limit: number
+  readonly allowance: Allowance
+  readonly party: Party
+  readonly sweeper?: Sweeper
 }
 
-/** `cut`: its sender did not finish. `full`: too much of others is being read at this moment. */
-export type GatheringEnd = 'whole' | 'too_large' | 'cut' | 'full'
-
 /** Reads content to its end. What it takes of the allowance it has until `release`. */
-export class Gathering implements BodySink {
+export class Gathering implements BodySink, Holder, Swept {
+  readonly party: Party
   trailers = ''
   readonly #body: Body
   readonly #limit: number
@@ -40,11 +35,26 @@ export class Gathering implements BodySink {
   #length = 0
   #taken = 0
   #over = false
+  readonly #sweeper: Sweeper
+  #lookedAt: number
+  #lookedLength = 0
+  #slowMs = 0
 
-  constructor(body: Body, limit: number, allowance: Allowance) {
+  constructor(body: Body, { limit, allowance, party, sweeper = sharedSweeper }: Options) {
     this.#body = body
     this.#limit = limit
     this.#allowance = allowance
+    this.party = party
+    this.#sweeper = sweeper
+    this.#lookedAt = sweeper.now
+  }
+
+  get taken(): number {
+    return this.#taken
+  }
+
+  get isSlow(): boolean {
+    return !this.#over && this.#slowMs > 0
   }
 
   get bytes(): Buffer {
@@ -52,14 +62,30 @@ export class Gathering implements BodySink {
   }
 
   read(): Promise<GatheringEnd> {
+    this.#sweeper.add(this)
     this.#body.read(this, false)
     return this.#done.promise
   }
 
   /** The content is given up, or belongs to a sender who has proved who it is. */
   release(): void {
-    this.#allowance.giveBack(this.#taken)
+    this.#allowance.giveBack(this, this.#taken)
     this.#taken = 0
+  }
+
+  giveUp(): void {
+    this.#giveUp('slow')
+    this.release()
+  }
+
+  sweep(now: number): void {
+    const waited = now - this.#lookedAt
+    if (waited < LOOK_MS) return
+    const isSlow = (this.#length - this.#lookedLength) * LOOK_MS < LEAST_BYTES * waited
+    this.#slowMs = isSlow ? this.#slowMs + waited : 0
+    this.#lookedAt = now
+    this.#lookedLength = this.#length
+    if (this.#slowMs >= MAX_SLOW_MS) this.giveUp()
   }
 
   data(piece: Buffer): void {
@@ -87,7 +113,7 @@ export class Gathering implements BodySink {
   #hasRoom(length: number): boolean {
     if (length <= this.#bytes.length) return true
     const size = Math.min(this.#limit, Math.max(length, this.#expected(), this.#bytes.length * 2))
-    if (!this.#allowance.take(size - this.#taken)) return false
+    if (!this.#allowance.take(this, size - this.#taken)) return false
     this.#taken = size
     const larger = Buffer.allocUnsafeSlow(size)
     this.#bytes.copy(larger, 0, 0, this.#length)
@@ -111,6 +137,7 @@ export class Gathering implements BodySink {
 
   #finish(end: GatheringEnd): void {
     this.#over = true
+    this.#sweeper.delete(this)
     this.#done.resolve(end)
   }
 }

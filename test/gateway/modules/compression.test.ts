@@ -407,6 +407,33 @@ suite('over a socket', () => {
     assert.equal(openEngines(), 0)
   })
 
+  test('one endpoint and one address have no more than their share of the engines', async () => {
+    const open: Reply[] = []
+    const fill = async (endpoint: string, ip: string): Promise<number> => {
+      const module = compressionModule.fromRecord({ enabled: true }, { id: endpoint }, undefined as never)
+      for (let count = 0; count < 1000; count++) {
+        const exchange = { ...accepting('br'), visitor: { ...accepting('br').visitor, ip } }
+        const reply = await module(exchange, async () => replyOf(new FedBody(), HTML))
+        if (reply.head.fields.get('content-encoding') === undefined) return count
+        reply.body.read({ data: () => undefined, end: () => undefined, fail: () => undefined }, false)
+        open.push(reply)
+      }
+      return 1000
+    }
+    const ofOneAddress = await fill('edge_1', '192.0.2.1')
+    // Two mebibytes each, and at most a quarter of half a gibibyte.
+    assert.ok(ofOneAddress > 0 && ofOneAddress <= 64, `${ofOneAddress} engines`)
+    assert.equal(await fill('edge_2', '192.0.2.1'), 0, 'an address has one share at all endpoints')
+    const ofEndpoint =
+      ofOneAddress + (await fill('edge_1', '192.0.2.2')) + (await fill('edge_1', '192.0.2.3'))
+    assert.ok(ofEndpoint <= 2 * ofOneAddress, `${ofEndpoint} engines of one endpoint`)
+    assert.ok((await fill('edge_2', '192.0.2.4')) > 0)
+    for (const { body } of open) body.cancel()
+    assert.equal(openEngines(), 0)
+    assert.equal(await fill('edge_2', '192.0.2.1'), ofOneAddress)
+    for (const { body } of open) body.cancel()
+  })
+
   test('a visitor of HTTP/1.0 reads until the end of the connection', async () => {
     await using front = await served(async () => whole())
     const client = await front.visitor()

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import type { Party } from '#base/shared-budget.ts'
 import type { Body, BodySink, Framing } from '#gateway/http/body.ts'
-import { Allowance, Gathering } from '#gateway/webhooks/gathering.ts'
+import { Sweeper } from '#gateway/sweeper.ts'
+import { Allowance } from '#gateway/webhooks/allowance.ts'
+import { Gathering } from '#gateway/webhooks/gathering.ts'
 import { HeldBody } from '#gateway/webhooks/held-body.ts'
 
 /** Content that comes piece by piece, as the test says. */
@@ -30,6 +33,8 @@ class Coming implements Body {
     this.cancelled = true
   }
 }
+
+const party: Party = { endpoint: 'a', client: '192.0.2.1' }
 
 /** Reads, and stops after each piece where told to. */
 class Reader implements BodySink {
@@ -69,7 +74,7 @@ suite('content that is gathered', () => {
     for (const size of [1, 7, 16_384, 100_000]) {
       const coming = new Coming()
       const allowance = new Allowance(1_000_000)
-      const gathering = new Gathering(coming, 100_000, allowance)
+      const gathering = new Gathering(coming, { limit: 100_000, allowance, party })
       const end = gathering.read()
       for (let at = 0; at < content.length; at += size) coming.sink?.data(content.subarray(at, at + size))
       coming.sink?.end('a: b\r\n')
@@ -85,19 +90,19 @@ suite('content that is gathered', () => {
 
   test('takes no more memory than its limit and what is there', () => {
     const coming = new Coming({ kind: 'length', length: 5_000_000 })
-    const allowance = new Allowance(10_000_000)
-    void new Gathering(coming, 6_000_000, allowance).read()
+    const allowance = new Allowance(100_000_000)
+    void new Gathering(coming, { limit: 6_000_000, allowance, party }).read()
     coming.sink?.data(Buffer.alloc(10))
-    assert.ok(10_000_000 - allowance.left < 20_000, 'what is only announced is not believed')
+    assert.ok(100_000_000 - allowance.left < 20_000, 'what is only announced is not believed')
     coming.sink?.data(Buffer.alloc(4_000_000))
     coming.sink?.data(Buffer.alloc(999_990))
-    assert.ok(10_000_000 - allowance.left <= 6_000_000)
+    assert.ok(100_000_000 - allowance.left <= 6_000_000)
   })
 
   test('is given up when it is longer than its limit', async () => {
     const coming = new Coming()
     const allowance = new Allowance(1_000_000)
-    const gathering = new Gathering(coming, 1000, allowance)
+    const gathering = new Gathering(coming, { limit: 1000, allowance, party })
     const end = gathering.read()
     coming.sink?.data(Buffer.alloc(1000))
     coming.sink?.data(Buffer.alloc(1))
@@ -111,11 +116,15 @@ suite('content that is gathered', () => {
   test('is given up when others have all the memory there is for it', async () => {
     const allowance = new Allowance(30_000)
     const first = new Coming()
-    const gathering = new Gathering(first, 100_000, allowance)
+    const gathering = new Gathering(first, { limit: 100_000, allowance, party })
     void gathering.read()
     first.sink?.data(Buffer.alloc(20_000))
     const second = new Coming()
-    const refused = new Gathering(second, 100_000, allowance)
+    const refused = new Gathering(second, {
+      limit: 100_000,
+      allowance,
+      party: { endpoint: 'b', client: '192.0.2.2' },
+    })
     const end = refused.read()
     second.sink?.data(Buffer.alloc(20_000))
     assert.equal(await end, 'full')
@@ -127,11 +136,82 @@ suite('content that is gathered', () => {
 
   test('is not used when it was cut short', async () => {
     const coming = new Coming()
-    const gathering = new Gathering(coming, 1000, new Allowance(100_000))
+    const gathering = new Gathering(coming, { limit: 1000, allowance: new Allowance(100_000), party })
     const end = gathering.read()
     coming.sink?.data(Buffer.from('half'))
     coming.sink?.fail(new Error('gone'))
     assert.equal(await end, 'cut')
+  })
+})
+
+/** Content of which so much has come, from one address to one endpoint. */
+function gathered(allowance: Allowance, of: Party, bytes: number, sweeper?: Sweeper, limit = bytes) {
+  const coming = new Coming()
+  const gathering = new Gathering(coming, { limit, allowance, party: of, ...(sweeper && { sweeper }) })
+  const end = gathering.read()
+  coming.sink?.data(Buffer.alloc(bytes))
+  return { coming, gathering, end }
+}
+
+const tenth = Buffer.alloc(10_000)
+
+suite('the memory for content that is held', () => {
+  const other: Party = { endpoint: 'b', client: '192.0.2.2' }
+
+  test('is never all of one address, one endpoint, or of many, and others are let in', async () => {
+    const allowance = new Allowance(100 * tenth.length)
+    const ends: string[] = []
+    const fill = (of: Party): number => {
+      let count = 0
+      for (const before = ends.length; ends.length === before && count < 100; count++) {
+        const { gathering, end } = gathered(allowance, of, tenth.length)
+        void end.then(ended => ends.push(ended))
+        if (gathering.taken === 0) break
+      }
+      return count
+    }
+    assert.equal(fill({ endpoint: 'a', client: '192.0.2.1' }), 25)
+    const more = Array.from({ length: 20 }, (_, number) =>
+      fill({ endpoint: 'a', client: `198.51.100.${number}` }),
+    )
+    assert.ok(
+      allowance.left >= 45 * tenth.length,
+      `an endpoint has all but ${allowance.left}; ${more.join()}`,
+    )
+    const { coming, end } = gathered(allowance, other, tenth.length)
+    coming.sink?.end('')
+    assert.equal(await end, 'whole')
+  })
+
+  test('is taken from the largest that stands still, of the same endpoint', async () => {
+    const sweeper = new Sweeper(100_000)
+    const allowance = new Allowance(2.5 * tenth.length)
+    const small = gathered(allowance, { endpoint: 'a', client: '192.0.2.1' }, 100, sweeper)
+    const large = gathered(allowance, { endpoint: 'a', client: '192.0.2.3' }, tenth.length, sweeper)
+    for (const later of [1500, 3000]) {
+      small.gathering.sweep(performance.now() + later)
+      large.gathering.sweep(performance.now() + later)
+    }
+    const honest = gathered(allowance, { endpoint: 'a', client: '192.0.2.4' }, tenth.length, sweeper)
+    honest.coming.sink?.end('')
+    assert.equal(await large.end, 'slow')
+    assert.equal(await honest.end, 'whole')
+    assert.equal(small.gathering.isSlow, true)
+    assert.ok(large.coming.cancelled)
+    sweeper.delete(small.gathering)
+  })
+
+  test('is given back by content that comes too slowly for ten seconds, and not before', async () => {
+    const sweeper = new Sweeper(100_000)
+    const allowance = new Allowance(4 * tenth.length)
+    const { coming, gathering, end } = gathered(allowance, party, 100, sweeper, 20_000)
+    let now = performance.now()
+    for (let second = 0; second < 20; second++) {
+      coming.sink?.data(Buffer.alloc(second < 10 ? 1100 : 1))
+      gathering.sweep((now += 1000))
+    }
+    assert.equal(await end, 'slow')
+    assert.equal(allowance.left, 4 * tenth.length)
   })
 })
 
