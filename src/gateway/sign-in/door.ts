@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { clientNetwork } from '#base/client-network.ts'
 import { Problem } from '#base/errors.ts'
 import type { Endpoint, Exchange, Reply } from '#gateway/exchange.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
@@ -27,7 +28,6 @@ import { Sessions } from '#gateway/sign-in/sessions.ts'
 import type { Shared } from '#gateway/sign-in/shared.ts'
 import type { Granted, Identity, SignInMethod, SignInTerms } from '#gateway/sign-in/sign-in.ts'
 import { signedOutReply } from '#gateway/sign-in/signed-out.ts'
-import { sourceOf } from '#gateway/ssh/startups.ts'
 
 /** Characters of Cookie fields whose sessions need not be opened again. */
 const MEMORY_CHARACTERS = 4_000_000
@@ -206,7 +206,7 @@ export class Door {
     const codes = parameters.getAll('code')
     if (codes.length === 0) return true
     const digest = createHash('sha256').update(JSON.stringify(codes)).digest('base64url')
-    const network = sourceOf(exchange.visitor.ip)
+    const network = clientNetwork(exchange.visitor.ip)
     const claimed = await this.#shared.visitors.claimCode({ digest, placeId: this.#place.id, network })
     if (claimed === 'full') throw new Problem('sign_in_busy', {})
     return claimed === 'first'
