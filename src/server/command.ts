@@ -59,7 +59,7 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
   using lastResort = new LastResort(log)
   const running = await serve(settled, log, { uncaughts: lastResort, succession: starter })
   const { bound, url } = running
-  using _record = recordRunning(settled.data_dir, {
+  const record = recordRunning(settled.data_dir, {
     ...(url !== undefined && { api_url: url }),
     ...(bound.agent && { agent_addr: `${hostHere(bound.agent)}:${bound.agent.port}` }),
   })
@@ -72,7 +72,7 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
     running.watchDomain({ told, signal: watching.signal }),
   )
   starter?.ready(running)
-  process.exitCode = await lived
+  process.exitCode = await lived.finally(() => record[Symbol.dispose]())
 }
 
 const snake = (camel: string): string => camel.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)

@@ -161,7 +161,7 @@ suite('a start on a full disk', () => {
       const assertTraffic = async (): Promise<void> => {
         const agent = await world.agent()
         const service = await world.service((_, response) => response.end('through'))
-        const { url = '' } = await agent.listen({ proto: 'https', forwardTo: service })
+        const { url } = await agent.listen({ proto: 'https', forwardTo: service })
         assert.equal((await world.ask(new URL(url).hostname)).text, 'through')
       }
       await assertReady(api, 'degraded')
