@@ -37,6 +37,7 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   'src/gateway/listeners/tcp.ts': ['acceptor.whenEmpty().then('],
   'src/gateway/peers/peer-links.ts': ['link.then('],
   'src/gateway/sessions/agent-session.ts': ['this.settled.then('],
+  'src/gateway/sessions/retried-stream.ts': ['this.#again(error)'],
   'src/gateway/tls/certificates.ts': ['this.#answer(name, answer)'],
   'src/tunnel/heartbeat.ts': ['session.closed.then(', 'this.#open()'],
 }

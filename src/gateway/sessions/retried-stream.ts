@@ -88,8 +88,8 @@ export class RetriedStream implements ByteStream {
   }
 
   #closed(error: TunnelError | undefined): void {
-    if (error?.code !== 'accept_queue_full' || this.#sent === undefined) this.#sink?.closed(error)
-    else this.#again().catch(() => this.#sink?.closed(error))
+    if (error?.code === 'accept_queue_full' && this.#sent !== undefined) void this.#again(error)
+    else this.#sink?.closed(error)
   }
 
   #keep(bytes: Buffer): void {
@@ -98,7 +98,15 @@ export class RetriedStream implements ByteStream {
     else this.#sent?.push(bytes)
   }
 
-  async #again(): Promise<void> {
+  async #again(error: TunnelError): Promise<void> {
+    try {
+      await this.#resend()
+    } catch {
+      this.#sink?.closed(error)
+    }
+  }
+
+  async #resend(): Promise<void> {
     this.#reopening = true
     this.#stream = await this.#reopen()
     const bytes = Buffer.concat(this.#sent ?? [])
