@@ -18,9 +18,9 @@ const isPythonClient = (userAgent: string): boolean => userAgent.startsWith('ngr
 export const wantsBodyInsteadOf204 = (userAgent: string, method: string): boolean =>
   isTypeScriptClient(userAgent) || (isPythonClient(userAgent) && method === 'POST')
 
-/** The Python client sends no body at all when it is asked to set a module without any of its fields. */
-export const omitsBody = (userAgent: string, { does }: Operation): boolean =>
-  isPythonClient(userAgent) && 'module' in does
+/** The Python client sends no body at all for a module or an update without any field. */
+export const omitsBody = (userAgent: string, { does, method }: Operation): boolean =>
+  isPythonClient(userAgent) && ('module' in does || method === 'PATCH')
 
 /** The TypeScript client pages with `beforeId`: it converts the names in bodies, but not in the query. */
 export const queryAliases: ReadonlyMap<string, string> = new Map([['beforeId', 'before_id']])
