@@ -77,7 +77,7 @@ suite('the reason for an answer', () => {
       ['/broken', 'upstream'],
       ['/nobody', 'tunnel'],
       ['/dead', 'upstream'],
-      ['/x/../dead', 'visitor'],
+      ['/x/..%2fdead', 'visitor'],
     ] as const) {
       const { requestId } = await world.ask(`a.example.test${path}`)
       assert.equal((await look(world, requestId)).failed, failed, path)
