@@ -103,7 +103,7 @@ suite('the records of the gateway', () => {
     assert.equal(records.backend(group.id)?.kind, 'tunnel_group_backend')
     assert.equal(records.backend(edge.id), undefined)
     assert.deepEqual(
-      records.groupsOf({ labels: { app: 'a', zone: 'b' }, ownerId: 'usr_1' }).map(({ id }) => id),
+      records.groupsOf({ labels: { app: 'a', zone: 'b' }, ownerId: group.owner_id }).map(({ id }) => id),
       [group.id],
     )
     assert.equal(records.restriction('agent')?.allows('10.1.2.3'), true)

@@ -40,7 +40,8 @@ const paths: Readonly<Record<string, (source: Source) => void>> = {
   },
   'a route': source => {
     const edge = httpsEdge(source, ['broken.test'])
-    const body = throwing({ match: '/', match_type: 'path_prefix', oauth: null, oidc: null, saml: null })
+    const found = { match: '/', match_type: 'path_prefix', normalize_path: true }
+    const body = throwing({ ...found, oauth: null, oidc: null, saml: null })
     source.putAsIs('https_edge_route', newId('edghtsrt'), body, { parent: edge })
   },
   'a certificate authority': source => {
