@@ -59,7 +59,7 @@ export async function bundleScript(entryPoint: string): Promise<{ script: Buffer
     entryPoints: [entryPoint],
     format: 'cjs',
     sourcemap: false,
-    target: 'node24',
+    target: 'node26',
     outfile: 'dist/adit.cjs',
     logOverride: { 'empty-import-meta': 'silent' },
   })

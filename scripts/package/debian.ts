@@ -48,7 +48,7 @@ Version: ${metadata.version}
 Architecture: amd64
 Maintainer: The Adit maintainers <maintainers@adit.invalid>
 Installed-Size: ${installedSize}
-Depends: libc6 (>= 2.28), libgcc-s1, libstdc++6 (>= 9), adduser
+Depends: libatomic1, libc6 (>= 2.28), libgcc-s1, libstdc++6 (>= 9), adduser
 Section: net
 Priority: optional
 Description: self-hosted tunnel and ingress platform

@@ -49,7 +49,7 @@ export async function agentPackage(): Promise<Buffer> {
 export async function serverPackage(): Promise<Buffer> {
   const bundle = await bundleModules(
     { 'lib/main': 'src/bin/packaged-main.ts', 'lib/worker-program': 'src/server/workers/worker-program.ts' },
-    { target: 'node24' },
+    { target: 'node26' },
   )
   const manifest = {
     name: 'adit-server',

@@ -204,6 +204,7 @@ tunnels:
     proxy_proto: 2
     upstream_protocol: http2
     verify_upstream: false
+    pooling_enabled: true
   whole: {proto: http, addr: 80, url: "https://shop.example.com"}
   staff:
     proto: http

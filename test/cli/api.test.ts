@@ -136,7 +136,7 @@ suite('adit api', () => {
     const words = ['tunnel-group-backends', 'get', kept.id, '--output']
     const table = await adit('tunnel-group-backends', 'list', '-o', 'table')
     const [head = '', row = ''] = table.stdout.split('\n')
-    assert.match(head, /^id +labels +description +created_at$/)
+    assert.match(head, /^id +owner_id +labels +description +created_at$/)
     assert.equal(row.indexOf('a=b'), head.indexOf('labels'))
     assert.ok(row.includes('two lines \\u001b[31mred\\u009b'))
     assert.match((await adit(...words, 'table')).stdout, new RegExp(`^id +${kept.id}$`, 'm'))

@@ -33,7 +33,7 @@ export const agentSettings = {
   version: setting({ form: choice([1]), doc: 'Version of the file format.' }),
   server: setting({
     form: hostPort,
-    doc: 'The gateway; the one that runs in the data folder here, or 127.0.0.1:4443, when absent.',
+    doc: 'The gateway.',
     flag: '--server',
     variable: 'ADIT_SERVER_ADDR',
     fallback: localServer,
