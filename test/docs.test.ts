@@ -85,7 +85,7 @@ suite('the front page', () => {
 
   test('names the two commands, and package.json has them', () => {
     assert.deepEqual(commands, ['start', 'test'])
-    assert.match(scripts['start'] ?? '', /adit\.ts serve$/)
+    assert.match(scripts['start'] ?? '', /exec bin\/adit serve$/)
     assert.match(scripts['test'] ?? '', /node --test/)
   })
 
