@@ -9,7 +9,10 @@ import { visit } from '../compat/agent-sdk/visits.ts'
 import { World } from './world.ts'
 
 /** 137 characters that compile to 19,804 steps. */
-const LARGE = `${'bcdefghijkl'.split('').map(to => `[a-${to}]{0,900}`).join('')}[xy]$`
+const LARGE = `${'bcdefghijkl'
+  .split('')
+  .map(to => `[a-${to}]{0,900}`)
+  .join('')}[xy]$`
 const NAME = 'patterns.example.test'
 
 suite('patterns that are too large', () => {
