@@ -14,7 +14,6 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   // Assignments and calls without a promise.
   'src/acme/issuer.ts': ['this.#running.delete(watched)'],
   'src/api/app.ts': ["exchange.response.writeHead(302, { location: '/docs' }).end()"],
-  'src/base/process-metrics.ts': ['delays.disable()'],
   'src/dns/tcp.ts': ['socket.resume()', 'socket.destroy()'],
   'src/dns/server.ts': ['socket.resetAndDestroy()'],
   'src/events/destinations/kept-http.ts': ['outgoing.destroy('],
@@ -30,6 +29,7 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   'src/gateway/ssh/connection.ts': ["this.#run('unbind'", "this.#run('remove'"],
   'src/gateway/traffic.ts': ['this.#flush()'],
   'src/server/keep-starting.ts': ['(attempt = tryOnce())'],
+  'src/server/succession.ts': ['running?.unshare()'],
   // Promises that never reject, or have a handler for it.
   'src/events/destinations/event-file.ts': ['this.close()'],
   'src/events/destinations/file.ts': ['lines.close()'],
@@ -39,6 +39,7 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   'src/gateway/sessions/agent-session.ts': ['this.settled.then('],
   'src/gateway/sessions/retried-stream.ts': ['this.#again(error)'],
   'src/gateway/tls/certificates.ts': ['this.#answer(name, answer)'],
+  'src/server/lifetime.ts': ['stopped.then('],
   'src/tunnel/heartbeat.ts': ['session.closed.then(', 'this.#open()'],
 }
 

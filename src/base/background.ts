@@ -14,6 +14,7 @@ export const backgroundTasks = [
   'peers',
   'ports',
   'prune',
+  'restart',
   'sign_in',
   'ssh',
   'tls',

@@ -40,7 +40,9 @@ const MAX_LAST_TURNS = 100
 /** Accepts the connections that the system has queued already: when the listener is closed it would reset them. */
 export async function acceptQueued(server: Server): Promise<void> {
   let [accepted, before, quiet] = [0, 0, 0]
-  const count = (): void => void accepted++
+  const count = (): void => {
+    accepted++
+  }
   server.on('connection', count)
   // The first turn may be what is left of this one.
   for (let turn = 0; server.listening && quiet < 2 && turn < MAX_LAST_TURNS; turn++) {

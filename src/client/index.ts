@@ -1,4 +1,4 @@
-// The face of the package's client: what `import ... from 'adit/client'` finds.
+// The entry point of `adit/client` in the npm package.
 export { createClient } from '#client/client.ts'
 export { ApiError, ArgumentError, UnreachableError } from '#client/errors.ts'
 export type { ClientOptions } from '#client/send.ts'

@@ -46,7 +46,10 @@ export class OnlineNamesFile {
   #added({ id, address }: TunnelRecord): void {
     if (address === undefined || address.scheme === 'tcp') return
     const ids = this.#tunnels.get(address.host)
-    if (ids !== undefined) return void ids.add(id)
+    if (ids !== undefined) {
+      ids.add(id)
+      return
+    }
     if (this.#tunnels.size >= MAX_NAMES) return
     this.#tunnels.set(address.host, new Set([id]))
     this.#changed()

@@ -1,5 +1,6 @@
 import { createApi } from '#api/app.ts'
 import type { HttpServer } from '#api/http-server.ts'
+import { inBackground } from '#base/background.ts'
 import type { SharesPorts } from '#base/listen-on.ts'
 import { createLog, type Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
@@ -53,7 +54,7 @@ export interface Running {
   readonly warnings: readonly string[]
   /** A successor is about to start: it uses the same database and ports until this one is closed. */
   share(): void
-  /** The successor did not start. */
+  /** The successor did not start. Never rejects. */
   unshare(): Promise<void>
   /** Finishes what runs and releases everything; with a successor, agents move to it as soon as they can. */
   close(options?: { readonly successor?: boolean }): Promise<void>
@@ -220,10 +221,10 @@ async function serveFrom(
     log.info({}, 'the previous process has ended its work')
     await (work = startWork())
   }
-  if (succession)
-    void takeOver(succession).catch((error: unknown) => {
-      log.error({ error }, 'the work of the previous process cannot be taken over')
-    })
+  if (succession) {
+    const failed = 'the work of the previous process cannot be taken over'
+    void inBackground({ task: 'restart', log, failed }, () => takeOver(succession))
+  }
   const own = sharedDomain({ settings, store, https: gateway.bound.https, dns: dns.bound })
   return {
     url,
@@ -237,10 +238,11 @@ async function serveFrom(
       isShared = true
       store.share()
     },
-    async unshare() {
-      await store.own()
-      isShared = false
-    },
+    unshare: () =>
+      inBackground({ task: 'restart', log }, async () => {
+        await store.own()
+        isShared = false
+      }),
     async close({ successor = false } = {}) {
       isClosing = true
       await work.catch(() => undefined)

@@ -1,5 +1,5 @@
 /** Loaded into a server before its own code: a signal has two errors thrown that no handler of the server can take. */
-process.on('SIGUSR2', () => {
+process.on('SIGURG', () => {
   setImmediate(() => {
     throw new Error('injected exception')
   })

@@ -58,7 +58,7 @@ suite('an error that no handler has taken', () => {
       const pid = server.child.pid ?? 0
       const victims = workers === 1 ? [pid] : [pid, ...workersOf(pid)]
       assert.equal(victims.length, workers === 1 ? 1 : 3)
-      for (const victim of victims) process.kill(victim, 'SIGUSR2')
+      for (const victim of victims) process.kill(victim, 'SIGURG')
 
       const expected = 2 * victims.length
       const { body } = await eventually(

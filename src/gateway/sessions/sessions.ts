@@ -372,7 +372,7 @@ export class Sessions implements Fleet {
     const { message } = new Problem('agent_owner_inactive', {})
     for (const [credentialId, entries] of this.#byCredential) {
       if (this.#options.records.credential(credentialId)?.active !== false) continue
-      for (const { record } of entries) void this.#evict(record.id, message)
+      for (const { record } of entries) this.#run(() => this.#evict(record.id, message))
     }
   }
 

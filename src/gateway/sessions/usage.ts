@@ -128,7 +128,10 @@ export class Usage {
   /** Further connections of an agent are the same item. */
   #add(id: string, holder: Holder, amount: Amount): void {
     const known = this.#items.get(plainId(id))
-    if (known !== undefined) return void known.connections.add(id)
+    if (known !== undefined) {
+      known.connections.add(id)
+      return
+    }
     const keys = keysOf(holder)
     this.#items.set(plainId(id), { keys, amount, connections: new Set([id]) })
     for (const key of keys) this.#change(key, amount, 1)
