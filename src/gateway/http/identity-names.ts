@@ -91,26 +91,35 @@ const single: ReadonlySet<string> = new Set(ownNames)
 const folded = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '-')
 
 const A = 0x61
-/** The lengths that own names have, each as a bit, by their first letters. */
-const lengths = new Uint32Array(26)
+const LETTERS = 26
+const X = 'x'.charCodeAt(0) - A
+/**
+ * The lengths that own names have, each as a bit, by their first letters. Half of all names begin with "x-", so of these
+ * it is the third letter, in the second half of the table.
+ */
+const lengths = new Uint32Array(2 * LETTERS)
 for (const name of ownNames) {
-  const letter = name.charCodeAt(0) - A
-  lengths[letter] = (lengths[letter] ?? 0) | (1 << name.length)
+  const place = placeOf(name)
+  lengths[place] = (lengths[place] ?? 0) | (1 << name.length)
+}
+
+function placeOf(name: string): number {
+  const letter = (name.charCodeAt(0) | 0x20) - A
+  return letter === X ? LETTERS + (name.charCodeAt(2) | 0x20) - A : letter
 }
 
 /** Nearly all names are none of ours, and are passed by here, without a look at more than two of their characters. */
 function mayBeOwn(name: string): boolean {
-  const letter = (name.charCodeAt(0) | 0x20) - A
-  if (letter < 0 || letter > 25) return false
-  if (name.length < 32 && (((lengths[letter] ?? 0) >>> name.length) & 1) === 1) return true
-  return mayBeOfFamily(name, letter)
+  if (name.length < 32 && (((lengths[placeOf(name)] ?? 0) >>> name.length) & 1) === 1) return true
+  return mayBeOfFamily(name)
 }
 
 /** "ad", "ng" and "x-f" begin the families. */
-function mayBeOfFamily(name: string, letter: number): boolean {
-  if (letter === 0) return (name.charCodeAt(1) | 0x20) === 0x64
-  if (letter === 13) return (name.charCodeAt(1) | 0x20) === 0x67
-  return letter === 23 && (name.charCodeAt(2) | 0x20) === 0x66
+function mayBeOfFamily(name: string): boolean {
+  const letter = name.charCodeAt(0) | 0x20
+  if (letter === 0x61) return (name.charCodeAt(1) | 0x20) === 0x64
+  if (letter === 0x6e) return (name.charCodeAt(1) | 0x20) === 0x67
+  return letter === 0x78 && (name.charCodeAt(2) | 0x20) === 0x66
 }
 
 /** Tells whether a name, however it is spelled, is of those that say who a visitor is. */
@@ -130,7 +139,7 @@ export function isOwnName(name: string): boolean {
 
 /** Tells whether a name in an answer, however it is spelled, is one that only the gateway may send. */
 export function isAnswerName(name: string): boolean {
-  if (!mayBeOfFamily(name, (name.charCodeAt(0) | 0x20) - A)) return false
+  if (!mayBeOfFamily(name)) return false
   const text = folded(name)
   return answerFamilies.some(family => text.startsWith(family)) && !ofApis.has(text)
 }

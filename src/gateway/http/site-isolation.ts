@@ -5,6 +5,9 @@ import { siteNames } from '#gateway/http/site-names.ts'
 /** What a field says without what it says of other hosts; undefined: the field is removed. */
 type Rule = (value: string, host: string) => string | undefined
 
+const COLON = 0x3a
+const MENTIONS_DOMAIN = /;[\t ]*domain/i
+const MENTIONS_SUBDOMAINS = /includesubdomains/i
 const COOKIE_DOMAIN = /;[\t ]*domain[\t ]*(?:=([^;]*))?(?=;|$)/gi
 const INCLUDE_SUBDOMAINS = /^[\t ]*includesubdomains\b/i
 // A name in JSON can be written with escapes.
@@ -20,7 +23,9 @@ const ofOrigin = new Set([
 
 /** A cookie without a Domain, or with that of its own host, is not sent to hosts of others. */
 const cookie: Rule = (value, host) =>
-  value.replace(COOKIE_DOMAIN, (attribute, given = '') => (isHost(given, host) ? attribute : ''))
+  MENTIONS_DOMAIN.test(value)
+    ? value.replace(COOKIE_DOMAIN, (attribute, given = '') => (isHost(given, host) ? attribute : ''))
+    : value
 
 const isHost = (given: string, host: string): boolean =>
   trimmed(given, 0, given.length).replace(/^\./, '').toLowerCase() === host
@@ -31,10 +36,12 @@ const clearSiteData: Rule = value => {
 }
 
 const transportSecurity: Rule = value =>
-  value
-    .split(';')
-    .filter(directive => !INCLUDE_SUBDOMAINS.test(directive))
-    .join(';')
+  MENTIONS_SUBDOMAINS.test(value)
+    ? value
+        .split(';')
+        .filter(directive => !INCLUDE_SUBDOMAINS.test(directive))
+        .join(';')
+    : value
 
 const reports: Rule = value => (REPORTS_OF_SUBDOMAINS.test(value) ? undefined : value)
 const removed: Rule = () => undefined
@@ -48,11 +55,15 @@ const rules: Readonly<Record<(typeof siteNames)[number], Rule>> = {
   'public-key-pins': removed,
   'public-key-pins-report-only': removed,
 }
-const ruleFor: ReadonlyMap<string, Rule> = new Map(Object.entries(rules))
 
-/** By the code of a letter in lower case: whether one of the names begins with it. */
-const initials = Uint8Array.from({ length: 128 }, (_, code) =>
-  siteNames.some(name => name.charCodeAt(0) === code) ? 1 : 0,
+interface Named {
+  readonly name: string
+  readonly rule: Rule
+}
+
+/** The rules by the code of the letter, in lower case, that their names begin with. */
+const byInitial: readonly (readonly Named[])[] = Array.from({ length: 128 }, (_, code) =>
+  siteNames.filter(name => name.charCodeAt(0) === code).map(name => ({ name, rule: rules[name] })),
 )
 
 /**
@@ -83,12 +94,10 @@ function confinedText(text: string, host: string): string {
   for (let at = 0; at < text.length;) {
     const found = text.indexOf('\r\n', at)
     const end = found < 0 ? text.length : found
-    if (initials[text.charCodeAt(at) | 0x20] === 1) {
-      const line = confinedLine(text, at, end, host)
-      if (line !== undefined) {
-        kept += text.slice(from, at) + line
-        from = end + 2
-      }
+    const line = confinedLine(text, at, end, host)
+    if (line !== undefined) {
+      kept += text.slice(from, at) + line
+      from = end + 2
     }
     at = end + 2
   }
@@ -97,12 +106,15 @@ function confinedText(text: string, host: string): string {
 
 /** The line that stands instead of another, empty where none does; undefined when it can stay. */
 function confinedLine(text: string, at: number, end: number, host: string): string | undefined {
-  const colon = text.indexOf(':', at)
-  const name = text.slice(at, colon)
-  const rule = ruleFor.get(name.toLowerCase())
-  if (rule === undefined) return undefined
-  const value = trimmed(text, colon + 1, end)
-  const confined = rule(value, host)
-  if (confined === value) return undefined
-  return confined === undefined ? '' : `${name}: ${confined}\r\n`
+  const candidates = byInitial[text.charCodeAt(at) | 0x20]
+  if (candidates === undefined) return undefined
+  for (const { name, rule } of candidates) {
+    const colon = at + name.length
+    if (text.charCodeAt(colon) !== COLON || text.slice(at, colon).toLowerCase() !== name) continue
+    const value = trimmed(text, colon + 1, end)
+    const confined = rule(value, host)
+    if (confined === value) return undefined
+    return confined === undefined ? '' : `${text.slice(at, colon)}: ${confined}\r\n`
+  }
+  return undefined
 }
