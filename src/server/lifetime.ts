@@ -1,3 +1,4 @@
+import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import { canSharePorts } from '#base/listen-on.ts'
 import type { Running } from '#server/serve.ts'
@@ -51,60 +52,74 @@ class Restarts {
   readonly #log: Log
   readonly #replaced = Promise.withResolvers<End>()
   #current: Successor | undefined
-  #released = false
-  #starting = false
+  /** A server is being replaced: until the one before has released everything, the next one has to wait. */
+  #isBusy = false
+  #isWanted = false
 
   constructor(running: Running, log: Log) {
     this.#running = running
     this.#log = log
     this.replaced = this.#replaced.promise
-    process.on('SIGUSR2', () => void this.#restart())
+    process.on('SIGUSR2', () => this.#want())
   }
 
   /** This process ends: it is not replaced any more. */
   stop(): void {
-    this.#starting = true
+    this.#isBusy = true
   }
 
   /** Stays beside the server until it ends, and resolves to its exit code. */
   async accompany(stopped: Promise<End>): Promise<number> {
-    this.#released = true
-    this.#current?.tell('released')
     void stopped.then(() => this.#current?.tell('stop'))
+    this.#complete()
     for (;;) {
       const current = this.#current
       const code = (await current?.exited) ?? 1
       if (current === this.#current) return code
-      // It was replaced, and has released everything.
-      this.#current?.tell('released')
     }
   }
 
-  async #restart(): Promise<void> {
-    const before = this.#current
-    if (this.#starting || (before === undefined) === this.#released) return
-    if (!canSharePorts) {
-      this.#log.warn(
-        { platform: process.platform },
-        'a server cannot be replaced on this platform: restart it',
-      )
-      return
+  #want(): void {
+    this.#isWanted = true
+    if (this.#isBusy) return
+    if (canSharePorts) this.#restartInBackground()
+    else {
+      const { platform } = process
+      this.#log.warn({ platform }, 'a server cannot be replaced on this platform: restart it')
     }
-    this.#starting = true
-    if (before === undefined) this.#running.share()
-    else before.tell('share')
+  }
+
+  #restartInBackground(): void {
+    void inBackground({ task: 'restart', log: this.#log }, () => this.#restart())
+  }
+
+  /** The server before the present one has released everything. */
+  #complete(): void {
+    this.#current?.tell('released')
+    this.#isBusy = false
+    if (this.#isWanted) this.#restartInBackground()
+  }
+
+  async #restart(): Promise<void> {
+    this.#isBusy = true
+    this.#isWanted = false
+    const before = this.#current
+    if (before) before.tell('share')
+    else this.#running.share()
     try {
       this.#current = await Successor.start()
-      this.#log.info({ process: this.#current.pid }, 'a new process serves')
-      if (before) before.tell('leave')
-      else this.#replaced.resolve('leave')
     } catch (error) {
       this.#log.error({ error }, 'the server was not replaced and goes on')
       if (before) before.tell('unshare')
       else await this.#running.unshare()
-    } finally {
-      this.#starting = false
+      this.#isBusy = false
+      return
     }
+    this.#log.info({ process: this.#current.pid }, 'a new process serves')
+    if (before === undefined) return this.#replaced.resolve('leave')
+    before.tell('leave')
+    await before.exited
+    this.#complete()
   }
 }
 

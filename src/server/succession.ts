@@ -4,7 +4,8 @@ import type { Running } from '#server/serve.ts'
 
 /** Marks a process that was started to succeed another one. */
 const VARIABLE = 'ADIT_SUCCEEDS'
-const READY_MS = 60_000
+/** The server before it goes on until then, so nothing is lost by waiting. */
+const READY_MS = 300_000
 
 /** What a process is told by the one that started it. */
 type Order = 'share' | 'unshare' | 'released' | 'leave' | 'stop'
@@ -63,7 +64,7 @@ export class Successor {
     this.exited = once(child, 'exit').then(([code]: (number | null)[]) => code ?? 1)
   }
 
-  /** Starts the same program with the same arguments; rejects unless it serves within a minute. */
+  /** Starts the same program with the same arguments; rejects unless it serves in time. */
   static async start(): Promise<Successor> {
     const [, program = '', ...args] = process.argv
     const child = spawn(process.execPath, [...process.execArgv, program, ...args], {
