@@ -1,26 +1,33 @@
+import { may } from '#api/authority.ts'
+import type { Call } from '#api/call.ts'
 import type { RefusableClaim } from '#api/draft.ts'
 import { fail } from '#base/errors.ts'
-import type { Mention } from '#contract/body.ts'
+import type { Body, Mention } from '#contract/body.ts'
 import { hasPrefixOf, type Kind } from '#contract/kind.ts'
-import { childrenOf } from '#contract/kinds/index.ts'
+import { childrenOf, kindNamed } from '#contract/kinds/index.ts'
 import type { Refusal } from '#store/store.ts'
 
 /**
  * Tells the caller why the store refused. Returns false where the refusal means only that somebody else was
  * quicker, and the same call on fresh data may succeed.
  */
-export function explain(
+export async function explain(
   refusal: Refusal,
   kind: Kind,
+  call: Call,
   written: { claims: readonly RefusableClaim[]; named: readonly Mention[] } = { claims: [], named: [] },
-): false {
+): Promise<false> {
   switch (refusal.reason) {
     case 'claimed': {
       const { namespace, value } = refusal.claim
       const claim = written.claims.find(each => each.namespace === namespace && each.value === value)
       if (!claim?.refusal) return false
       const { field, shown } = claim
-      return fail(claim.refusal as 'domain_taken', { field, value: shown, owner: refusal.owner })
+      return fail(claim.refusal as 'domain_taken', {
+        field,
+        value: shown,
+        owner: await nameOf(refusal.owner, call),
+      })
     }
     case 'missing': {
       const mention = written.named.find(each => each.id === refusal.target)
@@ -30,9 +37,16 @@ export function explain(
     case 'in_use':
       // A child that came into being after the removal had looked for children goes with the next attempt.
       if (childrenOf(kind.name).some(child => hasPrefixOf(child, refusal.by))) return false
-      return fail((kind.inUse ?? 'in_use') as 'in_use', { by: refusal.by })
+      return fail((kind.inUse ?? 'in_use') as 'in_use', { by: await nameOf(refusal.by, call) })
     case 'stale':
     case 'exists':
       return false
   }
+}
+
+/** The id of a resource, unless it belongs to another owner: that is none of the caller's business. */
+async function nameOf(id: string, call: Call): Promise<string> {
+  const row = await call.store.get(id)
+  const isOwn = row && (await may('change', kindNamed(row.kind), JSON.parse(row.body) as Body, call))
+  return isOwn ? id : 'a resource of another owner'
 }

@@ -23,7 +23,7 @@ async function tryToRemove(address: Address, call: Call): Promise<void> {
     const reliedOn = (await behaviourOf(address.kind).remove?.(record, call)) ?? []
     const expected = reliedOn.map(({ id, version }): Write => ({ op: 'expect', id, version }))
     const outcome = await call.store.commit([...expected, ...(await removal(address.kind, record, call))])
-    if (outcome.ok || explain(outcome.refusal, address.kind)) return
+    if (outcome.ok || (await explain(outcome.refusal, address.kind, call))) return
   }
   fail('conflict')
 }

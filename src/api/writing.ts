@@ -97,5 +97,5 @@ async function write(draft: Draft, version: number, call: Call): Promise<boolean
     ...(await eventOf(kind, body, version === 1 ? 'created' : 'updated', call)),
   ]
   const outcome = await call.store.commit(batch)
-  return outcome.ok || explain(outcome.refusal, kind, { claims: draft.claims, named })
+  return outcome.ok || explain(outcome.refusal, kind, call, { claims: draft.claims, named })
 }
