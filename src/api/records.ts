@@ -3,8 +3,9 @@ import type { Call } from '#api/call.ts'
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
 import { allows } from '#contract/access-rule.ts'
-import { hasSecrets, mapSecrets, type Body } from '#contract/body.ts'
+import { hasMasked, hasSecrets, mapSecrets, type Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
+import type { Shape } from '#contract/shape.ts'
 import type { Row } from '#store/store.ts'
 
 /** One resource, as a path names it. */
@@ -15,16 +16,21 @@ export interface Address {
   readonly parent: string | null
 }
 
-const secretive = new WeakMap<Kind, boolean>()
+/** A fact about the shape of a kind, worked out once. */
+function fact(decide: (shape: Shape) => boolean): (kind: Kind) => boolean {
+  const known = new WeakMap<Kind, boolean>()
+  return kind => {
+    const isSo = known.get(kind) ?? decide(kind.shape)
+    known.set(kind, isSo)
+    return isSo
+  }
+}
 
 /** Is anything of this kind sealed at rest? */
-export function keepsSecrets(kind: Kind): boolean {
-  const known = secretive.get(kind)
-  if (known !== undefined) return known
-  const answer = hasSecrets(kind.shape)
-  secretive.set(kind, answer)
-  return answer
-}
+export const keepsSecrets = fact(hasSecrets)
+
+/** Is anything of this kind masked for some of its readers? */
+export const isMasked = fact(hasMasked)
 
 /** Reads a row's text and unseals its secrets. */
 export function open(kind: Kind, row: Row, call: Pick<Call, 'sealer'>): Body {

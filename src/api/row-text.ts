@@ -19,7 +19,12 @@ const digests = new WeakMap<Kind, string | undefined>()
 
 const isKeptAsRead = (shape: Shape): boolean =>
   Object.values(shape).every(
-    field => field.read && !field.expand && !field.secret && (!field.shape || isKeptAsRead(field.shape)),
+    field =>
+      field.read &&
+      !field.expand &&
+      !field.secret &&
+      !field.sensitive &&
+      (!field.shape || isKeptAsRead(field.shape)),
   )
 
 function names(shape: Shape): unknown[] {

@@ -1,7 +1,7 @@
 import { may } from '#api/authority.ts'
 import { behaviourOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
-import { keepsSecrets } from '#api/records.ts'
+import { isMasked } from '#api/records.ts'
 import { linker, resourcePath } from '#api/uris.ts'
 import { encode, type Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
@@ -9,7 +9,7 @@ import type { Kind } from '#contract/kind.ts'
 /** What a caller sees of a resource. `body` is the caller's own copy. Secrets are for those who may read them. */
 export async function show(kind: Kind, body: Body, call: Call): Promise<Body> {
   // The parts that a view adds may have secrets, such as the routes of an edge.
-  const hasNone = !keepsSecrets(kind) && !behaviourOf(kind).view
+  const hasNone = !isMasked(kind) && !behaviourOf(kind).view
   const isOpen = hasNone || (await may('secrets', kind, body, call))
   return view(kind, body, call, isOpen ? 'show' : 'mask')
 }
@@ -29,9 +29,4 @@ async function view(kind: Kind, body: Body, call: Call, secrets: 'show' | 'mask'
 
 /** True when what callers see of a resource follows from its row alone and is the same for all of them. */
 export const alwaysShowsTheSame = (kind: Kind): boolean =>
-  !kind.live &&
-  !kind.owned &&
-  kind.key === 'id' &&
-  !kind.parent &&
-  !keepsSecrets(kind) &&
-  !behaviourOf(kind).view
+  !kind.live && !kind.owned && kind.key === 'id' && !kind.parent && !isMasked(kind) && !behaviourOf(kind).view

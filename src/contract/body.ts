@@ -74,10 +74,18 @@ export function encode(shape: Shape, kept: Body, link: (id: string) => Ref, secr
     if (field.sparse && isEmpty(value)) continue
     if (field.secret === 'masked' || (field.secret && secrets === 'mask'))
       view[name] = changeEach(value, () => '')
+    else if (field.sensitive && secrets === 'mask')
+      view[name] = changeEach(value, field.sensitive === 'url' ? originOf : () => '')
     else if (field.expand) view[name] = expanded(value, link)
     else view[name] = field.shape && isBody(value) ? encode(field.shape, value, link, secrets) : value
   }
   return view
+}
+
+/** A URL without what may be a secret in it: user name, password, path and query. */
+function originOf(text: string): string {
+  const url = URL.parse(text)
+  return url === null ? '' : `${url.protocol}//${url.host}/`
 }
 
 function expanded(value: unknown, link: (id: string) => Ref): Ref | Ref[] | null {
@@ -108,8 +116,9 @@ export function mentions(shape: Shape, kept: Body, path = ''): Mention[] {
   })
 }
 
-/** A secret is a text or a map of texts; an empty one is nothing to hide. */
+/** A secret is a text or has texts in it; an empty one is nothing to hide. */
 function changeEach(value: unknown, change: (value: string) => string): unknown {
+  if (Array.isArray(value)) return value.map(item => changeEach(item, change))
   if (isBody(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, changeEach(item, change)]))
   }
@@ -126,6 +135,13 @@ export function mapSecrets(shape: Shape, kept: Body, change: (value: string) => 
   }
   return changed
 }
+
+/** Does the shape hold anything that not every reader sees? */
+export const hasMasked = (shape: Shape): boolean =>
+  Object.values(shape).some(
+    ({ secret, sensitive, shape: inner }) =>
+      secret !== undefined || sensitive !== undefined || (inner && hasMasked(inner)),
+  )
 
 /** Does the shape hold anything that is sealed at rest? */
 export const hasSecrets = (shape: Shape): boolean =>

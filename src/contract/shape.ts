@@ -51,6 +51,8 @@ export interface Field<T extends FieldTypes = FieldTypes> {
   readonly expand?: boolean
   /** Sealed at rest; `masked` ones are read back as the empty string. */
   readonly secret?: 'returned' | 'masked' | 'hidden'
+  /** Kept in the clear, but masked like a secret: callers put tokens there. Of a `url` the origin stays. */
+  readonly sensitive?: 'value' | 'url'
   readonly shape?: Shape
   readonly doc?: string
 }
@@ -137,6 +139,12 @@ export const secret = <F extends Field>(field: F, secrecy: 'returned' | 'masked'
   const { read, ...rest } = field
   return { ...rest, ...(secrecy !== 'hidden' && { read }), secret: secrecy } as F
 }
+
+/** May hold a secret of the caller, so only those who may read secrets see it whole. */
+export const sensitive = <F extends Field>(field: F, kind: 'value' | 'url'): F => ({
+  ...field,
+  sensitive: kind,
+})
 
 /** Written, never read back. */
 export const writeOnly = <F extends Field>(field: F) => {

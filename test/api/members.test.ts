@@ -4,6 +4,7 @@ import { kinds } from '#contract/kinds/index.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import { made, onEachStore } from '../support/each-store.ts'
 import { newMember, type Member } from '../support/members.ts'
+import { targets } from '../support/secret-bodies.ts'
 import { secretText } from '../support/secrets.ts'
 import { creatable, Seeds } from '../support/seeds.ts'
 import { Caller } from '../support/server.ts'
@@ -14,6 +15,20 @@ const ownable = creatable.filter(
 
 const isChange = ({ method, does }: Operation): boolean =>
   method !== 'GET' && !('verb' in does && does.verb === 'create')
+
+/** What callers put where the contract knows of no secret; unlike a secret it is kept in the clear. */
+const TOKEN = 'a-token-of-some-service'
+
+/** The same target with secrets wherever its URL can have them. */
+const withSecretUrls = (target: object): object =>
+  Object.fromEntries(
+    Object.entries(target).map(([name, value]) => [
+      name,
+      String(value).startsWith('http')
+        ? `https://user:${TOKEN}@hooks.example.com/${TOKEN}?key=${TOKEN}`
+        : value,
+    ]),
+  )
 
 onEachStore('members', api => {
   let owner: Member
@@ -140,6 +155,60 @@ onEachStore('members', api => {
     assert.deepEqual(await shown(colleague), ['', '', '', ''], 'to share is not to tell')
     const admin = { ...owner, token: api().token }
     assert.deepEqual(await shown(admin), [secret, secret, secret, secret])
+  })
+
+  test('do not read what a colleague puts into headers, policies and URLs, and events do not tell it', async () => {
+    const add = { 'x-api-token': TOKEN }
+    const rule = { actions: [{ type: 'add-headers', config: { headers: add } }] }
+    const edge = await own.make('https_edges')
+    const cases: [path: string, body: object][] = [
+      ['/endpoint_configurations', { type: 'http', request_headers: { add }, response_headers: { add } }],
+      [
+        `/edges/https/${String(edge['id'])}/routes`,
+        { match_type: 'path_prefix', match: '/', request_headers: { add }, policy: { inbound: [rule] } },
+      ],
+      ['/edges/tcp', { traffic_policy: { value: TOKEN }, policy: { outbound: [rule] } }],
+      ...['webhook', 'otlp', 'azure_logs_ingestion'].map((name): [string, object] => {
+        const target = withSecretUrls(targets()[name] ?? {})
+        return ['/event_destinations', { target: { [name]: target } }]
+      }),
+    ]
+    for (const [path, body] of cases) {
+      const created = await call('POST', path, body, owner)
+      assert.equal(created.status, 201, JSON.stringify(created.body))
+      const address = `${path}/${created.body.id}`
+      const shown = JSON.stringify((await call('GET', address, undefined, owner)).body)
+      assert.ok(shown.includes(TOKEN), 'its owner reads it')
+      for (const each of [address, path]) {
+        const masked = JSON.stringify((await call('GET', each, undefined, colleague)).body)
+        assert.ok(!masked.includes(TOKEN), masked)
+      }
+      assert.equal((await call('PATCH', address, { description: 'x' }, owner)).status, 200)
+      assert.equal((await call('DELETE', address, undefined, owner)).status, 204)
+      const told = (await api().get(`/audit_events?object_id=${created.body.id}`)).body.audit_events
+      assert.equal(told.length, 3)
+      assert.ok(!JSON.stringify(told).includes(TOKEN), JSON.stringify(told))
+    }
+  })
+
+  test('are not told the ids of what a colleague owns when they are refused', async () => {
+    const domain = await own.make('reserved_domains', { name: 'taken' })
+    const ingress = await own.make('agent_ingresses', { domain: 'taken.example.com' })
+    const used = await made(api(), '/backends/http_response', { owner_id: null })
+    const user = await own.make('failover_backends', { backends: [used.id] })
+    const edge = await own.make('tcp_edges', { hostports: ['any.test:20777'] })
+    for (const [method, path, body, code, id] of [
+      ['POST', '/reserved_domains', { name: 'taken' }, 413, domain['id']],
+      ['POST', '/agent_ingresses', { domain: 'taken.example.com' }, 6706, ingress['id']],
+      ['DELETE', `/backends/http_response/${used.id}`, undefined, 6502, user['id']],
+      ['POST', '/edges/tcp', { hostports: ['any.test:20777'] }, 7122, edge['id']],
+    ] as const) {
+      const refused = await call(method, path, body, colleague)
+      assert.deepEqual([refused.status, refused.body.error_code], [400, `ERR_ADIT_${code}`], path)
+      assert.ok(!refused.body.msg.includes(String(id)), refused.body.msg)
+      const admin = await api().call(method, path, body ? { body } : {})
+      assert.ok(admin.body.msg.includes(String(id)), admin.body.msg)
+    }
   })
 
   test('change what is shared, and what an earlier release has made', async () => {

@@ -1,5 +1,5 @@
 import { flag, integer, line, mapOf } from '#contract/schema.ts'
-import { input, maybe, nested, optional, required, secret } from '#contract/shape.ts'
+import { input, maybe, nested, optional, required, secret, sensitive } from '#contract/shape.ts'
 
 const word = (doc?: string) => input(line({ maxBytes: 2048 }), doc)
 const masked = () => secret(input(line({ maxBytes: 4096 })), 'masked')
@@ -24,12 +24,12 @@ export const eventTarget = {
     tenant_id: required(word()),
     client_id: required(word()),
     client_secret: required(masked()),
-    logs_ingestion_uri: required(word()),
+    logs_ingestion_uri: required(sensitive(word(), 'url')),
     data_collection_rule_id: required(word()),
     data_collection_stream_name: required(word()),
   }),
   webhook: maybe({
-    url: required(word('Where to POST.')),
+    url: required(sensitive(word('Where to POST.'), 'url')),
     secret: masked(),
     batch_size: input(
       integer(1, 1000, { default: 1 }),
@@ -38,7 +38,7 @@ export const eventTarget = {
     ),
   }),
   otlp: maybe({
-    endpoint: required(word('OTLP logs over HTTP.')),
+    endpoint: required(sensitive(word('OTLP logs over HTTP.'), 'url')),
     headers: secret(input(mapOf(line({ maxBytes: 4096 }), { maxProperties: 32 })), 'masked'),
   }),
   syslog: maybe({ address: required(word('host:port.')), tls: input(flag(true)) }),

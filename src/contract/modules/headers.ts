@@ -1,11 +1,17 @@
 import { module } from '#contract/kind.ts'
 import { line, listOf, mapOf } from '#contract/schema.ts'
-import { input } from '#contract/shape.ts'
+import { input, sensitive } from '#contract/shape.ts'
 
 const fields = {
-  add: input(
-    mapOf(line({ maxBytes: 4096 }), { maxProperties: 100, refusals: { maxProperties: 'too_many_headers' } }),
-    'Headers to add, by name.',
+  add: sensitive(
+    input(
+      mapOf(line({ maxBytes: 4096 }), {
+        maxProperties: 100,
+        refusals: { maxProperties: 'too_many_headers' },
+      }),
+      'Headers to add, by name.',
+    ),
+    'value',
   ),
   remove: input(
     listOf(line(), { maxItems: 100, refusals: { maxItems: 'too_many_headers' } }),

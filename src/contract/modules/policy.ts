@@ -1,6 +1,6 @@
 import { module } from '#contract/kind.ts'
 import { anything, line, listOf, object, partly, text } from '#contract/schema.ts'
-import { input } from '#contract/shape.ts'
+import { input, sensitive } from '#contract/shape.ts'
 
 const action = object({ type: line({ maxBytes: 255 }), config: partly(anything()) })
 const rules = listOf(
@@ -16,13 +16,19 @@ const rules = listOf(
 export const policy = module({
   name: 'policy',
   doc: 'A traffic policy as lists of rules.',
-  fields: { inbound: input(rules, 'Rules for requests.'), outbound: input(rules, 'Rules for answers.') },
+  fields: {
+    inbound: sensitive(input(rules, 'Rules for requests.'), 'value'),
+    outbound: sensitive(input(rules, 'Rules for answers.'), 'value'),
+  },
 })
 
 export const trafficPolicy = module({
   name: 'traffic_policy',
   doc: 'A traffic policy as JSON or YAML text.',
   fields: {
-    value: input(text({ maxBytes: 65_536, refusals: { maxBytes: 'policy_text' } }), 'The policy.'),
+    value: sensitive(
+      input(text({ maxBytes: 65_536, refusals: { maxBytes: 'policy_text' } }), 'The policy.'),
+      'value',
+    ),
   },
 })
