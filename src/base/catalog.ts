@@ -480,7 +480,11 @@ export const catalog = {
     status: 400,
     text: '"{field}" is not PEM: it must start with "-----BEGIN ...-----".',
   },
-  pem_too_big: { number: 1921, status: 400, text: '"{field}" may have at most 64 KiB.' },
+  pem_too_big: {
+    number: 1921,
+    status: 400,
+    text: '"{field}" is too large: at most 64 KiB, 10 certificates, and 16 KiB for each of them (without PEM).',
+  },
   certificate_none: { number: 1922, status: 400, text: '"{field}" is required: a certificate in PEM.' },
   certificate_key_mismatch: {
     number: 1923,
@@ -672,7 +676,7 @@ export const catalog = {
   header_variable: {
     number: 90180,
     status: 400,
-    text: '"add": the value of "{name}", "{value}", has a variable that is not known. See the reference of the module for those that are.',
+    text: '"add": the value of "{name}", "{value}", has a variable that is not known, or more than 16 of them. See the reference of the module for those that are.',
   },
   response_host: { number: 90181, status: 400, text: 'An answer has no "host" header; only requests do.' },
   header_framing: {

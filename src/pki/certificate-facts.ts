@@ -1,13 +1,7 @@
-// @peculiar/x509 resolves its parts through decorator metadata, so this import must come first.
-import 'reflect-metadata'
-import {
-  BasicConstraintsExtension,
-  ExtendedKeyUsageExtension,
-  KeyUsagesExtension,
-  SubjectAlternativeNameExtension,
-  X509Certificate,
-} from '@peculiar/x509'
+import type { X509Certificate } from 'node:crypto'
 import { canonicalAddress } from '#base/addresses.ts'
+import { certificateNames, valuesOf } from '#pki/certificate-names.ts'
+import { keyUsageBits } from '#pki/extensions.ts'
 
 /** What the API shows of a certificate. */
 export interface CertificateFacts {
@@ -58,41 +52,27 @@ const EXTENDED_KEY_USAGES: ReadonlyMap<string, string> = new Map([
   ['1.3.6.1.4.1.311.61.1.1', 'microsoft_kernel_code_signing'],
 ])
 
-export function certificateFacts(der: Buffer): CertificateFacts {
-  const certificate = new X509Certificate(Uint8Array.from(der))
+export function certificateFacts(certificate: X509Certificate): CertificateFacts {
+  const { subject, issuer, alternative } = certificateNames(certificate)
   // A name may repeat a part; all of them are shown, but of common names the most specific one, the last.
-  const subject = (part: string) => certificate.subjectName.getField(part).join(', ')
-  const names = certificate.getExtension(SubjectAlternativeNameExtension)?.names.items ?? []
+  const all = (part: string): string => valuesOf(subject, part).join(', ')
+  const usages = keyUsageBits(certificate.raw)
   return {
-    subjectCommonName: certificate.subjectName.getField('CN').at(-1) ?? '',
-    subjectOrganization: subject('O'),
-    subjectOrganizationalUnit: subject('OU'),
-    subjectLocality: subject('L'),
-    subjectProvince: subject('ST'),
-    subjectCountry: subject('C'),
-    issuerCommonName: certificate.issuerName.getField('CN').at(-1) ?? '',
+    subjectCommonName: valuesOf(subject, 'CN').at(-1) ?? '',
+    subjectOrganization: all('O'),
+    subjectOrganizationalUnit: all('OU'),
+    subjectLocality: all('L'),
+    subjectProvince: all('ST'),
+    subjectCountry: all('C'),
+    issuerCommonName: valuesOf(issuer, 'CN').at(-1) ?? '',
     serialNumber: certificate.serialNumber.toLowerCase(),
-    notBefore: wholeSeconds(certificate.notBefore),
-    notAfter: wholeSeconds(certificate.notAfter),
-    dnsNames: names.filter(name => name.type === 'dns').map(name => name.value),
-    ips: names.filter(name => name.type === 'ip').flatMap(name => canonicalAddress(name.value) ?? []),
-    keyUsages: keyUsages(certificate),
-    extendedKeyUsages: extendedKeyUsages(certificate),
+    notBefore: wholeSeconds(certificate.validFromDate),
+    notAfter: wholeSeconds(certificate.validToDate),
+    dnsNames: alternative.dns,
+    ips: alternative.ips.flatMap(address => canonicalAddress(address) ?? []),
+    keyUsages: KEY_USAGES.filter((_, bit) => usages[bit] === true),
+    extendedKeyUsages: (certificate.keyUsage ?? []).map(usage => EXTENDED_KEY_USAGES.get(usage) ?? usage),
   }
-}
-
-/** Whether the basic constraints say so. Node's `ca` also asks the key usages and so misses real authorities. */
-export const isAuthority = (der: Buffer): boolean =>
-  new X509Certificate(Uint8Array.from(der)).getExtension(BasicConstraintsExtension)?.ca === true
-
-function keyUsages(certificate: X509Certificate): string[] {
-  const bits = certificate.getExtension(KeyUsagesExtension)?.usages ?? 0
-  return KEY_USAGES.filter((_, bit) => (bits & (1 << bit)) !== 0)
-}
-
-function extendedKeyUsages(certificate: X509Certificate): string[] {
-  const usages = certificate.getExtension(ExtendedKeyUsageExtension)?.usages ?? []
-  return Array.from(usages, usage => EXTENDED_KEY_USAGES.get(String(usage)) ?? String(usage))
 }
 
 const wholeSeconds = (moment: Date): string => moment.toISOString().replace(/\.\d+Z$/, 'Z')

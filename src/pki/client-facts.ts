@@ -1,6 +1,5 @@
-// @peculiar/x509 resolves its parts through decorator metadata, so this import must come first.
-import 'reflect-metadata'
-import { SubjectAlternativeNameExtension, X509Certificate } from '@peculiar/x509'
+import type { X509Certificate } from 'node:crypto'
+import { certificateNames, valuesOf } from '#pki/certificate-names.ts'
 
 /** What others are told of a visitor's certificate. */
 export interface ClientFacts {
@@ -13,14 +12,12 @@ export interface ClientFacts {
 }
 
 /** Reads a certificate that was verified before; throws when it cannot be read. */
-export function clientFacts(der: Buffer): ClientFacts {
-  const certificate = new X509Certificate(Uint8Array.from(der))
-  const names = certificate.getExtension(SubjectAlternativeNameExtension)?.names.items ?? []
-  const named = (type: string) => names.filter(name => name.type === type).map(({ value }) => value)
+export function clientFacts(certificate: X509Certificate): ClientFacts {
+  const { subject, alternative } = certificateNames(certificate)
   return {
-    commonName: certificate.subjectName.getField('CN').at(-1) ?? '',
-    dnsNames: named('dns'),
-    emails: named('email'),
+    commonName: valuesOf(subject, 'CN').at(-1) ?? '',
+    dnsNames: alternative.dns,
+    emails: alternative.emails,
     serialNumber: certificate.serialNumber.toLowerCase(),
   }
 }

@@ -1,6 +1,8 @@
 import { X509Certificate, type KeyObject } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { certificateFacts, isAuthority, type CertificateFacts } from '#pki/certificate-facts.ts'
+import { isAuthority } from '#pki/extensions.ts'
+import { MAX_CERTIFICATE_BYTES } from '#pki/certificate-names.ts'
+import { certificateFacts, type CertificateFacts } from '#pki/certificate-facts.ts'
 import { readPem, writePem } from '#pki/pem.ts'
 import { refuse, refuseAs } from '#pki/pki-error.ts'
 import { isLargeRsa, MAX_RSA_BITS } from '#pki/rsa-size.ts'
@@ -19,6 +21,8 @@ export interface AuthorityFacts extends Pick<
   readonly certificatePem: string
 }
 
+/** The signature of each is checked; no chain of a public authority has more than four. */
+export const MAX_CHAIN = 10
 const UNREADABLE = 'A certificate cannot be read; it may be damaged or cut short.'
 
 /** Reads a chain, leaf first, and the private key of the leaf. An expired chain is read like any other. */
@@ -43,7 +47,7 @@ export function readAuthority(pem: string): AuthorityFacts {
   const [certificate, second] = readCertificates(pem)
   if (second)
     refuse('several_certificates', 'An authority is exactly one certificate; upload each one separately.')
-  if (!refuseAs('bad_certificate', UNREADABLE, () => isAuthority(certificate.raw)))
+  if (!isAuthority(certificate.raw))
     refuse('not_a_ca', 'The certificate is not an authority: its basic constraints do not say CA:TRUE.')
   keyTypeOf(publicKey(certificate))
   const { subjectCommonName, notBefore, notAfter, keyUsages, extendedKeyUsages } = facts(certificate)
@@ -60,11 +64,15 @@ function readCertificates(pem: string): Chain {
     refuse('key_in_certificate', 'The certificate field holds a private key; are the two fields swapped?')
   const other = blocks.find(block => block.label !== 'CERTIFICATE')
   if (other) refuse('pem_type', `The certificate text holds a ${other.label} block; leave only certificates.`)
+  if (ders.length > MAX_CHAIN)
+    refuse('too_big', `The text holds more than ${MAX_CHAIN} certificates; leave only those of the chain.`)
   const [leaf, ...rest] = ders.map(decodeCertificate)
   return leaf ? [leaf, ...rest] : refuse('no_certificate', 'The text holds no certificate.')
 }
 
 function decodeCertificate(der: Buffer): X509Certificate {
+  if (der.length > MAX_CERTIFICATE_BYTES)
+    refuse('too_big', `A certificate is larger than ${MAX_CERTIFICATE_BYTES} bytes.`)
   const certificate = refuseAs('bad_certificate', UNREADABLE, () => new X509Certificate(der))
   // OpenSSL stops at the end of the certificate; what follows it would be stored unseen.
   if (certificate.raw.length !== der.length) refuse('bad_certificate', UNREADABLE)
@@ -72,7 +80,7 @@ function decodeCertificate(der: Buffer): X509Certificate {
 }
 
 const facts = (certificate: X509Certificate): CertificateFacts =>
-  refuseAs('bad_certificate', UNREADABLE, () => certificateFacts(certificate.raw))
+  refuseAs('bad_certificate', UNREADABLE, () => certificateFacts(certificate))
 
 const publicKey = (certificate: X509Certificate): KeyObject =>
   refuseAs('bad_certificate', 'The public key of a certificate cannot be read.', () => certificate.publicKey)

@@ -89,6 +89,10 @@ suite('a TLS certificate is refused', () => {
       'too_big',
       () => [`${'#'.repeat(65_536)}\n${family.leaf.certificate}`, family.leaf.key],
     ],
+    'with more than ten certificates': [
+      'too_big',
+      () => [family.leaf.certificate.repeat(11), family.leaf.key],
+    ],
     'with PEM headers': [
       'pem_headers',
       () => [

@@ -5,10 +5,11 @@ import { Secret } from '#base/secrets.ts'
 import { readModule } from '#gateway/modules/read-module.ts'
 import type { Identity } from '#pki/local-authority.ts'
 import { isLargeRsa, MAX_RSA_BITS } from '#pki/rsa-size.ts'
+import { MAX_CHAIN } from '#pki/x509.ts'
 import { type JsonObject, object, text } from '#tunnel/fields.ts'
 
 const OPTION = 'TLSTermination'
-const pem = text(262_144)
+const pem = text(98_304)
 const shape = object({ cert: pem, key: pem, sealed_key: pem })
 
 const decode = (base64: string): string => Buffer.from(base64, 'base64').toString()
@@ -18,6 +19,8 @@ export function terminationIdentity(given: JsonObject): Identity | undefined {
   const { cert, key, sealed_key } = readModule(OPTION, shape, given)
   if (sealed_key !== '') refuse('sealed_key is not supported, use key')
   if (cert === '' && key === '') return undefined
+  if (decode(cert).split('-----BEGIN ').length > MAX_CHAIN + 1)
+    refuse(`the chain has more than ${MAX_CHAIN} certificates`)
   const identity = { certificatePem: decode(cert), privateKeyPem: new Secret(decode(key)) }
   try {
     createSecureContext({ cert: identity.certificatePem, key: identity.privateKeyPem.reveal() })

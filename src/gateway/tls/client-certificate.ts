@@ -8,5 +8,5 @@ import { clientFacts } from '#pki/client-facts.ts'
 export function clientCertificate(socket: TLSSocket, terms: ClientTerms): ClientCertificate {
   const certificate = socket.getPeerX509Certificate()
   if (certificate === undefined) throw new Error('The visitor has no certificate.')
-  return { ...clientFacts(certificate.raw), ...proofOf(socket, terms) }
+  return { ...clientFacts(certificate), ...proofOf(socket, terms) }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { chain, type ClientCertificate, type Exchange, type Reply } from '#gateway/exchange.ts'
 import { bodyOf } from '#gateway/http/body.ts'
@@ -7,7 +8,6 @@ import { mutualTlsModule } from '#gateway/modules/mutual-tls.ts'
 import type { ModuleParts } from '#gateway/modules/module.ts'
 import { bindOptions } from '#tunnel/messages.ts'
 import { clientFacts } from '#pki/client-facts.ts'
-import { readPem } from '#pki/pem.ts'
 import { request } from '../modules/support.ts'
 import { authority, person, type Wish } from './people.ts'
 
@@ -54,8 +54,7 @@ async function value(certificate: Partial<ClientCertificate>, name: string): Pro
 
 const factsOf = async (wish: Wish) => {
   const { pem } = await person(wish)
-  const [block] = readPem(pem)
-  return clientFacts(block?.der ?? Buffer.alloc(0))
+  return clientFacts(new X509Certificate(pem))
 }
 
 suite('a service behind mutual TLS', () => {
