@@ -1,5 +1,5 @@
 import { fail, Problem } from '#base/errors.ts'
-import { endOfText, JsonBounds } from '#base/json-bounds.ts'
+import { endOfText, JsonBounds, nextSign } from '#base/json-bounds.ts'
 import { jsonFault } from '#base/json-fault.ts'
 
 const [QUOTE, OPEN_LIST, OPEN_OBJECT] = [0x22, 0x5b, 0x7b]
@@ -14,15 +14,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 function refuseTraps(text: string): void {
   const bounds = new JsonBounds()
   const open: (Set<string> | undefined)[] = []
-  for (let position = 0; position < text.length; position++) {
-    const code = text.charCodeAt(position)
-    if (code === QUOTE) {
-      const end = endOfText(text, position)
-      const keys = open[bounds.depth]
-      if (keys && isKey(text, end)) addKey(keys, text.slice(position, end))
-      position = end - 1
-      continue
-    }
+  let end = 0
+  for (let start = nextSign(text, end); start !== -1; start = nextSign(text, end)) {
+    const code = text.charCodeAt(start)
+    end = code === QUOTE ? endOfText(text, start) : start + 1
+    const keys = open[bounds.depth]
+    if (code === QUOTE && keys && isKey(text, end)) addKey(keys, text.slice(start, end))
     const fault = bounds.add(code)
     if (fault !== undefined) fail('body_unparseable', { reason: fault })
     if (code === OPEN_OBJECT) open[bounds.depth] = new Set()

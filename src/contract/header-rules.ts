@@ -57,7 +57,10 @@ export type HeaderVariable = (typeof headerVariables)[Moment][number]
 /** A value taken apart: texts, and variables between them. */
 export type ValuePart = string | { readonly variable: HeaderVariable }
 
-/** Undefined when there is a variable in it that is not known, or one that is not closed. */
+/** More than any value that is meant well has; each is filled in for every request. */
+const MAX_VARIABLES = 16
+
+/** Undefined when there is a variable in it that is not known, one that is not closed, or more than 16 of them. */
 export function valueParts(value: string, moment: Moment): readonly ValuePart[] | undefined {
   const known: readonly HeaderVariable[] = headerVariables[moment]
   const parts: ValuePart[] = []
@@ -65,7 +68,7 @@ export function valueParts(value: string, moment: Moment): readonly ValuePart[] 
   for (const { 0: whole, 1: written = '', index } of value.matchAll(/\$\{([^}]*)\}/g)) {
     const name = written.trim().replace(/^\./, '')
     const variable = known.find(each => each === name)
-    if (variable === undefined) return undefined
+    if (variable === undefined || parts.length >= MAX_VARIABLES * 2) return undefined
     parts.push(value.slice(from, index), { variable })
     from = index + whole.length
   }

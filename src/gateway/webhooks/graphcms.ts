@@ -3,7 +3,7 @@ import { inPairs } from '#gateway/webhooks/hmac.ts'
 import { refused, type Scheme } from '#gateway/webhooks/webhook.ts'
 
 /** Writing more of it as a string inside JSON would be work that any client could ask for. */
-const MAX_BODY = 1024 * 1024
+const MAX_BODY = 256 * 1024
 const tooLong = refused('its body is too long')
 const unreadable = refused('its body is not text')
 

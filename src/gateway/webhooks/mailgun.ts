@@ -1,6 +1,7 @@
 import { digestBytes, hmacOf, keyOf, signatureBytes, someEqual } from '#gateway/webhooks/signatures.ts'
 import { formOf } from '#gateway/webhooks/form.ts'
 import { jsonObject, objectIn } from '#gateway/webhooks/json.ts'
+import { partsOf } from '#gateway/webhooks/multipart.ts'
 import { stampFault, USUAL_WINDOW } from '#gateway/webhooks/stamps.ts'
 import { refused, type Scheme, verified, type Webhook } from '#gateway/webhooks/webhook.ts'
 
@@ -15,8 +16,8 @@ type Value = (name: string) => string | undefined
  */
 export const mailgun: Scheme = secret => {
   const key = keyOf(secret)
-  return async webhook => {
-    const value = await signatureIn(webhook)
+  return webhook => {
+    const value = signatureIn(webhook)
     const stamp = value('timestamp')
     const token = value('token')
     // Events of a subaccount are signed with the key of the account above it, too.
@@ -32,7 +33,7 @@ export const mailgun: Scheme = secret => {
   }
 }
 
-async function signatureIn(webhook: Webhook): Promise<Value> {
+function signatureIn(webhook: Webhook): Value {
   const { fields, body } = webhook
   const mediaType = fields.get('content-type') ?? ''
   if (/^application\/json\b/i.test(mediaType)) {
@@ -40,8 +41,8 @@ async function signatureIn(webhook: Webhook): Promise<Value> {
     return name => textOf(signature?.[name])
   }
   if (/^multipart\/form-data\b/i.test(mediaType)) {
-    const form = await multipart(body, mediaType)
-    return name => textOf(form?.get(name))
+    const found = partsOf(body, mediaType)
+    return name => found.get(name)
   }
   const form = formOf(webhook)
   return name => form?.get(name)?.[0]
@@ -49,12 +50,3 @@ async function signatureIn(webhook: Webhook): Promise<Value> {
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined
-
-async function multipart(body: Buffer, mediaType: string): Promise<FormData | undefined> {
-  try {
-    return await new Response(new Uint8Array(body), { headers: { 'content-type': mediaType } }).formData()
-  } catch {
-    // It is not what it says.
-    return undefined
-  }
-}
