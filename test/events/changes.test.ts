@@ -4,6 +4,7 @@ import type { Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds, type Collection } from '#contract/kinds/index.ts'
 import { assertRefused, made, onEachStore } from '../support/each-store.ts'
+import { targetUrls } from '../support/secret-bodies.ts'
 import { MARKER, secretText } from '../support/secrets.ts'
 import { creatable, Seeds } from '../support/seeds.ts'
 import type { Caller } from '../support/server.ts'
@@ -70,11 +71,13 @@ async function toldOf(api: Caller, id: unknown): Promise<Told[]> {
     .toReversed()
 }
 
-/** The same with every secret masked, as events show it. */
+/** The same with every secret masked, as events show it; of the URL of a destination only the origin is left. */
 const masked = (body: unknown): Body =>
-  JSON.parse(JSON.stringify(body), (_, value: unknown) =>
-    typeof value === 'string' && value.includes(MARKER) ? '' : value,
-  ) as Body
+  JSON.parse(JSON.stringify(body), (name, value: unknown) => {
+    if (typeof value !== 'string') return value
+    if (targetUrls.has(name)) return new URL('/', value).href
+    return value.includes(MARKER) ? '' : value
+  }) as Body
 
 /** What the API shows, for an event to be held against. */
 async function shown(api: Caller, path: string): Promise<Body> {

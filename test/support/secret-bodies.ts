@@ -38,6 +38,9 @@ export const targets = (): Record<string, object> => {
   }
 }
 
+/** The fields of targets that have a URL: of it, events show the origin only. */
+export const targetUrls: ReadonlySet<string> = new Set(['endpoint', 'logs_ingestion_uri', 'url'])
+
 /** Modules with secrets, under the names that routes have for them: each is set on a route of its own. */
 export const modules = (): Record<string, object>[] => [
   ...Object.keys(oauthProviders).map(name => ({
