@@ -9,6 +9,8 @@ export interface OutgoingEvent {
   readonly at: string
   /** The JSON envelope. */
   readonly body: string
+  /** Whose traffic it is, of events of traffic. */
+  readonly endpoint?: string
 }
 
 /** Why a batch was not taken. */

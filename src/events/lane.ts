@@ -227,16 +227,16 @@ export class Lane {
     if (reader === undefined) return false
     const { sieve } = this.#wanted
     const limits = await this.#sender.limits()
-    const { first, events } = reader.read()
+    const { numbers, events } = reader.read()
     if (events.length === 0) return false
     const batch = new Batch(limits)
     for (const [at, event] of events.entries()) {
       const passed = sieve.pass(event)
       if (passed !== undefined && !batch.add(passed)) break
-      reader.place = first + at
+      reader.place = numbers[at] ?? reader.place
     }
     // What comes a moment later waits for the next ring, and leaves together.
-    const isMore = reader.place !== first + events.length - 1 || events.length === TRAFFIC_PAGE
+    const isMore = reader.place !== numbers.at(-1) || events.length === TRAFFIC_PAGE
     if (batch.events.length > 0) await this.#sendTraffic(batch.events)
     return isMore
   }

@@ -7,6 +7,8 @@ export interface EventPage {
   /** Where each line ends; the byte there is a line feed. */
   readonly ends: readonly number[]
   readonly types: readonly string[]
+  /** Whose traffic each is. */
+  readonly endpoints: readonly string[]
   /** Of each type, the fields of objects that there may be: nothing else is in them. */
   readonly fields: Readonly<Record<string, readonly string[]>>
 }
@@ -18,17 +20,19 @@ const MOMENT_LENGTH = 24
 /** An event that lies among others as bytes, so that no text is made of it before somebody needs that. */
 export class LineEvent implements OutgoingEvent {
   readonly type: string
+  readonly endpoint: string
   readonly fields: readonly string[]
   readonly bytes: Buffer
   readonly start: number
   readonly end: number
 
   constructor(page: EventPage, line: number) {
-    const { bytes, ends, types, fields } = page
+    const { bytes, ends, types, endpoints, fields } = page
     this.bytes = bytes
     this.start = line === 0 ? 0 : (ends[line - 1] ?? 0) + 1
     this.end = ends[line] ?? 0
     this.type = types[line] ?? ''
+    this.endpoint = endpoints[line] ?? ''
     this.fields = fields[this.type] ?? []
   }
 

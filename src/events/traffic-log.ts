@@ -1,4 +1,5 @@
 import type { OutgoingEvent } from '#events/destination.ts'
+import { EndpointQueues } from '#events/endpoint-queues.ts'
 import { sizeOf } from '#events/line-event.ts'
 
 const MAX_EVENTS = 20_000
@@ -11,13 +12,14 @@ export interface TrafficReader {
   place: number
   /** How many there are after `place`. */
   readonly waiting: number
-  /** Events after `place`, the oldest of those that are kept first, and the number of that one. */
+  /** Events after `place`, the oldest of those that are kept first. */
   read(): TrafficRead
   leave(): void
 }
 
 export interface TrafficRead {
-  readonly first: number
+  /** Of each event, in their order. Some between them may be missing. */
+  readonly numbers: readonly number[]
   readonly events: readonly OutgoingEvent[]
 }
 
@@ -35,19 +37,18 @@ interface Joined {
 
 /**
  * The latest events of traffic, in memory only, for all who want them: each reads at its own pace, and who is too slow
- * misses the oldest. So a destination that is dead costs no more than this, however many there are.
+ * misses the oldest of the endpoint that has most. So a destination that is dead costs no more than this, however many
+ * there are, and a flood at one endpoint costs the others none of their events.
  */
 export class TrafficLog {
   readonly #joined = new Set<Joined>()
-  readonly #slots: (OutgoingEvent | undefined)[] = Array.from({ length: MAX_EVENTS })
-  #bytes = 0
-  /** Numbers of the oldest that is kept and of the one to come. */
-  #first = 1
+  readonly #kept = new EndpointQueues<OutgoingEvent>(MAX_EVENTS)
+  /** The number of the one to come. */
   #next = 1
 
   /** Reads what comes from now on. */
   join(reading: TrafficReading): TrafficReader {
-    const waitingAfter = (place: number): number => this.#next - this.#from(place)
+    const waitingAfter = (place: number): number => this.#kept.countAfter(place)
     const reader: TrafficReader = {
       place: this.#next - 1,
       get waiting() {
@@ -62,47 +63,28 @@ export class TrafficLog {
   }
 
   add(event: OutgoingEvent): void {
-    if (this.#next - this.#first === MAX_EVENTS) this.#lose()
-    this.#slots[this.#next % MAX_EVENTS] = event
-    this.#next++
-    this.#bytes += sizeOf(event)
-    while (this.#bytes > MAX_BYTES && this.#first < this.#next - 1) this.#lose()
+    this.#kept.add(this.#next++, event, { endpoint: event.endpoint ?? '', size: sizeOf(event) })
+    while (this.#kept.count > MAX_EVENTS) this.#lose(this.#kept.mostEvents())
+    while (this.#kept.size > MAX_BYTES && this.#kept.count > 1) this.#lose(this.#kept.mostBytes())
   }
 
   /** What all have read goes while it is young: to clean up after what has been kept for long costs far more. */
   forgetRead(): void {
     let read = this.#next - 1
     for (const { reader } of this.#joined) read = Math.min(read, reader.place)
-    while (this.#first <= read) this.#drop()
-  }
-
-  #from(place: number): number {
-    return Math.max(place + 1, this.#first)
+    this.#kept.dropUpTo(read)
   }
 
   #after(place: number): TrafficRead {
-    const events: OutgoingEvent[] = []
-    const first = this.#from(place)
-    for (let number = first; number < this.#next && events.length < TRAFFIC_PAGE; number++) {
-      const event = this.#slots[number % MAX_EVENTS]
-      if (event !== undefined) events.push(event)
-    }
-    return { first, events }
+    const found = this.#kept.after(place, TRAFFIC_PAGE)
+    return { numbers: found.map(({ number }) => number), events: found.map(({ item }) => item) }
   }
 
-  /** Drops the oldest although somebody may not have read it. Who keeps up costs no more than to see that. */
-  #lose(): void {
-    const type = this.#slots[this.#first % MAX_EVENTS]?.type ?? ''
+  /** Drops the oldest of an endpoint although somebody may not have read it. Who keeps up costs no more than to see that. */
+  #lose(endpoint: string): void {
+    const lost = this.#kept.dropOldest(endpoint)
+    if (lost === undefined) return
     for (const { reader, reading } of this.#joined)
-      if (reader.place < this.#first && reading.wants(type)) reading.missed()
-    this.#drop()
-  }
-
-  #drop(): void {
-    const slot = this.#first % MAX_EVENTS
-    const event = this.#slots[slot]
-    if (event !== undefined) this.#bytes -= sizeOf(event)
-    this.#slots[slot] = undefined
-    this.#first++
+      if (reader.place < lost.number && reading.wants(lost.item.type)) reading.missed()
   }
 }

@@ -6,6 +6,8 @@ import type { Identity } from '#gateway/sign-in/sign-in.ts'
 
 /** What a request was led to; one for all requests that take the same way. */
 export interface Way {
+  /** What memory of traffic is divided by: the edge, the domain or address, or the tunnel. */
+  readonly id?: string
   /** What answers there: a route of an edge, what is configured for a domain, or a tunnel with an address of its own. */
   readonly endpoint?: 'edge' | 'domain' | 'ephemeral'
   /** Of the edge, the route, and the domain or address with modules of its own; undefined where there is none. */
@@ -101,8 +103,9 @@ export class Trace {
   answer: Pick<Body, 'counted' | 'framing'> | undefined
   /** Bytes of what is spoken after a change of protocol. */
   upgraded: { readonly received: number; readonly sent: number } | undefined
-  /** Where it is kept, once it is. */
+  /** The number under which it is kept, once it is, and the slot. */
   kept = 0
+  keptAt = 0
   /** Tells of the request when it has ended; undefined unless somebody wants to hear. */
   tell: ((moment: number) => void) | undefined
   /** Set while traces are made and the request is one of those that are traced. */

@@ -1,7 +1,14 @@
 import { inBackground } from '#base/background.ts'
+import { FairShare } from '#base/fair-share.ts'
 import { type Log, silentLog } from '#base/log.ts'
 import type { SeenRequest } from '#gateway/traffic/http-fields.ts'
-import { Lines, type TrafficPage, type WantedTraffic } from '#gateway/traffic/lines.ts'
+import {
+  endpointOfConnection,
+  endpointOfRequest,
+  Lines,
+  type TrafficPage,
+  type WantedTraffic,
+} from '#gateway/traffic/lines.ts'
 import type { SeenConnection } from '#gateway/traffic/tcp-fields.ts'
 
 export interface TrafficBatch {
@@ -16,6 +23,8 @@ export type TellTraffic = (batch: TrafficBatch) => Promise<void> | void
 const GATHER_MS = 25
 const MAX_EVENTS = 10_000
 const MAX_BYTES = 16_777_216
+/** Of these one endpoint may have so much while the others are quiet. */
+const SHARE = 0.75
 const PAGE_BYTES = 131_072
 /** Events that are written together cost less than each when it happens: what writes them stays at hand. */
 const TOGETHER = 64
@@ -32,6 +41,8 @@ export class Traffic {
   #pages: TrafficPage[] = []
   #events = 0
   #bytes = 0
+  /** Whose events they are, of those that were gathered since the last batch. */
+  readonly #share = new FairShare(MAX_EVENTS, SHARE)
   #dropped = 0
   #telling = false
 
@@ -67,13 +78,13 @@ export class Traffic {
   }
 
   request(seen: SeenRequest): void {
-    if (!this.#wants.requests || !this.#hasRoom()) return
+    if (!this.#wants.requests || !this.#hasRoom(endpointOfRequest(seen))) return
     if (this.#seen.push(seen) === TOGETHER) this.#write()
     this.#tellSoon()
   }
 
   connection(seen: SeenConnection): void {
-    if (!this.#wants.connections || !this.#hasRoom()) return
+    if (!this.#wants.connections || !this.#hasRoom(endpointOfConnection(seen))) return
     this.#write()
     this.#lines?.connection(seen)
     this.#tellSoon()
@@ -89,8 +100,10 @@ export class Traffic {
   }
 
   /** False: it is dropped, and counted. */
-  #hasRoom(): boolean {
-    const isThere = this.#gathered < MAX_EVENTS && this.#bytes < MAX_BYTES
+  #hasRoom(endpoint: string): boolean {
+    // One that has most of them leaves some of the memory to the others.
+    const isMost = this.#share.held(endpoint) * 2 > this.#share.used
+    const isThere = this.#bytes < (isMost ? MAX_BYTES * SHARE : MAX_BYTES) && this.#share.take([endpoint])
     if (!isThere) {
       this.#dropped++
       this.#tellSoon()
@@ -144,6 +157,7 @@ export class Traffic {
     this.#events = 0
     this.#bytes = 0
     this.#dropped = 0
+    this.#share.clear()
     try {
       await this.#tell({ pages, dropped })
     } catch {

@@ -106,8 +106,8 @@ suite('limits of event delivery', () => {
     }
     assert.deepEqual([quick.missed(), other.missed()], [0, 0])
     assert.deepEqual([slow.reader.waiting, quick.reader.waiting], [20_000, 0])
-    const { first, events } = slow.reader.read()
-    assert.equal(first, 5001)
+    const { numbers, events } = slow.reader.read()
+    assert.equal(numbers[0], 5001)
     assert.equal(events[0]?.id, 'ev_5001')
     assert.equal(events.length, 1000)
     slow.reader.place = 25_000
@@ -116,6 +116,35 @@ suite('limits of event delivery', () => {
     for (let n = 0; n < 40; n++) log.add({ ...outgoing(n), body: large })
     assert.ok(slow.reader.read().events.length <= 32)
     assert.equal(slow.missed() - 5000, 40 - slow.reader.waiting)
+  })
+
+  test('traffic of a flood at one endpoint is dropped, and none of the others', () => {
+    const log = new TrafficLog()
+    const slow = reading(log)
+    let n = 0
+    const add = (endpoint: string, body = ''): void => log.add({ ...outgoing(++n), endpoint, body })
+    for (let round = 0; round < 60_000; round++) {
+      add('flooded')
+      if (round % 600 === 0) add('quiet')
+      if (round % 1000 === 0) log.forgetRead()
+    }
+    for (let round = 0; round < 40; round++) add('flooded', 'x'.repeat(1_048_576))
+    add('quiet')
+    const seen: string[] = []
+    const numbers: number[] = []
+    for (let page = slow.reader.read(); page.events.length > 0; page = slow.reader.read()) {
+      seen.push(...page.events.map(({ endpoint = '' }) => endpoint))
+      numbers.push(...page.numbers)
+      slow.reader.place = page.numbers.at(-1) ?? 0
+    }
+    assert.equal(seen.filter(endpoint => endpoint === 'quiet').length, 101)
+    assert.deepEqual(
+      numbers,
+      numbers.toSorted((one, other) => one - other),
+    )
+    assert.equal(seen.length + slow.missed(), n)
+    log.forgetRead()
+    assert.equal(slow.reader.waiting, 0)
   })
 
   test('traffic is kept until the slowest has read it', () => {
@@ -157,20 +186,21 @@ suite('limits of event delivery', () => {
     assert.deepEqual(shown(), first)
   })
 
-  test('what a gateway cannot tell in time is dropped and counted', async () => {
+  test('what a gateway cannot send in time is dropped and counted; other endpoints keep their share', async () => {
     const batches: TrafficBatch[] = []
     const traffic = new Traffic(batch => void batches.push(batch))
     traffic.want({ accountId: 'ac_1', http: [], tcp: ['conn.bytes_in'] })
     const visitor = { ip: '', port: 1, localIp: '', localPort: 1, serverName: undefined }
     const seen = { visitor, begun: 0, ended: 1, sent: 0, decision: undefined }
     for (let received = 0; received < 10_005; received++) traffic.connection({ ...seen, received })
+    traffic.connection({ ...seen, visitor: { ...visitor, localPort: 2 }, received: -1 })
     await until(() => batches.length === 1)
     const events = batches[0]?.pages.flatMap(eventsOf) ?? []
     assert.deepEqual(
       events.map(({ body }) => JSON.parse(body).object.conn.bytes_in),
-      Array.from({ length: 10_000 }, (_, n) => n),
+      [...Array.from({ length: 7500 }, (_, n) => n), -1],
     )
-    assert.equal(batches[0]?.dropped, 5)
+    assert.equal(batches[0]?.dropped, 2505)
   })
 
   test('all dead letters are kept, however many, and walked through oldest first', async () => {

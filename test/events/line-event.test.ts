@@ -25,7 +25,8 @@ function pageOf(events: readonly { readonly type: string; readonly body: string 
   let end = 0
   const ends = lines.map(line => (end += line.length) - 1)
   const fields = { [TYPE]: ['http.request.url.path'] }
-  return { bytes: Buffer.concat(lines), ends, types: events.map(({ type }) => type), fields }
+  const endpoints = events.map((_, n) => `endpoint ${n}`)
+  return { bytes: Buffer.concat(lines), ends, types: events.map(({ type }) => type), endpoints, fields }
 }
 
 suite('events that lie as lines', () => {

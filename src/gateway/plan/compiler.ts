@@ -5,7 +5,7 @@ import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
 import { buildBackend } from '#gateway/backends/index.ts'
 import { chain, type Endpoint } from '#gateway/exchange.ts'
 import { type Modules, optionsOf, type Wishes } from '#gateway/modules/index.ts'
-import type { Place } from '#gateway/modules/module.ts'
+import { endpointOf, type Place } from '#gateway/modules/module.ts'
 import { errorReply } from '#gateway/pages.ts'
 import type { Records } from '#gateway/records/records.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
@@ -61,6 +61,7 @@ export class Compiler {
       const { names, handlers } = this.#options.modules.build(wishes, whole)
       const routeId = place.edgeId === undefined ? undefined : place.id
       const way: Way = {
+        id: endpointOf(place),
         endpoint: endpointAt(place),
         edgeId: place.edgeId,
         routeId,

@@ -58,7 +58,7 @@ const httpVersions: readonly (string | undefined)[] = ['1.1', '2', '1.0']
 const tlsVersions: readonly (string | undefined)[] = ['TLSv1.3', 'TLSv1.2', 'TLSv1.1', 'TLSv1']
 
 /**
- * The last requests. Their texts are copied into one block of memory: kept as objects, each request would outlive
+ * The last requests, some of each endpoint. Their texts are copied into one block of memory: kept as objects, each request would outlive
  * its time, and the collector would have to move it. Of what outlives a request anyway only references are kept.
  */
 export class RequestRing {
@@ -73,8 +73,14 @@ export class RequestRing {
   readonly #backendIds: (string | undefined)[]
   readonly #refusals: (ErrorName | undefined)[]
   readonly #notes: (readonly string[] | undefined)[]
+  /** Whose request is in each slot, and how many each has. */
+  readonly #endpoints: (string | undefined)[]
+  readonly #counts = new Map<string, number>()
+  /** The number of the request in each slot; 0 where there is none. */
+  readonly #numbers: Float64Array
   /** Requests kept so far; the next one's number is one more. */
   #count = 0
+  #at = 0
 
   constructor(size: number) {
     this.#size = size
@@ -88,12 +94,16 @@ export class RequestRing {
     this.#backendIds = Array.from({ length: size })
     this.#refusals = Array.from({ length: size })
     this.#notes = Array.from({ length: size })
+    this.#endpoints = Array.from({ length: size })
+    this.#numbers = new Float64Array(size)
   }
 
   put(visitor: Visitor, head: RequestHead | undefined, reply: Reply, trace: Trace): void {
     if (this.#size === 0) return
+    const slot = this.#slotFor(trace.way?.id ?? '')
     trace.kept = ++this.#count
-    const slot = this.#count % this.#size
+    trace.keptAt = slot
+    this.#numbers[slot] = trace.kept
     this.#putNumbers(slot, trace, reply.head.status)
     this.#putProtocols(slot * SLOT_BYTES, visitor, head)
     this.#putTexts(slot * SLOT_BYTES, trace.id, visitor.ip, head)
@@ -105,9 +115,8 @@ export class RequestRing {
   }
 
   end(trace: Trace, whole: boolean, now: number): void {
-    const { kept, begun, content, answer, upgraded } = trace
-    if (kept === 0 || this.#count - kept >= this.#size) return
-    const slot = kept % this.#size
+    const { keptAt: slot, begun, content, answer, upgraded } = trace
+    if (!this.#has(trace)) return
     this.#floats[slot * (SLOT_BYTES / 4) + endedAt] = now - begun
     this.#bytes[slot * SLOT_BYTES + wholeAt] = whole ? 1 : 0
     const from = slot * (SLOT_BYTES / 8)
@@ -126,13 +135,53 @@ export class RequestRing {
 
   /** Newest first. */
   *newest(): Generator<KeptRequest> {
-    const first = Math.max(1, this.#count - this.#size + 1)
-    for (let number = this.#count; number >= first; number--) yield this.#read(number % this.#size)
+    const slots = Array.from(this.#numbers.keys()).filter(slot => this.#numberIn(slot) > 0)
+    for (const slot of slots.toSorted((one, other) => this.#numberIn(other) - this.#numberIn(one)))
+      yield this.#read(slot)
   }
 
   /** The request of a trace, while it is kept. */
-  of({ kept }: Trace): KeptRequest | undefined {
-    return kept === 0 || this.#count - kept >= this.#size ? undefined : this.#read(kept % this.#size)
+  of(trace: Trace): KeptRequest | undefined {
+    return this.#has(trace) ? this.#read(trace.keptAt) : undefined
+  }
+
+  #has({ kept, keptAt }: Trace): boolean {
+    return kept !== 0 && this.#numberIn(keptAt) === kept
+  }
+
+  #numberIn(slot: number): number {
+    return this.#numbers[slot] ?? 0
+  }
+
+  /**
+   * The next slot in turn whose endpoint has more than it is sure of: half of all slots are divided among the endpoints
+   * there are, so that a flood at one leaves the last requests of the others. As many as half of the slots may be passed
+   * over, but not more in a whole turn.
+   */
+  #slotFor(endpoint: string): number {
+    const sure = Math.floor(this.#size / 2 / Math.max(1, this.#counts.size))
+    let slot = this.#next()
+    let before = this.#endpoints[slot]
+    while (before !== undefined && (this.#counts.get(before) ?? 0) <= sure) {
+      slot = this.#next()
+      before = this.#endpoints[slot]
+    }
+    if (before === endpoint) return slot
+    if (before !== undefined) this.#lose(before)
+    this.#counts.set(endpoint, (this.#counts.get(endpoint) ?? 0) + 1)
+    this.#endpoints[slot] = endpoint
+    return slot
+  }
+
+  #next(): number {
+    this.#at = (this.#at + 1) % this.#size
+    return this.#at
+  }
+
+  #lose(endpoint: string): void {
+    const left = (this.#counts.get(endpoint) ?? 0) - 1
+    if (left > 0) this.#counts.set(endpoint, left)
+    else this.#counts.delete(endpoint)
   }
 
   #putNumbers(slot: number, { begun, asked, answered, passed }: Trace, status: number): void {

@@ -20,6 +20,8 @@ export interface TrafficPage {
   /** Where each line ends; the byte there is a line feed. */
   readonly ends: readonly number[]
   readonly types: readonly TrafficType[]
+  /** Whose traffic it is: what is kept of it is divided by this. */
+  readonly endpoints: readonly string[]
   /** Nothing else is in their objects. */
   readonly fields: Readonly<Record<TrafficType, readonly string[]>>
 }
@@ -31,6 +33,12 @@ const SIZE = 262_144
 /** UTF-8 needs so many bytes for a character of a text. */
 const MOST_BYTES = 3
 
+export const endpointOfRequest = ({ trace }: SeenRequest): string => trace.way?.id ?? ''
+
+/** Connections without HTTP are told apart by where they came in. */
+export const endpointOfConnection = ({ visitor }: SeenConnection): string =>
+  `${visitor.localPort} ${visitor.serverName ?? ''}`
+
 /** Writes events of traffic, as somebody wants them. */
 export class Lines {
   readonly #fields: TrafficPage['fields']
@@ -39,6 +47,7 @@ export class Lines {
   #bytes = Buffer.allocUnsafeSlow(SIZE)
   #ends: number[] = []
   #types: TrafficType[] = []
+  #endpoints: string[] = []
   #at = 0
 
   constructor({ accountId, http, tcp }: WantedTraffic) {
@@ -62,17 +71,26 @@ export class Lines {
   request(seen: SeenRequest): void {
     // The id of the request is in the form of every id, so that the event can be found by it and the other way round.
     this.#put(this.#request, seen, `ev_${seen.trace.id.slice(3)}`)
+    this.#endpoints.push(endpointOfRequest(seen))
   }
 
   connection(seen: SeenConnection): void {
     this.#put(this.#connection, seen, newId('ev', Math.floor(wallTime(seen.ended))))
+    this.#endpoints.push(endpointOfConnection(seen))
   }
 
   /** What was written since the last time. */
   take(): TrafficPage {
     const bytes = Buffer.from(this.#bytes.subarray(0, this.#at))
-    const page = { bytes, ends: this.#ends, types: this.#types, fields: this.#fields }
+    const page = {
+      bytes,
+      ends: this.#ends,
+      types: this.#types,
+      endpoints: this.#endpoints,
+      fields: this.#fields,
+    }
     this.#ends = []
+    this.#endpoints = []
     this.#types = []
     this.#at = 0
     return page
