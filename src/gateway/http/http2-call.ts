@@ -58,7 +58,7 @@ export class Http2Call {
       this.#giveUp()
     }
     if (this.#stream === undefined) {
-      link.release()
+      link.release(exchange.visitor)
       this.#settle('closed')
     }
     return this.#outcome.promise
@@ -124,8 +124,8 @@ export class Http2Call {
   }
 
   #closed(stream: ClientHttp2Stream): void {
-    const { link } = this.#options
-    link.release()
+    const { link, exchange } = this.#options
+    link.release(exchange.visitor)
     this.#sender?.cancel()
     if (stream.rstCode === NGHTTP2_REFUSED_STREAM || stream.pending) this.#settle('refused')
     else if (stream.rstCode === NGHTTP2_PROTOCOL_ERROR) this.#settle('invalid')

@@ -1,4 +1,6 @@
 import { connect, type ClientHttp2Session } from 'node:http2'
+import { clientNetwork } from '#base/client-network.ts'
+import { FairShare } from '#base/fair-share.ts'
 import type { Visitor } from '#gateway/exchange.ts'
 import { DialError } from '#gateway/fleet.ts'
 import { CONNECTION_WINDOW, STREAM_WINDOW } from '#gateway/http/http2-limits.ts'
@@ -9,6 +11,9 @@ const MAX_LINKS = 8
 const IDLE = 90_000
 /** What is assumed of an upstream that has not told its limit yet. */
 const USUAL_STREAMS = 100
+/** Of what all connections usually carry, one client has no more than this, and always as many as a browser asks for. */
+const SHARE = 0.75
+const LEAST = 8
 
 const sessionOptions = {
   settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
@@ -21,14 +26,17 @@ const sessionOptions = {
 export class Http2Link {
   readonly session: ClientHttp2Session
   readonly #single: boolean
+  readonly #left: (visitor: Visitor) => void
   #open = 0
   #taken = 0
   #limit = USUAL_STREAMS
   #greeted = false
 
-  constructor(session: ClientHttp2Session, single: boolean) {
+  /** `left` is told of each request that is over. */
+  constructor(session: ClientHttp2Session, single: boolean, left: (visitor: Visitor) => void) {
     this.session = session
     this.#single = single
+    this.#left = left
     session.on('remoteSettings', settings => {
       this.#greeted = true
       this.#limit = settings.maxConcurrentStreams ?? USUAL_STREAMS
@@ -63,8 +71,9 @@ export class Http2Link {
     this.#open++
   }
 
-  release(): void {
+  release(visitor: Visitor): void {
     this.#open--
+    this.#left(visitor)
     if (this.#single && this.alive) this.session.close()
   }
 }
@@ -73,6 +82,7 @@ export class Http2Link {
 export class Http2Pool {
   readonly #dial: (visitor: Visitor) => Promise<ByteStream>
   readonly #shared: boolean
+  readonly #share = new FairShare(MAX_LINKS * USUAL_STREAMS, SHARE, LEAST)
   #links: Http2Link[] = []
   #dialing: Promise<Http2Link> | undefined
   #closed = false
@@ -85,6 +95,18 @@ export class Http2Pool {
 
   /** A connection with room for one more request, which counts from now on until `release`. */
   async take(visitor: Visitor): Promise<Http2Link> {
+    const keys = [clientNetwork(visitor.ip)]
+    if (!this.#share.take(keys))
+      throw new DialError('busy', 'The client has as many requests as are left for it.')
+    try {
+      return await this.#reserved(visitor)
+    } catch (error) {
+      this.#share.release(keys)
+      throw error
+    }
+  }
+
+  async #reserved(visitor: Visitor): Promise<Http2Link> {
     if (!this.#shared) {
       const link = await this.#connect(visitor)
       link.reserve()
@@ -114,12 +136,14 @@ export class Http2Pool {
       stream.abort()
       throw new DialError('offline', 'The tunnel is gone.')
     }
+    // It carries the requests of many, so it is not one of the client that it was opened for.
+    if (this.#shared) stream.hold?.(undefined)
     const duplex = asDuplex(stream)
     const session = connect('http://upstream', { ...sessionOptions, createConnection: () => duplex })
     // HTTP/2 knows no half-closed connection, and node would wait for the rest of it.
     duplex.once('end', () => session.destroy())
     duplex.once('close', () => session.destroy())
-    const link = new Http2Link(session, !this.#shared)
+    const link = new Http2Link(session, !this.#shared, ({ ip }) => this.#share.release([clientNetwork(ip)]))
     this.#links.push(link)
     session.on('goaway', () => this.#forget(link))
     session.once('close', () => this.#forget(link))

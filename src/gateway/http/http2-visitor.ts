@@ -20,6 +20,7 @@ import {
 } from '#gateway/http/http2-limits.ts'
 import { OverheadMeter } from '#gateway/http/http2-overhead.ts'
 import { Http2Request, type RequestOptions } from '#gateway/http/http2-request.ts'
+import { UnreadStreams } from '#gateway/http/http2-unread.ts'
 import { sweeper, type Swept } from '#gateway/sweeper.ts'
 
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } =
@@ -68,6 +69,7 @@ class VisitorConnection implements Http2Connection, Swept {
   readonly #overhead = new OverheadMeter()
   readonly #requests = new Set<Http2Request>()
   readonly #socket: TLSSocket
+  readonly #unread = new UnreadStreams()
   #accepted = 0
   #turnedAway = 0
   #bytesRead = 0
@@ -145,6 +147,7 @@ class VisitorConnection implements Http2Connection, Swept {
       this.#count('reset')
       return
     }
+    this.#unread.add(stream)
     const request = new Http2Request(stream, this.#options)
     this.#requests.add(request)
     if (this.#draining && this.open === 1) this.#sayGoodbye()
@@ -157,14 +160,21 @@ class VisitorConnection implements Http2Connection, Swept {
 
   #left(stream: ServerHttp2Stream, request: Http2Request): void {
     this.#requests.delete(request)
+    this.#unread.delete(stream)
     this.#overhead.content(request.received, request.unfinished)
     if (this.#draining && this.open === 0 && !this.#session.destroyed) this.#session.close()
-    // Our own resets are of the other two kinds.
+    // Our own resets are of the other two kinds, except those of responses that the client does not read.
     if (stream.rstCode !== NGHTTP2_NO_ERROR && stream.rstCode !== NGHTTP2_INTERNAL_ERROR) this.#count('reset')
   }
 
-  /** Looks for what node handles without telling: heads that are too large, and frames that carry nothing. */
   sweep(now: number): void {
+    if (this.#session.destroyed) return
+    this.#unread.sweep(now)
+    this.#countOverhead(now)
+  }
+
+  /** Looks for what node handles without telling: heads that are too large, and frames that carry nothing. */
+  #countOverhead(now: number): void {
     const { bytesRead, bytesWritten } = this.#socket
     if (this.#session.destroyed || bytesRead - this.#bytesRead < SUSPICIOUS_BYTES) return
     this.#bytesRead = bytesRead
