@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { HeldBytes } from '#tunnel/held-bytes.ts'
+import type { Occupant } from '#tunnel/places.ts'
 
 /** How a stream that is shared or half-closes in its own way differs from a plain Duplex. */
 export interface DuplexHabits {
@@ -9,6 +10,11 @@ export interface DuplexHabits {
   readonly finish?: () => void
   /** Both directions are finished. */
   readonly release?: () => void
+  /** As `hold` and `rest` of the stream, where it is counted among others. */
+  readonly hold?: (client: string | undefined) => boolean
+  readonly rest?: () => void
+  /** It is given up for the sake of others. */
+  readonly evicted?: () => void
   /** What is below the Duplex takes no more for now; call `wake` on the stream when it does again. */
   readonly full?: () => boolean
 }
@@ -21,7 +27,8 @@ const EMPTY = Buffer.alloc(0)
 export const fromDuplex = (duplex: Duplex, habits: DuplexHabits = {}): DuplexStream =>
   new DuplexStream(duplex, habits)
 
-export class DuplexStream implements ByteStream {
+export class DuplexStream implements ByteStream, Occupant {
+  movedAt = performance.now()
   readonly #duplex: Duplex
   readonly #habits: DuplexHabits
   readonly #held = new HeldBytes()
@@ -58,6 +65,27 @@ export class DuplexStream implements ByteStream {
   /** Bytes of the peer that wait for a reader. */
   get waiting(): number {
     return this.#held.length + this.#duplex.readableLength
+  }
+
+  get isUnread(): boolean {
+    return this.#paused && this.waiting > 0
+  }
+
+  hold(client: string | undefined): boolean {
+    this.movedAt = performance.now()
+    return this.#habits.hold?.(client) ?? true
+  }
+
+  rest(): void {
+    this.#habits.rest?.()
+  }
+
+  /** Gives the stream up for the sake of others, and its reader hears of it. */
+  evict(): void {
+    if (this.#closed) return
+    this.#habits.evicted?.()
+    this.#close(new TunnelError('streams_exhausted', 'The connection was given up: others needed its place.'))
+    this.#duplex.destroy()
   }
 
   attach(sink: Sink): void {
@@ -125,6 +153,7 @@ export class DuplexStream implements ByteStream {
     this.#duplex.write(bytes, error => {
       this.#unsent -= bytes.length
       if (error) return
+      this.movedAt = performance.now()
       this.wake()
       if (this.#ended) this.#finish()
     })
@@ -142,6 +171,7 @@ export class DuplexStream implements ByteStream {
     if (this.#closed) return
     if (this.#sink !== undefined && !this.#paused && !this.#delivering && this.#held.length === 0) {
       this.#delivering = true
+      this.movedAt = performance.now()
       this.#sink.data(bytes)
       this.#delivering = false
     } else {
@@ -162,6 +192,7 @@ export class DuplexStream implements ByteStream {
     while (this.#sink !== undefined && !this.#paused) {
       const piece = this.#held.shift()
       if (piece === undefined) break
+      this.movedAt = performance.now()
       this.#sink.data(piece)
     }
     this.#delivering = false

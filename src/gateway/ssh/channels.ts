@@ -2,9 +2,11 @@ import type { Socket } from 'node:net'
 import { duplexPair } from 'node:stream'
 import type { Connection as SshClient, ServerChannel } from 'ssh2'
 import { DialError } from '#gateway/fleet.ts'
+import { clientNetwork } from '#base/client-network.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { type DuplexStream, fromDuplex } from '#tunnel/from-duplex.ts'
+import { type Place, Places } from '#tunnel/places.ts'
 
 export interface ChannelLimits {
   readonly channels: number
@@ -33,34 +35,36 @@ export class Channels {
   readonly #socket: Socket
   readonly #limits: ChannelLimits
   readonly #streams = new Set<DuplexStream>()
-  #open = 0
+  /** Divided among those who visit. */
+  readonly #places: Places
   #closed = false
 
   constructor(client: SshClient, socket: Socket, limits: ChannelLimits) {
     this.#client = client
     this.#socket = socket
     this.#limits = limits
+    this.#places = new Places(limits.channels)
     socket.on('drain', () => this.#streams.forEach(stream => stream.wake()))
     socket.on('data', () => this.#checkUnread())
   }
 
   get open(): number {
-    return this.#open
+    return this.#places.open
   }
 
   /** A client that cannot reach its service gives a stream that ends without a byte. */
   async dial(route: Route, first: Buffer): Promise<ByteStream> {
     if (this.#closed) throw new DialError('offline', 'the ssh connection is closed')
-    if (this.#open >= this.#limits.channels) throw new DialError('busy', 'the ssh connection is full')
-    this.#open++
+    const place = this.#places.take(clientNetwork(route.visitorIp))
+    if (place === undefined) throw new DialError('busy', 'the ssh connection is full')
     const channel = await this.#openChannel(route)
     if (channel === undefined) {
-      this.#open--
+      this.#places.leave(place)
       if (this.#closed) throw new DialError('offline', 'the ssh connection was closed')
       return unreachable()
     }
     channel.once('close', route.closed)
-    const stream = this.#adapt(channel)
+    const stream = this.#adapt(channel, place)
     if (first.length > 0) stream.write(first)
     return stream
   }
@@ -88,16 +92,20 @@ export class Channels {
     })
   }
 
-  #adapt(channel: ServerChannel): DuplexStream {
+  #adapt(channel: ServerChannel, place: Place): DuplexStream {
     const stream = fromDuplex(channel, {
       // `end` of a server's channel closes both directions; an end of ours alone is EOF.
       finish: () => channel.eof(),
       release: () => channel.end(),
       full: () => this.#socket.writableLength > SOCKET_BYTES,
+      hold: client => this.#places.hold(place, client),
+      rest: () => this.#places.rest(place),
+      evicted: () => this.#places.evacuate(place),
     })
+    place.occupant = stream
     this.#streams.add(stream)
     channel.once('close', () => {
-      this.#open--
+      this.#places.leave(place)
       this.#streams.delete(stream)
     })
     return stream

@@ -12,7 +12,7 @@ let listener: TestListener
 
 before(async () => {
   folder = await Folder.make()
-  listener = await TestListener.start({ channels: 70 })
+  listener = await TestListener.start({ channels: 140 })
   listener.gateway.register(await newSshKey(folder, 'id', 'ed25519'))
 })
 
@@ -47,7 +47,7 @@ suite('connections through ssh', () => {
     )
   })
 
-  test('past the limit of one ssh are refused as busy, until some have ended', async () => {
+  test('past half of the limit of one ssh, all from one address, are refused as busy, until some have ended', async () => {
     await using upstream = await Upstream.start(socket => socket.resume().once('end', () => socket.end()))
     await using _ = await tunnel('busy', upstream)
     const streams = await Promise.all(Array.from({ length: 70 }, () => listener.gateway.visit(/busy/)))
