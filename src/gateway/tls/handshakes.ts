@@ -1,9 +1,13 @@
 import type { Socket } from 'node:net'
+import { clientNetwork } from '#base/client-network.ts'
+import { Holdings } from '#base/holdings.ts'
+import { RoundRobin } from '#base/round-robin.ts'
+import { plainAddress } from '#gateway/listeners/visitor.ts'
 
 export interface HandshakeLimits {
   /** From the first byte, or its absence, to the end of the handshake. */
   readonly deadlineMs: number
-  /** Handshakes under way; one more ends the oldest. */
+  /** Handshakes under way; one more ends the oldest of the address that has most. */
   readonly pending: number
   /** Handshakes begun in one turn of the event loop: the signature of each holds up all others. */
   readonly perTurn: number
@@ -11,15 +15,28 @@ export interface HandshakeLimits {
 
 export const handshakeDefaults: HandshakeLimits = { deadlineMs: 10_000, pending: 2048, perTurn: 16 }
 
+interface Pending {
+  readonly client: string
+  readonly timer: NodeJS.Timeout
+}
+
+interface Waiting {
+  readonly socket: Socket
+  readonly begin: () => void
+}
+
 /**
- * Bounds the handshakes of a process. When there are too many, the one that has taken longest is given up: honest
- * ones are quick, so a flood of stalled ones ends itself and cannot keep newcomers out.
+ * Bounds the handshakes of a process. When there are too many, the address that has most of them gives up the one that
+ * has taken longest: honest ones are quick, so a flood of stalled ones ends itself and cannot keep newcomers out. Those
+ * that wait to compute take turns by address.
  */
 export class Handshakes {
   readonly #limits: HandshakeLimits
-  // In the order of their arrival.
-  readonly #pending = new Map<Socket, NodeJS.Timeout>()
-  readonly #waiting: { readonly socket: Socket | undefined; readonly begin: () => void }[] = []
+  readonly #pending = new Map<Socket, Pending>()
+  /** Those of each address, in the order of their arrival. */
+  readonly #ofClient = new Map<string, Set<Socket>>()
+  readonly #clients = new Holdings<string>()
+  readonly #waiting = new RoundRobin<Waiting>()
   #begun = 0
   #scheduled = false
 
@@ -33,11 +50,12 @@ export class Handshakes {
 
   /** From here on the socket is destroyed unless `leave` comes in time. */
   enter(socket: Socket): void {
-    const [oldest] = this.#pending.size >= this.#limits.pending ? this.#pending.keys() : []
-    this.#pending.set(
-      socket,
-      setTimeout(() => socket.destroy(), this.#limits.deadlineMs),
-    )
+    const oldest = this.#pending.size >= this.#limits.pending ? this.#oldest() : undefined
+    const timer = setTimeout(() => socket.destroy(), this.#limits.deadlineMs)
+    const client = clientOf(socket)
+    this.#pending.set(socket, { client, timer })
+    this.#ofClient.set(client, (this.#ofClient.get(client) ?? new Set()).add(socket))
+    this.#clients.add(client)
     socket.on('close', () => this.leave(socket))
     if (oldest === undefined) return
     this.leave(oldest)
@@ -45,14 +63,20 @@ export class Handshakes {
   }
 
   leave(socket: Socket): void {
-    clearTimeout(this.#pending.get(socket))
+    const pending = this.#pending.get(socket)
+    if (pending === undefined) return
+    clearTimeout(pending.timer)
     this.#pending.delete(socket)
+    this.#clients.remove(pending.client)
+    const others = this.#ofClient.get(pending.client)
+    others?.delete(socket)
+    if (others?.size === 0) this.#ofClient.delete(pending.client)
   }
 
   /** Resolves when it is this one's turn to compute. */
-  turn(socket?: Socket): Promise<void> {
+  turn(socket: Socket): Promise<void> {
     const { promise, resolve: begin } = Promise.withResolvers<void>()
-    this.#waiting.push({ socket, begin })
+    this.#waiting.push(clientOf(socket), { socket, begin })
     if (!this.#scheduled) setImmediate(() => this.#nextTurn())
     this.#scheduled = true
     if (this.#begun < this.#limits.perTurn) this.#begin()
@@ -62,14 +86,21 @@ export class Handshakes {
   /** Those that were given up meanwhile cost nothing, and must not pile up. */
   #begin(): void {
     const next = this.#waiting.shift()
-    if (next?.socket?.destroyed !== true) this.#begun++
+    if (next?.socket.destroyed === false) this.#begun++
     next?.begin()
   }
 
   #nextTurn(): void {
     this.#begun = 0
-    while (this.#waiting.length > 0 && this.#begun < this.#limits.perTurn) this.#begin()
+    while (this.#waiting.size > 0 && this.#begun < this.#limits.perTurn) this.#begin()
     this.#scheduled = this.#begun > 0
     if (this.#scheduled) setImmediate(() => this.#nextTurn())
   }
+
+  #oldest(): Socket | undefined {
+    const [oldest] = this.#ofClient.get(this.#clients.largest() ?? '') ?? []
+    return oldest
+  }
 }
+
+const clientOf = ({ remoteAddress = '' }: Socket): string => clientNetwork(plainAddress(remoteAddress))
