@@ -97,7 +97,7 @@ class SamlCentral {
     const state = this.#stateFor(accepted, row, place, single(form, 'RelayState') ?? '')
     const parameters = new URLSearchParams({ ticket: sealTicket(seal, place.id, accepted) })
     const reply = handOver(this.#parts, { state, parameters }, 303)
-    if (!this.#used.use(`${place.id} ${accepted.id}`, accepted.until)) fail('saml_replayed')
+    if (!this.#used.use(place.id, accepted.id, accepted.until)) fail('saml_replayed')
     return reply
   }
 

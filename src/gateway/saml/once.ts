@@ -1,28 +1,38 @@
+import { FairShare } from '#base/fair-share.ts'
+
 /** Room for more sign-ins than happen while an assertion is valid. */
 const LIMIT = 50_000
 
 /** Remembers what may be used once, until it could not be used any more anyhow. */
 export class Once {
-  readonly #until = new Map<string, number>()
-  readonly #limit: number
+  readonly #until = new Map<string, { readonly place: string; readonly until: number }>()
+  readonly #room: FairShare
   readonly #now: () => number
 
   constructor(now: () => number = Date.now, limit = LIMIT) {
     this.#now = now
-    this.#limit = limit
+    this.#room = new FairShare(limit)
   }
 
-  /** False when it was used before. When there is no room to remember it, nothing more is let through. */
-  use(key: string, until: number): boolean {
+  /**
+   * False when it was used before at this place. When there is no room to remember it, nothing more is let through; of
+   * the room each place has its share.
+   */
+  use(place: string, id: string, until: number): boolean {
+    const key = `${place} ${id}`
     if (this.#until.has(key)) return false
-    if (this.#until.size >= this.#limit) this.#forget()
-    if (this.#until.size >= this.#limit) return false
-    this.#until.set(key, until)
+    if (!this.#room.allows([place])) this.#forget()
+    if (!this.#room.take([place])) return false
+    this.#until.set(key, { place, until })
     return true
   }
 
   #forget(): void {
     const now = this.#now()
-    for (const [key, until] of this.#until) if (until <= now) this.#until.delete(key)
+    for (const [key, { place, until }] of this.#until) {
+      if (until > now) continue
+      this.#until.delete(key)
+      this.#room.release([place])
+    }
   }
 }

@@ -37,6 +37,6 @@ const taken = new Once()
 /** Undefined when it is not for this place, too old, or taken already. */
 export function takeTicket(seal: Seal, placeId: string, text: string): Ticket | undefined {
   const ticket = seal.open(purpose(placeId), text) as Ticket | undefined
-  const isNew = ticket !== undefined && taken.use(`${placeId} ${ticket.id}`, Date.now() + TICKET_MS)
+  const isNew = ticket !== undefined && taken.use(placeId, ticket.id, Date.now() + TICKET_MS)
   return isNew ? ticket : undefined
 }

@@ -213,14 +213,15 @@ suite('signing in with SAML', () => {
 
   test('what may be used once is remembered within bounds', () => {
     let now = 0
-    const once = new Once(() => now, 2)
-    assert.ok(once.use('a', 10))
-    assert.ok(!once.use('a', 10))
-    assert.ok(once.use('b', 20))
-    // Full: better nobody than somebody twice.
-    assert.ok(!once.use('c', 20))
+    const once = new Once(() => now, 4)
+    assert.ok(once.use('place', 'a', 10))
+    assert.ok(!once.use('place', 'a', 10))
+    assert.ok(once.use('place', 'b', 20))
+    // Full: better nobody than somebody twice. But it is full for one place, and not for another.
+    assert.ok(!once.use('place', 'c', 20))
+    assert.ok(once.use('other', 'a', 10))
     now = 10
-    assert.ok(once.use('c', 20))
-    assert.ok(!once.use('b', 20))
+    assert.ok(once.use('place', 'c', 20))
+    assert.ok(!once.use('place', 'b', 20))
   })
 })
