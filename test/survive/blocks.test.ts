@@ -170,7 +170,7 @@ suite('what tenants and clients send at its limit blocks nothing else', () => {
       ['https', { Unknown: Array(4500).fill(0) }],
     ] as const)
       await blocksFor(context, async () => {
-        const { Error: refusal, Id } = await agent.bind(proto, options as never)
+        const { Error: refusal, Id } = await agent.bind(proto, options)
         if (refusal === '') await agent.unbind(Id)
       })
     agent.socket.destroy()
