@@ -50,8 +50,8 @@ const json = (schema: TSchema | object) => ({ 'application/json': { schema: publ
 const refusals = (codes: readonly number[]) =>
   Object.fromEntries(codes.map(code => [code, { $ref: '#/components/responses/Refused' }]))
 
-/** How any call can be refused: the caller, its rate, what it asks for, the path's length, the database. */
-const always = [400, 401, 403, 404, 414, 429, 503]
+/** How any call can be refused: the caller, its rate, what it asks for, lengths of path and headers, the database. */
+const always = [400, 401, 403, 404, 414, 429, 431, 503]
 const writes = [409, 413, 507]
 
 function refusalsOf({ method, input, kind, does }: Operation): readonly number[] {

@@ -1,0 +1,42 @@
+import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { newFolder, spawnServer } from '../support/server.ts'
+import { runH2spec, type Figure } from './h2spec.ts'
+import { runSchemathesis } from './schemathesis.ts'
+
+/** Attacks at their full length, and restarts under published SDKs; they start their own servers. */
+const attacks = [
+  'test/survive/dos-*.test.ts',
+  'test/survive/blocks.test.ts',
+  'test/compat/agent-sdk-handover.test.ts',
+]
+
+/** Runs programs of others against a started server, then the attacks, and prints what they found. */
+const results: Figure[] = []
+const dataDir = newFolder()
+const server = await spawnServer(dataDir, { ADIT_LOG_LEVEL: 'error' })
+try {
+  for (const run of [runH2spec, runSchemathesis]) {
+    const result = run(server)
+    console.log(result.text)
+    results.push(result)
+  }
+  const ready = await server.api.get('/readyz')
+  console.log(`the server afterwards: ${ready.status} ${JSON.stringify(ready.body)}`)
+  results.push({ text: '', isGood: ready.status === 200 && ready.body.status === 'ready' })
+} finally {
+  await server.end('SIGTERM')
+  rmSync(dataDir, { recursive: true })
+}
+results.push({ text: 'attacks', isGood: runAttacks() })
+process.exitCode = results.every(({ isGood }) => isGood) ? 0 : 1
+
+function runAttacks(): boolean {
+  const { status } = spawnSync(process.execPath, ['--test', '--test-concurrency=1', ...attacks], {
+    cwd: join(import.meta.dirname, '../..'),
+    env: { ...process.env, TEST_LONG: '1' },
+    stdio: 'inherit',
+  })
+  return status === 0
+}

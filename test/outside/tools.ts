@@ -1,0 +1,53 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+const H2SPEC = 'github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible'
+const SCHEMATHESIS = 'schemathesis==4.32.5'
+
+/** Programs are installed here once; nothing of them is part of the project. */
+const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'adit-test')
+
+const run = (program: string, args: readonly string[], environment: Record<string, string> = {}): void => {
+  execFileSync(program, args, { stdio: ['ignore', 2, 2], env: { ...process.env, ...environment } })
+}
+
+function isInstalled(program: string): boolean {
+  try {
+    execFileSync('sh', ['-c', `command -v ${program}`], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Installs a package of Debian that has the program; a person who is not root reads which one it is. */
+function require(program: string, packages: readonly string[]): void {
+  if (isInstalled(program)) return
+  const command = `apt-get install ${packages.join(' ')}`
+  if (process.getuid?.() !== 0) throw new Error(`${program} is missing; run as root: ${command}`)
+  run('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...packages])
+}
+
+/** Builds h2spec and returns its path. */
+export function h2spec(): string {
+  const program = join(cache, 'bin/h2spec')
+  if (existsSync(program)) return program
+  require('go', ['golang-go'])
+  // It is older than Go modules, so the versions of its dependencies are not recorded.
+  run('go', ['install', H2SPEC], { GOBIN: join(cache, 'bin'), GOFLAGS: '-mod=mod' })
+  return program
+}
+
+/** Installs schemathesis and returns its path. */
+export function schemathesis(): string {
+  const folder = join(cache, 'schemathesis')
+  const program = join(folder, 'bin/schemathesis')
+  if (existsSync(program)) return program
+  require('python3', ['python3', 'python3-venv'])
+  mkdirSync(cache, { recursive: true })
+  run('python3', ['-m', 'venv', folder])
+  run(join(folder, 'bin/pip'), ['install', '--quiet', SCHEMATHESIS])
+  return program
+}
