@@ -23,16 +23,15 @@ const checks = [
 /** Derives calls from the OpenAPI document, sends them, and holds the responses against the document. */
 export function runSchemathesis({ api }: Process): Figure {
   const document = join(import.meta.dirname, '../../docs/openapi.json')
-  const { stdout, status } = spawnSync(
-    tools.schemathesis(),
-    [
-      ...['run', document, '--url', api.url, '--header', `Authorization: Bearer ${api.token}`],
-      ...['--phases', 'examples,coverage,fuzzing', '--checks', checks.join()],
-      ...['--max-time', String(SECONDS), '--continue-on-failure', '--no-color', '--warnings', 'off'],
-    ],
+  const target = ['run', document, '--url', api.url, '--header', `Authorization: Bearer ${api.token}`]
+  const scope = ['--phases', 'examples,coverage,fuzzing', '--checks', checks.join()]
+  const limits = ['--max-time', String(SECONDS), '--continue-on-failure', '--no-color', '--warnings', 'off']
+  const { stdout, status } = spawnSync(tools.schemathesis(), [...target, ...scope, ...limits], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
     // It writes its records to the working directory.
-    { encoding: 'utf8', maxBuffer: 1 << 28, cwd: tmpdir() },
-  )
+    cwd: tmpdir(),
+  })
   const found = stdout.indexOf('= FAILURES =')
   const from = found === -1 ? stdout.indexOf('= SUMMARY =') : found
   return { text: `schemathesis: ${stdout.slice(from)}`, isGood: status === 0 }
