@@ -4,6 +4,7 @@ import { readyCommand } from '#cli/ready.ts'
 import { trustCommand } from '#cli/trust.ts'
 import { rotateCommand } from '#server/acme/rotate-command.ts'
 import { backupCommand, restoreCommand } from '#server/backup/commands.ts'
+import { migrateCommand } from '#server/migrate/command.ts'
 import { serveCommand } from '#server/command.ts'
 import { runProgram } from '#bin/program.ts'
 
@@ -14,6 +15,7 @@ export const allCommands = (): Command[] => [
   readyCommand(),
   backupCommand(),
   restoreCommand(),
+  migrateCommand(),
   rotateCommand(),
   trustCommand(),
 ]

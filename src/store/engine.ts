@@ -17,6 +17,9 @@ export interface Step {
  */
 export type Steps<Result> = Generator<Step, Result, readonly unknown[]>
 
+/** The same for work that waits for something else in between. */
+export type AsyncSteps<Result> = AsyncGenerator<Step, Result, readonly unknown[]>
+
 /** A database as the store needs it. Every failure of the driver is thrown as a `StoreError`. */
 export interface Engine {
   readonly dialect: Dialect
@@ -31,6 +34,11 @@ export interface Engine {
   /** Runs the steps on one connection. When one fails, what was open is rolled back. */
   run<Result>(steps: Steps<Result>): Promise<Result>
   close(): Promise<void>
+}
+
+/** An engine that can also run steps that wait in between. Nothing else may use it meanwhile. */
+export interface CopyEngine extends Engine {
+  runSlowly<Result>(steps: AsyncSteps<Result>): Promise<Result>
 }
 
 /** Runs one statement. The caller vouches for the shape of its rows, next to the SQL that makes them. */

@@ -71,6 +71,14 @@ interface Applied {
 const checksum = (statements: readonly string[]) =>
   createHash('sha256').update(statements.join(';\n')).digest('hex')
 
+/** Rejects where there is no database of Adit, or where its schema is not up to date. */
+export function* checkInstallation(dialect: Dialect): Steps<void> {
+  const [found] = yield* query<{ readonly count: number }>(dialect.countTables, 'migration', 'meta')
+  if (Number(found?.count) < 2)
+    throw new StoreError('unusable', 'The source has no installation of Adit: is it another database?')
+  yield* checkSchema(dialect)
+}
+
 /** Rejects unless the schema is up to date. */
 export function* checkSchema(dialect: Dialect, known: readonly Migration[] = migrations): Steps<void> {
   const present = yield* applied()

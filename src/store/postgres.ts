@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { postgres } from '#store/dialect.ts'
-import type { Columns, Engine, Step, Steps } from '#store/engine.ts'
+import type { AsyncSteps, Columns, CopyEngine, Step, Steps } from '#store/engine.ts'
 import { measured, type StoreObserver } from '#store/measured-engine.ts'
-import { migrate } from '#store/migrations.ts'
+import { checkInstallation, migrate } from '#store/migrations.ts'
 import { SqlStore } from '#store/sql-store.ts'
 import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
@@ -55,7 +55,25 @@ function openEngine(url: string, config: pg.PoolConfig): PostgresEngine {
   }
 }
 
-class PostgresEngine implements Engine {
+/** Opens the database for a copy: with one connection, and only while no other process of Adit uses it. */
+export async function openPostgresForCopy(url: string, use: 'source' | 'target'): Promise<CopyEngine> {
+  const engine = openEngine(url, migrating)
+  try {
+    await engine.run(use === 'source' ? checkInstallation(postgres) : migrate(postgres))
+    const others = await engine.read({ text: OTHERS, values: [] })
+    if (others.length > 0)
+      throw new StoreError('locked', 'Another process uses the PostgreSQL database: stop that server first.')
+    return engine
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+}
+
+const OTHERS = `SELECT pid FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name = 'adit' AND pid <> pg_backend_pid()`
+
+class PostgresEngine implements CopyEngine {
   readonly dialect = postgres
   readonly alone = false
   readonly #pool: pg.Pool
@@ -81,11 +99,19 @@ class PostgresEngine implements Engine {
     return rows
   }
 
-  async run<Result>(steps: Steps<Result>): Promise<Result> {
+  run<Result>(steps: Steps<Result>): Promise<Result> {
+    return this.#run(steps)
+  }
+
+  runSlowly<Result>(steps: AsyncSteps<Result>): Promise<Result> {
+    return this.#run(steps)
+  }
+
+  async #run<Result>(steps: Steps<Result> | AsyncSteps<Result>): Promise<Result> {
     const client = await this.#pool.connect().catch(rethrow)
     try {
-      let step = steps.next()
-      while (!step.done) step = steps.next(await this.#rows(client, step.value))
+      let step = await steps.next()
+      while (!step.done) step = await steps.next(await this.#rows(client, step.value))
       client.release()
       return step.value
     } catch (error) {

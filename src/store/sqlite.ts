@@ -1,9 +1,9 @@
 import { closeSync, openSync, realpathSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { sqlite } from '#store/dialect.ts'
-import type { Columns, Engine, Step, Steps } from '#store/engine.ts'
+import type { AsyncSteps, Columns, CopyEngine, Step, Steps } from '#store/engine.ts'
 import { measured, type StoreObserver } from '#store/measured-engine.ts'
-import { checkSchema, migrate } from '#store/migrations.ts'
+import { checkInstallation, checkSchema, migrate } from '#store/migrations.ts'
 import { SqlStore } from '#store/sql-store.ts'
 import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
@@ -36,6 +36,18 @@ export async function openSqlite(
     throw error
   }
   return new SqlStore(measured(engine, observer))
+}
+
+/** Opens the file for a copy, and keeps all other processes away from it. */
+export async function openSqliteForCopy(file: string, use: 'source' | 'target'): Promise<CopyEngine> {
+  const engine = openEngine(file, false)
+  try {
+    await engine.run(use === 'source' ? checkInstallation(sqlite) : migrate(sqlite))
+    return engine
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
 }
 
 function openEngine(file: string, shared: boolean): SqliteEngine {
@@ -126,7 +138,7 @@ class FileLock {
 const BEGIN_READING: Step = { text: 'BEGIN', values: [] }
 const STOP_READING: Step = { text: 'COMMIT', values: [] }
 
-class SqliteEngine implements Engine {
+class SqliteEngine implements CopyEngine {
   readonly dialect = sqlite
   readonly #database: DatabaseSync
   readonly #lock: FileLock | undefined
@@ -192,6 +204,18 @@ class SqliteEngine implements Engine {
 
   async run<Result>(steps: Steps<Result>): Promise<Result> {
     return this.#runNow(steps)
+  }
+
+  async runSlowly<Result>(steps: AsyncSteps<Result>): Promise<Result> {
+    this.#stopReading()
+    try {
+      let step = await steps.next()
+      while (!step.done) step = await steps.next(this.#rows(step.value))
+      return step.value
+    } catch (error) {
+      this.#rollBack()
+      throw error
+    }
   }
 
   async close(): Promise<void> {

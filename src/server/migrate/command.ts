@@ -1,0 +1,25 @@
+import { Command } from 'commander'
+import { settled, withPlace, type PlaceOptions } from '#server/backup/commands.ts'
+
+/** `adit migrate`: moves an installation between SQLite and PostgreSQL. */
+export function migrateCommand(): Command {
+  return withPlace(new Command('migrate'))
+    .description('Copy the database of a stopped server into an empty database of another kind.')
+    .requiredOption(
+      '--to <database>',
+      'postgres://user@host/name, or "sqlite" for adit.db in the data folder',
+    )
+    .action(async ({ to, ...options }: PlaceOptions & { readonly to: string }) => {
+      const { migrate, SQLITE } = await import('#server/migrate/migrate.ts')
+      const settings = settled(options)
+      const counts = await migrate(settings, to)
+      const copied = [...counts].map(([table, count]) => `${count} ${table}`).join(', ')
+      const next =
+        to === SQLITE
+          ? 'Remove database_url (ADIT_DATABASE_URL) from the settings'
+          : 'Set database_url (ADIT_DATABASE_URL) to that URL'
+      process.stdout.write(
+        `Copied ${copied} rows.\n${next}, keep the data folder ${settings.data_dir}, and start the server.\n`,
+      )
+    })
+}
