@@ -197,6 +197,8 @@ suite('random damage in rows of every kind', () => {
   let service: Awaited<ReturnType<typeof echo>>
   let variables: Record<string, string>
   let made: Made
+  /** Random damage may spare all endpoints of a round, but not of all rounds. */
+  let unservable = 0
   before(async () => {
     service = await echo()
     variables = await variablesFor()
@@ -224,7 +226,7 @@ suite('random damage in rows of every kind', () => {
       using folder = await damagedCopy(seed + round)
       await using again = await startWorld(folder, variables)
       await assertServed(again.world, made)
-      assert.ok((await visitVictims(again.world, made)) > 0)
+      unservable += await visitVictims(again.world, made)
       await assertHandled(again.world)
     })
 
@@ -246,10 +248,12 @@ suite('random damage in rows of every kind', () => {
     await damageAll(rows, made, new Random(seed))
     // The server follows the log of changes whenever it writes itself.
     await assertServed(running.world, made)
-    assert.ok((await visitVictims(running.world, made)) > 0)
+    unservable += await visitVictims(running.world, made)
     await assertServed(running.world, made)
     await assertHandled(running.world)
   })
+
+  test('makes some endpoints answer 503', () => assert.ok(unservable > 0))
 
   suite('on PostgreSQL', () => {
     let database: TestPostgres
