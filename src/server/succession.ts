@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { ownArguments } from '#base/own-program.ts'
 import type { Running } from '#server/serve.ts'
 
 /** Marks a process that was started to succeed another one. */
@@ -66,8 +67,7 @@ export class Successor {
 
   /** Starts the same program with the same arguments; rejects unless it serves in time. */
   static async start(): Promise<Successor> {
-    const [, program = '', ...args] = process.argv
-    const child = spawn(process.execPath, [...process.execArgv, program, ...args], {
+    const child = spawn(process.execPath, ownArguments(), {
       env: { ...process.env, [VARIABLE]: '1' },
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     })

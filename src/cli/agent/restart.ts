@@ -1,3 +1,5 @@
+import { ownArguments } from '#base/own-program.ts'
+
 /** Why this agent cannot restart; empty when it can. */
 export const restartExcuse = (): string =>
   process.platform === 'win32' ? 'an agent on Windows cannot replace its process' : ''
@@ -7,9 +9,6 @@ export const restartExcuse = (): string =>
  * by now. Returns only when that fails.
  */
 export function replaceProcess(): number {
-  // A single executable finds its own path in the place of a script.
-  const isExecutable = process.argv[1] === process.execPath
-  const args = [process.execPath, ...process.execArgv, ...process.argv.slice(isExecutable ? 2 : 1)]
-  process.execve?.(process.execPath, args, process.env)
+  process.execve?.(process.execPath, [process.execPath, ...ownArguments()], process.env)
   return 1
 }

@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ownNodeOptions } from '#base/own-program.ts'
 import { inBackground, watchBackground } from '#base/background.ts'
 import { mergeSnapshots, renderMetrics } from '#base/metrics-text.ts'
 import { fail } from '#base/errors.ts'
@@ -150,7 +151,8 @@ class Workers {
 
   async #spawn(node: string): Promise<Gateway['bound']> {
     const { visitors, uncaught, log, settings } = this.#parts
-    const child = fork(workerProgram(), [settings.log_level], { serialization: 'advanced' })
+    const options = { serialization: 'advanced', execArgv: ownNodeOptions() } as const
+    const child = fork(workerProgram(), [settings.log_level], options)
     const channel = new Channel(child, {
       log,
       methods: this.#methods(node),
