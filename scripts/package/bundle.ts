@@ -26,6 +26,14 @@ const common = {
   external: ['pg-native', 'cpu-features', '*.node'],
 } as const satisfies BuildOptions
 
+/** CommonJS packages in the bundle call require() for the modules of Node, and look for the folder that they are in. */
+const forCommonJs = [
+  "import { createRequire as makeRequire } from 'node:module'",
+  "import { fileURLToPath as toPath } from 'node:url'",
+  'const require = makeRequire(import.meta.url)',
+  "const __dirname = toPath(new URL('.', import.meta.url))",
+].join(';')
+
 /** Bundles entry points as ES modules that share their common parts. */
 export async function bundleModules(
   entryPoints: Record<string, string>,
@@ -40,10 +48,7 @@ export async function bundleModules(
     outdir: 'dist',
     outExtension: { '.js': '.mjs' },
     chunkNames: 'lib/[name]-[hash]',
-    // CommonJS packages in the bundle call require() for the modules of Node.
-    banner: {
-      js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
-    },
+    banner: { js: forCommonJs },
   })
   const base = join(root, 'dist')
   const files = outputFiles.map(({ path, contents }) =>

@@ -81,7 +81,7 @@ const document = openApi('') as Document
 /** The declarations of the client, written out from the contract so that they need no other package. */
 export function clientTypes(): string {
   const schemas = Object.entries(document.components.schemas).map(
-    ([name, schema]) => `export interface ${name} ${typeOf(schema)}\n`,
+    ([name, schema]) => `export type ${name} = ${typeOf(schema)}\n`,
   )
   const collections = [...Map.groupBy(operations, ({ collection }) => collection)].map(
     ([name, all]) => `  readonly ${name}: {\n${all.flatMap(methods).join('\n')}\n  }`,

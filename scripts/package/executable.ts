@@ -42,7 +42,9 @@ export async function executable(platform = here): Promise<Executable> {
       execArgv: ['--max-semi-space-size=8'],
     }
     writeFileSync(join(folder, 'sea.json'), JSON.stringify(config))
-    execFileSync(runtime(here), ['--experimental-sea-config', 'sea.json'], { cwd: folder, stdio: 'pipe' })
+    // The order of what the code cache has follows from the seed. V8 accepts it from a process with another one.
+    const options = ['--random-seed=1', '--experimental-sea-config', 'sea.json']
+    execFileSync(runtime(here), options, { cwd: folder, stdio: 'pipe' })
     const target = join(folder, 'adit')
     writeFileSync(target, readFileSync(runtime(platform)), { mode: 0o755 })
     await inject(target, 'NODE_SEA_BLOB', readFileSync(join(folder, 'adit.blob')), {

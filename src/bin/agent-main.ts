@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { agentCommands } from '#cli/agent/commands.ts'
 import { trustCommand } from '#cli/trust.ts'
 import { runProgram } from '#bin/program.ts'
