@@ -1,0 +1,113 @@
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+export const root = join(import.meta.dirname, '../..')
+export const run = promisify(execFile)
+
+/** The Node that runs npm: the user's own, on which the agent's package must work. */
+export const ownNode = process.env['npm_node_execpath'] ?? 'node'
+
+/** A folder for one test. */
+export class Scratch implements Disposable {
+  readonly path = mkdtempSync(join(tmpdir(), 'adit-package-'));
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true, force: true })
+  }
+}
+
+/** A copy of this system that can be changed without a trace: an overlay over its root. */
+export class SystemCopy implements Disposable {
+  readonly #scratch = new Scratch()
+  readonly path = join(this.#scratch.path, 'root')
+
+  constructor() {
+    const upper = join(this.#scratch.path, 'upper')
+    for (const folder of [this.path, upper]) mkdirSync(folder)
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', upper])
+    for (const folder of ['changes', 'work']) mkdirSync(join(upper, folder))
+    const options = `lowerdir=/,upperdir=${upper}/changes,workdir=${upper}/work`
+    execFileSync('mount', ['-t', 'overlay', 'overlay', '-o', options, this.path])
+    execFileSync('mount', ['-t', 'proc', 'proc', join(this.path, 'proc')])
+    execFileSync('mount', ['--bind', '/dev', join(this.path, 'dev')])
+  }
+
+  /** Runs a command in the copy. */
+  async run(...command: string[]): Promise<string> {
+    const { stdout } = await run('chroot', [this.path, ...command], { env: { PATH: process.env['PATH'] } })
+    return stdout
+  }
+
+  [Symbol.dispose](): void {
+    execFileSync('umount', ['-R', this.path])
+    execFileSync('umount', [join(this.#scratch.path, 'upper')])
+    this.#scratch[Symbol.dispose]()
+  }
+}
+
+const PRINTS_MS = 60_000
+
+/** A program that serves until the test is over. */
+export class Serving implements AsyncDisposable {
+  readonly child: ChildProcess
+  output = ''
+  /** Called when it has printed something or has ended. */
+  #changed = (): void => undefined
+
+  constructor(command: readonly string[], environment: Record<string, string> = {}) {
+    const [program = '', ...args] = command
+    this.child = spawn(program, args, {
+      env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...environment },
+    })
+    this.child.on('exit', () => this.#changed())
+    for (const stream of [this.child.stdout, this.child.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.output += text
+        this.#changed()
+      })
+  }
+
+  /** The first match in what it prints. */
+  async prints(pattern: RegExp): Promise<RegExpExecArray> {
+    const end = performance.now() + PRINTS_MS
+    for (;;) {
+      const match = pattern.exec(this.output)
+      if (match) return match
+      if (this.child.exitCode !== null)
+        throw new Error(`it ended with ${this.child.exitCode}: ${this.output}`)
+      if (performance.now() > end) throw new Error(`it did not print ${String(pattern)}: ${this.output}`)
+      await new Promise<void>(resolve => {
+        const timer = setTimeout(resolve, end - performance.now())
+        this.#changed = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+  }
+
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode
+    const exited = once(this.child, 'exit')
+    this.child.kill(signal)
+    await exited
+    return this.child.exitCode
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end('SIGKILL')
+  }
+}
+
+/** A server on free ports, in a data folder. */
+export const serverSettings = (dataDir: string): Record<string, string> => ({
+  ADIT_DATA_DIR: dataDir,
+  ADIT_ACME_DIRECTORY: 'off',
+  ...Object.fromEntries(
+    ['API', 'HTTP', 'HTTPS', 'AGENT', 'SSH'].map(name => [`ADIT_${name}_ADDR`, '127.0.0.1:0']),
+  ),
+})
