@@ -3,6 +3,7 @@ import { api } from './api.ts'
 import { certificates } from './certificates.ts'
 import { edges } from './edges.ts'
 import { events } from './events.ts'
+import { footprint } from './footprint.ts'
 import { scale } from './scale.ts'
 import { writeSection } from './support/document.ts'
 import { heading, render, type Row, type Topic } from './support/row.ts'
@@ -10,7 +11,7 @@ import { toolVersions } from './support/tools.ts'
 import { tunnel } from './tunnel.ts'
 
 /** What is measured; `npm run bench -- NAME` runs only the topics whose name contains NAME. */
-const topics: Readonly<Record<string, Topic>> = { api, certificates, edges, events, scale, tunnel }
+const topics: Readonly<Record<string, Topic>> = { api, certificates, edges, events, footprint, scale, tunnel }
 
 // --write keeps the table in docs/benchmarks.md.
 const { values, positionals } = parseArgs({
