@@ -11,8 +11,8 @@ import { plans, queries, strangeIds, type Attempt, type Plan } from './fuzz-atte
 import { fits, OpenApiDocument, type Documented, type Schema } from './fuzz-document.ts'
 
 const long = process.env['TEST_LONG'] !== undefined
-const BODIES = long ? 5000 : 200
-const CALLS_WITHOUT_BODY = long ? 500 : 20
+const BODIES = long ? 5000 : 60
+const CALLS_WITHOUT_BODY = long ? 500 : 8
 const AT_ONCE = 16
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31)
 
@@ -119,7 +119,7 @@ suite('every operation of the served OpenAPI document', () => {
       await t.test(operation.operationId, async () => {
         const { accepted, unfit } = await sendBodies(operation, schema)
         assert.ok(accepted > BODIES / 100, `only ${accepted} bodies were accepted (FUZZ_SEED=${seed})`)
-        assert.ok(unfit > BODIES / 5, `only ${unfit} bodies were wrong (FUZZ_SEED=${seed})`)
+        assert.ok(unfit > BODIES / 10, `only ${unfit} bodies were wrong (FUZZ_SEED=${seed})`)
       })
     }
   })

@@ -10,7 +10,7 @@ import { Random, seedOfRun } from './random.ts'
 import { check, newWriters, Victim } from './victim.ts'
 import type { Writer } from './writer.ts'
 
-const KILLS = process.env['TEST_LONG'] === '1' ? 300 : 25
+const KILLS = process.env['TEST_LONG'] === '1' ? 300 : 10
 const START_MS = 3000
 /** A kill comes after so many acknowledged calls at most, and so many turns of the event loop later. */
 const MAX_CALLS = 200
