@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Binding } from '#agent/binding.ts'
+import { CaptureTap } from '#agent/capture/capture-tap.ts'
 import { dialBehind, dialReason, dialUpstream } from '#agent/dial-upstream.ts'
 import { handOver } from '#agent/hand-over.ts'
 import type { AgentOptions, ConnectionEvent } from '#agent/options.ts'
@@ -17,7 +18,7 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { fromDuplex } from '#tunnel/from-duplex.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 import { readProxyHeader } from '#tunnel/proxy-header.ts'
-import { splice } from '#tunnel/splice.ts'
+import { splice, type Tap } from '#tunnel/splice.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
 const MAX_CONNECTIONS = 1000
@@ -95,18 +96,18 @@ export class Connections {
 
   #join(visit: Visit, target: Target, socket: Socket, source: ByteStream = visit.stream): void {
     const { binding, stream, done } = visit
-    const { onRequest } = this.#options
-    const { tunnel, endpoint } = binding
-    const tap =
-      onRequest && isWeb(visit) && endpoint.forwardsProto !== 'http2'
-        ? new RequestTap(request => tell(onRequest, { tunnel, ...request }))
-        : undefined
+    const isHttp1 = isWeb(visit) && binding.endpoint.forwardsProto !== 'http2'
+    const capture = isHttp1 ? captureOf(visit) : undefined
+    const tap = isHttp1 ? bothTaps(this.#requestTap(binding), capture) : undefined
     let reached = false
     let failure: string | undefined
     socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => (reached = true))
     splice(socket, source, {
       tap,
-      ended: ({ sent, received }) => done(sent, received, failure),
+      ended: ({ sent, received, error }) => {
+        capture?.closed(error === undefined)
+        done(sent, received, failure)
+      },
       giveUp: error => {
         if (reached) {
           stream.reset('stream_reset')
@@ -118,6 +119,28 @@ export class Connections {
         tap?.received(page)
       },
     })
+  }
+
+  #requestTap({ tunnel }: Binding): Tap | undefined {
+    const { onRequest } = this.#options
+    return onRequest && new RequestTap(request => tell(onRequest, { tunnel, ...request }))
+  }
+}
+
+const captureOf = ({ binding, header }: Visit): CaptureTap | undefined =>
+  binding.endpoint.capture && new CaptureTap(binding.endpoint.capture, plainText(header.ClientAddr))
+
+function bothTaps(first: Tap | undefined, second: Tap | undefined): Tap | undefined {
+  if (first === undefined || second === undefined) return first ?? second
+  return {
+    sent: bytes => {
+      first.sent(bytes)
+      second.sent(bytes)
+    },
+    received: bytes => {
+      first.received(bytes)
+      second.received(bytes)
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import type { Capture } from '#agent/capture/capture-tap.ts'
 import type { EndpointOptions, EndpointProto, Termination } from '#agent/options.ts'
 import { pemInput } from '#agent/pem-input.ts'
 import { refuseEndpoint as refuse } from '#agent/refuse-endpoint.ts'
@@ -23,6 +24,7 @@ export interface Endpoint {
   readonly target: Target | undefined
   readonly onConnection: EndpointOptions['onConnection']
   readonly terminator: Terminator | undefined
+  readonly capture: Capture | undefined
   /** What is asked of the gateway. */
   readonly wire: JsonObject
 }
@@ -51,6 +53,7 @@ export function readEndpoint(options: EndpointOptions): Endpoint {
     target,
     onConnection,
     terminator: terminate && terminatorOf(terminate),
+    capture: options.capture,
     wire,
   }
 }

@@ -4,6 +4,7 @@ import type { Tunnel } from '#agent/tunnel.ts'
 
 // The face of the package: what `import ... from 'adit'` finds.
 export { AgentError } from '#agent/agent-error.ts'
+export { CaptureStore } from '#agent/capture/capture-store.ts'
 export type { Agent } from '#agent/agent.ts'
 export type * from '#agent/options.ts'
 export type { Tunnel } from '#agent/tunnel.ts'

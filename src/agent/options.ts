@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { AgentError } from '#agent/agent-error.ts'
+import type { Capture } from '#agent/capture/capture-tap.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import type { HeartbeatOptions } from '#tunnel/heartbeat.ts'
 
@@ -186,6 +187,8 @@ export interface EndpointOptions {
   readonly terminate?: Termination | undefined
   /** False: the certificate of an https service is not looked at. */
   readonly verifyUpstream?: boolean | undefined
+  /** Records HTTP/1 requests and responses that are forwarded to `forwardTo`. */
+  readonly capture?: Capture | undefined
 }
 
 /** Both at once; `onConnection` is the endpoint's. */

@@ -17,7 +17,8 @@ export function refuse(visit: Visit, reason: string): Buffer {
   return page
 }
 
-function badGateway(text: string): Buffer {
+/** The response of an agent whose upstream cannot be reached. */
+export function badGateway(text: string): Buffer {
   const body = Buffer.from(text)
   const head =
     'HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain; charset=utf-8\r\n' +

@@ -12,6 +12,8 @@ const NANOSECONDS = 1_000_000
 const BEAT_MS = 5000
 const SILENCE_MS = 10_000
 
+export const agentVersion: string = metadata.version
+
 /** Who the agent is for the gateway; kept from one connection to the next. */
 export interface Identity {
   readonly clientId: string

@@ -1,5 +1,6 @@
 import type { AgentError } from '#agent/agent-error.ts'
 import type { Binding } from '#agent/binding.ts'
+import { replay } from '#agent/capture/replay.ts'
 
 /** An endpoint that is online for as long as its agent is, until it is closed. */
 export class Tunnel {
@@ -40,6 +41,14 @@ export class Tunnel {
   /** Resolves when the tunnel is gone: without an error when it was closed here. */
   get closed(): Promise<AgentError | undefined> {
     return this.#binding.closed
+  }
+
+  /**
+   * Sends an HTTP/1 request straight to the upstream and records it as a replay of `replayOf`. Resolves to the id of the
+   * new exchange when the response is complete, or when it takes longer than a client may wait.
+   */
+  replay(request: Buffer, replayOf: string): Promise<string> {
+    return replay(this.#binding.endpoint, request, replayOf)
   }
 
   close(): Promise<void> {

@@ -1,0 +1,69 @@
+import type { Socket } from 'node:net'
+import { CaptureTap } from '#agent/capture/capture-tap.ts'
+import type { Capture } from '#agent/capture/capture-tap.ts'
+import type { CaptureEvent } from '#agent/capture/capture-store.ts'
+import { dialBehind, dialReason } from '#agent/dial-upstream.ts'
+import type { Endpoint } from '#agent/endpoint.ts'
+import { badGateway } from '#agent/refuse.ts'
+import { refuseEndpoint } from '#agent/refuse-endpoint.ts'
+import type { Target } from '#agent/target.ts'
+
+/** The caller is answered after this time; the response is recorded until the upstream ends it. */
+const WAIT_MS = 2000
+const IDLE_MS = 60_000
+
+/** PROXY protocol headers of a connection that has no client behind it. */
+const prefaces: Readonly<Record<Endpoint['proxyProto'], Buffer | undefined>> = {
+  0: undefined,
+  1: Buffer.from('PROXY UNKNOWN\r\n'),
+  2: Buffer.from('0d0a0d0a000d0a515549540a20000000', 'hex'),
+}
+
+/** Sends a request to the upstream of an endpoint and records the exchange. */
+export async function replay(endpoint: Endpoint, request: Buffer, replayOf: string): Promise<string> {
+  const { target, capture, forwardsProto } = endpoint
+  if (target === undefined || capture === undefined || forwardsProto === 'http2')
+    return refuseEndpoint('only a tunnel whose requests are captured can replay one')
+  const tap = new CaptureTap(capture, '127.0.0.1', replayOf)
+  const { exchange, finished } = watch(capture, () => tap.sent(request))
+  void send(endpoint, target, request, tap)
+  const timer = setTimeout(finished.resolve, WAIT_MS)
+  await finished.promise
+  clearTimeout(timer)
+  return exchange
+}
+
+/** The exchange that `begin` starts, and its end. */
+function watch({ store }: Capture, begin: () => void) {
+  const finished = Promise.withResolvers<void>()
+  let exchange = ''
+  const unsubscribe = store.subscribe((event: CaptureEvent) => {
+    if (event.kind === 'began' && exchange === '') exchange = event.exchange.id
+    if (event.kind === 'cleared' || (event.kind === 'finished' && event.exchange.id === exchange))
+      finished.resolve()
+  })
+  begin()
+  void finished.promise.then(unsubscribe)
+  return { exchange, finished }
+}
+
+async function send(endpoint: Endpoint, target: Target, request: Buffer, tap: CaptureTap): Promise<void> {
+  let socket: Socket | undefined
+  let isAnswered = false
+  try {
+    const preface = prefaces[endpoint.proxyProto]
+    socket = await dialBehind(endpoint, target, { plain: false, preface })
+    socket.setTimeout(IDLE_MS, () => socket?.destroy())
+    socket.write(request)
+    for await (const bytes of socket) {
+      isAnswered = true
+      tap.received(bytes as Buffer)
+      if (tap.isIdle) break
+    }
+    tap.closed(true)
+  } catch (error) {
+    if (!isAnswered) tap.received(badGateway(`failed to dial backend: ${dialReason(error as Error, target)}`))
+    tap.closed(false)
+  }
+  socket?.destroy()
+}

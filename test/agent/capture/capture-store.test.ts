@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { CaptureStore } from '#agent/capture/capture-store.ts'
+import { CaptureTap } from '#agent/capture/capture-tap.ts'
+
+const limits = { maxExchanges: 5, maxBytes: 1_000_000, maxMessageBytes: 10_000 }
+const get = Buffer.from('GET / HTTP/1.1\r\n\r\n')
+const ok = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+
+const post = (size: number): Buffer =>
+  Buffer.concat([Buffer.from(`POST / HTTP/1.1\r\nContent-Length: ${size}\r\n\r\n`), Buffer.alloc(size)])
+
+suite('captured exchanges', () => {
+  test('are bounded in number, and the oldest are evicted', () => {
+    const store = new CaptureStore(limits)
+    const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')
+    for (let at = 0; at < 20; at++) {
+      tap.sent(get)
+      tap.received(ok)
+    }
+    assert.equal(store.size, 5)
+    const ids = store.list().map(({ id }) => id)
+    assert.deepEqual(ids, ids.toSorted().toReversed())
+    assert.ok(store.list().every(({ status, isComplete }) => status === 200 && isComplete))
+    store.clear()
+    assert.deepEqual([store.size, store.bytes], [0, 0])
+  })
+
+  test('are bounded in bytes, each message and all together', () => {
+    const store = new CaptureStore({ ...limits, maxExchanges: 1000, maxBytes: 50_000 })
+    const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')
+    for (let at = 0; at < 100; at++) {
+      tap.sent(post(20_000))
+      tap.received(ok)
+      assert.ok(store.bytes <= 50_000)
+    }
+    const [newest] = store.list()
+    assert.deepEqual([newest?.request.kept, newest?.request.isTruncated], [10_000, true])
+    assert.equal(newest?.request.size, post(20_000).length)
+    assert.ok(store.size > 1)
+  })
+
+  test('that were evicted while they passed are not recorded further', () => {
+    const store = new CaptureStore({ ...limits, maxExchanges: 1 })
+    const first = new CaptureTap({ store, tunnelName: 'a' }, '192.0.2.1:1')
+    const second = new CaptureTap({ store, tunnelName: 'b' }, '192.0.2.1:2')
+    first.sent(post(100).subarray(0, 60))
+    second.sent(get)
+    const { bytes } = store
+    first.sent(post(100).subarray(60))
+    first.received(ok)
+    assert.equal(store.bytes, bytes)
+  })
+
+  test('skip interim responses, and end at another protocol', () => {
+    const store = new CaptureStore(limits)
+    const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')
+    tap.sent(get)
+    tap.received(
+      Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 101 Switching\r\n\r\n\u0000\u0001'),
+    )
+    tap.sent(Buffer.from('GET /not-a-request HTTP/1.1\r\n\r\n'))
+    assert.equal(store.size, 1)
+    const [only] = store.list()
+    assert.equal(only?.status, 101)
+    assert.equal(only?.response.raw.toString(), 'HTTP/1.1 101 Switching\r\n\r\n')
+  })
+
+  test('are incomplete when the connection breaks', () => {
+    const store = new CaptureStore(limits)
+    const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')
+    tap.sent(get)
+    tap.received(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'))
+    tap.closed(false)
+    const [only] = store.list()
+    assert.equal(only?.isComplete, false)
+    assert.notEqual(only?.durationMs, undefined)
+  })
+})

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { Framing, type BodyLength } from '#agent/capture/framing.ts'
+import { requestBody } from '#agent/capture/head.ts'
+
+/** The messages that are found when bytes arrive in these pieces. */
+function messagesIn(pieces: readonly Buffer[], length: (head: string) => BodyLength = requestBody): string[] {
+  const messages: string[] = []
+  let current = ''
+  const framing = new Framing({
+    head: length,
+    bytes: bytes => (current += bytes.toString('latin1')),
+    end: () => {
+      messages.push(current)
+      current = ''
+    },
+  })
+  for (const piece of pieces) framing.push(piece)
+  framing.finish()
+  return messages
+}
+
+function cut(text: string, places: readonly number[]): Buffer[] {
+  const bytes = Buffer.from(text, 'latin1')
+  const at = [0, ...places.map(place => place % (bytes.length + 1)), bytes.length].toSorted((a, b) => a - b)
+  return at.slice(1).map((end, index) => bytes.subarray(at[index], end))
+}
+
+const message = fc.oneof(
+  fc
+    .string()
+    .map(body => `POST /a HTTP/1.1\r\nContent-Length: ${Buffer.from(body, 'latin1').length}\r\n\r\n${body}`),
+  fc
+    .array(fc.string({ minLength: 1, maxLength: 40 }))
+    .map(
+      chunks =>
+        `PUT /b HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n${chunks.map(each => `${Buffer.from(each, 'latin1').length.toString(16)};x=1\r\n${each}\r\n`).join('')}0\r\nTrailer: x\r\n\r\n`,
+    ),
+  fc.constant('GET / HTTP/1.1\r\nHost: a\r\n\r\n'),
+)
+
+suite('the framing of HTTP/1 messages', () => {
+  test('is found wherever the bytes are cut', () => {
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 5 }), fc.array(fc.nat(2000)), (messages, places) => {
+        assert.deepEqual(messagesIn(cut(messages.join(''), places)), messages)
+      }),
+    )
+  })
+
+  test('a body without a length extends to the end of the connection', () => {
+    const response = 'HTTP/1.1 200 OK\r\n\r\nall of it'
+    assert.deepEqual(
+      messagesIn(cut(response, [3, 21]), () => 'close'),
+      [response],
+    )
+  })
+
+  test('is given up for what is not HTTP, a head without end and a chunk without size', () => {
+    assert.deepEqual(messagesIn([Buffer.alloc(70_000, 'x'), Buffer.from('\r\n\r\n')]), [])
+    const chunk = 'POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n'
+    assert.deepEqual(messagesIn([Buffer.from(`${chunk}GET / HTTP/1.1\r\n\r\n`)]), [])
+    assert.deepEqual(messagesIn([Buffer.from(`${chunk.slice(0, -5)}${'1'.repeat(5000)}`)]), [])
+  })
+})
