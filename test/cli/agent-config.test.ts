@@ -172,6 +172,9 @@ metadata: mine
 log: json
 log_level: debug
 inspect: off
+inspect_db_size: 0
+web_addr: 127.0.0.1:4041
+web_allow_hosts: [dev.example]
 update_check: false
 update_url: https://example.com/adit.json
 update_command: [npm, install, "adit@{version}"]
@@ -205,6 +208,7 @@ tunnels:
     upstream_protocol: http2
     verify_upstream: false
     pooling_enabled: true
+    inspect: false
   whole: {proto: http, addr: 80, url: "https://shop.example.com"}
   staff:
     proto: http
@@ -221,7 +225,7 @@ tunnels:
   back: {addr: 9000, labels: {a: b}}
 `
     const { tunnels, settings } = checkConfig(parseConfig('f', text))
-    assert.equal(settings.size, 11)
+    assert.equal(settings.size, 14)
     const used = new Set([...tunnels.values()].flatMap(({ options }) => [...options.keys()]))
     assert.deepEqual(
       optionRows.map(([key]) => key).filter(key => !used.has(key)),

@@ -79,6 +79,7 @@ suite('the picture', () => {
     since: 0,
     latencyMs: 12.34,
     server: 'gateway.example:4443',
+    inspector: 'http://127.0.0.1:4040',
     tunnels: [],
     traffic,
     notes: [{ level: 'error', message: 'two\nlines \u001b[2J' }],
@@ -105,6 +106,7 @@ suite('the picture', () => {
     assert.ok(lines.includes('Note         two lines \\u001b[2J'))
     assert.ok(lines.includes('State        online for 1 d 1 h'))
     assert.ok(lines.includes('Latency      12 ms'))
+    assert.ok(lines.includes('Inspector    http://127.0.0.1:4040'))
     // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
     assert.ok(lines.every(line => line.length < 80 && !/[\u0000-\u001f]/.test(line)))
   })

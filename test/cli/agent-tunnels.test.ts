@@ -215,8 +215,8 @@ tunnels:
   })
 
   for (const [args, complaint] of [
-    [[], /say which tunnels, or --all; \S+ has shop, back\n/],
-    [['shop', '--all'], /say which tunnels, or --all/],
+    [[], /say which tunnels, --all or --none; \S+ has shop, back\n/],
+    [['shop', '--all'], /say which tunnels, --all or --none/],
     [['none'], /there is no tunnel "none"; \S+ has shop, back\n/],
   ] as const) {
     test(`refuses ${JSON.stringify(args)}`, async () => {

@@ -29,6 +29,24 @@ const authtoken: Form<string> = {
   read: raw => (typeof raw === 'string' && /^[\x21-\x7e]{1,512}$/.test(raw) ? raw : undefined),
 }
 
+const captureBytes: Form<number> = {
+  ...text('bytes', 'a number of bytes, 0 or -1'),
+  read: raw => (typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= -1 ? raw : undefined),
+}
+
+const webAddress: Form<string | false> = {
+  ...hostPort,
+  what: 'host:port or false',
+  placeholder: '<host:port|false>',
+  read: raw => (raw === false || raw === 'false' ? false : listenAddress(raw)),
+}
+
+/** Port 0 is a free one. */
+const listenAddress = (raw: unknown): string | undefined => {
+  const port = typeof raw === 'string' ? parseHostPort(raw)?.port : undefined
+  return typeof raw === 'string' && port !== undefined && port < 65_536 ? raw : undefined
+}
+
 export const agentSettings = {
   version: setting({ form: choice([1]), doc: 'Version of the file format.' }),
   server: setting({
@@ -66,6 +84,21 @@ export const agentSettings = {
     form: choice(['on', 'off']),
     doc: 'Whether requests are listed; on in a terminal and off in lines when absent.',
     flag: '--inspect',
+  }),
+  inspect_db_size: setting({
+    form: captureBytes,
+    doc: 'Bytes of memory for captured requests: 0 is 50 MB, -1 captures none.',
+    fallback: 0,
+  }),
+  web_addr: setting({
+    form: webAddress,
+    doc: 'Address of the inspector and the local API, or false; 127.0.0.1:4040 or the next free port when absent.',
+    flag: '--web-addr',
+    variable: 'ADIT_WEB_ADDR',
+  }),
+  web_allow_hosts: setting({
+    form: list('host', 'a list of addresses, networks, host names and .suffixes'),
+    doc: 'Host names by which the inspector may be reached, beside localhost.',
   }),
   update_check: setting({ form: yesNo, doc: 'False: no update, whoever asks.', fallback: true }),
   update_url: setting({

@@ -63,6 +63,7 @@ function startCommand(): Command {
     .description('Open tunnels that are written down in the configuration file.')
     .argument('[names...]', 'Which ones.')
     .option('--all', 'All of them.')
+    .option('--none', 'None: programs open them through the local API.')
   addAgentFlags(command)
   command
     .addHelpText('before', examplesText(['start shop', 'start --all --config adit.yml']))

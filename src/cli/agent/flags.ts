@@ -32,8 +32,8 @@ export function addAgentFlags(command: Command): Command {
 /** The flags of tunnels of a kind. */
 export function addTunnelFlags(command: Command, kind: TunnelKind): Command {
   for (const row of optionRows) {
-    const [, { form, doc, kinds, otherFlags = [], variable }] = row
-    if (!kinds.includes(kind)) continue
+    const [, { form, doc, kinds, flag, otherFlags = [], variable }] = row
+    if (!kinds.includes(kind) || flag === false) continue
     command.addOption(valued(flagName(row), form.placeholder, doc + orVariable(variable?.name)))
     for (const other of otherFlags)
       command.addOption(valued(other, form.placeholder, `The same as ${flagName(row)}.`))

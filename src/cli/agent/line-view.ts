@@ -58,6 +58,10 @@ export class LineView implements View {
     this.#options = options
   }
 
+  inspector(url: string): void {
+    this.#write({ level: 'debug', msg: 'inspector', fields: { url } })
+  }
+
   status(status: AgentStatus): void {
     const { state, error } = status
     // The same is told again with other numbers; only attempts that fail are news each time.

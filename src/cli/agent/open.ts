@@ -5,15 +5,18 @@ import { readConfig, type Config } from '#cli/agent/config.ts'
 import type { Flags } from '#cli/agent/flags.ts'
 import { planOfFlags, withVariables } from '#cli/agent/plan.ts'
 import { runAgent } from '#cli/agent/run.ts'
-import type { Plan, TunnelKind } from '#cli/agent/tunnel-option.ts'
+import type { NamedPlan, Plan, TunnelKind } from '#cli/agent/tunnel-option.ts'
 import { UsageError } from '#cli/failure.ts'
+
+/** What the tunnel of a command line is called. */
+const COMMAND_LINE = 'command_line'
 
 /** `adit http` and its like: one tunnel, from flags. */
 export async function openOne(kind: TunnelKind, target: string, flags: Flags): Promise<number> {
   const plan = planOfFlags(kind, target, flags)
   if (kind === 'tunnel' && plan.labels === undefined) throw new UsageError('--label must be given')
   checkTarget(target, plan)
-  return open(flags, readConfig(configOf(flags), process.env), [plan])
+  return open(flags, readConfig(configOf(flags), process.env), [{ name: COMMAND_LINE, plan }])
 }
 
 /** `adit start`: the tunnels of the file. */
@@ -21,23 +24,29 @@ export async function openNamed(names: readonly string[], flags: Flags): Promise
   const config = readConfig(configOf(flags), process.env)
   const known = [...config.tunnels.keys()]
   const all = flags.has('--all')
-  if (all === names.length > 0) throw new UsageError(`say which tunnels, or --all; ${listed(config, known)}`)
+  if (flags.has('--none')) {
+    if (all || names.length > 0) throw new UsageError('--none excludes names and --all')
+    return open(flags, config, [])
+  }
+  if (all === names.length > 0)
+    throw new UsageError(`say which tunnels, --all or --none; ${listed(config, known)}`)
   const unknown = names.find(name => !config.tunnels.has(name))
   if (unknown !== undefined) throw new UsageError(`there is no tunnel "${unknown}"; ${listed(config, known)}`)
   const wanted = all ? known : [...new Set(names)]
   if (wanted.length === 0) throw new UsageError(listed(config, known))
-  const plans = wanted.flatMap(name => config.tunnels.get(name)?.plan ?? [])
+  const plans = wanted.flatMap(name => {
+    const plan = config.tunnels.get(name)?.plan
+    return plan === undefined ? [] : [{ name, plan }]
+  })
   return open(flags, config, plans)
 }
 
 export const configOf = (flags: Flags): string | undefined => flags.get('--config')?.at(-1)
 
-function open(flags: Flags, config: Config, plans: readonly Plan[]): Promise<number> {
+function open(flags: Flags, config: Config, plans: readonly NamedPlan[]): Promise<number> {
   const settings = settleAgent({ flags, environment: process.env, file: config.settings })
-  return runAgent(
-    settings,
-    plans.map(plan => withVariables(plan, process.env)),
-  )
+  const complete = plans.map(({ name, plan }) => ({ name, plan: withVariables(plan, process.env) }))
+  return runAgent(settings, complete)
 }
 
 function listed({ path, exists }: Config, names: readonly string[]): string {

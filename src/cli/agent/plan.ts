@@ -94,6 +94,7 @@ export function planOfFlags(
   flags: ReadonlyMap<string, readonly string[]>,
 ): Plan {
   const given = optionRows.flatMap(row => {
+    if (row[1].flag === false) return []
     const texts = [flagName(row), ...(row[1].otherFlags ?? [])].flatMap(name => flags.get(name) ?? [])
     // What cannot even be taken apart is shown to the form too, which then says what it must be.
     return texts.length === 0 ? [] : [[row[0], row[1].form.fromFlag(texts) ?? texts] as const]

@@ -1,16 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AgentError } from '#agent/agent-error.ts'
+import type { CaptureStore } from '#agent/capture/capture-store.ts'
 import { connect, type Agent } from '#agent/index.ts'
-import type { AgentOptions, EndpointOptions } from '#agent/options.ts'
+import type { AgentOptions, AgentStatus } from '#agent/options.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { isLocal, type AgentSettings } from '#cli/agent/agent-settings.ts'
 import { commandError, isAuthFailure, noToken } from '#cli/agent/failures.ts'
-import { endpointsOf } from '#cli/agent/plan.ts'
 import { replaceProcess, restartExcuse } from '#cli/agent/restart.ts'
-import type { Plan } from '#cli/agent/tunnel-option.ts'
+import { RunningTunnels } from '#cli/agent/running-tunnels.ts'
+import type { NamedPlan } from '#cli/agent/tunnel-option.ts'
 import { Updater } from '#cli/agent/update.ts'
 import { viewFor } from '#cli/agent/view-for.ts'
 import type { View } from '#cli/agent/view.ts'
+import { captureStore, startInspector } from '#cli/agent/web/inspector.ts'
+import type { WebServer } from '#cli/agent/web/web-server.ts'
 import { exitCodes } from '#cli/failure.ts'
 
 /** How long tunnels may take to be closed before the program ends anyway. */
@@ -21,7 +24,7 @@ const ANSWER_MS = 100
 type Ending = { readonly exitCode: number } | 'restart'
 
 /** Keeps tunnels online until a person, the gateway or an error ends that; returns the exit code. */
-export async function runAgent(settings: AgentSettings, plans: readonly Plan[]): Promise<number> {
+export async function runAgent(settings: AgentSettings, plans: readonly NamedPlan[]): Promise<number> {
   if (settings.authtoken === undefined) throw noToken()
   const run = new Run(settings)
   try {
@@ -41,15 +44,26 @@ class Run {
   readonly #updater: Updater
   readonly #stop = new AbortController()
   readonly #ending = Promise.withResolvers<Ending>()
+  readonly #captures: CaptureStore | undefined
+  readonly #tunnels: RunningTunnels
+  readonly #signedIn = Promise.withResolvers<Agent>()
+  readonly #opened = Promise.withResolvers<void>()
+  #status: AgentStatus = { state: 'connecting' }
   #agent: Agent | undefined
+  #web: WebServer | undefined
 
   constructor(settings: AgentSettings) {
     this.#settings = settings
     this.#view = viewFor(settings, () => this.#agent?.latencyMs)
+    this.#captures = captureStore(settings)
+    const isNear = isLocal(settings.server.value)
+    this.#tunnels = new RunningTunnels({ captures: this.#captures, isNear })
+    // A failed connection ends the run, whether or not the local API waits for it.
+    this.#signedIn.promise.catch(() => undefined)
     this.#updater = new Updater(settings, (level, message) => this.#view.note(level, message))
   }
 
-  async untilEnd(plans: readonly Plan[]): Promise<Ending> {
+  async untilEnd(plans: readonly NamedPlan[]): Promise<Ending> {
     this.#onSignal('SIGINT', exitCodes.interrupted)
     this.#onSignal('SIGTERM', 0)
     this.#onSignal('SIGHUP', 0)
@@ -59,6 +73,7 @@ class Run {
 
   async close(): Promise<void> {
     this.#stop.abort()
+    this.#web?.close()
     await Promise.race([this.#agent?.close(), delay(CLOSE_MS, undefined, { ref: false })])
     this.#view.close()
   }
@@ -74,14 +89,27 @@ class Run {
     })
   }
 
-  async #open(plans: readonly Plan[]): Promise<void> {
+  async #open(plans: readonly NamedPlan[]): Promise<void> {
+    await this.#startWeb()
     const agent = await connect(this.#options())
     this.#agent = agent
-    const isNear = isLocal(this.#settings.server.value)
-    const opened = await Promise.all(plans.map(plan => openTunnel(agent, endpointsOf(plan, isNear))))
-    const tunnels = opened.flat()
+    this.#signedIn.resolve(agent)
+    const opened = await Promise.all(plans.map(plan => this.#tunnels.start(agent, plan)))
+    const tunnels = opened.flat().map(({ tunnel }) => tunnel)
+    this.#opened.resolve()
     this.#view.opened(tunnels)
     for (const tunnel of tunnels) void this.#watch(agent, tunnel)
+  }
+
+  async #startWeb(): Promise<void> {
+    this.#web = await startInspector(this.#settings, {
+      tunnels: this.#tunnels,
+      captures: this.#captures,
+      agent: this.#signedIn.promise,
+      opened: this.#opened.promise,
+      status: () => this.#agent?.status ?? this.#status,
+    })
+    if (this.#web) this.#view.inspector(`http://${this.#web.address}`)
   }
 
   #options(): AgentOptions {
@@ -95,9 +123,13 @@ class Run {
       signal: this.#stop.signal,
       onStatus: status => {
         if (status.error && isAuthFailure(status.error)) this.#ending.reject(status.error)
+        this.#status = status
         this.#view.status(status)
       },
-      onConnection: event => this.#view.connection(event),
+      onConnection: event => {
+        this.#tunnels.connection(event)
+        this.#view.connection(event)
+      },
       // Looking at every request costs as much as carrying it.
       onRequest: lists ? event => this.#view.request(event) : undefined,
       commands: {
@@ -121,16 +153,4 @@ class Run {
     this.#view.note('error', `${tunnel.url || 'the tunnel'} was closed: ${error.message}`)
     if (agent.tunnels.size === 0) this.#ending.reject(error)
   }
-}
-
-/** Opens the endpoints of one tunnel one after the other, since the first one decides on the name. */
-async function openTunnel(agent: Agent, endpoints: readonly EndpointOptions[]): Promise<Tunnel[]> {
-  const tunnels: Tunnel[] = []
-  for (const endpoint of endpoints) {
-    const name = URL.parse(tunnels[0]?.url ?? '')?.hostname
-    tunnels.push(
-      await agent.listen(name === undefined ? endpoint : { ...endpoint, domain: name, url: undefined }),
-    )
-  }
-  return tunnels
 }

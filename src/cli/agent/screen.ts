@@ -15,6 +15,7 @@ export interface Scene {
   readonly since: number
   readonly latencyMs: number | undefined
   readonly server: string
+  readonly inspector: string | undefined
   readonly tunnels: readonly Tunnel[]
   readonly traffic: Traffic
   readonly notes: readonly { readonly level: NoteLevel; readonly message: string }[]
@@ -44,6 +45,7 @@ export function screenLines(scene: Scene, size: Size, isColoured: boolean): stri
     row('Gateway', piece(gatewayOf(scene))),
     row('Latency', piece(scene.latencyMs === undefined ? '-' : duration(scene.latencyMs))),
     ...scene.tunnels.map((tunnel, at) => row(at === 0 ? 'Forwarding' : '', ...forwarding(tunnel))),
+    ...(scene.inspector === undefined ? [] : [row('Inspector', piece(scene.inspector))]),
     row('Connections', piece(connectionsOf(scene.traffic))),
     ...scene.notes.map(({ level, message }) => row('Note', piece(message, noteStyles[level]))),
     ...requestLines(scene.traffic.requests),

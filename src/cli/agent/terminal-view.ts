@@ -36,6 +36,7 @@ export class TerminalView implements View {
   #status: AgentStatus = { state: 'connecting' }
   #since: number
   #tunnels: readonly Tunnel[] = []
+  #inspector: string | undefined
   #drawn = 0
   #soon: NodeJS.Timeout | undefined
   #over = false
@@ -54,6 +55,11 @@ export class TerminalView implements View {
     this.#tick = setInterval(() => this.#draw(), TICK_MS)
     this.#tick.unref()
     this.#draw()
+  }
+
+  inspector(url: string): void {
+    this.#inspector = url
+    this.#drawSoon()
   }
 
   status(status: AgentStatus): void {
@@ -139,6 +145,7 @@ export class TerminalView implements View {
       latencyMs: latency(),
       server,
       tunnels: this.#tunnels,
+      inspector: this.#inspector,
       traffic: this.#traffic,
       notes: this.#notes,
     }

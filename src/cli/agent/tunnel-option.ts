@@ -11,6 +11,14 @@ export interface Plan extends EndpointOptions {
   readonly schemes?: readonly Scheme[] | undefined
   readonly crt?: string | undefined
   readonly key?: string | undefined
+  /** Whether requests are captured for the inspector; true when absent. */
+  readonly inspect?: boolean | undefined
+}
+
+/** A tunnel with the name that the local API knows it by. */
+export interface NamedPlan {
+  readonly name: string
+  readonly plan: Plan
 }
 
 /** What one option says; the parts of one thing, such as who may sign in and where, come from several. */
@@ -26,8 +34,8 @@ export interface TunnelOption<Value> {
   readonly doc: string
   readonly kinds: readonly TunnelKind[]
   readonly to: (value: Value) => PlanPart
-  /** The name of the flag where it is not the key with dashes. */
-  readonly flag?: string
+  /** The name of the flag where it is not the key with dashes; false where there is none. */
+  readonly flag?: string | false
   /** Other flags that mean the same. */
   readonly otherFlags?: readonly string[]
   readonly secret?: true

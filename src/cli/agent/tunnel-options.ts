@@ -138,6 +138,14 @@ export const tunnelOptions = {
     kinds: ['tls'],
     to: key => ({ key }),
   }),
+  inspect: option({
+    form: yesNo,
+    doc: 'False: requests are not captured for the inspector.',
+    kinds: every,
+    // The flag --inspect is a setting of the whole agent.
+    flag: false,
+    to: inspect => ({ inspect }),
+  }),
   verify_upstream: option({
     form: yesNo,
     doc: 'Do not look at the certificate of an https service.',
@@ -153,4 +161,4 @@ export type OptionKey = keyof typeof tunnelOptions
 export const optionRows = Object.entries(tunnelOptions) as [OptionKey, TunnelOption<unknown>][]
 
 export const flagName = ([key, { flag }]: (typeof optionRows)[number]): string =>
-  flag ?? `--${key.replaceAll('_', '-')}`
+  typeof flag === 'string' ? flag : `--${key.replaceAll('_', '-')}`

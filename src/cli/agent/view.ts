@@ -7,6 +7,8 @@ export type NoteLevel = 'info' | 'warn' | 'error'
 export interface View {
   /** Somebody watches it. */
   readonly isTerminal: boolean
+  /** The inspector and the local API are at this address. */
+  inspector(url: string): void
   status(status: AgentStatus): void
   /** All that was asked for is online. */
   opened(tunnels: readonly Tunnel[]): void
