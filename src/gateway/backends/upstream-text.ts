@@ -1,6 +1,7 @@
 import type { TunnelRecord } from '#gateway/directory.ts'
 import type { Exchange, Visitor } from '#gateway/exchange.ts'
 import { forwardedLines } from '#gateway/http/forwarded.ts'
+import { REQUEST_ID } from '#gateway/http/head.ts'
 import { framingField } from '#gateway/http/http1-text.ts'
 import { clientAddress } from '#gateway/listeners/visitor.ts'
 import { encodeProxyProtocol } from '#gateway/proxy-protocol.ts'
@@ -14,13 +15,13 @@ export function rewrittenHost({ options, forwardsTo }: TunnelRecord): string | u
 }
 
 /** The text of a request's head on its way to the service behind. Who asked, and for what name, is ours to say. */
-export function requestText({ head, visitor }: Exchange, host: string | undefined): string {
+export function requestText({ head, visitor, trace }: Exchange, host: string | undefined): string {
   const { framing, upgrade, authority, upstreamHost } = head
   return (
     `${head.method} ${head.target} HTTP/1.1\r\nHost: ${host ?? upstreamHost ?? authority}\r\n${head.fields.text}` +
     (framing.kind === 'none' ? '' : framingField(framing, '1.1')) +
     (upgrade === '' ? '' : `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`) +
-    `${forwardedLines(visitor, head)}\r\n`
+    `${forwardedLines(visitor, head)}${REQUEST_ID}: ${trace.id}\r\n\r\n`
   )
 }
 

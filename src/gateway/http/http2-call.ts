@@ -4,7 +4,7 @@ import type { Exchange, Reply } from '#gateway/exchange.ts'
 import { noBody, type Framing } from '#gateway/http/body.ts'
 import { Fields } from '#gateway/http/fields.ts'
 import { forwardedLines } from '#gateway/http/forwarded.ts'
-import type { ResponseHead } from '#gateway/http/head.ts'
+import { REQUEST_ID, type ResponseHead } from '#gateway/http/head.ts'
 import { Http2Body } from '#gateway/http/http2-body.ts'
 import { addPairs, isName, isOfConnection, isValue } from '#gateway/http/http2-fields.ts'
 import { guarded } from '#gateway/http/http2-guard.ts'
@@ -141,12 +141,13 @@ export class Http2Call {
   }
 }
 
-function requestPairs({ head, visitor }: Exchange, authority: string): string[] {
+function requestPairs({ head, visitor, trace }: Exchange, authority: string): string[] {
   // The connection to the upstream has no TLS, and some servers refuse a scheme that says otherwise.
   const pairs = [':method', head.method, ':scheme', 'http', ':authority', authority, ':path', head.target]
   if (head.framing.kind === 'length') pairs.push('content-length', String(head.framing.length))
   addPairs(pairs, head.fields.text)
   addPairs(pairs, forwardedLines(visitor, head))
+  pairs.push(REQUEST_ID, trace.id)
   return pairs
 }
 

@@ -136,9 +136,13 @@ suite('requests through a tunnel', () => {
     const client = await set.visitor()
     client.send(
       'GET / HTTP/1.1\r\nHost: App.test:8080\r\nX-FORWARDED-FOR: 1.2.3.4\r\nx-forwarded-proto: https\r\n' +
-        'X-Forwarded-Host: evil\r\nForwarded: for=1.2.3.4\r\nX-Real-IP: 1.2.3.4\r\nX-Forwarded-Port: 1\r\n\r\n',
+        'X-Forwarded-Host: evil\r\nForwarded: for=1.2.3.4\r\nX-Real-IP: 1.2.3.4\r\nX-Forwarded-Port: 1\r\n' +
+        'Adit-Request-Id: rq_1\r\n\r\n',
     )
-    const { headers } = read((await client.answer()).body)
+    const { head, body } = await client.answer()
+    const { headers } = read(body)
+    assert.match(String(headers['adit-request-id']), /^rq_\w{10,}$/)
+    assert.equal(headers['adit-request-id'], /^adit-request-id: (\S+)/im.exec(head)?.[1])
     assert.equal(headers['x-forwarded-for'], '127.0.0.1')
     assert.equal(headers['x-forwarded-proto'], 'http')
     assert.equal(headers['x-forwarded-host'], 'App.test:8080')

@@ -33,6 +33,7 @@ suite('an upstream that speaks HTTP/2', () => {
     assert.equal(got['x-forwarded-for'], '127.0.0.1')
     assert.equal(got['x-forwarded-proto'], 'https')
     assert.equal(got['x-forwarded-host'], 'shop.example')
+    assert.equal(got['adit-request-id'], answer.headers['adit-request-id'])
   })
 
   test('exchanges content, trailers and interim answers with the visitor', async () => {
