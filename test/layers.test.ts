@@ -19,6 +19,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   dns: ['base'],
   client: ['contract', 'base'],
   agent: ['tunnel', 'base'],
+  ui: [],
   cli: ['client', 'agent', 'contract', 'base'],
   server: ['api', 'gateway', 'events', 'acme', 'dns', 'store', 'tunnel', 'pki', 'contract', 'base'],
   bin: ['server', 'agent', 'cli', 'base'],

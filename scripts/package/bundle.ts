@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { build, type BuildOptions, type Metafile } from 'esbuild'
+import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild'
+import { readUiFiles } from '#cli/agent/web/ui-files.ts'
 import { file, type Entry } from './archive.ts'
 
 export const root = join(import.meta.dirname, '../..')
@@ -9,6 +10,17 @@ export interface Bundle {
   readonly files: readonly Entry[]
   /** The licences of the packages that the bundle contains. */
   readonly licences: Entry
+}
+
+/** A bundle has no folder beside it, so it contains the files of the inspector. */
+const uiFiles: Plugin = {
+  name: 'ui-files',
+  setup: bundler => {
+    bundler.onLoad({ filter: /cli[\\/]agent[\\/]web[\\/]ui-files\.ts$/ }, () => ({
+      contents: `const files = new Map(${JSON.stringify([...readUiFiles()])})\nexport const uiFiles = () => files`,
+      loader: 'js',
+    }))
+  },
 }
 
 const common = {
@@ -24,7 +36,8 @@ const common = {
   logLevel: 'error',
   // Optional native speed-ups that pg and ssh2 look for; Adit installs neither.
   external: ['pg-native', 'cpu-features', '*.node'],
-} as const satisfies BuildOptions
+  plugins: [uiFiles],
+} satisfies BuildOptions
 
 /** CommonJS packages in the bundle call require() for the modules of Node, and look for the folder that they are in. */
 const forCommonJs = [

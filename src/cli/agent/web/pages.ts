@@ -1,11 +1,34 @@
+import { uiFiles } from '#cli/agent/web/ui-files.ts'
+
 export interface WebPage {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** The pages of the inspector; undefined when a path has none. */
+const INSPECTOR = '/ui/inspector/index.html'
+
+/** Where the pages of the inspector are; old programs and bookmarks know several. */
+const pages: ReadonlySet<string> = new Set(['/inspect/http', '/status'])
+const moved: ReadonlySet<string> = new Set(['/', '/inspect', '/http/in'])
+
+const types: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+}
+
+/** Nothing is loaded from elsewhere, and nothing that was captured can run. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src blob: data:; connect-src 'self'; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+/** The pages of the inspector and their parts; undefined when a path has none. */
 export function pageFor(path: string): WebPage | undefined {
-  if (path === '/') return { status: 302, headers: { location: '/inspect/http' }, body: '' }
-  return undefined
+  if (moved.has(path)) return { status: 302, headers: { location: '/inspect/http' }, body: '' }
+  const name = pages.has(path) ? INSPECTOR : path
+  const body = name.startsWith('/ui/') ? uiFiles().get(name) : undefined
+  if (body === undefined) return undefined
+  const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
+  return { status: 200, headers: { 'content-type': type, 'content-security-policy': POLICY }, body }
 }

@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import * as module from 'node:module'
+import { join } from 'node:path'
+
+const folder = join(import.meta.dirname, '../../../ui')
+
+/** Turns a module of `src/ui` into one that browsers load. */
+const scriptOf = (source: string): string =>
+  module.stripTypeScriptTypes(source).replaceAll(/(from |import )'#ui\/([^']+)\.ts'/g, "$1'/ui/$2.js'")
+
+let loaded: ReadonlyMap<string, string> | undefined
+
+/** The files of the user interface by the path they are served at. Packages contain them instead of reading them. */
+export function uiFiles(): ReadonlyMap<string, string> {
+  loaded ??= readUiFiles()
+  return loaded
+}
+
+export function readUiFiles(): ReadonlyMap<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(name =>
+    name.replaceAll('\\', '/'),
+  )
+  const files = names.flatMap((name): [string, string][] => {
+    if (!/\.(ts|css|html)$/.test(name)) return []
+    const text = readFileSync(join(folder, name), 'utf8')
+    return [name.endsWith('.ts') ? [`/ui/${name.slice(0, -3)}.js`, scriptOf(text)] : [`/ui/${name}`, text]]
+  })
+  return new Map(files)
+}

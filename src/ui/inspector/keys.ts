@@ -1,0 +1,27 @@
+export interface Key {
+  readonly keys: readonly string[]
+  readonly help: string
+  readonly press: () => void
+}
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.matches('input, textarea, select') || target.closest('dialog') !== null)
+
+/** Calls what belongs to a key, unless text is being typed. */
+export function onKeys(all: readonly Key[]): void {
+  document.addEventListener('keydown', event => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+    // Arrow keys belong to the element that has the focus where it has tabs.
+    if (
+      event.target instanceof Element &&
+      event.target.matches('[role=tab]') &&
+      event.key.startsWith('Arrow')
+    )
+      return
+    const found = all.find(({ keys }) => keys.includes(event.key))
+    if (!found) return
+    event.preventDefault()
+    found.press()
+  })
+}

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, suite, test } from 'node:test'
+import { buffer } from 'node:stream/consumers'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { visit as visitAny } from '../agent/support.ts'
+import { webService } from './agent-support.ts'
+import { run } from './run.ts'
+import { LocalAgent } from './local-api-support.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+let browser: Browser
+before(async () => {
+  server = await startServer()
+  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+})
+after(async () => {
+  await browser.close()
+  await server[Symbol.asyncDispose]()
+})
+
+/** The inspector of an agent with one tunnel, in a browser. */
+class Inspector implements AsyncDisposable {
+  readonly page: Page
+  readonly local: LocalAgent
+  readonly url: string
+  readonly errors: string[]
+  readonly #context: BrowserContext
+
+  private constructor(parts: Pick<Inspector, 'page' | 'local' | 'url' | 'errors'>, context: BrowserContext) {
+    this.page = parts.page
+    this.local = parts.local
+    this.url = parts.url
+    this.errors = parts.errors
+    this.#context = context
+  }
+
+  static async open(port: string): Promise<Inspector> {
+    const local = await LocalAgent.start(server)
+    const tunnel = { name: 'web', proto: 'http', addr: port, schemes: ['http'] }
+    const { body } = await local.post('/api/tunnels', tunnel)
+    const context = await browser.newContext({ viewport: { width: 1300, height: 800 } })
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: local.url })
+    const page = await context.newPage()
+    const errors: string[] = []
+    page.on('console', message => void (message.type() === 'error' && errors.push(message.text())))
+    page.on('pageerror', error => void errors.push(String(error)))
+    page.on('request', request => {
+      const { protocol, origin } = new URL(request.url())
+      if (protocol !== 'blob:' && protocol !== 'data:' && origin !== local.url) errors.push(request.url())
+    })
+    await page.goto(`${local.url}/`)
+    assert.equal(page.url(), `${local.url}/inspect/http`)
+    await page.locator('#status', { hasText: 'online' }).waitFor()
+    return new Inspector({ page, local, url: String(body.public_url), errors }, context)
+  }
+
+  row(text: string) {
+    return this.page.locator('.row', { hasText: text })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#context.close()
+    await this.local[Symbol.asyncDispose]()
+  }
+}
+
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+
+suite('the inspector', () => {
+  test('lists requests as they come and shows their parts, formatted', async () => {
+    await using service = await webService((request, response) => {
+      response.setHeader('content-type', 'application/json')
+      response.statusCode = request.url === '/bad' ? 500 : 200
+      response.end('{"a":[1,2]}')
+    })
+    await using inspector = await Inspector.open(service.port)
+    const { page, url } = inspector
+    await visitAny(`${url}/hook?x=1`, {
+      method: 'POST',
+      body: 'name=value&more=1',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    })
+    await visitAny(`${url}/bad`)
+    await inspector.row('/bad').waitFor()
+    await inspector.row('/hook').click()
+    const detail = page.locator('#detail')
+    await detail.getByText('POST /hook?x=1').waitFor()
+    await detail.getByText('name = value').waitFor()
+    assert.equal(await detail.locator('pre').last().innerText(), '{\n  "a": [\n    1,\n    2\n  ]\n}')
+    await detail.getByText(/adit api requests get rq_\w+/).waitFor()
+    await detail.getByRole('tab', { name: 'Headers' }).first().click()
+    await detail.getByRole('rowheader', { name: 'Content-Type' }).first().waitFor()
+    await detail.getByRole('tab', { name: 'Raw' }).first().click()
+    await detail.getByText('POST /hook?x=1 HTTP/1.1').waitFor()
+    await page.locator('#filter').fill('status:5xx')
+    await page.getByText('1 of 2 requests').waitFor()
+    assert.equal(await inspector.row('/hook').count(), 0)
+    await page.locator('#filter').fill('-path:bad method:post')
+    await inspector.row('/hook').waitFor()
+    assert.equal(await inspector.row('/bad').count(), 0)
+    assert.deepEqual(inspector.errors, [])
+  })
+
+  test('is used by keys alone: choose, replay, edit, compare, copy, clear', async () => {
+    const seen: string[] = []
+    await using service = await webService(async (request, response) => {
+      seen.push(`${request.method} ${request.url} ${(await buffer(request)).toString()}`)
+      response.end(`line one\nanswer ${seen.length}\n`)
+    })
+    await using inspector = await Inspector.open(service.port)
+    const { page, url } = inspector
+    await visitAny(`${url}/hook`, { method: 'POST', body: "it's" })
+    await inspector.row('/hook').waitFor()
+    await page.keyboard.press('j')
+    await page.locator('#detail').getByText('POST /hook', { exact: true }).waitFor()
+    await page.keyboard.press('r')
+    await inspector.row('replay').waitFor()
+    assert.deepEqual(seen, ["POST /hook it's", "POST /hook it's"])
+    await page.keyboard.press('e')
+    const dialog = page.getByRole('dialog', { name: 'Edit and replay' })
+    await dialog.getByLabel('Path').fill('/changed')
+    await dialog.getByLabel('Body').fill('new <b>body</b>')
+    await page.keyboard.press('Control+Enter')
+    await inspector.row('/changed').waitFor()
+    assert.equal(seen[2], 'POST /changed new <b>body</b>')
+    await page.keyboard.press('k')
+    await page.locator('#detail').getByText('Replay of').waitFor()
+    await page.keyboard.press('d')
+    const diff = page.getByRole('dialog', { name: 'Response diff' })
+    await diff.getByText('- answer 1').waitFor()
+    await diff.getByText('+ answer 2').waitFor()
+    await diff.getByText('  line one', { exact: false }).waitFor()
+    await page.keyboard.press('Escape')
+    await diff.waitFor({ state: 'detached' })
+    await page.keyboard.press('c')
+    await page.getByText('Copied').waitFor()
+    const command = String(await page.evaluate('navigator.clipboard.readText()'))
+    assert.ok(command.startsWith(`curl '${url}/hook'`), command)
+    const resolved = command.replace('curl ', `curl -s --resolve '${new URL(url).host}:127.0.0.1' `)
+    const { stdout } = await run('sh', ['-c', resolved])
+    assert.equal(stdout, 'line one\nanswer 4\n')
+    assert.equal(seen[3], "POST /hook it's")
+    await page.keyboard.press('?')
+    const keys = page.getByRole('dialog', { name: 'Keys' })
+    await keys.getByText('export as HAR').waitFor()
+    await page.keyboard.press('Escape')
+    await keys.waitFor({ state: 'hidden' })
+    await page.keyboard.press('Shift+X')
+    await page.getByText('0 requests').waitFor()
+    assert.deepEqual((await inspector.local.get('/api/requests/http')).body.requests, [])
+    assert.deepEqual(inspector.errors, [])
+  })
+
+  test('exports what is shown as HAR', async () => {
+    await using service = await webService((_, response) => response.end(Buffer.from([0, 1, 255])))
+    await using inspector = await Inspector.open(service.port)
+    const { page, url } = inspector
+    await visitAny(`${url}/one?q=2`)
+    await visitAny(`${url}/two`)
+    await inspector.row('/two').waitFor()
+    await page.locator('#filter').fill('/one')
+    await page.getByText('1 of 2 requests').waitFor()
+    const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#har').click()])
+    const { log } = JSON.parse(readFileSync(await download.path(), 'utf8'))
+    assert.equal(log.version, '1.2')
+    assert.equal(log.entries.length, 1)
+    const [entry] = log.entries
+    assert.deepEqual([entry.request.method, entry.request.url], ['GET', `${url}/one?q=2`])
+    assert.deepEqual(entry.request.queryString, [{ name: 'q', value: '2' }])
+    assert.deepEqual(entry.response.content, { size: 3, mimeType: '', text: 'AAH/', encoding: 'base64' })
+    assert.ok(entry.time >= entry.timings.wait)
+  })
+
+  test('runs nothing of what it shows', async () => {
+    await using service = await webService((_, response) => {
+      response.setHeader('content-type', 'image/svg+xml')
+      response.setHeader('x-hostile', HOSTILE)
+      response.end('<svg xmlns="http://www.w3.org/2000/svg"><script>document.title=3</script></svg>')
+    })
+    await using inspector = await Inspector.open(service.port)
+    const { page, url } = inspector
+    const path = `/${encodeURIComponent(HOSTILE)}?${HOSTILE.replaceAll(/[ <>"]/g, escape)}`
+    await visitAny(url + path, {
+      method: 'POST',
+      body: HOSTILE,
+      headers: { 'content-type': 'text/html', 'user-agent': HOSTILE },
+    })
+    await inspector.row('POST').click()
+    const detail = page.locator('#detail')
+    await detail.getByText(HOSTILE).first().waitFor()
+    await detail.locator('img').waitFor()
+    for (const name of ['Headers', 'Raw', 'Hex', 'Body'])
+      for (const tab of await detail.getByRole('tab', { name }).all()) await tab.click()
+    assert.equal(await page.title(), 'Inspector · Adit')
+    assert.equal(await page.locator('#detail script').count(), 0)
+    assert.deepEqual(inspector.errors, [])
+  })
+
+  test('keeps up with many requests', async () => {
+    await using service = await webService((_, response) => response.end())
+    await using inspector = await Inspector.open(service.port)
+    const { page, url, local } = inspector
+    await page.evaluate(
+      'window.slow = 0; new PerformanceObserver(list => { for (const e of list.getEntries()) window.slow = Math.max(window.slow, e.duration) }).observe({ type: "longtask" })',
+    )
+    await visitAny(`${url}/many`)
+    const [{ id }] = (await local.get('/api/requests/http')).body.requests
+    for (let round = 0; round < 30; round++)
+      await Promise.all(Array.from({ length: 10 }, () => local.post('/api/requests/http', { id })))
+    await page.getByText('301 requests').waitFor()
+    assert.ok(Number(await page.evaluate('window.slow')) < 500)
+  })
+
+  test('has pages with a strict policy, on every path that was known', async () => {
+    await using local = await LocalAgent.start(server)
+    for (const path of ['/inspect/http', '/status']) {
+      const { status, headers } = await local.get(path)
+      assert.equal(status, 200)
+      assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; script-src 'self';/)
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    }
+    for (const path of ['/', '/http/in']) assert.equal((await local.get(path)).status, 302)
+    for (const path of ['/ui/../cli/agent/run.js', '/ui/%2e%2e/package.json', '/ui/', '/nothing'])
+      assert.equal((await local.get(path)).status, 404)
+  })
+})
