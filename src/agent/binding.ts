@@ -51,7 +51,7 @@ export class Binding {
 
   /** The request for this tunnel, the first one or one for the same tunnel again. */
   request(): BindRequest {
-    const { proto, forwardsTo, forwardsProto, metadata, pooling, wire } = this.endpoint
+    const { proto, forwardsTo, forwardsProto, metadata, description, pooling, wire } = this.endpoint
     return {
       Id: this.id,
       Proto: proto,
@@ -63,7 +63,7 @@ export class Binding {
         Token: this.#granted?.token ?? '',
         IPPolicyRef: '',
         Metadata: metadata,
-        Description: undefined,
+        Description: description,
         Bindings: [],
         PoolingEnabled: pooling,
       },

@@ -121,9 +121,10 @@ export class Connections {
     })
   }
 
-  #requestTap({ tunnel }: Binding): Tap | undefined {
+  #requestTap({ tunnel, endpoint }: Binding): Tap | undefined {
     const { onRequest } = this.#options
-    return onRequest && new RequestTap(request => tell(onRequest, { tunnel, ...request }))
+    if (onRequest === undefined || !endpoint.inspect) return undefined
+    return new RequestTap(request => tell(onRequest, { tunnel, ...request }))
   }
 }
 

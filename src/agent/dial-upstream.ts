@@ -41,12 +41,16 @@ function placeOf({ place }: Target) {
     : { ...place, allowHalfOpen: true }
 }
 
-function tlsOptions({ proto, forwardsProto, verify }: Endpoint, { place }: Target): ConnectionOptions {
+function tlsOptions(
+  { proto, forwardsProto, verify, upstreamCas }: Endpoint,
+  { place }: Target,
+): ConnectionOptions {
   const host = 'host' in place ? place.host : ''
   const isRaw = proto === 'tcp' || proto === 'tls'
   return {
     servername: isIP(host) === 0 ? host : '',
     rejectUnauthorized: verify,
+    ...(upstreamCas && { ca: [...upstreamCas] }),
     ...(!isRaw && { ALPNProtocols: [forwardsProto === 'http2' ? 'h2' : 'http/1.1'] }),
   }
 }

@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Capture } from '#agent/capture/capture-tap.ts'
 import type { EndpointOptions, EndpointProto, Termination } from '#agent/options.ts'
+import { authorities } from '#agent/authorities.ts'
 import { pemInput } from '#agent/pem-input.ts'
 import { refuseEndpoint as refuse } from '#agent/refuse-endpoint.ts'
 import { readTarget, type Target } from '#agent/target.ts'
@@ -15,11 +16,15 @@ export interface Endpoint {
   readonly proto: EndpointProto | ''
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly metadata: string
+  readonly description: string | undefined
   readonly pooling: boolean
   readonly forwardsTo: string
   readonly forwardsProto: '' | 'http1' | 'http2'
   readonly proxyProto: 0 | 1 | 2
   readonly verify: boolean
+  /** Undefined: those that Node trusts. */
+  readonly upstreamCas: readonly string[] | undefined
+  readonly inspect: boolean
   /** Undefined: the program takes the connections itself. */
   readonly target: Target | undefined
   readonly onConnection: EndpointOptions['onConnection']
@@ -44,12 +49,15 @@ export function readEndpoint(options: EndpointOptions): Endpoint {
   return {
     proto,
     labels,
-    metadata: options.metadata ?? '',
+    metadata: options.metadata ?? options.description ?? '',
+    description: options.description,
     pooling: options.poolingEnabled ?? false,
     forwardsTo: target?.text ?? ownName(),
     forwardsProto: options.upstreamProtocol ?? '',
     proxyProto,
     verify: options.verifyUpstream ?? true,
+    upstreamCas: options.upstreamCas === undefined ? undefined : authorities(options.upstreamCas),
+    inspect: options.inspect ?? true,
     target,
     onConnection,
     terminator: terminate && terminatorOf(terminate),

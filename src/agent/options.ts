@@ -156,6 +156,8 @@ export interface EndpointOptions {
   /** A labelled tunnel, which backends find, instead of an address. */
   readonly labels?: Readonly<Record<string, string>> | undefined
   readonly metadata?: string | undefined
+  /** Sent to the gateway, and shown as metadata when there is none. */
+  readonly description?: string | undefined
   /** Shares the address with other endpoints of the same owner that are opened with it too. */
   readonly poolingEnabled?: boolean | undefined
   /** 8080, `host:port`, `https://host:port` or `unix:/path`. */
@@ -189,6 +191,10 @@ export interface EndpointOptions {
   readonly verifyUpstream?: boolean | undefined
   /** Records HTTP/1 requests and responses that are forwarded to `forwardTo`. */
   readonly capture?: Capture | undefined
+  /** CAs of an https service: PEM text, the path of a file with it, or `host` for the store of the system. */
+  readonly upstreamCas?: string | undefined
+  /** False: `onRequest` is not called for this endpoint. */
+  readonly inspect?: boolean | undefined
 }
 
 /** Both at once; `onConnection` is the endpoint's. */

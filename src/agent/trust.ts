@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import tls, { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
+import { createSecureContext, type SecureContext } from 'node:tls'
 import { AgentError } from '#agent/agent-error.ts'
-import { pemInput } from '#agent/pem-input.ts'
+import { authorities, systemAuthorities } from '#agent/authorities.ts'
 import { Problem } from '#base/errors.ts'
 import { dataFolder } from '#base/running-server.ts'
 
@@ -15,7 +15,7 @@ export class Trust {
 
   /** `ca` is PEM text, the path of a file with it, or `host` for the store of the system. */
   constructor(ca: string | undefined) {
-    this.#given = ca === undefined ? undefined : ca === 'host' ? systemStore() : [pemInput(ca)]
+    this.#given = ca === undefined ? undefined : authorities(ca)
   }
 
   contextFor(host: string): SecureContext {
@@ -26,7 +26,7 @@ export class Trust {
   }
 
   #make(local: string): SecureContext {
-    const ca = [...(this.#given ?? systemStore()), ...(local === '' ? [] : [local])]
+    const ca = [...(this.#given ?? systemAuthorities()), ...(local === '' ? [] : [local])]
     try {
       return createSecureContext({ ca, minVersion: 'TLSv1.2' })
     } catch (error) {
@@ -35,12 +35,6 @@ export class Trust {
     }
   }
 }
-
-/** The published package runs on Node 20 too, which knows only the roots that it brings. */
-const systemStore = (): readonly string[] =>
-  typeof tls.getCACertificates === 'function'
-    ? [...tls.getCACertificates('default'), ...tls.getCACertificates('system')]
-    : rootCertificates
 
 function localAuthority(): string {
   try {

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { ExitError } from '#base/exit-error.ts'
+import { commandLine, spelledOut } from '#cli/agent/argv.ts'
 import { completionCommand } from '#cli/completion.ts'
 import { failureOf } from '#cli/failure.ts'
 import metadata from '../../package.json' with { type: 'json' }
@@ -14,7 +15,8 @@ export async function programOf(commands: readonly Command[]): Promise<Command> 
 /** Runs the command line of this process. */
 export async function runProgram(commands: readonly Command[]): Promise<void> {
   // The commands of the API are derived from the whole contract, which takes longer than all others: only on demand.
-  const [first = ''] = process.argv.slice(2)
+  const line = commandLine(process.argv.slice(2))
+  const [first = ''] = line.words
   const known = base(commands)
   const isKnown = known.commands.some(command => command.name() === first)
   const program = isKnown || ['--version', '-V'].includes(first) ? known : await programOf(commands)
@@ -26,7 +28,7 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
     process.exitCode = 1
   })
   try {
-    await program.parseAsync()
+    await program.parseAsync(spelledOut(line, program), { from: 'user' })
   } catch (error) {
     process.exitCode = report(error)
   }

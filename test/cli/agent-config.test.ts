@@ -185,6 +185,9 @@ tunnels:
     domain: shop
     schemes: [https, http]
     metadata: m
+    description: d
+    upstream_tls_verify_cas: host
+    inspect: false
     basic_auth: ["a:b"]
     host_header: rewrite
     request_headers: {add: ["a: b"], remove: [c]}
@@ -208,7 +211,6 @@ tunnels:
     upstream_protocol: http2
     verify_upstream: false
     pooling_enabled: true
-    inspect: false
   whole: {proto: http, addr: 80, url: "https://shop.example.com"}
   staff:
     proto: http

@@ -4,7 +4,7 @@ import { localServer } from '#agent/local-server.ts'
 import { parseHostPort } from '#base/hosts.ts'
 import { logLevels } from '#base/log-levels.ts'
 import { dataFolder } from '#base/running-server.ts'
-import { choice, hostPort, list, text, yesNo, type Form } from '#cli/agent/forms.ts'
+import { choice, hostPort, list, onOff, text, yesNo, type Form } from '#cli/agent/forms.ts'
 import type { FileValue } from '#cli/agent/config-file.ts'
 import { readSecretFile } from '#cli/agent/secret-file.ts'
 import { ConfigError, UsageError } from '#cli/failure.ts'
@@ -18,6 +18,8 @@ interface AgentSetting<Value> {
   /** A function where it depends on the machine. */
   readonly fallback?: Value | ((environment: NodeJS.ProcessEnv) => Value)
   readonly secret?: true
+  /** The flag works but is not advertised. */
+  readonly hidesFlag?: true
 }
 
 const setting = <Value, const Rest extends object>(
@@ -59,6 +61,9 @@ export const agentSettings = {
   authtoken: setting({
     form: authtoken,
     doc: 'The agent credential.',
+    // Wrappers of the hosted agent pass it; other users of the machine can read it there.
+    flag: '--authtoken',
+    hidesFlag: true,
     variable: 'ADIT_AUTHTOKEN',
     secret: true,
   }),
@@ -81,7 +86,7 @@ export const agentSettings = {
     fallback: 'info',
   }),
   inspect: setting({
-    form: choice(['on', 'off']),
+    form: onOff,
     doc: 'Whether requests are listed; on in a terminal and off in lines when absent.',
     flag: '--inspect',
   }),

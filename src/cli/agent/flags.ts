@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander'
 import { settingRows } from '#cli/agent/agent-settings.ts'
+import { hostedFlags } from '#cli/agent/hosted-flags.ts'
 import type { TunnelKind } from '#cli/agent/tunnel-option.ts'
 import { flagName, optionRows } from '#cli/agent/tunnel-options.ts'
 
@@ -8,36 +9,49 @@ export type Flags = ReadonlyMap<string, readonly string[]>
 
 const repeated = (text: string, before: readonly string[] = []): string[] => [...before, text]
 
-/** A flag with a value keeps every value it was given; what that means is for others to say. */
-function valued(flag: string, placeholder: string, doc: string): Option {
-  const option = new Option(`${flag} ${placeholder}`.trim(), doc)
-  return placeholder === '' ? option : option.argParser(repeated)
-}
+/** A flag keeps every value it was given; what that means is for others to say. */
+const valued = (flag: string, placeholder: string, doc: string): Option =>
+  flag.startsWith('--no-')
+    ? new Option(flag, doc)
+    : new Option(`${flag} ${placeholder}`, doc).argParser(repeated)
+
+const hidden = (flag: string, placeholder: string): Option => valued(flag, placeholder, '').hideHelp()
 
 const orVariable = (name: string | undefined): string => (name === undefined ? '' : ` (${name})`)
 
 /** The flags of the agent itself: where the gateway is, who we are, how we tell what happens. */
-export function addAgentFlags(command: Command): Command {
+export function addAgentFlags(command: Command, kind?: TunnelKind): Command {
   command.addOption(valued('--config', '<file>', 'Configuration file of the agent.').helpGroup('Agent:'))
   command.addOption(
     valued('--authtoken-file', '<file>', 'File that holds the authtoken.').helpGroup('Agent:'),
   )
-  for (const [, { flag, form, doc, variable }] of settingRows) {
-    if (flag === undefined) continue
-    command.addOption(valued(flag, form.placeholder, doc + orVariable(variable)).helpGroup('Agent:'))
+  for (const [, { flag, form, doc, variable, hidesFlag = false }] of settingRows) {
+    // What tunnels have too has been added with their flags.
+    if (flag === undefined || command.options.some(({ long }) => long === flag)) continue
+    const option = valued(flag, form.placeholder, doc + orVariable(variable)).helpGroup('Agent:')
+    command.addOption(option.hideHelp(hidesFlag || isForOthers(flag, kind)))
   }
+  for (const [flag, { kinds }] of Object.entries(hostedFlags))
+    if (kinds === undefined) command.addOption(hidden(flag, '<value>'))
   return command
 }
+
+/** An option of tunnels of other kinds, which this kind accepts without an effect. */
+const isForOthers = (flag: string, kind: TunnelKind | undefined): boolean =>
+  kind !== undefined && optionRows.some(row => flagName(row) === flag && !row[1].kinds.includes(kind))
 
 /** The flags of tunnels of a kind. */
 export function addTunnelFlags(command: Command, kind: TunnelKind): Command {
   for (const row of optionRows) {
-    const [, { form, doc, kinds, flag, otherFlags = [], variable }] = row
-    if (!kinds.includes(kind) || flag === false) continue
+    const [, { form, doc, kinds, otherFlags = [], aliases = [], variable }] = row
+    if (!kinds.includes(kind)) continue
     command.addOption(valued(flagName(row), form.placeholder, doc + orVariable(variable?.name)))
     for (const other of otherFlags)
       command.addOption(valued(other, form.placeholder, `The same as ${flagName(row)}.`))
+    for (const alias of aliases) command.addOption(hidden(alias, form.placeholder))
   }
+  for (const [flag, { kinds }] of Object.entries(hostedFlags))
+    if (kinds?.includes(kind) === true) command.addOption(hidden(flag, '<value>'))
   return command
 }
 

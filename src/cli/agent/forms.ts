@@ -107,10 +107,30 @@ export const pairs: Form<Readonly<Record<string, string>>> = {
   },
 }
 
-/** A flag without a value. */
+const switchWords = new Map<string, boolean>([
+  ['true', true],
+  ['on', true],
+  ['1', true],
+  ['false', false],
+  ['off', false],
+  ['0', false],
+])
+
+/** What a word after a switch stands for; undefined when it is not one of them. */
+export const switchWord = (word: string): boolean | undefined => switchWords.get(word.toLowerCase())
+
+/** A switch: on by its flag alone, or by what stands after "=". */
 export const yesNo: Form<boolean> = {
   what: 'true or false',
-  placeholder: '',
-  fromFlag: texts => last(texts) === 'true',
+  placeholder: '[true|false]',
+  fromFlag: texts => switchWord(last(texts)),
   read: raw => (typeof raw === 'boolean' ? raw : undefined),
+}
+
+/** The same, with the words on and off in YAML too. */
+export const onOff: Form<boolean> = {
+  ...yesNo,
+  what: 'on or off',
+  placeholder: '[on|off]',
+  read: raw => (typeof raw === 'string' ? switchWord(raw) : yesNo.read(raw)),
 }

@@ -138,6 +138,7 @@ export const moduleOptions = {
     doc: 'Programs whose User-Agent matches come in, whatever is denied. Repeatable.',
     kinds: web,
     flag: '--ua-allow',
+    aliases: ['--ua-filter-allow'],
     to: allow => ({ userAgentFilter: { allow } }),
   }),
   'user_agent_filter.deny': option({
@@ -145,6 +146,7 @@ export const moduleOptions = {
     doc: 'Programs whose User-Agent matches do not come in. Repeatable.',
     kinds: web,
     flag: '--ua-deny',
+    aliases: ['--ua-filter-deny'],
     to: deny => ({ userAgentFilter: { deny } }),
   }),
   mutual_tls_cas: option({
@@ -152,6 +154,7 @@ export const moduleOptions = {
     doc: 'Visitors must have a certificate of one of the authorities in this file.',
     kinds: named,
     flag: '--mutual-tls-ca',
+    aliases: ['--mutual-tls-cas'],
     to: mutualTlsCas => ({ mutualTlsCas }),
   }),
   websocket_tcp_converter: option({

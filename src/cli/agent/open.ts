@@ -3,6 +3,7 @@ import { AgentError } from '#agent/agent-error.ts'
 import { settleAgent } from '#cli/agent/agent-settings.ts'
 import { readConfig, type Config } from '#cli/agent/config.ts'
 import type { Flags } from '#cli/agent/flags.ts'
+import { translateFlags } from '#cli/agent/hosted-flags.ts'
 import { planOfFlags, withVariables } from '#cli/agent/plan.ts'
 import { runAgent } from '#cli/agent/run.ts'
 import type { NamedPlan, Plan, TunnelKind } from '#cli/agent/tunnel-option.ts'
@@ -12,21 +13,23 @@ import { UsageError } from '#cli/failure.ts'
 const COMMAND_LINE = 'command_line'
 
 /** `adit http` and its like: one tunnel, from flags. */
-export async function openOne(kind: TunnelKind, target: string, flags: Flags): Promise<number> {
+export async function openOne(kind: TunnelKind, target: string, given: Flags): Promise<number> {
+  const { flags, notes } = translateFlags(given)
   const plan = planOfFlags(kind, target, flags)
   if (kind === 'tunnel' && plan.labels === undefined) throw new UsageError('--label must be given')
   checkTarget(target, plan)
-  return open(flags, readConfig(configOf(flags), process.env), [{ name: COMMAND_LINE, plan }])
+  return open(flags, readConfig(configOf(flags), process.env), [{ name: COMMAND_LINE, plan }], notes)
 }
 
 /** `adit start`: the tunnels of the file. */
-export async function openNamed(names: readonly string[], flags: Flags): Promise<number> {
+export async function openNamed(names: readonly string[], given: Flags): Promise<number> {
+  const { flags, notes } = translateFlags(given)
   const config = readConfig(configOf(flags), process.env)
   const known = [...config.tunnels.keys()]
   const all = flags.has('--all')
   if (flags.has('--none')) {
     if (all || names.length > 0) throw new UsageError('--none excludes names and --all')
-    return open(flags, config, [])
+    return open(flags, config, [], notes)
   }
   if (all === names.length > 0)
     throw new UsageError(`say which tunnels, --all or --none; ${listed(config, known)}`)
@@ -38,15 +41,20 @@ export async function openNamed(names: readonly string[], flags: Flags): Promise
     const plan = config.tunnels.get(name)?.plan
     return plan === undefined ? [] : [{ name, plan }]
   })
-  return open(flags, config, plans)
+  return open(flags, config, plans, notes)
 }
 
 export const configOf = (flags: Flags): string | undefined => flags.get('--config')?.at(-1)
 
-function open(flags: Flags, config: Config, plans: readonly NamedPlan[]): Promise<number> {
+function open(
+  flags: Flags,
+  config: Config,
+  plans: readonly NamedPlan[],
+  notes: readonly string[],
+): Promise<number> {
   const settings = settleAgent({ flags, environment: process.env, file: config.settings })
   const complete = plans.map(({ name, plan }) => ({ name, plan: withVariables(plan, process.env) }))
-  return runAgent(settings, complete)
+  return runAgent(settings, complete, notes)
 }
 
 function listed({ path, exists }: Config, names: readonly string[]): string {

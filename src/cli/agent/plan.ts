@@ -1,5 +1,12 @@
 import { UsageError } from '#cli/failure.ts'
-import type { Plan, PlanPart, Scheme, TunnelKind, TunnelOption } from '#cli/agent/tunnel-option.ts'
+import {
+  flagsFor,
+  type Plan,
+  type PlanPart,
+  type Scheme,
+  type TunnelKind,
+  type TunnelOption,
+} from '#cli/agent/tunnel-option.ts'
 import { flagName, optionRows, type OptionKey } from '#cli/agent/tunnel-options.ts'
 import type { EndpointOptions } from '#agent/options.ts'
 
@@ -94,8 +101,7 @@ export function planOfFlags(
   flags: ReadonlyMap<string, readonly string[]>,
 ): Plan {
   const given = optionRows.flatMap(row => {
-    if (row[1].flag === false) return []
-    const texts = [flagName(row), ...(row[1].otherFlags ?? [])].flatMap(name => flags.get(name) ?? [])
+    const texts = flagsFor(flagName(row), row[1]).flatMap(name => flags.get(name) ?? [])
     // What cannot even be taken apart is shown to the form too, which then says what it must be.
     return texts.length === 0 ? [] : [[row[0], row[1].form.fromFlag(texts) ?? texts] as const]
   })

@@ -24,11 +24,15 @@ const ANSWER_MS = 100
 type Ending = { readonly exitCode: number } | 'restart'
 
 /** Keeps tunnels online until a person, the gateway or an error ends that; returns the exit code. */
-export async function runAgent(settings: AgentSettings, plans: readonly NamedPlan[]): Promise<number> {
+export async function runAgent(
+  settings: AgentSettings,
+  plans: readonly NamedPlan[],
+  notes: readonly string[] = [],
+): Promise<number> {
   if (settings.authtoken === undefined) throw noToken()
   const run = new Run(settings)
   try {
-    const ending = await run.untilEnd(plans)
+    const ending = await run.untilEnd(plans, notes)
     if (ending !== 'restart') return ending.exitCode
   } catch (error) {
     throw error instanceof AgentError ? commandError(error) : error
@@ -63,7 +67,8 @@ class Run {
     this.#updater = new Updater(settings, (level, message) => this.#view.note(level, message))
   }
 
-  async untilEnd(plans: readonly NamedPlan[]): Promise<Ending> {
+  async untilEnd(plans: readonly NamedPlan[], notes: readonly string[]): Promise<Ending> {
+    for (const note of notes) this.#view.note('info', note)
     this.#onSignal('SIGINT', exitCodes.interrupted)
     this.#onSignal('SIGTERM', 0)
     this.#onSignal('SIGHUP', 0)
@@ -114,7 +119,7 @@ class Run {
 
   #options(): AgentOptions {
     const { server, authtoken, ca, metadata, inspect } = this.#settings
-    const lists = inspect === undefined ? this.#view.isTerminal : inspect.value === 'on'
+    const lists = inspect === undefined ? this.#view.isTerminal : inspect.value
     return {
       server: server.value,
       authtoken: authtoken?.value,

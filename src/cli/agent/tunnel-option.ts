@@ -11,8 +11,6 @@ export interface Plan extends EndpointOptions {
   readonly schemes?: readonly Scheme[] | undefined
   readonly crt?: string | undefined
   readonly key?: string | undefined
-  /** Whether requests are captured for the inspector; true when absent. */
-  readonly inspect?: boolean | undefined
 }
 
 /** A tunnel with the name that the local API knows it by. */
@@ -20,6 +18,12 @@ export interface NamedPlan {
   readonly name: string
   readonly plan: Plan
 }
+
+/** All flags that set an option. */
+export const flagsFor = (
+  flag: string,
+  { otherFlags = [], aliases = [] }: TunnelOption<unknown>,
+): string[] => [flag, ...otherFlags, ...aliases]
 
 /** What one option says; the parts of one thing, such as who may sign in and where, come from several. */
 export interface PlanPart extends Omit<Plan, 'oauth' | 'oidc' | 'verifyWebhook'> {
@@ -34,10 +38,12 @@ export interface TunnelOption<Value> {
   readonly doc: string
   readonly kinds: readonly TunnelKind[]
   readonly to: (value: Value) => PlanPart
-  /** The name of the flag where it is not the key with dashes; false where there is none. */
-  readonly flag?: string | false
+  /** The name of the flag where it is not the key with dashes. */
+  readonly flag?: string
   /** Other flags that mean the same. */
   readonly otherFlags?: readonly string[]
+  /** What the hosted agent calls the flag; accepted, and left out of the help. */
+  readonly aliases?: readonly string[]
   readonly secret?: true
   /** The variable that it comes from where it was not written down, for tunnels that it is missing from. */
   readonly variable?: { readonly name: string; readonly missingFrom: (plan: Plan) => boolean }

@@ -17,6 +17,7 @@ export const tunnelOptions = {
     doc: 'Name under the shared domain, or a whole domain.',
     kinds: named,
     otherFlags: ['--name'],
+    aliases: ['--hostname', '--subdomain'],
     to: domain => ({ domain }),
   }),
   url: option({
@@ -52,6 +53,12 @@ export const tunnelOptions = {
     kinds: every,
     to: metadata => ({ metadata }),
   }),
+  description: option({
+    form: text('text'),
+    doc: 'Any text; it is shown as metadata when there is none.',
+    kinds: every,
+    to: description => ({ description }),
+  }),
   pooling_enabled: option({
     form: yesNo,
     doc: 'Share the address with other agents of the same owner that say so too.',
@@ -63,13 +70,14 @@ export const tunnelOptions = {
     doc: 'Who may come in. Repeatable.',
     kinds: web,
     secret: true,
+    aliases: ['--auth'],
     to: basicAuth => ({ basicAuth }),
   }),
   host_header: option({
     form: text('rewrite|value', 'rewrite or a host'),
     doc: 'Host that the service is told; rewrite: its own.',
     kinds: web,
-    to: hostHeader => ({ hostHeader }),
+    to: hostHeader => ({ hostHeader: hostHeader === 'preserve' ? undefined : hostHeader }),
   }),
   'request_headers.add': option({
     form: list('name:value', 'a list of name: value', isHeader),
@@ -104,6 +112,7 @@ export const tunnelOptions = {
     doc: 'Only visitors of this network come in. Repeatable.',
     kinds: addressed,
     flag: '--allow-cidr',
+    aliases: ['--cidr-allow'],
     to: allowCidrs => ({ allowCidrs }),
   }),
   deny_cidrs: option({
@@ -111,6 +120,7 @@ export const tunnelOptions = {
     doc: 'Visitors of this network do not come in. Repeatable.',
     kinds: addressed,
     flag: '--deny-cidr',
+    aliases: ['--cidr-deny'],
     to: denyCidrs => ({ denyCidrs }),
   }),
   ...moduleOptions,
@@ -118,12 +128,14 @@ export const tunnelOptions = {
     form: choice([1, 2]),
     doc: 'Version of the PROXY protocol header that the service gets first.',
     kinds: addressed,
+    aliases: ['--upstream-proxy-protocol'],
     to: proxyProto => ({ proxyProto }),
   }),
   upstream_protocol: option({
     form: choice(['http1', 'http2']),
     doc: 'What the service speaks.',
     kinds: ['http', 'tunnel'],
+    aliases: ['--app-protocol'],
     to: upstreamProtocol => ({ upstreamProtocol }),
   }),
   crt: option({
@@ -138,20 +150,25 @@ export const tunnelOptions = {
     kinds: ['tls'],
     to: key => ({ key }),
   }),
-  inspect: option({
-    form: yesNo,
-    doc: 'False: requests are not captured for the inspector.',
-    kinds: every,
-    // The flag --inspect is a setting of the whole agent.
-    flag: false,
-    to: inspect => ({ inspect }),
-  }),
   verify_upstream: option({
     form: yesNo,
     doc: 'Do not look at the certificate of an https service.',
     kinds: every,
     flag: '--no-verify-upstream',
+    aliases: ['--upstream-tls-verify'],
     to: verifyUpstream => ({ verifyUpstream }),
+  }),
+  upstream_tls_verify_cas: option({
+    form: text('file|host', 'the path of a file, or host'),
+    doc: 'CAs that the certificate of an https service must come from; host: those of this machine.',
+    kinds: every,
+    to: upstreamCas => ({ upstreamCas }),
+  }),
+  inspect: option({
+    form: yesNo,
+    doc: 'False: requests of this tunnel are neither listed nor captured.',
+    kinds: ['http', 'tunnel'],
+    to: inspect => ({ inspect }),
   }),
 }
 
@@ -161,4 +178,4 @@ export type OptionKey = keyof typeof tunnelOptions
 export const optionRows = Object.entries(tunnelOptions) as [OptionKey, TunnelOption<unknown>][]
 
 export const flagName = ([key, { flag }]: (typeof optionRows)[number]): string =>
-  typeof flag === 'string' ? flag : `--${key.replaceAll('_', '-')}`
+  flag ?? `--${key.replaceAll('_', '-')}`

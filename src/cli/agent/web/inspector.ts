@@ -10,7 +10,7 @@ import { CommandError, exitCodes } from '#cli/failure.ts'
 /** Where requests are captured; undefined when nothing shows them. */
 export function captureStore(settings: AgentSettings): CaptureStore | undefined {
   const { web_addr: address, inspect, inspect_db_size: size } = settings
-  if (address?.value === false || inspect?.value === 'off' || size.value === -1) return undefined
+  if (address?.value === false || inspect?.value === false || size.value === -1) return undefined
   return new CaptureStore(size.value === 0 ? defaultLimits : { ...defaultLimits, maxBytes: size.value })
 }
 
