@@ -14,6 +14,7 @@ import type { JsonObject } from '#tunnel/fields.ts'
 export interface Endpoint {
   /** Empty for a labelled tunnel. */
   readonly proto: EndpointProto | ''
+  readonly name: string
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly metadata: string
   readonly description: string | undefined
@@ -48,6 +49,7 @@ export function readEndpoint(options: EndpointOptions): Endpoint {
   const target = forwardTo === undefined ? undefined : readTarget(forwardTo, proto)
   return {
     proto,
+    name: options.name ?? '',
     labels,
     metadata: options.metadata ?? options.description ?? '',
     description: options.description,

@@ -148,6 +148,8 @@ export interface Termination {
 export interface EndpointOptions {
   /** `https` when absent and `url` says nothing else. */
   readonly proto?: EndpointProto | undefined
+  /** How the tunnel is called on this machine, such as in the log. */
+  readonly name?: string | undefined
   /** A name under the shared domain, or a whole domain. */
   readonly domain?: string | undefined
   readonly url?: string | undefined

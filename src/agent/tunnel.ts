@@ -21,6 +21,11 @@ export class Tunnel {
     return this.#binding.url
   }
 
+  /** How it is called on this machine; empty where nothing was said. */
+  get name(): string {
+    return this.#binding.endpoint.name
+  }
+
   /** Empty for a labelled tunnel. */
   get proto(): string {
     return this.#binding.endpoint.proto

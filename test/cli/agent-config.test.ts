@@ -170,6 +170,7 @@ authtoken: "abc"
 ca: host
 metadata: mine
 log: json
+log_format: logfmt
 log_level: debug
 inspect: off
 inspect_db_size: 0
@@ -227,7 +228,7 @@ tunnels:
   back: {addr: 9000, labels: {a: b}}
 `
     const { tunnels, settings } = checkConfig(parseConfig('f', text))
-    assert.equal(settings.size, 14)
+    assert.equal(settings.size, 15)
     const used = new Set([...tunnels.values()].flatMap(({ options }) => [...options.keys()]))
     assert.deepEqual(
       optionRows.map(([key]) => key).filter(key => !used.has(key)),

@@ -73,7 +73,8 @@ suite('wrong usage', () => {
       /^adit: --label must be a map of names to texts, as a flag name=value\n$/,
     ],
     [['http', '80', '--url', 'tcp://a:1'], /^adit: --url must start with https:\/\/ or http:\/\/\n$/],
-    [['http', '80', '--log', 'xml'], /^adit: --log must be one of text, json\n$/],
+    [['http', '80', '--log-format', 'xml'], /^adit: --log-format must be one of term, logfmt, json\n$/],
+    [['http', '80', '--log-level', 'all'], /^adit: --log-level must be one of debug, info, warn, /],
     [['tls', '80', '--crt', 'x'], /^adit: --crt needs a key as well\n$/],
     [
       ['http', '80', '--oauth-allow-email', 'a@b.c'],

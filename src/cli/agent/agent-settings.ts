@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { localServer } from '#agent/local-server.ts'
 import { parseHostPort } from '#base/hosts.ts'
-import { logLevels } from '#base/log-levels.ts'
 import { dataFolder } from '#base/running-server.ts'
 import { choice, hostPort, list, onOff, text, yesNo, type Form } from '#cli/agent/forms.ts'
+import { agentLogLevels } from '#cli/agent/log-levels.ts'
 import type { FileValue } from '#cli/agent/config-file.ts'
 import { readSecretFile } from '#cli/agent/secret-file.ts'
 import { ConfigError, UsageError } from '#cli/failure.ts'
@@ -49,6 +49,11 @@ const listenAddress = (raw: unknown): string | undefined => {
   return typeof raw === 'string' && port !== undefined && port < 65_536 ? raw : undefined
 }
 
+const logTarget: Form<string> = {
+  ...text('stdout|stderr|false|file', 'stdout, stderr, false, text, json or the path of a file'),
+  read: raw => (raw === false ? 'false' : text('file').read(raw)),
+}
+
 export const agentSettings = {
   version: setting({ form: choice([1]), doc: 'Version of the file format.' }),
   server: setting({
@@ -75,13 +80,18 @@ export const agentSettings = {
   }),
   metadata: setting({ form: text('text'), doc: 'Any text; it is shown with the session.' }),
   log: setting({
-    form: choice(['text', 'json']),
-    doc: 'Lines instead of a view: text or json.',
+    form: logTarget,
+    doc: 'Log to stdout, stderr or a file; text or json: lines on stdout instead of the view; false: no log.',
     flag: '--log',
   }),
+  log_format: setting({
+    form: choice(['term', 'logfmt', 'json']),
+    doc: 'Form of the log: term, logfmt or json; term is logfmt where there is no terminal.',
+    flag: '--log-format',
+  }),
   log_level: setting({
-    form: choice(logLevels),
-    doc: 'How much is told in lines.',
+    form: choice(agentLogLevels),
+    doc: 'The least important lines that are written.',
     flag: '--log-level',
     fallback: 'info',
   }),

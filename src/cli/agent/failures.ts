@@ -31,6 +31,11 @@ const meanings: Readonly<Record<string, Meaning>> = {
 export const isAuthFailure = ({ code = '' }: AgentError): boolean =>
   code === 'ERR_ADIT_105' || code === 'ERR_ADIT_107'
 
+const signInCodes = new Set(['105', '107', '108', '90050', '90250'].map(number => `ERR_ADIT_${number}`))
+
+/** The gateway rejected the agent itself, not one of its tunnels. */
+export const isSignInFailure = (code: string): boolean => signInCodes.has(code)
+
 /** What a person is told of an error of the agent. */
 export function commandError(error: AgentError): CommandError {
   const { exitCode, hint } = meanings[error.code ?? ''] ?? { exitCode: exitCodes.failure }

@@ -1,11 +1,13 @@
 import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/options.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
-import { logLevels, type LogLevel } from '#base/log-levels.ts'
+import { agentLogLevels } from '#cli/agent/log-levels.ts'
 import { labelText, type NoteLevel, type View } from '#cli/agent/view.ts'
 import { printable, printableJson } from '#cli/printable.ts'
 
 type Fields = Readonly<Record<string, string | number>>
-type Level = Exclude<LogLevel, 'silent'>
+type Level = 'debug' | 'info' | 'warn' | 'error'
+
+const levels: readonly string[] = agentLogLevels
 
 interface Line {
   readonly level: Level
@@ -15,7 +17,8 @@ interface Line {
 
 export interface LineOptions {
   readonly format: 'text' | 'json'
-  readonly level: LogLevel
+  /** The least that is written; `silent` for none. */
+  readonly level: string
   readonly write: (text: string) => void
   readonly now: () => Date
 }
@@ -64,6 +67,8 @@ export class LineView implements View {
 
   status(status: AgentStatus): void {
     const { state, error } = status
+    // Why it ends is printed by the program.
+    if (state === 'closed') return
     // The same is told again with other numbers; only attempts that fail are news each time.
     if (state === this.#state && error === undefined) return
     this.#state = state
@@ -104,6 +109,10 @@ export class LineView implements View {
     this.#write({ level, msg: message, fields: {} })
   }
 
+  failed(): void {
+    // The program prints the reason.
+  }
+
   close(): void {
     // Lines need no end.
   }
@@ -118,6 +127,7 @@ export class LineView implements View {
   }
 
   #print(level: Level, line: string): void {
-    if (logLevels.indexOf(level) >= logLevels.indexOf(this.#options.level)) this.#options.write(`${line}\n`)
+    const least = levels.indexOf(this.#options.level)
+    if (levels.indexOf(level) >= least) this.#options.write(`${line}\n`)
   }
 }

@@ -121,7 +121,12 @@ export function endpointsOf(plan: Plan, isLocal: boolean): EndpointOptions[] {
   // Without TLS nobody can be asked for a certificate.
   const isPlainToo = isLocal && endpoint.mutualTlsCas === undefined
   const wanted = schemes ?? (isPlainToo ? ['https', 'http'] : ['https'])
-  return wanted.map(proto => ({ ...endpoint, proto }))
+  const { name } = plan
+  return wanted.map((proto, at) => ({
+    ...endpoint,
+    proto,
+    ...(name !== undefined && at > 0 && { name: `${name} (${proto})` }),
+  }))
 }
 
 /** An endpoint whose TLS ends in this agent, which then asks for certificates itself. */

@@ -35,7 +35,9 @@ export async function runAgent(
     const ending = await run.untilEnd(plans, notes)
     if (ending !== 'restart') return ending.exitCode
   } catch (error) {
-    throw error instanceof AgentError ? commandError(error) : error
+    if (!(error instanceof AgentError)) throw error
+    run.failed(error)
+    throw commandError(error)
   } finally {
     await run.close()
   }
@@ -74,6 +76,10 @@ class Run {
     this.#onSignal('SIGHUP', 0)
     this.#open(plans).catch((error: unknown) => this.#ending.reject(error))
     return this.#ending.promise
+  }
+
+  failed(error: AgentError): void {
+    this.#view.failed(error)
   }
 
   async close(): Promise<void> {

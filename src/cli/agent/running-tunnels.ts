@@ -91,7 +91,7 @@ export class RunningTunnels {
     const { captures } = this.#options
     const isCaptured = plan.inspect !== false && endpoint.proto !== 'tcp' && endpoint.proto !== 'tls'
     const capture = captures && isCaptured ? { store: captures, tunnelName: name } : undefined
-    const options = { ...endpoint, capture }
+    const options = { ...endpoint, name, capture }
     const tunnel = await agent.listen(options)
     const running: RunningTunnel = {
       name,

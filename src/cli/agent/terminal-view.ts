@@ -92,6 +92,10 @@ export class TerminalView implements View {
     this.#drawSoon()
   }
 
+  failed(): void {
+    // The program prints the reason below the last picture.
+  }
+
   close(): void {
     if (this.#over) return
     this.#draw()

@@ -1,19 +1,46 @@
 import type { AgentSettings } from '#cli/agent/agent-settings.ts'
+import { bothViews } from '#cli/agent/both-views.ts'
 import { LineView } from '#cli/agent/line-view.ts'
+import { fileOutput, streamOutput, type LogOutput } from '#cli/agent/log-output.ts'
+import { LogView } from '#cli/agent/log-view.ts'
 import { TerminalView } from '#cli/agent/terminal-view.ts'
 import type { View } from '#cli/agent/view.ts'
 
-/** A view that is redrawn on a terminal, lines elsewhere and where lines are asked for. */
+const now = (): Date => new Date()
+
+/** A view that is redrawn on a terminal, lines elsewhere, and a log where one is asked for. */
 export function viewFor(settings: AgentSettings, latency: () => number | undefined): View {
-  const { log, log_level: level, server } = settings
+  const { log, log_format: format, log_level: level, server } = settings
   const { stdout } = process
+  const target = log?.value ?? (format === undefined ? undefined : 'stdout')
+  if (target === 'text' || target === 'json') return lineView(target, level.value)
   // A terminal without a way to move the cursor says that it is dumb.
-  if (stdout.isTTY && log === undefined && process.env['TERM'] !== 'dumb')
-    return new TerminalView({ terminal: stdout, server: server.value, latency, now: Date.now })
-  return new LineView({
-    format: log?.value ?? 'text',
+  const isShown = stdout.isTTY && target !== 'stdout' && process.env['TERM'] !== 'dumb'
+  const shown = isShown
+    ? new TerminalView({ terminal: stdout, server: server.value, latency, now: Date.now })
+    : undefined
+  if (target === undefined) return shown ?? lineView('text', level.value)
+  if (target === 'false') return shown ?? lineView('text', 'silent')
+  const logged = new LogView({
+    format: formatOf(format?.value ?? 'term', target),
     level: level.value,
-    write: text => void stdout.write(text),
-    now: () => new Date(),
+    write: outputOf(target),
+    now,
   })
+  return shown ? bothViews(shown, logged) : logged
+}
+
+/** Lines of our own, whose form does not change. */
+const lineView = (format: 'text' | 'json', level: string): View =>
+  new LineView({ format, level, write: streamOutput(process.stdout), now })
+
+/** The form for people is for terminals; a file or a program gets what can be read again. */
+function formatOf(format: 'term' | 'logfmt' | 'json', target: string): 'term' | 'logfmt' | 'json' {
+  const stream = target === 'stdout' ? process.stdout : target === 'stderr' ? process.stderr : undefined
+  return format === 'term' && stream?.isTTY !== true ? 'logfmt' : format
+}
+
+function outputOf(target: string): LogOutput {
+  if (target === 'stdout') return streamOutput(process.stdout)
+  return target === 'stderr' ? streamOutput(process.stderr) : fileOutput(target)
 }

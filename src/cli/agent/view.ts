@@ -1,3 +1,4 @@
+import type { AgentError } from '#agent/agent-error.ts'
 import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/options.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 
@@ -16,6 +17,8 @@ export interface View {
   request(event: RequestEvent): void
   /** Anything else that somebody should know. */
   note(level: NoteLevel, message: string): void
+  /** It ends for this reason, which the program prints itself. */
+  failed(error: AgentError): void
   /** Leaves the terminal as it was. */
   close(): void
 }
