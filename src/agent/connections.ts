@@ -3,6 +3,7 @@ import { TLSSocket } from 'node:tls'
 import type { Binding } from '#agent/binding.ts'
 import { CaptureTap } from '#agent/capture/capture-tap.ts'
 import { dialBehind, dialReason, dialUpstream } from '#agent/dial-upstream.ts'
+import type { FileSeen, FileServer } from '#agent/files/file-server.ts'
 import { handOver } from '#agent/hand-over.ts'
 import type { AgentOptions, ConnectionEvent } from '#agent/options.ts'
 import { plainText } from '#agent/plain-text.ts'
@@ -72,9 +73,18 @@ export class Connections {
       noted?.(bytesIn, bytesOut, failure)
     }
     const visit = { binding, header, stream, done }
-    if (endpoint.target === undefined) void handOver(visit)
+    if (endpoint.files) void this.#serveFiles(visit, endpoint.files)
+    else if (endpoint.target === undefined) void handOver(visit, endpoint.onConnection)
     else if (endpoint.terminator || endpoint.proxyProto > 0) void this.#forwardBehind(visit, endpoint.target)
     else this.#join(visit, endpoint.target, dialUpstream(endpoint, endpoint.target, header.PassthroughTLS))
+  }
+
+  #serveFiles(visit: Visit, files: FileServer): Promise<void> {
+    const { onRequest } = this.#options
+    const { tunnel, endpoint } = visit.binding
+    const seen: FileSeen | undefined =
+      onRequest && endpoint.inspect ? request => tell(onRequest, { tunnel, ...request }) : undefined
+    return handOver(visit, stream => files.serve(stream, seen))
   }
 
   /** Forwards what does not begin with the service's own bytes: the header of a proxy, or TLS that ends here. */

@@ -1,6 +1,8 @@
 import { basename } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Capture } from '#agent/capture/capture-tap.ts'
+import type { FileServer } from '#agent/files/file-server.ts'
+import { folderOf } from '#agent/files/folder.ts'
 import type { EndpointOptions, EndpointProto, Termination } from '#agent/options.ts'
 import { authorities } from '#agent/authorities.ts'
 import { pemInput } from '#agent/pem-input.ts'
@@ -26,8 +28,9 @@ export interface Endpoint {
   /** Undefined: those that Node trusts. */
   readonly upstreamCas: readonly string[] | undefined
   readonly inspect: boolean
-  /** Undefined: the program takes the connections itself. */
+  /** Undefined: the program takes the connections itself, or they are for files. */
   readonly target: Target | undefined
+  readonly files: FileServer | undefined
   readonly onConnection: EndpointOptions['onConnection']
   readonly terminator: Terminator | undefined
   readonly capture: Capture | undefined
@@ -46,7 +49,10 @@ export function readEndpoint(options: EndpointOptions): Endpoint {
   if (labels !== undefined) checkLabelled(options, wire)
   if (terminate !== undefined && proto !== 'tls')
     refuse('TLS ends in the agent only for endpoints of type tls')
-  const target = forwardTo === undefined ? undefined : readTarget(forwardTo, proto)
+  const folder = folderOf(forwardTo, proto)
+  if (folder && (proxyProto > 0 || options.upstreamProtocol === 'http2'))
+    refuse('files are shown by this agent itself, which takes neither a PROXY header nor HTTP/2')
+  const target = forwardTo === undefined || folder ? undefined : readTarget(forwardTo, proto)
   return {
     proto,
     name: options.name ?? '',
@@ -54,13 +60,14 @@ export function readEndpoint(options: EndpointOptions): Endpoint {
     metadata: options.metadata ?? options.description ?? '',
     description: options.description,
     pooling: options.poolingEnabled ?? false,
-    forwardsTo: target?.text ?? ownName(),
+    forwardsTo: folder?.text ?? target?.text ?? ownName(),
     forwardsProto: options.upstreamProtocol ?? '',
     proxyProto,
     verify: options.verifyUpstream ?? true,
     upstreamCas: options.upstreamCas === undefined ? undefined : authorities(options.upstreamCas),
     inspect: options.inspect ?? true,
     target,
+    files: folder?.server,
     onConnection,
     terminator: terminate && terminatorOf(terminate),
     capture: options.capture,

@@ -8,8 +8,10 @@ import type { Visit } from '#agent/visit.ts'
 import { parseHostPort } from '#base/hosts.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
 
-/** Gives a connection to the program that the agent is part of. */
-export async function handOver(visit: Visit): Promise<void> {
+type Taker = (stream: Duplex, info: ConnectionInfo) => void
+
+/** Gives a connection to the program that the agent is part of, or to another part of the agent. */
+export async function handOver(visit: Visit, take: Taker | undefined): Promise<void> {
   const { binding, header, stream, done } = visit
   const { endpoint, tunnel } = binding
   const counted = new Counted(stream)
@@ -31,7 +33,7 @@ export async function handOver(visit: Visit): Promise<void> {
     proto: header.Proto,
     passthroughTls: header.PassthroughTLS && endpoint.terminator === undefined,
   }
-  tell(given => endpoint.onConnection?.(duplex, given), info)
+  tell(given => take?.(duplex, given), info)
 }
 
 /** The connection as the program wants it; one whose handshake fails is closed. */

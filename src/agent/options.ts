@@ -162,7 +162,7 @@ export interface EndpointOptions {
   readonly description?: string | undefined
   /** Shares the address with other endpoints of the same owner that are opened with it too. */
   readonly poolingEnabled?: boolean | undefined
-  /** 8080, `host:port`, `https://host:port` or `unix:/path`. */
+  /** 8080, `host:port`, `https://host:port`, `unix:/path` or `file:///folder`. */
   readonly forwardTo?: string | number | undefined
   /** Takes the connections itself, instead of `forwardTo`. */
   readonly onConnection?: ((stream: Duplex, info: ConnectionInfo) => void) | undefined

@@ -113,7 +113,7 @@ const mistakes: Readonly<Record<string, readonly [text: string, complaint: RegEx
   ],
   'an address with a path': [
     'tunnels:\n  a: {proto: http, addr: "http://a/b"}',
-    /^:2:26: "addr" must be a port, host:port, a URL without a path or unix:\/path$/,
+    /^:2:26: "addr" must be a port, host:port, a URL without a path, unix:\/path or file:\/\/\/folder$/,
   ],
   'a tunnel that is a text': [
     'tunnels:\n  a: 8080',

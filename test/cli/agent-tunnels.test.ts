@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { after, before, suite, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { configFile, environmentOf, spawnAgent, visit, webService } from './agent-support.ts'
 import { Folder } from '../support/openssh.ts'
@@ -139,6 +139,17 @@ suite('adit http', () => {
     await using agent = spawnAgent(server, ['http', '1', '--ca', join(server.dataDir, 'ca.pem')], environment)
     await agent.sees(/^url=/m)
   })
+})
+
+test('adit http file:// shows the files of a folder and lists requests', async () => {
+  await using folder = await Folder.make()
+  const path = await folder.write('page.html', '<h1>hello</h1>')
+  const target = `file://${dirname(path)}`
+  await using agent = spawnAgent(server, ['http', target, '--scheme', 'http', '--inspect', 'on'])
+  const [, url = ''] = await agent.sees(/^url=(\S+) forwards_to=file:\/\/\//m)
+  assert.deepEqual(await visit(`${url}/page.html`), { status: 200, body: '<h1>hello</h1>\n' })
+  assert.equal((await visit(`${url}/`)).status, 404)
+  await agent.sees(/msg=request method=GET path=\/page\.html status=200 /)
 })
 
 suite('adit tcp, tls and tunnel', () => {

@@ -15,7 +15,12 @@ const tunnelCommands: readonly TunnelCommand[] = [
     kind: 'http',
     argument: '<port|host:port|url>',
     doc: 'Show a web service of this machine to the world.',
-    examples: ['http 3000', 'http 3000 --name shop', "http https://localhost:8443 --basic-auth 'me:secret'"],
+    examples: [
+      'http 3000',
+      'http 3000 --name shop',
+      "http https://localhost:8443 --basic-auth 'me:secret'",
+      'http file:///home/me/public',
+    ],
   },
   {
     kind: 'tcp',

@@ -1,4 +1,5 @@
 import { isScalar, type Pair } from 'yaml'
+import { isFolder } from '#agent/files/folder.ts'
 import { readTarget } from '#agent/target.ts'
 import { agentSettings, settingRows, type AgentSettingName } from '#cli/agent/agent-settings.ts'
 import {
@@ -31,7 +32,10 @@ export interface Config {
 }
 
 const MAX_TUNNELS = 1000
-const targetForm = address('port|host:port|url', 'a port, host:port, a URL without a path or unix:/path')
+const targetForm = address(
+  'port|host:port|url',
+  'a port, host:port, a URL without a path, unix:/path or file:///folder',
+)
 const topKeys = [...settingRows.map(([name]) => name), 'tunnels']
 /** Keys of a tunnel: those with a dot are maps. */
 const tunnelKeys = ['proto', 'addr', ...new Set(optionRows.map(([key]) => key.split('.')[0] ?? key))]
@@ -138,7 +142,7 @@ function targetOf(options: ReadonlyMap<string, FileValue>, kind: TunnelKind, pla
   if (addr === undefined) throw new ConfigError(`${place}: "addr" is missing; it must be ${targetForm.what}`)
   const text = targetForm.read(addr.raw) ?? ''
   try {
-    readTarget(text, kind === 'tunnel' ? '' : kind)
+    if (!isFolder(text)) readTarget(text, kind === 'tunnel' ? '' : kind)
     return text
   } catch {
     throw new ConfigError(`${addr.at}: "addr" must be ${targetForm.what}`)

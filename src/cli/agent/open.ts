@@ -1,3 +1,4 @@
+import { folderOf } from '#agent/files/folder.ts'
 import { readTarget } from '#agent/target.ts'
 import { AgentError } from '#agent/agent-error.ts'
 import { settleAgent } from '#cli/agent/agent-settings.ts'
@@ -64,7 +65,7 @@ function listed({ path, exists }: Config, names: readonly string[]): string {
 
 function checkTarget(target: string, { proto }: Plan): void {
   try {
-    readTarget(target, proto ?? '')
+    if (folderOf(target, proto ?? '') === undefined) readTarget(target, proto ?? '')
   } catch (error) {
     throw error instanceof AgentError ? new UsageError(error.message) : error
   }
