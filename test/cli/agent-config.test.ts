@@ -16,15 +16,15 @@ const tunnel = (lines: string) => `tunnels:\n  web:\n    proto: http\n    addr: 
 const mistakes: Readonly<Record<string, readonly [text: string, complaint: RegExp]>> = {
   'a key that is not known': [
     'server: a:1\nsever: b',
-    /^:2:1: "sever" is not known here; allowed are version, server, authtoken, /,
+    /^:2:1: "sever" is not known here\. Did you mean "server"\? Allowed are version, server, authtoken, /,
   ],
   'a tunnel option that is not known': [
     tunnel('    adr: 1'),
-    /^:5:5: "adr" is not known here; allowed are proto, addr, domain, /,
+    /^:5:5: "adr" is not known here\. Did you mean "addr"\? Allowed are proto, addr, domain, /,
   ],
   'a part of an option that is not known': [
     tunnel('    request_headers:\n      ad: [a]'),
-    /^:6:7: "ad" is not known here; allowed are add, remove$/,
+    /^:6:7: "ad" is not known here\. Allowed are add, remove$/,
   ],
   'a number for a text': ['metadata: 5', /^:1:11: "metadata" must be text$/],
   'a text for a list': [
@@ -120,7 +120,10 @@ const mistakes: Readonly<Record<string, readonly [text: string, complaint: RegEx
     /^:2:6: the tunnel "a" must be lines of the form "name: value"$/,
   ],
   'a server without a port': ['server: gateway.example', /^:1:9: "server" must be host:port$/],
-  'a version of tomorrow': ['version: 2', /^:1:10: "version" must be one of 1$/],
+  'a version of tomorrow': [
+    'version: 4',
+    /^:1:10: "version" must be 1, or 2 or 3 for a file of the hosted agent$/,
+  ],
   'the same key twice': ['version: 1\nversion: 1', /^:2:1: this is not YAML: Map keys must be unique$/],
   'what is not YAML': ['server: "abc', /^:1:13: this is not YAML: /],
   'a list': ['- a', /^:1:1: the file must be lines of the form "name: value"$/],
@@ -251,13 +254,23 @@ tunnels:
   test('ends with 0, or with 78 and the place', async () => {
     using good = configFile(tunnel(''))
     const fine = await runAdit(['config', 'check'], good.environment)
-    assert.deepEqual(fine, { code: 0, stdout: `${good.path} is fine: one tunnel\n`, stderr: '' })
+    assert.deepEqual(fine, {
+      code: 0,
+      stdout: `Valid configuration file at ${good.path}: one tunnel\n`,
+      stderr: '',
+    })
     using bad = configFile('sever: 1')
     const wrong = await runAdit(['config', 'check', bad.path])
     assert.equal(wrong.code, 78)
     assert.ok(wrong.stderr.startsWith(`adit: ${bad.path}:1:1: "sever" is not known here`))
     const none = await runAdit(['config', 'check', '/nonexistent/adit.yml'])
-    assert.deepEqual([none.code, none.stderr], [78, 'adit: there is no file /nonexistent/adit.yml\n'])
+    assert.deepEqual(
+      [none.code, none.stderr],
+      [
+        78,
+        'adit: there is no file /nonexistent/adit.yml. Check the path after --config, or create it with "adit config edit"\n',
+      ],
+    )
   })
 
   test('reads the certificates that are named', async () => {
@@ -339,7 +352,7 @@ tunnels:
     using config = configFile(before)
     chmodSync(config.path, 0o644)
     const { code, stdout } = await runAdit(['config', 'add-authtoken', secretText('new')], config.environment)
-    assert.deepEqual([code, stdout], [0, `The authtoken is kept in ${config.path}.\n`])
+    assert.deepEqual([code, stdout], [0, `Authtoken saved to configuration file: ${config.path}\n`])
     assert.equal(readFileSync(config.path, 'utf8'), before.replace('old', secretText('new')))
     assert.equal(statSync(config.path).mode & 0o777, 0o600)
   })

@@ -96,7 +96,13 @@ suite('wrong usage', () => {
 
   test('of a file ends with 78', async () => {
     const { code, stderr } = await runAdit(['http', '80', '--config', '/nonexistent.yml'])
-    assert.deepEqual([code, stderr], [78, 'adit: there is no file /nonexistent.yml\n'])
+    assert.deepEqual(
+      [code, stderr],
+      [
+        78,
+        'adit: there is no file /nonexistent.yml. Check the path after --config, or create it with "adit config edit"\n',
+      ],
+    )
     const token = await runAdit(['http', '80', '--authtoken-file', '/nonexistent'], {
       XDG_CONFIG_HOME: '/none',
     })

@@ -55,7 +55,10 @@ const logTarget: Form<string> = {
 }
 
 export const agentSettings = {
-  version: setting({ form: choice([1]), doc: 'Version of the file format.' }),
+  version: setting({
+    form: { ...choice([1]), what: '1, or 2 or 3 for a file of the hosted agent' },
+    doc: 'Version of the file format.',
+  }),
   server: setting({
     form: hostPort,
     doc: 'The gateway.',

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { configCommand, diagnoseCommand } from '#cli/agent/config-command.ts'
+import { authtokenCommand, configCommand, diagnoseCommand } from '#cli/agent/config-command.ts'
 import { addAgentFlags, addTunnelFlags, flagsOf } from '#cli/agent/flags.ts'
 import type { TunnelKind } from '#cli/agent/tunnel-option.ts'
 
@@ -84,5 +84,6 @@ export const agentCommands = (): Command[] => [
   ...tunnelCommands.map(tunnelCommand),
   startCommand(),
   configCommand(),
+  authtokenCommand(),
   diagnoseCommand(),
 ]

@@ -1,12 +1,12 @@
 import { text as readAll } from 'node:stream/consumers'
 import { AgentError } from '#agent/agent-error.ts'
 import { readEndpoint } from '#agent/endpoint.ts'
-import { addAuthtoken } from '#cli/agent/add-authtoken.ts'
+import { writeSetting } from '#cli/agent/config-edit.ts'
 import { agentSettings, settingRows, settleAgent } from '#cli/agent/agent-settings.ts'
 import { configPath } from '#cli/agent/config-file.ts'
 import { readConfig, type FileTunnel } from '#cli/agent/config.ts'
 import type { Flags } from '#cli/agent/flags.ts'
-import { configOf } from '#cli/agent/open.ts'
+import { configOf, configsOf } from '#cli/agent/open.ts'
 import { endpointsOf } from '#cli/agent/plan.ts'
 import { tunnelOptions } from '#cli/agent/tunnel-options.ts'
 import { ConfigError, UsageError } from '#cli/failure.ts'
@@ -19,10 +19,12 @@ export const printPath = (): void => void process.stdout.write(`${configPath(pro
 /** `adit config check`: everything that can be known without a gateway. */
 export function check(file: string | undefined): void {
   const path = file ?? configPath(process.env)
-  const { tunnels } = readConfig(path, process.env)
+  const { tunnels, remarks } = readConfig([path], process.env)
   for (const [name, { plan, options }] of tunnels) checkEndpoints(name, options.get('addr')?.at ?? path, plan)
   const count = tunnels.size === 1 ? 'one tunnel' : `${tunnels.size} tunnels`
-  process.stdout.write(`${printable(path)} is fine: ${count}\n`)
+  // The first words are those of the hosted agent, which programs look for.
+  process.stdout.write(`Valid configuration file at ${printable(path)}: ${count}\n`)
+  for (const remark of remarks) process.stdout.write(`  ${printable(remark)}\n`)
 }
 
 /** Reads what the options name, such as certificates. */
@@ -42,7 +44,7 @@ interface Shown {
 
 /** `adit config show`: what holds and where it was said, without secrets. */
 export function show(flags: Flags): void {
-  const config = readConfig(configOf(flags), process.env)
+  const config = readConfig(configsOf(flags), process.env)
   const settled = settleAgent({ flags, environment: process.env, file: config.settings })
   const settings = settingRows.flatMap(([name]): [string, Shown][] => {
     const found = settled[name]
@@ -86,6 +88,17 @@ export async function keepAuthtoken(given: string, flags: Flags): Promise<void> 
   const { form } = agentSettings.authtoken
   if (form.read(token) === undefined) throw new UsageError(`the authtoken must be ${form.what}`)
   const path = configOf(flags) ?? configPath(process.env)
-  addAuthtoken(path, token)
-  process.stdout.write(`The authtoken is kept in ${printable(path)}.\n`)
+  writeSetting(path, 'authtoken', token)
+  // Wrappers of the hosted agent look for these words.
+  process.stdout.write(`Authtoken saved to configuration file: ${printable(path)}\n`)
+}
+
+/** `adit config add-server-addr`. */
+export function keepServer(given: string, flags: Flags): void {
+  const { form } = agentSettings.server
+  const server = form.read(given)
+  if (server === undefined) throw new UsageError(`the address of the gateway must be ${form.what}`)
+  const path = configOf(flags) ?? configPath(process.env)
+  writeSetting(path, 'server', server)
+  process.stdout.write(`Server address saved to configuration file: ${printable(path)}\n`)
 }

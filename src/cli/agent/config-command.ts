@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { addAgentFlags, flagsOf } from '#cli/agent/flags.ts'
 
 const actions = () => import('#cli/agent/config-actions.ts')
@@ -14,7 +14,10 @@ export function configCommand(): Command {
     .command('check')
     .description('Say whether the file is fine, or what is wrong and where.')
     .argument('[file]', 'Another file.')
-    .action(async (file: string | undefined) => (await actions()).check(file))
+    .option('--config <file>', 'The same.')
+    .action(async (file: string | undefined, { config: other }: { config?: string }) =>
+      (await actions()).check(file ?? other),
+    )
   const show = config
     .command('show')
     .description('Print every value that holds and where it was said, without secrets.')
@@ -26,7 +29,63 @@ export function configCommand(): Command {
     .argument('<token|->', 'The token; - reads it from standard input, where nobody else sees it.')
     .option('--config <file>', 'Another file.')
   add.action(async (token: string) => (await actions()).keepAuthtoken(token, flagsOf(add)))
+  addLogFlags(add)
+  addFileCommands(config)
   return config
+}
+
+/** Wrappers pass them with every command; there is nothing to log here. */
+const addLogFlags = (command: Command): Command =>
+  ['--log', '--log-format', '--log-level'].reduce(
+    (all, flag) => all.addOption(new Option(`${flag} <value>`).hideHelp()),
+    command,
+  )
+
+function addFileCommands(config: Command): void {
+  const server = config
+    .command('add-server-addr')
+    .alias('add-connect-url')
+    .description('Save the address of the gateway in the file.')
+    .argument('<host:port>', 'The address.')
+    .option('--config <file>', 'Another file.')
+  server.action(async (address: string) => (await actions()).keepServer(address, flagsOf(server)))
+  const edit = config
+    .command('edit')
+    .description('Open the file in the editor of VISUAL or EDITOR, then check it.')
+    .option('--config <file>', 'Another file.')
+  edit.action(async () => (await import('#cli/agent/config-files.ts')).edit(flagsOf(edit)))
+  const upgrade = config
+    .command('upgrade')
+    .description('Say which version the file has; every version is read as it is.')
+    .option('--config <file>', 'Another file.')
+    .addOption(new Option('--relocate').hideHelp())
+    .addOption(new Option('--dry-run').hideHelp())
+  upgrade.action(async () => (await import('#cli/agent/config-files.ts')).upgrade(flagsOf(upgrade)))
+  const bring = config
+    .command('import')
+    .description('Convert a file of the hosted agent, and list what has no equivalent.')
+    .argument('[file]', 'The file; the one in its usual place when absent.')
+    .option('--config <file>', 'Where to write.')
+    .option('--dry-run', 'Print the new file instead of writing it.')
+  bring.action(async (file: string | undefined) =>
+    (await import('#cli/agent/config-files.ts')).importHosted(file, flagsOf(bring)),
+  )
+  config
+    .command('add-api-key', { hidden: true })
+    .argument('<key>')
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async () => (await import('#cli/agent/config-files.ts')).rejectApiKey())
+}
+
+/** `adit authtoken`, as the second version of the hosted agent had it. */
+export function authtokenCommand(): Command {
+  const command = new Command('authtoken')
+    .description('The same as "adit config add-authtoken".')
+    .argument('<token|->', 'The token; - reads it from standard input.')
+    .option('--config <file>', 'Another file.')
+  addLogFlags(command)
+  return command.action(async (token: string) => (await actions()).keepAuthtoken(token, flagsOf(command)))
 }
 
 /** `adit diagnose`: the way to the gateway, step by step. */

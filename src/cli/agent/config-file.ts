@@ -56,9 +56,10 @@ function contentOf(path: string): string | undefined {
   let file: number | undefined
   try {
     file = openSync(path, 'r')
-    const { mode, size } = fstatSync(file)
+    const stats = fstatSync(file)
+    const { mode, size } = stats
     // Whoever can write it chooses what this account runs and shows to the world.
-    if (process.platform !== 'win32' && (mode & OTHERS_WRITE) !== 0)
+    if (process.platform !== 'win32' && stats.isFile() && (mode & OTHERS_WRITE) !== 0)
       throw new ConfigError(`${path} can be written by everybody; take that away with chmod o-w`)
     if (size > MAX_BYTES) throw new ConfigError(`${path} is larger than ${MAX_BYTES} bytes`)
     return readFileSync(file, 'utf8')

@@ -1,17 +1,18 @@
-import { isScalar, type Pair } from 'yaml'
+import type { Pair } from 'yaml'
 import { isFolder } from '#agent/files/folder.ts'
 import { readTarget } from '#agent/target.ts'
 import { agentSettings, settingRows, type AgentSettingName } from '#cli/agent/agent-settings.ts'
 import {
   configPath,
   keyOf,
-  pairsOf,
   plainValue,
   readConfigText,
   type ConfigText,
   type FileValue,
 } from '#cli/agent/config-file.ts'
+import { knownKey, mapOf } from '#cli/agent/config-keys.ts'
 import { address } from '#cli/agent/forms.ts'
+import { hostedVersion, readHosted, type HostedConfig } from '#cli/agent/hosted-config.ts'
 import { planOf } from '#cli/agent/plan.ts'
 import { commandProtos, type Plan, type TunnelKind } from '#cli/agent/tunnel-option.ts'
 import { optionRows, tunnelOptions, type OptionKey } from '#cli/agent/tunnel-options.ts'
@@ -21,6 +22,8 @@ export interface FileTunnel {
   readonly plan: Plan
   /** What was written, by key. */
   readonly options: ReadonlyMap<string, FileValue>
+  /** Why it cannot be opened as it was written. */
+  readonly missing: readonly string[]
 }
 
 /** The agent's file, checked. */
@@ -29,6 +32,10 @@ export interface Config {
   readonly exists: boolean
   readonly settings: ReadonlyMap<string, FileValue>
   readonly tunnels: ReadonlyMap<string, FileTunnel>
+  /** The version, when it is a file of the hosted agent. */
+  readonly hosted?: string
+  /** What in such a file has no equivalent here. */
+  readonly remarks: readonly string[]
 }
 
 const MAX_TUNNELS = 1000
@@ -40,17 +47,40 @@ const topKeys = [...settingRows.map(([name]) => name), 'tunnels']
 /** Keys of a tunnel: those with a dot are maps. */
 const tunnelKeys = ['proto', 'addr', ...new Set(optionRows.map(([key]) => key.split('.')[0] ?? key))]
 
-/** Reads the agent's file; one that was named must be there. */
-export function readConfig(given: string | undefined, environment: NodeJS.ProcessEnv): Config {
-  const path = given ?? configPath(environment)
+/** Reads the agent's file, or those that were named, which must be there; what a later one says counts. */
+export function readConfig(given: readonly string[], environment: NodeJS.ProcessEnv): Config {
+  const [first, ...others] = given.map(readNamed)
+  if (first === undefined) return readDefault(configPath(environment))
+  return others.reduce(
+    (merged, next) => ({
+      ...next,
+      path: `${merged.path}, ${next.path}`,
+      settings: new Map([...merged.settings, ...next.settings]),
+      tunnels: new Map([...merged.tunnels, ...next.tunnels]),
+      remarks: [...merged.remarks, ...next.remarks],
+    }),
+    first,
+  )
+}
+
+function readNamed(path: string): Config {
   const text = readConfigText(path)
   if (text !== undefined) return checkConfig(text)
-  if (given !== undefined) throw new ConfigError(`there is no file ${path}`)
-  return { path, exists: false, settings: new Map(), tunnels: new Map() }
+  throw new ConfigError(
+    `there is no file ${path}. Check the path after --config, or create it with "adit config edit"`,
+  )
+}
+
+function readDefault(path: string): Config {
+  const text = readConfigText(path)
+  if (text !== undefined) return checkConfig(text)
+  return { path, exists: false, settings: new Map(), tunnels: new Map(), remarks: [] }
 }
 
 export function checkConfig(text: ConfigText): Config {
   const { document, path } = text
+  const hosted = hostedVersion(text)
+  if (hosted !== undefined) return checkHosted(path, hosted, readHosted(text))
   const settings = new Map<string, FileValue>()
   const tunnels = new Map<string, FileTunnel>()
   for (const pair of mapOf(text, document.contents, 'the file')) {
@@ -58,7 +88,20 @@ export function checkConfig(text: ConfigText): Config {
     if (name === 'tunnels') readTunnels(text, pair, tunnels)
     else settings.set(name, readSetting(text, pair, name as AgentSettingName))
   }
-  return { path, exists: true, settings, tunnels }
+  return { path, exists: true, settings, tunnels, remarks: [] }
+}
+
+/** The same checks for a file of the hosted agent, whose values stand where they were written. */
+function checkHosted(path: string, hosted: string, { settings, tunnels, remarks }: HostedConfig): Config {
+  for (const [name, { raw, at }] of settings) {
+    const { form } = agentSettings[name as AgentSettingName]
+    if (form.read(raw) === undefined) throw new ConfigError(`${at}: "${name}" must be ${form.what}`)
+  }
+  const checked = [...tunnels].map(([name, { place, options, missing }]) => {
+    const plan = plannedTunnel(options, new Map(), place)
+    return [name, { plan, options, missing }] as const
+  })
+  return { path, exists: true, settings, tunnels: new Map(checked), hosted, remarks }
 }
 
 function readSetting({ document, at }: ConfigText, { key, value }: Pair, name: AgentSettingName): FileValue {
@@ -67,21 +110,6 @@ function readSetting({ document, at }: ConfigText, { key, value }: Pair, name: A
   if (form.read(raw) === undefined)
     throw new ConfigError(`${at(value ?? key)}: "${name}" must be ${form.what}`)
   return { raw, at: at(value) }
-}
-
-function mapOf({ document, at }: ConfigText, node: unknown, what: string): Pair[] {
-  const pairs = pairsOf(node, document)
-  if (pairs === undefined)
-    throw new ConfigError(`${at(node)}: ${what} must be lines of the form "name: value"`)
-  return pairs
-}
-
-function knownKey({ at }: ConfigText, { key }: Pair, known: readonly string[]): string {
-  const name = keyOf(key)
-  if (isScalar(key) && known.includes(name)) return name
-  throw new ConfigError(
-    `${at(key)}: "${name.slice(0, 100)}" is not known here; allowed are ${known.join(', ')}`,
-  )
 }
 
 function readTunnels(text: ConfigText, { value }: Pair, tunnels: Map<string, FileTunnel>): void {
@@ -102,17 +130,23 @@ function readTunnel(text: ConfigText, tunnel: Pair): FileTunnel {
       keys.set(full, text.at(inner.key))
     }
   }
-  const place = text.at(tunnel.key)
+  return { plan: plannedTunnel(options, keys, text.at(tunnel.key)), options, missing: [] }
+}
+
+function plannedTunnel(
+  options: ReadonlyMap<string, FileValue>,
+  keys: ReadonlyMap<string, string>,
+  place: string,
+): Plan {
   const kind = kindOf(options, place)
   const raw = new Map(
     [...options].flatMap(([key, value]) => (key in tunnelOptions ? [[key as OptionKey, value.raw]] : [])),
   )
-  const plan = planOf(kind, targetOf(options, kind, place), raw, (key, complaint) => {
+  return planOf(kind, targetOf(options, kind, place), raw, (key, complaint) => {
     // A value is wrong where it stands, an option that does not belong where it is named.
-    const at = complaint.startsWith('must ') ? options.get(key)?.at : keys.get(key)
+    const at = complaint.startsWith('must ') ? options.get(key)?.at : (keys.get(key) ?? options.get(key)?.at)
     throw new ConfigError(`${at ?? place}: "${key}" ${complaint}`)
   })
-  return { plan, options }
 }
 
 /** A key by itself, or the keys of the map that it holds. */

@@ -2,6 +2,7 @@ import { styleText } from 'node:util'
 import { settleAgent } from '#cli/agent/agent-settings.ts'
 import { readConfig } from '#cli/agent/config.ts'
 import { diagnose, type Finding } from '#cli/agent/diagnose.ts'
+import { configsOf } from '#cli/agent/open.ts'
 import type { Flags } from '#cli/agent/flags.ts'
 import { printable, printableJson } from '#cli/printable.ts'
 
@@ -15,7 +16,7 @@ function textOf({ step, result, detail, advice }: Finding): string {
 
 /** `adit diagnose`: tells where the way to the gateway is broken; returns the exit code. */
 export async function reportDiagnosis(flags: Flags): Promise<number> {
-  const config = readConfig(flags.get('--config')?.at(-1), process.env)
+  const config = readConfig(configsOf(flags), process.env)
   const settings = settleAgent({ flags, environment: process.env, file: config.settings })
   const findings = await diagnose(settings)
   const ok = findings.every(({ result }) => result === 'ok')

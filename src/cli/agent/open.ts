@@ -8,7 +8,7 @@ import { translateFlags } from '#cli/agent/hosted-flags.ts'
 import { planOfFlags, withVariables } from '#cli/agent/plan.ts'
 import { runAgent } from '#cli/agent/run.ts'
 import type { NamedPlan, Plan, TunnelKind } from '#cli/agent/tunnel-option.ts'
-import { UsageError } from '#cli/failure.ts'
+import { ConfigError, UsageError } from '#cli/failure.ts'
 
 /** What the tunnel of a command line is called. */
 const COMMAND_LINE = 'command_line'
@@ -19,13 +19,13 @@ export async function openOne(kind: TunnelKind, target: string, given: Flags): P
   const plan = planOfFlags(kind, target, flags)
   if (kind === 'tunnel' && plan.labels === undefined) throw new UsageError('--label must be given')
   checkTarget(target, plan)
-  return open(flags, readConfig(configOf(flags), process.env), [{ name: COMMAND_LINE, plan }], notes)
+  return open(flags, readConfig(configsOf(flags), process.env), [{ name: COMMAND_LINE, plan }], notes)
 }
 
 /** `adit start`: the tunnels of the file. */
 export async function openNamed(names: readonly string[], given: Flags): Promise<number> {
   const { flags, notes } = translateFlags(given)
-  const config = readConfig(configOf(flags), process.env)
+  const config = readConfig(configsOf(flags), process.env)
   const known = [...config.tunnels.keys()]
   const all = flags.has('--all')
   if (flags.has('--none')) {
@@ -39,13 +39,21 @@ export async function openNamed(names: readonly string[], given: Flags): Promise
   const wanted = all ? known : [...new Set(names)]
   if (wanted.length === 0) throw new UsageError(listed(config, known))
   const plans = wanted.flatMap(name => {
-    const plan = config.tunnels.get(name)?.plan
-    return plan === undefined ? [] : [{ name, plan }]
+    const tunnel = config.tunnels.get(name)
+    const [missing] = tunnel?.missing ?? []
+    // A tunnel without a rule that it was written with could be open to everyone.
+    if (missing !== undefined) throw new ConfigError(`the tunnel "${name}" cannot be opened: ${missing}`)
+    return tunnel === undefined ? [] : [{ name, plan: tunnel.plan }]
   })
   return open(flags, config, plans, notes)
 }
 
-export const configOf = (flags: Flags): string | undefined => flags.get('--config')?.at(-1)
+/** The files that were named: the flag may be repeated, and have commas. */
+export const configsOf = (flags: Flags): readonly string[] =>
+  (flags.get('--config') ?? []).flatMap(each => each.split(',')).filter(each => each !== '')
+
+/** The one that is written to. */
+export const configOf = (flags: Flags): string | undefined => configsOf(flags).at(-1)
 
 function open(
   flags: Flags,
