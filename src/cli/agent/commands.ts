@@ -1,6 +1,8 @@
 import { Command } from 'commander'
+import { aboutCommands } from '#cli/agent/about-commands.ts'
 import { authtokenCommand, configCommand, diagnoseCommand } from '#cli/agent/config-command.ts'
 import { addAgentFlags, addTunnelFlags, flagsOf } from '#cli/agent/flags.ts'
+import { serviceCommand } from '#cli/agent/service/command.ts'
 import type { TunnelKind } from '#cli/agent/tunnel-option.ts'
 
 interface TunnelCommand {
@@ -86,4 +88,6 @@ export const agentCommands = (): Command[] => [
   configCommand(),
   authtokenCommand(),
   diagnoseCommand(),
+  serviceCommand(),
+  ...aboutCommands(),
 ]

@@ -77,7 +77,8 @@ export class Updater {
   }
 }
 
-async function newestVersion(url: string): Promise<string> {
+/** The version that a document names. */
+export async function newestVersion(url: string): Promise<string> {
   try {
     const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(ASK_MS) })
     if (!answer.ok) throw new Error(`status ${answer.status}`)
