@@ -3,6 +3,7 @@ import { ExitError } from '#base/exit-error.ts'
 import { commandLine, spelledOut } from '#cli/agent/argv.ts'
 import { completionCommand } from '#cli/completion.ts'
 import { failureOf } from '#cli/failure.ts'
+import { adoptHostedVariables, HOSTED_VERSION, hostedError, isHostedName } from '#cli/invoked-as.ts'
 import metadata from '../../package.json' with { type: 'json' }
 
 /** The program with the given commands, `adit api` and `adit completion`. */
@@ -14,6 +15,7 @@ export async function programOf(commands: readonly Command[]): Promise<Command> 
 
 /** Runs the command line of this process. */
 export async function runProgram(commands: readonly Command[]): Promise<void> {
+  adoptHostedVariables(process.env)
   // The commands of the API are derived from the whole contract, which takes longer than all others: only on demand.
   const line = commandLine(process.argv.slice(2))
   const [first = ''] = line.words
@@ -37,7 +39,7 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
 function base(commands: readonly Command[]): Command {
   const program = new Command('adit')
     .description('Tunnels and ingress on a machine of your own.')
-    .version(metadata.version)
+    .version(isHostedName ? `ngrok version ${HOSTED_VERSION}` : metadata.version)
     .exitOverride()
   for (const command of [...commands, completionCommand(() => programOf(commands))])
     program.addCommand(inheritExit(command))
@@ -56,6 +58,6 @@ function report(error: unknown): number {
     failureOf(error) ??
     (error instanceof ExitError ? { text: error.message, exitCode: error.exitCode } : undefined)
   if (!failure) throw error
-  process.stderr.write(`adit: ${failure.text}\n`)
+  process.stderr.write(isHostedName ? `${hostedError(failure.text)}\n` : `adit: ${failure.text}\n`)
   return failure.exitCode
 }

@@ -180,7 +180,7 @@ suite('errors of the local API', () => {
     ['POST', '/api/tunnels', { ...web, addr: 99_999 }, 400, 102, /"99999" is not an address/],
     ['POST', '/api/tunnels', { ...web, adr: 1 }, 400, 102, /^field adr not found/],
     ['POST', '/api/tunnels', { ...web, basic_auth: 'x' }, 400, 102, /^basic_auth must be/],
-    ['POST', '/api/tunnels', { ...web, traffic_policy: {} }, 400, 102, /Traffic Policy is not supported/],
+    ['POST', '/api/tunnels', { ...web, traffic_policy: {} }, 400, 102, /^field traffic_policy has no equivalent/],
     ['POST', '/api/tunnels', [], 400, 102, /must be a JSON object/],
     ['POST', '/api/tunnels', '{', 400, 100, /not JSON/],
     ['POST', '/api/tunnels', { ...web, hostname: 'a.example.org' }, 502, 103, /\r\n\r\nERR_NGROK_90054\r\n$/],

@@ -92,7 +92,7 @@ suite('--log', () => {
     await using agent = spawnAgent(server, ['http', '1', '--log=stderr'])
     await once(agent.child.stderr ?? agent.child, 'data')
     assert.equal(await agent.ends('SIGTERM'), 0)
-    assert.match(agent.complaint, /^t=\S+ lvl=info msg="client session established"/)
+    assert.match(agent.complaint, /^t=\S+ lvl=info msg="client session established"/m)
     assert.equal(agent.output, '')
     await using silent = spawnAgent(server, ['http', '1', '--log', 'false', '--name', 'silent'])
     while (!JSON.stringify((await server.api.get('/tunnels')).body).includes('silent'))

@@ -1,11 +1,17 @@
 import { Command, Option } from 'commander'
 import { addAgentFlags, flagsOf } from '#cli/agent/flags.ts'
+import { HOSTED_VERSION, isHostedName } from '#cli/invoked-as.ts'
 import metadata from '../../../package.json' with { type: 'json' }
 
 const versionCommand = (): Command =>
   new Command('version')
     .description('Print the version.')
-    .action(() => void process.stdout.write(`adit version ${metadata.version}\n`))
+    .action(
+      () =>
+        void process.stdout.write(
+          isHostedName ? `ngrok version ${HOSTED_VERSION}\n` : `adit version ${metadata.version}\n`,
+        ),
+    )
 
 function updateCommand(): Command {
   const command = new Command('update')

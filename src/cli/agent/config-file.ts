@@ -1,4 +1,4 @@
-import { fstatSync, openSync, readFileSync, closeSync } from 'node:fs'
+import { existsSync, fstatSync, openSync, readFileSync, closeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -15,6 +15,7 @@ import {
   visit,
 } from 'yaml'
 import { ConfigError } from '#cli/failure.ts'
+import { isHostedName } from '#cli/invoked-as.ts'
 
 const MAX_BYTES = 262_144
 const MAX_ALIASES = 100
@@ -37,6 +38,10 @@ export interface ConfigText {
 
 /** Where the file of the agent is, unless said otherwise. */
 export function configPath(environment: NodeJS.ProcessEnv, platform = process.platform): string {
+  if (isHostedName) {
+    const [usual = '', ...others] = hostedPaths(environment, platform)
+    return [usual, ...others].find(path => existsSync(path)) ?? usual
+  }
   const home = environment['HOME'] ?? homedir()
   const xdg = environment['XDG_CONFIG_HOME']
   if (xdg !== undefined && xdg !== '') return join(xdg, 'adit', 'adit.yml')
@@ -44,6 +49,16 @@ export function configPath(environment: NodeJS.ProcessEnv, platform = process.pl
   if (platform === 'win32')
     return join(environment['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local'), 'adit', 'adit.yml')
   return join(home, '.config', 'adit', 'adit.yml')
+}
+
+/** Where the hosted agent has its file, in its third and second version. */
+export function hostedPaths(environment: NodeJS.ProcessEnv, platform = process.platform): string[] {
+  const home = environment['HOME'] ?? homedir()
+  const old = join(home, '.ngrok2', 'ngrok.yml')
+  if (platform === 'darwin') return [join(home, 'Library', 'Application Support', 'ngrok', 'ngrok.yml'), old]
+  if (platform === 'win32')
+    return [join(environment['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local'), 'ngrok', 'ngrok.yml'), old]
+  return [join(environment['XDG_CONFIG_HOME'] || join(home, '.config'), 'ngrok', 'ngrok.yml'), old]
 }
 
 /** Undefined when there is none. */

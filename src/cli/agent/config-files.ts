@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { stringify } from 'yaml'
 import { check } from '#cli/agent/config-actions.ts'
 import { replaceFile } from '#cli/agent/config-edit.ts'
-import { configPath, readConfigText } from '#cli/agent/config-file.ts'
+import { configPath, hostedPaths, readConfigText } from '#cli/agent/config-file.ts'
 import { checkConfig, type Config, type FileTunnel } from '#cli/agent/config.ts'
 import type { Flags } from '#cli/agent/flags.ts'
 import { configOf } from '#cli/agent/open.ts'
@@ -56,16 +55,6 @@ export function rejectApiKey(): never {
   throw new UsageError(
     'the agent keeps no API key: "adit api" takes it from ADIT_API_KEY or from the file that --key-file names.',
   )
-}
-
-/** Where the hosted agent has its file, in its third and second version. */
-export function hostedPaths(environment: NodeJS.ProcessEnv, platform = process.platform): string[] {
-  const home = environment['HOME'] ?? homedir()
-  const old = join(home, '.ngrok2', 'ngrok.yml')
-  if (platform === 'darwin') return [join(home, 'Library', 'Application Support', 'ngrok', 'ngrok.yml'), old]
-  if (platform === 'win32')
-    return [join(environment['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local'), 'ngrok', 'ngrok.yml'), old]
-  return [join(environment['XDG_CONFIG_HOME'] || join(home, '.config'), 'ngrok', 'ngrok.yml'), old]
 }
 
 /** `adit config import`: a file of the hosted agent as one of ours. */

@@ -118,6 +118,7 @@ class Run {
       captures: this.#captures,
       agent: this.#signedIn.promise,
       opened: this.#opened.promise,
+      started: running => this.#view.opened(running.map(({ tunnel }) => tunnel)),
       status: () => this.#agent?.status ?? this.#status,
     })
     if (this.#web) this.#view.inspector(`http://${this.#web.address}`)

@@ -69,7 +69,13 @@ export class TerminalView implements View {
   }
 
   opened(tunnels: readonly Tunnel[]): void {
-    this.#tunnels = tunnels
+    this.#tunnels = [...this.#tunnels, ...tunnels]
+    for (const tunnel of tunnels) void tunnel.closed.then(() => this.#forget(tunnel))
+    this.#drawSoon()
+  }
+
+  #forget(tunnel: Tunnel): void {
+    this.#tunnels = this.#tunnels.filter(each => each !== tunnel)
     this.#drawSoon()
   }
 

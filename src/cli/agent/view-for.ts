@@ -5,14 +5,17 @@ import { fileOutput, streamOutput, type LogOutput } from '#cli/agent/log-output.
 import { LogView } from '#cli/agent/log-view.ts'
 import { TerminalView } from '#cli/agent/terminal-view.ts'
 import type { View } from '#cli/agent/view.ts'
+import { isHostedName } from '#cli/invoked-as.ts'
 
 const now = (): Date => new Date()
+/** The hosted agent writes nothing to a pipe unless it is asked to. */
+const noLog = isHostedName ? 'false' : undefined
 
 /** A view that is redrawn on a terminal, lines elsewhere, and a log where one is asked for. */
 export function viewFor(settings: AgentSettings, latency: () => number | undefined): View {
   const { log, log_format: format, log_level: level, server } = settings
   const { stdout } = process
-  const target = log?.value ?? (format === undefined ? undefined : 'stdout')
+  const target = log?.value ?? (format === undefined ? noLog : 'stdout')
   if (target === 'text' || target === 'json') return lineView(target, level.value)
   // A terminal without a way to move the cursor says that it is dumb.
   const isShown = stdout.isTTY && target !== 'stdout' && process.env['TERM'] !== 'dumb'

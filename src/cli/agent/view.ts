@@ -11,7 +11,7 @@ export interface View {
   /** The inspector and the local API are at this address. */
   inspector(url: string): void
   status(status: AgentStatus): void
-  /** All that was asked for is online. */
+  /** These are online, beside others that were told of before. */
   opened(tunnels: readonly Tunnel[]): void
   connection(event: ConnectionEvent): void
   request(event: RequestEvent): void

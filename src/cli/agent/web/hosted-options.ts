@@ -1,3 +1,4 @@
+import { hostedTunnelKeys } from '#cli/agent/hosted-keys.ts'
 import { tunnelOptions, type OptionKey } from '#cli/agent/tunnel-options.ts'
 
 /** An option that has no equivalent, or does not exist. */
@@ -21,49 +22,11 @@ const ignored = new Set([
   'web_addr',
 ])
 
-/** Keys of the hosted service's agent that are called otherwise here. */
-const renamed: Readonly<Record<string, OptionKey>> = {
-  auth: 'basic_auth',
-  bind_tls: 'schemes',
-  client_cas: 'mutual_tls_cas',
-  hostname: 'domain',
-  httpauth: 'basic_auth',
-  'ip_restriction.allow_cidrs': 'allow_cidrs',
-  'ip_restriction.deny_cidrs': 'deny_cidrs',
-  'oauth.oauth_scopes': 'oauth.scopes',
-  'request_header.add': 'request_headers.add',
-  'request_header.remove': 'request_headers.remove',
-  'response_header.add': 'response_headers.add',
-  'response_header.remove': 'response_headers.remove',
-  subdomain: 'domain',
-}
-
-const schemesOf: Readonly<Record<string, readonly string[]>> = {
-  true: ['https'],
-  false: ['http'],
-  both: ['https', 'http'],
-}
-
-const pairOf = (text: unknown): [string, string] => {
-  const [name = '', ...rest] = String(text).split('=')
-  return [name, rest.join('=')]
-}
-
-/** Values that are written otherwise there. */
-const conversions: Readonly<Record<string, (value: unknown) => unknown>> = {
-  auth: value => [value].flat(),
-  httpauth: value => [value].flat(),
-  bind_tls: value => schemesOf[String(value)] ?? value,
-  labels: value => (Array.isArray(value) ? Object.fromEntries(value.map(pairOf)) : value),
-  inspect: value => (value === 'true' ? true : value === 'false' ? false : value),
-}
-
 export const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Whether a key is a map of options, such as `oauth`. */
-const isGroup = (key: string): boolean =>
-  [...Object.keys(tunnelOptions), ...Object.keys(renamed)].some(each => each.startsWith(`${key}.`))
+/** Keys of old wrappers for the same thing. */
+const synonyms: Readonly<Record<string, string>> = { httpauth: 'auth' }
 
 /** The options of a tunnel as the hosted service's agent takes them, by the keys that Adit has for them. */
 export function hostedOptions(given: Readonly<Record<string, unknown>>): Map<OptionKey, unknown> {
@@ -71,19 +34,27 @@ export function hostedOptions(given: Readonly<Record<string, unknown>>): Map<Opt
   for (const [key, value] of Object.entries(given)) {
     // An absent value is often sent as null.
     if (value === null || ignored.has(key)) continue
-    const entries: [string, unknown][] =
-      isGroup(key) && isPlainObject(value)
-        ? Object.entries(value).map(([inner, each]) => [`${key}.${inner}`, each])
-        : [[key, value]]
-    for (const [full, each] of entries) options.set(keyOf(full), conversions[full]?.(each) ?? each)
+    for (const [own, each] of Object.entries(translated(synonyms[key] ?? key, value)))
+      options.set(knownKey(own), own === 'inspect' ? flagOf(each) : each)
   }
   return options
 }
 
-function keyOf(key: string): OptionKey {
-  if (key === 'policy' || key === 'traffic_policy')
-    throw new OptionError(`field ${key}: Traffic Policy is not supported`)
-  const own = renamed[key] ?? key
-  if (own in tunnelOptions) return own as OptionKey
+const flagOf = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : value)
+
+function translated(key: string, value: unknown): Readonly<Record<string, unknown>> {
+  const translate = Object.hasOwn(hostedTunnelKeys, key) ? hostedTunnelKeys[key] : undefined
+  if (translate) {
+    const result = translate(value)
+    if ('missing' in result) throw new OptionError(`field ${key} ${result.missing}`)
+    return 'set' in result ? result.set : {}
+  }
+  const isGroup = Object.keys(tunnelOptions).some(each => each.startsWith(`${key}.`))
+  if (!isGroup || !isPlainObject(value)) return { [key]: value }
+  return Object.fromEntries(Object.entries(value).map(([inner, each]) => [`${key}.${inner}`, each]))
+}
+
+function knownKey(key: string): OptionKey {
+  if (Object.hasOwn(tunnelOptions, key)) return key as OptionKey
   throw new OptionError(`field ${key.slice(0, 100)} not found in type config.HTTPv2Tunnel`)
 }

@@ -1,3 +1,4 @@
+import { AgentError } from '#agent/agent-error.ts'
 import { CaptureStore, defaultLimits } from '#agent/capture/capture-store.ts'
 import { agentVersion } from '#agent/sign-in.ts'
 import type { AgentSettings } from '#cli/agent/agent-settings.ts'
@@ -5,7 +6,6 @@ import type { RunningTunnels } from '#cli/agent/running-tunnels.ts'
 import { WebAddressError } from '#cli/agent/web/listen.ts'
 import { LocalApi, type LocalApiOptions } from '#cli/agent/web/local-api.ts'
 import { WebServer } from '#cli/agent/web/web-server.ts'
-import { CommandError, exitCodes } from '#cli/failure.ts'
 
 /** Where requests are captured; undefined when nothing shows them. */
 export function captureStore(settings: AgentSettings): CaptureStore | undefined {
@@ -35,7 +35,7 @@ export async function startInspector(
       hostsOf: local => hostsOf(options.tunnels, local),
     })
   } catch (error) {
-    throw error instanceof WebAddressError ? new CommandError(error.message, exitCodes.failure) : error
+    throw error instanceof WebAddressError ? new AgentError(error.message, { permanent: true }) : error
   }
 }
 

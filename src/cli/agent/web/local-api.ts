@@ -24,6 +24,8 @@ export interface LocalApiOptions {
   readonly agent: Promise<Agent>
   /** Resolves when the tunnels that the agent was started with are open. */
   readonly opened: Promise<void>
+  /** Called with the tunnels that a request has started. */
+  readonly started: (running: readonly RunningTunnel[]) => void
   readonly status: () => AgentStatus
   readonly version: string
 }
@@ -156,7 +158,10 @@ export class LocalApi {
     const started = tunnels.start(ready, plan)
     try {
       const running = await within(READY_MS, started)
-      if (running?.[0]) return running[0]
+      if (running?.[0]) {
+        this.#options.started(running)
+        return running[0]
+      }
     } catch (error) {
       throw startFailure(error)
     }
