@@ -43,7 +43,7 @@ export class Agent {
   private constructor(server: ServerAddress, options: AgentOptions) {
     this.#server = server
     this.#options = options
-    this.#trust = new Trust(options.ca)
+    this.#trust = new Trust(options.ca, options.caOnly)
     this.#connections = new Connections(options)
     const { promise, resolve } = Promise.withResolvers<void>()
     this.closed = promise

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
 import { AgentError } from '#agent/agent-error.ts'
+import { dialFailure, trustFailure, wrongPort } from '#agent/dial-failure.ts'
+import { reach } from '#agent/reach.ts'
 import type { Trust } from '#agent/trust.ts'
 import { Problem } from '#base/errors.ts'
 import { parseHostPort } from '#base/hosts.ts'
@@ -10,8 +12,6 @@ import { elsewhereAlpn, OWN_ALPN } from '#tunnel/alpn.ts'
 const DIAL_MS = 10_000
 const KEEP_ALIVE_MS = 15_000
 const SENT_AWAY = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'
-// What OpenSSL and node call a certificate that does not prove what it should.
-const UNTRUSTED = /^(ERR_TLS_CERT_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA)/
 
 export interface ServerAddress {
   readonly host: string
@@ -28,8 +28,15 @@ export class TakenError extends Error {
   }
 }
 
-/** Reads `host:port`. */
-export function serverAddress(text: string): ServerAddress {
+const AGENT_PORT = 4443
+
+/** A name or address without a port has the usual one. */
+export const withPort = (text: string): string =>
+  /^([^:[\]/\s@]+|\[[0-9a-fA-F:.]+\])$/.test(text) ? `${text}:${AGENT_PORT}` : text
+
+/** Reads `host:port`, or a host alone. */
+export function serverAddress(given: string): ServerAddress {
+  const text = withPort(given)
   const parsed = parseHostPort(text)
   if (parsed === undefined || parsed.port < 1 || parsed.port > 65_535) {
     const problem = new Problem('agent_server_address', { value: text.slice(0, 100) })
@@ -40,42 +47,63 @@ export function serverAddress(text: string): ServerAddress {
 
 export interface DialOptions {
   readonly trust: Trust
+  /** The proxy on the way; that of the environment when absent. */
+  readonly proxy: string | undefined
   /** Processes of the gateway that are not wanted. */
   readonly taken: readonly string[]
   readonly signal: AbortSignal
 }
 
 /** Connects to a gateway and sees to it that it is the one that was meant. */
-export async function dialGateway(
-  server: ServerAddress,
-  { trust, taken, signal }: DialOptions,
-): Promise<TLSSocket> {
-  const { host, port } = server
-  const socket = connect({
+export async function dialGateway(server: ServerAddress, options: DialOptions): Promise<TLSSocket> {
+  const { taken, signal } = options
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(DIAL_MS)])
+  try {
+    const socket = await secured(server, options, limit)
+    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    return socket
+  } catch (error) {
+    const isTaken = taken.length > 0 && (error as NodeJS.ErrnoException).code === SENT_AWAY
+    throw isTaken ? new TakenError(error) : handshakeFailure(error, server, DIAL_MS)
+  }
+}
+
+/** Why a connection or its TLS handshake failed. */
+export const handshakeFailure = (error: unknown, server: ServerAddress, waitedMs: number): AgentError =>
+  (error as NodeJS.ErrnoException).code === SENT_AWAY
+    ? wrongPort(server, error)
+    : dialFailure(error, server, waitedMs)
+
+/** Begins TLS with a gateway. Nothing may be sent before `trustFailure` has found nothing. */
+export const beginTls = (
+  socket: Socket,
+  { host }: ServerAddress,
+  { trust, taken }: Pick<DialOptions, 'trust' | 'taken'>,
+): TLSSocket =>
+  connect({
+    socket,
     host,
-    port,
     servername: isIP(host) === 0 ? host : '',
     secureContext: trust.contextFor(host),
     ALPNProtocols: [OWN_ALPN, ...taken.map(elsewhereAlpn)],
+    // The caller looks, while the certificate can still be read to say what is wrong with it.
+    rejectUnauthorized: false,
   })
+
+async function secured(
+  server: ServerAddress,
+  { trust, taken, proxy }: DialOptions,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  const socket = beginTls(await reach(server, proxy, signal), server, { trust, taken })
   try {
-    await once(socket, 'secureConnect', { signal: AbortSignal.any([signal, AbortSignal.timeout(DIAL_MS)]) })
-    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    await once(socket, 'secureConnect', { signal })
+    const failure = trustFailure(socket, server, trust.given)
+    if (failure) throw failure
     return socket
   } catch (error) {
     socket.on('error', () => undefined)
     socket.destroy()
-    const isTaken = (error as NodeJS.ErrnoException).code === SENT_AWAY
-    throw isTaken ? new TakenError(error) : dialError(error, server.text)
+    throw error
   }
-}
-
-function dialError(error: unknown, server: string): AgentError {
-  const { code = '', name, message } = error as NodeJS.ErrnoException
-  if (UNTRUSTED.test(code)) {
-    const problem = new Problem('agent_untrusted', { server, reason: message.replace(/\.$/, '') })
-    return AgentError.of(problem, { permanent: true, cause: error })
-  }
-  const reason = name === 'AbortError' ? `no answer within ${DIAL_MS / 1000} s` : code || message
-  return AgentError.of(new Problem('agent_unreachable', { server, reason }), { cause: error })
 }

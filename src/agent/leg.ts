@@ -11,6 +11,8 @@ import type { AuthAnswer } from '#tunnel/messages.ts'
 
 // Which process answers is chance where several share a port, and one that is not wanted says so at little cost.
 const QUICK_TRIES = 4
+// Attempts in a row without a pause would load a machine that has trouble already.
+const LEAST_MS = 50
 
 export interface LegOptions extends Omit<LinkOptions, 'server'> {
   readonly number: number
@@ -84,7 +86,8 @@ export class Leg {
   #delay({ permanent, cause }: AgentError): number {
     if (permanent) return this.#backoff.capMs
     const again = cause instanceof TakenError && ++this.#misses % QUICK_TRIES !== 0
-    return again ? 0 : this.#backoff.next()
+    const least = Math.min(LEAST_MS, this.#backoff.capMs)
+    return again ? least : Math.max(least, this.#backoff.next())
   }
 
   /** Connects and stays connected for as long as it lasts; says why it ended. */
@@ -93,7 +96,7 @@ export class Leg {
     const { signal } = this.#stop
     let link: Link | undefined
     try {
-      const socket = await dialGateway(server, { trust, taken: taken(), signal })
+      const socket = await dialGateway(server, { trust, proxy: agent.proxy, taken: taken(), signal })
       link = new Link(socket, { ...this.#options, server: server.text })
       const answer = await link.signIn(signInRequest(agent, identity(), number))
       signal.throwIfAborted()

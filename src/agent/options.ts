@@ -78,8 +78,12 @@ export interface AgentOptions {
   readonly server?: string | undefined
   /** ADIT_AUTHTOKEN when absent. */
   readonly authtoken?: string | undefined
-  /** PEM text or the path of a file with it; `host` for the store of the system. */
+  /** PEM text or the path of a file with it, beside the CAs that the machine trusts; `host` for those alone. */
   readonly ca?: string | undefined
+  /** `ca` counts alone. */
+  readonly caOnly?: boolean | undefined
+  /** `http://host:port` or `socks5://host:port`; that of the environment (https_proxy, no_proxy) when absent. */
+  readonly proxy?: string | undefined
   readonly metadata?: string | undefined
   /** Stands behind `adit/<version>`. */
   readonly userAgent?: string | undefined

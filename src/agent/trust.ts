@@ -10,23 +10,32 @@ const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|::1)$/i
 
 /** Whom an agent takes for a gateway. */
 export class Trust {
-  readonly #given: readonly string[] | undefined
+  /** As it was named. */
+  readonly given: string | undefined
+  readonly #authorities: readonly string[]
+  readonly #isOnly: boolean
   #context: { readonly local: string; readonly made: SecureContext } | undefined
 
-  /** `ca` is PEM text, the path of a file with it, or `host` for the store of the system. */
-  constructor(ca: string | undefined) {
-    this.#given = ca === undefined ? undefined : authorities(ca)
+  /**
+   * `ca` is PEM text, the path of a file with it, or `host` for the store of the system. It counts beside the CAs that
+   * the machine trusts, so that a gateway may change to a public certificate; with `only` it counts alone.
+   */
+  constructor(ca: string | undefined, only = false) {
+    this.given = ca
+    this.#isOnly = only && ca !== undefined
+    const named = ca === undefined || ca === 'host' ? [] : authorities(ca)
+    this.#authorities = this.#isOnly && ca !== 'host' ? named : [...systemAuthorities(), ...named]
   }
 
   contextFor(host: string): SecureContext {
     // On the gateway's own machine its authority is at hand; it may have been made since the last attempt.
-    const local = this.#given === undefined && LOOPBACK.test(host) ? localAuthority() : ''
+    const local = !this.#isOnly && LOOPBACK.test(host) ? localAuthority() : ''
     if (this.#context?.local !== local) this.#context = { local, made: this.#make(local) }
     return this.#context.made
   }
 
   #make(local: string): SecureContext {
-    const ca = [...(this.#given ?? systemAuthorities()), ...(local === '' ? [] : [local])]
+    const ca = [...this.#authorities, ...(local === '' ? [] : [local])]
     try {
       return createSecureContext({ ca, minVersion: 'TLSv1.2' })
     } catch (error) {

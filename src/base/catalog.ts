@@ -1281,7 +1281,7 @@ export const catalog = {
   agent_address_refused: {
     number: 90050,
     status: 403,
-    text: 'Agents may not connect from {ip}: an IP restriction of type "agent" forbids it.',
+    text: 'Agents may not connect from {ip}: an IP restriction of type "agent" forbids it. Allow this address in an IP policy of that restriction.',
   },
   agent_sessions_full: {
     number: 108,
@@ -1438,8 +1438,34 @@ export const catalog = {
   agent_untrusted: {
     number: 90083,
     status: 502,
-    text: 'The certificate of {server} is not trusted: {reason}. Name the authority that signed it; that of a gateway is the file ca.pem in its data folder.',
+    text: 'The certificate of {server} is not trusted: {reason}.',
   },
+  agent_certificate_expired: {
+    number: 90300,
+    status: 502,
+    text: 'The certificate of {server} expired on {end}. Renew it on the gateway, or correct the clock of this machine (now {now}).',
+  },
+  agent_certificate_early: {
+    number: 90301,
+    status: 502,
+    text: 'The certificate of {server} is not valid before {start}. Correct the clock of this machine (now {now}).',
+  },
+  agent_certificate_name: {
+    number: 90302,
+    status: 502,
+    text: 'The certificate of {server} is for {names}, not for {host}. Use one of these names with --server, or check where {host} points.',
+  },
+  agent_not_tls: {
+    number: 90303,
+    status: 502,
+    text: '{server} does not speak TLS: it is probably a plain HTTP port. Use the agent port of the gateway (agent_addr), by default 4443.',
+  },
+  agent_wrong_port: {
+    number: 90304,
+    status: 502,
+    text: '{server} is an HTTPS port, not the agent port of a gateway: it rejected the agent protocol. Use the address set as agent_addr, by default port 4443.',
+  },
+  agent_proxy: { number: 90305, status: 502, text: 'The proxy {proxy} {reason}.' },
   agent_connection_lost: {
     number: 90084,
     status: 502,
@@ -1449,7 +1475,7 @@ export const catalog = {
   agent_answer: {
     number: 90086,
     status: 502,
-    text: 'The gateway {server} gave an answer that cannot be used: {reason}.',
+    text: 'The gateway {server} gave an answer that cannot be used: {reason}. Check that this is its agent port (agent_addr, by default 4443) and that no proxy on the way changes what it sends.',
   },
   agent_target: {
     number: 90087,

@@ -61,7 +61,7 @@ suite('signing in', async () => {
   })
 
   test('is given up for an address, or an authority, that is none', async () => {
-    await refused({ server: 'nonsense' }, { code: 'ERR_ADIT_90080', permanent: true })
+    await refused({ server: 'non sense' }, { code: 'ERR_ADIT_90080', permanent: true })
     await refused({ ca: '/does/not/exist' }, { code: 'ERR_ADIT_90081', permanent: true, message: /ENOENT/ })
     await refused({ ca: '-----BEGIN nothing' }, { permanent: true })
   })

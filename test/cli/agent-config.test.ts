@@ -119,7 +119,7 @@ const mistakes: Readonly<Record<string, readonly [text: string, complaint: RegEx
     'tunnels:\n  a: 8080',
     /^:2:6: the tunnel "a" must be lines of the form "name: value"$/,
   ],
-  'a server without a port': ['server: gateway.example', /^:1:9: "server" must be host:port$/],
+  'a server that is a URL': ['server: "https://gateway"', /^:1:9: "server" must be host:port or a host$/],
   'a version of tomorrow': [
     'version: 4',
     /^:1:10: "version" must be 1, or 2 or 3 for a file of the hosted agent$/,
@@ -171,6 +171,8 @@ version: 1
 server: gateway.example:4443
 authtoken: "abc"
 ca: host
+ca_only: true
+proxy_url: socks5://proxy.example:1080
 metadata: mine
 log: json
 log_format: logfmt
@@ -231,7 +233,7 @@ tunnels:
   back: {addr: 9000, labels: {a: b}}
 `
     const { tunnels, settings } = checkConfig(parseConfig('f', text))
-    assert.equal(settings.size, 15)
+    assert.equal(settings.size, 17)
     const used = new Set([...tunnels.values()].flatMap(({ options }) => [...options.keys()]))
     assert.deepEqual(
       optionRows.map(([key]) => key).filter(key => !used.has(key)),

@@ -49,7 +49,7 @@ suite('adit diagnose', () => {
     const [dns = '', tcp = '', tls = '', protocol = '', login = '', heartbeat = ''] = stdout.split('\n')
     assert.match(dns, /^ok {7}dns {8}127\.0\.0\.1 is an address already$/)
     assert.match(tcp, /^ok .* connected to 127\.0\.0\.1:\d+ in [\d.]+ ms$/)
-    assert.match(tls, /^ok .* TLSv1\.3, certificate for DNS:.*, signed by .*Adit.*, valid for \d+ more days$/)
+    assert.match(tls, /^ok .* TLSv1\.3, certificate for DNS:.*, signed by .*Adit.*, valid from \S+ to \S+$/)
     assert.match(protocol, /^ok .* a gateway answers, region us$/)
     assert.match(login, /^ok .* signed in with the authtoken of \S+authtoken as ts_\w+, gateway version \d/)
     assert.match(heartbeat, /^ok .* a heartbeat takes [\d.]+ ms$/)
@@ -61,17 +61,22 @@ suite('adit diagnose', () => {
   })
 
   test('finds that nobody listens', async () => {
-    assertFails(await findings(['--server', 'localhost:1']), 'tcp', /ECONNREFUSED/, /running/)
+    assertFails(await findings(['--server', 'localhost:1']), 'tcp', /ECONNREFUSED.*gateway runs/, /^$/)
   })
 
   test('finds a port that speaks no TLS', async () => {
     const port = String(server.bound.http?.port)
-    assertFails(await findings(['--server', `127.0.0.1:${port}`]), 'tls', /SSL|ECONNRESET/, /agent_addr/)
+    assertFails(
+      await findings(['--server', `127.0.0.1:${port}`]),
+      'tls',
+      /does not speak TLS.*agent_addr/,
+      /^$/,
+    )
   })
 
   test('finds a certificate that is not trusted', async () => {
     const found = await findings([], { ADIT_DATA_DIR: '/nonexistent', ADIT_AUTHTOKEN: server.authtoken })
-    assertFails(found, 'tls', /not trusted: .*; certificate for /, /--ca or ADIT_CA_FILE/)
+    assertFails(found, 'tls', /not trusted: .*with --ca/, /^It showed a certificate for /)
   })
 
   test('finds something that is no gateway', async () => {

@@ -125,7 +125,7 @@ suite('adit http', () => {
     const environment = { ADIT_SERVER_ADDR: '127.0.0.1:1', ADIT_AUTHTOKEN: 'x' }
     await using agent = spawnAgent(server, ['http', '1'], environment)
     await agent.sees(
-      /level=warn msg=connecting reason=".*127\.0\.0\.1:1 cannot be reached: ECONNREFUSED\." retry_in_ms=\d+\n/,
+      /level=warn msg=connecting reason=".*127\.0\.0\.1:1 cannot be reached: nothing listens there \(ECONNREFUSED\)\. Check .*" retry_in_ms=\d+\n/,
     )
     assert.equal(agent.child.exitCode, null)
     assert.equal(await agent.ends('SIGINT'), 130)

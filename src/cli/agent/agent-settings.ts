@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { withPort } from '#agent/dial-gateway.ts'
 import { localServer } from '#agent/local-server.ts'
+import { parseProxy } from '#agent/proxy/proxy-url.ts'
 import { parseHostPort } from '#base/hosts.ts'
 import { dataFolder } from '#base/running-server.ts'
 import { choice, hostPort, list, onOff, text, yesNo, type Form } from '#cli/agent/forms.ts'
@@ -49,6 +51,17 @@ const listenAddress = (raw: unknown): string | undefined => {
   return typeof raw === 'string' && port !== undefined && port < 65_536 ? raw : undefined
 }
 
+const proxyForm: Form<string> = {
+  ...text('url', 'http://host:port or socks5://host:port'),
+  read: raw => (typeof raw === 'string' && parseProxy(raw) ? raw : undefined),
+}
+
+const serverForm: Form<string> = {
+  ...hostPort,
+  what: 'host:port or a host',
+  read: raw => hostPort.read(typeof raw === 'string' ? withPort(raw) : raw),
+}
+
 const logTarget: Form<string> = {
   ...text('stdout|stderr|false|file', 'stdout, stderr, false, text, json or the path of a file'),
   read: raw => (raw === false ? 'false' : text('file').read(raw)),
@@ -60,7 +73,7 @@ export const agentSettings = {
     doc: 'Version of the file format.',
   }),
   server: setting({
-    form: hostPort,
+    form: serverForm,
     doc: 'The gateway.',
     flag: '--server',
     variable: 'ADIT_SERVER_ADDR',
@@ -77,9 +90,16 @@ export const agentSettings = {
   }),
   ca: setting({
     form: text('file|host', 'the path of a file, or host'),
-    doc: "Authority of the gateway's certificate; host: those that this machine trusts.",
+    doc: "CA of the gateway's certificate, beside those that this machine trusts; host: only these.",
     flag: '--ca',
     variable: 'ADIT_CA_FILE',
+  }),
+  ca_only: setting({ form: yesNo, doc: 'Trust the CA of --ca and no other.', flag: '--ca-only' }),
+  proxy_url: setting({
+    form: proxyForm,
+    doc: 'Proxy on the way to the gateway: http://host:port or socks5://host:port. (https_proxy, no_proxy)',
+    flag: '--proxy-url',
+    secret: true,
   }),
   metadata: setting({ form: text('text'), doc: 'Any text; it is shown with the session.' }),
   log: setting({

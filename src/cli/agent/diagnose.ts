@@ -1,15 +1,19 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { connect as connectTcp, isIP, type Socket } from 'node:net'
-import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { isIP, type Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import { AgentError } from '#agent/agent-error.ts'
-import { serverAddress, type ServerAddress } from '#agent/dial-gateway.ts'
+import { dialFailure, trustFailure } from '#agent/dial-failure.ts'
+import { beginTls, handshakeFailure, serverAddress, type ServerAddress } from '#agent/dial-gateway.ts'
 import { Probe } from '#agent/probe.ts'
+import { proxyFor } from '#agent/proxy/proxy-url.ts'
+import { reach } from '#agent/reach.ts'
 import { Trust } from '#agent/trust.ts'
 import type { AgentSettings } from '#cli/agent/agent-settings.ts'
 
 const WAIT_MS = 5000
-const DAY_MS = 86_400_000
+const ADDRESS_ADVICE =
+  'The token is not the trouble: on the gateway, "adit api ip-restrictions list" shows which policies apply.'
 
 export interface Finding {
   readonly step: string
@@ -49,7 +53,7 @@ const steps: readonly Step[] = [
   { name: 'dns', run: resolve, advice: 'Check the name given with --server and the DNS of this machine.' },
   {
     name: 'tcp',
-    run: reach,
+    run: connect,
     advice: 'Is the gateway running, is this the address of agent_addr, and does a firewall let it through?',
   },
   {
@@ -89,27 +93,28 @@ async function tried({ name, run, advice }: Step, trial: Trial): Promise<Finding
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const detail = error instanceof AgentError || error instanceof StepError ? message : (code ?? message)
-    return {
-      step: name,
-      result: 'failed',
-      detail,
-      advice: error instanceof StepError ? error.advice : advice,
-    }
+    const more = error instanceof StepError ? error.advice : error instanceof AgentError ? undefined : advice
+    return { step: name, result: 'failed', detail, ...(more !== undefined && { advice: more }) }
   }
 }
 
-async function resolve({ server: { host } }: Trial): Promise<string> {
+async function resolve({ server: { host }, settings }: Trial): Promise<string> {
   if (isIP(host) !== 0) return `${host} is an address already`
+  const proxy = proxyFor(host, settings.proxy_url?.value, process.env)
+  if (proxy) return `${host} is resolved by the proxy ${proxy.text}`
   const found = await lookup(host, { all: true })
   return `${host} is ${found.map(({ address }) => address).join(', ')}`
 }
 
-async function reach(trial: Trial): Promise<string> {
-  const { host, port, text } = trial.server
+async function connect(trial: Trial): Promise<string> {
+  const { server, settings } = trial
   const begun = performance.now()
-  trial.tcp = connectTcp({ host, port })
-  await settled(trial.tcp, 'connect')
-  return `connected to ${text} in ${(performance.now() - begun).toFixed(1)} ms`
+  try {
+    trial.tcp = await reach(server, settings.proxy_url?.value, AbortSignal.timeout(WAIT_MS))
+  } catch (error) {
+    throw dialFailure(error, server, WAIT_MS)
+  }
+  return `connected to ${server.text} in ${(performance.now() - begun).toFixed(1)} ms`
 }
 
 /** Waits for an event; errors that come later are told by whatever waits then. */
@@ -125,32 +130,28 @@ async function settled(socket: Socket, event: string): Promise<void> {
 
 async function encrypt(trial: Trial): Promise<string> {
   const { settings, server, tcp } = trial
-  const { host } = server
+  if (!tcp) throw new Error('there is no connection')
+  const trust = new Trust(settings.ca?.value, settings.ca_only?.value)
   // Untrusted ones are looked at too, to tell what is wrong with them; nothing is sent to them.
-  trial.tls = connectTls({
-    ...(tcp && { socket: tcp }),
-    host,
-    servername: isIP(host) === 0 ? host : '',
-    secureContext: new Trust(settings.ca?.value).contextFor(host),
-    rejectUnauthorized: false,
+  trial.tls = beginTls(tcp, server, { trust, taken: [] })
+  await settled(trial.tls, 'secureConnect').catch((error: unknown) => {
+    throw handshakeFailure(error, server, WAIT_MS)
   })
-  await settled(trial.tls, 'secureConnect')
   const facts = certificateFacts(trial.tls)
-  if (trial.tls.authorized) return `${trial.tls.getProtocol() ?? 'TLS'}, ${facts}`
-  const { message } = trial.tls.authorizationError
-  throw new StepError(
-    `the certificate is not trusted: ${message || String(trial.tls.authorizationError)}; ${facts}`,
-    'Name its authority with --ca or ADIT_CA_FILE; that of a gateway is the file ca.pem in its data folder.',
-  )
+  const failure = trustFailure(trial.tls, server, trust.given)
+  if (failure === undefined) return `${trial.tls.getProtocol() ?? 'TLS'}, ${facts}`
+  throw new StepError(failure.message, `It showed a ${facts}.`)
 }
 
 function certificateFacts(socket: TLSSocket): string {
   const certificate = socket.getPeerX509Certificate()
   if (!certificate) return 'no certificate'
-  const days = Math.floor((certificate.validToDate.getTime() - Date.now()) / DAY_MS)
+  const [from, until] = [certificate.validFromDate, certificate.validToDate].map(date =>
+    date.toISOString().slice(0, 10),
+  )
   const subject = certificate.subjectAltName ?? certificate.subject
   const issuer = certificate.issuer.replaceAll('\n', ', ')
-  return `certificate for ${subject}, signed by ${issuer}, valid for ${days} more days`
+  return `certificate for ${subject}, signed by ${issuer}, valid from ${from} to ${until}`
 }
 
 async function ask(trial: Trial): Promise<string> {
@@ -169,8 +170,10 @@ async function signIn({ probe, settings }: Trial): Promise<string> {
     const { session, version } = await probe.login({ authtoken: authtoken.value })
     return `signed in with the authtoken of ${authtoken.origin ?? 'the default'} as ${session}, gateway version ${version}`
   } catch (error) {
-    if (error instanceof AgentError && error.code !== undefined)
-      throw new StepError(`${error.message} (${error.code})`, advice)
+    if (error instanceof AgentError && error.code !== undefined) {
+      const isAddress = error.code === 'ERR_ADIT_90050'
+      throw new StepError(`${error.message} (${error.code})`, isAddress ? ADDRESS_ADVICE : advice)
+    }
     throw error
   }
 }

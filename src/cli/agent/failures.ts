@@ -23,8 +23,9 @@ const meanings: Readonly<Record<string, Meaning>> = {
   ERR_ADIT_90088: { exitCode: exitCodes.usage },
   ERR_ADIT_90083: {
     exitCode: exitCodes.failure,
-    hint: '--ca <file> or ADIT_CA_FILE names the authority. "adit diagnose" shows the certificate.',
+    hint: '--ca <file> or ADIT_CA_FILE names the CA. "adit diagnose" shows the certificate.',
   },
+  ERR_ADIT_90302: { exitCode: exitCodes.failure, hint: '"adit diagnose" shows the certificate.' },
 }
 
 /** The gateway does not take this agent's credential. */

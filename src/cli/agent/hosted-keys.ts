@@ -47,7 +47,6 @@ export const hostedAgentKeys: Readonly<Record<string, Translate>> = {
   heartbeat_tolerance: noEquivalent,
   inspect_db_size: noEquivalent,
   local_storage: noEquivalent,
-  proxy_url: noEquivalent,
   remote_management: noEquivalent,
   update_channel: noEquivalent,
   web_addr: noEquivalent,

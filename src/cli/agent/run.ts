@@ -125,12 +125,14 @@ class Run {
   }
 
   #options(): AgentOptions {
-    const { server, authtoken, ca, metadata, inspect } = this.#settings
+    const { server, authtoken, ca, ca_only: caOnly, proxy_url: proxy, metadata, inspect } = this.#settings
     const lists = inspect === undefined ? this.#view.isTerminal : inspect.value
     return {
       server: server.value,
       authtoken: authtoken?.value,
       ca: ca?.value,
+      caOnly: caOnly?.value,
+      proxy: proxy?.value,
       metadata: metadata?.value,
       signal: this.#stop.signal,
       onStatus: status => {
