@@ -34,7 +34,8 @@ function limit(socket: Socket, event: 'connect' | 'secureConnect'): void {
   socket.once(event, settled).once('close', settled)
 }
 
-function placeOf({ place }: Target) {
+/** Where to connect to, in the words of Node. */
+export function placeOf({ place }: Target) {
   if ('path' in place) return { path: place.path, allowHalfOpen: true }
   return place.host === 'localhost'
     ? { ...place, allowHalfOpen: true, autoSelectFamily: true, lookup: localhost }
@@ -71,14 +72,26 @@ export async function dialBehind(
   return encrypted
 }
 
-// The usual case is a service of one's own with a certificate that nobody has signed.
-const UNTRUSTED = '; --no-verify-upstream (verify_upstream: false) takes any certificate'
+const explanations: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there (ECONNREFUSED). Start the service, or give the port that it has',
+  ENOENT: 'there is no such socket (ENOENT). Start the service, or check the path',
+  ENOTFOUND: 'its name is unknown (ENOTFOUND). Check the address that the tunnel forwards to',
+  EPROTO: 'it does not speak TLS (EPROTO). Write http:// instead of https://',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS (EPROTO). Write http:// instead of https://',
+}
+
+// The usual case is a service of one's own with a self-signed certificate.
+const untrusted = (code: string): string =>
+  `its certificate is not trusted (${code}). Name its CA with --upstream-tls-verify-cas, or accept any certificate with --no-verify-upstream (verify_upstream: false)`
+
+const explained = (code: string): string =>
+  explanations[code] ?? (/CERT|VERIFY|SIGNED/.test(code) ? untrusted(code) : code)
 
 /** Why a service could not be reached, in a few words. */
 export function dialReason(error: Error, { text }: Target): string {
   const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error]
   const reasons = [
-    ...new Set(causes.map(cause => (cause as NodeJS.ErrnoException).code ?? cause.message)),
+    ...new Set(causes.map(cause => explained((cause as NodeJS.ErrnoException).code ?? cause.message))),
   ].join(', ')
-  return `${text} cannot be reached: ${reasons}${/CERT|VERIFY/.test(reasons) ? UNTRUSTED : ''}`
+  return `${text} cannot be reached: ${reasons}`
 }

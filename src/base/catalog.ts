@@ -1297,7 +1297,7 @@ export const catalog = {
   address_of_edge: {
     number: 90052,
     status: 400,
-    text: 'The address {url} is served by an edge. Choose another one, or take it out of the edge.',
+    text: 'The address {url} is served by an edge. Choose another one, take it out of the edge, or serve the edge with "adit tunnel --label".',
   },
   acl_refused: {
     number: 90053,
@@ -1480,7 +1480,7 @@ export const catalog = {
   agent_target: {
     number: 90087,
     status: 400,
-    text: '"{value}" is not an address to forward to: write a port, host:port, a URL without a path, or unix:/path.',
+    text: '"{value}" is not an address to forward to: write a port from 1 to 65535, host:port, a URL without a path, unix:/path, or file:///folder.',
   },
   agent_endpoint: { number: 90088, status: 400, text: 'The endpoint cannot be opened: {reason}.' },
 } as const satisfies Record<string, CatalogEntry>

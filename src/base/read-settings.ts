@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseDocument } from 'yaml'
+import { nearest } from '#base/nearest.ts'
 import { SettingError } from '#base/setting-values.ts'
 import { settings, type Setting, type SettingName, type Settings } from '#base/settings.ts'
 
@@ -25,10 +26,18 @@ function fromEnvironment(environment: NodeJS.ProcessEnv): Map<string, string> {
     if (!variable.startsWith('ADIT_') || OTHER_VARIABLES.has(variable) || value === undefined) continue
     const name = known.get(variable)
     if (name === undefined)
-      throw new SettingError(`${variable} is not a setting; adit serve --help lists them`)
+      throw new SettingError(
+        `${variable} is not a setting;${meant(variable.slice(5).toLowerCase(), each => variableOf(each))} adit serve --help lists them`,
+      )
     found.set(name, value)
   }
   return found
+}
+
+/** The setting that was probably meant. */
+function meant(name: string, shown: (setting: string) => string): string {
+  const found = nearest(name, names)
+  return found === undefined ? '' : ` did you mean ${shown(found)}?`
 }
 
 function fromFile(path: string): Map<string, string> {
@@ -46,7 +55,9 @@ function fromFile(path: string): Map<string, string> {
 
 function checkedName(name: string, path: string): string {
   if (names.some(known => known === name)) return name
-  throw new SettingError(`${path}: "${name}" is not a setting; adit serve --help lists them`)
+  throw new SettingError(
+    `${path}: "${name}" is not a setting;${meant(name, each => `"${each}"`)} adit serve --help lists them`,
+  )
 }
 
 function readText(path: string): string {

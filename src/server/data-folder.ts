@@ -1,6 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { accessSync, chmodSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  statSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { MASTER_KEY_BYTES, Secret } from '#base/secrets.ts'
 import { masterKey, SettingError } from '#base/setting-values.ts'
 import { type Settings } from '#base/settings.ts'
@@ -11,11 +21,28 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 /** Makes sure that the data folder is there, is ours alone, and can be written. */
 export function prepareDataFolder(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makeFolder(path)
+    if (!statSync(path).isDirectory()) throw Object.assign(new Error(path), { code: 'ENOTDIR' })
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
-    throw new StartError(`the data folder ${path} (ADIT_DATA_DIR) cannot be used: ${reasonOf(error)}`)
+    throw new StartError(
+      `the data folder ${path} (ADIT_DATA_DIR) cannot be used: ${folderReason(error)}. Choose a folder that this user can write, with ADIT_DATA_DIR`,
+    )
   }
+}
+
+/** One after the other: asked for all at once, Node does not come back from a place such as /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  const parent = dirname(path)
+  if (parent !== path) makeFolder(parent)
+  mkdirSync(path, { mode: 0o700 })
+}
+
+function folderReason(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOTDIR' || code === 'EEXIST') return 'it is a file, or lies below one'
+  return code === 'EACCES' || code === 'EPERM' ? `this user may not write there (${code})` : reasonOf(error)
 }
 
 function readIfThere(path: string): string | undefined {

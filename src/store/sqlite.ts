@@ -124,7 +124,7 @@ class FileLock {
       lock?.close()
       const problem = toStoreError(error)
       if (problem.code !== 'locked') throw problem
-      const text = `Another process uses this database: it holds ${this.#path}.`
+      const text = `Another process uses this database: it holds ${this.#path}. Adit is running already with this data folder; stop it, or choose another one with ADIT_DATA_DIR.`
       throw new StoreError('locked', text, { cause: error })
     }
   }

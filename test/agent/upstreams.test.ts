@@ -67,7 +67,10 @@ suite('a service that cannot be reached', () => {
       const [head = '', body = ''] = ear.text.split('\r\n\r\n')
       assert.match(head, /^HTTP\/1\.1 502 Bad Gateway\r\n/)
       assert.match(head, new RegExp(`Content-Length: ${body.length}\r\n`))
-      assert.equal(body, `failed to dial backend: http://localhost:${port} cannot be reached: ECONNREFUSED`)
+      assert.equal(
+        body,
+        `failed to dial backend: http://localhost:${port} cannot be reached: nothing listens there (ECONNREFUSED). Start the service, or give the port that it has`,
+      )
     })
   }
 

@@ -58,7 +58,9 @@ suite('adit http', () => {
     await using agent = spawnAgent(server, ['http', '1', '--scheme', 'http'])
     const [, http = ''] = await agent.sees(/^url=(http:\S+) /m)
     assert.equal((await visit(http)).status, 502)
-    await agent.sees(/ level=warn msg="http:\/\/localhost:1 cannot be reached: ECONNREFUSED"\n/)
+    await agent.sees(
+      / level=warn msg="http:\/\/localhost:1 cannot be reached: nothing listens there \(ECONNREFUSED\)\. Start /,
+    )
   })
 
   test('passes its options on', async () => {

@@ -58,6 +58,7 @@ const examplesText = (examples: readonly string[]): string =>
 function tunnelCommand({ kind, argument, doc, examples }: TunnelCommand): Command {
   const command = new Command(kind).description(doc).argument(argument, 'Where the service is.')
   addAgentFlags(addTunnelFlags(command, kind), kind)
+  command.showHelpAfterError(`(for example: adit ${examples[0] ?? kind}; adit ${kind} --help tells more)`)
   command.addHelpText('before', examplesText(examples)).addHelpText('after', AFTER_HELP)
   return command.action(async (target: string) => {
     const { openOne } = await import('#cli/agent/open.ts')

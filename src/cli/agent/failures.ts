@@ -17,6 +17,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   ERR_ADIT_107: { exitCode: exitCodes.auth, hint: TOKEN_HINT },
   ERR_ADIT_90050: { exitCode: exitCodes.auth },
   ERR_ADIT_334: { exitCode: exitCodes.conflict },
+  ERR_ADIT_90052: { exitCode: exitCodes.conflict },
   ERR_ADIT_90080: { exitCode: exitCodes.usage },
   ERR_ADIT_90081: { exitCode: exitCodes.config },
   ERR_ADIT_90087: { exitCode: exitCodes.usage },

@@ -27,6 +27,8 @@ export async function openNamed(names: readonly string[], given: Flags): Promise
   const { flags, notes } = translateFlags(given)
   const config = readConfig(configsOf(flags), process.env)
   const known = [...config.tunnels.keys()]
+  // The same exit code as for a file that was named.
+  if (!config.exists) throw new ConfigError(listed(config, known))
   const all = flags.has('--all')
   if (flags.has('--none')) {
     if (all || names.length > 0) throw new UsageError('--none excludes names and --all')
@@ -67,7 +69,7 @@ function open(
 }
 
 function listed({ path, exists }: Config, names: readonly string[]): string {
-  if (!exists) return `there is no file ${path}`
+  if (!exists) return `there is no file ${path}; create it with "adit config edit"`
   return names.length === 0 ? `${path} has no tunnels` : `${path} has ${names.join(', ')}`
 }
 

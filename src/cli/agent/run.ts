@@ -4,6 +4,7 @@ import type { CaptureStore } from '#agent/capture/capture-store.ts'
 import { connect, type Agent } from '#agent/index.ts'
 import type { AgentOptions, AgentStatus } from '#agent/options.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
+import { upstreamProblem } from '#agent/upstream-problem.ts'
 import { isLocal, type AgentSettings } from '#cli/agent/agent-settings.ts'
 import { commandError, isAuthFailure, noToken } from '#cli/agent/failures.ts'
 import { replaceProcess, restartExcuse } from '#cli/agent/restart.ts'
@@ -74,6 +75,7 @@ class Run {
     this.#onSignal('SIGINT', exitCodes.interrupted)
     this.#onSignal('SIGTERM', 0)
     this.#onSignal('SIGHUP', 0)
+    for (const plan of plans) void this.#probe(plan)
     this.#open(plans).catch((error: unknown) => this.#ending.reject(error))
     return this.#ending.promise
   }
@@ -153,6 +155,12 @@ class Run {
       },
       unsupported: { restart: restartExcuse() },
     }
+  }
+
+  /** A service that is not there yet is named at once, not with the first request. */
+  async #probe(plan: Plan): Promise<void> {
+    const problem = await upstreamProblem(plan)
+    if (problem !== undefined && !this.#stop.signal.aborted) this.#view.note('warn', problem)
   }
 
   #endSoon(ending: Ending, reason: string): void {

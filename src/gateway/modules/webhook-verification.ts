@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import { clientNetwork } from '#base/client-network.ts'
 import { fail } from '#base/errors.ts'
 import { memoryPart } from '#base/memory.ts'
+import { nearest } from '#base/nearest.ts'
 import type { webhookVerification as contract } from '#contract/modules/webhook-verification.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
@@ -131,6 +132,13 @@ function answerOf({ status, mediaType, content, verified }: Answer): Reply {
   return verified ? reply : { ...reply, refusal: 'webhook_refused' }
 }
 
+function unknownSender(provider: string): string {
+  const meant = nearest(provider, Object.keys(senders))
+  const hint =
+    meant === undefined ? 'The reference of the module lists those that are' : `Did you mean "${meant}"?`
+  return `"${provider}" is not a supported sender. ${hint}`
+}
+
 /** The handler for a sender; `refuse` says in its own way why there is none. */
 function handlerFor(
   { provider, secret }: { readonly provider: string; readonly secret: string },
@@ -140,7 +148,7 @@ function handlerFor(
 ): Handler {
   const name = provider.toLowerCase()
   const scheme = Object.hasOwn(senders, name) ? senders[name] : undefined
-  if (scheme === undefined) return refuse(`"${provider}" is not a supported sender`)
+  if (scheme === undefined) return refuse(unknownSender(provider))
   // A signature by an empty key is one that anybody can make.
   if (secret === '' && name !== SECRETLESS) return refuse(`a secret is required for ${provider}`)
   try {

@@ -82,7 +82,10 @@ export class Addresses {
   async port(port: number, { ownerId, returns }: Claimant): Promise<Place> {
     const { first, last } = this.#facts.tcpPorts
     if (port < first || port > last)
-      fail('bind_port', { port, reason: `ports from ${first} to ${last} may be used` })
+      fail('bind_port', {
+        port,
+        reason: `ports from ${first} to ${last} may be used (setting tcp_ports of the gateway)`,
+      })
     const edge = this.#records.edgeForPort(port)
     if (edge !== undefined) fail('address_of_edge', { url: `tcp://:${port}` })
     const place = this.#place(port)

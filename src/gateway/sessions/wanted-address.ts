@@ -32,7 +32,10 @@ export function readHost(text: string, base: string): string | undefined {
   const name = given.includes('.') ? given : `${given}.${base}`
   const fault = nameFault(name)
   if (fault !== undefined || /(^|\.)\d+$/.test(name))
-    fail('bind_name', { name: given.slice(0, 100), reason: 'it is not a valid host name' })
+    fail('bind_name', {
+      name: given.slice(0, 100),
+      reason: 'it is not a valid host name. Use letters, digits and dashes, with dots between labels',
+    })
   return name
 }
 

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { configFile, environmentOf, spawnAgent, visit } from './agent-support.ts'
+import { runAdit, startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+before(async () => (server = await startServer()))
+after(() => server[Symbol.asyncDispose]())
+
+/** What a person types, and what says the problem, its cause and what to change. */
+interface Mistake {
+  readonly args: readonly string[]
+  readonly code: number
+  readonly problem: RegExp
+  readonly fix: RegExp
+  /** Relative to the server of the test when absent. */
+  readonly environment?: Record<string, string>
+}
+
+const file = (text: string): string => {
+  const path = join(server.dataDir, `mistake-${text.length}.yml`)
+  writeFileSync(path, text, { mode: 0o600 })
+  return path
+}
+const serve = (environment: Record<string, string>) => ({
+  args: ['serve'],
+  environment: {
+    ADIT_API_ADDR: '127.0.0.1:0',
+    ADIT_HTTP_ADDR: 'off',
+    ADIT_HTTPS_ADDR: 'off',
+    ...environment,
+  },
+})
+
+const mistakes: Readonly<Record<string, () => Mistake>> = {
+  'a data folder that another server uses': () => ({
+    ...serve({ ADIT_DATA_DIR: server.dataDir }),
+    code: 1,
+    problem: /Another process uses this database: it holds \S+/,
+    fix: /stop it, or choose another one with ADIT_DATA_DIR/,
+  }),
+  'a data folder that is a file': () => ({
+    ...serve({ ADIT_DATA_DIR: join(server.dataDir, 'ca.pem') }),
+    code: 1,
+    problem: /the data folder \S+ca\.pem \(ADIT_DATA_DIR\) cannot be used: it is a file/,
+    fix: /Choose a folder that this user can write, with ADIT_DATA_DIR/,
+  }),
+  'a data folder where no folder can be': () => ({
+    ...serve({ ADIT_DATA_DIR: '/proc/adit/data' }),
+    code: 1,
+    problem: /the data folder \/proc\/adit\/data \(ADIT_DATA_DIR\) cannot be used: /,
+    fix: /Choose a folder/,
+  }),
+  'a key in a settings file': () => ({
+    args: ['serve', '--config', file('domian: x\n')],
+    code: 2,
+    problem: /"domian" is not a setting/,
+    fix: /did you mean "domain"\? adit serve --help lists them/,
+  }),
+  'a variable': () => ({
+    ...serve({ ADIT_DOMAINE: 'x' }),
+    code: 2,
+    problem: /ADIT_DOMAINE is not a setting/,
+    fix: /did you mean ADIT_DOMAIN\?/,
+  }),
+  'a value': () => ({
+    ...serve({ ADIT_WORKERS: 'many' }),
+    code: 2,
+    problem: /ADIT_WORKERS must be/,
+    fix: /a whole number between 1 and 64/,
+  }),
+  'a port that is none': () => ({
+    args: ['http', '99999'],
+    code: 2,
+    problem: /"99999" is not an address to forward to/,
+    fix: /write a port from 1 to 65535, host:port, /,
+  }),
+  'no address': () => ({
+    args: ['http'],
+    code: 2,
+    problem: /missing required argument/,
+    fix: /for example: adit http 3000/,
+  }),
+  'a wrong token': () => ({
+    args: ['http', '1'],
+    environment: { ADIT_AUTHTOKEN: 'x'.repeat(49) },
+    code: 4,
+    problem: /The authtoken is not known/,
+    fix: /"adit config add-authtoken -"/,
+  }),
+  'no token': () => ({
+    args: ['http', '1'],
+    environment: { ADIT_DATA_DIR: '/nonexistent' },
+    code: 4,
+    problem: /there is no authtoken to sign in with/,
+    fix: /"adit config add-authtoken -"/,
+  }),
+  'a name that is invalid': () => ({
+    args: ['http', '1', '--name', 'bad_name!'],
+    code: 1,
+    problem: /"bad_name!" cannot be the name of an endpoint: it is not a valid host name/,
+    fix: /Use letters, digits and dashes/,
+  }),
+  'a domain that is not reserved': () => ({
+    args: ['http', '1', '--name', 'www.example.com'],
+    code: 1,
+    problem: /neither under adit\.localhost nor reserved/,
+    fix: /Reserve it first: adit api reserved-domains create/,
+  }),
+  'a URL for the gateway': () => ({
+    args: ['http', '1', '--server', 'https://gateway.example'],
+    code: 2,
+    problem: /--server must be/,
+    fix: /host:port or a host/,
+  }),
+  'the HTTP port of the gateway': () => ({
+    args: ['http', '1', '--server', `127.0.0.1:${server.bound.http?.port ?? 0}`],
+    code: 1,
+    problem: /does not speak TLS: it is probably a plain HTTP port/,
+    fix: /Use the agent port of the gateway/,
+  }),
+  'the HTTPS port of the gateway': () => ({
+    args: ['http', '1', '--server', `127.0.0.1:${server.bound.https?.port ?? 0}`],
+    code: 1,
+    problem: /is an HTTPS port, not the agent port/,
+    fix: /agent_addr, by default port 4443/,
+  }),
+  'a CA that is not known': () => ({
+    args: ['http', '1'],
+    environment: { ADIT_DATA_DIR: '/nonexistent', ADIT_AUTHTOKEN: server.authtoken },
+    code: 1,
+    problem: /is not trusted: it was issued by O=Adit/,
+    fix: /copy ca\.pem from its data folder and name it with --ca/,
+  }),
+  'a file that is not YAML': () => ({
+    args: ['start', '--all', '--config', file('tunnels:\n  a: 1\n b: 2\n')],
+    code: 78,
+    problem: /:3:\d+: this is not YAML: /,
+    fix: /same column|indent|end/i,
+  }),
+  'a key of the agent’s file': () => ({
+    args: ['start', '--all', '--config', file('tunnels:\n  a: {proto: http, addr: 1, hostname: x}\n')],
+    code: 78,
+    problem: /:2:29: "hostname" is not known here\./,
+    fix: /Did you mean "domain"\? Allowed are /,
+  }),
+  'a tunnel that is not in the file': () => ({
+    args: ['start', 'wbe', '--config', file('tunnels:\n  web: {proto: http, addr: 1}\n')],
+    code: 2,
+    problem: /there is no tunnel "wbe"/,
+    fix: /has web/,
+  }),
+  'no file': () => ({
+    args: ['start', 'web'],
+    code: 78,
+    problem: /there is no file \S+/,
+    fix: /create it with "adit config edit"/,
+  }),
+  'a file that was named and is not there': () => ({
+    args: ['start', 'web', '--config', '/nonexistent.yml'],
+    code: 78,
+    problem: /there is no file \/nonexistent\.yml/,
+    fix: /Check the path after --config/,
+  }),
+  'a provider without an application': () => ({
+    args: ['http', '1', '--oauth', 'google'],
+    code: 1,
+    problem: /There is no managed application for Google/,
+    fix: /give a client_id and a client_secret/,
+  }),
+  'a sender of webhooks': () => ({
+    args: ['http', '1', '--verify-webhook', 'githb'],
+    environment: { ADIT_VERIFY_WEBHOOK_SECRET: 'x' },
+    code: 1,
+    problem: /"githb" is not a supported sender/,
+    fix: /Did you mean "github"\?/,
+  }),
+  'a port that is not offered': () => ({
+    args: ['tcp', '1', '--port', '80'],
+    code: 1,
+    problem: /Port 80 cannot be used: ports from \d+ to \d+ may be used/,
+    fix: /setting tcp_ports/,
+  }),
+  'an API that does not run': () => ({
+    args: ['api', 'tunnels', 'list', '--url', 'http://127.0.0.1:1'],
+    code: 69,
+    problem: /no answer from http:\/\/127\.0\.0\.1:1/,
+    fix: /Is it running\? --url or ADIT_API_URL/,
+  }),
+  'a wrong API key': () => ({
+    args: ['api', 'tunnels', 'list', '--url', server.api.url],
+    environment: { ADIT_API_KEY: 'x'.repeat(49) },
+    code: 4,
+    problem: /API key/,
+    fix: /--key-file, ADIT_API_KEY/,
+  }),
+}
+
+suite('a mistake is answered with its cause and what to change', () => {
+  for (const [what, mistake] of Object.entries(mistakes))
+    test(what, async () => {
+      const { args, code, problem, fix, environment = {} } = mistake()
+      const known = args[0] === 'serve' ? {} : environmentOf(server)
+      const finished = await runAdit(args, { ...known, ...environment })
+      assert.match(finished.stderr, problem)
+      assert.match(finished.stderr, fix)
+      assert.doesNotMatch(finished.stderr, /^\s+at /m, 'a stack')
+      assert.equal(finished.code, code)
+    })
+
+  test('a name that is taken, also by an edge', async () => {
+    await using agent = spawnAgent(server, ['http', '1', '--name', 'taken'])
+    await agent.sees(/^url=/m)
+    const taken = await runAdit(['http', '1', '--name', 'taken'], environmentOf(server))
+    assert.equal(taken.code, 5)
+    assert.match(taken.stderr, /is online already.*Stop that one, choose another name/)
+    await server.api.post('/reserved_domains', { name: 'edged' })
+    await server.api.post('/edges/https', { hostports: ['edged.adit.localhost:443'] })
+    const edge = await runAdit(['http', '1', '--name', 'edged'], environmentOf(server))
+    assert.equal(edge.code, 5)
+    assert.match(edge.stderr, /is served by .*edge.*adit tunnel --label/)
+  })
+
+  test('a service that is not there is named at once', async () => {
+    await using agent = spawnAgent(server, ['http', '1'])
+    await agent.sees(
+      /msg="Nothing is listening on localhost:1 yet\. Start your service there, or give the port that it has\."/,
+    )
+  })
+
+  test('https:// for a service that speaks http', async () => {
+    const service = createServer((_, response) => response.end()).listen(0, '127.0.0.1')
+    await once(service, 'listening')
+    const target = `https://localhost:${(service.address() as AddressInfo).port}`
+    await using agent = spawnAgent(server, ['http', target, '--scheme', 'http'])
+    const [, url = ''] = await agent.sees(/^url=(\S+) /m)
+    assert.equal((await visit(url)).status, 502)
+    await agent.sees(
+      /cannot be reached: it does not speak TLS \(EPROTO\)\. Write http:\/\/ instead of https:\/\//,
+    )
+    service.close()
+  })
+
+  test('a certificate of a service that is not trusted', async () => {
+    const target = `https://localhost:${server.bound.agent?.port ?? 0}`
+    await using agent = spawnAgent(server, ['http', target, '--scheme', 'http'])
+    const [, url = ''] = await agent.sees(/^url=(\S+) /m)
+    await visit(url)
+    await agent.sees(
+      /its certificate is not trusted \(\w+\)\. Name its CA with --upstream-tls-verify-cas, or accept/,
+    )
+  })
+
+  test('a file with tabs says where', async () => {
+    using config = configFile('tunnels:\n\tweb: 1\n')
+    const { code, stderr } = await runAdit(['config', 'check'], config.environment)
+    assert.equal(code, 78)
+    assert.match(stderr, /:2:\d+: this is not YAML: /)
+  })
+})
