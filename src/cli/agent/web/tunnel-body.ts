@@ -58,6 +58,8 @@ export function plan(
   try {
     readTarget(target, kind === 'tunnel' ? '' : kind)
     const options = hostedOptions(given)
+    // Wrappers send it for every protocol.
+    if (kind === 'tcp' || kind === 'tls') options.delete('inspect')
     const isPlain = kind === 'http' && !options.has('schemes') && !options.has('url')
     if (isPlain) options.set('schemes', ['https'])
     const read = planOf(kind, target, options, (key: OptionKey, complaint) => invalid(`${key} ${complaint}`))
