@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { screenLines, type Scene } from '#cli/agent/screen.ts'
 import { Traffic } from '#cli/agent/traffic.ts'
 import { agentOnTerminal, visit, webService } from './agent-support.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { newFolder, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 before(async () => (server = await startServer()))
@@ -30,7 +33,8 @@ suite('the view on a terminal', () => {
     await visit(`${url}/none`)
     await agent.sees(/\d\d:\d\d:\d\d .*\[32m200.* ms {2}GET {4}\/page/)
     await agent.sees(/\[33m404.* ms {2}GET {4}\/none/)
-    await agent.sees(/Connections .*2 in all, 0\.03\/s, p50 \S+ m?s, p90 \S+ m?s/)
+    await agent.sees(/Connections .*2 in all, 0\.03\/s/)
+    await agent.sees(/Durations .*p50 \S+ m?s, p90 \S+ m?s/)
     agent.child.stdin?.write(CTRL_C)
     assert.equal(await agent.ends(), 130)
     assert.ok(agent.output.includes(HIDDEN))
@@ -65,6 +69,55 @@ suite('the view on a terminal', () => {
     assert.equal(await agent.ends(), 130)
   })
 
+  test('obeys keys: help, copy, open, quit', async () => {
+    const folder = newFolder()
+    const opened = join(folder, 'opened')
+    writeFileSync(
+      join(folder, 'xdg-open'),
+      `#!/bin/sh\necho "$1" > '${opened}.new'; mv '${opened}.new' '${opened}'\n`,
+      {
+        mode: 0o755,
+      },
+    )
+    const environment = { PATH: `${folder}:${process.env['PATH'] ?? ''}` }
+    await using agent = agentOnTerminal(server, ['http', '1', '--name', 'keyed'], { environment })
+    const [, url = ''] = await agent.sees(/(https:\/\/keyed\.adit\.localhost:\d+)/)
+    await agent.sees(/q ends it, \? for help/)
+    agent.child.stdin?.write('?')
+    await agent.sees(/c {2}copy the address to the clipboard/)
+    agent.child.stdin?.write('c')
+    await agent.sees(new RegExp(`\\u001b\\]52;c;${Buffer.from(url).toString('base64')}\\u0007`))
+    const written = watch(folder)
+    const isOpened = (async () => {
+      while (!existsSync(opened)) await once(written, 'change')
+    })()
+    agent.child.stdin?.write('o')
+    await isOpened
+    written.close()
+    assert.equal(readFileSync(opened, 'utf8'), `${url}\n`)
+    agent.child.stdin?.write('q')
+    assert.equal(await agent.ends(), 0)
+    rmSync(folder, { recursive: true })
+  })
+
+  test('shows the whole address and the whole reason at any width', async () => {
+    await using agent = agentOnTerminal(server, ['http', '1', '--name', 'a-name-that-is-rather-long'], {
+      columns: 30,
+    })
+    await agent.sees(/online/)
+    await agent.sees(/Forwarding/)
+    const shown = stripVTControlCharacters(agent.output).replaceAll(/\s*\r?\n/g, '')
+    assert.match(shown, /https:\/\/a-name-that-is-rather-long\.adit\.localhost:\d+ -> http:\/\/localhost:1/)
+    const environment = { ADIT_SERVER_ADDR: '127.0.0.1:1', ADIT_AUTHTOKEN: 'x' }
+    await using away = agentOnTerminal(server, ['http', '1'], { columns: 30, environment })
+    await away.sees(/reconnecting in/)
+    const reason = stripVTControlCharacters(away.output).replaceAll(/\s*\r?\n/g, '')
+    assert.match(
+      reason.replaceAll(' ', ''),
+      /cannotbereached:nothinglistensthere\(ECONNREFUSED\)\..*bydefaultport4443\./,
+    )
+  })
+
   test('gives way to lines', async () => {
     await using agent = agentOnTerminal(server, ['http', '1', '--log', 'text'])
     await agent.sees(/^url=https/m)
@@ -82,6 +135,7 @@ suite('the picture', () => {
     inspector: 'http://127.0.0.1:4040',
     tunnels: [],
     traffic,
+    help: [],
     notes: [{ level: 'error', message: 'two\nlines \u001b[2J' }],
   })
   const tunnel = {} as Tunnel
@@ -125,7 +179,10 @@ suite('the numbers of connections', () => {
       traffic.connection({ ...event, kind: 'opened', durationMs: 0 })
       traffic.connection({ ...event, kind: 'closed', durationMs })
     }
-    for (let at = 1; at <= 60; at++) connection(at)
+    for (let at = 1; at <= 60; at++) {
+      connection(60_000)
+      traffic.request({ tunnel: {} as Tunnel, method: 'GET', path: '/', status: 200, durationMs: at })
+    }
     traffic.connection({ ...event, kind: 'opened', durationMs: 0 })
     assert.deepEqual([traffic.open, traffic.total, Math.round(traffic.rate * 60)], [1, 61, 61])
     assert.deepEqual([traffic.percentile(0.5), traffic.percentile(0.9)], [31, 55])

@@ -9,7 +9,7 @@ import { isLocal, type AgentSettings } from '#cli/agent/agent-settings.ts'
 import { commandError, isAuthFailure, noToken } from '#cli/agent/failures.ts'
 import { replaceProcess, restartExcuse } from '#cli/agent/restart.ts'
 import { RunningTunnels } from '#cli/agent/running-tunnels.ts'
-import type { NamedPlan } from '#cli/agent/tunnel-option.ts'
+import type { NamedPlan, Plan } from '#cli/agent/tunnel-option.ts'
 import { Updater } from '#cli/agent/update.ts'
 import { viewFor } from '#cli/agent/view-for.ts'
 import type { View } from '#cli/agent/view.ts'
@@ -61,7 +61,11 @@ class Run {
 
   constructor(settings: AgentSettings) {
     this.#settings = settings
-    this.#view = viewFor(settings, () => this.#agent?.latencyMs)
+    this.#view = viewFor(
+      settings,
+      () => this.#agent?.latencyMs,
+      () => this.#ending.resolve({ exitCode: 0 }),
+    )
     this.#captures = captureStore(settings)
     const isNear = isLocal(settings.server.value)
     this.#tunnels = new RunningTunnels({ captures: this.#captures, isNear })
@@ -75,7 +79,7 @@ class Run {
     this.#onSignal('SIGINT', exitCodes.interrupted)
     this.#onSignal('SIGTERM', 0)
     this.#onSignal('SIGHUP', 0)
-    for (const plan of plans) void this.#probe(plan)
+    for (const { plan } of plans) void this.#probe(plan)
     this.#open(plans).catch((error: unknown) => this.#ending.reject(error))
     return this.#ending.promise
   }

@@ -18,6 +18,8 @@ export interface Scene {
   readonly inspector: string | undefined
   readonly tunnels: readonly Tunnel[]
   readonly traffic: Traffic
+  /** Lines of the help about keys: empty while it is hidden, undefined where there are no keys. */
+  readonly help: readonly string[] | undefined
   readonly notes: readonly { readonly level: NoteLevel; readonly message: string }[]
 }
 
@@ -33,25 +35,58 @@ interface Piece {
 }
 
 const LABEL = 13
+const MIN_ROOM = 20
 const piece = (text: string, style?: Style): Piece => (style === undefined ? { text } : { text, style })
 const row = (label: string, ...pieces: Piece[]): Piece[] => [piece(label.padEnd(LABEL), 'dim'), ...pieces]
 
 /** The lines of the view, no longer than the terminal is wide and no more than it is high. */
 export function screenLines(scene: Scene, size: Size, isColoured: boolean): string[] {
+  const columns = size.columns - 1
   const lines = [
-    [piece('adit', 'bold'), piece('  Ctrl-C ends it', 'dim')],
+    [
+      piece('adit', 'bold'),
+      piece(scene.help === undefined ? '  Ctrl-C ends it' : '  q ends it, ? for help', 'dim'),
+    ],
+    ...(scene.help ?? []).map(line => [piece(`  ${line}`)]),
     [],
-    row('State', ...stateOf(scene)),
+    ...folded('State', stateOf(scene), columns),
     row('Gateway', piece(gatewayOf(scene))),
     row('Latency', piece(scene.latencyMs === undefined ? '-' : duration(scene.latencyMs))),
-    ...scene.tunnels.map((tunnel, at) => row(at === 0 ? 'Forwarding' : '', ...forwarding(tunnel))),
+    ...scene.tunnels.flatMap((tunnel, at) =>
+      folded(at === 0 ? 'Forwarding' : '', forwarding(tunnel), columns),
+    ),
     ...(scene.inspector === undefined ? [] : [row('Inspector', piece(scene.inspector))]),
     row('Connections', piece(connectionsOf(scene.traffic))),
-    ...scene.notes.map(({ level, message }) => row('Note', piece(message, noteStyles[level]))),
+    ...durationLines(scene.traffic),
+    ...scene.notes.flatMap(({ level, message }) =>
+      folded('Note', [piece(message, noteStyles[level])], columns),
+    ),
     ...requestLines(scene.traffic.requests),
   ]
   // The last line and column stay free: writing there would scroll, or erase what was just written.
   return lines.slice(0, Math.max(1, size.rows - 1)).map(line => drawn(line, size.columns - 1, isColoured))
+}
+
+/** A row that is continued on more lines where the terminal is narrow: addresses and reasons are never cut. */
+function folded(label: string, pieces: readonly Piece[], columns: number): Piece[][] {
+  // On a very narrow terminal the labels would leave too little room.
+  const indent = columns >= LABEL + MIN_ROOM ? LABEL : 0
+  const lines: Piece[][] = indent === 0 ? [[piece(label, 'dim')], []] : [row(label)]
+  let room = columns - indent
+  for (const { text, style } of pieces) {
+    let rest = Array.from(printable(text.replaceAll('\n', ' ')))
+    while (rest.length > 0) {
+      if (room === 0) {
+        lines.push([piece(' '.repeat(indent))])
+        room = columns - indent
+      }
+      lines.at(-1)?.push(piece(rest.slice(0, room).join(''), style))
+      const taken = Math.min(room, rest.length)
+      rest = rest.slice(taken)
+      room -= taken
+    }
+  }
+  return lines
 }
 
 function drawn(pieces: readonly Piece[], columns: number, isColoured: boolean): string {
@@ -88,10 +123,14 @@ const forwarding = ({ url, labels, forwardsTo }: Tunnel): Piece[] => [
 ]
 
 function connectionsOf(traffic: Traffic): string {
+  return `${traffic.open} open, ${traffic.total} in all, ${traffic.rate.toFixed(2)}/s`
+}
+
+/** Of requests: connections are kept open, so that how long they last says nothing. */
+function durationLines(traffic: Traffic): Piece[][] {
   const [half, most] = [traffic.percentile(0.5), traffic.percentile(0.9)]
-  const durations =
-    half === undefined || most === undefined ? '' : `, p50 ${duration(half)}, p90 ${duration(most)}`
-  return `${traffic.open} open, ${traffic.total} in all, ${traffic.rate.toFixed(2)}/s${durations}`
+  if (half === undefined || most === undefined) return []
+  return [row('Durations', piece(`p50 ${duration(half)}, p90 ${duration(most)}`))]
 }
 
 const noteStyles = { info: 'dim', warn: 'yellow', error: 'red' } as const satisfies Record<NoteLevel, Style>

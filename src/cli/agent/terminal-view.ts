@@ -1,5 +1,6 @@
 import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/options.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
+import { copySequence, openInBrowser, Keys, type Key } from '#cli/agent/keys.ts'
 import { screenLines, type Scene } from '#cli/agent/screen.ts'
 import { Traffic } from '#cli/agent/traffic.ts'
 import type { NoteLevel, View } from '#cli/agent/view.ts'
@@ -23,6 +24,10 @@ export interface TerminalOptions {
   readonly server: string
   readonly latency: () => number | undefined
   readonly now: () => number
+  /** Where keys come from. */
+  readonly input: NodeJS.ReadStream
+  /** The user wants to end it. */
+  readonly quit: () => void
 }
 
 /** Redraws a few lines in place. What was on the screen before stays above, and the last picture stays at the end. */
@@ -40,6 +45,8 @@ export class TerminalView implements View {
   #drawn = 0
   #soon: NodeJS.Timeout | undefined
   #over = false
+  #showsHelp = false
+  readonly #keys: Keys | undefined
 
   constructor(options: TerminalOptions) {
     const { terminal, now } = options
@@ -52,6 +59,7 @@ export class TerminalView implements View {
     terminal.on('resize', this.#resized)
     // Whatever ends the process, its terminal must not be left without a cursor.
     process.once('exit', this.#restore)
+    this.#keys = Keys.read(options.input, this.#actions)
     this.#tick = setInterval(() => this.#draw(), TICK_MS)
     this.#tick.unref()
     this.#draw()
@@ -113,7 +121,44 @@ export class TerminalView implements View {
     this.#restore()
   }
 
-  readonly #restore = (): void => void this.#options.terminal.write(SHOW_CURSOR)
+  readonly #restore = (): void => {
+    this.#keys?.[Symbol.dispose]()
+    this.#options.terminal.write(SHOW_CURSOR)
+  }
+
+  readonly #actions: Readonly<Record<string, Key>> = {
+    o: {
+      doc: 'open the address in the browser',
+      run: () => this.#withUrl(url => openInBrowser(url, reason => this.note('warn', reason))),
+    },
+    c: {
+      doc: 'copy the address to the clipboard',
+      run: () =>
+        this.#withUrl(url => {
+          this.#options.terminal.write(copySequence(url))
+          this.note('info', `copied ${url}`)
+        }),
+    },
+    q: { doc: 'quit', run: () => this.#options.quit() },
+    '?': {
+      doc: 'show or hide this help',
+      run: () => {
+        this.#showsHelp = !this.#showsHelp
+        this.#draw()
+      },
+    },
+  }
+
+  #withUrl(use: (url: string) => void): void {
+    const url = this.#tunnels.find(tunnel => tunnel.url !== '')?.url
+    if (url === undefined) this.note('info', 'there is no address yet')
+    else use(url)
+  }
+
+  #help(): readonly string[] | undefined {
+    if (this.#keys === undefined) return undefined
+    return this.#showsHelp ? Object.entries(this.#actions).map(([key, { doc }]) => `${key}  ${doc}`) : []
+  }
 
   /** The lines that were drawn may be broken differently now, so that nobody knows where they begin. */
   readonly #resized = (): void => {
@@ -157,6 +202,7 @@ export class TerminalView implements View {
       tunnels: this.#tunnels,
       inspector: this.#inspector,
       traffic: this.#traffic,
+      help: this.#help(),
       notes: this.#notes,
     }
   }

@@ -24,7 +24,7 @@ export class Traffic {
     this.#second = Math.floor(now() / 1000)
   }
 
-  connection({ kind, durationMs }: ConnectionEvent): void {
+  connection({ kind }: ConnectionEvent): void {
     if (kind === 'opened') {
       this.#turnTo(this.#now())
       const at = this.#second % SECONDS
@@ -34,13 +34,13 @@ export class Traffic {
       return
     }
     this.#open--
-    this.#durations.push(durationMs)
-    if (this.#durations.length > KEPT_DURATIONS) this.#durations.shift()
   }
 
   request({ method, path, status, durationMs }: RequestEvent): void {
     this.#requests.unshift({ method, path, status, durationMs, at: this.#now() })
     this.#requests.length = Math.min(this.#requests.length, SHOWN_REQUESTS)
+    this.#durations.push(durationMs)
+    if (this.#durations.length > KEPT_DURATIONS) this.#durations.shift()
   }
 
   get open(): number {
@@ -62,7 +62,7 @@ export class Traffic {
     return this.#perSecond.reduce((sum, count) => sum + count, 0) / SECONDS
   }
 
-  /** How long at most that part of the connections took; undefined before the first one ended. */
+  /** How long at most that part of the last requests took; undefined before the first one. */
   percentile(part: number): number | undefined {
     const sorted = this.#durations.toSorted((left, right) => left - right)
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]

@@ -12,7 +12,7 @@ const now = (): Date => new Date()
 const noLog = isHostedName ? 'false' : undefined
 
 /** A view that is redrawn on a terminal, lines elsewhere, and a log where one is asked for. */
-export function viewFor(settings: AgentSettings, latency: () => number | undefined): View {
+export function viewFor(settings: AgentSettings, latency: () => number | undefined, quit: () => void): View {
   const { log, log_format: format, log_level: level, server } = settings
   const { stdout } = process
   const target = log?.value ?? (format === undefined ? noLog : 'stdout')
@@ -20,7 +20,14 @@ export function viewFor(settings: AgentSettings, latency: () => number | undefin
   // A terminal without a way to move the cursor says that it is dumb.
   const isShown = stdout.isTTY && target !== 'stdout' && process.env['TERM'] !== 'dumb'
   const shown = isShown
-    ? new TerminalView({ terminal: stdout, server: server.value, latency, now: Date.now })
+    ? new TerminalView({
+        terminal: stdout,
+        input: process.stdin,
+        server: server.value,
+        latency,
+        now: Date.now,
+        quit,
+      })
     : undefined
   if (target === undefined) return shown ?? lineView('text', level.value)
   if (target === 'false') return shown ?? lineView('text', 'silent')
