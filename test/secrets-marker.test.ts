@@ -223,7 +223,7 @@ suite('no secret is told', () => {
   test('by the command line: in what holds, in what is wrong, in what it serves with', async () => {
     const names = (options: object): string[] =>
       Object.entries(options).flatMap(([name, option]) => ('secret' in option ? [name] : []))
-    assert.deepEqual(names(agentSettings), ['authtoken'])
+    assert.deepEqual(names(agentSettings), ['authtoken', 'proxy_url'])
     const given = {
       basic_auth: `["ann:${secretText('password')}"]`,
       'oauth.client_secret': secretText('oauth'),
@@ -252,6 +252,11 @@ suite('no secret is told', () => {
       assert.equal(shown.code, 0, shown.stderr)
       assert.equal(shown.stdout.match(/\*{8}/g)?.length, Object.keys(given).length + 1, shown.stdout)
     }
+    using proxied = configFile(`proxy_url: http://ann:${secretText('proxy')}@127.0.0.1:1\n${text}`)
+    const behind = await runAdit(['config', 'show'], { ...proxied.environment, ...server })
+    assert.match(behind.stdout, /^proxy_url: \*{8} /m)
+    const unreachable = await runAdit(['diagnose'], { ...proxied.environment, ...server })
+    assert.match(unreachable.stdout, /The proxy http:\/\/127\.0\.0\.1:1 cannot be reached/)
     const found = await runAdit(['diagnose'], { ...file.environment, ...server })
     assert.match(found.stdout, /ERR_ADIT_10[57]/)
     const json = `{"datadog": {"api_key": ${secretText('datadog')}}}`
