@@ -1,0 +1,1 @@
+module.exports = process.env['TEST_NGROK_PATH']
