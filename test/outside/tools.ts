@@ -51,3 +51,15 @@ export function schemathesis(): string {
   run(join(folder, 'bin/pip'), ['install', '--quiet', SCHEMATHESIS])
   return program
 }
+
+/** Installs a Python package in an environment of its own and returns its interpreter. */
+export function python(requirement: string): string {
+  const folder = join(cache, requirement.replace('==', '-'))
+  const program = join(folder, 'bin/python')
+  if (existsSync(program)) return program
+  require('python3', ['python3', 'python3-venv'])
+  mkdirSync(cache, { recursive: true })
+  run('python3', ['-m', 'venv', folder])
+  run(join(folder, 'bin/pip'), ['install', '--quiet', requirement])
+  return program
+}

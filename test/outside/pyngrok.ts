@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Process } from '../support/server.ts'
+import type { Figure } from './h2spec.ts'
+import * as tools from './tools.ts'
+
+const VERSIONS = ['7.2.12', '9.1.0']
+const DEADLINE_MS = 120_000
+
+/** Runs unmodified releases of pyngrok, which start the agent as a process, read its log and call its local API. */
+export async function runPyngrok(server: Process, dataDir: string, authtoken: string): Promise<Figure> {
+  const service = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1')
+  await once(service, 'listening')
+  const { port } = service.address() as AddressInfo
+  const results = await Promise.all(
+    VERSIONS.map(version => runOne(version, server, { dataDir, authtoken, port })),
+  )
+  service.close()
+  return { text: results.map(({ text }) => text).join('\n'), isGood: results.every(({ isGood }) => isGood) }
+}
+
+interface Target {
+  readonly dataDir: string
+  readonly authtoken: string
+  readonly port: number
+}
+
+async function runOne(version: string, { bound }: Process, target: Target): Promise<Figure> {
+  const home = mkdtempSync(join(tmpdir(), 'adit-pyngrok-'))
+  const program = join(home, 'ngrok')
+  symlinkSync(join(import.meta.dirname, '../../bin/adit'), program)
+  mkdirSync(join(home, 'config'))
+  const args = [program, join(home, 'config/ngrok.yml'), String(target.port), target.authtoken]
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: home,
+    HTTP_PORT: String(bound.http?.port ?? 0),
+    ADIT_SERVER_ADDR: `127.0.0.1:${bound.agent?.port ?? 0}`,
+    ADIT_CA_FILE: join(target.dataDir, 'ca.pem'),
+  }
+  try {
+    const script = join(import.meta.dirname, 'drive_pyngrok.py')
+    const { stdout } = await promisify(execFile)(tools.python(`pyngrok==${version}`), [script, ...args], {
+      env,
+      timeout: DEADLINE_MS,
+    })
+    return { text: `pyngrok ${version}: ${stdout.trim().split('\n').length} steps, all good`, isGood: true }
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
+    return { text: `pyngrok ${version}:\n${stdout}${stderr}`, isGood: false }
+  } finally {
+    rmSync(home, { recursive: true })
+  }
+}
