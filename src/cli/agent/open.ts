@@ -27,13 +27,13 @@ export async function openNamed(names: readonly string[], given: Flags): Promise
   const { flags, notes } = translateFlags(given)
   const config = readConfig(configsOf(flags), process.env)
   const known = [...config.tunnels.keys()]
-  // The same exit code as for a file that was named.
-  if (!config.exists) throw new ConfigError(listed(config, known))
   const all = flags.has('--all')
   if (flags.has('--none')) {
     if (all || names.length > 0) throw new UsageError('--none excludes names and --all')
     return open(flags, config, [], notes)
   }
+  // The same exit code as for a file that was named.
+  if (!config.exists) throw new ConfigError(listed(config, known))
   if (all === names.length > 0)
     throw new UsageError(`say which tunnels, --all or --none; ${listed(config, known)}`)
   const unknown = names.find(name => !config.tunnels.has(name))
