@@ -90,7 +90,7 @@ suite('--log', () => {
 
   test('stderr leaves stdout empty, false leaves both empty', async () => {
     await using agent = spawnAgent(server, ['http', '1', '--log=stderr'])
-    while (!agent.complaint.includes('msg="client session established"'))
+    while (!agent.complaint.includes('client session established'))
       await once(agent.child.stderr ?? agent.child, 'data')
     assert.equal(await agent.ends('SIGTERM'), 0)
     assert.match(agent.complaint, /^t=\S+ lvl=info msg="client session established"/m)
