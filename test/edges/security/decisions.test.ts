@@ -80,7 +80,7 @@ suite('the decision on a request', () => {
   }
 
   /** What was forwarded, as a visitor would send it: without what tells that it has been here. */
-  const again = (request: string): string => request.replace(/^via: .*\r\n/im, '')
+  const again = (request: string): string => request.replace(/^(?:via|adit-request-id): .*\r\n/gim, '')
 
   test('SEC-01 SEC-02 SEC-03 SEC-04 SEC-05 SEC-06, SEC-11 is the decision on what is forwarded, for any bytes', async () => {
     let forwarded = 0
