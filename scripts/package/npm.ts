@@ -28,7 +28,8 @@ export async function agentPackage(): Promise<Buffer> {
       'lib/index': 'src/agent/index.ts',
       'lib/client': 'src/client/index.ts',
     },
-    { target: 'node20', inject: ['scripts/package/polyfills.ts'] },
+    // Names of functions would take 90 kB.
+    { target: 'node20', inject: ['scripts/package/polyfills.ts'], keepNames: false },
   )
   const manifest = {
     name: 'adit',
