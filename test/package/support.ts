@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { execFile, execFileSync, spawn, type ChildProcess, type ExecFileOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,16 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 export const root = join(import.meta.dirname, '../..')
-export const run = promisify(execFile)
+
+const COMMAND_MS = 300_000
+const execute = promisify(execFile)
+/** Runs a command to its end, and ends it when it takes too long: hooks have no deadline of their own. */
+export const run = (
+  program: string,
+  args: readonly string[],
+  options: ExecFileOptions = {},
+): Promise<{ readonly stdout: string; readonly stderr: string }> =>
+  execute(program, args, { timeout: COMMAND_MS, ...options, encoding: 'utf8' })
 
 /** The Node that runs npm: the user's own, on which the agent's package must work. */
 export const ownNode = process.env['npm_node_execpath'] ?? 'node'
@@ -51,7 +60,7 @@ export class SystemCopy implements Disposable {
 
 const PRINTS_MS = 60_000
 
-/** A program that serves until the test is over. */
+/** A program that serves until the test is over, in a process group of its own. */
 export class Serving implements AsyncDisposable {
   readonly child: ChildProcess
   output = ''
@@ -62,6 +71,7 @@ export class Serving implements AsyncDisposable {
     const [program = '', ...args] = command
     this.child = spawn(program, args, {
       env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...environment },
+      detached: true,
     })
     this.child.on('exit', () => this.#changed())
     for (const stream of [this.child.stdout, this.child.stderr])
@@ -98,8 +108,15 @@ export class Serving implements AsyncDisposable {
     return this.child.exitCode
   }
 
+  /**
+   * Ends the whole process group: on a Node without process.execve, the launcher of the server's package
+   * has a child, which would survive it and hold the pipes of this test open.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.end('SIGKILL')
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    const closed = once(this.child, 'close')
+    if (this.child.pid !== undefined) process.kill(-this.child.pid, 'SIGKILL')
+    await closed
   }
 }
 
