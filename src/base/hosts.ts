@@ -50,6 +50,10 @@ export function parseHostPort(text: string): HostPort | undefined {
   return { host: match[1], port: Number(match[2]) }
 }
 
+/** Does a host name this machine itself? An IPv6 address may be in brackets. */
+export const isLoopbackHost = (host: string): boolean =>
+  /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)
+
 /** Is `name` the wildcard's base below it, at any depth? */
 export const covers = (pattern: string, name: string): boolean =>
   pattern === name || (pattern.startsWith('*.') && name.endsWith(pattern.slice(1)))

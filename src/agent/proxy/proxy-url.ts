@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { AgentError } from '#agent/agent-error.ts'
 import { Problem } from '#base/errors.ts'
+import { isLoopbackHost } from '#base/hosts.ts'
 
 /** A proxy on the way to the gateway. */
 export interface Proxy {
@@ -44,8 +45,6 @@ function decoded(text: string): string {
   }
 }
 
-const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|::1)$/i
-
 /** The proxy for a gateway: the one that was given, else that of the environment, which loopback never needs. */
 export function proxyFor(
   host: string,
@@ -53,7 +52,7 @@ export function proxyFor(
   environment: NodeJS.ProcessEnv,
 ): Proxy | undefined {
   const variable = (name: string): string => environment[name] || environment[name.toUpperCase()] || ''
-  const usual = LOOPBACK.test(host) || isExempt(host, variable('no_proxy'))
+  const usual = isLoopbackHost(host) || isExempt(host, variable('no_proxy'))
   const text =
     given ?? (usual ? '' : variable('https_proxy') || variable('all_proxy') || variable('http_proxy'))
   if (text === '') return undefined

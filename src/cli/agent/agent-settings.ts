@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { withPort } from '#agent/dial-gateway.ts'
 import { localServer } from '#agent/local-server.ts'
 import { parseProxy } from '#agent/proxy/proxy-url.ts'
-import { parseHostPort } from '#base/hosts.ts'
+import { isLoopbackHost, parseHostPort } from '#base/hosts.ts'
 import { dataFolder } from '#base/running-server.ts'
 import { choice, hostPort, list, onOff, text, yesNo, type Form } from '#cli/agent/forms.ts'
 import { agentLogLevels } from '#cli/agent/log-levels.ts'
@@ -217,10 +217,8 @@ function tokenFile({ flags }: SettingSources): Origin<string> | undefined {
   throw new ConfigError(`the file ${path} must hold an authtoken: ${authtoken.what}`)
 }
 
-const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
-
 /** Is the gateway on this machine? */
-export const isLocal = (server: string): boolean => LOOPBACK.test(parseHostPort(server)?.host ?? '')
+export const isLocal = (server: string): boolean => isLoopbackHost(parseHostPort(server)?.host ?? '')
 
 /** In the folder where a gateway runs its first credential is at hand. */
 function localToken(settings: AgentSettings, environment: NodeJS.ProcessEnv): Origin<string> | undefined {

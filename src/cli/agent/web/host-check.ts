@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-
-const LOCAL = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|::1)$/i
+import { isLoopbackHost } from '#base/hosts.ts'
 
 /** Host without port and brackets, in lower case; undefined when it is not one. */
 export const hostOf = (value: string | undefined): string | undefined =>
@@ -32,7 +31,7 @@ export function hostCheck(rules: HostRules): HostCheck {
   return ({ host, origin }) => {
     const name = hostOf(host)
     if (name === undefined) return 'the Host header is missing or malformed'
-    if (!isOpen && !LOCAL.test(name) && !isListed(name) && !rules.tunnelHosts().includes(name))
+    if (!isOpen && !isLoopbackHost(name) && !isListed(name) && !rules.tunnelHosts().includes(name))
       return `the host "${name.slice(0, 100)}" is not allowed; use localhost, or add it to web_allow_hosts`
     if (origin !== undefined && URL.parse(origin)?.host !== host?.toLowerCase())
       return `requests from the origin "${origin.slice(0, 100)}" are not allowed`
