@@ -8,5 +8,5 @@ export const authorities = (given: string): readonly string[] =>
 /** The published package runs on Node 20 too, which knows only the roots that it brings. */
 export const systemAuthorities = (): readonly string[] =>
   typeof tls.getCACertificates === 'function'
-    ? [...tls.getCACertificates('default'), ...tls.getCACertificates('system')]
+    ? [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')])]
     : rootCertificates

@@ -4,15 +4,14 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { AgentError } from '#agent/agent-error.ts'
 import { authorities, systemAuthorities } from '#agent/authorities.ts'
 import { Problem } from '#base/errors.ts'
+import { isLoopbackHost } from '#base/hosts.ts'
 import { dataFolder } from '#base/running-server.ts'
-
-const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|::1)$/i
 
 /** Whom an agent takes for a gateway. */
 export class Trust {
   /** As it was named. */
   readonly given: string | undefined
-  readonly #authorities: readonly string[]
+  readonly #named: readonly string[]
   readonly #isOnly: boolean
   #context: { readonly local: string; readonly made: SecureContext } | undefined
 
@@ -23,19 +22,21 @@ export class Trust {
   constructor(ca: string | undefined, only = false) {
     this.given = ca
     this.#isOnly = only && ca !== undefined
-    const named = ca === undefined || ca === 'host' ? [] : authorities(ca)
-    this.#authorities = this.#isOnly && ca !== 'host' ? named : [...systemAuthorities(), ...named]
+    this.#named = ca === undefined || ca === 'host' ? [] : authorities(ca)
   }
 
   contextFor(host: string): SecureContext {
     // On the gateway's own machine its authority is at hand; it may have been made since the last attempt.
-    const local = !this.#isOnly && LOOPBACK.test(host) ? localAuthority() : ''
+    const local = !this.#isOnly && isLoopbackHost(host) ? localAuthority() : ''
     if (this.#context?.local !== local) this.#context = { local, made: this.#make(local) }
     return this.#context.made
   }
 
   #make(local: string): SecureContext {
-    const ca = [...this.#authorities, ...(local === '' ? [] : [local])]
+    // The roots of the system are read only where they can count: it takes time and memory.
+    const isOwn = local !== '' && this.given !== 'host'
+    const roots = isOwn || (this.#isOnly && this.given !== 'host') ? [] : systemAuthorities()
+    const ca = [...roots, ...this.#named, ...(local === '' ? [] : [local])]
     try {
       return createSecureContext({ ca, minVersion: 'TLSv1.2' })
     } catch (error) {
