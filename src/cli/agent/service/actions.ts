@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, resolve } from 'node:path'
+import { ownProgram } from '#base/own-program.ts'
 import { configPath } from '#cli/agent/config-file.ts'
 import { readConfig } from '#cli/agent/config.ts'
 import type { Flags } from '#cli/agent/flags.ts'
@@ -13,17 +14,11 @@ import { windowsTask } from '#cli/agent/service/windows.ts'
 import { CommandError, ConfigError, exitCodes } from '#cli/failure.ts'
 import { printable } from '#cli/printable.ts'
 
-/** This program, with the arguments of the runtime. */
-function ownCommand(): string[] {
-  const isExecutable = process.argv[1] === process.execPath
-  return [process.execPath, ...process.execArgv, ...(isExecutable ? [] : [process.argv[1] ?? ''])]
-}
-
 function manager(flags: Flags, files: readonly string[]): ServiceManager {
   const userId = process.geteuid?.() ?? 0
   const isUser = flags.has('--user') || (process.platform !== 'win32' && userId !== 0)
   const named = files.flatMap(file => ['--config', resolve(file)])
-  const command = [...ownCommand(), 'start', '--all', '--log', 'stdout', ...named]
+  const command = [process.execPath, ...ownProgram(), 'start', '--all', '--log', 'stdout', ...named]
   const spec = { command, home: process.env['HOME'] ?? homedir(), isUser }
   if (process.platform === 'darwin') return launchd(spec, userId)
   return process.platform === 'win32' ? windowsTask(spec) : systemd(spec)
