@@ -12,12 +12,15 @@ import {
 import { dirname } from 'node:path'
 import { isScalar, stringify } from 'yaml'
 import { checkConfig } from '#cli/agent/config.ts'
-import { parseConfig, readConfigText, type ConfigText } from '#cli/agent/config-file.ts'
+import {
+  OWNER_FOLDER,
+  OWNER_ONLY,
+  parseConfig,
+  readConfigText,
+  type ConfigText,
+} from '#cli/agent/config-file.ts'
 import { hostedVersion } from '#cli/agent/hosted-config.ts'
 import { ConfigError } from '#cli/failure.ts'
-
-const OWNER_ONLY = 0o600
-const OWNER_FOLDER = 0o700
 
 /** The settings that commands write, and where they stand in each version of the file. */
 const places = {
@@ -68,7 +71,7 @@ function holds(path: string, text: string, name: WrittenSetting, value: string):
   }
 }
 
-/** A crash leaves the old file or the new one, and nobody else can read either. */
+/** A crash leaves the old file or the new one, and only its owner can read either. */
 export function replaceFile(path: string, text: string): void {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.new`
   try {

@@ -20,6 +20,9 @@ import { isHostedName } from '#cli/invoked-as.ts'
 const MAX_BYTES = 262_144
 const MAX_ALIASES = 100
 const OTHERS_WRITE = 0o002
+/** Modes of the file, which holds an authtoken, and of its folder. */
+export const OWNER_ONLY = 0o600
+export const OWNER_FOLDER = 0o700
 
 /** A value with the place where it stands, as path:line:column. */
 export interface FileValue {

@@ -5,15 +5,12 @@ import { dirname } from 'node:path'
 import { stringify } from 'yaml'
 import { check } from '#cli/agent/config-actions.ts'
 import { replaceFile } from '#cli/agent/config-edit.ts'
-import { configPath, hostedPaths, readConfigText } from '#cli/agent/config-file.ts'
+import { configPath, hostedPaths, OWNER_FOLDER, OWNER_ONLY, readConfigText } from '#cli/agent/config-file.ts'
 import { checkConfig, type Config, type FileTunnel } from '#cli/agent/config.ts'
 import type { Flags } from '#cli/agent/flags.ts'
 import { configOf } from '#cli/agent/open.ts'
 import { ConfigError, UsageError } from '#cli/failure.ts'
 import { printable } from '#cli/printable.ts'
-
-const OWNER_ONLY = 0o600
-const OWNER_FOLDER = 0o700
 
 /** `adit config edit`: the file in an editor, which makes it when there is none. */
 export async function edit(flags: Flags): Promise<void> {

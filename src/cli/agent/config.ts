@@ -15,7 +15,7 @@ import { address } from '#cli/agent/forms.ts'
 import { hostedVersion, readHosted, type HostedConfig } from '#cli/agent/hosted-config.ts'
 import { planOf } from '#cli/agent/plan.ts'
 import { commandProtos, type Plan, type TunnelKind } from '#cli/agent/tunnel-option.ts'
-import { optionRows, tunnelOptions, type OptionKey } from '#cli/agent/tunnel-options.ts'
+import { optionRows, tunnelKeys, tunnelOptions, type OptionKey } from '#cli/agent/tunnel-options.ts'
 import { ConfigError } from '#cli/failure.ts'
 
 export interface FileTunnel {
@@ -44,8 +44,6 @@ const targetForm = address(
   'a port, host:port, a URL without a path, unix:/path or file:///folder',
 )
 const topKeys = [...settingRows.map(([name]) => name), 'tunnels']
-/** Keys of a tunnel: those with a dot are maps. */
-const tunnelKeys = ['proto', 'addr', ...new Set(optionRows.map(([key]) => key.split('.')[0] ?? key))]
 
 /** Reads the agent's file, or those that were named, which must be there; what a later one says counts. */
 export function readConfig(given: readonly string[], environment: NodeJS.ProcessEnv): Config {

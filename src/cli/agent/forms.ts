@@ -16,7 +16,7 @@ export interface Form<Value> {
 const last = (texts: readonly string[]): string => texts.at(-1) ?? ''
 // oxlint-disable-next-line no-control-regex -- these are what is looked for
 const isLine = (raw: unknown): raw is string => typeof raw === 'string' && !/[\u0000-\u001f\u007f]/.test(raw)
-const isPlainObject = (raw: unknown): raw is object =>
+export const isPlainObject = (raw: unknown): raw is Record<string, unknown> =>
   typeof raw === 'object' && raw !== null && !Array.isArray(raw)
 
 export const text = (placeholder: string, what = 'text'): Form<string> => ({

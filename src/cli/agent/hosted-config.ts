@@ -8,7 +8,7 @@ import {
   hostedTunnelKeys,
   type Translation,
 } from '#cli/agent/hosted-keys.ts'
-import { optionRows } from '#cli/agent/tunnel-options.ts'
+import { optionRows, tunnelKeys } from '#cli/agent/tunnel-options.ts'
 import { ConfigError } from '#cli/failure.ts'
 
 export const hostedVersions: readonly string[] = ['2', '3']
@@ -28,8 +28,6 @@ export interface HostedConfig {
   /** What has no equivalent here, with its place. */
   readonly remarks: readonly string[]
 }
-
-const ownTunnelKeys = ['proto', 'addr', ...new Set(optionRows.map(([key]) => key.split('.')[0] ?? key))]
 
 /** The version of the hosted agent's file that this is; undefined: it is one of ours. */
 export function hostedVersion({ document }: ConfigText): string | undefined {
@@ -140,8 +138,8 @@ class HostedReader implements HostedConfig {
   ): void {
     const name = keyOf(pair.key)
     const { raw, at } = this.#value(pair)
-    const isOwn = keys !== hostedEndpointKeys && ownTunnelKeys.includes(name)
-    const known = [...Object.keys(keys), ...(keys === hostedEndpointKeys ? ['name'] : ownTunnelKeys)]
+    const isOwn = keys !== hostedEndpointKeys && tunnelKeys.includes(name)
+    const known = [...Object.keys(keys), ...(keys === hostedEndpointKeys ? ['name'] : tunnelKeys)]
     const translate = keys[name] ?? (isOwn ? ownOption(name) : unknownKey(this.#text, pair, known))
     const translation = translate(raw)
     if ('set' in translation)

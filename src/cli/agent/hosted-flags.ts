@@ -1,4 +1,5 @@
 import type { Flags } from '#cli/agent/flags.ts'
+import { bindTlsSchemes } from '#cli/agent/hosted-keys.ts'
 import { addressed, type TunnelKind, web } from '#cli/agent/tunnel-option.ts'
 import { UsageError } from '#cli/failure.ts'
 
@@ -26,14 +27,8 @@ const inFile = (flag: string, variable: string) => (): Outcome => ({
   reject: `is not accepted, because every user of this machine can read the arguments of a program. Write the secret to a file and use ${flag}, or set ${variable}`,
 })
 
-const schemesOf: Readonly<Record<string, readonly string[]>> = {
-  true: ['https'],
-  false: ['http'],
-  both: ['https', 'http'],
-}
-
 function bindTls(value: string): Outcome {
-  const schemes = schemesOf[value]
+  const schemes = bindTlsSchemes[value]
   return schemes === undefined
     ? { reject: 'must be true, false or both; --scheme says the same' }
     : { flags: { '--scheme': schemes } }

@@ -45,12 +45,9 @@ export const hostedAgentKeys: Readonly<Record<string, Translate>> = {
   dns_resolver_ips: noEquivalent,
   heartbeat_interval: noEquivalent,
   heartbeat_tolerance: noEquivalent,
-  inspect_db_size: noEquivalent,
   local_storage: noEquivalent,
   remote_management: noEquivalent,
   update_channel: noEquivalent,
-  web_addr: noEquivalent,
-  web_allow_hosts: noEquivalent,
 }
 
 const noPolicy = (): Translation => ({
@@ -58,7 +55,8 @@ const noPolicy = (): Translation => ({
     'has no equivalent: use options such as basic_auth, oauth, allow_cidrs and request_headers, or an edge (docs/edges.md)',
 })
 
-const lists: Readonly<Record<string, readonly string[]>> = {
+/** The schemes that `bind_tls` stands for. */
+export const bindTlsSchemes: Readonly<Record<string, readonly string[]>> = {
   true: ['https'],
   false: ['http'],
   both: ['https', 'http'],
@@ -84,7 +82,7 @@ export const hostedTunnelKeys: Readonly<Record<string, Translate>> = {
   hostname: same('domain'),
   subdomain: same('domain'),
   auth: raw => ({ set: { basic_auth: [raw] } }),
-  bind_tls: raw => ({ set: { schemes: lists[String(raw)] ?? raw } }),
+  bind_tls: raw => ({ set: { schemes: bindTlsSchemes[String(raw)] ?? raw } }),
   client_cas: same('mutual_tls_cas'),
   host_header: raw => (raw === 'preserve' ? nothing : { set: { host_header: raw } }),
   labels,

@@ -1,7 +1,7 @@
 import { openSync, writeSync } from 'node:fs'
+import { OWNER_ONLY } from '#cli/agent/config-file.ts'
 import { ConfigError } from '#cli/failure.ts'
 
-const OWNER_ONLY = 0o600
 /** What a reader may leave unread before lines are dropped. */
 const MAX_WAITING = 1_048_576
 

@@ -112,21 +112,16 @@ export function planOfFlags(
   return planOf(kind, target, new Map(given), refuse)
 }
 
-/** The endpoints that make a tunnel; the second one gets the name that the first one was given. */
+/** The endpoints that make a tunnel. */
 export function endpointsOf(plan: Plan, isLocal: boolean): EndpointOptions[] {
   const { schemes, crt, key, ...endpoint } = plan
   if (crt !== undefined && key !== undefined) return [terminated(endpoint, crt, key)]
   if (endpoint.proto !== 'http' && endpoint.proto !== 'https') return [endpoint]
   if (endpoint.url !== undefined && endpoint.url.includes('://')) return [endpoint]
-  // Without TLS nobody can be asked for a certificate.
+  // Without TLS there are no client certificates.
   const isPlainToo = isLocal && endpoint.mutualTlsCas === undefined
   const wanted = schemes ?? (isPlainToo ? ['https', 'http'] : ['https'])
-  const { name } = plan
-  return wanted.map((proto, at) => ({
-    ...endpoint,
-    proto,
-    ...(name !== undefined && at > 0 && { name: `${name} (${proto})` }),
-  }))
+  return wanted.map(proto => ({ ...endpoint, proto }))
 }
 
 /** An endpoint whose TLS ends in this agent, which then asks for certificates itself. */

@@ -177,5 +177,12 @@ export type OptionKey = keyof typeof tunnelOptions
 /** The rows of the table; what a row means is only known to itself. */
 export const optionRows = Object.entries(tunnelOptions) as [OptionKey, TunnelOption<unknown>][]
 
+/** The keys of a tunnel in YAML: those with a dot are maps. */
+export const tunnelKeys: readonly string[] = [
+  'proto',
+  'addr',
+  ...new Set(optionRows.map(([key]) => key.split('.')[0] ?? key)),
+]
+
 export const flagName = ([key, { flag }]: (typeof optionRows)[number]): string =>
   flag ?? `--${key.replaceAll('_', '-')}`

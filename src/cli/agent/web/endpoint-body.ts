@@ -1,5 +1,5 @@
 import type { NamedPlan, TunnelKind } from '#cli/agent/tunnel-option.ts'
-import { isPlainObject } from '#cli/agent/web/hosted-options.ts'
+import { isPlainObject } from '#cli/agent/forms.ts'
 import { invalid, nameOf, plan } from '#cli/agent/web/tunnel-body.ts'
 
 const known = new Set([

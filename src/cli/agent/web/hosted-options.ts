@@ -1,3 +1,4 @@
+import { isPlainObject } from '#cli/agent/forms.ts'
 import { hostedTunnelKeys } from '#cli/agent/hosted-keys.ts'
 import { tunnelOptions, type OptionKey } from '#cli/agent/tunnel-options.ts'
 
@@ -21,9 +22,6 @@ const ignored = new Set([
   'region',
   'web_addr',
 ])
-
-export const isPlainObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Keys of old wrappers for the same thing. */
 const synonyms: Readonly<Record<string, string>> = { httpauth: 'auth' }

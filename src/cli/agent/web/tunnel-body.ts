@@ -1,11 +1,12 @@
 import { AgentError } from '#agent/agent-error.ts'
 import { readEndpoint } from '#agent/endpoint.ts'
 import { readTarget } from '#agent/target.ts'
+import { isPlainObject } from '#cli/agent/forms.ts'
 import { endpointsOf, planOf } from '#cli/agent/plan.ts'
 import type { NamedPlan, TunnelKind } from '#cli/agent/tunnel-option.ts'
 import type { OptionKey } from '#cli/agent/tunnel-options.ts'
 import { ApiFailure } from '#cli/agent/web/api-failure.ts'
-import { hostedOptions, isPlainObject, OptionError } from '#cli/agent/web/hosted-options.ts'
+import { hostedOptions, OptionError } from '#cli/agent/web/hosted-options.ts'
 
 const MAX_NAME = 256
 const kinds: readonly string[] = ['http', 'tcp', 'tls'] satisfies TunnelKind[]
