@@ -5,6 +5,7 @@ import { existsSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
+import { decodeQR } from 'qr/decode.js'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { screenLines, type Scene } from '#cli/agent/screen.ts'
 import { Traffic } from '#cli/agent/traffic.ts'
@@ -69,7 +70,7 @@ suite('the view on a terminal', () => {
     assert.equal(await agent.ends(), 130)
   })
 
-  test('obeys keys: help, copy, open, quit', async () => {
+  test('obeys keys: help, copy, open, inspector, QR code, quit', async () => {
     const folder = newFolder()
     const opened = join(folder, 'opened')
     writeFileSync(
@@ -87,14 +88,23 @@ suite('the view on a terminal', () => {
     await agent.sees(/c {2}copy the address to the clipboard/)
     agent.child.stdin?.write('c')
     await agent.sees(new RegExp(`\\u001b\\]52;c;${Buffer.from(url).toString('base64')}\\u0007`))
-    const written = watch(folder)
-    const isOpened = (async () => {
-      while (!existsSync(opened)) await once(written, 'change')
-    })()
-    agent.child.stdin?.write('o')
-    await isOpened
-    written.close()
-    assert.equal(readFileSync(opened, 'utf8'), `${url}\n`)
+    const openedBy = async (key: string): Promise<string> => {
+      rmSync(opened, { force: true })
+      const written = watch(folder)
+      const isOpened = (async () => {
+        while (!existsSync(opened)) await once(written, 'change')
+      })()
+      agent.child.stdin?.write(key)
+      await isOpened
+      written.close()
+      return readFileSync(opened, 'utf8')
+    }
+    assert.equal(await openedBy('o'), `${url}\n`)
+    assert.match(await openedBy('i'), /^http:\/\/127\.0\.0\.1:\d+\n$/)
+    agent.child.stdin?.write('r')
+    await agent.sees(/r hides the QR code/)
+    agent.child.stdin?.write('r')
+    await agent.sees(/r hides the QR code[^]*State/)
     agent.child.stdin?.write('q')
     assert.equal(await agent.ends(), 0)
     rmSync(folder, { recursive: true })
@@ -125,6 +135,22 @@ suite('the view on a terminal', () => {
   })
 })
 
+/** Reads a QR code of half blocks as a scanner would, from a picture with four pixels for each module. */
+function scanned(lines: readonly string[], blocksAreDark: boolean): string {
+  const SCALE = 4
+  const rows = lines.flatMap(line =>
+    ['█▀', '█▄'].map(blocks => Array.from(line, each => blocks.includes(each))),
+  )
+  const width = (rows[0]?.length ?? 0) * SCALE
+  const height = rows.length * SCALE
+  const data = new Uint8Array(width * height * 4).fill(255)
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++)
+      if (rows[Math.floor(y / SCALE)]?.[Math.floor(x / SCALE)] === blocksAreDark)
+        data.fill(0, (y * width + x) * 4, (y * width + x) * 4 + 3)
+  return decodeQR({ width, height, data })
+}
+
 suite('the picture', () => {
   const scene = (traffic: Traffic): Scene => ({
     now: 90_061_000,
@@ -137,6 +163,7 @@ suite('the picture', () => {
     traffic,
     help: [],
     notes: [{ level: 'error', message: 'two\nlines \u001b[2J' }],
+    qrUrl: undefined,
   })
   const tunnel = {} as Tunnel
   const traffic = (): Traffic => {
@@ -163,6 +190,24 @@ suite('the picture', () => {
     assert.ok(lines.includes('Inspector    http://127.0.0.1:4040'))
     // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
     assert.ok(lines.every(line => line.length < 80 && !/[\u0000-\u001f]/.test(line)))
+  })
+
+  for (const isColoured of [true, false])
+    test(`has a QR code that scanners read, ${isColoured ? 'with' : 'without'} colours`, () => {
+      const url = 'https://a-name-of-some-length.tunnels.example.com:8443'
+      const lines = screenLines({ ...scene(traffic()), qrUrl: url }, { columns: 80, rows: 24 }, isColoured)
+      const code = lines.map(line => stripVTControlCharacters(line)).filter(line => /[▀▄█]/.test(line))
+      assert.equal(scanned(code, isColoured), url)
+      assert.equal(lines.at(-1)?.includes(url), true)
+    })
+
+  test('says when the terminal is too small for a QR code', () => {
+    const lines = screenLines(
+      { ...scene(traffic()), qrUrl: 'https://x.example' },
+      { columns: 60, rows: 12 },
+      false,
+    )
+    assert.match(lines.join('\n'), /too small for the QR code[^]*https:\/\/x\.example/)
   })
 
   test('is no higher than the terminal', () => {

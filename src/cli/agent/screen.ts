@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
 import type { AgentStatus } from '#agent/options.ts'
+import { qrLines } from '#cli/agent/qr-code.ts'
 import type { ShownRequest, Traffic } from '#cli/agent/traffic.ts'
 import { labelText, type NoteLevel } from '#cli/agent/view.ts'
 import { printable } from '#cli/printable.ts'
@@ -21,6 +22,8 @@ export interface Scene {
   /** Lines of the help about keys: empty while it is hidden, undefined where there are no keys. */
   readonly help: readonly string[] | undefined
   readonly notes: readonly { readonly level: NoteLevel; readonly message: string }[]
+  /** An address that is shown as a QR code, which takes the screen. */
+  readonly qrUrl: string | undefined
 }
 
 export interface Size {
@@ -42,7 +45,28 @@ const row = (label: string, ...pieces: Piece[]): Piece[] => [piece(label.padEnd(
 /** The lines of the view, no longer than the terminal is wide and no more than it is high. */
 export function screenLines(scene: Scene, size: Size, isColoured: boolean): string[] {
   const columns = size.columns - 1
-  const lines = [
+  const lines =
+    scene.qrUrl === undefined ? statusLines(scene, columns) : qrScreen(scene.qrUrl, size, isColoured)
+  // The last line and column stay free: writing there would scroll, or erase what was just written.
+  return lines.slice(0, Math.max(1, size.rows - 1)).map(line => drawn(line, columns, isColoured))
+}
+
+/** Scanners expect dark on light. Without colours, blocks are light on the usual dark terminal. */
+function qrScreen(url: string, { columns, rows }: Size, isColoured: boolean): Piece[][] {
+  const code = qrLines(url, isColoured)
+  const address = folded('', [piece(url, 'cyan')], columns - 1)
+  const isTooSmall = code.length + address.length + 1 > rows - 1 || (code[0]?.length ?? 0) > columns - 1
+  return [
+    [piece('r hides the QR code', 'dim')],
+    ...(isTooSmall
+      ? folded('', [piece('The terminal is too small for the QR code.', 'yellow')], columns - 1)
+      : code.map(line => [piece(line, ['black', 'bgWhiteBright'])])),
+    ...address,
+  ]
+}
+
+function statusLines(scene: Scene, columns: number): Piece[][] {
+  return [
     [
       piece('adit', 'bold'),
       piece(scene.help === undefined ? '  Ctrl-C ends it' : '  q ends it, ? for help', 'dim'),
@@ -63,8 +87,6 @@ export function screenLines(scene: Scene, size: Size, isColoured: boolean): stri
     ),
     ...requestLines(scene.traffic.requests),
   ]
-  // The last line and column stay free: writing there would scroll, or erase what was just written.
-  return lines.slice(0, Math.max(1, size.rows - 1)).map(line => drawn(line, size.columns - 1, isColoured))
 }
 
 /** A row that is continued on more lines where the terminal is narrow: addresses and reasons are never cut. */

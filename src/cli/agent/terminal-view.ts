@@ -46,6 +46,7 @@ export class TerminalView implements View {
   #soon: NodeJS.Timeout | undefined
   #over = false
   #showsHelp = false
+  #qrUrl: string | undefined
   readonly #keys: Keys | undefined
 
   constructor(options: TerminalOptions) {
@@ -129,7 +130,7 @@ export class TerminalView implements View {
   readonly #actions: Readonly<Record<string, Key>> = {
     o: {
       doc: 'open the address in the browser',
-      run: () => this.#withUrl(url => openInBrowser(url, reason => this.note('warn', reason))),
+      run: () => this.#withUrl(url => this.#open(url)),
     },
     c: {
       doc: 'copy the address to the clipboard',
@@ -137,6 +138,21 @@ export class TerminalView implements View {
         this.#withUrl(url => {
           this.#options.terminal.write(copySequence(url))
           this.note('info', `copied ${url}`)
+        }),
+    },
+    i: {
+      doc: 'open the inspector in the browser',
+      run: () => {
+        if (this.#inspector === undefined) this.note('info', 'the inspector is off')
+        else this.#open(this.#inspector)
+      },
+    },
+    r: {
+      doc: 'show or hide the address as a QR code',
+      run: () =>
+        this.#withUrl(url => {
+          this.#qrUrl = this.#qrUrl === undefined ? url : undefined
+          this.#draw()
         }),
     },
     q: { doc: 'quit', run: () => this.#options.quit() },
@@ -147,6 +163,10 @@ export class TerminalView implements View {
         this.#draw()
       },
     },
+  }
+
+  #open(url: string): void {
+    openInBrowser(url, reason => this.note('warn', reason))
   }
 
   #withUrl(use: (url: string) => void): void {
@@ -204,6 +224,7 @@ export class TerminalView implements View {
       traffic: this.#traffic,
       help: this.#help(),
       notes: this.#notes,
+      qrUrl: this.#qrUrl,
     }
   }
 }
