@@ -1463,7 +1463,7 @@ export const catalog = {
   agent_wrong_port: {
     number: 90304,
     status: 502,
-    text: '{server} is an HTTPS port, not the agent port of a gateway: it rejected the agent protocol. Use the address set as agent_addr, by default port 4443.',
+    text: '{server} is an HTTPS port that rejects the agent protocol: of another web server, or of one in front of the gateway. Use the address set as agent_addr, by default port 4443.',
   },
   agent_proxy: { number: 90305, status: 502, text: 'The proxy {proxy} {reason}.' },
   agent_connection_lost: {

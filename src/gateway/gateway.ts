@@ -175,10 +175,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     metrics,
     requests,
     tracing,
+    agents: options.addresses.agent && { adopt: (...given) => agents.adopt(...given) },
   })
   const ports = new PortKeeper({ ...common, router, ports: visitors.tcp })
   const { sharesPorts } = options
-  const agents = new AgentListener({
+  const agents: AgentListener = new AgentListener({
     ...common,
     sessions,
     certificates,
@@ -319,11 +320,12 @@ interface ListenerParts {
   readonly metrics: GatewayMetrics
   readonly requests: RequestLog
   readonly tracing: Tracing | undefined
+  readonly agents: Pick<AgentListener, 'adopt'> | undefined
 }
 
 function makeListeners(
   { log, facts, traffic, directory, sharesPorts }: GatewayOptions,
-  { records, router, certificates, challenges, metrics, requests, tracing }: ListenerParts,
+  { records, router, certificates, challenges, metrics, requests, tracing, agents }: ListenerParts,
 ) {
   const admission = new Admission()
   const bytes = new VisitorBytes()
@@ -342,6 +344,7 @@ function makeListeners(
     http: new HttpListener({ ...shared, http1 }),
     https: new HttpsListener({
       ...shared,
+      agents,
       certificates,
       handshaken,
       http1,

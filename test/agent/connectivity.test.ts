@@ -12,6 +12,8 @@ import type { Finding } from '#cli/agent/diagnose.ts'
 import { authority, person } from '../gateway/tls/people.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
 import { environmentOf } from '../cli/agent-support.ts'
+import { relayTo } from './relay.ts'
+import { signIn, StatusLog, visit, web } from './support.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -102,9 +104,12 @@ suite('a gateway that cannot be used is explained by the agent and by adit diagn
     other.close()
   })
 
-  test('it is the HTTPS port', async () => {
-    const { error, diagnosed } = await failures(`127.0.0.1:${server.bound.https?.port ?? 0}`)
-    const message = /is an HTTPS port, not the agent port of a gateway: .* agent_addr, by default port 4443\./
+  test('it is the HTTPS port of another server', async () => {
+    const leaf = await person({ names: here, usages, issuer: await authority() })
+    const other = createTlsServer({ cert: leaf.chain, key: leaf.keyPem, ALPNProtocols: ['h2', 'http/1.1'] })
+    const { error, diagnosed } = await failures(await listening(other))
+    other.close()
+    const message = /is an HTTPS port that rejects the agent protocol: .* agent_addr, by default port 4443\./
     assert.equal(error.code, 'ERR_ADIT_90304')
     assert.match(error.message, message)
     assert.match(diagnosed, message)
@@ -223,6 +228,46 @@ function socksProxy(asked: string[]): Server {
     client.on('data', read)
   })
 }
+
+suite('an agent at the HTTPS port of the gateway', () => {
+  const port = (): number => server.bound.https?.port ?? 0
+
+  test('opens tunnels and comes back after its connection was cut', async () => {
+    await using service = await web((_, response) => response.end('over 443'))
+    await using relay = await relayTo(port())
+    const log = new StatusLog()
+    await using agent = await signIn(server, { server: relay.address, onStatus: log.onStatus })
+    const { url } = await agent.listen({ proto: 'http', forwardTo: service.port })
+    assert.equal((await visit(url)).body, 'over 443')
+    const metrics = await (await fetch(`${server.api.url}/metrics`)).text()
+    assert.match(metrics, /^adit_connections\{kind="agent"\} 1$/m)
+    assert.match(metrics, /^adit_connections\{kind="https"\} 0$/m)
+    const seen = log.seen.length
+    relay.cut()
+    await log.next(({ state }) => state === 'online', seen)
+    assert.equal((await visit(url)).body, 'over 443')
+  })
+
+  test('does not delay the end of the gateway', async () => {
+    const other = await startServer()
+    const log = new StatusLog()
+    const address = `127.0.0.1:${other.bound.https?.port ?? 0}`
+    await using agent = await signIn(other, { server: address, onStatus: log.onStatus })
+    const begun = performance.now()
+    await other[Symbol.asyncDispose]()
+    assert.ok(performance.now() - begun < 5000)
+    assert.equal((await log.next(({ state }) => state === 'reconnecting')).state, 'reconnecting')
+    assert.equal(agent.tunnels.size, 0)
+  })
+
+  test('is diagnosed as one at the agent port', async () => {
+    const { stdout, code } = await runAdit(
+      ['diagnose', '--json', '--server', `127.0.0.1:${port()}`],
+      environmentOf(server),
+    )
+    assert.equal(code, 0, stdout)
+  })
+})
 
 suite('an agent behind a proxy', () => {
   const options = () => ({

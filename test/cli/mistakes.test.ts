@@ -1,16 +1,27 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createServer as createSecureServer, type Server } from 'node:https'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { configFile, environmentOf, spawnAgent, visit } from './agent-support.ts'
+import { authority, person } from '../gateway/tls/people.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
-before(async () => (server = await startServer()))
-after(() => server[Symbol.asyncDispose]())
+let otherHttps: Server
+before(async () => {
+  server = await startServer()
+  const { chain: cert, keyPem: key } = await person({ issuer: await authority() })
+  otherHttps = createSecureServer({ cert, key, ALPNProtocols: ['h2', 'http/1.1'] })
+  await once(otherHttps.listen(0, '127.0.0.1'), 'listening')
+})
+after(() => {
+  otherHttps.close()
+  return server[Symbol.asyncDispose]()
+})
 
 /** What a person types, and what says the problem, its cause and what to change. */
 interface Mistake {
@@ -124,10 +135,10 @@ const mistakes: Readonly<Record<string, () => Mistake>> = {
     problem: /does not speak TLS: it is probably a plain HTTP port/,
     fix: /Use the agent port of the gateway/,
   }),
-  'the HTTPS port of the gateway': () => ({
-    args: ['http', '1', '--server', `127.0.0.1:${server.bound.https?.port ?? 0}`],
+  'the HTTPS port of another server': () => ({
+    args: ['http', '1', '--server', `127.0.0.1:${(otherHttps.address() as AddressInfo).port}`],
     code: 1,
-    problem: /is an HTTPS port, not the agent port/,
+    problem: /is an HTTPS port that rejects the agent protocol/,
     fix: /agent_addr, by default port 4443/,
   }),
   'a CA that is not known': () => ({

@@ -39,7 +39,8 @@ const KEEP_ALIVE_MS = 60_000
 export class Acceptor {
   readonly #options: AcceptorOptions
   readonly #server: Server
-  readonly #sockets = new Set<Socket>()
+  /** Open connections, each with what frees its admission. */
+  readonly #sockets = new Map<Socket, () => void>()
   readonly #waiting: (() => void)[] = []
 
   constructor(options: AcceptorOptions) {
@@ -89,13 +90,19 @@ export class Acceptor {
   /** Cuts all connections. */
   destroy(): void {
     this.close()
-    for (const socket of this.#sockets) socket.destroy()
+    for (const socket of this.#sockets.keys()) socket.destroy()
   }
 
-  #take(socket: Socket): void {
+  /** Hands a connection over to another acceptor, which admits and ends it from then on. */
+  handOver(socket: Socket, to: Acceptor, accept: (socket: Socket) => void): void {
+    this.#left(socket)
+    to.#take(socket, accept)
+  }
+
+  #take(socket: Socket, accept = this.#options.accept): void {
     // Whoever takes the socket listens too; this one keeps an early or late error from ending the process.
     socket.on('error', () => undefined)
-    const { admission, bytes, refuse, accept, log } = this.#options
+    const { admission, bytes, refuse, log } = this.#options
     try {
       const admitted = admission.admit(plainAddress(socket.remoteAddress ?? ''))
       if (!admitted.ok) {
@@ -103,9 +110,9 @@ export class Acceptor {
         else socket.resetAndDestroy()
         return
       }
-      this.#sockets.add(socket)
+      this.#sockets.set(socket, admitted.leave)
       bytes?.add(socket)
-      socket.on('close', () => this.#left(socket, admitted.leave))
+      socket.on('close', () => this.#left(socket))
       // A visitor that vanished without a word would hold its place for ever.
       socket.setKeepAlive(true, KEEP_ALIVE_MS)
       accept(socket)
@@ -115,9 +122,9 @@ export class Acceptor {
     }
   }
 
-  #left(socket: Socket, leave: () => void): void {
-    leave()
-    this.#sockets.delete(socket)
+  #left(socket: Socket): void {
+    this.#sockets.get(socket)?.()
+    if (!this.#sockets.delete(socket)) return
     this.#options.bytes?.remove(socket)
     if (this.#sockets.size === 0) this.#waiting.splice(0).forEach(resolve => resolve())
   }

@@ -8,7 +8,7 @@ import { plainAddress } from '#gateway/listeners/visitor.ts'
 import { AgentSession, type AgentOptions } from '#gateway/sessions/agent-session.ts'
 import type { Certificates } from '#gateway/tls/certificates.ts'
 import { Handshakes, type HandshakeLimits } from '#gateway/tls/handshakes.ts'
-import { peekClientHello } from '#gateway/tls/peek.ts'
+import { peekClientHello, type PeekedHello } from '#gateway/tls/peek.ts'
 import { alpnList, terminate } from '#gateway/tls/terminate.ts'
 import { elsewhereAlpn, OWN_ALPN } from '#tunnel/alpn.ts'
 
@@ -76,7 +76,12 @@ export class AgentListener {
     await Promise.all([...this.#agents].map(agent => agent.ended))
   }
 
-  #accept(socket: Socket): void {
+  /** Serves an agent that connected to another listener, which has read its ClientHello. */
+  adopt(socket: Socket, from: Acceptor, peeked: PeekedHello): void {
+    from.handOver(socket, this.#acceptor, () => this.#accept(socket, peeked))
+  }
+
+  #accept(socket: Socket, peeked?: PeekedHello): void {
     const ip = plainAddress(socket.remoteAddress ?? '')
     const entered = this.#entering.admit(ip)
     if (!entered.ok) {
@@ -85,15 +90,15 @@ export class AgentListener {
     }
     socket.on('close', entered.leave)
     void inBackground({ task: 'listeners', log: this.#options.log }, () =>
-      this.#serve(socket, ip, entered.leave),
+      this.#serve(socket, ip, entered.leave, peeked),
     )
   }
 
-  async #serve(socket: Socket, ip: string, leave: () => void): Promise<void> {
+  async #serve(socket: Socket, ip: string, leave: () => void, known?: PeekedHello): Promise<void> {
     const { log, certificates, handshaken } = this.#options
     try {
       this.#handshakes.enter(socket)
-      const peeked = await peekClientHello(socket)
+      const peeked = known ?? (await peekClientHello(socket))
       if (peeked.kind !== 'hello') return void socket.destroy()
       if (peeked.hello.alpn.includes(this.#elsewhere)) return sayLast(socket, SENT_AWAY)
       const { serverName } = peeked.hello

@@ -3,6 +3,7 @@ import type { SecureContext, TLSSocket } from 'node:tls'
 import { inBackground } from '#base/background.ts'
 import { ACME_ALPN, isTlsChallenge } from '#gateway/acme/tls-challenge.ts'
 import type { Visitor } from '#gateway/exchange.ts'
+import type { AgentListener } from '#gateway/listeners/agents.ts'
 import { Acceptor, type ListenAddress, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
 import { forward, type Upstream } from '#gateway/listeners/forward.ts'
 import { refuseHttp, sayLast } from '#gateway/listeners/last-words.ts'
@@ -18,6 +19,7 @@ import { type ClientProof, proofOf, stillHolds } from '#gateway/tls/client-proof
 import { ja4Of } from '#gateway/tls/ja4.ts'
 import { peekClientHello, type PeekedHello } from '#gateway/tls/peek.ts'
 import { alpnList, terminate } from '#gateway/tls/terminate.ts'
+import { OWN_ALPN } from '#tunnel/alpn.ts'
 
 /** What is done with a connection, by the name in its handshake. */
 export type TlsRoute =
@@ -33,6 +35,8 @@ export interface HttpsListenerOptions extends ListenerOptions {
   readonly certificates: Pick<Certificates, 'contextFor'>
   /** A name without a route is `http`: its visitors are told that nothing is there. */
   readonly route: (hello: ClientHello, visitor: Visitor) => TlsRoute
+  /** Serves agents that connect here: networks that let only port 443 through are common. */
+  readonly agents?: Pick<AgentListener, 'adopt'> | undefined
   /** What a certificate authority wants to see of a name; undefined when none was asked for. */
   readonly challenge?: (name: string) => Promise<SecureContext> | undefined
   /** Calls back whenever routes may have changed. */
@@ -113,7 +117,8 @@ export class HttpsListener {
     }
   }
 
-  async #serve(socket: Socket, { hello, bytes: peeked }: PeekedHello, since: number): Promise<void> {
+  async #serve(socket: Socket, read: PeekedHello, since: number): Promise<void> {
+    const { hello, bytes: peeked } = read
     const guest = guestOf(socket, hello.serverName, since)
     if (guest === undefined) return void socket.destroy()
     const { log, traffic } = this.#options
@@ -130,6 +135,11 @@ export class HttpsListener {
       return forward(socket, visitor, route.upstream, { log, peeked, traffic })
     }
     if (isChallenge) return sayLast(socket, NO_APPLICATION_PROTOCOL)
+    const { agents } = this.#options
+    if (agents && route.kind === 'http' && hello.alpn.includes(OWN_ALPN)) {
+      this.#handshakes.leave(socket)
+      return agents.adopt(socket, this.#acceptor, read)
+    }
     const secured = await this.#handshake(socket, { peeked, hello }, route)
     if (route.kind === 'http') return this.#http(secured, hello, proved(secured, visitor, route.terms))
     this.#countStream(socket)
