@@ -1002,6 +1002,11 @@ export const catalog = {
     status: 504,
     text: 'The service behind {host} did not answer within {seconds} seconds.',
   },
+  request_lost: {
+    number: 90306,
+    status: 502,
+    text: 'The agent of {host} lost its connection after this request was sent to it. The service may have processed it, so it was not sent again.',
+  },
   agent_gone: { number: 90040, status: 502, text: 'The agent of {host} lost its connection.' },
   agent_busy: {
     number: 90041,

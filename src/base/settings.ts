@@ -80,6 +80,12 @@ export const settings = {
     fallback: 'on',
     read: onOff,
   }),
+  reconnect_wait: setting({
+    doc: 'Seconds that requests wait for an agent that lost its connection a moment ago, before they are answered with an error; 0: they do not wait.',
+    example: 'SECONDS',
+    fallback: '5',
+    read: wholeNumber(0, 60),
+  }),
   region: setting({ doc: 'Region identifier.', example: 'REGION', fallback: 'us', read: text }),
   tcp_ports: setting({
     doc: 'TCP ports that edges and tunnels may use.',

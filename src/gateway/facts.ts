@@ -14,6 +14,8 @@ export interface Facts {
   readonly randomTcpPorts: { readonly first: number; readonly last: number }
   /** Where TCP endpoints listen. */
   readonly tcpHost: string
+  /** How long requests wait for an agent that lost its connection; not at all when absent. */
+  readonly reconnectWaitMs?: number
   /** Ports in public URLs: those the listeners are bound to; undefined when a listener is off. */
   readonly httpPort: number | undefined
   readonly httpsPort: number | undefined

@@ -101,6 +101,7 @@ export function gatewayOptions(
       version,
       domain: settings.domain,
       isolatesHosts: settings.isolate_hosts,
+      reconnectWaitMs: settings.reconnect_wait * 1000,
       region: settings.region,
       tcpPorts: settings.tcp_ports,
       randomTcpPorts: randomPorts(settings),

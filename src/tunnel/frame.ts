@@ -52,6 +52,12 @@ export class TunnelError extends Error {
   }
 }
 
+const sessionLost: ReadonlySet<TunnelErrorCode> = new Set(['session_closed', 'peer_eof', 'remote_gone_away'])
+
+/** Whether a stream ended because the connection that carries it did. */
+export const isSessionLost = (error: unknown): boolean =>
+  error instanceof TunnelError && sessionLost.has(error.code)
+
 /** Writes the 8 bytes of a header: length (24 bit), type and flags (4 bit each), stream id. */
 export function putHeader(target: Uint8Array, at: number, length: number, kind: number, id: number): void {
   target[at] = length >>> 16

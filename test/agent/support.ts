@@ -7,6 +7,12 @@ import {
   type RequestOptions,
   type Server,
 } from 'node:http'
+import {
+  createServer as createHttp2,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from 'node:http2'
 import { request as requestTls } from 'node:https'
 import {
   connect as connectTcp,
@@ -71,11 +77,11 @@ export class StatusLog {
 
 export interface Service extends AsyncDisposable {
   readonly port: number
-  readonly server: Server | TcpServer
+  readonly server: Server | Http2Server | TcpServer
   readonly sockets: Set<Socket>
 }
 
-async function started(server: Server | TcpServer): Promise<Service> {
+async function started(server: Server | Http2Server | TcpServer): Promise<Service> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -98,6 +104,11 @@ async function started(server: Server | TcpServer): Promise<Service> {
 
 /** A web service on this machine. */
 export const web = (listener: RequestListener): Promise<Service> => started(createServer(listener))
+
+/** The same by HTTP/2 without TLS. */
+export const web2 = (
+  listener: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+): Promise<Service> => started(createHttp2(listener))
 
 /** A service that speaks TCP. */
 export const tcp = (serve: (socket: Socket) => void): Promise<Service> =>

@@ -5,8 +5,7 @@ import { unreached } from '#gateway/backends/unreached.ts'
 import type { TunnelRecord } from '#gateway/directory.ts'
 import type { Endpoint, Lost } from '#gateway/exchange.ts'
 import { DialError } from '#gateway/fleet.ts'
-import { isIdempotent, isWithoutContent } from '#gateway/http/idempotent.ts'
-import type { RequestHead } from '#gateway/http/head.ts'
+import { maySendAgain } from '#gateway/http/idempotent.ts'
 import type { Guest } from '#gateway/listeners/visitor.ts'
 import type { ClosableEndpoint } from '#gateway/plan/compiled.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -66,7 +65,7 @@ export function answerInTurns(turns: GroupTurns, members: Members, empty: ErrorN
       if (departure.happened) return reply
       turns.failed(tunnel)
       ;(tried ??= []).push(tunnel)
-      const again = mayTryAgain(reply.lost, lost, head) && tried.length <= MAX_OTHERS
+      const again = maySendAgain(reply.lost, lost !== undefined, head) && tried.length <= MAX_OTHERS
       const other = again ? turns.other(tried) : undefined
       // Once it was sent it stays sent, though the last one tried was not reached.
       if (other === undefined) return lost === undefined ? reply : { ...reply, lost }
@@ -79,10 +78,6 @@ export function answerInTurns(turns: GroupTurns, members: Members, empty: ErrorN
     return unreached(empty, exchange)
   }
 }
-
-/** What reached no service may be tried anywhere; what did only once, and only what may happen twice. */
-const mayTryAgain = (now: Lost, before: Lost | undefined, head: RequestHead): boolean =>
-  now === 'unreached' || (before === undefined && isIdempotent(head) && isWithoutContent(head))
 
 /** Opens each connection through the next tunnel; one that cannot be reached is passed over for another. */
 export function dialInTurns(

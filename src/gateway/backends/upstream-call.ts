@@ -12,7 +12,7 @@ import { TextBody } from '#gateway/http/http1-whole.ts'
 import { MAX_RESPONSE_HEAD, parseResponseHead, type UpstreamHead } from '#gateway/http/http1-response-head.ts'
 import { errorReply } from '#gateway/pages.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
-import { TunnelError, type TunnelErrorCode } from '#tunnel/frame.ts'
+import { isSessionLost, TunnelError, type TunnelErrorCode } from '#tunnel/frame.ts'
 import { TunnelStream } from '#tunnel/stream.ts'
 
 /** What all requests to one service share. */
@@ -38,7 +38,6 @@ const FRESH_MS = 1000
 const DIAL_FAILURE = 'failed to dial backend'
 const OLD_AGENT_FAILURE = 'HTTP/0.0 502'
 const START = 'HTTP/'
-const sessionLost: ReadonlySet<TunnelErrorCode> = new Set(['session_closed', 'peer_eof', 'remote_gone_away'])
 /** The connection was given up for another client. */
 const EVICTED: TunnelErrorCode = 'streams_exhausted'
 const emptyBody = bodyOf(Buffer.alloc(0))
@@ -122,9 +121,8 @@ export class UpstreamCall implements StreamUser, BodySource {
       this.#giveUp()
       this.#body?.fail(error ?? new Error('the connection was closed'))
     } else if (error?.code === EVICTED) this.#unanswered('agent_busy')
-    else if (this.#phase === 'head' && (error === undefined || !sessionLost.has(error.code)))
-      this.#endedEarly()
-    else this.#unanswered('agent_gone', {}, this.#silent ? 'unanswered' : undefined)
+    else if (this.#phase === 'head' && !isSessionLost(error)) this.#endedEarly()
+    else this.#unanswered('agent_gone', {}, this.#interims === 0 ? 'unanswered' : undefined)
   }
 
   sweep(now: number): void {

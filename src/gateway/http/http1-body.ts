@@ -62,6 +62,10 @@ export class IncomingBody implements Body {
     return this.#unwanted
   }
 
+  get isRead(): boolean {
+    return this.#sink !== undefined || this.#finished || this.#unwanted
+  }
+
   read(sink: BodySink, raw: boolean): void {
     if (this.#failure !== undefined) sink.fail(this.#failure)
     if (this.#finished) return

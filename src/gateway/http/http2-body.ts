@@ -66,6 +66,10 @@ export class Http2Body implements Body {
     return inFrames(this.#received + this.#stream.readableLength, this.#frames)
   }
 
+  get isRead(): boolean {
+    return this.#sink !== undefined || this.#finished
+  }
+
   read(sink: BodySink, raw: boolean): void {
     if (this.framing.kind === 'none') {
       this.#finished = true

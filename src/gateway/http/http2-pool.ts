@@ -6,6 +6,7 @@ import { DialError } from '#gateway/fleet.ts'
 import { CONNECTION_WINDOW, STREAM_WINDOW } from '#gateway/http/http2-limits.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
+import { isSessionLost } from '#tunnel/frame.ts'
 
 const MAX_LINKS = 8
 const IDLE = 90_000
@@ -31,6 +32,8 @@ export class Http2Link {
   #taken = 0
   #limit = USUAL_STREAMS
   #greeted = false
+  /** The connection of the agent broke, and this one with it. */
+  isLost = false
 
   /** `left` is told of each request that is over. */
   constructor(session: ClientHttp2Session, single: boolean, left: (visitor: Visitor) => void) {
@@ -145,6 +148,7 @@ export class Http2Pool {
     duplex.once('close', () => session.destroy())
     const link = new Http2Link(session, !this.#shared, ({ ip }) => this.#share.release([clientNetwork(ip)]))
     this.#links.push(link)
+    duplex.once('error', error => (link.isLost = isSessionLost(error)))
     session.on('goaway', () => this.#forget(link))
     session.once('close', () => this.#forget(link))
     // Its peer may keep the stream open for ever, and an unanswered half is counted as open in the agent.

@@ -38,7 +38,8 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
       return error instanceof DialError ? error.code : 'undialled'
     }
     exchange.trace.reused = link.reused
-    return new Http2Call({ link, exchange, authority, patience }).start()
+    const outcome = await new Http2Call({ link, exchange, authority, patience }).start()
+    return link.isLost && (outcome === 'closed' || outcome === 'unreachable') ? 'lost' : outcome
   }
 
   const answer: Endpoint = async exchange => {
@@ -55,7 +56,8 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
   return Object.assign(answer, { close: () => pool.close() })
 }
 
-type Undialled = DialError['code'] | 'undialled'
+/** `lost`: it was sent, and the connection of the agent broke. */
+type Undialled = DialError['code'] | 'undialled' | 'lost'
 type Failure = Exclude<Outcome, Reply> | Undialled
 
 function lostBy(failure: Failure, { head }: Exchange): Lost | undefined {
@@ -68,6 +70,7 @@ function lostBy(failure: Failure, { head }: Exchange): Lost | undefined {
       return isWithoutContent(head) ? 'unreached' : 'unanswered'
     case 'unreachable':
     case 'closed':
+    case 'lost':
       return 'unanswered'
     default:
       return undefined
@@ -77,6 +80,7 @@ function lostBy(failure: Failure, { head }: Exchange): Lost | undefined {
 function replyTo({ head }: Exchange, failure: Failure, patience: number): Reply {
   switch (failure) {
     case 'offline':
+    case 'lost':
       return errorReply('agent_gone', head)
     case 'busy':
       return errorReply('agent_busy', head)

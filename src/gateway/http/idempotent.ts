@@ -1,3 +1,4 @@
+import type { Lost } from '#gateway/exchange.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
 
 const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
@@ -8,3 +9,7 @@ export const isIdempotent = ({ method }: RequestHead): boolean => methods.has(me
 /** Whether all of a request is in its head, so that it can be sent again. */
 export const isWithoutContent = ({ framing }: RequestHead): boolean =>
   framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)
+
+/** What reached no service may be sent anywhere; what was sent, once more, and only where it may happen twice. */
+export const maySendAgain = (lost: Lost, wasSentAgain: boolean, head: RequestHead): boolean =>
+  lost === 'unreached' || (!wasSentAgain && isIdempotent(head) && isWithoutContent(head))

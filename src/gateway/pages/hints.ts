@@ -45,6 +45,11 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     command: ONLINE,
   },
   misdirected: { title: 'Wrong connection', visitor: `${RELOAD} A new connection is then made.` },
+  request_lost: {
+    title: 'Connection lost',
+    visitor: 'Check whether what you sent has arrived before you send it again.',
+    owner: 'The connection between the agent and the gateway broke. The agent connects again by itself.',
+  },
   endpoint_expected: {
     title: 'Endpoint reconnecting',
     visitor: RELOAD,

@@ -12,6 +12,7 @@ import { hasReturned } from '#gateway/http/forwarded.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
 import type { Modules } from '#gateway/modules/index.ts'
 import { errorReply, redirectReply } from '#gateway/pages.ts'
+import { LinkLoss } from '#gateway/plan/link-loss.ts'
 import type { MakeBackend } from '#gateway/plan/compiled.ts'
 import { Compiler } from '#gateway/plan/compiler.ts'
 import { Configurations } from '#gateway/plan/configurations.ts'
@@ -56,6 +57,7 @@ export class Router {
   readonly #edges: Edges
   readonly #tunnels: Tunnels
   readonly #configurations: Configurations
+  readonly #linkLoss: LinkLoss
   readonly #offline: Endpoint
   readonly #redirect: Endpoint
   #warnedAt = -Infinity
@@ -71,8 +73,11 @@ export class Router {
     this.#configurations = new Configurations({ ...options, compiler })
     const { domain } = facts
     const recent = (this.#recent = new RecentNames(directory, options.recent))
+    this.#linkLoss = new LinkLoss({ ...options, waitMs: facts.reconnectWaitMs ?? 0, recent })
     this.#offline = async ({ head }) =>
-      errorReply(recent.has(head.host) ? 'endpoint_expected' : 'endpoint_offline', head, { domain })
+      recent.has(head.host)
+        ? { ...errorReply('endpoint_expected', head, { domain }), lost: 'unreached' }
+        : errorReply('endpoint_offline', head, { domain })
     this.#redirect = async ({ head }) => {
       const target = head.target.startsWith('/') ? head.target : '/'
       // Known only once the listener is open.
@@ -84,6 +89,7 @@ export class Router {
   close(): void {
     this.#index.close()
     this.#recent.close()
+    this.#linkLoss.close()
     this.#edges.close()
     this.#tunnels.close()
     this.#configurations.close()
@@ -104,7 +110,10 @@ export class Router {
     if (refusal) return Promise.resolve(refusal)
     const central = this.#options.central?.(head)
     if (central !== undefined) return central(exchange, this.#offline)
-    return this.http(visitor.scheme, head.host, head.path)(exchange)
+    const route = (): Promise<Reply> => this.http(visitor.scheme, head.host, head.path)(exchange)
+    return route().then(reply =>
+      reply.lost === undefined ? reply : this.#linkLoss.recover(exchange, reply, route),
+    )
   }
 
   http(scheme: 'http' | 'https', host: string, path: string): Endpoint {

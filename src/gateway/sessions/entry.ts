@@ -45,8 +45,8 @@ export class Entry {
   readonly ownerId: string
   readonly connection: Connection
   readonly tunnels = new Map<string, Held>()
-  /** Bindings under way. */
-  pending = 0
+  #pending = 0
+  #bindEnded: PromiseWithResolvers<void> | undefined
   readonly #labelled = new Map<string, number>()
 
   constructor(record: SessionRecord, ownerId: string, connection: Connection) {
@@ -59,6 +59,26 @@ export class Entry {
   inherit(earlier: Entry): void {
     for (const [id, held] of earlier.tunnels) this.tunnels.set(id, new Held(held.record, false))
     for (const [key, count] of earlier.#labelled) this.#labelled.set(key, count)
+  }
+
+  /** Bindings under way. */
+  get pending(): number {
+    return this.#pending
+  }
+
+  beginBind(): void {
+    this.#pending++
+  }
+
+  endBind(): void {
+    this.#pending--
+    this.#bindEnded?.resolve()
+    this.#bindEnded = undefined
+  }
+
+  /** Resolves when the first of the bindings under way has ended. */
+  whenBindEnds(): Promise<void> {
+    return (this.#bindEnded ??= Promise.withResolvers<void>()).promise
   }
 
   /** How many tunnels with these labels there have been; one more each time it is asked. */

@@ -141,13 +141,13 @@ export class Sessions implements Fleet {
     const listed = this.#isReturning(entry, spec)
       ? undefined
       : this.#usage?.take(holderOf(entry), ofSpec(spec))
-    entry.pending++
+    entry.beginBind()
     try {
       const record = await this.#bind(entry, spec)
       await this.#hold(entry, record, spec.waits ?? false)
       return record
     } finally {
-      entry.pending--
+      entry.endBind()
       listed?.()
     }
   }
@@ -193,8 +193,8 @@ export class Sessions implements Fleet {
   }
 
   async dial(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<ByteStream> {
-    const held = this.#entries.get(tunnel.sessionId)?.tunnels.get(tunnel.id)
-    if (held !== undefined && !held.open) await this.#whenReady(tunnel)
+    if (this.#entries.get(tunnel.sessionId)?.tunnels.get(tunnel.id)?.open !== true)
+      await this.#whenReady(tunnel)
     const entry = this.#entries.get(tunnel.sessionId)
     const ready = entry?.tunnels.get(tunnel.id)
     if (entry === undefined || ready?.open !== true)
@@ -216,10 +216,14 @@ export class Sessions implements Fleet {
   async #whenReady({ id, sessionId }: TunnelRecord): Promise<void> {
     const deadline = performance.now() + READY_MS
     for (;;) {
-      const held = this.#entries.get(sessionId)?.tunnels.get(id)
+      const entry = this.#entries.get(sessionId)
+      const held = entry?.tunnels.get(id)
       const left = deadline - performance.now()
-      if (held === undefined || held.open || left <= 0) return
-      await held.whenSettled(left)
+      if (entry === undefined || held?.open === true || left <= 0) return
+      if (held !== undefined) await held.whenSettled(left)
+      // Listed already, though its binding has not ended.
+      else if (entry.pending > 0) await entry.whenBindEnds()
+      else return
     }
   }
 

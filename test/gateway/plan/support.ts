@@ -42,6 +42,7 @@ async function speakingAgent(gateway: Gateway, owner?: string): Promise<TestAgen
 }
 
 export interface Visit {
+  readonly method?: string
   readonly scheme?: 'http' | 'https'
   readonly ip?: string
   /** The name in the handshake, when it is not the host; null for none. */
@@ -57,7 +58,7 @@ export interface Outcome {
 
 /** What a visitor gets. */
 export async function visit(router: Router, url: string, options: Visit = {}): Promise<Outcome> {
-  const { scheme = 'https', ip = '192.0.2.7', serverName } = options
+  const { method = 'GET', scheme = 'https', ip = '192.0.2.7', serverName } = options
   const [host = '', ...rest] = url.split('/')
   const path = `/${rest.join('/')}`
   const visitor: Visitor = {
@@ -71,7 +72,7 @@ export async function visit(router: Router, url: string, options: Visit = {}): P
   const { head, body } = await router.answer({
     visitor,
     head: {
-      method: 'GET',
+      method,
       target: path,
       path: path.split('?')[0] ?? path,
       host,
