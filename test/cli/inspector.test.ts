@@ -142,6 +142,7 @@ suite('the inspector', () => {
     const { stdout } = await run('sh', ['-c', resolved])
     assert.equal(stdout, 'line one\nanswer 4\n')
     assert.equal(seen[3], "POST /hook it's")
+    await page.getByText('4 requests').waitFor()
     await page.keyboard.press('?')
     const keys = page.getByRole('dialog', { name: 'Keys' })
     await keys.getByText('export as HAR').waitFor()
