@@ -46,12 +46,15 @@ export async function agentPackage(): Promise<Buffer> {
   return npmPackage(manifest, bundle, [...agentTypes(), file('types/client.d.ts', clientTypes())])
 }
 
+/** The program, and what it starts as workers. */
+export const serverEntries = {
+  'lib/main': 'src/bin/packaged-main.ts',
+  'lib/worker-program': 'src/server/workers/worker-program.ts',
+}
+
 /** The npm package `adit-server`: the whole product, which brings the Node that it runs on. */
 export async function serverPackage(): Promise<Buffer> {
-  const bundle = await bundleModules(
-    { 'lib/main': 'src/bin/packaged-main.ts', 'lib/worker-program': 'src/server/workers/worker-program.ts' },
-    { target: 'node26' },
-  )
+  const bundle = await bundleModules(serverEntries, { target: 'node26' })
   const manifest = {
     name: 'adit-server',
     description: 'Adit, the self-hosted ngrok alternative: server, gateway and agent',

@@ -7,7 +7,8 @@ import { checkConfig } from '#cli/agent/config.ts'
 import { optionRows } from '#cli/agent/tunnel-options.ts'
 import { assertTellsNone, secretText } from '../support/secrets.ts'
 import { configFile } from './agent-support.ts'
-import { launcher, run } from './run.ts'
+import { run } from './run.ts'
+import { program } from '../support/program.ts'
 import { newFolder, runAdit } from '../support/server.ts'
 
 const tunnel = (lines: string) => `tunnels:\n  web:\n    proto: http\n    addr: 80\n${lines}`
@@ -363,9 +364,9 @@ tunnels:
     const text = '# Mine.\nserver: a.example:1 # here'
     using config = configFile(text)
     const options = { input: 'x: "#1\n', environment: config.environment }
-    const wrong = await run(launcher, ['config', 'add-authtoken', '-'], options)
+    const wrong = await run(program, ['config', 'add-authtoken', '-'], options)
     assert.equal(wrong.code, 2)
-    const { code } = await run(launcher, ['config', 'add-authtoken', '-'], { ...options, input: '#1:\n' })
+    const { code } = await run(program, ['config', 'add-authtoken', '-'], { ...options, input: '#1:\n' })
     assert.equal(code, 0)
     assert.equal(readFileSync(config.path, 'utf8'), `${text}\nauthtoken: "#1:"\n`)
   })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { writtenLine } from '#cli/agent/log-lines.ts'
 import { agentOnTerminal, environmentOf, spawnAgent, visit, webService } from './agent-support.ts'
-import { launcher } from './run.ts'
+import { program } from '../support/program.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -129,7 +129,7 @@ suite('--log', () => {
     await using service = await webService((_, response) => response.end('hello'))
     const args = ['http', service.port, '--log=stdout', '--scheme=http', '--name', 'unread']
     // A pipe holds 64 KiB; nothing reads it.
-    const child = spawn('/bin/sh', ['-c', '"$@" | sleep 60', 'sh', launcher, ...args], {
+    const child = spawn('/bin/sh', ['-c', '"$@" | sleep 60', 'sh', program, ...args], {
       env: { ...process.env, ...environmentOf(server) },
       stdio: 'ignore',
       detached: true,

@@ -5,7 +5,7 @@ import { createServer, request, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { checkPage } from '../support/secrets.ts'
-import { launcher } from './run.ts'
+import { program } from '../support/program.ts'
 import { overhear, whatItTold } from '../support/leaks.ts'
 import { newFolder, spawnAdit, type TestServer } from '../support/server.ts'
 
@@ -95,7 +95,7 @@ export function agentOnTerminal(
   args: readonly string[],
   { columns = 100, environment = {} }: { columns?: number; environment?: Record<string, string> } = {},
 ): Watched {
-  const command = `tty; stty cols ${columns} rows 30; exec ${[launcher, ...args].map(quoted).join(' ')}`
+  const command = `tty; stty cols ${columns} rows 30; exec ${[program, ...args].map(quoted).join(' ')}`
   const hidden = new Set(['CI', 'FORCE_COLOR', 'NODE_DISABLE_COLORS', 'NO_COLOR'])
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('ADIT_') && !hidden.has(name),

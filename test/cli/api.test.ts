@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { parse } from 'yaml'
 import { runAdit, startServer, type Finished, type TestServer } from '../support/server.ts'
-import { launcher, run, runOnTerminal } from './run.ts'
+import { run, runOnTerminal } from './run.ts'
+import { program } from '../support/program.ts'
 
 const between = (first: number, last: number): string[] =>
   Array.from({ length: last - first + 1 }, (_, at) => String.fromCharCode(first + at))
@@ -91,7 +92,7 @@ suite('adit api', () => {
     writeFileSync(file, text)
     for (const origin of [text, file, '-']) {
       const args = ['api', 'ip-policies', 'create', '--json', origin, '--description', 'from a flag']
-      const { code, stdout, stderr } = await run(launcher, args, { environment, input: text })
+      const { code, stdout, stderr } = await run(program, args, { environment, input: text })
       assert.equal(code, 0, stderr)
       const { description, metadata } = JSON.parse(stdout)
       assert.deepEqual({ description, metadata }, { description: 'from a flag', metadata: 'kept' })
@@ -164,9 +165,9 @@ suite('adit api', () => {
     const folder = join(server.dataDir, 'elsewhere')
     mkdirSync(join(folder, 'data'), { recursive: true })
     writeFileSync(join(folder, 'data/api-key'), `${server.api.token}\n`)
-    const here = await run(launcher, ['api', '--url', server.api.url, 'self'], { cwd: folder })
+    const here = await run(program, ['api', '--url', server.api.url, 'self'], { cwd: folder })
     assert.equal(here.code, 0, here.stderr)
-    const nowhere = await run(launcher, ['api', 'self', '--url', server.api.url], {
+    const nowhere = await run(program, ['api', 'self', '--url', server.api.url], {
       cwd: join(folder, 'data'),
     })
     assert.equal(nowhere.code, 4)

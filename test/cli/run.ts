@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { overhear, whatItTold } from '../support/leaks.ts'
+import { program } from '../support/program.ts'
 import type { Finished } from '../support/server.ts'
-
-export const launcher = join(import.meta.dirname, '../../bin/adit')
 
 export interface RunOptions {
   readonly environment?: Record<string, string>
@@ -19,18 +17,18 @@ const COLOUR_VARIABLES = new Set(['CI', 'FORCE_COLOR', 'NODE_DISABLE_COLORS', 'N
 
 /** Runs a program to its end, with something to read on its standard input. */
 export async function run(
-  program: string,
+  command: string,
   args: readonly string[],
   options: RunOptions = {},
 ): Promise<Finished> {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('ADIT_') && !COLOUR_VARIABLES.has(name),
   )
-  const child = spawn(program, args, {
+  const child = spawn(command, args, {
     env: { ...Object.fromEntries(inherited), ...options.environment },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
   })
-  if (program === launcher) overhear(child, args)
+  if (command === program) overhear(child, args)
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
@@ -40,7 +38,7 @@ export async function run(
     if (prompt !== '' && output.stdout.includes(prompt) && child.stdin.writable) child.stdin.end(input)
   })
   await once(child, 'close')
-  if (program === launcher) whatItTold(child).end()
+  if (program === program) whatItTold(child).end()
   return { code: child.exitCode, ...output }
 }
 
@@ -50,4 +48,4 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** The same on a terminal, where `input` is typed; what the program writes comes back as one stream. */
 export const runOnTerminal = (args: readonly string[], options: RunOptions = {}): Promise<Finished> =>
-  run(TERMINAL, ['-qec', [launcher, ...args].map(quoted).join(' '), '/dev/null'], options)
+  run(TERMINAL, ['-qec', [program, ...args].map(quoted).join(' '), '/dev/null'], options)

@@ -8,6 +8,7 @@ import { after, afterEach, before, beforeEach, suite, test } from 'node:test'
 import { eventually, World } from '../edges/world.ts'
 import { Folder } from '../server/program.ts'
 import { freePort } from '../support/free-ports.ts'
+import { program } from '../support/program.ts'
 import { Caller, type Answer } from '../support/server.ts'
 import { Victim } from './victim.ts'
 
@@ -185,7 +186,6 @@ suite('a start on a full disk', () => {
 test('output and log on a full disk are lost, and the server goes on', async () => {
   using folder = new Folder()
   const port = await freePort()
-  const program = join(import.meta.dirname, '../../bin/adit')
   const child = spawn('sh', ['-c', `exec ${program} serve >/dev/full 2>/dev/full`], {
     stdio: 'ignore',
     env: {

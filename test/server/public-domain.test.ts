@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { Pebble } from '../acme/pebble.ts'
 import { lookThrough, overhear, whatItTold } from '../support/leaks.ts'
+import { program } from '../support/program.ts'
 import { Namespace } from './namespace.ts'
 import { Folder } from './program.ts'
 
-const root = join(import.meta.dirname, '../..')
 const ADDRESS = '5.5.5.5'
 /** Of the authority, and of the name server that it and the server ask. Public, so that nothing has to be allowed. */
 const AUTHORITY = '5.5.6.1'
@@ -30,7 +30,7 @@ class Server implements AsyncDisposable {
     settings: Record<string, string>,
     by: readonly string[] = [],
   ) {
-    const command = [...by, join(root, 'bin/adit'), 'serve', ...args]
+    const command = [...by, program, 'serve', ...args]
     const env = { PATH: process.env['PATH'], ADIT_DATA_DIR: this.#folder.path, ...settings }
     this.#child = overhear(network.spawn(command, { env }), ['serve'])
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))

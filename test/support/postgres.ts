@@ -9,8 +9,8 @@ import pg from 'pg'
 
 const START_TIMEOUT_MS = 60_000
 
-/** Small memory, private socket, and `fsync` as in production. */
-const SETTINGS = ['listen_addresses=', 'shared_buffers=16MB', 'max_connections=60', 'fsync=on']
+/** Small memory and a private socket. Tests kill processes, never the machine, so that nothing need reach the disk. */
+const SETTINGS = ['listen_addresses=', 'shared_buffers=16MB', 'max_connections=60', 'fsync=off']
 
 /** A PostgreSQL of the test's own, on a unix socket that nobody else knows. */
 export interface TestPostgres {
@@ -91,6 +91,7 @@ class Cluster implements TestPostgres {
     const options = ['--pgdata', this.#data, '--username=postgres', '--auth=trust', '--encoding=UTF8']
     // A locale whose order differs from that of bytes, as databases in production have.
     options.push('--locale-provider=icu', '--icu-locale=en-US', '--locale=C.UTF-8')
+    options.push('--no-sync')
     execFileSync(join(this.#bin, 'initdb'), options, { ...this.#user, cwd: this.#folder, stdio: 'pipe' })
   }
 

@@ -9,6 +9,7 @@ import { readSettings } from '#base/read-settings.ts'
 import { serve, type Running } from '#server/serve.ts'
 import { checkAnswer } from './answers.ts'
 import { lookAround, lookThrough, overhear, whatItTold } from './leaks.ts'
+import { program } from './program.ts'
 import { Told } from './secrets.ts'
 
 export interface Answer {
@@ -122,12 +123,10 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   }
 }
 
-const root = join(import.meta.dirname, '../..')
-
 /** `adit` as a process of its own. Variables named ADIT_* of the test's own environment do not reach it. */
 export function spawnAdit(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ADIT_'))
-  const child = spawn(join(root, 'bin/adit'), args, {
+  const child = spawn(program, args, {
     env: { ...Object.fromEntries(inherited), ADIT_ACME_DIRECTORY: 'off', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { type GatewayEnd, ScriptedGateway } from '../agent/scripted-gateway.ts'
 import { tcp } from '../agent/support.ts'
+import { program } from '../support/program.ts'
 import { newFolder } from '../support/server.ts'
 import { Ear, frame, word } from '../tunnel/support.ts'
 import { overhear } from '../support/leaks.ts'
@@ -115,7 +116,6 @@ suite('the program of an agent, at a gateway that means it harm', () => {
     await using service = await tcp(socket => socket.end('alive'))
     await using gateway = await ScriptedGateway.start(climbing)
     using home = new Home(gateway.ca)
-    const program = join(import.meta.dirname, '../../bin/adit')
     const child = spawn(program, ['tcp', String(service.port), '--log', 'json'], {
       cwd: home.cwd,
       env: home.environment(gateway.address),

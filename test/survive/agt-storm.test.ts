@@ -6,7 +6,7 @@ import { suite, test, type TestContext } from 'node:test'
 import { AgentProcess, eventually, GatewayProcess, HOST } from './agt-support.ts'
 import { long, memoryOf, percentile, tell, wait } from './figures.ts'
 
-const SESSIONS = long ? 5000 : 1000
+const SESSIONS = long ? 5000 : 400
 const PROCESSES = 4
 const BACK_MS = 60_000
 const SETTLE_MS = long ? 10_000 : 1500

@@ -3,9 +3,8 @@ import { once } from 'node:events'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
+import { program } from '../../support/program.ts'
 import { newFolder, type TestServer } from '../../support/server.ts'
-
-export const launcher = join(import.meta.dirname, '../../../bin/adit')
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a test may look at any field of any answer
 export type Answer = { readonly result?: any; readonly error?: string; readonly body?: any }
@@ -20,7 +19,7 @@ export class Home implements Disposable {
   constructor({ bound, dataDir }: TestServer, config = `version: "2"\nweb_addr: 127.0.0.1:0\n`) {
     mkdirSync(join(this.folder, 'bin'))
     this.program = join(this.folder, 'bin', 'ngrok')
-    symlinkSync(launcher, this.program)
+    symlinkSync(program, this.program)
     this.config = join(this.folder, 'ngrok.yml')
     writeFileSync(this.config, config)
     this.environment = {
