@@ -2,6 +2,8 @@ export interface CatalogEntry {
   /** The number in the public catalogue of this API; absent where that catalogue gives none. */
   readonly number?: number
   readonly status: number
+  /** Something else has or uses what is asked for. The status is that of the public API; commands end with a code of their own. */
+  readonly conflict?: true
   /** One sentence that says what is wrong and what to change; `{name}` is filled in by the place that refuses. */
   readonly text: string
 }
@@ -167,7 +169,12 @@ export const catalog = {
   // Common to several kinds
   description_too_long: { number: 215, status: 400, text: '"{field}" may have at most 255 bytes.' },
   metadata_too_long: { number: 215, status: 400, text: '"{field}" may have at most 4096 bytes.' },
-  in_use: { number: 90023, status: 400, text: 'It is still in use by {by}. Change or remove that first.' },
+  in_use: {
+    number: 90023,
+    status: 400,
+    conflict: true,
+    text: 'It is still in use by {by}. Change or remove that first.',
+  },
 
   // Reserved domains
   domain_region: { number: 400, status: 400, text: '"region" must be one of au, eu, ap, us, jp, in, sa.' },
@@ -226,7 +233,12 @@ export const catalog = {
     status: 400,
     text: '"{domain}" is the domain of this server itself and cannot be removed. To have nothing ordered for it: DELETE /reserved_domains/{id}/certificate_management_policy.',
   },
-  domain_taken: { number: 413, status: 400, text: '"{value}" is reserved already, by {owner}.' },
+  domain_taken: {
+    number: 413,
+    status: 400,
+    conflict: true,
+    text: '"{value}" is reserved already, by {owner}.',
+  },
   domain_wildcard_shared: {
     number: 416,
     status: 400,
@@ -277,6 +289,7 @@ export const catalog = {
   domain_in_use: {
     number: 446,
     status: 400,
+    conflict: true,
     text: 'This domain is still in use by {by}. Change or remove that first.',
   },
   domain_not_qualified: {
@@ -309,6 +322,7 @@ export const catalog = {
   addr_in_use: {
     number: 90006,
     status: 400,
+    conflict: true,
     text: 'This address is still in use by {by}. Change or remove that first.',
   },
 
@@ -320,7 +334,12 @@ export const catalog = {
   },
   credential_description: { number: 604, status: 400, text: '"{field}" may have at most 255 bytes.' },
   credential_metadata: { number: 605, status: 400, text: '"{field}" may have at most 4096 bytes.' },
-  ssh_key_taken: { number: 609, status: 400, text: '"public_key" is registered already, as {owner}.' },
+  ssh_key_taken: {
+    number: 609,
+    status: 400,
+    conflict: true,
+    text: '"public_key" is registered already, as {owner}.',
+  },
   ssh_key_missing: {
     number: 611,
     status: 400,
@@ -342,6 +361,7 @@ export const catalog = {
   user_name_taken: {
     number: 90004,
     status: 400,
+    conflict: true,
     text: 'There is a user with the e-mail address "{value}" already: {owner}.',
   },
 
@@ -360,6 +380,7 @@ export const catalog = {
   duplicate_cidr: {
     number: 1408,
     status: 400,
+    conflict: true,
     text: '"cidr": this policy has a rule for {value} already: {owner}.',
   },
   cidr_not_lowest: {
@@ -385,6 +406,7 @@ export const catalog = {
   ip_policy_in_use: {
     number: 1420,
     status: 400,
+    conflict: true,
     text: 'This IP policy is still in use by {by}. Change or remove that first.',
   },
   ip_description: { number: 1421, status: 400, text: '"{field}" may have at most 255 bytes.' },
@@ -398,6 +420,7 @@ export const catalog = {
   restriction_type_taken: {
     number: 1802,
     status: 400,
+    conflict: true,
     text: 'There is an IP restriction of type "{value}" already: {owner}. Change that one.',
   },
   restriction_type: {
@@ -416,6 +439,7 @@ export const catalog = {
   config_in_use: {
     number: 1619,
     status: 400,
+    conflict: true,
     text: 'This endpoint configuration is still in use by {by}. Change or remove that first.',
   },
   module_not_here: { number: 7021, status: 400, text: '"{field}" does not apply to {what}.' },
@@ -531,6 +555,7 @@ export const catalog = {
   ssh_ca_in_use: {
     number: 1964,
     status: 400,
+    conflict: true,
     text: 'This SSH certificate authority is still in use by {by}. Remove that first.',
   },
   certificate_missing: {
@@ -541,6 +566,7 @@ export const catalog = {
   certificate_in_use: {
     number: 1966,
     status: 400,
+    conflict: true,
     text: 'This TLS certificate is still in use by {by}. Detach it there first.',
   },
 
@@ -580,6 +606,7 @@ export const catalog = {
   destination_in_use: {
     number: 5112,
     status: 400,
+    conflict: true,
     text: 'This destination is still in use by {by}. Change or remove that first.',
   },
   target_several: {
@@ -608,6 +635,7 @@ export const catalog = {
   source_twice: {
     number: 5127,
     status: 400,
+    conflict: true,
     text: '"{field}": "{value}" is a source of this subscription already.',
   },
   source_no_fields: {
@@ -652,6 +680,7 @@ export const catalog = {
   backend_in_use: {
     number: 6502,
     status: 400,
+    conflict: true,
     text: 'This backend is still in use by {by}. Change or remove that first.',
   },
   backend_description: { number: 6503, status: 400, text: '"{field}" may have at most 255 bytes.' },
@@ -709,6 +738,7 @@ export const catalog = {
   ingress_taken: {
     number: 6706,
     status: 400,
+    conflict: true,
     text: 'There is an agent ingress for "{value}" already: {owner}.',
   },
 
@@ -735,6 +765,7 @@ export const catalog = {
   edge_in_use: {
     number: 7019,
     status: 400,
+    conflict: true,
     text: 'This edge is still in use by {by}. Change or remove that first.',
   },
   edge_header_name: { number: 7023, status: 400, text: '"{field}": "{name}" is not a header name.' },
@@ -814,6 +845,7 @@ export const catalog = {
   ca_in_use: {
     number: 90013,
     status: 400,
+    conflict: true,
     text: 'This certificate authority is still in use by {by}. Change or remove that first.',
   },
   edge_description: { number: 7073, status: 400, text: '"{field}" may have at most 255 bytes.' },
@@ -899,6 +931,7 @@ export const catalog = {
   hostport_taken: {
     number: 7122,
     status: 400,
+    conflict: true,
     text: '"hostports": "{value}" belongs to another edge: {owner}.',
   },
   hostport_twice: { number: 90016, status: 400, text: '"hostports" has "{value}" more than once.' },

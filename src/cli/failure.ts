@@ -1,3 +1,4 @@
+import { catalog, type CatalogEntry } from '#base/catalog.ts'
 import { ApiError, ArgumentError, UnreachableError } from '#client/errors.ts'
 import { printable } from '#cli/printable.ts'
 
@@ -53,8 +54,13 @@ const byStatus: Readonly<Record<number, number>> = {
   429: exitCodes.temporary,
 }
 
-const exitCodeOf = (status: number): number =>
-  byStatus[status] ?? (status >= 500 ? exitCodes.unavailable : exitCodes.failure)
+const entries: readonly CatalogEntry[] = Object.values(catalog)
+const conflicts = new Set(entries.flatMap(entry => (entry.conflict ? `ERR_ADIT_${entry.number}` : [])))
+
+function exitCodeOf({ status, code = '' }: ApiError): number {
+  if (conflicts.has(code)) return exitCodes.conflict
+  return byStatus[status] ?? (status >= 500 ? exitCodes.unavailable : exitCodes.failure)
+}
 
 const hints: Readonly<Record<number, string>> = {
   401: 'The key comes from --key-file, ADIT_API_KEY or the file api-key of the data folder.',
@@ -77,8 +83,7 @@ export interface Failure {
 
 /** What to tell a person and a script; undefined for what nobody foresaw. */
 export function failureOf(error: unknown): Failure | undefined {
-  if (error instanceof ApiError)
-    return { text: printable(linesOf(error)), exitCode: exitCodeOf(error.status) }
+  if (error instanceof ApiError) return { text: printable(linesOf(error)), exitCode: exitCodeOf(error) }
   if (error instanceof UnreachableError) {
     const text = `${error.message}\n  Is it running? --url or ADIT_API_URL says where to call.`
     return { text: printable(text), exitCode: exitCodes.unavailable }

@@ -237,6 +237,36 @@ suite('a mistake is answered with its cause and what to change', () => {
     assert.match(edge.stderr, /is served by .*edge.*adit tunnel --label/)
   })
 
+  test('a domain that is reserved already, and one that is still in use', async () => {
+    const environment = { ADIT_API_URL: server.api.url, ADIT_API_KEY: server.api.token }
+    const reserve = ['api', 'reserved-domains', 'create', '--name', 'once']
+    const first = await runAdit([...reserve, '--output', 'json'], environment)
+    assert.equal(first.code, 0, first.stderr)
+    const again = await runAdit(reserve, environment)
+    assert.equal(again.code, 5)
+    assert.match(again.stderr, /"once\.adit\.localhost" is reserved already, by rd_/)
+    await server.api.post('/edges/https', { hostports: ['once.adit.localhost:443'] })
+    const { id } = JSON.parse(first.stdout) as { id: string }
+    const used = await runAdit(['api', 'reserved-domains', 'delete', id, '--yes'], environment)
+    assert.equal(used.code, 5, used.stderr)
+    assert.match(used.stderr, /still in use by .* Change or remove that first/)
+  })
+
+  test('a port of the server that is taken', async () => {
+    const port = String(server.bound.http?.port)
+    const { code, stderr } = await runAdit(['serve'], {
+      ADIT_DATA_DIR: join(server.dataDir, 'second'),
+      ADIT_API_ADDR: '127.0.0.1:0',
+      ADIT_HTTPS_ADDR: 'off',
+      ADIT_AGENT_ADDR: '127.0.0.1:0',
+      ADIT_SSH_ADDR: 'off',
+      ADIT_HTTP_ADDR: `127.0.0.1:${port}`,
+    })
+    assert.equal(code, 1)
+    assert.match(stderr, /cannot listen on 127\.0\.0\.1:\d+ \(ADIT_HTTP_ADDR\): another program uses it/)
+    assert.match(stderr, /stop that program, set ADIT_HTTP_ADDR=/)
+  })
+
   test('a service that is not there is named at once', async () => {
     await using agent = spawnAgent(server, ['http', '1'])
     await agent.sees(
