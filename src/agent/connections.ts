@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import type { Binding } from '#agent/binding.ts'
 import { CaptureTap } from '#agent/capture/capture-tap.ts'
@@ -84,7 +85,12 @@ export class Connections {
     const { tunnel, endpoint } = visit.binding
     const seen: FileSeen | undefined =
       onRequest && endpoint.inspect ? request => tell(onRequest, { tunnel, ...request }) : undefined
-    return handOver(visit, stream => files.serve(stream, seen))
+    const capture = captureOf(visit)
+    const take = (stream: Duplex): void => {
+      stream.once('close', () => capture?.closed(!stream.errored))
+      files.serve(stream, seen)
+    }
+    return handOver(visit, take, capture)
   }
 
   /** Forwards what does not begin with the service's own bytes: the header of a proxy, or TLS that ends here. */

@@ -1,13 +1,16 @@
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
+import type { Tap } from '#tunnel/splice.ts'
 
-/** A stream that knows how many bytes have passed. */
+/** A stream that knows how many bytes have passed, and shows them to a tap. */
 export class Counted implements ByteStream {
   received = 0
   sent = 0
   readonly #stream: ByteStream
+  readonly #tap: Tap | undefined
 
-  constructor(stream: ByteStream) {
+  constructor(stream: ByteStream, tap?: Tap) {
     this.#stream = stream
+    this.#tap = tap
   }
 
   get closed(): boolean {
@@ -22,6 +25,7 @@ export class Counted implements ByteStream {
     this.#stream.attach({
       data: bytes => {
         this.received += bytes.length
+        this.#tap?.sent(bytes)
         sink.data(bytes)
       },
       end: () => sink.end(),
@@ -45,11 +49,13 @@ export class Counted implements ByteStream {
 
   write(bytes: Buffer, spent?: boolean): boolean {
     this.sent += bytes.length
+    this.#tap?.received(bytes)
     return this.#stream.write(bytes, spent)
   }
 
   end(bytes?: Buffer): void {
     this.sent += bytes?.length ?? 0
+    if (bytes !== undefined) this.#tap?.received(bytes)
     this.#stream.end(bytes)
   }
 

@@ -7,14 +7,15 @@ import { endTls } from '#agent/terminate.ts'
 import type { Visit } from '#agent/visit.ts'
 import { parseHostPort } from '#base/hosts.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
+import type { Tap } from '#tunnel/splice.ts'
 
 type Taker = (stream: Duplex, info: ConnectionInfo) => void
 
 /** Gives a connection to the program that the agent is part of, or to another part of the agent. */
-export async function handOver(visit: Visit, take: Taker | undefined): Promise<void> {
+export async function handOver(visit: Visit, take: Taker | undefined, tap?: Tap): Promise<void> {
   const { binding, header, stream, done } = visit
   const { endpoint, tunnel } = binding
-  const counted = new Counted(stream)
+  const counted = new Counted(stream, tap)
   const outer = asDuplex(counted)
   // A visitor who leaves is no reason to end the program, even if it does not listen for that.
   outer.on('error', () => undefined)

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
 import { request, type IncomingMessage, type RequestOptions } from 'node:http'
+import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { buffer } from 'node:stream/consumers'
 import { visit, webService } from './agent-support.ts'
 import { LocalAgent } from './local-api-support.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { newFolder, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 before(async () => (server = await startServer()))
@@ -29,6 +31,22 @@ async function opened(local: LocalAgent, service: { port: string }, more: object
 }
 
 suite('captured requests', () => {
+  test('of a folder are recorded and replayed too', async () => {
+    const folder = newFolder()
+    writeFileSync(join(folder, 'page.txt'), 'from a file')
+    await using local = await LocalAgent.start(server)
+    const url = await opened(local, { port: `file://${folder}` })
+    assert.equal((await visit(`${url}/page.txt`)).body, 'from a file')
+    const [only] = (await local.get('/api/requests/http')).body.requests
+    assert.deepEqual([only.request.uri, only.response.status_code], ['/page.txt', 200])
+    assert.match(text(only.response.raw), /\r\n\r\nfrom a file$/)
+    assert.equal((await local.post('/api/requests/http', { id: only.id })).status, 204)
+    const [replayed] = (await local.get('/api/requests/http')).body.requests
+    assert.notEqual(replayed.id, only.id)
+    assert.match(text(replayed.response.raw), /^HTTP\/1\.1 200 [^]*from a file$/)
+    rmSync(folder, { recursive: true })
+  })
+
   test('have head, body, status and timing of both messages', async () => {
     await using service = await webService(async (incoming, response) => {
       const received = await buffer(incoming)

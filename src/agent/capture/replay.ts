@@ -1,4 +1,5 @@
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
+import { Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { CaptureTap } from '#agent/capture/capture-tap.ts'
 import type { Capture } from '#agent/capture/capture-tap.ts'
 import type { CaptureEvent } from '#agent/capture/capture-store.ts'
@@ -6,7 +7,6 @@ import { dialBehind, dialReason } from '#agent/dial-upstream.ts'
 import type { Endpoint } from '#agent/endpoint.ts'
 import { badGateway } from '#agent/refuse.ts'
 import { refuseEndpoint } from '#agent/refuse-endpoint.ts'
-import type { Target } from '#agent/target.ts'
 
 /** The caller is answered after this time; the response is recorded until the upstream ends it. */
 const WAIT_MS = 2000
@@ -21,12 +21,12 @@ const prefaces: Readonly<Record<Endpoint['proxyProto'], Buffer | undefined>> = {
 
 /** Sends a request to the upstream of an endpoint and records the exchange. */
 export async function replay(endpoint: Endpoint, request: Buffer, replayOf: string): Promise<string> {
-  const { target, capture, forwardsProto } = endpoint
-  if (target === undefined || capture === undefined || forwardsProto === 'http2')
+  const { target, files, capture, forwardsProto } = endpoint
+  if ((target === undefined && files === undefined) || capture === undefined || forwardsProto === 'http2')
     return refuseEndpoint('only a tunnel whose requests are captured can replay one')
   const tap = new CaptureTap(capture, '127.0.0.1', replayOf)
   const { exchange, finished } = watch(capture, () => tap.sent(request))
-  void send(endpoint, target, request, tap)
+  void send(endpoint, request, tap)
   const timer = setTimeout(finished.resolve, WAIT_MS)
   await finished.promise
   clearTimeout(timer)
@@ -47,13 +47,26 @@ function watch({ store }: Capture, begin: () => void) {
   return { exchange, finished }
 }
 
-async function send(endpoint: Endpoint, target: Target, request: Buffer, tap: CaptureTap): Promise<void> {
-  let socket: Socket | undefined
+/** A connection to the upstream of an endpoint. */
+async function dial(endpoint: Endpoint): Promise<Duplex> {
+  const { target, files, proxyProto } = endpoint
+  if (target !== undefined)
+    return dialBehind(endpoint, target, { plain: false, preface: prefaces[proxyProto] })
+  const [requests, responses] = [new PassThrough(), new PassThrough()]
+  files?.serve(joined(requests, responses), undefined)
+  return joined(responses, requests)
+}
+
+/** The types of `Duplex.from` know only streams of the web here. */
+const joined = (readable: Readable, writable: Writable): Duplex =>
+  Duplex.from({ readable, writable } as unknown as Parameters<typeof Duplex.from>[0])
+
+async function send(endpoint: Endpoint, request: Buffer, tap: CaptureTap): Promise<void> {
+  let socket: Duplex | undefined
   let isAnswered = false
   try {
-    const preface = prefaces[endpoint.proxyProto]
-    socket = await dialBehind(endpoint, target, { plain: false, preface })
-    socket.setTimeout(IDLE_MS, () => socket?.destroy())
+    socket = await dial(endpoint)
+    if (socket instanceof Socket) socket.setTimeout(IDLE_MS, () => socket?.destroy())
     socket.write(request)
     for await (const bytes of socket) {
       isAnswered = true
@@ -62,7 +75,9 @@ async function send(endpoint: Endpoint, target: Target, request: Buffer, tap: Ca
     }
     tap.closed(true)
   } catch (error) {
-    if (!isAnswered) tap.received(badGateway(`failed to dial backend: ${dialReason(error as Error, target)}`))
+    const { target } = endpoint
+    const reason = target === undefined ? (error as Error).message : dialReason(error as Error, target)
+    if (!isAnswered) tap.received(badGateway(`failed to dial backend: ${reason}`))
     tap.closed(false)
   }
   socket?.destroy()

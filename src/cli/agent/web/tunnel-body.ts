@@ -1,4 +1,5 @@
 import { AgentError } from '#agent/agent-error.ts'
+import { folderOf } from '#agent/files/folder.ts'
 import { readEndpoint } from '#agent/endpoint.ts'
 import { readTarget } from '#agent/target.ts'
 import { isPlainObject } from '#cli/agent/forms.ts'
@@ -57,7 +58,8 @@ export function plan(
   given: Readonly<Record<string, unknown>>,
 ): NamedPlan['plan'] {
   try {
-    readTarget(target, kind === 'tunnel' ? '' : kind)
+    const proto = kind === 'tunnel' ? '' : kind
+    if (folderOf(target, proto) === undefined) readTarget(target, proto)
     const options = hostedOptions(given)
     // Wrappers send it for every protocol.
     if (kind === 'tcp' || kind === 'tls') options.delete('inspect')
