@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { api } from './api.ts'
+import { capture } from './capture.ts'
 import { certificates } from './certificates.ts'
 import { edges } from './edges.ts'
 import { events } from './events.ts'
@@ -11,7 +12,16 @@ import { toolVersions } from './support/tools.ts'
 import { tunnel } from './tunnel.ts'
 
 /** What is measured; `npm run bench -- NAME` runs only the topics whose name contains NAME. */
-const topics: Readonly<Record<string, Topic>> = { api, certificates, edges, events, footprint, scale, tunnel }
+const topics: Readonly<Record<string, Topic>> = {
+  api,
+  capture,
+  certificates,
+  edges,
+  events,
+  footprint,
+  scale,
+  tunnel,
+}
 
 // --write keeps the table in docs/benchmarks.md.
 const { values, positionals } = parseArgs({

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { spawnServer } from '../../../test/support/server.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
 import { Running, words } from '../processes.ts'
-import type { Contender, Upstream } from './contender.ts'
+import type { Contender, Door, Upstream } from './contender.ts'
 
 const NAME = 'bench'
 const DOMAIN = 'adit.localhost'
@@ -11,13 +11,18 @@ const program = join(import.meta.dirname, '../../../bin/adit')
 
 /** Our own side, and what the measurements of memory need beside its doors. */
 export interface AditTunnel extends Contender {
+  readonly http: Door
   readonly serverPid: number
   readonly agentPort: number
   readonly authtoken: string
 }
 
-/** `adit serve`, an agent for HTTP and one for TCP, over the TLS link that is the default. */
-export async function aditTunnel(folder: string, upstream: Upstream): Promise<AditTunnel> {
+/** `adit serve`, an agent for HTTP and one for TCP, over the TLS link that is the default; `flags` are for the agents. */
+export async function aditTunnel(
+  folder: string,
+  upstream: Upstream,
+  flags: readonly string[] = [],
+): Promise<AditTunnel> {
   const [http, https, agentPort, tcp] = await Promise.all(Array.from({ length: 4 }, freePort))
   if (!http || !https || !agentPort || !tcp) throw new Error('no port is free')
   const dataDir = join(folder, 'adit')
@@ -44,7 +49,7 @@ export async function aditTunnel(folder: string, upstream: Upstream): Promise<Ad
   try {
     // The agent says the address once its endpoint is online.
     for (const line of [`http ${upstream.http} --name ${NAME}`, `tcp ${upstream.tcp} --port ${tcp}`]) {
-      const agent = new Running(program, words(line), environment)
+      const agent = new Running(program, [...words(line), ...flags], environment)
       agents.push(agent)
       await agent.until('its address', () => /(?:https?|tcp):\/\/\S+/.test(agent.output))
     }
