@@ -36,8 +36,8 @@ class Inspector implements AsyncDisposable {
     this.#context = context
   }
 
-  static async open(port: string): Promise<Inspector> {
-    const local = await LocalAgent.start(server)
+  static async open(port: string, environment: Record<string, string> = {}): Promise<Inspector> {
+    const local = await LocalAgent.start(server, undefined, environment)
     const tunnel = { name: 'web', proto: 'http', addr: port, schemes: ['http'] }
     const { body } = await local.post('/api/tunnels', tunnel)
     const context = await browser.newContext({ viewport: { width: 1300, height: 800 } })
@@ -101,6 +101,29 @@ suite('the inspector', () => {
     await inspector.row('/hook').waitFor()
     assert.equal(await inspector.row('/bad').count(), 0)
     assert.deepEqual(inspector.errors, [])
+  })
+
+  test('shows what the gateway noted of a request', async () => {
+    await using service = await webService((_, response) => response.end('x'))
+    const api = { ADIT_API_URL: server.api.url, ADIT_API_KEY: server.api.token }
+    await using inspector = await Inspector.open(service.port, api)
+    await visitAny(`${inspector.url}/why`)
+    await inspector.row('/why').click()
+    await inspector.page
+      .locator('#detail')
+      .getByText(/modules [\d.]+ ms · upstream [\d.]+ ms/)
+      .waitFor()
+    const { body } = await inspector.local.get('/api/requests/http')
+    const [id] = body.requests[0].request.headers['Adit-Request-Id']
+    assert.equal((await inspector.local.get(`/api/gateway/requests/${id}`)).body.request.path, '/why')
+    const other = await inspector.local.get('/api/gateway/requests/rq_unknown')
+    assert.deepEqual([other.status, other.body.details.err], [404, 'no captured request has this id'])
+    assert.deepEqual(inspector.errors, [])
+    await using alone = await Inspector.open(service.port)
+    await visitAny(`${alone.url}/why`)
+    await alone.row('/why').click()
+    await alone.page.locator('#detail').getByText('adit api requests get rq_').waitFor()
+    assert.deepEqual(alone.errors, [])
   })
 
   test('is used by keys alone: choose, replay, edit, compare, copy, clear', async () => {

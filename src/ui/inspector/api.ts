@@ -17,6 +17,22 @@ async function call(path: string, options: RequestInit = {}): Promise<Response> 
 export const loadDetail = async (id: string): Promise<Detail> =>
   (await (await call(`/api/requests/http/${encodeURIComponent(id)}`)).json()) as Detail
 
+/** What the gateway notes of a request, where the agent may ask it. */
+export interface GatewayReason {
+  readonly error_code: string | null
+  readonly failed: string | null
+  readonly modules: readonly { readonly name: string; readonly verdict: string }[]
+  readonly notes: readonly string[]
+  readonly modules_ms: number | null
+  readonly backend_ms: number | null
+}
+
+/** Undefined where the agent may not ask the gateway. */
+export async function loadReason(requestId: string): Promise<GatewayReason | undefined> {
+  const response = await call(`/api/gateway/requests/${encodeURIComponent(requestId)}`)
+  return ((await response.json()) as { request?: GatewayReason }).request
+}
+
 export const loadTunnels = async (): Promise<readonly TunnelInfo[]> =>
   ((await (await call('/api/tunnels')).json()) as { tunnels: TunnelInfo[] }).tunnels
 

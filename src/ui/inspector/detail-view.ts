@@ -2,6 +2,7 @@ import { asText, fromBase64, hexDump } from '#ui/bytes.ts'
 import { button, element } from '#ui/element.ts'
 import { duration } from '#ui/format.ts'
 import { bodyView, headersView, pre } from '#ui/inspector/body-view.ts'
+import type { GatewayReason } from '#ui/inspector/api.ts'
 import { header, type CapturedBody, type Detail, type Headers } from '#ui/inspector/captured.ts'
 import { tabs, type Tab } from '#ui/tabs.ts'
 
@@ -11,6 +12,7 @@ export interface DetailActions {
   readonly diff: () => void
   readonly curl: () => void
   readonly open: (id: string) => void
+  readonly reason: (requestId: string) => Promise<GatewayReason | undefined>
 }
 
 const requestTab = { name: 'Body' }
@@ -57,7 +59,7 @@ const queryOf = (uri: string): string[] =>
 
 const rawText = (raw: string): string => asText(fromBase64(raw)) ?? atob(raw)
 
-function facts(detail: Detail, { open }: DetailActions): Node {
+function facts(detail: Detail, { open, reason }: DetailActions): Node {
   const { first_byte: first, replay_of: original } = detail
   const id = header(detail.request.headers, 'Adit-Request-Id')
   const wait = first === null ? '' : ` (first byte after ${duration(first)})`
@@ -71,7 +73,9 @@ function facts(detail: Detail, { open }: DetailActions): Node {
     ['Client', detail.remote_addr],
     ['Tunnel', detail.tunnel_name],
     ...(link ? [['Replay of', link] as const] : []),
-    ...(id === '' ? [] : [['Request id', requestId(id)] as const]),
+    ...(id === ''
+      ? []
+      : [['Request id', element('code', {}, id)] as const, ['Gateway', gatewayView(id, reason)] as const]),
   ]
   return element(
     'dl',
@@ -80,11 +84,26 @@ function facts(detail: Detail, { open }: DetailActions): Node {
   )
 }
 
-/** The gateway keeps why it answered as it did. */
-const requestId = (id: string): Node =>
-  element(
-    'span',
-    {},
-    element('code', {}, id),
-    element('span', { class: 'hint' }, ` · the gateway explains it: adit api requests get ${id}`),
+/** The gateway keeps why it answered as it did; where the agent may not ask it, a person can. */
+function gatewayView(id: string, reason: DetailActions['reason']): Node {
+  const view = element('span', { class: 'hint' }, '…')
+  const command = `adit api requests get ${id}`
+  void reason(id).then(
+    known => view.replaceChildren(known === undefined ? command : reasonText(known)),
+    () => view.replaceChildren(command),
   )
+  return view
+}
+
+function reasonText({ error_code: code, failed, modules, notes, ...times }: GatewayReason): string {
+  const passed = modules.map(({ name, verdict }) => `${name} ${verdict.replace('_', ' ')}`)
+  const { modules_ms: before, backend_ms: backend } = times
+  return [
+    ...passed,
+    ...notes,
+    ...(code === null ? [] : [code]),
+    ...(failed === null ? [] : [`failed: ${failed}`]),
+    ...(before === null ? [] : [`modules ${before} ms`]),
+    ...(backend === null ? [] : [`upstream ${backend} ms`]),
+  ].join(' · ')
+}

@@ -1,5 +1,13 @@
 import { byId, element } from '#ui/element.ts'
-import { clearAll, follow, loadDetail, loadStatus, loadTunnels, replay } from '#ui/inspector/api.ts'
+import {
+  clearAll,
+  follow,
+  loadDetail,
+  loadReason,
+  loadStatus,
+  loadTunnels,
+  replay,
+} from '#ui/inspector/api.ts'
 import type { Detail, Summary } from '#ui/inspector/captured.ts'
 import { asCurl } from '#ui/inspector/curl.ts'
 import { detailView } from '#ui/inspector/detail-view.ts'
@@ -67,7 +75,14 @@ async function choose(id: string): Promise<void> {
 
 function show(detail: Detail): void {
   current = detail
-  const actions = { replay: sendAgain, edit, diff, curl: copyCurl, open: (id: string) => void choose(id) }
+  const actions = {
+    replay: sendAgain,
+    edit,
+    diff,
+    curl: copyCurl,
+    open: (id: string) => void choose(id),
+    reason: loadReason,
+  }
   byId('detail').replaceChildren(detailView(detail, actions))
 }
 

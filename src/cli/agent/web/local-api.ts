@@ -6,6 +6,7 @@ import { NameTakenError, type RunningTunnel, type RunningTunnels } from '#cli/ag
 import type { NamedPlan } from '#cli/agent/tunnel-option.ts'
 import { ApiFailure, notReady } from '#cli/agent/web/api-failure.ts'
 import { readEndpointBody } from '#cli/agent/web/endpoint-body.ts'
+import { gatewayReason } from '#cli/agent/web/gateway-reason.ts'
 import { readReplayBody } from '#cli/agent/web/replay-body.ts'
 import { detailJson, requestJson } from '#cli/agent/web/request-json.ts'
 import { readTunnelBody } from '#cli/agent/web/tunnel-body.ts'
@@ -49,6 +50,9 @@ type Handlers = Readonly<Record<string, Handler>>
 
 const NONE: ApiResult = { status: 204 }
 
+const requestIdOf = (head: Buffer): string | undefined =>
+  /^adit-request-id: *([!-~]+)\r$/im.exec(head.toString('latin1'))?.[1]
+
 /** The JSON API of the agent that programs on the same machine use. */
 export class LocalApi {
   readonly #options: LocalApiOptions
@@ -90,6 +94,9 @@ export class LocalApi {
           return NONE
         },
       },
+      'gateway/requests/*': {
+        GET: async (_, id) => ({ status: 200, body: await this.#reason(id) }),
+      },
       'requests/http/*': { GET: (_, id) => ({ status: 200, body: detailJson(this.#exchange(id)) }) },
     }
   }
@@ -105,6 +112,15 @@ export class LocalApi {
     if (handler) return handler(call, call.segments.at(-1) ?? '')
     const allow = Object.keys(handlers).join(', ')
     throw new ApiFailure('method', `the methods are ${allow}`, { allow })
+  }
+
+  /** Only of requests that were captured, because every user of this machine can ask. */
+  #reason(requestId: string): Promise<object> {
+    const isCaptured = this.#options.captures
+      .list()
+      .some(exchange => requestIdOf(exchange.request.head) === requestId)
+    if (!isCaptured) throw new ApiFailure('not_found', 'no captured request has this id')
+    return gatewayReason(requestId, process.env)
   }
 
   #status(): object {

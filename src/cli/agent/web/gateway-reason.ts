@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { dataFolder, runningServer } from '#base/running-server.ts'
+
+const TIMEOUT_MS = 3000
+
+/** What the management API says of a request, or why it cannot be asked. */
+export type GatewayReason =
+  | { readonly available: true; readonly request: unknown }
+  | { readonly available: false; readonly reason: string }
+
+export async function gatewayReason(
+  requestId: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<GatewayReason> {
+  const { url, key } = connection(environment)
+  if (!url || !key) return unavailable('set ADIT_API_URL and ADIT_API_KEY for the agent')
+  try {
+    const response = await fetch(`${url}/requests/${encodeURIComponent(requestId)}`, {
+      headers: { authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    if (response.ok) return { available: true, request: await response.json() }
+    return unavailable(`${url} answered with status ${response.status}`)
+  } catch {
+    return unavailable(`${url} does not answer`)
+  }
+}
+
+/** The API of the environment, or that of a server whose data folder is at hand. */
+function connection(environment: NodeJS.ProcessEnv) {
+  const folder = dataFolder(environment)
+  return {
+    url: environment['ADIT_API_URL'] ?? runningServer(folder)?.api_url,
+    key: environment['ADIT_API_KEY'] ?? keyIn(folder),
+  }
+}
+
+function keyIn(folder: string): string | undefined {
+  try {
+    return readFileSync(join(folder, 'api-key'), 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
+
+const unavailable = (reason: string): GatewayReason => ({ available: false, reason })
