@@ -10,5 +10,5 @@ export const BUILT = 'node_modules/.cache/test-program/bin/adit'
 export const program = join(
   import.meta.dirname,
   '../..',
-  process.env['ADIT_TEST_BUILT'] === 'yes' ? BUILT : 'bin/adit',
+  process.env['TEST_BUILT'] === 'yes' ? BUILT : 'bin/adit',
 )
