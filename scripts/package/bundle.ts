@@ -50,7 +50,7 @@ const forCommonJs = [
 /** Bundles entry points as ES modules that share their common parts. */
 export async function bundleModules(
   entryPoints: Record<string, string>,
-  options: Pick<BuildOptions, 'target' | 'inject' | 'keepNames'>,
+  options: Pick<BuildOptions, 'target' | 'inject' | 'keepNames' | 'sourcemap'>,
 ): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     ...common,
