@@ -2,14 +2,18 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below those that the system gives out by itself: one of these could be another's before it is opened here. */
-const [FIRST, LAST] = [12_000, 32_000]
+/**
+ * Below those that the system gives out by itself, and for each process a part of its own: a port could be another's
+ * before it is opened here, or while a server is restarted, and servers share ports without a word.
+ */
+const [LOWEST, PART, PARTS] = [12_000, 500, 40]
+const FIRST = LOWEST + (process.pid % PARTS) * PART
 
 /** Ports of loopback on which nobody listens, for who must know them beforehand. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>()
   while (ports.size < count) {
-    const port = randomInt(FIRST, LAST)
+    const port = randomInt(FIRST, FIRST + PART)
     if (await isFree(port)) ports.add(port)
   }
   return [...ports]
