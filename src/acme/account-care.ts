@@ -27,7 +27,7 @@ export class AccountCare {
   start(): void {
     const { accounts, log } = this.#options
     const tell = async () => {
-      if (await accounts.tellContact()) log.info('the authority knows where to write to')
+      if (await accounts.tellContact()) log.info('ACME contact updated')
     }
     void inBackground({ task: 'acme', log }, () =>
       this.#untilDone(tell, 'the authority could not be told where to write to'),

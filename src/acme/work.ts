@@ -113,7 +113,7 @@ export class Work {
     const failures = counts.attempts ?? counts.looks
     const retriesAt = nextTry(failure, { failures, shortest: pace.retryMs, now: now() }, random)
     const facts = { domain: nameOf(domain), retriesAt: moment(retriesAt) }
-    if (onlyLooked) log.info({ ...facts, missing: message }, 'a domain does not lead here yet')
+    if (onlyLooked) log.info({ ...facts, missing: message }, 'domain DNS not ready')
     else log.warn({ ...facts, error }, 'a certificate was not issued')
     if (!onlyLooked) onResult('failed')
     const job = { error: code, message, startedAt: Date.parse(order.body.started_at), retriesAt }

@@ -1080,7 +1080,7 @@ export const catalog = {
   },
   secrets_closed: { number: 90175, status: 503, text: 'The secrets of {id} cannot be opened.' },
   not_servable: { number: 90043, status: 503, text: 'The edge of {host} cannot be served: {reason}.' },
-  visitor_refused: { number: 3205, status: 403, text: 'The address {ip} may not visit {host}.' },
+  visitor_refused: { number: 3205, status: 403, text: 'The address {ip} is not allowed to reach {host}.' },
   password_required: { number: 90045, status: 401, text: '{host} asks for a user name and a password.' },
   webhook_refused: {
     number: 3204,
@@ -1120,7 +1120,7 @@ export const catalog = {
   sign_in_state: {
     number: 3106,
     status: 400,
-    text: 'This is not the end of a sign-in that was begun here, or it was begun too long ago.',
+    text: 'This sign-in link is invalid or has expired. Go back to the site and sign in again.',
   },
   sign_in_browser: {
     number: 3107,
@@ -1160,7 +1160,7 @@ export const catalog = {
   sign_in_nothing_here: {
     number: 90115,
     status: 404,
-    text: 'There is nothing at this address: identity providers send those back here who sign in.',
+    text: 'There is nothing to see here: this address only handles sign-in redirects.',
   },
   reserved_path: {
     number: 90240,
@@ -1290,7 +1290,7 @@ export const catalog = {
   user_agent_refused: {
     number: 3211,
     status: 403,
-    text: 'The program that made this request may not visit {host}.',
+    text: 'This client (User-Agent) is blocked on {host}.',
   },
   module_unusable: { number: 90150, status: 503, text: 'The module {module} cannot be used: {reason}.' },
   request_returned: {

@@ -69,7 +69,7 @@ export const settings = {
     read: url,
   }),
   domain: setting({
-    doc: 'Shared base domain. Where it is a public name and the machine has a public address, its own or one of public_addresses, listeners that are not set are open to the world: HTTP on port 80, HTTPS on 443, agents on 4443, ssh on 2222, TCP endpoints, and DNS on port 53 of one address. The API stays on loopback.',
+    doc: 'Shared base domain. Where it is a public name and the machine has a public address, its own or one of public_addresses, listeners that are not set accept connections from the internet: HTTP on port 80, HTTPS on 443, agents on 4443, ssh on 2222, TCP endpoints, and DNS on port 53 of one address. The API stays on loopback.',
     example: 'DOMAIN',
     fallback: 'adit.localhost',
     read: domain,
@@ -223,7 +223,7 @@ export const settings = {
     read: nameServers,
   }),
   fast_reads: setting({
-    doc: "Read sockets into memory that is used again, by way of Node's internals; off if a Node should not bear it.",
+    doc: 'Faster socket reads through internals of Node. Turn it off if there are problems after an upgrade of Node.',
     example: 'SWITCH',
     fallback: 'on',
     read: onOff,

@@ -53,7 +53,7 @@ suite('trouble with the account at an authority', () => {
       await using world = await open({ acme_email: 'me@example.com' }, folder.path)
       await world.issue({ retryMs: 20 })
       await issueFor(world, 'second.example.com')
-      await world.until(async () => world.told.some(line => line.includes('knows where to write to')))
+      await world.until(async () => world.told.some(line => line.includes('ACME contact updated')))
       assert.equal(world.told.filter(line => line.includes('could not be told where')).length, 3)
     }
     assert.deepEqual(

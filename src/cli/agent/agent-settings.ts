@@ -138,7 +138,11 @@ export const agentSettings = {
     form: list('host', 'a list of addresses, networks, host names and .suffixes'),
     doc: 'Host names by which the inspector may be reached, beside localhost.',
   }),
-  update_check: setting({ form: yesNo, doc: 'False: no update, whoever asks.', fallback: true }),
+  update_check: setting({
+    form: yesNo,
+    doc: 'False disables updates, also those that the API requests.',
+    fallback: true,
+  }),
   update_url: setting({
     form: text('url', 'an address such as https://example.com/adit.json'),
     doc: 'A JSON document with the newest "version".',

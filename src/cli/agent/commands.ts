@@ -16,7 +16,7 @@ const tunnelCommands: readonly TunnelCommand[] = [
   {
     kind: 'http',
     argument: '<port|host:port|url>',
-    doc: 'Show a web service of this machine to the world.',
+    doc: 'Start an HTTP tunnel to a service of this machine.',
     examples: [
       'http 3000',
       'http 3000 --name shop',
@@ -27,19 +27,19 @@ const tunnelCommands: readonly TunnelCommand[] = [
   {
     kind: 'tcp',
     argument: '<port|host:port>',
-    doc: 'The same for a service that speaks anything over TCP.',
+    doc: 'Start a TCP tunnel.',
     examples: ['tcp 22', 'tcp 22 --port 20022'],
   },
   {
     kind: 'tls',
     argument: '<port|host:port>',
-    doc: 'The same for a service that speaks TLS, or with TLS that ends in this agent.',
+    doc: 'Start a TLS tunnel; with --crt and --key, TLS is terminated by this agent.',
     examples: ['tls 8443 --name shop', 'tls 3000 --crt cert.pem --key key.pem'],
   },
   {
     kind: 'tunnel',
     argument: '<port|host:port|url>',
-    doc: 'A tunnel with labels, which the backends of edges find.',
+    doc: 'Start a labeled tunnel for a tunnel-group backend.',
     examples: ['tunnel 3000 --label service=shop'],
   },
 ]
@@ -56,7 +56,7 @@ const examplesText = (examples: readonly string[]): string =>
   `Examples:\n${examples.map(example => `  $ adit ${example}\n`).join('')}`
 
 function tunnelCommand({ kind, argument, doc, examples }: TunnelCommand): Command {
-  const command = new Command(kind).description(doc).argument(argument, 'Where the service is.')
+  const command = new Command(kind).description(doc).argument(argument, 'Address of the service.')
   addAgentFlags(addTunnelFlags(command, kind), kind)
   command.showHelpAfterError(`(for example: adit ${examples[0] ?? kind}; adit ${kind} --help tells more)`)
   command.addHelpText('before', examplesText(examples)).addHelpText('after', AFTER_HELP)
@@ -68,7 +68,7 @@ function tunnelCommand({ kind, argument, doc, examples }: TunnelCommand): Comman
 
 function startCommand(): Command {
   const command = new Command('start')
-    .description('Open tunnels that are written down in the configuration file.')
+    .description('Start tunnels of the configuration file.')
     .argument('[names...]', 'Which ones.')
     .option('--all', 'All of them.')
     .option('--none', 'None: programs open them through the local API.')

@@ -20,7 +20,7 @@ export function configCommand(): Command {
     )
   const show = config
     .command('show')
-    .description('Print every value that holds and where it was said, without secrets.')
+    .description('Show the effective configuration and where each value comes from, without secrets.')
     .option('--json', 'As JSON.')
   addAgentFlags(show).action(async () => (await actions()).show(flagsOf(show)))
   const add = config

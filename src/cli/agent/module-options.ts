@@ -29,7 +29,7 @@ export const moduleOptions = {
   }),
   'oauth.allow_emails': option({
     form: emailList,
-    doc: 'Who may come in of those who sign in. Repeatable.',
+    doc: 'Allow only these users to sign in. Repeatable.',
     kinds: web,
     flag: '--oauth-allow-email',
     to: allowEmails => ({ oauth: { allowEmails } }),
@@ -102,7 +102,7 @@ export const moduleOptions = {
   }),
   'oidc.allow_emails': option({
     form: emailList,
-    doc: 'Who may come in of those who sign in. Repeatable.',
+    doc: 'Allow only these users to sign in. Repeatable.',
     kinds: web,
     flag: '--oidc-allow-email',
     to: allowEmails => ({ oidc: { allowEmails } }),

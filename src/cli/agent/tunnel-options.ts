@@ -67,7 +67,7 @@ export const tunnelOptions = {
   }),
   basic_auth: option({
     form: list('user:password', 'a list of user:password', isCredential),
-    doc: 'Who may come in. Repeatable.',
+    doc: 'Require HTTP basic auth. Repeatable.',
     kinds: web,
     secret: true,
     aliases: ['--auth'],
@@ -75,7 +75,7 @@ export const tunnelOptions = {
   }),
   host_header: option({
     form: text('rewrite|value', 'rewrite or a host'),
-    doc: 'Host that the service is told; rewrite: its own.',
+    doc: 'Host header sent to the service; rewrite: the local address.',
     kinds: web,
     to: hostHeader => ({ hostHeader: hostHeader === 'preserve' ? undefined : hostHeader }),
   }),

@@ -4,7 +4,7 @@ import { computed, fixed, input, required } from '#contract/shape.ts'
 
 export const abuseReport = kind({
   name: 'abuse_report',
-  doc: 'Somebody says that an address here does harm.',
+  doc: 'Reports of abuse of an address of this installation.',
   prefix: 'abrp',
   path: '/abuse_reports',
   listKey: 'abuse_reports',

@@ -62,7 +62,7 @@ const aMoment = (doc: string) => computed(nullable(moment()), doc)
 
 export const eventDelivery = kind({
   name: 'event_delivery',
-  doc: 'How it stands with the events of one subscription at one of its destinations.',
+  doc: 'Delivery status of a subscription at one of its destinations.',
   prefix: 'edv',
   path: '/event_deliveries',
   listKey: 'event_deliveries',

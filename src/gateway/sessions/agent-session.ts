@@ -146,7 +146,7 @@ export class AgentSession implements Connection {
     this.#settle()
     if (this.#signed === undefined) return
     const { id } = this.#signed.record
-    this.#options.log.info({ session: id, reason: reason.message }, 'an agent has gone')
+    this.#options.log.info({ session: id, reason: reason.message }, 'agent disconnected')
     await this.#options.sessions.remove(id, this, { error: failureOf(reason), lost: isLoss(reason) })
   }
 

@@ -332,7 +332,7 @@ export class Sessions implements Fleet {
     if (owner !== undefined && owner.credentialId !== newcomer.record.credentialId) return false
     const probe = this.#options.probe ?? (id => this.probe(id))
     if (owner !== undefined && (await probe(owner.id))) return false
-    log.info({ session: holder.sessionId }, 'an agent that does not answer made room for another one')
+    log.info({ session: holder.sessionId }, 'replaced unresponsive agent')
     await this.#evict(holder.sessionId, 'Another agent took over an address of this one.')
     return true
   }

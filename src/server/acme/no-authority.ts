@@ -37,7 +37,7 @@ export async function tellOfNoAuthority(options: NoAuthorityOptions): Promise<()
     else if (!isWanted && told.delete(id)) await domains.tell(id, { job: undefined })
   }
   const attend = (id: string): void => {
-    const failed = 'it could not be told that nothing is ordered'
+    const failed = 'could not update the status of a domain'
     queue = queue.then(() => inBackground({ task: 'acme', log, failed, about: { id } }, () => look(id)))
   }
 
