@@ -2,7 +2,7 @@ import { Agent } from '#agent/agent.ts'
 import type { AgentOptions, ForwardOptions } from '#agent/options.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 
-// The face of the package: what `import ... from 'adit'` finds.
+// The public API of the package `adit`.
 export { AgentError } from '#agent/agent-error.ts'
 export { CaptureStore } from '#agent/capture/capture-store.ts'
 export type { Agent } from '#agent/agent.ts'

@@ -1001,7 +1001,7 @@ export const catalog = {
     status: 501,
     text: 'The only transfer coding understood is "chunked".',
   },
-  version_unsupported: { number: 90034, status: 505, text: 'That version of HTTP is not spoken here.' },
+  version_unsupported: { number: 90034, status: 505, text: 'HTTP version not supported.' },
   request_timeout: { number: 90035, status: 408, text: 'The request did not arrive in time.' },
   expectation_failed: { number: 90036, status: 417, text: 'The only expectation met is "100-continue".' },
   misdirected: {
@@ -1150,7 +1150,7 @@ export const catalog = {
   sign_in_not_kept: {
     number: 90113,
     status: 503,
-    text: 'You are signed in, but that could not be written down.',
+    text: 'Sign-in succeeded, but the session could not be saved.',
   },
   sign_in_unconfigured: {
     number: 90114,
@@ -1251,7 +1251,7 @@ export const catalog = {
   saml_expired: {
     number: 90143,
     status: 403,
-    text: 'The message of the identity provider does not count now: {reason}.',
+    text: 'The message of the identity provider is expired or not yet valid: {reason}.',
   },
   saml_replayed: {
     number: 90144,
@@ -1278,7 +1278,7 @@ export const catalog = {
     status: 403,
     text: 'The identity provider answered another sign-in than the one that was begun in this browser.',
   },
-  saml_method: { number: 90149, status: 405, text: 'That is not how messages of SAML are sent here.' },
+  saml_method: { number: 90149, status: 405, text: 'Method not allowed for SAML messages.' },
   gateway_fault: { number: 90046, status: 500, text: 'The gateway failed to handle the request.' },
   circuit_open: {
     number: 3202,

@@ -229,7 +229,7 @@ export const settings = {
     read: onOff,
   }),
   access_log: setting({
-    doc: 'Where each request is noted as a line of JSON: a file, or stdout; nowhere when absent.',
+    doc: 'Access log as JSON lines: a file, or stdout; none by default.',
     example: 'FILE',
     read: text,
   }),

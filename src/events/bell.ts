@@ -1,4 +1,4 @@
-/** Wakes one who waits. A ring while nobody waits is heard by the next who does. */
+/** Auto-reset event: a notification without a waiter is kept for the next one. */
 export class Bell {
   #rung = false
   #wake: (() => void) | undefined

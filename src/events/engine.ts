@@ -228,7 +228,7 @@ export class EventEngine {
   #look(): void {
     const wasHeld = this.#lead.held
     const { log } = this.#options
-    const failed = 'it cannot be seen which server delivers'
+    const failed = 'cannot determine the event delivery leader'
     this.#looking ??= inBackground({ task: 'events', log, failed }, () => this.#lead.look()).finally(() => {
       this.#looking = undefined
       if (this.#lead.held && !wasHeld) this.#poll()

@@ -49,7 +49,7 @@ const RETRY_MS = 1000
 const HEALTH_MS = 60_000
 
 /**
- * The way of one subscription's events to one destination: in order, each at least once. What happens at this server's
+ * Delivers one subscription's events to one destination, in order, each at least once. What happens at this server's
  * gateways leaves from here; what was written to the outbox only while this is the server that delivers it.
  */
 export class Lane {

@@ -34,7 +34,7 @@ export interface Visitor {
   readonly certificate?: ClientCertificate
 }
 
-/** Tells once that the visitor has gone, so that work for it can be given up. */
+/** Fires once when the client disconnects, so that pending work can be cancelled. */
 export class Departure {
   #gone = false
   // Nearly always there is one.

@@ -16,7 +16,7 @@ function help(part: [string, Setting<unknown>][]): string {
 
 const helpText = (): string => `
 Every setting is a flag, an environment variable or a key of the YAML file given with --config
-(ADIT_CONFIG), in that order of strength. The file's keys are the flags without dashes: data_dir.
+(ADIT_CONFIG), in order of precedence. The file's keys are the flags without dashes: data_dir.
 
 ${help(all)}
 

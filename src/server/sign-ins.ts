@@ -59,7 +59,7 @@ export class SignIns implements Visitors {
       if (outcome.ok) return { userId: user.id, sessionId: session.id }
       // Somebody else has written the same user at the same moment, or deleted it.
     }
-    throw new Error('A sign-in could not be written down: its user changes all the time.')
+    throw new Error('A sign-in could not be saved: its user changes all the time.')
   }
 
   active(sessionId: string, expiresAt: number): void {

@@ -66,7 +66,7 @@ function tunnel({ bound: { agent } }: Running, settings: Settings): string[] {
 }
 
 const firstCall = (api: string, keyFile: string): string[] => [
-  '  A first call of the API:',
+  '  First API call:',
   '',
   `    curl -H "Authorization: Bearer $(cat ${keyFile})" ${api}/self`,
   '',

@@ -27,7 +27,7 @@ const TYPE_BYTES = 4
 
 /** One connection with an agent (or, in the agent, with the gateway) that carries many streams. */
 export class Session {
-  /** Answer input that causes no output by a tiny frame, so that a peer with Nagle's algorithm gets its ACK at once. */
+  /** Send a small frame when input produced no output, so that a peer with Nagle's algorithm gets its ACK immediately. */
   nudge = false
   /** Why the session ended; resolves when no frame will come or go any more. Code `none`: it was closed here. */
   readonly closed: Promise<TunnelError>

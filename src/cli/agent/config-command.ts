@@ -91,7 +91,7 @@ export function authtokenCommand(): Command {
 /** `adit diagnose`: the way to the gateway, step by step. */
 export function diagnoseCommand(): Command {
   const command = new Command('diagnose')
-    .description('Find out where the way to the gateway is broken.')
+    .description('Diagnose the connection to the gateway.')
     .option('--json', 'As JSON.')
     .addHelpText('after', '\nExit codes: 0 all is well, 1 something is broken.')
   return addAgentFlags(command).action(async () => {

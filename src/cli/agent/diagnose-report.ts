@@ -14,7 +14,7 @@ function textOf({ step, result, detail, advice }: Finding): string {
   return advice === undefined ? `${first}\n` : `${first}\n${' '.repeat(20)}${advice}\n`
 }
 
-/** `adit diagnose`: tells where the way to the gateway is broken; returns the exit code. */
+/** `adit diagnose`: diagnoses the connection to the gateway; returns the exit code. */
 export async function reportDiagnosis(flags: Flags): Promise<number> {
   const config = readConfig(configsOf(flags), process.env)
   const settings = settleAgent({ flags, environment: process.env, file: config.settings })

@@ -45,7 +45,7 @@ const order: readonly HttpModule[] = [
 /** Not on the way of requests: they say where traffic goes, and how its connection is made. */
 const elsewhere = new Set(['backend', 'tls_termination'])
 const known = new Set([...elsewhere, ...order.flatMap(({ name, alias }) => [name, alias ?? name])])
-/** What agents may ask for, and no request ever meets here. */
+/** Agent options that this gateway does not support. */
 const absent: readonly (keyof BindOptions)[] = ['TrafficPolicy', 'Policy']
 
 /** The visitors who are let in where nobody has asked to keep any out. */

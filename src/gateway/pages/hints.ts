@@ -164,7 +164,7 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     owner: 'The rules of user_agent_filter decide by the User-Agent header of the request.',
   },
   circuit_open: {
-    title: 'Service not well',
+    title: 'Service unhealthy',
     visitor: RELOAD,
     owner: 'The log of your service tells why it answered with errors. It is asked again by itself.',
   },

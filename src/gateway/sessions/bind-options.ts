@@ -46,7 +46,7 @@ const usable: Readonly<Record<keyof BindOptions, readonly Proto[]>> = {
   TrafficPolicy: none,
 }
 
-/** In the place of a tunnel whose options are looked at; as every tunnel it leads to bytes, and nobody visits it. */
+/** Placeholder context, to validate options before the tunnel exists. */
 const unbound: Place = {
   id: 'a tunnel that is not bound yet',
   dial: () => Promise.reject(new DialError('offline', 'The tunnel is not bound yet.')),

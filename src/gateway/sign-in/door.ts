@@ -219,7 +219,7 @@ export class Door {
       await this.#sessions.end(guest)
       return cookies
     } catch (error) {
-      this.#shared.log.error({ error, place: this.#place.id }, 'a sign-in could not be written down')
+      this.#shared.log.error({ error, place: this.#place.id }, 'could not save a sign-in')
       throw new Problem('sign_in_not_kept', {})
     }
   }

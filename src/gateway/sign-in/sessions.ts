@@ -104,7 +104,7 @@ export class Sessions {
     presence.ended(sessionId)
     await visitors.ended(sessionId).catch((error: unknown) => {
       // The browser loses its cookies in any case; the row goes when it expires.
-      log.warn({ error, sessionId }, 'the end of a session could not be written down')
+      log.warn({ error, sessionId }, 'could not save the end of a session')
     })
   }
 

@@ -34,7 +34,7 @@ export class SshPenalties {
     this.#penalties.add(GROUP, source, this.#limits[reason])
   }
 
-  /** A source that has signed in is no guesser. */
+  /** Resets the count after a successful login. */
   forgive(source: string): void {
     this.#penalties.forgive(GROUP, source)
   }
