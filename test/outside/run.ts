@@ -3,8 +3,8 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { newFolder, spawnServer } from '../support/server.ts'
 import { runH2spec, type Figure } from './h2spec.ts'
-import { runPyngrok } from './pyngrok.ts'
 import { runSchemathesis } from './schemathesis.ts'
+import { runWrappers } from './wrappers.ts'
 
 /** Attacks at their full length, and restarts under published SDKs; they start their own servers. */
 const attacks = [
@@ -23,9 +23,9 @@ try {
     results.push(result)
   }
   const authtoken = readFileSync(join(dataDir, 'authtoken'), 'utf8').trim()
-  const pyngrok = await runPyngrok(server, dataDir, authtoken)
-  console.log(pyngrok.text)
-  results.push(pyngrok)
+  const wrappers = await runWrappers(server, dataDir, authtoken)
+  console.log(wrappers.text)
+  results.push(wrappers)
   const ready = await server.api.get('/readyz')
   console.log(`the server afterwards: ${ready.status} ${JSON.stringify(ready.body)}`)
   results.push({ text: '', isGood: ready.status === 200 && ready.body.status === 'ready' })

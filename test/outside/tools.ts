@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
@@ -62,4 +62,30 @@ export function python(requirement: string): string {
   run('python3', ['-m', 'venv', folder])
   run(join(folder, 'bin/pip'), ['install', '--quiet', requirement])
   return program
+}
+
+/** Downloads java-ngrok with its dependencies and returns their folder. */
+export function javaNgrok(version: string): string {
+  const folder = join(cache, `java-ngrok-${version}`)
+  const jars = join(folder, 'lib')
+  if (existsSync(jars)) return jars
+  require('javac', ['default-jdk-headless'])
+  require('mvn', ['maven'])
+  mkdirSync(folder, { recursive: true })
+  const dependency = `<groupId>com.github.alexdlaird</groupId><artifactId>java-ngrok</artifactId><version>${version}</version>`
+  const own =
+    '<modelVersion>4.0.0</modelVersion><groupId>adit</groupId><artifactId>test</artifactId><version>1</version>'
+  writeFileSync(
+    join(folder, 'pom.xml'),
+    `<project>${own}<dependencies><dependency>${dependency}</dependency></dependencies></project>`,
+  )
+  run('mvn', [
+    '-q',
+    '-B',
+    '-f',
+    join(folder, 'pom.xml'),
+    'dependency:copy-dependencies',
+    `-DoutputDirectory=${jars}`,
+  ])
+  return jars
 }

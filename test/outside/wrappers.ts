@@ -10,17 +10,24 @@ import type { Process } from '../support/server.ts'
 import type { Figure } from './h2spec.ts'
 import * as tools from './tools.ts'
 
-const VERSIONS = ['7.2.12', '9.1.0']
 const DEADLINE_MS = 120_000
+const beside = (name: string): string => join(import.meta.dirname, name)
 
-/** Runs unmodified releases of pyngrok, which start the agent as a process, read its log and call its local API. */
-export async function runPyngrok(server: Process, dataDir: string, authtoken: string): Promise<Figure> {
+/** Each with the command that drives it; the program, a configuration file, a port and a token follow. */
+const wrappers: Readonly<Record<string, () => readonly string[]>> = {
+  'pyngrok 7.2.12': () => [tools.python('pyngrok==7.2.12'), beside('drive_pyngrok.py')],
+  'pyngrok 9.1.0': () => [tools.python('pyngrok==9.1.0'), beside('drive_pyngrok.py')],
+  'java-ngrok 2.5.1': () => ['java', '-cp', `${tools.javaNgrok('2.5.1')}/*`, beside('DriveJavaNgrok.java')],
+}
+
+/** Runs unmodified wrappers, which start the agent as a process, read its log and call its local API. */
+export async function runWrappers(server: Process, dataDir: string, authtoken: string): Promise<Figure> {
   const service = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1')
   await once(service, 'listening')
   const { port } = service.address() as AddressInfo
-  const results = await Promise.all(
-    VERSIONS.map(version => runOne(version, server, { dataDir, authtoken, port })),
-  )
+  const results: Figure[] = []
+  for (const name of Object.keys(wrappers))
+    results.push(await runOne(name, server, { dataDir, authtoken, port }))
   service.close()
   return { text: results.map(({ text }) => text).join('\n'), isGood: results.every(({ isGood }) => isGood) }
 }
@@ -31,8 +38,8 @@ interface Target {
   readonly port: number
 }
 
-async function runOne(version: string, { bound }: Process, target: Target): Promise<Figure> {
-  const home = mkdtempSync(join(tmpdir(), 'adit-pyngrok-'))
+async function runOne(name: string, { bound }: Process, target: Target): Promise<Figure> {
+  const home = mkdtempSync(join(tmpdir(), 'adit-wrapper-'))
   const program = join(home, 'ngrok')
   symlinkSync(join(import.meta.dirname, '../../bin/adit'), program)
   mkdirSync(join(home, 'config'))
@@ -45,15 +52,12 @@ async function runOne(version: string, { bound }: Process, target: Target): Prom
     ADIT_CA_FILE: join(target.dataDir, 'ca.pem'),
   }
   try {
-    const script = join(import.meta.dirname, 'drive_pyngrok.py')
-    const { stdout } = await promisify(execFile)(tools.python(`pyngrok==${version}`), [script, ...args], {
-      env,
-      timeout: DEADLINE_MS,
-    })
-    return { text: `pyngrok ${version}: ${stdout.trim().split('\n').length} steps, all good`, isGood: true }
+    const [command = '', ...before] = wrappers[name]?.() ?? []
+    const { stdout } = await promisify(execFile)(command, [...before, ...args], { env, timeout: DEADLINE_MS })
+    return { text: `${name}: ${stdout.trim().split('\n').length} steps, all good`, isGood: true }
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
-    return { text: `pyngrok ${version}:\n${stdout}${stderr}`, isGood: false }
+    return { text: `${name}:\n${stdout}${stderr}${stderr === '' ? String(error) : ''}`, isGood: false }
   } finally {
     rmSync(home, { recursive: true })
   }
