@@ -8,15 +8,20 @@ import { createServer } from 'node:net'
  */
 const [LOWEST, PART, PARTS] = [12_000, 500, 40]
 const FIRST = LOWEST + (process.pid % PARTS) * PART
+/** Given out before, though perhaps not opened yet. */
+const given = new Set<number>()
 
 /** Ports of loopback on which nobody listens, for who must know them beforehand. */
 export async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>()
-  while (ports.size < count) {
+  const ports: number[] = []
+  while (ports.length < count) {
     const port = randomInt(FIRST, FIRST + PART)
-    if (await isFree(port)) ports.add(port)
+    if (given.has(port)) continue
+    given.add(port)
+    if (await isFree(port)) ports.push(port)
+    if (given.size > PART / 2) given.clear()
   }
-  return [...ports]
+  return ports
 }
 
 export async function freePort(): Promise<number> {
