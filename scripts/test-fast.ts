@@ -21,7 +21,7 @@ function startsPrograms(file: string): boolean {
 }
 
 const files = globSync(join(root, 'test/**/*.test.ts')).filter(file => !startsPrograms(file))
-const options = ['--test', '--test-concurrency=2', '--test-timeout=60000', '--test-reporter=dot']
+const options = ['--test', '--test-concurrency=3', '--test-timeout=60000', '--test-reporter=dot']
 const { status } = spawnSync(process.execPath, [...options, ...files.map(file => relative(root, file))], {
   cwd: root,
   env: { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'), ...process.env },
