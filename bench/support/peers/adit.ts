@@ -17,7 +17,7 @@ export interface AditTunnel extends Contender {
   readonly authtoken: string
 }
 
-/** `adit serve`, an agent for HTTP and one for TCP, over the TLS link that is the default; `flags` are for the agents. */
+/** `adit serve`, an agent for HTTP and one for TCP, over the TLS link that is the default; `flags` are for the first. */
 export async function aditTunnel(
   folder: string,
   upstream: Upstream,
@@ -48,8 +48,12 @@ export async function aditTunnel(
   }
   try {
     // The agent says the address once its endpoint is online.
-    for (const line of [`http ${upstream.http} --name ${NAME}`, `tcp ${upstream.tcp} --port ${tcp}`]) {
-      const agent = new Running(program, [...words(line), ...flags], environment)
+    const lines = [
+      [...words(`http ${upstream.http} --name ${NAME}`), ...flags],
+      words(`tcp ${upstream.tcp} --port ${tcp}`),
+    ]
+    for (const line of lines) {
+      const agent = new Running(program, line, environment)
       agents.push(agent)
       await agent.until('its address', () => /(?:https?|tcp):\/\/\S+/.test(agent.output))
     }
