@@ -38,7 +38,7 @@ export async function run(
     if (prompt !== '' && output.stdout.includes(prompt) && child.stdin.writable) child.stdin.end(input)
   })
   await once(child, 'close')
-  if (program === program) whatItTold(child).end()
+  if (command === program) whatItTold(child).end()
   return { code: child.exitCode, ...output }
 }
 
