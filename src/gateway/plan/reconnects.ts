@@ -1,3 +1,4 @@
+import { Holdings } from '#base/holdings.ts'
 import type { Directory, TunnelRecord } from '#gateway/directory.ts'
 import type { Exchange } from '#gateway/exchange.ts'
 import { joins, type TunnelGroup } from '#gateway/records/tunnel-group.ts'
@@ -41,18 +42,18 @@ interface Loss {
 
 /** Lets requests wait for tunnels whose agents lost their connection a moment ago. */
 export class Reconnects {
-  readonly waitMs: number
+  readonly #waitMs: number
   /** The oldest come first. */
   readonly #losses = new Map<string, Loss>()
   readonly #byKey = new Map<string, Set<Loss>>()
-  readonly #ofOwner = new Map<string, number>()
+  readonly #owners = new Holdings<string>()
   readonly #waiting = new Map<string, Set<(tunnel: TunnelRecord | undefined) => void>>()
   #waits = 0
   readonly #stop: () => void
 
   /** `waitMs`: how long a tunnel is expected back. */
   constructor(directory: Directory, waitMs: number) {
-    this.waitMs = waitMs
+    this.#waitMs = waitMs
     this.#stop = directory.watch({
       added: tunnel => {
         this.#forget(tunnel.id)
@@ -104,14 +105,13 @@ export class Reconnects {
 
   #add(tunnel: TunnelRecord): void {
     this.#prune()
-    const keys = keysOf(tunnel)
-    const ofOwner = this.#ofOwner.get(tunnel.ownerId) ?? 0
-    if (keys.length === 0 || this.waitMs === 0 || ofOwner >= MAX_OF_OWNER || this.#losses.size >= MAX_LOSSES)
-      return
     this.#forget(tunnel.id)
-    const loss = { tunnel, until: performance.now() + this.waitMs }
+    const keys = keysOf(tunnel)
+    const isFull = this.#losses.size >= MAX_LOSSES || this.#owners.of(tunnel.ownerId) >= MAX_OF_OWNER
+    if (keys.length === 0 || this.#waitMs === 0 || isFull) return
+    const loss = { tunnel, until: performance.now() + this.#waitMs }
     this.#losses.set(tunnel.id, loss)
-    this.#ofOwner.set(tunnel.ownerId, ofOwner + 1)
+    this.#owners.add(tunnel.ownerId)
     for (const key of keys) this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(loss))
   }
 
@@ -120,9 +120,7 @@ export class Reconnects {
     if (loss === undefined) return
     this.#losses.delete(id)
     const { tunnel } = loss
-    const left = (this.#ofOwner.get(tunnel.ownerId) ?? 1) - 1
-    if (left > 0) this.#ofOwner.set(tunnel.ownerId, left)
-    else this.#ofOwner.delete(tunnel.ownerId)
+    this.#owners.remove(tunnel.ownerId)
     for (const key of keysOf(tunnel)) {
       const losses = this.#byKey.get(key)
       losses?.delete(loss)

@@ -110,10 +110,14 @@ export class Router {
     if (refusal) return Promise.resolve(refusal)
     const central = this.#options.central?.(head)
     if (central !== undefined) return central(exchange, this.#offline)
+    const replying = this.http(visitor.scheme, head.host, head.path)(exchange)
+    return replying.then(reply => (reply.lost === undefined ? reply : this.#recover(exchange, reply)))
+  }
+
+  #recover(exchange: Exchange, reply: Reply): Promise<Reply> {
+    const { visitor, head } = exchange
     const route = (): Promise<Reply> => this.http(visitor.scheme, head.host, head.path)(exchange)
-    return route().then(reply =>
-      reply.lost === undefined ? reply : this.#linkLoss.recover(exchange, reply, route),
-    )
+    return this.#linkLoss.recover(exchange, reply, route)
   }
 
   http(scheme: 'http' | 'https', host: string, path: string): Endpoint {

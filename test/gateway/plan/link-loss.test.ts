@@ -10,9 +10,19 @@ const WAIT_MS = 3000
 const started = (reconnectWaitMs = WAIT_MS) => startPlan({ facts: { reconnectWaitMs } })
 const HOST = 'shop.adit.localhost/'
 
-async function drop({ gateway }: Plan, agent: Agent): Promise<void> {
+const offline = ({ gateway }: Plan): Promise<void> =>
+  until('the tunnels are gone', () => gateway.directory.tunnels.size === 0)
+
+async function drop(plan: Plan, agent: Agent): Promise<void> {
   agent.drop()
-  await until('the tunnels are gone', () => gateway.directory.tunnels.size === 0)
+  await offline(plan)
+}
+
+/** An agent with the endpoint of these tests. */
+async function shop(plan: Plan): Promise<Agent> {
+  const agent = await plan.agent()
+  await agent.bind('https', { Domain: 'shop' })
+  return agent
 }
 
 /** The next request is not answered: its connection to the agent breaks, and so do all others. */
@@ -34,19 +44,16 @@ suite('a request whose agent lost its connection', () => {
   for (const method of ['GET', 'POST'])
     test(`waits for it, with ${method}`, async () => {
       await using plan = await started()
-      const agent = await plan.agent()
-      await agent.bind('https', { Domain: 'shop' })
+      const agent = await shop(plan)
       await drop(plan, agent)
       const visiting = visit(plan.router, HOST, { method })
-      const back = await plan.agent()
-      await back.bind('https', { Domain: 'shop' })
+      await shop(plan)
       assert.equal((await visiting).status, 200)
     })
 
   test('does not wait longer than it may, nor for a name that was not online', async () => {
     await using plan = await started(200)
-    const agent = await plan.agent()
-    await agent.bind('https', { Domain: 'shop' })
+    const agent = await shop(plan)
     await drop(plan, agent)
     const begun = performance.now()
     assert.equal((await visit(plan.router, 'other.adit.localhost/')).code, 'ERR_ADIT_3200')
@@ -58,17 +65,15 @@ suite('a request whose agent lost its connection', () => {
 
   test('does not wait when the agent was stopped', async () => {
     await using plan = await started()
-    const agent = await plan.agent()
-    await agent.bind('https', { Domain: 'shop' })
+    const agent = await shop(plan)
     agent.session.close()
-    await until('the tunnels are gone', () => plan.gateway.directory.tunnels.size === 0)
+    await offline(plan)
     assert.equal((await visit(plan.router, HOST)).code, 'ERR_ADIT_3200')
   })
 
   test('passes the modules that the tunnel has when it is back', async () => {
     await using plan = await started()
-    const agent = await plan.agent()
-    await agent.bind('https', { Domain: 'shop' })
+    const agent = await shop(plan)
     await drop(plan, agent)
     const visiting = visit(plan.router, HOST)
     const back = await plan.agent()
@@ -78,11 +83,10 @@ suite('a request whose agent lost its connection', () => {
 
   test('is sent again when it is idempotent, once', async () => {
     await using plan = await started()
-    const agent = await plan.agent()
-    await agent.bind('https', { Domain: 'shop' })
+    const agent = await shop(plan)
     const { sent } = breakAtNext(agent)
     const visiting = visit(plan.router, HOST)
-    await until('the tunnels are gone', () => plan.gateway.directory.tunnels.size === 0)
+    await offline(plan)
     assert.equal(sent.length, 1)
     const back = await plan.agent()
     const again = breakAtNext(back)
@@ -95,20 +99,17 @@ suite('a request whose agent lost its connection', () => {
 
   test('is answered when it was sent again', async () => {
     await using plan = await started()
-    const agent = await plan.agent()
-    await agent.bind('https', { Domain: 'shop' })
+    const agent = await shop(plan)
     breakAtNext(agent)
     const visiting = visit(plan.router, HOST)
-    await until('the tunnels are gone', () => plan.gateway.directory.tunnels.size === 0)
-    const back = await plan.agent()
-    await back.bind('https', { Domain: 'shop' })
+    await offline(plan)
+    await shop(plan)
     assert.equal((await visiting).status, 200)
   })
 
   test('is never sent again when it is not idempotent, and says so', async () => {
     await using plan = await started()
-    const agent = await plan.agent()
-    await agent.bind('https', { Domain: 'shop' })
+    const agent = await shop(plan)
     const { sent } = breakAtNext(agent)
     const { status, code } = await visit(plan.router, HOST, { method: 'POST' })
     assert.deepEqual([status, code, sent.length], [502, 'ERR_ADIT_90306', 1])
