@@ -30,12 +30,17 @@ export class Held {
   }
 
   /** Resolves when something has become of it, or the time is over. */
-  async whenSettled(timeoutMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, timeoutMs)
-    await Promise.race([this.#settled.promise, promise])
-    clearTimeout(timer)
+  whenSettled(timeoutMs: number): Promise<void> {
+    return within(this.#settled.promise, timeoutMs)
   }
+}
+
+/** Resolves with the promise, or when the time is over. */
+async function within(settled: Promise<void>, timeoutMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, timeoutMs)
+  await Promise.race([settled, promise])
+  clearTimeout(timer)
 }
 
 /** An agent connected to this process, with its tunnels. */
@@ -76,9 +81,9 @@ export class Entry {
     this.#bindEnded = undefined
   }
 
-  /** Resolves when the first of the bindings under way has ended. */
-  whenBindEnds(): Promise<void> {
-    return (this.#bindEnded ??= Promise.withResolvers<void>()).promise
+  /** Resolves when the first of the bindings under way has ended, or the time is over. */
+  whenBindEnds(timeoutMs: number): Promise<void> {
+    return within((this.#bindEnded ??= Promise.withResolvers<void>()).promise, timeoutMs)
   }
 
   /** How many tunnels with these labels there have been; one more each time it is asked. */

@@ -222,7 +222,7 @@ export class Sessions implements Fleet {
       if (entry === undefined || held?.open === true || left <= 0) return
       if (held !== undefined) await held.whenSettled(left)
       // Listed already, though its binding has not ended.
-      else if (entry.pending > 0) await entry.whenBindEnds()
+      else if (entry.pending > 0) await entry.whenBindEnds(left)
       else return
     }
   }
