@@ -34,8 +34,8 @@ export class Trust {
 
   #make(local: string): SecureContext {
     // The roots of the system are read only where they can count: it takes time and memory.
-    const isOwn = local !== '' && this.given !== 'host'
-    const roots = isOwn || (this.#isOnly && this.given !== 'host') ? [] : systemAuthorities()
+    const needsRoots = this.given === 'host' || (!this.#isOnly && local === '')
+    const roots = needsRoots ? systemAuthorities() : []
     const ca = [...roots, ...this.#named, ...(local === '' ? [] : [local])]
     try {
       return createSecureContext({ ca, minVersion: 'TLSv1.2' })

@@ -84,7 +84,7 @@ export interface Reply {
   readonly refusal?: ErrorName
   /**
    * Set when no service has answered, so that another may be asked. `unreached`: nothing of the request got to one, and
-   * its content was not touched. `unanswered`: it was sent, but the connection ended without a byte of an answer.
+   * its content was not touched. `unanswered`: it was sent, but the connection ended before a response could be passed on.
    */
   readonly lost?: Lost
 }

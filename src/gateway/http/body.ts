@@ -22,7 +22,7 @@ export interface Body {
   readonly framing: Framing
   /** How many bytes of content have gone through so far, where that is counted. */
   readonly counted?: number
-  /** Somebody has begun to read it, so that it cannot be read from its start again. */
+  /** Reading has begun, so that it cannot be read from its start again. */
   readonly isRead?: boolean
   /**
    * Starts the flow. Raw: the bytes as they travel in HTTP/1, chunk sizes and trailers included, for a reader that

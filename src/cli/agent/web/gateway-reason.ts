@@ -27,7 +27,10 @@ export async function gatewayReason(
   }
 }
 
-/** The API of the environment, or that of a server whose data folder is at hand. */
+/**
+ * The API of the environment, or that of a server whose data folder is at hand. `adit api` also reads the settings of the
+ * server for this, which are not part of the agent's package.
+ */
 function connection(environment: NodeJS.ProcessEnv) {
   const folder = dataFolder(environment)
   return {
