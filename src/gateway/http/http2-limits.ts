@@ -56,6 +56,11 @@ export class GlitchMeter {
     this.#now = now
   }
 
+  /** How many there were in the current window. */
+  count(glitch: Glitch): number {
+    return this.#counts[glitch]
+  }
+
   /** False: too many of them. */
   tolerates(glitch: Glitch, times = 1): boolean {
     const now = this.#now()

@@ -142,7 +142,12 @@ class VisitorConnection implements Http2Connection, Swept {
     this.#accepted++
     this.#overhead.head(pairs)
     stream.on('error', ignored)
-    // It can be gone already: opened and reset in one read of the socket.
+    // A rapid reset follows its HEADERS at once, often in the same read of the socket: a service need not see the request.
+    if (this.#meter.count('reset') === 0) this.#begin(stream, flags, pairs)
+    else setImmediate(() => this.#begin(stream, flags, pairs))
+  }
+
+  #begin(stream: ServerHttp2Stream, flags: number, pairs: readonly string[]): void {
     if (stream.destroyed || stream.closed) {
       this.#count('reset')
       return

@@ -96,6 +96,19 @@ suite('a flood on one connection', () => {
       assert.equal(answer.text, 'fine')
     })
 
+  test('of rapid resets costs the services almost nothing', async () => {
+    await using host = await gateway(async () => reply(200, 'fine'))
+    const wire = await Wire.open(host)
+    let over = false
+    void wire.gone.then(() => (over = true))
+    for (let round = 0; !over && round < 1000; round++) {
+      wire.send(floods['rapid resets']?.(round) ?? Buffer.alloc(0))
+      if (round % 32 === 0) await setImmediate()
+    }
+    await wire.gone
+    assert.ok(host.seen.length < 5, `${host.seen.length} requests were passed on`)
+  })
+
   test('does not meet a client that updates its windows for every frame of a download', async () => {
     const megabytes = 32
     const content = Buffer.alloc(megabytes * 2 ** 20)
