@@ -1,5 +1,6 @@
 import { Holdings } from '#base/holdings.ts'
 import { TunnelError } from '#tunnel/frame.ts'
+import type { OpenOptions } from '#tunnel/session-options.ts'
 import { type Place, Places } from '#tunnel/places.ts'
 
 interface Waiting {
@@ -38,12 +39,13 @@ export class OpenQueue {
   }
 
   /** Takes a place for a client, at once or when there is one for it. */
-  async enter(client?: string, signal?: AbortSignal): Promise<Place> {
+  async enter(options: OpenOptions): Promise<Place> {
     if (this.#stopped !== undefined) throw this.#stopped
+    const { client, signal } = options
     signal?.throwIfAborted()
     const key = client ?? OWN
     const place = this.#waiting.has(key) ? undefined : this.places.take(client)
-    return place ?? this.#wait(key, signal)
+    return place ?? this.#wait(key, options)
   }
 
   /** Gives a place back; whoever waits may take it. */
@@ -89,17 +91,23 @@ export class OpenQueue {
     return true
   }
 
-  async #wait(client: string, signal: AbortSignal | undefined): Promise<Place> {
+  async #wait(client: string, { signal, waitMs }: OpenOptions): Promise<Place> {
     if (this.#count >= this.#maxWaiting && !this.#refuseOne(client)) throw tooMany()
     const { promise, resolve, reject } = Promise.withResolvers<Place>()
     const waiting: Waiting = { client, admit: resolve, refuse: reject }
-    const giveUp = (): void => reject(signal?.reason)
+    const giveUp = (): void => {
+      // At once, so that no place is given to it any more.
+      this.#forget(waiting)
+      reject(signal?.aborted === true ? signal.reason : tooMany())
+    }
     this.#remember(waiting)
+    const timer = waitMs === undefined ? undefined : setTimeout(giveUp, waitMs).unref()
     signal?.addEventListener('abort', giveUp)
     try {
       return await promise
     } finally {
       this.#forget(waiting)
+      clearTimeout(timer)
       signal?.removeEventListener('abort', giveUp)
     }
   }

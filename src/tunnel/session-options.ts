@@ -4,6 +4,8 @@ import type { TunnelStream } from '#tunnel/stream.ts'
 export interface OpenOptions {
   /** Ends the wait for a place. */
   readonly signal?: AbortSignal | undefined
+  /** How long it may wait for a place; without it, as long as the session lasts. */
+  readonly waitMs?: number | undefined
   /** Whom the stream is for: what may be open at once is divided among clients. */
   readonly client?: string | undefined
 }

@@ -116,15 +116,15 @@ export class Session {
 
   /**
    * Opens a stream: its type and `first` leave in one frame. Waits while too many are open, or its client has its share
-   * of them; rejects with
-   * `streams_exhausted` when too many wait already, and with `session_closed` when the session is over.
+   * of them; rejects with `streams_exhausted` when too many wait already or it has waited for `waitMs`, and with
+   * `session_closed` when the session is over.
    */
   async open(
     type: number,
     first: Uint8Array = new Uint8Array(),
-    { signal, client }: OpenOptions = {},
+    options: OpenOptions = {},
   ): Promise<TunnelStream> {
-    const place = await this.#opening.enter(client, signal)
+    const place = await this.#opening.enter(options)
     if (this.#ended !== undefined) throw this.#ended
     const id = this.#nextId
     if (id >= NUDGE_ID) throw new TunnelError('streams_exhausted', 'The session has used up its stream ids.')

@@ -10,8 +10,7 @@ import { encodeProxyHeader } from '#tunnel/proxy-header.ts'
 import type { Session } from '#tunnel/session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 
-// Below this many streams an opening does not wait, and needs no timer of its own: a client alone may have more.
-const CROWDED = 300
+/** How long a client that has its share of an agent's connections waits for one of them to end. */
 const WAIT_MS = 10_000
 
 export interface AgentDial {
@@ -32,12 +31,10 @@ export async function dialAgent(session: Session, dial: AgentDial): Promise<Byte
 }
 
 async function open(session: Session, bytes: Buffer, client: string): Promise<ByteStream> {
-  const signal = session.streams < CROWDED ? undefined : AbortSignal.timeout(WAIT_MS)
   try {
-    return await session.open(streamTypes.proxy, bytes, { signal, client })
+    return await session.open(streamTypes.proxy, bytes, { client, waitMs: WAIT_MS })
   } catch (error) {
-    const isBusy =
-      signal?.aborted === true || (error instanceof TunnelError && error.code === 'streams_exhausted')
+    const isBusy = error instanceof TunnelError && error.code === 'streams_exhausted'
     throw isBusy
       ? new DialError('busy', 'The agent has as many connections as it can take.', error)
       : new DialError('offline', 'The agent is not connected any more.', error)
