@@ -22,6 +22,7 @@ import { errorReply } from '#gateway/pages.ts'
 import { Trace } from '#gateway/trace.ts'
 import { lastingCopy } from '#tunnel/slabs.ts'
 import { type PassingReader, readPassing, type SocketReads } from '#tunnel/socket-reads.ts'
+import { cut } from '#tunnel/splice.ts'
 import { sweeper as sharedSweeper, type Sweeper, type Swept } from '#gateway/sweeper.ts'
 
 export interface ServeOptions {
@@ -158,7 +159,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
 
   sweep(now: number): void {
     const waited = now - this.#since
-    if (this.#stalled(now)) this.#socket.destroy()
+    if (this.#stalled(now)) cut(this.#socket)
     else if (this.#state === 'head') this.#sweepHead(waited)
     else if (this.#state === 'serving') this.#sweepServing(waited)
     else if (this.#state === 'upgraded') this.#sweepUpgraded(waited)

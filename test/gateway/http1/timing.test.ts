@@ -440,5 +440,10 @@ suite('bulk', () => {
     }
     assert.ok(taken < 32 * MIB, `${taken} bytes were taken from the service`)
     await set.served[0]?.closed
+    // A reset frees what the system holds for it, which a FIN behind megabytes that are not read does not.
+    const failed = once(stalled, 'error')
+    stalled.resume()
+    const [error] = (await failed) as [NodeJS.ErrnoException]
+    assert.equal(error.code, 'ECONNRESET')
   })
 })
