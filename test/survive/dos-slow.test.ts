@@ -12,13 +12,13 @@ const HEADS = long ? 2000 : 200
 const READERS = 200
 const HEAD_LIMIT_MS = 12_000
 
-/** Opens many connections, a hundred at a time, which is as many as the kernel of a small machine takes at once. */
+// These clients share a process with those that are measured, so that many handshakes at once would delay them.
+const AT_ONCE = 10
+
 async function openMany(count: number, open: (at: number) => Promise<Socket>): Promise<Socket[]> {
   const sockets: Socket[] = []
-  for (let at = 0; at < count; at += 100)
-    sockets.push(
-      ...(await Promise.all(Array.from({ length: Math.min(100, count - at) }, (_, more) => open(at + more)))),
-    )
+  for (let at = 0; at < count; at += AT_ONCE)
+    sockets.push(...(await Promise.all(Array.from({ length: AT_ONCE }, (_, more) => open(at + more)))))
   return sockets
 }
 
@@ -70,7 +70,6 @@ suite('slow visitors', { timeout: 300_000, concurrency: !long }, () => {
     assert.ok(Math.max(...lasted) < HEAD_LIMIT_MS)
     assert.deepEqual(shorts.failures, [])
     assert.equal(shorts.refused + shorts.queued, 0)
-    // Generous, because the clients share the machine; the figure itself is printed.
     // How quick the others are answered depends on what else the machine does; it is printed, and judged in long runs.
     if (long) assert.ok(shorts.p99 < Math.max(3 * baseline, 250), `p99 ${shorts.p99} ms`)
   })
@@ -102,7 +101,8 @@ suite('slow visitors', { timeout: 300_000, concurrency: !long }, () => {
     })
     const begun = performance.now()
     let left = sockets.length
-    while (left > 0 && performance.now() - begun < 75_000) {
+    // Some take their last bytes only after a while, when so many are busy.
+    while (left > 0 && performance.now() - begun < 90_000) {
       await wait(1000)
       left = await openConnections(world)
     }
