@@ -4,13 +4,13 @@ import { TLSSocket } from 'node:tls'
 import type { Binding } from '#agent/binding.ts'
 import { CaptureTap } from '#agent/capture/capture-tap.ts'
 import { dialBehind, dialReason, dialUpstream } from '#agent/dial-upstream.ts'
-import type { FileSeen, FileServer } from '#agent/files/file-server.ts'
+import type { FileServer } from '#agent/files/file-server.ts'
 import { handOver } from '#agent/hand-over.ts'
 import type { AgentOptions, ConnectionEvent } from '#agent/options.ts'
 import { plainText } from '#agent/plain-text.ts'
 import { readPreface } from '#agent/preface.ts'
 import { refuse } from '#agent/refuse.ts'
-import { RequestTap } from '#agent/request-tap.ts'
+import { type OnRequest, RequestTap } from '#agent/request-tap.ts'
 import type { Target } from '#agent/target.ts'
 import { tell } from '#agent/tell.ts'
 import { endTls } from '#agent/terminate.ts'
@@ -20,7 +20,7 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { fromDuplex } from '#tunnel/from-duplex.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 import { readProxyHeader } from '#tunnel/proxy-header.ts'
-import { splice, type Tap } from '#tunnel/splice.ts'
+import { splice } from '#tunnel/splice.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
 const MAX_CONNECTIONS = 1000
@@ -81,10 +81,7 @@ export class Connections {
   }
 
   #serveFiles(visit: Visit, files: FileServer): Promise<void> {
-    const { onRequest } = this.#options
-    const { tunnel, endpoint } = visit.binding
-    const seen: FileSeen | undefined =
-      onRequest && endpoint.inspect ? request => tell(onRequest, { tunnel, ...request }) : undefined
+    const seen = this.#onRequest(visit.binding)
     const capture = captureOf(visit)
     const take = (stream: Duplex): void => {
       stream.once('close', () => capture?.closed(!stream.errored))
@@ -113,8 +110,9 @@ export class Connections {
   #join(visit: Visit, target: Target, socket: Socket, source: ByteStream = visit.stream): void {
     const { binding, stream, done } = visit
     const isHttp1 = isWeb(visit) && binding.endpoint.forwardsProto !== 'http2'
-    const capture = isHttp1 ? captureOf(visit) : undefined
-    const tap = isHttp1 ? bothTaps(this.#requestTap(binding), capture) : undefined
+    const onRequest = isHttp1 ? this.#onRequest(binding) : undefined
+    const capture = isHttp1 ? captureOf(visit, onRequest) : undefined
+    const tap = capture ?? (onRequest && new RequestTap(onRequest))
     let reached = false
     let failure: string | undefined
     socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => (reached = true))
@@ -137,29 +135,15 @@ export class Connections {
     })
   }
 
-  #requestTap({ tunnel, endpoint }: Binding): Tap | undefined {
+  #onRequest({ tunnel, endpoint }: Binding): OnRequest | undefined {
     const { onRequest } = this.#options
-    if (onRequest === undefined || !endpoint.inspect) return undefined
-    return new RequestTap(request => tell(onRequest, { tunnel, ...request }))
+    return onRequest && endpoint.inspect ? request => tell(onRequest, { tunnel, ...request }) : undefined
   }
 }
 
-const captureOf = ({ binding, header }: Visit): CaptureTap | undefined =>
-  binding.endpoint.capture && new CaptureTap(binding.endpoint.capture, plainText(header.ClientAddr))
-
-function bothTaps(first: Tap | undefined, second: Tap | undefined): Tap | undefined {
-  if (first === undefined || second === undefined) return first ?? second
-  return {
-    sent: bytes => {
-      first.sent(bytes)
-      second.sent(bytes)
-    },
-    received: bytes => {
-      first.received(bytes)
-      second.received(bytes)
-    },
-  }
-}
+const captureOf = ({ binding, header }: Visit, onRequest?: OnRequest): CaptureTap | undefined =>
+  binding.endpoint.capture &&
+  new CaptureTap(binding.endpoint.capture, plainText(header.ClientAddr), { onRequest })
 
 /** Tells of the beginning of a connection, and by what it returns of its end. */
 function notes(

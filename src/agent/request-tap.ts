@@ -1,29 +1,42 @@
 import type { RequestEvent } from '#agent/options.ts'
 import type { Tap } from '#tunnel/splice.ts'
 
-const REQUEST = /^([A-Z]{1,32}) ([\x21-\x7e]{1,2048}) HTTP\/1\.[01]\r\n/
+const REQUEST = /^([A-Z]{1,32}) ([\x21-\x7e]{1,2048}) HTTP\/1\.[01](?:\r\n|$)/
 const STATUS = /^HTTP\/1\.[01] (\d{3})/
 const LINE_BYTES = 2120
 const STATUS_BYTES = 12
 const HEAD_END = '\r\n\r\n'
+
+/** Is called with every request when its response begins. */
+export type OnRequest = (request: Omit<RequestEvent, 'tunnel'>) => void
+
+export interface RequestLine {
+  readonly method: string
+  readonly path: string
+}
+
+/** That of the request that begins here. */
+export function requestLine(text: string): RequestLine | undefined {
+  const [, method, path] = REQUEST.exec(text) ?? []
+  return method === undefined || path === undefined ? undefined : { method, path }
+}
 
 /**
  * Sees the requests of a connection go by. A request starts where the gateway speaks after an answer, since it has one
  * at a time under way, so only the first line of what passes need be looked at.
  */
 export class RequestTap implements Tap {
-  readonly #tell: (request: Omit<RequestEvent, 'tunnel'>) => void
-  #open: { readonly method: string; readonly path: string; readonly at: number } | undefined
+  readonly #tell: OnRequest
+  #open: (RequestLine & { readonly at: number }) | undefined
 
-  constructor(tell: (request: Omit<RequestEvent, 'tunnel'>) => void) {
+  constructor(tell: OnRequest) {
     this.#tell = tell
   }
 
   sent(bytes: Buffer): void {
     if (this.#open !== undefined) return
-    const match = REQUEST.exec(bytes.toString('latin1', 0, LINE_BYTES))
-    if (match?.[1] === undefined || match[2] === undefined) return
-    this.#open = { method: match[1], path: match[2], at: performance.now() }
+    const line = requestLine(bytes.toString('latin1', 0, LINE_BYTES))
+    if (line !== undefined) this.#open = { ...line, at: performance.now() }
   }
 
   received(bytes: Buffer): void {

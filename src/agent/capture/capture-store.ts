@@ -1,4 +1,4 @@
-import { Exchange } from '#agent/capture/exchange.ts'
+import { Exchange, type ExchangeStart } from '#agent/capture/exchange.ts'
 
 export interface CaptureLimits {
   readonly maxExchanges: number
@@ -22,11 +22,15 @@ type Listener = (event: CaptureEvent) => void
 
 /** What the objects of an exchange take beside its bytes. */
 const EXCHANGE_BYTES = 1024
+const COMPACT_AFTER = 64
+const MAX_NUMBER = 0x100_0000
 
 /** The last captured exchanges, bounded in number and bytes: the oldest are evicted. */
 export class CaptureStore {
   readonly #limits: CaptureLimits
-  readonly #exchanges = new Map<string, Exchange>()
+  /** The oldest first; those before `#first` were evicted. */
+  #exchanges: Exchange[] = []
+  #first = 0
   readonly #listeners = new Set<Listener>()
   #bytes = 0
   #count = 0
@@ -40,20 +44,22 @@ export class CaptureStore {
   }
 
   get size(): number {
-    return this.#exchanges.size
+    return this.#exchanges.length - this.#first
   }
 
   /** The newest first. */
   list(): Exchange[] {
-    return [...this.#exchanges.values()].toReversed()
+    return this.#exchanges.slice(this.#first).toReversed()
   }
 
   get(id: string): Exchange | undefined {
-    return this.#exchanges.get(id)
+    return this.list().find(exchange => exchange.id === id)
   }
 
   clear(): void {
-    this.#exchanges.clear()
+    for (const exchange of this.#exchanges) exchange.isKept = false
+    this.#exchanges = []
+    this.#first = 0
     this.#bytes = 0
     this.#notify({ kind: 'cleared' })
   }
@@ -64,20 +70,24 @@ export class CaptureStore {
     return () => void this.#listeners.delete(listener)
   }
 
-  begin(tunnelName: string, clientAddr: string, replayOf?: string): Exchange {
-    const exchange = new Exchange({ id: this.#newId(), tunnelName, clientAddr, replayOf })
-    this.#exchanges.set(exchange.id, exchange)
+  begin(start: Omit<ExchangeStart, 'number'>): Exchange {
+    this.#count = (this.#count + 1) % MAX_NUMBER
+    const exchange = new Exchange({ ...start, number: this.#count })
+    this.#exchanges.push(exchange)
     this.#bytes += EXCHANGE_BYTES
     this.#evict()
     this.#notify({ kind: 'began', exchange })
     return exchange
   }
 
+  /** The head of a message, and perhaps its whole body. */
+  addText(exchange: Exchange, part: 'request' | 'response', text: string, headLength: number): void {
+    if (exchange.isKept) this.#keep(exchange[part].begin(text, headLength, this.#limits.maxMessageBytes))
+  }
+
   add(exchange: Exchange, part: 'request' | 'response', bytes: Buffer): void {
     // What was evicted or cleared is no longer recorded.
-    if (!this.#exchanges.has(exchange.id)) return
-    this.#bytes += exchange[part].add(bytes, this.#limits.maxMessageBytes)
-    if (this.#bytes > this.#limits.maxBytes) this.#evict()
+    if (exchange.isKept) this.#keep(exchange[part].add(bytes, this.#limits.maxMessageBytes))
   }
 
   respond(exchange: Exchange, status: number): void {
@@ -91,19 +101,25 @@ export class CaptureStore {
     this.#notify({ kind: 'finished', exchange })
   }
 
-  #evict(): void {
-    const { maxExchanges, maxBytes } = this.#limits
-    for (const [id, { request, response }] of this.#exchanges) {
-      if (this.#exchanges.size <= maxExchanges && this.#bytes <= maxBytes) return
-      this.#exchanges.delete(id)
-      this.#bytes -= EXCHANGE_BYTES + request.kept + response.kept
-    }
+  #keep(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes > this.#limits.maxBytes) this.#evict()
   }
 
-  /** Ids sort by time as text. */
-  #newId(): string {
-    this.#count = (this.#count + 1) % 0x100_0000
-    return `airt_${Date.now().toString(16).padStart(12, '0')}${this.#count.toString(16).padStart(6, '0')}`
+  #evict(): void {
+    const { maxExchanges, maxBytes } = this.#limits
+    while (this.size > maxExchanges || this.#bytes > maxBytes) {
+      const oldest = this.#exchanges[this.#first]
+      if (oldest === undefined) return
+      this.#first++
+      oldest.isKept = false
+      this.#bytes -= EXCHANGE_BYTES + oldest.request.kept + oldest.response.kept
+    }
+    // Not each time: to move the others up costs more than to keep a few for longer.
+    if (this.#first >= COMPACT_AFTER) {
+      this.#exchanges = this.#exchanges.slice(this.#first)
+      this.#first = 0
+    }
   }
 
   #notify(event: CaptureEvent): void {

@@ -1,17 +1,24 @@
+import type { RequestLine } from '#agent/request-tap.ts'
+
+const EMPTY = Buffer.alloc(0)
+
 /** What is kept of one message. */
 export class CapturedMessage {
-  readonly #pieces: Buffer[] = []
+  /** The head, and all of a short body. A string is made to find its fields anyway, and costs less than a second copy. */
+  #text = ''
+  #headLength = 0
+  #pieces: Buffer[] | undefined
   #kept = 0
   #size = 0
 
   /** Head and body as they passed, up to the limit. */
   get raw(): Buffer {
-    return Buffer.concat(this.#pieces)
+    const text = Buffer.from(this.#text, 'latin1')
+    return this.#pieces === undefined ? text : Buffer.concat([text, ...this.#pieces])
   }
 
-  /** The head alone, which always arrives as one piece. */
   get head(): Buffer {
-    return this.#pieces[0] ?? Buffer.alloc(0)
+    return this.#text === '' ? EMPTY : Buffer.from(this.#text.slice(0, this.#headLength), 'latin1')
   }
 
   /** Bytes that passed. */
@@ -27,11 +34,21 @@ export class CapturedMessage {
     return this.#kept < this.#size
   }
 
+  /** Begins with a head, and perhaps more; returns how much is kept of it. */
+  begin(text: string, headLength: number, limit: number): number {
+    this.#text = text.length > limit ? text.slice(0, limit) : text
+    this.#headLength = headLength
+    this.#size = text.length
+    this.#kept = this.#text.length
+    return this.#kept
+  }
+
   /** Copies as much as may be kept; returns how much that was. */
   add(bytes: Buffer, limit: number): number {
     const room = Math.min(bytes.length, limit - this.#kept)
     this.#size += bytes.length
     if (room <= 0) return 0
+    this.#pieces ??= []
     this.#pieces.push(Buffer.from(room === bytes.length ? bytes : bytes.subarray(0, room)))
     this.#kept += room
     return room
@@ -39,33 +56,49 @@ export class CapturedMessage {
 }
 
 export interface ExchangeStart {
-  readonly id: string
+  /** Counts the exchanges of a store. */
+  readonly number: number
   readonly tunnelName: string
   readonly clientAddr: string
+  readonly method: string
+  /** Only if each request is reported. */
+  readonly line: RequestLine | undefined
   /** The exchange whose request was sent again. */
-  readonly replayOf?: string | undefined
+  readonly replayOf: string | undefined
 }
 
 /** A captured request and its response. */
 export class Exchange {
-  readonly id: string
   readonly tunnelName: string
   readonly clientAddr: string
+  readonly method: string
+  readonly line: RequestLine | undefined
   readonly replayOf: string | undefined
   readonly startedAt = Date.now()
   readonly request = new CapturedMessage()
   readonly response = new CapturedMessage()
+  /** False once it was evicted or cleared. */
+  isKept = true
+  readonly #number: number
   readonly #begun = performance.now()
   #status: number | undefined
   #firstByteMs: number | undefined
   #durationMs: number | undefined
   #isComplete = false
 
-  constructor({ id, tunnelName, clientAddr, replayOf }: ExchangeStart) {
-    this.id = id
+  constructor({ number, tunnelName, clientAddr, method, line, replayOf }: ExchangeStart) {
+    this.#number = number
     this.tunnelName = tunnelName
     this.clientAddr = clientAddr
+    this.method = method
+    this.line = line
     this.replayOf = replayOf
+  }
+
+  /** Ids sort by time as text. */
+  get id(): string {
+    const time = this.startedAt.toString(16).padStart(12, '0')
+    return `airt_${time}${this.#number.toString(16).padStart(6, '0')}`
   }
 
   /** Of the final response; undefined until its head is complete. */

@@ -4,7 +4,9 @@ export type BodyLength = number | 'chunked' | 'close' | 'upgrade'
 export interface MessageSink {
   /** A message head is complete. */
   head(text: string): BodyLength
-  /** Bytes of the current message, its head included. They must be copied to be kept. */
+  /** The head of the current message with the line that ends it, and all of the body if that came with it. */
+  text(text: string, headLength: number): void
+  /** Further bytes of it. They must be copied to be kept. */
   bytes(bytes: Buffer): void
   /** The message is complete. */
   end(): void
@@ -14,6 +16,7 @@ type State = 'head' | 'sized' | 'chunk' | 'chunk_data' | 'trailer' | 'close' | '
 
 const HEAD_END = '\r\n\r\n'
 const MAX_HEAD = 65_536
+const FIRST_LOOK = 2048
 const MAX_LINE = 4096
 const LINE_FEED = 10
 
@@ -56,20 +59,32 @@ export class Framing {
     const before = this.#partial?.length ?? 0
     const all = this.#partial ? Buffer.concat([this.#partial, bytes.subarray(at)]) : bytes
     const start = this.#partial ? 0 : at
-    const end = all.indexOf(HEAD_END, Math.max(start, before - HEAD_END.length), 'latin1')
+    // One native call for most messages, which are short: their text is searched, and kept.
+    let text = all.toString('latin1', start, Math.min(all.length, start + FIRST_LOOK))
+    let end = text.indexOf(HEAD_END)
+    if (end === -1 && all.length - start > FIRST_LOOK) {
+      text = all.toString('latin1', start, Math.min(all.length, start + MAX_HEAD))
+      end = text.indexOf(HEAD_END)
+    }
     if (end === -1) {
-      if (all.length - start > MAX_HEAD) this.#state = 'lost'
+      if (all.length - start >= MAX_HEAD) this.#state = 'lost'
       else this.#partial = Buffer.from(all.subarray(start))
       return bytes.length
     }
     this.#partial = undefined
-    const after = end + HEAD_END.length
-    this.#begin(this.#sink.head(all.toString('latin1', start, end)), all.subarray(start, after))
-    return after - start - before + at
+    const headLength = end + HEAD_END.length
+    const length = this.#sink.head(text.slice(0, end))
+    if (length === all.length - start - headLength && text.length === headLength + length) {
+      this.#sink.text(text, headLength)
+      this.#end()
+      return bytes.length
+    }
+    this.#sink.text(all.toString('latin1', start, start + headLength), headLength)
+    this.#begin(length)
+    return headLength - before + at
   }
 
-  #begin(length: BodyLength, head: Buffer): void {
-    this.#sink.bytes(head)
+  #begin(length: BodyLength): void {
     if (length === 'upgrade') {
       this.#sink.end()
       this.#state = 'lost'

@@ -24,7 +24,7 @@ export async function replay(endpoint: Endpoint, request: Buffer, replayOf: stri
   const { target, files, capture, forwardsProto } = endpoint
   if ((target === undefined && files === undefined) || capture === undefined || forwardsProto === 'http2')
     return refuseEndpoint('only a tunnel whose requests are captured can replay one')
-  const tap = new CaptureTap(capture, '127.0.0.1', replayOf)
+  const tap = new CaptureTap(capture, '127.0.0.1', { replayOf })
   const { exchange, finished } = watch(capture, () => tap.sent(request))
   void send(endpoint, request, tap)
   const timer = setTimeout(finished.resolve, WAIT_MS)

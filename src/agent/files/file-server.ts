@@ -4,16 +4,13 @@ import { pipeline } from 'node:stream/promises'
 import { byteRange, type ByteRange } from '#agent/files/byte-range.ts'
 import { contentType } from '#agent/files/content-types.ts'
 import { openFile, type OpenedFile } from '#agent/files/open-file.ts'
-import type { RequestEvent } from '#agent/options.ts'
-
-/** Is called with each request, when it was answered. */
-export type FileSeen = (request: Omit<RequestEvent, 'tunnel'>) => void
+import type { OnRequest } from '#agent/request-tap.ts'
 
 /** Serves the files of one folder over connections that it is given. It lists no folders and follows no link out. */
 export class FileServer {
   readonly #root: string
   readonly #server: Server
-  readonly #seen = new WeakMap<Duplex, FileSeen>()
+  readonly #seen = new WeakMap<Duplex, OnRequest>()
 
   /** `root` is an absolute path without links. */
   constructor(root: string) {
@@ -21,8 +18,8 @@ export class FileServer {
     this.#server = createServer((request, response) => void this.#answer(request, response))
   }
 
-  /** Takes a connection of a gateway. */
-  serve(stream: Duplex, seen: FileSeen | undefined): void {
+  /** Takes a connection of a gateway. `seen` is called when a request was answered. */
+  serve(stream: Duplex, seen: OnRequest | undefined): void {
     if (seen) this.#seen.set(stream, seen)
     this.#server.emit('connection', stream)
   }

@@ -10,6 +10,7 @@ function messagesIn(pieces: readonly Buffer[], length: (head: string) => BodyLen
   let current = ''
   const framing = new Framing({
     head: length,
+    text: text => (current += text),
     bytes: bytes => (current += bytes.toString('latin1')),
     end: () => {
       messages.push(current)
