@@ -80,9 +80,9 @@ export class CaptureStore {
     return exchange
   }
 
-  /** The head of a message, and perhaps its whole body. */
-  addText(exchange: Exchange, part: 'request' | 'response', text: string, headLength: number): void {
-    if (exchange.isKept) this.#keep(exchange[part].begin(text, headLength, this.#limits.maxMessageBytes))
+  /** The beginning of a message, in latin1. */
+  addText(exchange: Exchange, part: 'request' | 'response', text: string): void {
+    if (exchange.isKept) this.#keep(exchange[part].begin(text, this.#limits.maxMessageBytes))
   }
 
   add(exchange: Exchange, part: 'request' | 'response', bytes: Buffer): void {

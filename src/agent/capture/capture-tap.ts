@@ -1,7 +1,7 @@
 import type { CaptureStore } from '#agent/capture/capture-store.ts'
 import type { Exchange } from '#agent/capture/exchange.ts'
 import { type BodyLength, Framing } from '#agent/capture/framing.ts'
-import { requestBody, responseBody, statusOf } from '#agent/capture/head.ts'
+import { responseBody, statusOf } from '#agent/capture/head.ts'
 import { type OnRequest, requestLine } from '#agent/request-tap.ts'
 import type { Tap } from '#tunnel/splice.ts'
 
@@ -17,82 +17,95 @@ export interface CaptureTapOptions {
   readonly onRequest?: OnRequest | undefined
 }
 
-/** Records the exchanges of a connection while their bytes pass, without holding any of them back. */
+const FIRST_LOOK = 2048
+const MAX_METHOD = 32
+
+/**
+ * Records the exchanges of a connection while their bytes pass, without holding any of them back. The gateway has one
+ * request at a time under way on a connection, so all that it sends before the end of the response belongs to that
+ * request, and only responses are parsed.
+ */
 export class CaptureTap implements Tap {
   readonly #capture: Capture
   readonly #clientAddr: string
   readonly #options: CaptureTapOptions
-  readonly #requests: Framing
   readonly #responses: Framing
-  /** Exchanges without a complete response, the oldest first. */
-  readonly #open: Exchange[] = []
-  #current: Exchange | undefined
+  #exchange: Exchange | undefined
+  /** The beginning of a request whose method is not complete. */
+  #start: Buffer | undefined
   #isInterim = false
+  #isOver = false
 
   constructor(capture: Capture, clientAddr: string, options: CaptureTapOptions = {}) {
     this.#capture = capture
     this.#clientAddr = clientAddr
     this.#options = options
     const { store } = capture
-    this.#requests = new Framing({
-      head: text => this.#requestHead(text),
-      text: (text, headLength) => this.#current && store.addText(this.#current, 'request', text, headLength),
-      bytes: bytes => this.#current && store.add(this.#current, 'request', bytes),
-      end: () => (this.#current = undefined),
-    })
     this.#responses = new Framing({
       head: text => this.#responseHead(text),
-      text: (text, headLength) => this.#awaited && store.addText(this.#awaited, 'response', text, headLength),
-      bytes: bytes => this.#awaited && store.add(this.#awaited, 'response', bytes),
+      text: text => this.#answered && store.addText(this.#answered, 'response', text),
+      bytes: bytes => this.#answered && store.add(this.#answered, 'response', bytes),
       end: () => this.#responseEnd(),
     })
   }
 
   sent(bytes: Buffer): void {
-    this.#requests.push(bytes)
+    if (this.#exchange) this.#capture.store.add(this.#exchange, 'request', bytes)
+    else if (!this.#isOver) this.#begin(bytes)
   }
 
   received(bytes: Buffer): void {
+    // A service may send a response to no request before it closes an idle connection.
+    if (this.#exchange === undefined) return
     this.#responses.push(bytes)
+    if (this.#responses.isLost) this.closed(false)
   }
 
   /** No response is awaited. */
   get isIdle(): boolean {
-    return this.#open.length === 0
+    return this.#exchange === undefined
   }
 
   /** The connection has ended. `isClean`: both sides had finished. */
   closed(isClean: boolean): void {
     if (isClean) this.#responses.finish()
-    for (const exchange of this.#open) this.#capture.store.finish(exchange, false)
-    this.#open.length = 0
+    if (this.#exchange) this.#capture.store.finish(this.#exchange, false)
+    this.#exchange = undefined
+    this.#isOver = true
   }
 
   /** The exchange whose final response passes now. */
-  get #awaited(): Exchange | undefined {
-    return this.#isInterim ? undefined : this.#open[0]
+  get #answered(): Exchange | undefined {
+    return this.#isInterim ? undefined : this.#exchange
   }
 
-  #requestHead(text: string): BodyLength {
+  #begin(bytes: Buffer): void {
+    const all = this.#start ? Buffer.concat([this.#start, bytes]) : bytes
+    this.#start = undefined
+    const text = all.toString('latin1', 0, FIRST_LOOK)
+    const end = text.indexOf(' ')
+    if (end === -1 && all.length <= MAX_METHOD) {
+      this.#start = Buffer.from(all)
+      return
+    }
+    // The rest of an upload whose response was complete before it.
+    if (end < 1 || end > MAX_METHOD) return
     const { store, tunnelName } = this.#capture
-    const method = text.slice(0, Math.max(0, text.indexOf(' ')))
     const { replayOf, onRequest } = this.#options
     const line = onRequest && requestLine(text)
-    this.#current = store.begin({ tunnelName, clientAddr: this.#clientAddr, method, line, replayOf })
-    this.#open.push(this.#current)
-    return requestBody(text)
+    const method = text.slice(0, end)
+    this.#exchange = store.begin({ tunnelName, clientAddr: this.#clientAddr, method, line, replayOf })
+    store.addText(this.#exchange, 'request', text)
+    if (all.length > FIRST_LOOK) store.add(this.#exchange, 'request', all.subarray(FIRST_LOOK))
   }
 
   #responseHead(text: string): BodyLength {
-    const [exchange] = this.#open
+    const exchange = this.#exchange
     const status = statusOf(text)
     // An interim response is not shown: the final one follows.
     this.#isInterim = status < 200 && status !== 101
     if (exchange && !this.#isInterim) this.#respond(exchange, status)
-    const length = responseBody(text, status, exchange?.method ?? '')
-    // What follows in both directions is another protocol.
-    if (length === 'upgrade') this.#requests.finish()
-    return length
+    return responseBody(text, status, exchange?.method ?? '')
   }
 
   #respond(exchange: Exchange, status: number): void {
@@ -103,7 +116,8 @@ export class CaptureTap implements Tap {
 
   #responseEnd(): void {
     if (this.#isInterim) return
-    const exchange = this.#open.shift()
+    const exchange = this.#exchange
+    this.#exchange = undefined
     if (exchange) this.#capture.store.finish(exchange, true)
   }
 }

@@ -1,12 +1,11 @@
 import type { RequestLine } from '#agent/request-tap.ts'
 
-const EMPTY = Buffer.alloc(0)
+const HEAD_END = '\r\n\r\n'
 
 /** What is kept of one message. */
 export class CapturedMessage {
-  /** The head, and all of a short body. A string is made to find its fields anyway, and costs less than a second copy. */
+  /** How it begins. The text is made for parsing anyway, so that to keep it costs less than a copy of the bytes. */
   #text = ''
-  #headLength = 0
   #pieces: Buffer[] | undefined
   #kept = 0
   #size = 0
@@ -18,7 +17,11 @@ export class CapturedMessage {
   }
 
   get head(): Buffer {
-    return this.#text === '' ? EMPTY : Buffer.from(this.#text.slice(0, this.#headLength), 'latin1')
+    const inText = this.#text.indexOf(HEAD_END)
+    if (inText !== -1) return Buffer.from(this.#text.slice(0, inText + HEAD_END.length), 'latin1')
+    const { raw } = this
+    const end = raw.indexOf(HEAD_END, 0, 'latin1')
+    return end === -1 ? raw : raw.subarray(0, end + HEAD_END.length)
   }
 
   /** Bytes that passed. */
@@ -34,10 +37,9 @@ export class CapturedMessage {
     return this.#kept < this.#size
   }
 
-  /** Begins with a head, and perhaps more; returns how much is kept of it. */
-  begin(text: string, headLength: number, limit: number): number {
+  /** Begins with a text in latin1; returns how much is kept of it. */
+  begin(text: string, limit: number): number {
     this.#text = text.length > limit ? text.slice(0, limit) : text
-    this.#headLength = headLength
     this.#size = text.length
     this.#kept = this.#text.length
     return this.#kept

@@ -5,7 +5,7 @@ export interface MessageSink {
   /** A message head is complete. */
   head(text: string): BodyLength
   /** The head of the current message with the line that ends it, and all of the body if that came with it. */
-  text(text: string, headLength: number): void
+  text(text: string): void
   /** Further bytes of it. They must be copied to be kept. */
   bytes(bytes: Buffer): void
   /** The message is complete. */
@@ -20,7 +20,7 @@ const FIRST_LOOK = 2048
 const MAX_LINE = 4096
 const LINE_FEED = 10
 
-/** Finds the messages in one direction of an HTTP/1 connection. What it cannot parse it stops following. */
+/** Finds the responses of an HTTP/1 connection. What it cannot parse it stops following. */
 export class Framing {
   readonly #sink: MessageSink
   #state: State = 'head'
@@ -32,6 +32,11 @@ export class Framing {
 
   constructor(sink: MessageSink) {
     this.#sink = sink
+  }
+
+  /** What follows is another protocol, or cannot be parsed. */
+  get isLost(): boolean {
+    return this.#state === 'lost'
   }
 
   push(bytes: Buffer): void {
@@ -75,11 +80,11 @@ export class Framing {
     const headLength = end + HEAD_END.length
     const length = this.#sink.head(text.slice(0, end))
     if (length === all.length - start - headLength && text.length === headLength + length) {
-      this.#sink.text(text, headLength)
+      this.#sink.text(text)
       this.#end()
       return bytes.length
     }
-    this.#sink.text(all.toString('latin1', start, start + headLength), headLength)
+    this.#sink.text(all.toString('latin1', start, start + headLength))
     this.#begin(length)
     return headLength - before + at
   }

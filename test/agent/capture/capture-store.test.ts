@@ -66,6 +66,39 @@ suite('captured exchanges', () => {
     assert.equal(only?.response.raw.toString(), 'HTTP/1.1 101 Switching\r\n\r\n')
   })
 
+  test('begin with a request, wherever it is cut, and have all that is sent before the response ends', () => {
+    const store = new CaptureStore(limits)
+    const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')
+    const request = post(5000)
+    for (const [from, to] of [
+      [0, 2],
+      [2, 30],
+      [30, 4000],
+    ])
+      tap.sent(request.subarray(from, to))
+    tap.received(Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'))
+    tap.sent(request.subarray(4000))
+    tap.received(ok)
+    // The rest of an upload that the response did not wait for, and a response to no request.
+    tap.sent(Buffer.alloc(100))
+    tap.received(Buffer.from('HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n'))
+    tap.sent(get)
+    tap.received(ok)
+    const [second, first, ...more] = store.list()
+    assert.deepEqual(first?.request.raw, request)
+    assert.equal(first?.request.head.toString(), 'POST / HTTP/1.1\r\nContent-Length: 5000\r\n\r\n')
+    assert.deepEqual([second?.request.raw, second?.status, more], [get, 200, []])
+  })
+
+  test('are incomplete, and the last of a connection, when the response cannot be parsed', () => {
+    const store = new CaptureStore(limits)
+    const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')
+    tap.sent(get)
+    tap.received(Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n'))
+    tap.sent(get)
+    assert.deepEqual([store.size, store.list()[0]?.isComplete, tap.isIdle], [1, false, true])
+  })
+
   test('are incomplete when the connection breaks', () => {
     const store = new CaptureStore(limits)
     const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')
