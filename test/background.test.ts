@@ -28,7 +28,7 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   'src/events/engine.ts': ['(this.#opening = undefined)', '(this.#reading = undefined)', 'this.#openParts()'],
   'src/gateway/ssh/connection.ts': ["this.#run('unbind'", "this.#run('remove'"],
   'src/gateway/traffic.ts': ['this.#flush()'],
-  'src/server/keep-starting.ts': ['(attempt = tryOnce())'],
+  'src/base/keep-starting.ts': ['(attempt = tryOnce())'],
   'src/server/succession.ts': ['running?.unshare()'],
   // Promises that never reject, or have a handler for it.
   'src/events/destinations/event-file.ts': ['this.close()'],

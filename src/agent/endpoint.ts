@@ -10,7 +10,7 @@ import { refuseEndpoint as refuse } from '#agent/refuse-endpoint.ts'
 import { readTarget, type Target } from '#agent/target.ts'
 import type { Terminator } from '#agent/terminate.ts'
 import { wireModules } from '#agent/wire-modules.ts'
-import type { JsonObject } from '#tunnel/fields.ts'
+import type { JsonObject } from '#base/json-fields.ts'
 
 /** An endpoint as it is asked for, read once. */
 export interface Endpoint {

@@ -1,4 +1,4 @@
-import { MessageError } from '#tunnel/fields.ts'
+import { MessageError } from '#base/json-fields.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
 const SIGNATURE = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')

@@ -9,7 +9,7 @@ import type {
 } from '#agent/options.ts'
 import { pemInput } from '#agent/pem-input.ts'
 import { refuseEndpoint as refuse } from '#agent/refuse-endpoint.ts'
-import type { JsonObject } from '#tunnel/fields.ts'
+import type { JsonObject } from '#base/json-fields.ts'
 
 type Module = JsonObject | null
 

@@ -60,3 +60,10 @@ export function parseRange(text: string): Range | undefined {
 }
 
 export const rangeText = (range: Range): string => `${range.address}/${range.bits}`
+
+/** IPv4 through a socket of both families is shown as IPv4; the zone of a link-local address means nothing to others. */
+export function plainAddress(address: string): string {
+  if (address.startsWith('::ffff:') && address.includes('.')) return address.slice(7)
+  const zone = address.indexOf('%')
+  return zone < 0 ? address : address.slice(0, zone)
+}

@@ -26,3 +26,14 @@ function networkOf(ip: string): string {
   const network = groups.slice(0, 4).map(group => group.toString(16))
   return `${network.join(':')}::/64`
 }
+
+/** As agents are told it. */
+export const clientAddress = ({ ip, port }: { readonly ip: string; readonly port: number }): string =>
+  ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`
+
+/** What counts as one client, of an address as agents are told it. */
+export function clientOf(address: string): string {
+  const colon = address.lastIndexOf(':')
+  const ip = address.startsWith('[') ? address.slice(1, colon - 1) : address.slice(0, colon)
+  return clientNetwork(ip)
+}

@@ -57,3 +57,8 @@ export const isLoopbackHost = (host: string): boolean =>
 /** Is `name` the wildcard's base below it, at any depth? */
 export const covers = (pattern: string, name: string): boolean =>
   pattern === name || (pattern.startsWith('*.') && name.endsWith(pattern.slice(1)))
+
+/** The wildcards that cover a name, nearest first: `*.b.example.com`, `*.example.com`, `*.com`. */
+export function* wildcardsOver(name: string): Generator<string> {
+  for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) yield `*${name.slice(dot)}`
+}

@@ -1,6 +1,6 @@
 import type { Kind, Verb } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
-import { spoken } from '#contract/reference-names.ts'
+import { spoken } from '#contract/names.ts'
 import { line, listOf, nullable, object, type TSchema } from '#contract/schema.ts'
 import { readSchema, writeSchema } from '#contract/shape-schema.ts'
 import type { Shape } from '#contract/shape.ts'

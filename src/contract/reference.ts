@@ -6,7 +6,7 @@ import { isPaged, operationsOf, type Method, type Operation } from '#contract/op
 import { exampleId, examples } from '#contract/reference-examples.ts'
 import { fieldLines, type FieldLine } from '#contract/reference-fields.ts'
 import { groupSpecs } from '#contract/reference-groups.ts'
-import { titleOf } from '#contract/reference-names.ts'
+import { titleOf } from '#contract/names.ts'
 import { singletons } from '#contract/singletons.ts'
 
 export interface OperationLine {

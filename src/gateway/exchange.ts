@@ -1,18 +1,9 @@
 import type { ErrorName } from '#base/errors.ts'
 import type { Body } from '#gateway/http/body.ts'
 import type { RequestHead, ResponseHead } from '#gateway/http/head.ts'
-import type { ClientProof } from '#gateway/tls/client-proof.ts'
+import type { ClientCertificate } from '#gateway/http/client-certificate.ts'
 import type { Trace } from '#gateway/trace.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
-
-/** The certificate that a visitor has proved to be its own. */
-export interface ClientCertificate extends ClientProof {
-  readonly commonName: string
-  readonly dnsNames: readonly string[]
-  readonly emails: readonly string[]
-  /** Lower-case hex of whole bytes. */
-  readonly serialNumber: string
-}
 
 /** Who sent a request, as the sockets tell it. */
 export interface Visitor {
@@ -33,6 +24,9 @@ export interface Visitor {
   /** Set where mutual TLS asked for one. */
   readonly certificate?: ClientCertificate
 }
+
+/** Who opened a connection, whatever is spoken on it. */
+export type Guest = Omit<Visitor, 'scheme'>
 
 /** Fires once when the client disconnects, so that pending work can be cancelled. */
 export class Departure {

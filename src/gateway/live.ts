@@ -4,7 +4,7 @@ import type { Command, Directory, SessionRecord, TunnelRecord } from '#gateway/d
 import type { Facts } from '#gateway/facts.ts'
 import type { Fleet } from '#gateway/fleet.ts'
 import { anyLeg, eachOnce, isFirstLeg, plainId } from '#gateway/legs.ts'
-import { newest, type Page } from '#gateway/newest.ts'
+import { newest, type Page } from '#base/newest.ts'
 import { hostportsOf } from '#gateway/records/keys.ts'
 import type { Records } from '#gateway/records/records.ts'
 import { joins, type TunnelGroup } from '#gateway/records/tunnel-group.ts'

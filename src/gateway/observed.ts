@@ -1,5 +1,5 @@
 import type { Exchange, Reply } from '#gateway/exchange.ts'
-import type { ClosableEndpoint } from '#gateway/plan/compiled.ts'
+import type { ClosableEndpoint } from '#gateway/backends/backend.ts'
 
 /** Shows each request to whoever watches the tunnel. */
 export function shown(backend: ClosableEndpoint, show: (line: string) => void): ClosableEndpoint {

@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import type { ErrorName } from '#base/errors.ts'
 import type { TunnelRecord } from '#gateway/directory.ts'
 import type { Body } from '#gateway/http/body.ts'
-import type { Identity } from '#gateway/sign-in/sign-in.ts'
+import type { Identity } from '#gateway/http/identity.ts'
 
 /** What a request was led to; one for all requests that take the same way. */
 export interface Way {

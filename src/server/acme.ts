@@ -22,9 +22,9 @@ import { ReservedDomains } from '#server/acme/reserved-domains.ts'
 import { followRotation } from '#server/acme/rotation.ts'
 import { nameServerAddresses, publicAddresses } from '#server/dns.ts'
 import { isLocalName } from '#server/domain-advice.ts'
-import { keepStarting } from '#server/keep-starting.ts'
-import { ownCall } from '#server/own-call.ts'
-import { StartError } from '#server/start-error.ts'
+import { keepStarting } from '#base/keep-starting.ts'
+import { ownCall } from '#api/own-call.ts'
+import { StartError } from '#base/start-error.ts'
 
 export interface AcmeOptions {
   readonly settings: Settings

@@ -50,8 +50,8 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
       import('#server/serve.ts'),
       import('#server/lifetime.ts'),
       import('#server/welcome.ts'),
-      import('#server/listen.ts'),
-      import('#server/last-resort.ts'),
+      import('#base/listen-on.ts'),
+      import('#base/last-resort.ts'),
       import('#base/log.ts'),
       import('#base/background.ts'),
     ])

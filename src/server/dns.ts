@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from 'node:net'
 import type { networkInterfaces } from 'node:os'
 import { canonicalAddress } from '#base/addresses.ts'
-import type { SharesPorts } from '#base/listen-on.ts'
+import { type SharesPorts, cannotListen } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
 import { isPublicAddress, machineAddresses } from '#base/machine-addresses.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
@@ -12,7 +12,6 @@ import { results, type Result } from '#dns/responder.ts'
 import { DnsServer } from '#dns/server.ts'
 import type { Source } from '#gateway/records/source.ts'
 import { dnsKinds, DnsZones } from '#server/dns-zones.ts'
-import { cannotListen } from '#server/listen.ts'
 
 export interface DnsSide {
   /** Undefined when it is off. */

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { Secret, type Sealer } from '#base/secrets.ts'
 import { makeLocalRoot, type Identity } from '#pki/local-authority.ts'
-import { StartError } from '#server/start-error.ts'
+import { StartError } from '#base/start-error.ts'
 import type { Store } from '#store/store.ts'
 
 const META = 'local_authority'

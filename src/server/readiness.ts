@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import type { Degraded } from '#api/pages.ts'
-import type { Uncaught } from '#server/last-resort.ts'
+import type { Uncaught } from '#base/last-resort.ts'
 import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
 

@@ -11,7 +11,7 @@ import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import type { Kept } from '#contract/shape.ts'
 import { domainAdvice, isLocalName, publicDomain } from '#server/domain-advice.ts'
 import { watchDomain, type CertificateStanding, type Site, type Watching } from '#server/domain-watch.ts'
-import { hostHere } from '#server/listen.ts'
+import { hostHere } from '#base/listen-on.ts'
 import type { Store } from '#store/store.ts'
 
 export interface SharedDomainParts {

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path'
 import type { Settings } from '#base/settings.ts'
-import { hostHere } from '#server/listen.ts'
+import { hostHere } from '#base/listen-on.ts'
 import type { Running } from '#server/serve.ts'
 
 interface Row {

@@ -1,4 +1,4 @@
-import { type JsonObject, MessageError } from '#tunnel/fields.ts'
+import { type JsonObject, MessageError } from '#base/json-fields.ts'
 import { JsonBounds } from '#base/json-bounds.ts'
 import { HeldBytes } from '#tunnel/held-bytes.ts'
 

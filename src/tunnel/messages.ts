@@ -9,7 +9,7 @@ import {
   optional,
   text,
   texts,
-} from '#tunnel/fields.ts'
+} from '#base/json-fields.ts'
 
 /**
  * The messages of the agent protocol. Names are those of the wire: a value of one of these types, made into JSON,

@@ -1,4 +1,4 @@
-import { type JsonObject, MessageError } from '#tunnel/fields.ts'
+import { type JsonObject, MessageError } from '#base/json-fields.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { JsonCollector } from '#tunnel/json-value.ts'
 import { proxyHeader, type ProxyHeader } from '#tunnel/messages.ts'

@@ -4,7 +4,7 @@ import { machineAddresses } from '#base/machine-addresses.ts'
 import { publicDefaults } from '#base/public-defaults.ts'
 import { isPublicName } from '#base/public-suffix.ts'
 import { readSettings } from '#base/read-settings.ts'
-import { cannotListen } from '#server/listen.ts'
+import { cannotListen } from '#base/listen-on.ts'
 
 const read = (given: Record<string, string>, machine: readonly string[], environment = {}) =>
   readSettings(new Map(Object.entries(given)), environment, (settled, isGiven) =>

@@ -1,12 +1,17 @@
 import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
-import type { Endpoint } from '#gateway/exchange.ts'
+import type { TunnelRecord } from '#gateway/directory.ts'
+import type { Endpoint, Guest } from '#gateway/exchange.ts'
 import type { Fleet } from '#gateway/fleet.ts'
-import type { Guest } from '#gateway/listeners/visitor.ts'
-import type { MakeBackend } from '#gateway/plan/compiled.ts'
 import type { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
+
+/** An endpoint that keeps connections; closed when what it serves is gone. */
+export type ClosableEndpoint = Endpoint & { close(): void }
+
+/** Makes the end of a chain: it passes requests on to what a tunnel forwards to. */
+export type MakeBackend = (tunnel: TunnelRecord, fleet: Fleet) => ClosableEndpoint
 
 /** Where accepted traffic ends. Made anew for each route, so that no connection is shared between endpoints. */
 export interface Backend {

@@ -1,13 +1,11 @@
 import type { ErrorName } from '#base/errors.ts'
-import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
+import type { Backend, BackendParts, ClosableEndpoint } from '#gateway/backends/backend.ts'
 import type { GroupTurns } from '#gateway/backends/group-turns.ts'
 import { unreached } from '#gateway/backends/unreached.ts'
 import type { TunnelRecord } from '#gateway/directory.ts'
-import type { Endpoint, Lost } from '#gateway/exchange.ts'
+import type { Endpoint, Lost, Guest } from '#gateway/exchange.ts'
 import { DialError } from '#gateway/fleet.ts'
 import { maySendAgain } from '#gateway/http/idempotent.ts'
-import type { Guest } from '#gateway/listeners/visitor.ts'
-import type { ClosableEndpoint } from '#gateway/plan/compiled.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 // Beside the first one.

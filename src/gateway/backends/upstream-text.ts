@@ -3,7 +3,7 @@ import type { Exchange, Visitor } from '#gateway/exchange.ts'
 import { forwardedLines } from '#gateway/http/forwarded.ts'
 import { REQUEST_ID } from '#gateway/http/head.ts'
 import { framingField } from '#gateway/http/http1-text.ts'
-import { clientAddress } from '#gateway/listeners/visitor.ts'
+import { clientAddress } from '#base/client-network.ts'
 import { encodeProxyProtocol } from '#gateway/proxy-protocol.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 

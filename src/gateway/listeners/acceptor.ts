@@ -3,7 +3,7 @@ import { acceptQueued, listenOn, type SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
 import type { Admission, Admitted } from '#gateway/listeners/admission.ts'
 import type { VisitorBytes } from '#gateway/listeners/visitor-bytes.ts'
-import { plainAddress } from '#gateway/listeners/visitor.ts'
+import { plainAddress } from '#base/addresses.ts'
 import type { Traffic } from '#gateway/traffic.ts'
 
 export interface ListenAddress {

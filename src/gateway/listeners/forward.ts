@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Log } from '#base/log.ts'
-import type { Guest } from '#gateway/listeners/visitor.ts'
+import type { Guest } from '#gateway/exchange.ts'
 import { encodeProxyProtocol } from '#gateway/proxy-protocol.ts'
 import type { Traffic } from '#gateway/traffic.ts'
 import { cut, splice, type SpliceEnd } from '#tunnel/splice.ts'

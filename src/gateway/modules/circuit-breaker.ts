@@ -4,9 +4,9 @@ import { fail } from '#base/errors.ts'
 import { Circuit, type CircuitTerms, type Ticket } from '#gateway/circuit/circuit.ts'
 import type { Endpoint, Exchange, Handler, Reply } from '#gateway/exchange.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
-import { readModule } from '#gateway/modules/read-module.ts'
+import { readModule } from '#base/read-module.ts'
 import { errorReply } from '#gateway/pages.ts'
-import { type Field, MessageError, object } from '#tunnel/fields.ts'
+import { type Field, MessageError, object } from '#base/json-fields.ts'
 
 const OPTION = 'CircuitBreaker'
 const FAILED = 500

@@ -8,7 +8,8 @@ import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
 import { type Body, bodyOf, noBody } from '#gateway/http/body.ts'
 import type { Fields } from '#gateway/http/fields.ts'
 import { TextBody } from '#gateway/http/http1-whole.ts'
-import { endpointOf, type HttpModule } from '#gateway/modules/module.ts'
+import type { HttpModule } from '#gateway/modules/module.ts'
+import { endpointOf } from '#gateway/place.ts'
 import type { Trace } from '#gateway/trace.ts'
 
 /** Shorter content becomes hardly shorter, and one packet carries it anyway. */

@@ -7,9 +7,9 @@ import { Fields } from '#gateway/http/fields.ts'
 import { withFields, withHead } from '#gateway/modules/changed.ts'
 import { checkedChange, type Change, type Refuse } from '#gateway/modules/header-change.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
-import { readModule } from '#gateway/modules/read-module.ts'
+import { readModule } from '#base/read-module.ts'
 import type { Filled } from '#gateway/modules/variables.ts'
-import { type JsonObject, list, object, text, texts } from '#tunnel/fields.ts'
+import { type JsonObject, list, object, text, texts } from '#base/json-fields.ts'
 
 type Option = 'RequestHeaders' | 'ResponseHeaders'
 

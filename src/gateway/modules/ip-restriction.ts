@@ -5,9 +5,9 @@ import type { ipRestriction as contract } from '#contract/modules/ip-restriction
 import type { Kept } from '#contract/shape.ts'
 import type { Handler } from '#gateway/exchange.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
-import { readModule } from '#gateway/modules/read-module.ts'
+import { readModule } from '#base/read-module.ts'
 import { errorReply } from '#gateway/pages.ts'
-import { type JsonObject, list, object, text } from '#tunnel/fields.ts'
+import { type JsonObject, list, object, text } from '#base/json-fields.ts'
 
 const OPTION = 'IPRestriction'
 const ranges = list(text(64), 1000)

@@ -2,12 +2,11 @@ import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import type { Handler } from '#gateway/exchange.ts'
 import type { Facts } from '#gateway/facts.ts'
-import type { Guest } from '#gateway/listeners/visitor.ts'
+import type { Place } from '#gateway/place.ts'
 import type { Records } from '#gateway/records/records.ts'
 import type { OAuthSetup } from '#gateway/sign-in/providers/setup.ts'
 import type { SignIn } from '#gateway/sign-in/sign-in.ts'
-import type { ByteStream } from '#tunnel/byte-stream.ts'
-import type { JsonObject } from '#tunnel/fields.ts'
+import type { JsonObject } from '#base/json-fields.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
 /** What modules may use of the gateway. */
@@ -21,25 +20,6 @@ export interface ModuleParts {
   readonly oauth: OAuthSetup
   readonly log: Log
 }
-
-/** Where a module stands. */
-export interface Place {
-  /** Of the route, endpoint configuration or tunnel that has the module; what a module remembers belongs to it. */
-  readonly id: string
-  /** Of the edge, where it is one. */
-  readonly edgeId?: string
-  /** What the route asks of paths, where it is one. */
-  readonly match?: string
-  /** Of the record that has the module; an endpoint configuration stands before any number of tunnels. */
-  readonly recordId?: string
-  /** What the agent of the tunnel asked for, where the place is a tunnel. */
-  readonly agent?: BindOptions
-  /** Connects to the backend without HTTP; `first` leaves with it. Absent where the backend knows only HTTP. */
-  readonly dial?: (visitor: Guest, first: Buffer) => Promise<ByteStream>
-}
-
-/** What budgets are divided by: routes of one edge are one endpoint. */
-export const endpointOf = ({ id, edgeId }: Place): string => edgeId ?? id
 
 /** A module that acts on requests, as records and as agents configure it. */
 export interface HttpModule {

@@ -1,7 +1,9 @@
-import type { ClientCertificate, Handler } from '#gateway/exchange.ts'
+import type { Handler } from '#gateway/exchange.ts'
+import type { ClientCertificate } from '#gateway/http/client-certificate.ts'
 import { Fields } from '#gateway/http/fields.ts'
 import { withHead } from '#gateway/modules/changed.ts'
-import type { HttpModule, Place } from '#gateway/modules/module.ts'
+import type { HttpModule } from '#gateway/modules/module.ts'
+import type { Place } from '#gateway/place.ts'
 import { errorReply } from '#gateway/pages.ts'
 import { agentAuthorities } from '#gateway/tls/agent-authorities.ts'
 

@@ -3,10 +3,10 @@ import { Secret } from '#base/secrets.ts'
 import { oidc } from '#contract/modules/oidc.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
-import { readModule } from '#gateway/modules/read-module.ts'
+import { readModule } from '#base/read-module.ts'
 import { OidcMethod, type OidcOptions } from '#gateway/sign-in/oidc.ts'
 import { agentTerms, recordTerms } from '#gateway/sign-in/terms.ts'
-import { type JsonObject, list, object, text } from '#tunnel/fields.ts'
+import { type JsonObject, list, object, text } from '#base/json-fields.ts'
 
 const OPTION = 'OIDC'
 const MAX_NAMES = 1000

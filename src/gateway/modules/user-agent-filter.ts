@@ -6,9 +6,9 @@ import { userAgentBudget, type userAgentFilter } from '#contract/modules/user-ag
 import type { Kept } from '#contract/shape.ts'
 import type { Handler } from '#gateway/exchange.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
-import { readModule } from '#gateway/modules/read-module.ts'
+import { readModule } from '#base/read-module.ts'
 import { errorReply } from '#gateway/pages.ts'
-import { list, object, text } from '#tunnel/fields.ts'
+import { list, object, text } from '#base/json-fields.ts'
 
 const NAME = 'user_agent_filter'
 const OPTION = 'UserAgentFilter'

@@ -10,8 +10,9 @@ import { bodyOf } from '#gateway/http/body.ts'
 import { Fields } from '#gateway/http/fields.ts'
 import type { ResponseHead } from '#gateway/http/head.ts'
 import { withHead } from '#gateway/modules/changed.ts'
-import { endpointOf, type HttpModule, type ModuleParts, type Place } from '#gateway/modules/module.ts'
-import { readModule } from '#gateway/modules/read-module.ts'
+import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
+import { endpointOf, type Place } from '#gateway/place.ts'
+import { readModule } from '#base/read-module.ts'
 import { errorReply } from '#gateway/pages.ts'
 import { Allowance } from '#gateway/webhooks/allowance.ts'
 import { Gathering, type GatheringEnd } from '#gateway/webhooks/gathering.ts'
@@ -24,7 +25,7 @@ import {
   type Verify,
   type Webhook,
 } from '#gateway/webhooks/webhook.ts'
-import { type Field, MessageError, object, text } from '#tunnel/fields.ts'
+import { type Field, MessageError, object, text } from '#base/json-fields.ts'
 
 const NAME = 'webhook_verification'
 const OPTION = 'WebhookVerification'

@@ -1,8 +1,7 @@
-import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
+import type { Backend, BackendParts, ClosableEndpoint } from '#gateway/backends/backend.ts'
 import { GroupTurns } from '#gateway/backends/group-turns.ts'
 import { answerInTurns, dialInTurns, Members } from '#gateway/backends/in-turns.ts'
 import type { TunnelRecord } from '#gateway/directory.ts'
-import type { ClosableEndpoint } from '#gateway/plan/compiled.ts'
 import { tunnelUpstream } from '#gateway/plan/upstreams.ts'
 
 type PoolParts = Pick<BackendParts, 'index' | 'fleet' | 'makeTunnel'>

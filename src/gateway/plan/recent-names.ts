@@ -1,5 +1,5 @@
 import type { Directory, TunnelRecord } from '#gateway/directory.ts'
-import { wildcardsOver } from '#gateway/wildcards.ts'
+import { wildcardsOver } from '#base/hosts.ts'
 
 /** How long an agent is expected back. */
 const EXPECTED_MS = 60_000

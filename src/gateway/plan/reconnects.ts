@@ -2,7 +2,7 @@ import { Holdings } from '#base/holdings.ts'
 import type { Directory, TunnelRecord } from '#gateway/directory.ts'
 import type { Exchange } from '#gateway/exchange.ts'
 import { joins, type TunnelGroup } from '#gateway/records/tunnel-group.ts'
-import { wildcardsOver } from '#gateway/wildcards.ts'
+import { wildcardsOver } from '#base/hosts.ts'
 
 // An owner whose agents come and go all the time must not push out the losses of others.
 const MAX_LOSSES = 10_000

@@ -2,11 +2,11 @@ import { createPrivateKey } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { fail } from '#base/errors.ts'
 import { Secret } from '#base/secrets.ts'
-import { readModule } from '#gateway/modules/read-module.ts'
+import { readModule } from '#base/read-module.ts'
 import type { Identity } from '#pki/local-authority.ts'
 import { isLargeRsa, MAX_RSA_BITS } from '#pki/rsa-size.ts'
 import { MAX_CHAIN } from '#pki/x509.ts'
-import { type JsonObject, object, text } from '#tunnel/fields.ts'
+import { type JsonObject, object, text } from '#base/json-fields.ts'
 
 const OPTION = 'TLSTermination'
 const pem = text(98_304)

@@ -1,7 +1,7 @@
 import type { TunnelRecord } from '#gateway/directory.ts'
 import { DialError, type Fleet } from '#gateway/fleet.ts'
 import type { Upstream } from '#gateway/listeners/forward.ts'
-import { clientAddress } from '#gateway/listeners/visitor.ts'
+import { clientAddress } from '#base/client-network.ts'
 import { connectionFilter, everybody } from '#gateway/modules/index.ts'
 
 /** Connects only those that are let in. */

@@ -8,7 +8,7 @@ import { type Owner, ownerKinds, ownerOf } from '#gateway/records/owners.ts'
 import { type Restricted, type Restriction, Restrictions } from '#gateway/records/restrictions.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#gateway/records/source.ts'
 import { groupOf, joins } from '#gateway/records/tunnel-group.ts'
-import { wildcardsOver } from '#gateway/wildcards.ts'
+import { wildcardsOver } from '#base/hosts.ts'
 import type { Identity } from '#pki/local-authority.ts'
 
 export interface Credential {

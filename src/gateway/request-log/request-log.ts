@@ -1,7 +1,7 @@
 import type { Log } from '#base/log.ts'
 import type { Observer } from '#gateway/exchange.ts'
 import type { GatewayMetrics } from '#gateway/metrics.ts'
-import { newest, type Page } from '#gateway/newest.ts'
+import { newest, type Page } from '#base/newest.ts'
 import { RequestRing } from '#gateway/request-log/ring.ts'
 import { shownRequest } from '#gateway/request-log/shown.ts'
 import type { Traffic } from '#gateway/traffic.ts'

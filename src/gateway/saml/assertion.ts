@@ -3,7 +3,7 @@ import { attributesOf, groupsIn, identityOf } from '#gateway/saml/attributes.ts'
 import { ASSERTION, BEARER, UNSPECIFIED } from '#gateway/saml/names.ts'
 import type { SamlPlace } from '#gateway/saml/place.ts'
 import { allNamed, attribute, type Element, elementsOf, one, textIn, XmlFault } from '#gateway/saml/xml.ts'
-import type { Identity } from '#gateway/sign-in/sign-in.ts'
+import type { Identity } from '#gateway/http/identity.ts'
 
 /** How far the clock of the provider may be from ours. */
 export const SKEW_MS = 60_000

@@ -1,6 +1,6 @@
 import { ASSERTION, EMAIL } from '#gateway/saml/names.ts'
 import { allNamed, attribute, type Element, textIn, elementsOf } from '#gateway/saml/xml.ts'
-import type { Identity } from '#gateway/sign-in/sign-in.ts'
+import type { Identity } from '#gateway/http/identity.ts'
 
 /** Values by the name of their attribute. */
 export type Attributes = ReadonlyMap<string, readonly string[]>

@@ -1,7 +1,7 @@
 import type { Accepted } from '#gateway/saml/assertion.ts'
 import { Once } from '#gateway/saml/once.ts'
 import type { Seal } from '#gateway/sign-in/seal.ts'
-import type { Identity } from '#gateway/sign-in/sign-in.ts'
+import type { Identity } from '#gateway/http/identity.ts'
 
 /** Long enough for one redirect. */
 const TICKET_MS = 60_000

@@ -1,12 +1,11 @@
 import { fail } from '#base/errors.ts'
 import { isHeldLabel, readsAs } from '#base/held-names.ts'
-import { covers } from '#base/hosts.ts'
+import { covers, wildcardsOver } from '#base/hosts.ts'
 import { isOwnLabel } from '#base/own-names.ts'
 import { mayUse } from '#gateway/records/owners.ts'
 import type { Records } from '#gateway/records/records.ts'
 import type { SourceRow } from '#gateway/records/source.ts'
 import type { OnlineNames } from '#gateway/sessions/online-names.ts'
-import { wildcardsOver } from '#gateway/wildcards.ts'
 
 export interface RightsOptions {
   /** The shared one. */

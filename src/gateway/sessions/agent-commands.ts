@@ -1,6 +1,6 @@
 import { type ErrorName, fail } from '#base/errors.ts'
 import type { Command } from '#gateway/directory.ts'
-import { MessageError } from '#tunnel/fields.ts'
+import { MessageError } from '#base/json-fields.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { type AuthRequest, plainAnswer } from '#tunnel/messages.ts'
 import { call } from '#tunnel/rpc.ts'

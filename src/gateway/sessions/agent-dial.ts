@@ -1,7 +1,7 @@
 import type { TunnelRecord } from '#gateway/directory.ts'
 import { DialError } from '#gateway/fleet.ts'
 import { plainId } from '#gateway/legs.ts'
-import { clientOf } from '#gateway/listeners/visitor.ts'
+import { clientOf } from '#base/client-network.ts'
 import { RetriedStream } from '#gateway/sessions/retried-stream.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'

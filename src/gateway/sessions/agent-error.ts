@@ -1,5 +1,5 @@
 import { Problem } from '#base/errors.ts'
-import { MessageError } from '#tunnel/fields.ts'
+import { MessageError } from '#base/json-fields.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 
 /**

@@ -3,7 +3,7 @@ import type { TunnelRecord } from '#gateway/directory.ts'
 import { legId, legOf, plainId } from '#gateway/legs.ts'
 import { checkExtras } from '#gateway/sessions/bind-options.ts'
 import type { Sessions } from '#gateway/sessions/sessions.ts'
-import type { JsonObject } from '#tunnel/fields.ts'
+import type { JsonObject } from '#base/json-fields.ts'
 import {
   type BindAnswer,
   bindOptions,

@@ -1,7 +1,7 @@
 import { fail } from '#base/errors.ts'
 import { DialError } from '#gateway/fleet.ts'
 import { connectionFilter, isAsked, type Modules } from '#gateway/modules/index.ts'
-import type { Place } from '#gateway/modules/module.ts'
+import type { Place } from '#gateway/place.ts'
 import { agentAuthorities } from '#gateway/tls/agent-authorities.ts'
 import { terminationIdentity } from '#gateway/plan/tls-termination.ts'
 import type { BindOptions } from '#tunnel/messages.ts'

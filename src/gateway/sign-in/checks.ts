@@ -1,5 +1,5 @@
 import { Problem } from '#base/errors.ts'
-import { Generations } from '#gateway/sign-in/generations.ts'
+import { Generations } from '#base/generations.ts'
 import type { Session } from '#gateway/sign-in/session.ts'
 import type { Granted, SignInMethod } from '#gateway/sign-in/sign-in.ts'
 

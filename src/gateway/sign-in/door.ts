@@ -4,7 +4,7 @@ import { Problem } from '#base/errors.ts'
 import type { Endpoint, Exchange, Reply } from '#gateway/exchange.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
 import { withHead } from '#gateway/modules/changed.ts'
-import type { Place } from '#gateway/modules/module.ts'
+import type { Place } from '#gateway/place.ts'
 import { errorReply, redirectReply } from '#gateway/pages.ts'
 import { answerIn } from '#gateway/sign-in/answer.ts'
 import { callbackUrl } from '#gateway/sign-in/central.ts'
@@ -18,7 +18,7 @@ import {
   type State,
   UNASKED,
 } from '#gateway/sign-in/flow.ts'
-import { Generations } from '#gateway/sign-in/generations.ts'
+import { Generations } from '#base/generations.ts'
 import { type Guest, guestOf } from '#gateway/sign-in/guest.ts'
 import * as headers from '#gateway/sign-in/headers.ts'
 import { checkedIdentity } from '#gateway/sign-in/identity.ts'
@@ -26,7 +26,8 @@ import { isNavigation } from '#gateway/sign-in/navigation.ts'
 import { isSignInPath, LOG_IN_PATH, LOG_OUT_PATH, originOf, parametersOf } from '#gateway/sign-in/paths.ts'
 import { Sessions } from '#gateway/sign-in/sessions.ts'
 import type { Shared } from '#gateway/sign-in/shared.ts'
-import type { Granted, Identity, SignInMethod, SignInTerms } from '#gateway/sign-in/sign-in.ts'
+import type { Granted, SignInMethod, SignInTerms } from '#gateway/sign-in/sign-in.ts'
+import type { Identity } from '#gateway/http/identity.ts'
 import { signedOutReply } from '#gateway/sign-in/signed-out.ts'
 
 /** Characters of Cookie fields whose sessions need not be opened again. */

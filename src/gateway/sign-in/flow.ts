@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { dropCookie, flowsIn, setCookie } from '#gateway/sign-in/cookies.ts'
-import { Generations } from '#gateway/sign-in/generations.ts'
+import { Generations } from '#base/generations.ts'
 import type { Guest } from '#gateway/sign-in/guest.ts'
 import type { Seal } from '#gateway/sign-in/seal.ts'
 import type { Memory } from '#gateway/sign-in/sign-in.ts'

@@ -1,5 +1,6 @@
 import { fail } from '#base/errors.ts'
-import type { Granted, Identity } from '#gateway/sign-in/sign-in.ts'
+import type { Granted } from '#gateway/sign-in/sign-in.ts'
+import type { Identity } from '#gateway/http/identity.ts'
 
 const MAX_ID = 512
 const MAX_TEXT = 255

@@ -11,7 +11,8 @@ import { addressOf } from '#gateway/sign-in/oidc-email.ts'
 import { oidcProblem } from '#gateway/sign-in/oidc-faults.ts'
 import { gate, isOpen } from '#gateway/sign-in/providers/access.ts'
 import type { Found } from '#gateway/sign-in/providers/provider.ts'
-import type { Granted, Identity, Memory, SignInMethod } from '#gateway/sign-in/sign-in.ts'
+import type { Granted, Memory, SignInMethod } from '#gateway/sign-in/sign-in.ts'
+import type { Identity } from '#gateway/http/identity.ts'
 
 const CLOCK_TOLERANCE_S = 60
 /** What tells the claims that services are sent in headers, and that lists of addresses are compared with. */

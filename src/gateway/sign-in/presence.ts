@@ -1,5 +1,5 @@
 import type { Records } from '#gateway/records/records.ts'
-import { Generations } from '#gateway/sign-in/generations.ts'
+import { Generations } from '#base/generations.ts'
 
 const KIND = 'application_session'
 /** A row that another process wrote is here within that time, if all is well. */

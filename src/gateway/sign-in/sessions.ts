@@ -1,6 +1,6 @@
-import type { Place } from '#gateway/modules/module.ts'
+import type { Place } from '#gateway/place.ts'
 import { Checks } from '#gateway/sign-in/checks.ts'
-import { Generations } from '#gateway/sign-in/generations.ts'
+import { Generations } from '#base/generations.ts'
 import type { Guest } from '#gateway/sign-in/guest.ts'
 import {
   checkAt,

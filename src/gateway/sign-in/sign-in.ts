@@ -1,19 +1,8 @@
 import type { Handler } from '#gateway/exchange.ts'
 import type { RequestHead } from '#gateway/http/head.ts'
-import type { Place } from '#gateway/modules/module.ts'
+import type { Identity } from '#gateway/http/identity.ts'
+import type { Place } from '#gateway/place.ts'
 import type { Seal } from '#gateway/sign-in/seal.ts'
-
-/** Who somebody is, as an identity provider says. */
-export interface Identity {
-  /** What the provider knows the user by, for ever. */
-  readonly id: string
-  readonly username: string
-  /** Empty where the provider does not tell, or does not vouch for it. */
-  readonly email: string
-  readonly name: string
-  /** Further headers for the service behind, such as the organisation that let the user in; names in lower case. */
-  readonly headers?: Readonly<Record<string, string>>
-}
 
 /** What a sign-in brought, kept sealed with the session where it is needed to look again. */
 export interface Granted {

@@ -1,6 +1,7 @@
-import type { Place } from '#gateway/modules/module.ts'
+import type { Place } from '#gateway/place.ts'
 import type { Claimed, CodeClaim } from '#gateway/sign-in/code-claims.ts'
-import type { Identity, SignInMethod } from '#gateway/sign-in/sign-in.ts'
+import type { SignInMethod } from '#gateway/sign-in/sign-in.ts'
+import type { Identity } from '#gateway/http/identity.ts'
 
 /** Somebody has signed in. */
 export interface Arrival {

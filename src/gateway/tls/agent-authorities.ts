@@ -1,10 +1,10 @@
 import { fail } from '#base/errors.ts'
-import { readModule } from '#gateway/modules/read-module.ts'
+import { readModule } from '#base/read-module.ts'
 import type { TlsTerms } from '#gateway/tls/contexts.ts'
 import { PkiError } from '#pki/pki-error.ts'
 import { readPem, writePem } from '#pki/pem.ts'
 import { readAuthority } from '#pki/x509.ts'
-import { object, text } from '#tunnel/fields.ts'
+import { object, text } from '#base/json-fields.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
 type Option = 'MutualTLSCA' | 'MutualTLSAtEdge'

@@ -1,6 +1,5 @@
 import type { TLSSocket } from 'node:tls'
-import type { ClientCertificate } from '#gateway/exchange.ts'
-import type { ClientTerms } from '#gateway/tls/contexts.ts'
+import type { ClientCertificate, ClientTerms } from '#gateway/http/client-certificate.ts'
 import { proofOf } from '#gateway/tls/client-proof.ts'
 import { clientFacts } from '#pki/client-facts.ts'
 

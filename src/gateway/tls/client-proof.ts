@@ -1,12 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
-import type { ClientTerms } from '#gateway/tls/contexts.ts'
-
-/** What a client has proved in a handshake that asked for a certificate. */
-export interface ClientProof extends ClientTerms {
-  /** Its certificate, and the authorities between that are known. */
-  readonly chain: readonly X509Certificate[]
-}
+import type { ClientProof, ClientTerms } from '#gateway/http/client-certificate.ts'
 
 const MAX_CHAIN = 10
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g

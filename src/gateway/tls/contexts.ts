@@ -1,14 +1,7 @@
 import { constants, hash, hkdfSync } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
+import type { ClientTerms } from '#gateway/http/client-certificate.ts'
 import type { Identity } from '#pki/local-authority.ts'
-
-/** What visitors must prove in the handshake. */
-export interface ClientTerms {
-  /** In PEM, those of which a visitor needs a certificate. */
-  readonly authorities: string
-  /** Who asks: an edge, an endpoint configuration or a tunnel. A session goes on only where it was begun. */
-  readonly scope: string
-}
 
 /** What an edge or a tunnel asks of the TLS that ends here. */
 export interface TlsTerms {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { clientNetwork } from '#base/client-network.ts'
 import { Holdings } from '#base/holdings.ts'
 import { RoundRobin } from '#base/round-robin.ts'
-import { plainAddress } from '#gateway/listeners/visitor.ts'
+import { plainAddress } from '#base/addresses.ts'
 
 export interface HandshakeLimits {
   /** From the first byte, or its absence, to the end of the handshake. */

@@ -1,5 +1,5 @@
 import { type TcpField, trafficFields } from '#contract/events/traffic-fields.ts'
-import type { Guest } from '#gateway/listeners/visitor.ts'
+import type { Guest } from '#gateway/exchange.ts'
 import { wallTime } from '#gateway/traffic/moments.ts'
 import { type Getters, type Write, writerOf } from '#gateway/traffic/writer.ts'
 

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Command } from 'commander'
 import { isThere, rotationFile } from '#server/acme/rotation.ts'
-import { settled, withPlace, type PlaceOptions } from '#server/backup/commands.ts'
-import { StartError } from '#server/start-error.ts'
+import { settled, withPlace, type PlaceOptions } from '#base/place-options.ts'
+import { StartError } from '#base/start-error.ts'
 
 const LOOK_MS = 100
 const PATIENCE_MS = 30_000

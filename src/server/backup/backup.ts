@@ -6,7 +6,7 @@ import type { Settings } from '#base/settings.ts'
 import { ArchiveWriter } from '#server/backup/archive.ts'
 import { attempt, BackupError } from '#server/backup/backup-error.ts'
 import { DATABASE, keptFiles, MANIFEST, type Manifest } from '#server/backup/manifest.ts'
-import { findMasterKey } from '#server/data-folder.ts'
+import { findMasterKey } from '#base/data-folder.ts'
 import { checkSqlite, copySqlite } from '#store/sqlite-copy.ts'
 import metadata from '../../../package.json' with { type: 'json' }
 

@@ -1,12 +1,5 @@
 import { Command } from 'commander'
-import { readSettings } from '#base/read-settings.ts'
-import type { Settings } from '#base/settings.ts'
-
-export interface PlaceOptions {
-  readonly config?: string
-  readonly dataDir?: string
-  readonly databaseUrl?: string
-}
+import { settled, withPlace, type PlaceOptions } from '#base/place-options.ts'
 
 /** `adit backup`: keeps everything in one file, while the server runs or not. */
 export function backupCommand(): Command {
@@ -34,19 +27,4 @@ export function restoreCommand(): Command {
       if (manifest.database === 'postgresql')
         process.stderr.write('adit: the PostgreSQL database itself was not in it: use pg_restore for that\n')
     })
-}
-
-/** The settings that tell where a server keeps what it has. */
-export const withPlace = (command: Command): Command =>
-  command
-    .option('--config <file>', 'YAML file with settings, as of adit serve')
-    .option('--data-dir <folder>', 'data folder; ADIT_DATA_DIR, or ./data')
-    .option('--database-url <url>', 'a PostgreSQL database that is used instead of a file; ADIT_DATABASE_URL')
-
-export function settled({ config, dataDir, databaseUrl }: PlaceOptions): Settings {
-  const given = Object.entries({ config, data_dir: dataDir, database_url: databaseUrl })
-  return readSettings(
-    new Map(given.filter((pair): pair is [string, string] => pair[1] !== undefined)),
-    process.env,
-  )
 }

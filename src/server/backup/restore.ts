@@ -5,7 +5,7 @@ import { ArchiveReader, type Stored } from '#server/backup/archive.ts'
 import { attempt, BackupError } from '#server/backup/backup-error.ts'
 import { DATABASE, keptFiles, MANIFEST, readManifest, type Manifest } from '#server/backup/manifest.ts'
 import { damaged } from '#server/backup/tar-header.ts'
-import { prepareDataFolder } from '#server/data-folder.ts'
+import { prepareDataFolder } from '#base/data-folder.ts'
 import { checkSqlite } from '#store/sqlite-copy.ts'
 
 /** File systems make it at the top of a volume. */

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { settled, withPlace, type PlaceOptions } from '#server/backup/commands.ts'
+import { settled, withPlace, type PlaceOptions } from '#base/place-options.ts'
 
 /** `adit migrate`: moves an installation between SQLite and PostgreSQL. */
 export function migrateCommand(): Command {

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { suite, test } from 'node:test'
 import { Admission } from '#gateway/listeners/admission.ts'
 import { HttpListener, type HttpListenerOptions } from '#gateway/listeners/http.ts'
-import { plainAddress } from '#gateway/listeners/visitor.ts'
+import { plainAddress } from '#base/addresses.ts'
 import { ask, HOST, open, silent, tellVisitor } from './support.ts'
 
 async function start(options: Partial<HttpListenerOptions> = {}, host = HOST) {

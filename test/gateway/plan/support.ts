@@ -1,5 +1,4 @@
-import type { Visitor } from '#gateway/exchange.ts'
-import { Departure } from '#gateway/exchange.ts'
+import { type Visitor, Departure } from '#gateway/exchange.ts'
 import { noBody } from '#gateway/http/body.ts'
 import { Fields } from '#gateway/http/fields.ts'
 import { Trace } from '#gateway/trace.ts'

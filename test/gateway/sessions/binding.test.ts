@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { mayBind } from '#gateway/sessions/acl.ts'
 import type { Address } from '#gateway/directory.ts'
-import type { JsonObject } from '#tunnel/fields.ts'
+import type { JsonObject } from '#base/json-fields.ts'
 import { facts, startGateway, TestAgent, until } from './support.ts'
 import { freePort } from '../../support/free-ports.ts'
 

@@ -3,8 +3,7 @@ import { suite, test } from 'node:test'
 import type { TunnelRecord } from '#gateway/directory.ts'
 import { DialError } from '#gateway/fleet.ts'
 import { assertTellsNone, secretText } from '../../support/secrets.ts'
-import type { Gateway } from './support.ts'
-import { startGateway, TestAgent, until } from './support.ts'
+import { type Gateway, startGateway, TestAgent, until } from './support.ts'
 
 const code = (text: string): string => /ERR_NGROK_\d+/.exec(text)?.[0] ?? text
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import type { JsonObject } from '#tunnel/fields.ts'
+import type { JsonObject } from '#base/json-fields.ts'
 import { readAll, signIn, web } from '../../agent/support.ts'
 import { TestAgent, type Gateway } from '../sessions/support.ts'
 import { authority, person, type Person } from './people.ts'

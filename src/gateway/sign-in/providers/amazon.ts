@@ -1,6 +1,6 @@
 import type { Provider } from '#gateway/sign-in/providers/provider.ts'
 import { value } from '#gateway/sign-in/providers/user-fields.ts'
-import { object } from '#tunnel/fields.ts'
+import { object } from '#base/json-fields.ts'
 
 const profile = object({ user_id: value, name: value, email: value })
 

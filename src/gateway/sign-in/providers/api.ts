@@ -3,7 +3,7 @@ import type { Egress, EgressAnswer, EgressRequest } from '#base/egress.ts'
 import { fail } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import type { Application } from '#gateway/sign-in/providers/setup.ts'
-import { type Field, MessageError } from '#tunnel/fields.ts'
+import { type Field, MessageError } from '#base/json-fields.ts'
 
 const TIMEOUT_MS = 10_000
 /** A hundred teams of GitHub, each with its organisation and its parent, come near to this. */

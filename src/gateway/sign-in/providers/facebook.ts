@@ -1,6 +1,6 @@
 import type { Provider } from '#gateway/sign-in/providers/provider.ts'
 import { value } from '#gateway/sign-in/providers/user-fields.ts'
-import { list, object } from '#tunnel/fields.ts'
+import { list, object } from '#base/json-fields.ts'
 
 /** A version works for two years at least; calls for one that has ended are answered by the oldest that works. */
 const VERSION = 'v24.0'

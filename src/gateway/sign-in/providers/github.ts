@@ -2,7 +2,7 @@ import type { ProviderApi } from '#gateway/sign-in/providers/api.ts'
 import { lowerCase } from '#gateway/sign-in/providers/access.ts'
 import type { Provider, Wanted } from '#gateway/sign-in/providers/provider.ts'
 import { identifier, value, verified } from '#gateway/sign-in/providers/user-fields.ts'
-import { type Field, list, object } from '#tunnel/fields.ts'
+import { type Field, list, object } from '#base/json-fields.ts'
 
 const PUBLIC = 'https://github.com'
 const PAGE = 100

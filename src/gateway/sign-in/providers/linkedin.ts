@@ -1,7 +1,7 @@
 import type { ProviderApi } from '#gateway/sign-in/providers/api.ts'
 import type { Found, Provider } from '#gateway/sign-in/providers/provider.ts'
 import { userInfo, value } from '#gateway/sign-in/providers/user-fields.ts'
-import { list, object } from '#tunnel/fields.ts'
+import { list, object } from '#base/json-fields.ts'
 
 const OLD = ['r_liteprofile', 'r_emailaddress']
 

@@ -1,7 +1,7 @@
 import type { Provider } from '#gateway/sign-in/providers/provider.ts'
 import { value } from '#gateway/sign-in/providers/user-fields.ts'
 import { lowerCase } from '#gateway/sign-in/providers/access.ts'
-import { object } from '#tunnel/fields.ts'
+import { object } from '#base/json-fields.ts'
 
 const GRAPH = 'https://graph.microsoft.com/'
 

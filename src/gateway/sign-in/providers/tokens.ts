@@ -1,7 +1,7 @@
 import { fail } from '#base/errors.ts'
 import type { ProviderCalls } from '#gateway/sign-in/providers/api.ts'
 import type { Application } from '#gateway/sign-in/providers/setup.ts'
-import { type Field, object, optional } from '#tunnel/fields.ts'
+import { type Field, object, optional } from '#base/json-fields.ts'
 
 /** Longer ones would not fit into the headers of the calls that need them. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/

@@ -1,6 +1,6 @@
 import type { Provider } from '#gateway/sign-in/providers/provider.ts'
 import { value } from '#gateway/sign-in/providers/user-fields.ts'
-import { list, object } from '#tunnel/fields.ts'
+import { list, object } from '#base/json-fields.ts'
 
 const users = object({
   data: list(object({ id: value, login: value, display_name: value, email: value }), 10),

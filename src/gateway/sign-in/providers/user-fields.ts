@@ -1,4 +1,4 @@
-import { type Field, object, text } from '#tunnel/fields.ts'
+import { type Field, object, text } from '#base/json-fields.ts'
 
 /** Answers of providers, never more than this of one value. */
 export const MAX_VALUE = 2048

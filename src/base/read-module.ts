@@ -1,5 +1,5 @@
 import { fail } from '#base/errors.ts'
-import { type Field, type JsonObject, MessageError } from '#tunnel/fields.ts'
+import { type Field, type JsonObject, MessageError } from '#base/json-fields.ts'
 
 /** A module's options in the form it works with; an agent that sent another is refused, and told where it is wrong. */
 export function readModule<T>(option: string, field: Field<T>, given: JsonObject): T {

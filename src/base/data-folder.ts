@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path'
 import { MASTER_KEY_BYTES, Secret } from '#base/secrets.ts'
 import { masterKey, SettingError } from '#base/setting-values.ts'
 import { type Settings } from '#base/settings.ts'
-import { StartError } from '#server/start-error.ts'
+import { StartError } from '#base/start-error.ts'
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 

@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import { readSettings } from '#base/read-settings.ts'
+import type { Settings } from '#base/settings.ts'
+
+export interface PlaceOptions {
+  readonly config?: string
+  readonly dataDir?: string
+  readonly databaseUrl?: string
+}
+
+/** The settings that tell where a server keeps what it has. */
+export const withPlace = (command: Command): Command =>
+  command
+    .option('--config <file>', 'YAML file with settings, as of adit serve')
+    .option('--data-dir <folder>', 'data folder; ADIT_DATA_DIR, or ./data')
+    .option('--database-url <url>', 'a PostgreSQL database that is used instead of a file; ADIT_DATABASE_URL')
+
+export function settled({ config, dataDir, databaseUrl }: PlaceOptions): Settings {
+  const given = Object.entries({ config, data_dir: dataDir, database_url: databaseUrl })
+  return readSettings(
+    new Map(given.filter((pair): pair is [string, string] => pair[1] !== undefined)),
+    process.env,
+  )
+}
