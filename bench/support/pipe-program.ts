@@ -3,8 +3,8 @@ import { createReadStream, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
-import type { Coding } from '#gateway/compression/accept-encoding.ts'
-import { methods } from '#gateway/compression/engines.ts'
+import type { Coding } from '#http/compression/accept-encoding.ts'
+import { methods } from '#http/compression/engines.ts'
 
 /** Serves a file over TLS, compressed as the visitor asks for it: the least that a server with node:zlib does. */
 export interface PipeJob {

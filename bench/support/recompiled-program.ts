@@ -3,7 +3,7 @@ import { Agent, get } from 'node:https'
 import { join } from 'node:path'
 import { mock } from 'node:test'
 import { readSettings } from '#base/read-settings.ts'
-import { Compiler } from '#gateway/plan/compiler.ts'
+import { Compiler } from '#gateway/routing/compiler.ts'
 import { serve } from '#server/serve.ts'
 import { Caller } from '../../test/support/server.ts'
 

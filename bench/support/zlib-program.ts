@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import type { Coding } from '#gateway/compression/accept-encoding.ts'
-import { methods } from '#gateway/compression/engines.ts'
+import type { Coding } from '#http/compression/accept-encoding.ts'
+import { methods } from '#http/compression/engines.ts'
 
 /** Compresses a file again and again, with the settings of the gateway. */
 export interface ZlibJob {

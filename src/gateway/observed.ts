@@ -1,4 +1,4 @@
-import type { Exchange, Reply } from '#gateway/exchange.ts'
+import type { Exchange, Reply } from '#http/exchange.ts'
 import type { ClosableEndpoint } from '#gateway/backends/backend.ts'
 
 /** Shows each request to whoever watches the tunnel. */

@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs'
 import type { Log } from '#base/log.ts'
-import type { WriteLine } from '#gateway/request-log/request-log.ts'
+import type { WriteLine } from '#telemetry/request-log/request-log.ts'
 
 // So much may wait for a disk that is slow; what comes beyond is not noted, rather than kept in memory.
 const MAX_WAITING = 8_388_608

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { nameServers } from '#base/own-names.ts'
 import { addressSets, caaSet, cnameSet, nsSet, txtSet, type RecordSet } from '#dns/records.ts'
 import { nearest, Zone, ZoneTable, type Zones } from '#dns/zone.ts'
-import type { Follower, SourceChange, SourceRow } from '#gateway/records/source.ts'
+import type { Follower, SourceChange, SourceRow } from '#registry/records/source.ts'
 
 /** The kinds of rows that DNS answers from. */
 export const dnsKinds = ['agent_ingress', 'reserved_domain', 'acme_challenge'] as const

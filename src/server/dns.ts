@@ -10,7 +10,7 @@ import type { Address } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
 import { results, type Result } from '#dns/responder.ts'
 import { DnsServer } from '#dns/server.ts'
-import type { Source } from '#gateway/records/source.ts'
+import type { Source } from '#registry/records/source.ts'
 import { dnsKinds, DnsZones } from '#server/dns-zones.ts'
 
 export interface DnsSide {

@@ -13,12 +13,12 @@ import {
   type GatewayOptions,
   type ListenerName,
 } from '#gateway/gateway.ts'
-import { LiveView, type RequestHistory } from '#gateway/live.ts'
-import { LocalDirectory } from '#gateway/local-directory.ts'
-import { oauthSetup } from '#gateway/sign-in/providers/setup.ts'
-import type { RequestLog } from '#gateway/request-log/request-log.ts'
-import { Traffic } from '#gateway/traffic.ts'
-import type { Visitors } from '#gateway/sign-in/visitors.ts'
+import { LiveView, type RequestHistory } from '#registry/live.ts'
+import { LocalDirectory } from '#registry/local-directory.ts'
+import { oauthSetup } from '#auth/providers/setup.ts'
+import type { RequestLog } from '#telemetry/request-log/request-log.ts'
+import { Traffic } from '#telemetry/traffic.ts'
+import type { Visitors } from '#auth/sign-in/visitors.ts'
 import { openAccessLog } from '#server/access-log.ts'
 import { openGatewayKeys } from '#server/gateway-keys.ts'
 import { openLocalRoot } from '#server/local-authority.ts'

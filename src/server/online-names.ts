@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '#base/log.ts'
-import type { Directory, TunnelRecord } from '#gateway/directory.ts'
+import type { Directory, TunnelRecord } from '#registry/directory.ts'
 
 const FILE = 'online-names.json'
 const WRITE_MS = 1000

@@ -4,7 +4,7 @@ import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
 import { kinds as collections } from '#contract/kinds/index.ts'
 import type { Kind } from '#contract/kind.ts'
-import type { Follower, Source, SourceChange, SourceRow } from '#gateway/records/source.ts'
+import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
 import type { Change, Row, Store } from '#store/store.ts'
 
 const PAGE = 1000

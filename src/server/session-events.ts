@@ -3,8 +3,8 @@ import { credential } from '#contract/kinds/credential.ts'
 import { tunnelSession } from '#contract/kinds/live.ts'
 import { sshCredential } from '#contract/kinds/ssh-credential.ts'
 import { sshCertificateAuthority } from '#contract/kinds/ssh.ts'
-import type { SessionRecord } from '#gateway/directory.ts'
-import { plainId } from '#gateway/legs.ts'
+import type { SessionRecord } from '#registry/directory.ts'
+import { plainId } from '#registry/legs.ts'
 
 const sshSignIn = [sshCredential, sshCertificateAuthority]
 

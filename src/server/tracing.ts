@@ -2,7 +2,7 @@ import { parseRange } from '#base/addresses.ts'
 import { createEgress } from '#base/egress-client.ts'
 import type { Egress } from '#base/egress.ts'
 import type { Settings } from '#base/settings.ts'
-import type { TracingSetup } from '#gateway/tracing/tracing.ts'
+import type { TracingSetup } from '#telemetry/tracing/tracing.ts'
 
 const everywhere = ['0.0.0.0/0', '::/0'].flatMap(text => parseRange(text) ?? [])
 

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { configFile, environmentOf, spawnAgent, visit } from './agent-support.ts'
-import { authority, person } from '../gateway/tls/people.ts'
+import { authority, person } from '../tls/people.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer

@@ -6,7 +6,7 @@ import { after, before, suite, test } from 'node:test'
 import { makeLocalRoot } from '#pki/local-authority.ts'
 import { Folder, must } from '../support/openssh.ts'
 import { runAdit } from '../support/server.ts'
-import { person } from '../gateway/tls/people.ts'
+import { person } from '../tls/people.ts'
 
 suite('adit trust', () => {
   let folder: Folder

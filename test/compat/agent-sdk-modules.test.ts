@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { CLIENT } from '../gateway/oauth/provider-shapes.ts'
+import { CLIENT } from '../auth/providers/provider-shapes.ts'
 import { type ModuleName, proofs, provesShut, wanted } from '../support/module-proofs.ts'
 import { type ModuleWorld, openModuleWorld } from '../support/module-world.ts'
 import { assertTellsNone, secretText } from '../support/secrets.ts'

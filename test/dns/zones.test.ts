@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { readSettings } from '#base/read-settings.ts'
 import { rcodes, types } from '#dns/message.ts'
 import { lookUp } from '#dns/zone.ts'
-import type { SourceRow } from '#gateway/records/source.ts'
+import type { SourceRow } from '#registry/records/source.ts'
 import { DnsZones } from '#server/dns-zones.ts'
 import { nameServerAddresses, publicAddresses } from '#server/dns.ts'
 

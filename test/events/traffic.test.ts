@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { usualFields } from '#contract/events/traffic-fields.ts'
 import { eventually, World } from '../edges/world.ts'
-import type { Told } from '../gateway/traffic/support.ts'
+import type { Told } from '../telemetry/traffic/support.ts'
 import { Receiver } from './support.ts'
 
 const REQUEST = 'http_request_complete.v0'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Body } from '#contract/body.ts'
 import { World } from '../edges/world.ts'
-import { OpenId, Surfer } from '../gateway/sign-in/openid.ts'
+import { OpenId, Surfer } from '../auth/oidc/openid.ts'
 import { secretText } from '../support/secrets.ts'
 
 interface Told {

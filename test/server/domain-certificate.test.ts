@@ -5,7 +5,7 @@ import { create } from '#api/writing.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import { certificateOf } from '#server/shared-domain.ts'
 import { World } from '../acme/world.ts'
-import { person } from '../gateway/tls/people.ts'
+import { person } from '../tls/people.ts'
 
 const place = { directory: 'off', rootFile: import.meta.filename, dns: '127.0.0.1:9' }
 const name = 'shop.example.org'

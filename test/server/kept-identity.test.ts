@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { ticket, visit } from '../gateway/listeners/support.ts'
-import { NAME, VERSIONS } from '../gateway/tls/support.ts'
+import { NAME, VERSIONS } from '../tls/support.ts'
 import { must } from '../support/openssh.ts'
 import { newFolder, spawnServer, type Process } from '../support/server.ts'
 

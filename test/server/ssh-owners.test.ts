@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { ssh, Upstream } from '../gateway/ssh/support.ts'
+import { ssh, Upstream } from '../ssh/support.ts'
 import { newMember, type Member } from '../support/members.ts'
 import { Folder, newSshKey } from '../support/openssh.ts'
 import { startServer, type TestServer } from '../support/server.ts'

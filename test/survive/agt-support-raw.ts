@@ -1,4 +1,4 @@
-import { type Gateway, TestAgent } from '../gateway/sessions/support.ts'
+import { type Gateway, TestAgent } from '../gateway/agents/support.ts'
 import type { GatewayProcess } from './agt-support.ts'
 
 type Body = Record<string, unknown>

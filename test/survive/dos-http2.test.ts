@@ -13,7 +13,7 @@ import {
   reference,
   Wire,
   word,
-} from '../gateway/http2/wire.ts'
+} from '../http/http2/wire.ts'
 import { drained, long, Peak, tell, wait } from './figures.ts'
 import { Shorts } from './shorts.ts'
 import { HOST, World } from './world.ts'

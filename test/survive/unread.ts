@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { frame, FRAME, headers, word } from '../gateway/http2/wire.ts'
+import { frame, FRAME, headers, word } from '../http/http2/wire.ts'
 import { HOST, type World } from './world.ts'
 
 /** More than fits on the way to a client without a window, and to a socket that is not read. */

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Coding, codings } from '#gateway/compression/accept-encoding.ts'
+import { type Coding, codings } from '#http/compression/accept-encoding.ts'
 import { type Figures, inTurn, seconds } from '../interleave.ts'
 import type { Door } from '../peers/contender.ts'
 import { newCertificate } from '../peers/nginx.ts'

@@ -1,4 +1,4 @@
-import { OpenId, Surfer } from '../../../test/gateway/sign-in/openid.ts'
+import { OpenId, Surfer } from '../../../test/auth/oidc/openid.ts'
 import type { Row } from '../row.ts'
 import { compareRates, type Rated } from './rated.ts'
 import { DOMAIN, type Site } from './site.ts'

@@ -1,5 +1,5 @@
-import type { SourceRow } from '#gateway/records/source.ts'
-import { textOf } from '#gateway/records/keys.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+import { textOf } from '#registry/records/keys.ts'
 
 /** The newest of some challenges that is about a name and not over; undefined when there is none. */
 export function openChallenge(rows: readonly SourceRow[], name: string, now: number): SourceRow | undefined {

@@ -1,9 +1,9 @@
-import type { Exchange, Reply } from '#gateway/exchange.ts'
+import type { Exchange, Reply } from '#http/exchange.ts'
 import { openChallenge } from '#gateway/acme/challenge-rows.ts'
-import { bodyOf } from '#gateway/http/body.ts'
-import { Fields } from '#gateway/http/fields.ts'
-import { textOf } from '#gateway/records/keys.ts'
-import type { Records } from '#gateway/records/records.ts'
+import { bodyOf } from '#http/body.ts'
+import { Fields } from '#http/fields.ts'
+import { textOf } from '#registry/records/keys.ts'
+import type { Records } from '#registry/records/records.ts'
 
 const PREFIX = '/.well-known/acme-challenge/'
 

@@ -1,9 +1,9 @@
 import { constants } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { openChallenge } from '#gateway/acme/challenge-rows.ts'
-import { textOf } from '#gateway/records/keys.ts'
-import type { Records } from '#gateway/records/records.ts'
-import type { ClientHello } from '#gateway/tls/client-hello.ts'
+import { textOf } from '#registry/records/keys.ts'
+import type { Records } from '#registry/records/records.ts'
+import type { ClientHello } from '#tls/client-hello.ts'
 import { acmeCertificate } from '#pki/acme-certificate.ts'
 
 /** The protocol of RFC 8737, in which nothing is said after the handshake. */

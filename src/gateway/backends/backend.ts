@@ -1,10 +1,10 @@
 import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
-import type { TunnelRecord } from '#gateway/directory.ts'
-import type { Endpoint, Guest } from '#gateway/exchange.ts'
-import type { Fleet } from '#gateway/fleet.ts'
-import type { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
-import type { SourceRow } from '#gateway/records/source.ts'
+import type { TunnelRecord } from '#registry/directory.ts'
+import type { Endpoint, Guest } from '#http/exchange.ts'
+import type { Fleet } from '#registry/fleet.ts'
+import type { TunnelIndex } from '#registry/tunnel-index.ts'
+import type { SourceRow } from '#registry/records/source.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 /** An endpoint that keeps connections; closed when what it serves is gone. */

@@ -2,8 +2,8 @@ import type { failoverBackend as contract } from '#contract/kinds/backends.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { Backend, BuildBackend } from '#gateway/backends/backend.ts'
 import { unreached } from '#gateway/backends/unreached.ts'
-import type { Endpoint } from '#gateway/exchange.ts'
-import { DialError } from '#gateway/fleet.ts'
+import type { Endpoint } from '#http/exchange.ts'
+import { DialError } from '#registry/fleet.ts'
 
 interface Child {
   readonly id: string

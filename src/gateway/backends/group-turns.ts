@@ -1,5 +1,5 @@
-import type { TunnelRecord } from '#gateway/directory.ts'
-import type { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
+import type { TunnelRecord } from '#registry/directory.ts'
+import type { TunnelIndex } from '#registry/tunnel-index.ts'
 
 // How long a tunnel that failed is passed over.
 const PENALTY_MS = 5000

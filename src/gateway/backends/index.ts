@@ -5,7 +5,7 @@ import { httpResponseBackend } from '#gateway/backends/http-response.ts'
 import { staticBackend } from '#gateway/backends/static.ts'
 import { tunnelGroupBackend } from '#gateway/backends/tunnel-group.ts'
 import { weightedBackend } from '#gateway/backends/weighted.ts'
-import type { SourceRow } from '#gateway/records/source.ts'
+import type { SourceRow } from '#registry/records/source.ts'
 
 const builders: Readonly<Record<string, BuildBackend>> = {
   tunnel_group_backend: tunnelGroupBackend,

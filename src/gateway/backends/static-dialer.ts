@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { DialError } from '#gateway/fleet.ts'
+import { DialError } from '#registry/fleet.ts'
 
 const MAX_DIALS = 128
 const MAX_WAITING = 1024

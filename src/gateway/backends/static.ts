@@ -9,8 +9,8 @@ import { StaticDialer } from '#gateway/backends/static-dialer.ts'
 import { StreamPool } from '#gateway/backends/stream-pool.ts'
 import { type Upstream, UpstreamCall } from '#gateway/backends/upstream-call.ts'
 import { requestText } from '#gateway/backends/upstream-text.ts'
-import { DialError } from '#gateway/fleet.ts'
-import { sweeper } from '#gateway/sweeper.ts'
+import { DialError } from '#registry/fleet.ts'
+import { sweeper } from '#http/sweeper.ts'
 import { fromDuplex } from '#tunnel/from-duplex.ts'
 
 const CONNECT_MS = 5000

@@ -1,4 +1,4 @@
-import type { Sweeper, Swept } from '#gateway/sweeper.ts'
+import type { Sweeper, Swept } from '#http/sweeper.ts'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 
 /** A request that uses an upstream connection: it hears what the connection's reader would. */

@@ -2,7 +2,7 @@ import type { BuildBackend } from '#gateway/backends/backend.ts'
 import { GroupTurns } from '#gateway/backends/group-turns.ts'
 import { answerInTurns, dialInTurns, Members } from '#gateway/backends/in-turns.ts'
 import { clientAddress } from '#base/client-network.ts'
-import { groupOf } from '#gateway/records/tunnel-group.ts'
+import { groupOf } from '#registry/records/tunnel-group.ts'
 
 const edgeTypes = { tcp: '1', tls: '2', https: '3' } as const
 

@@ -7,11 +7,11 @@ import {
   requestText,
   rewrittenHost,
 } from '#gateway/backends/upstream-text.ts'
-import type { TunnelRecord } from '#gateway/directory.ts'
-import type { Endpoint, Exchange, Reply } from '#gateway/exchange.ts'
-import { DialError, type Fleet } from '#gateway/fleet.ts'
-import { http2Backend } from '#gateway/http/http2-upstream.ts'
-import { sweeper as sharedSweeper, type Sweeper } from '#gateway/sweeper.ts'
+import type { TunnelRecord } from '#registry/directory.ts'
+import type { Endpoint, Exchange, Reply } from '#http/exchange.ts'
+import { DialError, type Fleet } from '#registry/fleet.ts'
+import { http2Backend } from '#gateway/backends/http2-upstream.ts'
+import { sweeper as sharedSweeper, type Sweeper } from '#http/sweeper.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 

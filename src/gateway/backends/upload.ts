@@ -1,4 +1,4 @@
-import type { Body, BodySink } from '#gateway/http/body.ts'
+import type { Body, BodySink } from '#http/body.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 /** Carries the content of a request to the service behind, in the framing it came in. */

@@ -1,10 +1,10 @@
-import type { TunnelRecord } from '#gateway/directory.ts'
-import type { Exchange, Visitor } from '#gateway/exchange.ts'
-import { forwardedLines } from '#gateway/http/forwarded.ts'
-import { REQUEST_ID } from '#gateway/http/head.ts'
-import { framingField } from '#gateway/http/http1-text.ts'
+import type { TunnelRecord } from '#registry/directory.ts'
+import type { Exchange, Visitor } from '#http/exchange.ts'
+import { forwardedLines } from '#http/forwarded.ts'
+import { REQUEST_ID } from '#http/head.ts'
+import { framingField } from '#http/http1-text.ts'
 import { clientAddress } from '#base/client-network.ts'
-import { encodeProxyProtocol } from '#gateway/proxy-protocol.ts'
+import { encodeProxyProtocol } from '#gateway/backends/proxy-protocol.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 
 const HOST = /^(?:[a-z][a-z0-9+.-]*:\/\/)?((?:\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::\d{1,5})?)(?:\/.*)?$/i

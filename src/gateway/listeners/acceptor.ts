@@ -4,7 +4,7 @@ import type { Log } from '#base/log.ts'
 import type { Admission, Admitted } from '#gateway/listeners/admission.ts'
 import type { VisitorBytes } from '#gateway/listeners/visitor-bytes.ts'
 import { plainAddress } from '#base/addresses.ts'
-import type { Traffic } from '#gateway/traffic.ts'
+import type { Traffic } from '#telemetry/traffic.ts'
 
 export interface ListenAddress {
   readonly host: string

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Visitor } from '#gateway/exchange.ts'
+import type { Visitor } from '#http/exchange.ts'
 
 /** A connection on which HTTP is being served. */
 export interface ServedHttp {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { inBackground } from '#base/background.ts'
 import { Acceptor, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
-import { forward, type Upstream } from '#gateway/listeners/forward.ts'
+import { forward, type Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { guestOf } from '#gateway/listeners/visitor.ts'
 
 export interface TcpPortsOptions extends ListenerOptions {

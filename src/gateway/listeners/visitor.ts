@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { plainAddress } from '#base/addresses.ts'
-import type { Guest } from '#gateway/exchange.ts'
+import type { Guest } from '#http/exchange.ts'
 
 /** Undefined when it has left already. `since` is when it came, where that is longer ago. */
 export function guestOf(

@@ -1,11 +1,11 @@
-import type { Handler } from '#gateway/exchange.ts'
-import type { ClientCertificate } from '#gateway/http/client-certificate.ts'
-import { Fields } from '#gateway/http/fields.ts'
-import { withHead } from '#gateway/modules/changed.ts'
+import type { Handler } from '#http/exchange.ts'
+import type { ClientCertificate } from '#http/client-certificate.ts'
+import { Fields } from '#http/fields.ts'
+import { withHead } from '#http/changed.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
-import type { Place } from '#gateway/place.ts'
-import { errorReply } from '#gateway/pages.ts'
-import { agentAuthorities } from '#gateway/tls/agent-authorities.ts'
+import type { Place } from '#http/place.ts'
+import { errorReply } from '#http/pages.ts'
+import { agentAuthorities } from '#tls/agent-authorities.ts'
 
 /** Services written for the hosted service look for its own spelling of the names. */
 const PREFIXES = ['Adit-Mtls-', 'Ngrok-Mtls-']

@@ -1,7 +1,7 @@
 import type { HttpModule } from '#gateway/modules/module.ts'
-import { samlMethod } from '#gateway/saml/method.ts'
-import type { SamlSettings } from '#gateway/saml/place.ts'
-import { recordTerms } from '#gateway/sign-in/terms.ts'
+import { samlMethod } from '#auth/saml/method.ts'
+import type { SamlSettings } from '#auth/saml/place.ts'
+import { recordTerms } from '#auth/sign-in/terms.ts'
 
 /** Lets visitors in who signed in at a SAML 2.0 identity provider. Agents cannot ask for it. */
 export const samlModule: HttpModule = {

@@ -1,5 +1,5 @@
 import { type HeaderVariable, type Moment, valueParts } from '#contract/header-rules.ts'
-import type { Exchange } from '#gateway/exchange.ts'
+import type { Exchange } from '#http/exchange.ts'
 
 /** A text with its variables filled in. `status` is that of the answer, 0 while there is none. */
 export type Filled = (exchange: Exchange, status: number) => string

@@ -5,26 +5,20 @@ import { memoryPart } from '#base/memory.ts'
 import { nearest } from '#base/nearest.ts'
 import type { webhookVerification as contract } from '#contract/modules/webhook-verification.ts'
 import type { Kept } from '#contract/shape.ts'
-import type { Exchange, Handler, Reply } from '#gateway/exchange.ts'
-import { bodyOf } from '#gateway/http/body.ts'
-import { Fields } from '#gateway/http/fields.ts'
-import type { ResponseHead } from '#gateway/http/head.ts'
-import { withHead } from '#gateway/modules/changed.ts'
+import type { Exchange, Handler, Reply } from '#http/exchange.ts'
+import { bodyOf } from '#http/body.ts'
+import { Fields } from '#http/fields.ts'
+import type { ResponseHead } from '#http/head.ts'
+import { withHead } from '#http/changed.ts'
 import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
-import { endpointOf, type Place } from '#gateway/place.ts'
+import { endpointOf, type Place } from '#http/place.ts'
 import { readModule } from '#base/read-module.ts'
-import { errorReply } from '#gateway/pages.ts'
-import { Allowance } from '#gateway/webhooks/allowance.ts'
-import { Gathering, type GatheringEnd } from '#gateway/webhooks/gathering.ts'
-import { HeldBody } from '#gateway/webhooks/held-body.ts'
-import { senders } from '#gateway/webhooks/senders.ts'
-import {
-  type Answer,
-  UnusableSecret,
-  type Verdict,
-  type Verify,
-  type Webhook,
-} from '#gateway/webhooks/webhook.ts'
+import { errorReply } from '#http/pages.ts'
+import { Allowance } from '#webhooks/allowance.ts'
+import { Gathering, type GatheringEnd } from '#webhooks/gathering.ts'
+import { HeldBody } from '#webhooks/held-body.ts'
+import { senders } from '#webhooks/senders.ts'
+import { type Answer, UnusableSecret, type Verdict, type Verify, type Webhook } from '#webhooks/webhook.ts'
 import { type Field, MessageError, object, text } from '#base/json-fields.ts'
 
 const NAME = 'webhook_verification'

@@ -3,7 +3,7 @@ import { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import type { Kept } from '#contract/shape.ts'
-import type { Follower, SourceChange, SourceRow } from '#gateway/records/source.ts'
+import type { Follower, SourceChange, SourceRow } from '#registry/records/source.ts'
 import { provingOf, type Domain, type Ground } from '#server/acme/proving.ts'
 
 type Certificate = Kept<typeof tlsCertificate.shape>

@@ -2,9 +2,9 @@ import type { GatewayOptions } from '#gateway/gateway.ts'
 import type { DirectoryChange } from '#server/workers/shared-directory.ts'
 import type { Range } from '#base/addresses.ts'
 import { Secret } from '#base/secrets.ts'
-import type { WantedTraffic } from '#gateway/traffic/lines.ts'
-import type { OAuthSetup } from '#gateway/sign-in/providers/setup.ts'
-import type { TracingSetup } from '#gateway/tracing/tracing.ts'
+import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
+import type { OAuthSetup } from '#auth/providers/setup.ts'
+import type { TracingSetup } from '#telemetry/tracing/tracing.ts'
 
 /** What a worker is told when it starts. Secrets travel as text, over a pipe that only the two processes have. */
 export interface WorkerStart {

@@ -7,7 +7,7 @@ import type {
   SessionEnd,
   SessionRecord,
   TunnelRecord,
-} from '#gateway/directory.ts'
+} from '#registry/directory.ts'
 import type { Channel } from '#server/workers/channel.ts'
 
 export type DirectoryChange =

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { BackendParts } from '#gateway/backends/backend.ts'
-import { DialError, type Fleet } from '#gateway/fleet.ts'
-import { TunnelIndex } from '#gateway/plan/tunnel-index.ts'
+import { DialError, type Fleet } from '#registry/fleet.ts'
+import { TunnelIndex } from '#registry/tunnel-index.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
-import { startGateway, TestAgent, until, type Gateway } from '../sessions/support.ts'
+import { startGateway, TestAgent, until, type Gateway } from '../agents/support.ts'
 import { build, Front, records, speak } from './support.ts'
 
 const labels = { app: 'shop' }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { Reply } from '#gateway/exchange.ts'
-import { noBody } from '#gateway/http/body.ts'
-import { Fields } from '#gateway/http/fields.ts'
+import type { Reply } from '#http/exchange.ts'
+import { noBody } from '#http/body.ts'
+import { Fields } from '#http/fields.ts'
 import { circuitBreakerHandler, circuitBreakerModule } from '#gateway/modules/circuit-breaker.ts'
 import { optionsOf, request } from './support.ts'
 

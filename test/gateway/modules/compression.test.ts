@@ -12,15 +12,15 @@ import {
   inflateSync,
   zstdDecompressSync,
 } from 'node:zlib'
-import { chooseCoding } from '#gateway/compression/accept-encoding.ts'
-import { openEngines } from '#gateway/compression/compressed-body.ts'
-import type { Endpoint, Exchange, Reply } from '#gateway/exchange.ts'
-import { type Body, bodyOf, noBody } from '#gateway/http/body.ts'
-import { Fields } from '#gateway/http/fields.ts'
-import { TextBody } from '#gateway/http/http1-whole.ts'
+import { chooseCoding } from '#http/compression/accept-encoding.ts'
+import { openEngines } from '#http/compression/compressed-body.ts'
+import type { Endpoint, Exchange, Reply } from '#http/exchange.ts'
+import { type Body, bodyOf, noBody } from '#http/body.ts'
+import { Fields } from '#http/fields.ts'
+import { TextBody } from '#http/http1-whole.ts'
 import { compressionModule } from '#gateway/modules/compression.ts'
-import { rig } from '../http1/support.ts'
-import { all, ask, FedBody, gateway } from '../http2/support.ts'
+import { rig } from '../../http/http1/support.ts'
+import { all, ask, FedBody, gateway } from '../../http/http2/support.ts'
 import { optionsOf, request } from './support.ts'
 
 const handler = compressionModule.fromRecord({ enabled: true }, { id: 'edghtsrt_1' }, undefined as never)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { Exchange } from '#gateway/exchange.ts'
+import type { Exchange } from '#http/exchange.ts'
 import { connectionFilter } from '#gateway/modules/index.ts'
 import { optionsOf, request, through, tunnelModules } from './support.ts'
 

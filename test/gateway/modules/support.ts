@@ -1,10 +1,10 @@
-import { chain, Departure, type Exchange, type Handler, type Reply } from '#gateway/exchange.ts'
-import { bodyOf, noBody } from '#gateway/http/body.ts'
-import { Fields } from '#gateway/http/fields.ts'
-import { Trace } from '#gateway/trace.ts'
-import type { RequestHead } from '#gateway/http/head.ts'
+import { chain, Departure, type Exchange, type Handler, type Reply } from '#http/exchange.ts'
+import { bodyOf, noBody } from '#http/body.ts'
+import { Fields } from '#http/fields.ts'
+import { Trace } from '#http/trace.ts'
+import type { RequestHead } from '#http/head.ts'
 import { modulesFor } from '../module-parts.ts'
-import { facts } from '../sessions/support.ts'
+import { facts } from '../agents/support.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
 
 /** The modules that an agent asks for. */

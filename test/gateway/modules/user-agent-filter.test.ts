@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { Handler } from '#gateway/exchange.ts'
-import { noBody } from '#gateway/http/body.ts'
-import { Fields } from '#gateway/http/fields.ts'
+import type { Handler } from '#http/exchange.ts'
+import { noBody } from '#http/body.ts'
+import { Fields } from '#http/fields.ts'
 import { userAgentFilterModule } from '#gateway/modules/user-agent-filter.ts'
 import { optionsOf, request } from './support.ts'
 

@@ -1,0 +1,196 @@
+import { createHash } from 'node:crypto'
+import * as oauth from 'oauth4webapi'
+import type { Egress } from '#base/egress.ts'
+import { fail } from '#base/errors.ts'
+import type { Log } from '#base/log.ts'
+import type { Secret } from '#base/secrets.ts'
+import { egressFetch, type EgressFetch } from '#auth/sign-in/egress-fetch.ts'
+import { Discovery, issuerUrl, type Provider } from '#auth/oidc/discovery.ts'
+import { withoutLargeKeys } from '#auth/oidc/keys.ts'
+import { addressOf } from '#auth/oidc/email.ts'
+import { oidcProblem } from '#auth/oidc/faults.ts'
+import { gate, isOpen } from '#auth/providers/access.ts'
+import type { Found } from '#auth/providers/provider.ts'
+import type { Granted, Memory, SignInMethod } from '#auth/sign-in/sign-in.ts'
+import type { Identity } from '#http/identity.ts'
+
+const CLOCK_TOLERANCE_S = 60
+/** What tells the claims that services are sent in headers, and that lists of addresses are compared with. */
+const IDENTITY_SCOPES = ['email', 'profile'] as const
+
+export interface OidcOptions {
+  readonly issuer: string
+  readonly clientId: string
+  /** Undefined for a public client. */
+  readonly clientSecret: Secret | undefined
+  readonly scopes: readonly string[]
+  /** Who may enter; everybody whom the provider knows when both are empty. */
+  readonly emails: readonly string[]
+  readonly domains: readonly string[]
+  readonly egress: Egress
+  readonly log: Log
+  readonly now?: () => number
+}
+
+type Claims = Readonly<Record<string, unknown>>
+
+/**
+ * Signing in at an OpenID provider: authorisation code flow with PKCE and nonce. There is no way to look again: the
+ * module has no interval for it.
+ */
+export class OidcMethod implements SignInMethod {
+  readonly provider: SignInMethod['provider']
+  readonly fingerprint: string
+  readonly clientId: string
+  /** The client is always the owner's own. */
+  readonly passesTokens = true
+  readonly #options: OidcOptions
+  readonly #client: oauth.Client
+  readonly #discovery: Discovery
+  readonly #request: ReturnType<typeof requestOptions>
+  /** For the keys of the provider. */
+  readonly #keyRequest: ReturnType<typeof requestOptions>
+  readonly #admit: (found: Found) => void
+  /** True where addresses decide who may enter. */
+  readonly #asksEmail: boolean
+
+  /** Throws a Problem when the issuer is not an address that can be used. */
+  constructor(options: OidcOptions) {
+    const { issuer, clientId, egress, now = Date.now } = options
+    const url = issuerUrl(issuer)
+    const fetch = egressFetch(egress)
+    this.provider = { name: 'oidc', url: issuer }
+    this.clientId = clientId
+    this.#options = options
+    const { emails, domains } = options
+    const lists = { emails, domains, teams: [], organizations: [] }
+    this.#asksEmail = !isOpen(lists)
+    this.#admit = gate(url.host, lists)
+    this.#client = { client_id: clientId, [oauth.clockTolerance]: CLOCK_TOLERANCE_S }
+    this.#discovery = new Discovery(url, fetch, now)
+    this.#request = requestOptions(fetch, url.protocol === 'http:')
+    this.#keyRequest = requestOptions(withoutLargeKeys(fetch), url.protocol === 'http:')
+    const scope = [...new Set(['openid', ...options.scopes])].join(' ')
+    this.fingerprint = createHash('sha256')
+      .update(JSON.stringify([issuer, clientId, scope, emails, domains]))
+      .digest('base64url')
+  }
+
+  async begin({ state, callback, again }: Parameters<SignInMethod['begin']>[0]) {
+    const provider = await this.#explained(() => this.#discovery.provider())
+    const verifier = oauth.generateRandomCodeVerifier()
+    const nonce = oauth.generateRandomNonce()
+    const url = new URL(provider.authorization_endpoint)
+    const parameters = {
+      client_id: this.#options.clientId,
+      redirect_uri: callback,
+      response_type: 'code',
+      scope: this.#scopeFor(provider),
+      state,
+      nonce,
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      ...(again && { prompt: 'login' }),
+    }
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+    return { url: url.href, memory: { verifier, nonce } }
+  }
+
+  /** What the owner asks for and what is needed, unless the provider says that it does not have it. */
+  #scopeFor({ scopes_supported: supported }: Provider): string {
+    const needed = IDENTITY_SCOPES.filter(scope => supported?.includes(scope) ?? true)
+    return [...new Set(['openid', ...needed, ...this.#options.scopes])].join(' ')
+  }
+
+  finish({ parameters, memory, callback }: Parameters<SignInMethod['finish']>[0]): Promise<Granted> {
+    return this.#explained(async () => {
+      const provider = await this.#discovery.provider()
+      // That the state is ours and this browser's was found before; here it is only not to be checked once more.
+      const expected = parameters.get('state') ?? oauth.expectNoState
+      const answer = oauth.validateAuthResponse(provider, this.#client, parameters, expected)
+      const tokens = await this.#tokens(provider, answer, memory, callback)
+      const claims = oauth.getValidatedIdTokenClaims(tokens)
+      if (!claims?.sub) return fail('sign_in_unverified', { reason: 'it does not say who you are' })
+      const more = await this.#more(provider, claims, tokens.access_token)
+      const { email, is } = addressOf(claims, more, this.#options.issuer)
+      // An address that is not verified is none for the service: anybody could have typed it.
+      const identity = identityOf({ ...more, ...claims }, is === 'unverified' ? '' : email)
+      this.#admit({ ...identity, email, vouched: is === 'verified' })
+      return {
+        identity,
+        accessToken: tokens.access_token,
+        ...(tokens.refresh_token !== undefined && { refreshToken: tokens.refresh_token }),
+      }
+    })
+  }
+
+  /** The tokens for a code, once the ID token among them is proved to be from the provider and for this sign-in. */
+  async #tokens(provider: Provider, answer: URLSearchParams, memory: Memory, callback: string) {
+    const { nonce = '', verifier = '' } = memory
+    const response = await oauth.authorizationCodeGrantRequest(
+      provider,
+      this.#client,
+      this.#clientAuth(provider),
+      answer,
+      callback,
+      verifier,
+      this.#request,
+    )
+    const tokens = await oauth.processAuthorizationCodeResponse(provider, this.#client, response, {
+      expectedNonce: nonce,
+      requireIdToken: true,
+    })
+    // The claims are checked by now. The signature the standard lets a client skip that asked over TLS; we do not.
+    await oauth.validateApplicationLevelSignature(provider, response, this.#keyRequest)
+    return tokens
+  }
+
+  #clientAuth({ token_endpoint_auth_methods_supported: methods }: Provider): oauth.ClientAuth {
+    const secret = this.#options.clientSecret?.reveal()
+    if (secret === undefined) return oauth.None()
+    // Where nothing is said, "client_secret_basic" is meant (OpenID Connect Discovery 1.0 §3).
+    const usesPost = methods?.includes('client_secret_post') && !methods.includes('client_secret_basic')
+    return usesPost ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret)
+  }
+
+  /** Many providers tell name and address only when asked for them. */
+  async #more(provider: Provider, claims: oauth.IDToken, accessToken: string): Promise<Claims> {
+    const isFlagged = !this.#asksEmail || claims['email_verified'] !== undefined
+    if (provider.userinfo_endpoint === undefined || (claims['email'] && claims['name'] && isFlagged))
+      return {}
+    const response = await oauth.userInfoRequest(provider, this.#client, accessToken, this.#request)
+    return oauth.processUserInfoResponse(provider, this.#client, claims.sub, response)
+  }
+
+  async #explained<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const problem = oidcProblem(error)
+      this.#options.log.info(
+        { error, issuer: this.#options.issuer, reason: problem.message },
+        'a sign-in at an OpenID provider failed',
+      )
+      throw problem
+    }
+  }
+}
+
+const requestOptions = (fetch: EgressFetch, insecure: boolean) => ({
+  [oauth.customFetch]: fetch,
+  [oauth.allowInsecureRequests]: insecure,
+  [oauth.jwksCache]: {},
+})
+
+function identityOf(claims: Claims, email: string): Identity {
+  const text = (name: string): string => {
+    const value = claims[name]
+    return typeof value === 'string' ? value : ''
+  }
+  return {
+    id: text('sub'),
+    username: text('preferred_username') || text('nickname') || email,
+    email,
+    name: text('name'),
+  }
+}

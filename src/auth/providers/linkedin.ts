@@ -1,0 +1,42 @@
+import type { ProviderApi } from '#auth/providers/api.ts'
+import type { Found, Provider } from '#auth/providers/provider.ts'
+import { userInfo, value } from '#auth/providers/user-fields.ts'
+import { list, object } from '#base/json-fields.ts'
+
+const OLD = ['r_liteprofile', 'r_emailaddress']
+
+const oldProfile = object({ id: value, localizedFirstName: value, localizedLastName: value })
+const oldEmail = object({ elements: list(object({ 'handle~': object({ emailAddress: value }) }), 10) })
+
+/** Applications from before 2023 have other scopes, and cannot ask for those of OpenID. */
+const isOld = (scopes: readonly string[]): boolean =>
+  !scopes.includes('openid') && OLD.some(scope => scopes.includes(scope))
+
+async function oldLook(api: ProviderApi): Promise<Found> {
+  const { id, localizedFirstName, localizedLastName } = await api.get('/me', oldProfile)
+  const { elements } = await api.get('/emailAddress?q=members&projection=(elements*(handle~))', oldEmail)
+  const email = elements[0]?.['handle~'].emailAddress ?? ''
+  const name = `${localizedFirstName} ${localizedLastName}`.trim()
+  // Only the primary address is told, which is always a confirmed one.
+  return { id, username: email, name, email, vouched: true }
+}
+
+/** https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 */
+export const linkedin: Provider = {
+  name: 'linkedin',
+  title: 'LinkedIn',
+  url: 'https://www.linkedin.com',
+  addresses: {
+    authorize: 'https://www.linkedin.com/oauth/v2/authorization',
+    token: 'https://www.linkedin.com/oauth/v2/accessToken',
+    api: 'https://api.linkedin.com/v2',
+  },
+  scopes: owners => (isOld(owners) ? OLD : ['openid', 'profile', 'email']),
+  // LinkedIn has PKCE for native applications only: one that has a secret is refused as soon as it sends a verifier.
+  withoutProof: true,
+  async look(api, { scopes }) {
+    if (isOld(scopes)) return oldLook(api)
+    const { sub, name, email, email_verified } = await api.get('/userinfo', userInfo)
+    return { id: sub, username: email, name, email, vouched: email_verified }
+  },
+}

@@ -1,0 +1,180 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Egress } from '#base/egress.ts'
+import { fail, Problem } from '#base/errors.ts'
+import type { Log } from '#base/log.ts'
+import { type AccessLists, gate, lowerSet } from '#auth/providers/access.ts'
+import { ProviderApi, ProviderCalls, TokenRefused } from '#auth/providers/api.ts'
+import type { Found, Provider, Wanted } from '#auth/providers/provider.ts'
+import type { Application } from '#auth/providers/setup.ts'
+import { errorCode, TokenDesk, type Tokens } from '#auth/providers/tokens.ts'
+import type { Granted, Memory, SignInMethod } from '#auth/sign-in/sign-in.ts'
+
+const MAX_CODE = 8192
+const MAX_TEXT = 255
+
+export interface OAuthOptions {
+  readonly provider: Provider
+  readonly application: Application
+  /** Of the operator: the service behind gets no tokens of it. */
+  readonly managed: boolean
+  /** What the owner asks for, beside what is needed. */
+  readonly scopes: readonly string[]
+  readonly access: AccessLists
+  /** True when users are looked at again while their session lasts. */
+  readonly lasting: boolean
+  readonly egress: Egress
+  readonly log: Log
+}
+
+/** Signing in at one of the providers: the authorization code flow with PKCE. */
+export class OAuthMethod implements SignInMethod {
+  readonly provider: SignInMethod['provider']
+  readonly fingerprint: string
+  readonly clientId: string
+  readonly passesTokens: boolean
+  readonly #provider: Provider
+  readonly #application: Application
+  readonly #calls: ProviderCalls
+  readonly #desk: TokenDesk
+  readonly #wanted: Wanted
+  readonly #admit: (found: Found) => void
+
+  constructor({ provider, application, managed, scopes, access, lasting, egress, log }: OAuthOptions) {
+    const { name, title, url, addresses } = provider
+    const memberships = access.teams.length + access.organizations.length > 0
+    const asked = new Set([...provider.scopes(scopes, { memberships, lasting }), ...scopes])
+    this.provider = { name, url }
+    this.clientId = application.id
+    this.passesTokens = !managed
+    this.#provider = provider
+    this.#application = application
+    this.#calls = new ProviderCalls(title, egress, log)
+    this.#desk = new TokenDesk(this.#calls, addresses.token, application)
+    this.#wanted = {
+      scopes: [...asked],
+      teams: lowerSet(access.teams),
+      organizations: lowerSet(access.organizations),
+    }
+    this.#admit = gate(title, access)
+    const { emails, domains, teams, organizations } = access
+    const parts = [
+      name,
+      addresses.authorize,
+      application.id,
+      [...asked],
+      emails,
+      domains,
+      teams,
+      organizations,
+    ]
+    this.fingerprint = createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
+  }
+
+  async begin({ state, callback, again }: Parameters<SignInMethod['begin']>[0]) {
+    const { addresses, parameters, withoutProof, again: anew } = this.#provider
+    const verifier = randomBytes(32).toString('base64url')
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id: this.#application.id,
+      redirect_uri: callback,
+      scope: this.#wanted.scopes.join(' '),
+      state,
+      ...(!withoutProof && {
+        code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+        code_challenge_method: 'S256',
+      }),
+      ...parameters,
+      ...(again && anew),
+    })
+    const memory: Memory = withoutProof ? {} : { verifier }
+    return { url: `${addresses.authorize}?${query.toString()}`, memory }
+  }
+
+  async finish({ parameters, memory, callback }: Parameters<SignInMethod['finish']>[0]): Promise<Granted> {
+    const code = this.#codeIn(parameters)
+    const tokens = await this.#desk.redeem(code, callback, memory['verifier'])
+    try {
+      return await this.#enter(tokens)
+    } catch (error) {
+      if (error instanceof TokenRefused) this.#calls.trouble('it refuses the token that it gave')
+      throw error
+    }
+  }
+
+  async check({ accessToken, refreshToken }: Granted): Promise<Granted> {
+    if (accessToken === undefined) return this.#renew(refreshToken)
+    try {
+      return await this.#enter({ accessToken, ...(refreshToken !== undefined && { refreshToken }) })
+    } catch (error) {
+      if (error instanceof TokenRefused) return this.#renew(refreshToken)
+      throw error
+    }
+  }
+
+  async #renew(refreshToken: string | undefined): Promise<Granted> {
+    if (refreshToken === undefined) return this.#over()
+    try {
+      return await this.#enter(await this.#desk.refresh(refreshToken))
+    } catch (error) {
+      const ended =
+        error instanceof TokenRefused || (error instanceof Problem && error.code === 'oauth_exchange')
+      if (ended) return this.#over()
+      throw error
+    }
+  }
+
+  #over(): never {
+    return fail('oauth_session_over', { provider: this.#provider.title })
+  }
+
+  #codeIn(parameters: URLSearchParams): string {
+    const { title, issuer } = this.#provider
+    const error = parameters.get('error')
+    if (error !== null)
+      fail('oauth_denied', { provider: title, reason: errorCode(error) ?? 'it does not say why' })
+    // Of two answers one could be checked and the other used.
+    const [code = '', second] = parameters.getAll('code')
+    const from = parameters.get('iss')
+    if (second !== undefined || code === '' || code.length > MAX_CODE || (issuer && from && from !== issuer))
+      fail('oauth_denied', { provider: title, reason: 'its answer cannot be used' })
+    return code
+  }
+
+  async #enter(tokens: Tokens): Promise<Granted> {
+    const { accessToken, refreshToken, granted } = tokens
+    if (granted) this.#checkScopes(granted)
+    const { addresses, look } = this.#provider
+    const api = new ProviderApi(this.#calls, addresses.api, this.#application, accessToken)
+    const found = await look(api, this.#wanted)
+    if (found.id === '') this.#calls.trouble('it does not tell who the user is')
+    if (found.granted) this.#checkScopes(found.granted)
+    this.#admit(found)
+    return {
+      identity: {
+        id: found.id,
+        username: found.username.slice(0, MAX_TEXT),
+        name: found.name.slice(0, MAX_TEXT),
+        email: found.vouched ? found.email : '',
+        ...(found.headers && { headers: found.headers }),
+      },
+      accessToken,
+      ...(refreshToken !== undefined && { refreshToken }),
+    }
+  }
+
+  #checkScopes(granted: readonly string[]): void {
+    const {
+      normal = (scope: string) => scope,
+      implied = () => [],
+      untold,
+      emailScope,
+      title,
+    } = this.#provider
+    const held = new Set(granted.flatMap(scope => [normal(scope), ...implied(scope)]))
+    const missing = this.#wanted.scopes.map(normal).filter(scope => !held.has(scope) && !untold?.has(scope))
+    if (missing.length === 0) return
+    if (emailScope !== undefined && missing.includes(emailScope))
+      fail('oauth_email_withheld', { provider: title })
+    fail('oauth_scopes_missing', { provider: title, scopes: missing.join(', ') })
+  }
+}

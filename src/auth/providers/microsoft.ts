@@ -1,0 +1,48 @@
+import type { Provider } from '#auth/providers/provider.ts'
+import { value } from '#auth/providers/user-fields.ts'
+import { lowerCase } from '#auth/providers/access.ts'
+import { object } from '#base/json-fields.ts'
+
+const GRAPH = 'https://graph.microsoft.com/'
+
+const me = object({ id: value, displayName: value, mail: value, userPrincipalName: value })
+
+const domainOf = (address: string): string => lowerCase(address.slice(address.lastIndexOf('@') + 1))
+
+/**
+ * Anybody can open a directory of their own and write any address into `mail`. The name that users sign in with is
+ * always in a domain that their directory has proven to own, so `mail` counts only when it is in the same one.
+ */
+function emailOf(mail: string, principal: string): string {
+  // A guest: the name was made up from an address elsewhere.
+  if (!principal.includes('@') || principal.includes('#EXT#')) return ''
+  return mail !== '' && domainOf(mail) === domainOf(principal) ? mail : principal
+}
+
+/** https://learn.microsoft.com/entra/identity-platform/v2-oauth2-auth-code-flow */
+export const microsoft: Provider = {
+  name: 'microsoft',
+  title: 'Microsoft',
+  url: 'https://login.microsoftonline.com',
+  addresses: {
+    authorize: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
+    token: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
+    api: 'https://graph.microsoft.com/v1.0',
+  },
+  scopes: (_, { lasting }) => (lasting ? ['User.Read', 'offline_access'] : ['User.Read']),
+  // Those of Graph are told with or without its address, in any case.
+  normal: scope => lowerCase(scope.startsWith(GRAPH) ? scope.slice(GRAPH.length) : scope),
+  untold: new Set(['offline_access', 'openid', 'profile', 'email']),
+  again: { prompt: 'login' },
+  async look(api) {
+    const found = await api.get('/me?$select=id,displayName,mail,userPrincipalName', me)
+    const email = emailOf(found.mail, found.userPrincipalName)
+    return {
+      id: found.id,
+      username: found.userPrincipalName,
+      name: found.displayName,
+      email,
+      vouched: true,
+    }
+  },
+}

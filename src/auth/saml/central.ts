@@ -1,0 +1,126 @@
+import { fail, Problem } from '#base/errors.ts'
+import type { Log } from '#base/log.ts'
+import type { Exchange, Handler, Reply } from '#http/exchange.ts'
+import type { Facts } from '#registry/facts.ts'
+import { errorReply } from '#http/pages.ts'
+import type { Records } from '#registry/records/records.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+import type { Accepted } from '#auth/saml/assertion.ts'
+import { readForm, single } from '#auth/saml/form.ts'
+import { loggedOutReply, readLogout, sessionsOf } from '#auth/saml/logout.ts'
+import { Once } from '#auth/saml/once.ts'
+import { ownMetadata } from '#auth/saml/own-metadata.ts'
+import { SAML_PREFIX, samlPlace, type SamlPlace, type SamlSettings } from '#auth/saml/place.ts'
+import { askingReply, pageReply } from '#auth/saml/post-form.ts'
+import { readResponse } from '#auth/saml/response.ts'
+import { unaskedTarget } from '#auth/saml/target.ts'
+import { sealTicket } from '#auth/saml/ticket.ts'
+import { openState, type State, UNASKED } from '#auth/sign-in/flow.ts'
+import { handOver } from '#auth/sign-in/hand-over.ts'
+import { parametersOf } from '#auth/sign-in/paths.ts'
+import type { Seal } from '#auth/sign-in/seal.ts'
+import type { PlaceAt } from '#auth/sign-in/sign-in.ts'
+import type { Visitors } from '#auth/sign-in/visitors.ts'
+
+export interface SamlCentralParts {
+  readonly records: Records
+  readonly seal: Seal
+  readonly facts: Facts
+  readonly visitors: Pick<Visitors, 'ended'>
+  readonly placeAt: PlaceAt
+  readonly log: Log
+  readonly now?: () => number
+}
+
+const KINDS = ['https_edge_route', 'endpoint_configuration']
+
+/** What identity providers talk to, on the central host: `/saml/<id>` and what is below it. */
+export function samlCentral(parts: SamlCentralParts): Handler {
+  const central = new SamlCentral(parts)
+  return async exchange => {
+    const { head } = exchange
+    try {
+      return await central.answer(exchange)
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      parts.log.info(
+        { path: head.path, code: error.code, reason: error.message },
+        'a SAML message was refused',
+      )
+      return errorReply(error.code, head, error.values)
+    }
+  }
+}
+
+class SamlCentral {
+  readonly #parts: SamlCentralParts
+  readonly #now: () => number
+  readonly #used: Once
+
+  constructor(parts: SamlCentralParts) {
+    this.#parts = parts
+    this.#now = parts.now ?? Date.now
+    this.#used = new Once(this.#now)
+  }
+
+  async answer(exchange: Exchange): Promise<Reply> {
+    const { method, path, target } = exchange.head
+    const [id = '', action = '', ...rest] = path.slice(SAML_PREFIX.length).split('/')
+    const { row, settings } = this.#find(id)
+    const place = samlPlace(id, settings, this.#parts.facts)
+    const isGet = method === 'GET'
+    if (rest.length === 0) {
+      if (action === '' && isGet)
+        return pageReply(ownMetadata(place, settings), 'application/samlmetadata+xml')
+      if (action === 'sso' && isGet) return this.#ask(place, target)
+      if (action === 'acs' && method === 'POST') return this.#signedIn(exchange, row, place)
+      if (action === 'slo' && (isGet || method === 'POST')) return this.#signOut(exchange, row, place)
+    }
+    return fail('saml_method')
+  }
+
+  #find(id: string): { readonly row: SourceRow; readonly settings: SamlSettings } {
+    const row = KINDS.map(kind => this.#parts.records.get(kind, id)).find(found => found !== undefined)
+    const settings = row?.body['saml'] as SamlSettings | null | undefined
+    if (!row?.readable || !settings?.enabled) return fail('saml_off', { id })
+    return { row, settings }
+  }
+
+  #ask(place: SamlPlace, target: string): Reply {
+    return askingReply(this.#parts.seal, place, parametersOf(target).get('request') ?? '', this.#now())
+  }
+
+  async #signedIn(exchange: Exchange, row: SourceRow, place: SamlPlace): Promise<Reply> {
+    const { seal } = this.#parts
+    const form = await readForm(exchange)
+    const accepted = readResponse(single(form, 'SAMLResponse') ?? '', place, this.#now())
+    const state = this.#stateFor(accepted, row, place, single(form, 'RelayState') ?? '')
+    const parameters = new URLSearchParams({ ticket: sealTicket(seal, place.id, accepted) })
+    const reply = handOver(this.#parts, { state, parameters }, 303)
+    if (!this.#used.use(place.id, accepted.id, accepted.until)) fail('saml_replayed')
+    return reply
+  }
+
+  /** Where the sign-in was begun; when that was at the provider, where it is to lead. */
+  #stateFor({ request }: Accepted, row: SourceRow, place: SamlPlace, relayState: string): State {
+    if (request !== undefined) {
+      const state = openState(this.#parts.seal, relayState)
+      return state?.placeId === place.id && state.flowId !== UNASKED ? state : fail('saml_relay_state')
+    }
+    if (!place.settings.allow_idp_initiated) {
+      const { id } = place
+      return row.kind === 'https_edge_route'
+        ? fail('saml_unasked_route', { id })
+        : fail('saml_unasked_config', { id })
+    }
+    return { ...unaskedTarget(row, relayState, this.#parts), placeId: place.id, flowId: UNASKED }
+  }
+
+  async #signOut(exchange: Exchange, row: SourceRow, place: SamlPlace): Promise<Reply> {
+    const { records, visitors } = this.#parts
+    const request = await readLogout(exchange, place, this.#now())
+    const ended = sessionsOf(request.nameId, row, place, records)
+    await Promise.all(ended.map(id => visitors.ended(id)))
+    return loggedOutReply(place, request, exchange, this.#now())
+  }
+}

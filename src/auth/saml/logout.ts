@@ -1,0 +1,108 @@
+import { fail } from '#base/errors.ts'
+import type { Exchange, Reply } from '#http/exchange.ts'
+import { redirectReply } from '#http/pages.ts'
+import { textOf } from '#registry/records/keys.ts'
+import type { Records } from '#registry/records/records.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+import { checkTimes, SKEW_MS, timeOf } from '#auth/saml/assertion.ts'
+import { readForm, single } from '#auth/saml/form.ts'
+import { logoutResponse } from '#auth/saml/messages.ts'
+import { ASSERTION, PROTOCOL, SUCCESS } from '#auth/saml/names.ts'
+import type { SamlPlace } from '#auth/saml/place.ts'
+import { formReply } from '#auth/saml/post-form.ts'
+import { messageInQuery } from '#auth/saml/redirect-signature.ts'
+import { checkedXml, checkEnvelope, decodedText, refuseDisguises } from '#auth/saml/response.ts'
+import { newId, redirectUrl } from '#auth/saml/sign.ts'
+import { signatureIn, SignatureFault, verified } from '#auth/saml/signature.ts'
+import { servesAt } from '#auth/saml/target.ts'
+import {
+  attribute,
+  base64,
+  type Element,
+  isNamed,
+  one,
+  readMessage,
+  textIn,
+  XmlFault,
+} from '#auth/saml/xml.ts'
+import { parametersOf } from '#auth/sign-in/paths.ts'
+import { signedOutReply } from '#auth/sign-in/signed-out.ts'
+
+/** A sign-out that is older must have been kept back by somebody. */
+const MAX_AGE_MS = 300_000
+
+/** A sign-out that the provider asks for. */
+export interface LogoutRequest {
+  readonly id: string
+  readonly nameId: string
+  readonly relayState: string | undefined
+}
+
+/** Reads and checks a sign-out as it comes by either binding; throws a Problem when it is not the provider's. */
+export async function readLogout(exchange: Exchange, place: SamlPlace, now: number): Promise<LogoutRequest> {
+  const { head } = exchange
+  const form = head.method === 'POST' ? await readForm(exchange) : undefined
+  const relayState = single(form ?? parametersOf(head.target), 'RelayState')
+  return checkedXml(() => {
+    const request = form
+      ? signedRequest(decodedText(base64(single(form, 'SAMLRequest') ?? '')), place)
+      : readMessage(messageInQuery(head.target, place.provider.keys))
+    return { ...checkedRequest(request, place, now), relayState }
+  })
+}
+
+function signedRequest(xml: string, place: SamlPlace): Element {
+  const request = readMessage(xml)
+  refuseDisguises(request)
+  const signature = signatureIn(request)
+  if (signature === undefined) throw new SignatureFault('it is not signed')
+  return verified(request, signature, place.provider.keys)
+}
+
+function checkedRequest(request: Element, place: SamlPlace, now: number): Omit<LogoutRequest, 'relayState'> {
+  if (!isNamed(request, PROTOCOL, 'LogoutRequest')) throw new XmlFault('it is not a LogoutRequest')
+  refuseDisguises(request)
+  one(request, ASSERTION, 'Issuer')
+  checkEnvelope(request, place, place.sloUrl)
+  checkTimes(request, now)
+  if (Math.abs(now - timeOf(request, 'IssueInstant')) > MAX_AGE_MS + SKEW_MS)
+    fail('saml_expired', { reason: 'it is not of this moment' })
+  return { id: attribute(request, 'ID') ?? '', nameId: textIn(one(request, ASSERTION, 'NameID')) }
+}
+
+/** The sessions that somebody has at a place. Which of them belongs to which session at the provider is not kept. */
+export function sessionsOf(nameId: string, row: SourceRow, place: SamlPlace, records: Records): string[] {
+  const isUser = (user: SourceRow): boolean =>
+    textOf(user, 'provider_user_id') === nameId &&
+    (user.body['identity_provider'] as { readonly url?: string } | null)?.url === place.provider.entityId
+  const users = new Set([...records.all('application_user')].filter(isUser).map(({ id }) => id))
+  const isHere = (session: SourceRow): boolean => {
+    const url = URL.parse(textOf(session, 'public_url'))
+    return url !== null && servesAt(row, url.protocol === 'http:' ? 'http' : 'https', url.hostname, records)
+  }
+  return [...records.all('application_session')]
+    .filter(session => users.has(textOf(session, 'application_user')) && isHere(session))
+    .map(({ id }) => id)
+}
+
+/** Tells the provider that it is done, by way of the browser. */
+export async function loggedOutReply(
+  place: SamlPlace,
+  request: LogoutRequest,
+  exchange: Exchange,
+  now: number,
+): Promise<Reply> {
+  const door = place.provider.signOut
+  if (door === undefined) return signedOutReply(exchange.head)
+  const id = newId()
+  const answer = { id, inResponseTo: request.id, destination: door.url, status: SUCCESS, now }
+  const outgoing = {
+    xml: logoutResponse(place, answer),
+    id,
+    url: door.url,
+    kind: 'SAMLResponse' as const,
+    relayState: request.relayState,
+    keyPem: place.settings.request_signing_key_pem,
+  }
+  return door.binding === 'post' ? formReply(outgoing) : redirectReply(await redirectUrl(outgoing), 303)
+}

@@ -1,0 +1,61 @@
+import { ASSERTION, POST_BINDING, PROTOCOL } from '#auth/saml/names.ts'
+import type { SamlPlace } from '#auth/saml/place.ts'
+import { escapeAttribute, escapeText } from '#auth/saml/xml.ts'
+
+const instant = (now: number): string => new Date(now).toISOString()
+
+const attributes = (pairs: Readonly<Record<string, string | undefined>>): string =>
+  Object.entries(pairs)
+    .map(([name, value]) => (value === undefined ? '' : ` ${name}="${escapeAttribute(value)}"`))
+    .join('')
+
+const issuer = (entityId: string): string =>
+  `<saml:Issuer xmlns:saml="${ASSERTION}">${escapeText(entityId)}</saml:Issuer>`
+
+export interface AuthnAsk {
+  readonly id: string
+  /** The user is to give credentials even if the provider knows who it is. */
+  readonly force: boolean
+  readonly now: number
+}
+
+/** Asks the provider who somebody is. */
+export function authnRequest(place: SamlPlace, { id, force, now }: AuthnAsk): string {
+  const given = attributes({
+    ID: id,
+    Version: '2.0',
+    IssueInstant: instant(now),
+    Destination: place.provider.signIn.url,
+    AssertionConsumerServiceURL: place.acsUrl,
+    ProtocolBinding: POST_BINDING,
+    ...(force && { ForceAuthn: 'true' }),
+  })
+  const policy = attributes({ Format: place.settings.nameid_format, AllowCreate: 'true' })
+  return (
+    `<samlp:AuthnRequest xmlns:samlp="${PROTOCOL}"${given}>${issuer(place.entityId)}` +
+    `<samlp:NameIDPolicy${policy}/></samlp:AuthnRequest>`
+  )
+}
+
+export interface LogoutAnswer {
+  readonly id: string
+  readonly inResponseTo: string
+  readonly destination: string
+  readonly status: string
+  readonly now: number
+}
+
+/** Tells the provider what became of its sign-out. */
+export function logoutResponse(place: SamlPlace, answer: LogoutAnswer): string {
+  const given = attributes({
+    ID: answer.id,
+    Version: '2.0',
+    IssueInstant: instant(answer.now),
+    Destination: answer.destination,
+    InResponseTo: answer.inResponseTo,
+  })
+  return (
+    `<samlp:LogoutResponse xmlns:samlp="${PROTOCOL}"${given}>${issuer(place.entityId)}` +
+    `<samlp:Status><samlp:StatusCode${attributes({ Value: answer.status })}/></samlp:Status></samlp:LogoutResponse>`
+  )
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import { fail } from '#base/errors.ts'
+import type { Facts } from '#registry/facts.ts'
+import { SKEW_MS } from '#auth/saml/assertion.ts'
+import { authnRequest } from '#auth/saml/messages.ts'
+import { providerOf, samlPlace, type SamlSettings } from '#auth/saml/place.ts'
+import { formUrl } from '#auth/saml/post-form.ts'
+import { newId, redirectUrl } from '#auth/saml/sign.ts'
+import { takeTicket, type Ticket } from '#auth/saml/ticket.ts'
+import type { Seal } from '#auth/sign-in/seal.ts'
+import type { Granted, Memory, SignInMethod } from '#auth/sign-in/sign-in.ts'
+
+export interface MethodOptions {
+  readonly placeId: string
+  readonly settings: SamlSettings
+  readonly facts: Facts
+  readonly seal: Seal
+  readonly now?: () => number
+}
+
+/** Signing in at the identity provider of one place. Throws a Problem when its metadata cannot be used. */
+export function samlMethod({ placeId, settings, facts, seal, now = Date.now }: MethodOptions): SignInMethod {
+  const { entityId, signIn } = providerOf(settings)
+
+  return {
+    provider: { name: 'saml', url: entityId },
+    fingerprint: fingerprintOf(settings),
+    takesUnasked: settings.allow_idp_initiated,
+    begin: async ({ state, again }) => {
+      const place = samlPlace(placeId, settings, facts)
+      const id = newId()
+      const begun = now()
+      const force = settings.force_authn || again
+      const memory = { request: id, begun: String(begun) }
+      if (signIn.binding === 'post') return { url: formUrl(seal, place, { id, force, state }), memory }
+      const url = await redirectUrl({
+        xml: authnRequest(place, { id, force, now: begun }),
+        id,
+        url: signIn.url,
+        kind: 'SAMLRequest',
+        relayState: state,
+        keyPem: settings.request_signing_key_pem,
+      })
+      return { url, memory }
+    },
+    finish: async ({ parameters, memory }) => {
+      const ticket = takeTicket(seal, placeId, parameters.get('ticket') ?? '') ?? fail('saml_late')
+      checkAnswers(ticket, memory, settings)
+      return grantedBy(ticket)
+    },
+  }
+}
+
+/** The answer must be to what was asked in this browser, or nothing was asked and the provider may begin. */
+function checkAnswers(ticket: Ticket, memory: Memory, settings: SamlSettings): void {
+  const { request = '', begun = '0' } = memory
+  if (ticket.request !== request || (request === '' && !settings.allow_idp_initiated))
+    fail('saml_other_request')
+  if (settings.force_authn && ticket.authenticatedAt < Number(begun) - SKEW_MS)
+    fail('saml_expired', { reason: 'credentials were not asked for again' })
+}
+
+const grantedBy = ({ identity, sessionUntil }: Ticket): Granted => ({
+  identity,
+  ...(sessionUntil !== undefined && { until: sessionUntil }),
+})
+
+/** Whoever signed in at another provider, or by other rules, must do so again. */
+const fingerprintOf = ({ idp_metadata, nameid_format, authorized_groups }: SamlSettings): string =>
+  createHash('sha256')
+    .update(JSON.stringify([idp_metadata, nameid_format, authorized_groups.toSorted()]))
+    .digest('base64url')

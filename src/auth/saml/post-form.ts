@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto'
+import { fail } from '#base/errors.ts'
+import type { Reply } from '#http/exchange.ts'
+import { bodyOf } from '#http/body.ts'
+import { Fields } from '#http/fields.ts'
+import { escapeHtml } from '#http/pages/html.ts'
+import { authnRequest } from '#auth/saml/messages.ts'
+import type { SamlPlace } from '#auth/saml/place.ts'
+import { type Outgoing, signedXml } from '#auth/saml/sign.ts'
+import type { Seal } from '#auth/sign-in/seal.ts'
+
+const SCRIPT = 'document.forms[0].submit()'
+const scriptHash = createHash('sha256').update(SCRIPT).digest('base64')
+
+/**
+ * The one script is ours. Where forms go is not limited: browsers would apply it to wherever the provider sends people
+ * on to, as well.
+ */
+const POLICY = `default-src 'none'; script-src 'sha256-${scriptHash}'; base-uri 'none'; frame-ancestors 'none'`
+
+/** Has the browser send a message to a provider that takes only forms. */
+export function formReply({ xml, id, url, kind, relayState, keyPem }: Outgoing): Reply {
+  const message = Buffer.from(signedXml(xml, id, keyPem)).toString('base64')
+  const field = (name: string, value: string): string =>
+    `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`
+  const html = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="robots" content="noindex"><title>Signing in</title></head>
+<body>
+<form method="post" action="${escapeHtml(url)}">
+${field(kind, message)}
+${relayState === undefined ? '' : field('RelayState', relayState)}
+<noscript><button>Continue</button></noscript>
+</form>
+<script>${SCRIPT}</script>
+</body>
+</html>
+`
+  return pageReply(html, 'text/html; charset=utf-8', `Content-Security-Policy: ${POLICY}\r\n`)
+}
+
+export function pageReply(text: string, type: string, extra = ''): Reply {
+  const body = bodyOf(Buffer.from(text))
+  const fields = new Fields(
+    `Content-Type: ${type}\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n` +
+      `X-Content-Type-Options: nosniff\r\n${extra}`,
+  )
+  return { head: { status: 200, reason: 'OK', fields, framing: body.framing }, body }
+}
+
+interface Asked {
+  readonly id: string
+  readonly force: boolean
+  readonly state: string
+}
+
+const ASKED_MS = 60_000
+const purpose = (placeId: string): string => `saml request ${placeId}`
+
+/** A page of ours that sends the request on: a redirect cannot carry a form. */
+export const formUrl = (seal: Seal, place: SamlPlace, asked: Asked): string =>
+  `${place.entityId}/sso?request=${seal.seal(purpose(place.id), asked, ASKED_MS)}`
+
+/** The page at that address. */
+export function askingReply(seal: Seal, place: SamlPlace, request: string, now: number): Reply {
+  const asked = seal.open(purpose(place.id), request) as Asked | undefined
+  if (asked === undefined) return fail('saml_late')
+  const { id, force, state } = asked
+  return formReply({
+    xml: authnRequest(place, { id, force, now }),
+    id,
+    url: place.provider.signIn.url,
+    kind: 'SAMLRequest',
+    relayState: state,
+    keyPem: place.settings.request_signing_key_pem,
+  })
+}

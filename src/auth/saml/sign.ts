@@ -1,0 +1,58 @@
+import { createHash, randomBytes, sign } from 'node:crypto'
+import { deflateRawSync } from 'node:zlib'
+import { canonical } from '#auth/saml/canonical.ts'
+import { ENVELOPED, EXCLUSIVE, RSA_SHA256, SIGNATURE } from '#auth/saml/names.ts'
+import { readMessage } from '#auth/saml/xml.ts'
+
+/** An ID of XML does not begin with a digit. */
+export const newId = (): string => `_${randomBytes(20).toString('hex')}`
+
+export interface Outgoing {
+  readonly xml: string
+  readonly id: string
+  /** Where it goes. */
+  readonly url: string
+  readonly kind: 'SAMLRequest' | 'SAMLResponse'
+  readonly relayState: string | undefined
+  readonly keyPem: string
+}
+
+/** The address with a message in it: the HTTP-Redirect binding, in which the query is signed and not the message. */
+export async function redirectUrl({ xml, url, kind, relayState, keyPem }: Outgoing): Promise<string> {
+  const parts: [string, string][] = [[kind, deflateRawSync(xml).toString('base64')]]
+  if (relayState !== undefined) parts.push(['RelayState', relayState])
+  parts.push(['SigAlg', RSA_SHA256])
+  const query = parts.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
+  const signature = (await signedOnThread(Buffer.from(query), keyPem)).toString('base64')
+  const [before = ''] = url.split('#')
+  const joint = before.includes('?') ? '&' : '?'
+  return `${before}${joint}${query}&Signature=${encodeURIComponent(signature)}`
+}
+
+/** Everybody who comes to a closed door is sent on with a signature: it must not keep the others waiting. */
+function signedOnThread(bytes: Buffer, keyPem: string): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  sign('sha256', bytes, keyPem, (error, signature) => (error ? reject(error) : resolve(signature)))
+  return promise
+}
+
+/** A message with a signature in it, after its issuer, as the HTTP-POST binding wants it. */
+export function signedXml(xml: string, id: string, keyPem: string): string {
+  const text = canonical(readMessage(xml))
+  const digest = createHash('sha256').update(text).digest('base64')
+  const info =
+    `<ds:SignedInfo xmlns:ds="${SIGNATURE}">` +
+    `<ds:CanonicalizationMethod Algorithm="${EXCLUSIVE}"></ds:CanonicalizationMethod>` +
+    `<ds:SignatureMethod Algorithm="${RSA_SHA256}"></ds:SignatureMethod>` +
+    `<ds:Reference URI="#${id}"><ds:Transforms>` +
+    `<ds:Transform Algorithm="${ENVELOPED}"></ds:Transform>` +
+    `<ds:Transform Algorithm="${EXCLUSIVE}"></ds:Transform></ds:Transforms>` +
+    '<ds:DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"></ds:DigestMethod>' +
+    `<ds:DigestValue>${digest}</ds:DigestValue></ds:Reference></ds:SignedInfo>`
+  const value = sign('sha256', Buffer.from(info), keyPem).toString('base64')
+  const signature =
+    `<ds:Signature xmlns:ds="${SIGNATURE}">${info}` +
+    `<ds:SignatureValue>${value}</ds:SignatureValue></ds:Signature>`
+  // The function keeps "$" in the signature from meaning anything.
+  return text.replace('</saml:Issuer>', end => end + signature)
+}

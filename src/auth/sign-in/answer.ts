@@ -1,0 +1,50 @@
+import { MAX_TARGET } from '#http/http1-target.ts'
+import type { State } from '#auth/sign-in/flow.ts'
+import { SIGNED_IN_PATH } from '#auth/sign-in/paths.ts'
+import type { Seal } from '#auth/sign-in/seal.ts'
+
+/** Long enough for one redirect. */
+const ANSWER_MS = 60_000
+const QUERY = `${SIGNED_IN_PATH}?answer=`
+
+/** The answer of an identity provider, on its way from the callback host to the endpoint that asked. */
+export interface Answer {
+  /** The state that came back with the answer. It names the flow that the answer belongs to. */
+  readonly state: State
+  readonly parameters: URLSearchParams
+}
+
+interface Sealed {
+  readonly state: State
+  readonly query: string
+}
+
+const purpose = ({ placeId, origin }: Pick<State, 'placeId' | 'origin'>): string =>
+  `sign-in answer ${placeId} ${origin}`
+
+/**
+ * The address at the endpoint that takes an answer. The answer is sealed for the place and the origin of its state: the
+ * provider knows one callback address for all endpoints, so a code that another endpoint could read or redeem would
+ * sign its owner in as the user. Undefined when the answer is too long for an address.
+ */
+export function answerUrl(seal: Seal, { state, parameters }: Answer): string | undefined {
+  const query = parameters.toString()
+  // The page that the user came for counts for less than the sign-in itself.
+  for (const returnTo of [state.returnTo, '/']) {
+    const sealed: Sealed = { state: { ...state, returnTo }, query }
+    const text = query.length > MAX_TARGET ? '' : seal.seal(purpose(state), sealed, ANSWER_MS)
+    if (text !== '' && QUERY.length + text.length <= MAX_TARGET) return state.origin + QUERY + text
+  }
+  return undefined
+}
+
+/** The answer in a query, when it is sealed for this place and origin. */
+export function answerIn(
+  query: URLSearchParams,
+  seal: Seal,
+  endpoint: Pick<State, 'placeId' | 'origin'>,
+): Answer | undefined {
+  const [text = '', second] = query.getAll('answer')
+  const sealed = second === undefined ? (seal.open(purpose(endpoint), text) as Sealed | undefined) : undefined
+  return sealed && { state: sealed.state, parameters: new URLSearchParams(sealed.query) }
+}

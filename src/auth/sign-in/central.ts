@@ -1,0 +1,57 @@
+import { Problem } from '#base/errors.ts'
+import type { Handler, Reply } from '#http/exchange.ts'
+import type { Facts } from '#registry/facts.ts'
+import type { RequestHead } from '#http/head.ts'
+import { errorReply, redirectReply } from '#http/pages.ts'
+import { openState } from '#auth/sign-in/flow.ts'
+import { type HandOver, handOver } from '#auth/sign-in/hand-over.ts'
+import { originOf, parametersOf } from '#auth/sign-in/paths.ts'
+
+const CALLBACK_PATH = '/oauth2/callback'
+
+/** What else is answered on the central host. */
+export interface CentralRoute {
+  /** Of the path, with a slash at its end. */
+  readonly prefix: string
+  readonly handler: Handler
+}
+
+type Names = Pick<Facts, 'domain' | 'httpsPort'>
+
+export const centralHost = ({ domain }: Pick<Facts, 'domain'>): string => `idp.${domain}`
+
+/** Of the one host that identity providers send browsers back to. */
+export const centralUrl = (facts: Names): string => originOf('https', centralHost(facts), facts.httpsPort)
+
+/** The one address that providers know, whatever number of endpoints there are. */
+export const callbackUrl = (facts: Names): string => centralUrl(facts) + CALLBACK_PATH
+
+/**
+ * Sends a browser on to the endpoint where its sign-in began, with what the provider said. Where that is stands in the
+ * state that we sealed ourselves; without one nobody is sent anywhere.
+ */
+export function sendBack(to: HandOver, parameters: URLSearchParams, head: RequestHead): Reply {
+  const [text = '', second] = parameters.getAll('state')
+  const state = second === undefined ? openState(to.seal, text) : undefined
+  if (state === undefined) return errorReply('sign_in_state', head)
+  parameters.delete('state')
+  try {
+    return handOver(to, { state, parameters }, 302)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return errorReply(error.code, head, error.values)
+  }
+}
+
+/** Answers on the central host. It keeps nothing, so any process can answer. */
+export function centralHandler(to: HandOver, facts: Names, routes: readonly CentralRoute[]): Handler {
+  return async (exchange, next) => {
+    const { head, visitor } = exchange
+    // Codes and assertions must not travel in the clear a second time.
+    if (visitor.scheme === 'http' && facts.httpsPort !== undefined)
+      return redirectReply(centralUrl(facts) + head.target, 308)
+    if (head.path === CALLBACK_PATH) return sendBack(to, parametersOf(head.target), head)
+    const route = routes.find(({ prefix }) => head.path.startsWith(prefix))
+    return route ? route.handler(exchange, next) : errorReply('sign_in_nothing_here', head)
+  }
+}

@@ -1,0 +1,86 @@
+import { Problem } from '#base/errors.ts'
+import { Generations } from '#base/generations.ts'
+import type { Session } from '#auth/sign-in/session.ts'
+import type { Granted, SignInMethod } from '#auth/sign-in/sign-in.ts'
+
+/** Requests wait that long for a provider; the question goes on behind them. */
+const WAIT_MS = 3000
+const MAX_KNOWN = 10_000
+/** The least and the most time between two attempts at a provider that does not answer. */
+const RETRY_MS = { least: 1000, most: 30_000 } as const
+
+/** What a provider last said of a session's user. */
+export interface Checked {
+  readonly granted: Granted
+  readonly at: number
+}
+
+export type Verdict =
+  | { readonly is: 'granted'; readonly checked: Checked }
+  | { readonly is: 'refused' }
+  /** The provider has not answered; it is asked again at `retryAt`. */
+  | { readonly is: 'unreachable'; readonly retryAt: number }
+
+/** Asks a provider again who its users are: once at a time for each session, whatever number of requests want to know. */
+export class Checks {
+  readonly #method: SignInMethod
+  readonly #now: () => number
+  readonly #retryMs: number
+  readonly #flights = new Map<string, Promise<Verdict>>()
+  /** Requests that carry an older cookie are answered from here; its refresh token may not be good for a second time. */
+  readonly #known = new Generations<Checked>(MAX_KNOWN)
+  readonly #failed = new Generations<number>(MAX_KNOWN)
+
+  constructor(method: SignInMethod, intervalMs: number, now: () => number) {
+    this.#method = method
+    this.#now = now
+    this.#retryMs = Math.min(RETRY_MS.most, Math.max(RETRY_MS.least, intervalMs / 10))
+  }
+
+  /** What is known here that is newer than what the session's cookie holds. */
+  newer(session: Session): Checked | undefined {
+    const known = this.#known.get(session.id)
+    return known !== undefined && known.at > session.checked ? known : undefined
+  }
+
+  async ask(session: Session): Promise<Verdict> {
+    const retryAt = this.#failed.get(session.id) ?? 0
+    if (this.#now() < retryAt) return { is: 'unreachable', retryAt }
+    const flight = this.#flights.get(session.id) ?? this.#begin(session)
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<Verdict>(resolve => {
+      timer = setTimeout(() => resolve({ is: 'unreachable', retryAt: this.#now() }), WAIT_MS)
+    })
+    const verdict = await Promise.race([flight, late])
+    clearTimeout(timer)
+    return verdict
+  }
+
+  #begin(session: Session): Promise<Verdict> {
+    const flight = this.#look(session).finally(() => this.#flights.delete(session.id))
+    this.#flights.set(session.id, flight)
+    return flight
+  }
+
+  async #look(session: Session): Promise<Verdict> {
+    if (!hasTokens(session.granted)) return { is: 'refused' }
+    try {
+      const granted = await this.#method.check?.(session.granted)
+      if (granted === undefined) return { is: 'refused' }
+      // Whoever it is now, the session is not theirs.
+      if (granted.identity.id !== session.granted.identity.id) return { is: 'refused' }
+      const checked = { granted, at: this.#now() }
+      this.#known.set(session.id, checked)
+      this.#failed.delete(session.id)
+      return { is: 'granted', checked }
+    } catch (error) {
+      if (error instanceof Problem && error.status < 500) return { is: 'refused' }
+      const retryAt = this.#now() + this.#retryMs
+      this.#failed.set(session.id, retryAt)
+      return { is: 'unreachable', retryAt }
+    }
+  }
+}
+
+const hasTokens = ({ accessToken, refreshToken }: Granted): boolean =>
+  accessToken !== undefined || refreshToken !== undefined

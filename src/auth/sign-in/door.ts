@@ -1,0 +1,252 @@
+import { createHash } from 'node:crypto'
+import { clientNetwork } from '#base/client-network.ts'
+import { Problem } from '#base/errors.ts'
+import type { Endpoint, Exchange, Reply } from '#http/exchange.ts'
+import type { RequestHead } from '#http/head.ts'
+import { withHead } from '#http/changed.ts'
+import type { Place } from '#http/place.ts'
+import { errorReply, redirectReply } from '#http/pages.ts'
+import { answerIn } from '#auth/sign-in/answer.ts'
+import { callbackUrl } from '#auth/sign-in/central.ts'
+import { dropAll, dropCookie, ownCookies, ownMarks, readCookies } from '#auth/sign-in/cookies.ts'
+import {
+  type Flow,
+  Flows,
+  returnTarget,
+  returnUrl,
+  sealState,
+  type State,
+  UNASKED,
+} from '#auth/sign-in/flow.ts'
+import { Generations } from '#base/generations.ts'
+import { type Guest, guestOf } from '#auth/sign-in/guest.ts'
+import * as headers from '#auth/sign-in/headers.ts'
+import { checkedIdentity } from '#auth/sign-in/identity.ts'
+import { isNavigation } from '#auth/sign-in/navigation.ts'
+import { isSignInPath, LOG_IN_PATH, LOG_OUT_PATH, originOf, parametersOf } from '#auth/sign-in/paths.ts'
+import { Sessions } from '#auth/sign-in/sessions.ts'
+import type { Shared } from '#auth/sign-in/shared.ts'
+import type { Granted, SignInMethod, SignInTerms } from '#auth/sign-in/sign-in.ts'
+import type { Identity } from '#http/identity.ts'
+import { signedOutReply } from '#auth/sign-in/signed-out.ts'
+
+/** Characters of Cookie fields whose sessions need not be opened again. */
+const MEMORY_CHARACTERS = 4_000_000
+
+/** What a Cookie field stands for. */
+interface Known {
+  readonly host: string
+  readonly scheme: 'http' | 'https'
+  readonly sessionId: string
+  readonly goodUntil: number
+  /** The cookies of the service. */
+  readonly cookies: string
+  readonly user: Identity
+  /** What the service is told of the user. */
+  readonly told: string
+}
+
+/** Sign-in at one place. */
+export class Door {
+  readonly #shared: Shared
+  readonly #method: SignInMethod
+  readonly #terms: SignInTerms
+  readonly #place: Place
+  readonly #sessions: Sessions
+  readonly #flows: Flows
+  readonly #known = new Generations<Known>(MEMORY_CHARACTERS)
+  readonly #isOurs: (name: string) => boolean
+  /** One of them is in the name of each of our cookies. */
+  readonly #marks: readonly string[]
+
+  constructor(shared: Shared, method: SignInMethod, terms: SignInTerms, place: Place) {
+    this.#shared = shared
+    this.#method = method
+    this.#terms = terms
+    this.#place = place
+    this.#sessions = new Sessions(shared, method, terms, place)
+    this.#flows = new Flows(shared.seal, shared.now)
+    this.#isOurs = ownCookies(terms.cookiePrefix)
+    this.#marks = ownMarks(terms.cookiePrefix)
+  }
+
+  /** Costs no decryption for a session that was seen lately. */
+  handle(exchange: Exchange, next: Endpoint): Promise<Reply> {
+    const { head, visitor } = exchange
+    exchange.trace.appClientId = this.#method.clientId
+    if (visitor.scheme === 'http' && this.#shared.facts.httpsPort !== undefined)
+      return Promise.resolve(this.#secured(head))
+    if (isSignInPath(head.path)) return this.#ownPath(exchange)
+    const parted = headers.partFields(head.fields)
+    const known = parted.cookie === '' ? undefined : this.#known.get(parted.cookie)
+    const isGood =
+      known !== undefined &&
+      known.host === head.host &&
+      known.scheme === visitor.scheme &&
+      this.#shared.now() < known.goodUntil &&
+      this.#shared.presence.isKnown(known.sessionId)
+    if (!isGood) return this.#look(exchange, next, parted)
+    return this.#admit(exchange, next, parted, known)
+  }
+
+  /**
+   * Without TLS, codes and cookies could be read on their way, and any host of the same domain could plant a session:
+   * browsers take a cookie for this host alone only by HTTPS.
+   */
+  #secured(head: RequestHead): Reply {
+    const { facts, placeAt } = this.#shared
+    if (placeAt('https', head.host) === undefined) return errorReply('sign_in_https', head)
+    const target = head.target.startsWith('/') ? head.target : '/'
+    return redirectReply(originOf('https', head.host, facts.httpsPort) + target, 308)
+  }
+
+  async #look(exchange: Exchange, next: Endpoint, parted: headers.Parted): Promise<Reply> {
+    const guest = this.#guest(exchange, parted.cookie)
+    const found = await this.#sessions.find(guest)
+    const { head, visitor } = exchange
+    if (found === undefined) {
+      if (head.method !== 'OPTIONS' || !this.#terms.optionsPassthrough) return this.#turnAway(guest)
+      return this.#pass(exchange, next, headers.joinFields(parted, guest.jar.rest, ''))
+    }
+    const known: Known = {
+      host: head.host,
+      scheme: visitor.scheme,
+      sessionId: found.session.id,
+      goodUntil: found.goodUntil,
+      cookies: guest.jar.rest,
+      user: found.session.granted.identity,
+      told: headers.identityLines(found.session.granted, this.#method.passesTokens === true),
+    }
+    this.#known.set(parted.cookie, known, parted.cookie.length + known.told.length)
+    return headers.withCookies(await this.#admit(exchange, next, parted, known), found.cookies)
+  }
+
+  #admit(exchange: Exchange, next: Endpoint, parted: headers.Parted, known: Known): Promise<Reply> {
+    exchange.trace.identity = known.user
+    return this.#pass(exchange, next, headers.joinFields(parted, known.cookies, known.told))
+  }
+
+  async #pass(exchange: Exchange, next: Endpoint, fields: RequestHead['fields']): Promise<Reply> {
+    return headers.withoutOwnCookies(await next(withHead(exchange, { fields })), this.#marks, this.#isOurs)
+  }
+
+  /**
+   * A page can follow a redirect to a provider, a script cannot: the browser would refuse it the provider's page, which
+   * is of another origin, and all that the script sees is a failure of the network. It is told 401 instead.
+   */
+  async #turnAway(guest: Guest): Promise<Reply> {
+    const { head } = guest.exchange
+    if (isNavigation(head)) return this.#begin(guest, returnTarget(head.target), false)
+    return headers.withCookies(errorReply('sign_in_required', head), this.#leftOver(guest))
+  }
+
+  /** The method and content of a request that was caught are not kept: whoever comes back does so with GET. */
+  async #begin(guest: Guest, returnTo: string, again: boolean): Promise<Reply> {
+    const { seal, facts } = this.#shared
+    const { origin, exchange } = guest
+    const flowId = this.#flows.newId()
+    const state = sealState(seal, { placeId: this.#place.id, origin, returnTo, flowId })
+    try {
+      const { url, memory } = await this.#method.begin({ state, callback: callbackUrl(facts), again })
+      const flow = { flowId, fingerprint: this.#method.fingerprint, memory }
+      // Who asks to sign in again keeps the session until that is done.
+      const dropped = again ? [] : this.#leftOver(guest)
+      return headers.withCookies(redirectReply(url, 302), [...dropped, ...this.#flows.keep(flow, guest)])
+    } catch (error) {
+      return this.#failed(error, exchange.head)
+    }
+  }
+
+  async #ownPath(exchange: Exchange): Promise<Reply> {
+    const guest = this.#guest(exchange, headers.partFields(exchange.head.fields).cookie)
+    const { head } = exchange
+    if (head.path === LOG_OUT_PATH) return this.#logOut(guest)
+    if (head.path !== LOG_IN_PATH) return this.#return(guest)
+    return isNavigation(head) ? this.#begin(guest, '/', true) : errorReply('sign_in_required', head)
+  }
+
+  async #logOut(guest: Guest): Promise<Reply> {
+    await this.#sessions.end(guest)
+    return headers.withCookies(signedOutReply(guest.exchange.head), dropAll(guest.names, guest.jar))
+  }
+
+  /** The browser is back from the provider. */
+  async #return(guest: Guest): Promise<Reply> {
+    const { head } = guest.exchange
+    const { seal } = this.#shared
+    const { origin } = guest
+    const answer = answerIn(parametersOf(head.target), seal, { placeId: this.#place.id, origin })
+    if (answer === undefined) return errorReply('sign_in_state', head)
+    const { state, parameters } = answer
+    const flow = this.#flowOf(state, guest)
+    if (flow === undefined) return this.#ended(guest, state)
+    const forget = dropCookie(guest.names.flow + state.flowId, guest.names)
+    if (flow.fingerprint !== this.#method.fingerprint)
+      return headers.withCookies(errorReply('sign_in_changed', head), [forget])
+    try {
+      if (!(await this.#claim(parameters, guest))) return await this.#ended(guest, state)
+      const callback = callbackUrl(this.#shared.facts)
+      const granted = checkedIdentity(
+        await this.#method.finish({ parameters, memory: flow.memory, callback }),
+      )
+      const cookies = await this.#enter(guest, granted)
+      return headers.withCookies(redirectReply(returnUrl(state), 302), [forget, ...cookies])
+    } catch (error) {
+      return headers.withCookies(this.#failed(error, head), [forget])
+    }
+  }
+
+  /** The client went back in its history, or loaded the page twice; or it is not the one that began. */
+  async #ended(guest: Guest, state: State): Promise<Reply> {
+    if (await this.#sessions.find(guest)) return redirectReply(returnUrl(state), 302)
+    return errorReply('sign_in_browser', guest.exchange.head)
+  }
+
+  /** Claims the code in an answer, before it is sent to any provider; false when it was used before. */
+  async #claim(parameters: URLSearchParams, { exchange }: Guest): Promise<boolean> {
+    const codes = parameters.getAll('code')
+    if (codes.length === 0) return true
+    const digest = createHash('sha256').update(JSON.stringify(codes)).digest('base64url')
+    const network = clientNetwork(exchange.visitor.ip)
+    const claimed = await this.#shared.visitors.claimCode({ digest, placeId: this.#place.id, network })
+    if (claimed === 'full') throw new Problem('sign_in_busy', {})
+    return claimed === 'first'
+  }
+
+  /** Every sign-in makes a session of its own; one that was there before ends, so that no session outlives its use. */
+  async #enter(guest: Guest, granted: Granted): Promise<string[]> {
+    try {
+      const cookies = await this.#sessions.begin(guest, granted)
+      await this.#sessions.end(guest)
+      return cookies
+    } catch (error) {
+      this.#shared.log.error({ error, place: this.#place.id }, 'could not save a sign-in')
+      throw new Problem('sign_in_not_kept', {})
+    }
+  }
+
+  #flowOf(state: State, guest: Guest): Flow | undefined {
+    if (state.flowId !== UNASKED) return this.#flows.take(state, guest)
+    const { takesUnasked, fingerprint } = this.#method
+    return takesUnasked ? { flowId: UNASKED, fingerprint, memory: {} } : undefined
+  }
+
+  #failed(error: unknown, head: RequestHead): Reply {
+    if (error instanceof Problem) return errorReply(error.code, head, error.values)
+    this.#shared.log.warn({ error, place: this.#place.id }, 'signing in failed')
+    return errorReply('sign_in_provider', head, { reason: 'it could not be asked' })
+  }
+
+  /** Cookies of a session that is no more. */
+  #leftOver({ jar, names }: Guest): string[] {
+    return [...jar.ours.keys()]
+      .filter(name => name.startsWith(names.session))
+      .map(name => dropCookie(name, names))
+  }
+
+  #guest(exchange: Exchange, cookie: string): Guest {
+    const { facts } = this.#shared
+    const jar = readCookies(cookie, this.#isOurs)
+    return guestOf(exchange, jar, { facts, placeId: this.#place.id, prefix: this.#terms.cookiePrefix })
+  }
+}

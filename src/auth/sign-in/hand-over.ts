@@ -1,0 +1,24 @@
+import { fail } from '#base/errors.ts'
+import type { Reply } from '#http/exchange.ts'
+import { redirectReply } from '#http/pages.ts'
+import { type Answer, answerUrl } from '#auth/sign-in/answer.ts'
+import type { Seal } from '#auth/sign-in/seal.ts'
+import type { PlaceAt } from '#auth/sign-in/sign-in.ts'
+
+export interface HandOver {
+  readonly seal: Seal
+  readonly placeAt: PlaceAt
+}
+
+/**
+ * Redirects a browser from the callback host to the endpoint where its sign-in began. Throws a Problem when that host
+ * does not require sign-in at the same place now: its owner may have changed, or the name may lead to TLS that is passed
+ * on, where a service reads every address.
+ */
+export function handOver({ seal, placeAt }: HandOver, answer: Answer, status: 302 | 303): Reply {
+  const { origin, placeId } = answer.state
+  const { protocol, hostname } = new URL(origin)
+  if (placeAt(protocol === 'https:' ? 'https' : 'http', hostname) !== placeId)
+    return fail('sign_in_elsewhere', { target: hostname })
+  return redirectReply(answerUrl(seal, answer) ?? fail('sign_in_answer_long'), status)
+}

@@ -1,0 +1,113 @@
+import type { Reply } from '#http/exchange.ts'
+import { Fields } from '#http/fields.ts'
+import { identityFamilies, isIdentityName } from '#http/identity-names.ts'
+import { withFields } from '#http/changed.ts'
+import type { Granted } from '#auth/sign-in/sign-in.ts'
+
+const MAX_VALUE = 1024
+const MAX_TOKEN = 8192
+const NAME = /^[a-z0-9-]{1,100}$/
+// Printable ASCII but "%", which is what the others are written with.
+const UNSAFE = /[^\x20-\x24\x26-\x7e]/gu
+
+/** The fields of a request, taken apart in one pass. */
+export interface Parted {
+  /** Everything but cookies and what only the gateway may say of a visitor, as lines. */
+  readonly lines: string
+  /** What the Cookie fields hold. */
+  readonly cookie: string
+}
+
+export function partFields({ text }: Fields): Parted {
+  let lines = ''
+  let cookie = ''
+  let from = 0
+  for (let at = 0; at < text.length;) {
+    const found = text.indexOf('\r\n', at)
+    const end = found < 0 ? text.length : found
+    const colon = text.indexOf(':', at)
+    const first = text.charCodeAt(at) | 0x20
+    const isCookie = first === 0x63 && colon - at === 6 && text.slice(at, colon).toLowerCase() === 'cookie'
+    if (isCookie || ((first === 0x61 || first === 0x6e) && isIdentityName(text.slice(at, colon)))) {
+      lines += text.slice(from, at)
+      from = end + 2
+      if (isCookie) cookie += (cookie && '; ') + text.slice(colon + 1, end).trim()
+    }
+    at = end + 2
+  }
+  return { lines: from === 0 ? text : lines + text.slice(from), cookie }
+}
+
+/** The fields of a request as the service gets them. */
+export const joinFields = ({ lines }: Parted, cookies: string, identity: string): Fields =>
+  new Fields(cookies === '' ? lines + identity : `${lines}Cookie: ${cookies}\r\n${identity}`)
+
+/**
+ * The lines that tell a service who its visitor is. All but printable ASCII, and "%", is percent-encoded as UTF-8, so
+ * that a name can neither end a line nor be read in two ways.
+ */
+export function identityLines({ identity, accessToken, refreshToken }: Granted, withTokens: boolean): string {
+  const told = new Map<string, string>()
+  const tell = (name: string, value: string | undefined, limit: number): void => {
+    if (value && value.length <= limit && NAME.test(name)) told.set(name, encoded(value))
+  }
+  for (const [name, value] of Object.entries(identity.headers ?? {})) tell(bare(name), value, MAX_VALUE)
+  tell('user-id', identity.id, MAX_VALUE)
+  tell('user-name', identity.name || identity.username, MAX_VALUE)
+  tell('user-email', identity.email, MAX_VALUE)
+  if (withTokens) {
+    tell('oauth-access-token', accessToken, MAX_TOKEN)
+    tell('oauth-refresh-token', refreshToken, MAX_TOKEN)
+  }
+  const pairs = [...told]
+  return identityFamilies
+    .flatMap(family => pairs.map(([name, value]) => `${family}${name}: ${value}\r\n`))
+    .join('')
+}
+
+/** Within our families, wherever a method put it: only those are kept free of what visitors claim. */
+const bare = (name: string): string => {
+  const family = identityFamilies.find(each => name.startsWith(each))
+  return family ? name.slice(family.length) : name
+}
+
+const encoded = (value: string): string => value.replace(UNSAFE, percent).trim()
+
+// Half of a surrogate pair has no UTF-8; Buffer writes the replacement character for it, where others would throw.
+const percent = (sign: string): string =>
+  Buffer.from(sign).reduce((text, byte) => `${text}%${byte.toString(16).toUpperCase().padStart(2, '0')}`, '')
+
+/** An answer of the service without cookies that have our names. `marks` are texts of which one is in each of those. */
+export function withoutOwnCookies(
+  reply: Reply,
+  marks: readonly string[],
+  isOurs: (name: string) => boolean,
+): Reply {
+  const { text } = reply.head.fields
+  if (!marks.some(mark => text.includes(mark))) return reply
+  let kept = ''
+  for (let at = 0; at < text.length;) {
+    const found = text.indexOf('\r\n', at)
+    const end = found < 0 ? text.length : found
+    const line = text.slice(at, end + 2)
+    if (!setsOwn(line, isOurs)) kept += line
+    at = end + 2
+  }
+  return withFields(reply, new Fields(kept))
+}
+
+function setsOwn(line: string, isOurs: (name: string) => boolean): boolean {
+  // A cookie without a name travels as its value alone, which may look like one with a name.
+  const [, name] = /^set-cookie:[\s=]*([^=;]*)/i.exec(line) ?? []
+  return name !== undefined && isOurs(name.trim())
+}
+
+/** A reply that sets cookies of ours. It belongs to one visitor, which the caches between must know. */
+export function withCookies(reply: Reply, cookies: readonly string[]): Reply {
+  if (cookies.length === 0) return reply
+  const { fields } = reply.head
+  const isPrivate = /no-store|private/i.test(fields.get('cache-control') ?? '')
+  const added = cookies.map(cookie => `Set-Cookie: ${cookie}\r\n`).join('')
+  const text = `${fields.text}${isPrivate ? '' : 'Cache-Control: private\r\n'}${added}`
+  return withFields(reply, new Fields(text))
+}

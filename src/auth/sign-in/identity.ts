@@ -1,0 +1,33 @@
+import { fail } from '#base/errors.ts'
+import type { Granted } from '#auth/sign-in/sign-in.ts'
+import type { Identity } from '#http/identity.ts'
+
+const MAX_ID = 512
+const MAX_TEXT = 255
+const CONTROL = /\p{Cc}/u
+/** Of all headers together: with the rest it must fit into a cookie. */
+const MAX_HEADERS = 2048
+
+/**
+ * What a provider says of somebody, within bounds. An id is never cut: two users would become one. What is longer than
+ * any name or address is left out instead.
+ */
+export function checkedIdentity(granted: Granted): Granted {
+  const { id, username, email, name, headers = {} } = granted.identity
+  if (id === '' || id.length > MAX_ID || CONTROL.test(id))
+    fail('sign_in_unverified', { reason: 'it does not say who you are' })
+  let room = MAX_HEADERS
+  const told = Object.entries(headers).filter(
+    ([header, value]) => !CONTROL.test(value) && (room -= header.length + value.length) >= 0,
+  )
+  const identity: Identity = {
+    id,
+    username: short(username),
+    email: short(email),
+    name: short(name),
+    ...(told.length > 0 && { headers: Object.fromEntries(told) }),
+  }
+  return { ...granted, identity }
+}
+
+const short = (text: string): string => (text.length <= MAX_TEXT && !CONTROL.test(text) ? text : '')

@@ -1,0 +1,64 @@
+import type { Records } from '#registry/records/records.ts'
+import { Generations } from '#base/generations.ts'
+
+const KIND = 'application_session'
+/** A row that another process wrote is here within that time, if all is well. */
+const YOUNG_MS = 5000
+const YOUNG_WAIT_MS = 1000
+const NEW_WAIT_MS = 2000
+const MAX_WAITING = 1000
+const MAX_ENDED = 10_000
+
+/** Knows which sessions are still there: those whose rows nobody has deleted. */
+export class Presence {
+  readonly #records: Records
+  readonly #now: () => number
+  readonly #ended = new Generations<true>(MAX_ENDED)
+  readonly #waiting = new Map<string, Set<() => void>>()
+
+  constructor(records: Records, now: () => number) {
+    this.#records = records
+    this.#now = now
+    records.onChange([KIND], ({ id, after }) => {
+      if (after !== undefined) this.#waiting.get(id)?.forEach(tell => tell())
+      // What was here and is gone need not be waited for.
+      else this.#ended.set(id, true)
+    })
+  }
+
+  /** Whether it is known here that the session is there. */
+  isKnown(sessionId: string): boolean {
+    return this.#records.get(KIND, sessionId) !== undefined && this.#ended.get(sessionId) === undefined
+  }
+
+  /** The same, but what was made a moment ago is waited for. */
+  async isThere(sessionId: string, begun: number): Promise<boolean> {
+    if (this.#ended.get(sessionId)) return false
+    if (this.isKnown(sessionId)) return true
+    return this.#now() - begun < YOUNG_MS && this.#appears(sessionId, YOUNG_WAIT_MS)
+  }
+
+  /** Waits for the row of a new session: the browser must not be back before it. */
+  async settled(sessionId: string): Promise<void> {
+    if (!this.isKnown(sessionId)) await this.#appears(sessionId, NEW_WAIT_MS)
+  }
+
+  /** Takes effect here at once, and with the row everywhere. */
+  ended(sessionId: string): void {
+    this.#ended.set(sessionId, true)
+  }
+
+  async #appears(sessionId: string, waitMs: number): Promise<boolean> {
+    if (this.#waiting.size >= MAX_WAITING) return false
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const tell = (): void => resolve(true)
+    const tellers = this.#waiting.get(sessionId) ?? new Set()
+    this.#waiting.set(sessionId, tellers.add(tell))
+    const timer = setTimeout(() => resolve(false), waitMs)
+    const came = await promise
+    clearTimeout(timer)
+    tellers.delete(tell)
+    if (tellers.size === 0) this.#waiting.delete(sessionId)
+    return came
+  }
+}

@@ -1,0 +1,41 @@
+import type { Log } from '#base/log.ts'
+import type { Facts } from '#registry/facts.ts'
+import type { Records } from '#registry/records/records.ts'
+import { centralHandler, centralHost, type CentralRoute } from '#auth/sign-in/central.ts'
+import { Door } from '#auth/sign-in/door.ts'
+import { Presence } from '#auth/sign-in/presence.ts'
+import { Seal } from '#auth/sign-in/seal.ts'
+import type { PlaceAt, SignIn } from '#auth/sign-in/sign-in.ts'
+import type { Visitors } from '#auth/sign-in/visitors.ts'
+
+export interface SignInOptions {
+  readonly facts: Pick<Facts, 'domain' | 'httpPort' | 'httpsPort'>
+  /** 32 bytes, the same in all processes of an installation. */
+  readonly key: Buffer
+  readonly records: Records
+  readonly visitors: Visitors
+  readonly placeAt: PlaceAt
+  readonly log: Log
+  /** What else the host of the central callback answers. */
+  readonly central?: readonly CentralRoute[]
+  readonly now?: () => number
+}
+
+/** Signing in, for all places of a gateway. */
+export function createSignIn(options: SignInOptions): SignIn {
+  const { facts, records, visitors, placeAt, log, central = [], now = Date.now } = options
+  const seal = new Seal(options.key, { now })
+  const shared = { seal, facts, visitors, placeAt, log, now, presence: new Presence(records, now) }
+  const host = centralHost(facts)
+  const answer = centralHandler({ seal, placeAt }, facts, central)
+  return {
+    seal,
+    handler(method, terms, place) {
+      // What browsers keep must be good at the next tunnel of the same name, too.
+      const lasting = { ...place, id: place.recordId ?? place.id }
+      const door = new Door(shared, method, terms, lasting)
+      return (exchange, next) => door.handle(exchange, next)
+    },
+    central: head => (head.host === host ? answer : undefined),
+  }
+}

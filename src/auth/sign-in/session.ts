@@ -1,0 +1,68 @@
+import { joinSession, keepSession } from '#auth/sign-in/cookies.ts'
+import type { Guest } from '#auth/sign-in/guest.ts'
+import type { Seal } from '#auth/sign-in/seal.ts'
+import type { Granted, SignInTerms } from '#auth/sign-in/sign-in.ts'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+/** Browsers keep no cookie for longer. */
+const LONGEST = 400 * DAY
+/** With an identity of usual length beside them, that fits into five cookies. */
+const MAX_TOKENS = 12_000
+
+/** Somebody's session at one place, as the cookie holds it. Times are milliseconds. */
+export interface Session {
+  readonly id: string
+  readonly granted: Granted
+  /** The address of who vouched for the user; tokens are shown to nobody else. */
+  readonly provider: string
+  /** Of the configuration under which the user was let in. */
+  readonly fingerprint: string
+  readonly begun: number
+  /** When the provider last said who the user is. */
+  readonly checked: number
+  /** When the cookie was made. */
+  readonly seen: number
+}
+
+/** When a session ends if it is not used any more. */
+export function endOf({ begun, seen, granted }: Session, terms: SignInTerms): number {
+  return Math.min(
+    seen + LONGEST,
+    granted.until ?? Infinity,
+    terms.maximumDuration > 0 ? begun + terms.maximumDuration * 1000 : Infinity,
+    terms.inactivityTimeout > 0 ? seen + terms.inactivityTimeout * 1000 : Infinity,
+  )
+}
+
+/** How old a cookie gets before the browser is given a newer one, so that it tells nearly when the session was used. */
+export const renewalMs = ({ inactivityTimeout }: SignInTerms): number =>
+  inactivityTimeout > 0 ? Math.min(MINUTE, inactivityTimeout * 100) : DAY
+
+/** When the provider is to be asked again. */
+export const checkAt = ({ checked }: Session, { authCheckInterval }: SignInTerms): number =>
+  authCheckInterval > 0 ? checked + authCheckInterval * 1000 : Infinity
+
+const purpose = ({ audience }: Guest): string => `sign-in session ${audience}`
+
+/** The session that a guest's cookies hold, whether or not it has ended. */
+export function openSession(seal: Seal, guest: Guest): Session | undefined {
+  const text = joinSession(guest.jar, guest.names)
+  return text === undefined ? undefined : (seal.open(purpose(guest), text) as Session | undefined)
+}
+
+/**
+ * The cookies that hold a session for so long. Tokens too long for cookies are left out; where they are needed to ask
+ * the provider again, the session then ends when that is due.
+ */
+export function sessionCookies(seal: Seal, guest: Guest, session: Session, ttlMs: number): string[] {
+  const { accessToken = '', refreshToken = '' } = session.granted
+  const isLong = accessToken.length + refreshToken.length > MAX_TOKENS
+  const kept = isLong ? { ...session, granted: withoutTokens(session.granted) } : session
+  const text = seal.seal(purpose(guest), kept, ttlMs)
+  return keepSession(text, guest.names, guest.jar, ttlMs / 1000)
+}
+
+export function withoutTokens({ identity, until }: Granted): Granted {
+  return { identity, ...(until !== undefined && { until }) }
+}

@@ -1,0 +1,171 @@
+import type { Place } from '#http/place.ts'
+import { Checks } from '#auth/sign-in/checks.ts'
+import { Generations } from '#base/generations.ts'
+import type { Guest } from '#auth/sign-in/guest.ts'
+import {
+  checkAt,
+  endOf,
+  openSession,
+  renewalMs,
+  type Session,
+  sessionCookies,
+  withoutTokens,
+} from '#auth/sign-in/session.ts'
+import type { Shared } from '#auth/sign-in/shared.ts'
+import type { Granted, SignInMethod, SignInTerms } from '#auth/sign-in/sign-in.ts'
+
+const TELL_MS = 60_000
+const MAX_TOLD = 50_000
+
+/** A session that a request belongs to. */
+export interface Found {
+  readonly session: Session
+  /** Nothing about it need be looked at again before. */
+  readonly goodUntil: number
+  /** Cookies to set with the answer. */
+  readonly cookies: readonly string[]
+}
+
+interface Current {
+  readonly session: Session
+  /** When the provider is to be asked next. */
+  readonly checkAt: number
+}
+
+/** The sessions of one place. They are in the browsers; what is kept here only saves work. */
+export class Sessions {
+  readonly #shared: Shared
+  readonly #method: SignInMethod
+  readonly #terms: SignInTerms
+  readonly #place: Place
+  readonly #checks: Checks
+  readonly #told = new Generations<number>(MAX_TOLD)
+
+  constructor(shared: Shared, method: SignInMethod, terms: SignInTerms, place: Place) {
+    this.#shared = shared
+    this.#method = method
+    this.#terms = terms
+    this.#place = place
+    this.#checks = new Checks(method, terms.authCheckInterval * 1000, shared.now)
+  }
+
+  /** The session of a guest; undefined when there is none, or it has ended. */
+  async find(guest: Guest): Promise<Found | undefined> {
+    const { seal, presence, now } = this.#shared
+    const opened = openSession(seal, guest)
+    if (opened === undefined || now() >= endOf(opened, this.#terms)) return undefined
+    if (!(await presence.isThere(opened.id, opened.begun))) return undefined
+    const current = await this.#checked(opened)
+    if (current === undefined) {
+      await this.#end(opened.id)
+      return undefined
+    }
+    return this.#renewed(guest, opened, current)
+  }
+
+  /** Writes down who came, and returns the cookies that make a session of it. */
+  async begin(guest: Guest, granted: Granted): Promise<string[]> {
+    const { visitors, presence, seal, now } = this.#shared
+    const { visitor, head } = guest.exchange
+    const { id, edgeId } = this.#place
+    const begun = now()
+    const { fingerprint, provider } = this.#method
+    const draft = {
+      granted: this.#kept(granted),
+      provider: provider.url,
+      fingerprint,
+      begun,
+      checked: begun,
+      seen: begun,
+    }
+    const expiresAt = endOf({ id: '', ...draft }, this.#terms)
+    const { sessionId } = await visitors.signedIn({
+      identity: granted.identity,
+      provider,
+      place: { id, ...(edgeId !== undefined && { edgeId }) },
+      publicUrl: guest.origin,
+      ip: visitor.ip,
+      userAgent: head.fields.get('user-agent') ?? '',
+      expiresAt,
+    })
+    this.#told.set(sessionId, begun)
+    await presence.settled(sessionId)
+    return sessionCookies(seal, guest, { id: sessionId, ...draft }, expiresAt - begun)
+  }
+
+  /** Ends the session that the guest's cookies hold. */
+  async end(guest: Guest): Promise<void> {
+    const session = openSession(this.#shared.seal, guest)
+    if (session !== undefined) await this.#end(session.id)
+  }
+
+  async #end(sessionId: string): Promise<void> {
+    const { presence, visitors, log } = this.#shared
+    presence.ended(sessionId)
+    await visitors.ended(sessionId).catch((error: unknown) => {
+      // The browser loses its cookies in any case; the row goes when it expires.
+      log.warn({ error, sessionId }, 'could not save the end of a session')
+    })
+  }
+
+  /** The session as its provider last vouched for it; undefined when it no longer does. */
+  async #checked(opened: Session): Promise<Current | undefined> {
+    const { now } = this.#shared
+    const { fingerprint, provider } = this.#method
+    if (opened.provider !== provider.url) return undefined
+    const newer = this.#checks.newer(opened)
+    const session = newer ? this.#vouched(opened, newer) : opened
+    const isCurrent = session.fingerprint === fingerprint
+    const due = this.#method.check ? checkAt(session, this.#terms) : Infinity
+    if (isCurrent && now() < due) return { session, checkAt: due }
+    const verdict = await this.#checks.ask(session)
+    if (verdict.is === 'refused') return undefined
+    if (verdict.is === 'granted') {
+      const vouched = this.#vouched(session, verdict.checked)
+      return { session: vouched, checkAt: checkAt(vouched, this.#terms) }
+    }
+    // A provider that is down for a moment must not throw everybody out; one that is down for long vouches for nobody.
+    const latest = session.checked + 2 * this.#terms.authCheckInterval * 1000
+    if (!isCurrent || now() >= latest) return undefined
+    return { session, checkAt: Math.min(verdict.retryAt, latest) }
+  }
+
+  #vouched(session: Session, { granted, at }: { granted: Granted; at: number }): Session {
+    return { ...session, granted: this.#kept(granted), fingerprint: this.#method.fingerprint, checked: at }
+  }
+
+  #renewed(guest: Guest, opened: Session, current: Current): Found {
+    const { seal, now } = this.#shared
+    const time = now()
+    const every = renewalMs(this.#terms)
+    const isRenewed = current.session !== opened || time >= opened.seen + every
+    const session = isRenewed ? { ...current.session, seen: time } : opened
+    const end = endOf(session, this.#terms)
+    // A cookie is as good as when it was made, also for those that ignore the newer one.
+    const goodUntil = Math.min(
+      endOf(opened, this.#terms),
+      current.checkAt,
+      session.seen + every,
+      this.#tell(session.id, end),
+    )
+    const cookies = isRenewed ? sessionCookies(seal, guest, session, end - time) : []
+    return { session, goodUntil, cookies }
+  }
+
+  /** Says that a session is used, if it was not said lately; returns when it is to be said again. */
+  #tell(sessionId: string, expiresAt: number): number {
+    const { now, visitors } = this.#shared
+    const time = now()
+    const told = this.#told.get(sessionId)
+    if (told !== undefined && time < told + TELL_MS) return told + TELL_MS
+    this.#told.set(sessionId, time)
+    visitors.active(sessionId, expiresAt)
+    return time + TELL_MS
+  }
+
+  /** What the cookie must hold: tokens only where somebody will need them. */
+  #kept(granted: Granted): Granted {
+    const isAsked = this.#method.check !== undefined && this.#terms.authCheckInterval > 0
+    return isAsked || this.#method.passesTokens ? granted : withoutTokens(granted)
+  }
+}

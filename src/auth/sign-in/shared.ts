@@ -1,0 +1,17 @@
+import type { Log } from '#base/log.ts'
+import type { Facts } from '#registry/facts.ts'
+import type { Presence } from '#auth/sign-in/presence.ts'
+import type { Seal } from '#auth/sign-in/seal.ts'
+import type { PlaceAt } from '#auth/sign-in/sign-in.ts'
+import type { Visitors } from '#auth/sign-in/visitors.ts'
+
+/** What every place with sign-in uses. */
+export interface Shared {
+  readonly seal: Seal
+  readonly facts: Pick<Facts, 'domain' | 'httpPort' | 'httpsPort'>
+  readonly presence: Presence
+  readonly visitors: Visitors
+  readonly placeAt: PlaceAt
+  readonly log: Log
+  readonly now: () => number
+}

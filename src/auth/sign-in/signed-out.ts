@@ -1,0 +1,17 @@
+import type { Reply } from '#http/exchange.ts'
+import type { RequestHead } from '#http/head.ts'
+import { pageReply } from '#http/pages.ts'
+import { LOG_IN_PATH } from '#auth/sign-in/paths.ts'
+
+/** Says that somebody is signed out, here; the session at the provider is between the two of them. */
+export const signedOutReply = (head: RequestHead): Reply =>
+  pageReply(head, {
+    status: 200,
+    code: '',
+    title: 'Signed out',
+    text: `You are signed out of ${head.host}.`,
+    visitor: 'Close this page, or sign in again. At the identity provider itself you may still be signed in.',
+    owner: undefined,
+    command: undefined,
+    link: { href: LOG_IN_PATH, text: 'Sign in again' },
+  })

@@ -1,0 +1,28 @@
+import type { Place } from '#http/place.ts'
+import type { Claimed, CodeClaim } from '#auth/sign-in/code-claims.ts'
+import type { SignInMethod } from '#auth/sign-in/sign-in.ts'
+import type { Identity } from '#http/identity.ts'
+
+/** Somebody has signed in. */
+export interface Arrival {
+  readonly identity: Identity
+  readonly provider: SignInMethod['provider']
+  readonly place: Place
+  /** Of the endpoint, as in its public address. */
+  readonly publicUrl: string
+  readonly ip: string
+  readonly userAgent: string
+  /** In milliseconds, as all times here. */
+  readonly expiresAt: number
+}
+
+/** Where users and their sessions are written down, for the API to show and to end. */
+export interface Visitors {
+  /** Resolves when both are written; rejects when they cannot be. */
+  signedIn(arrival: Arrival): Promise<{ readonly userId: string; readonly sessionId: string }>
+  /** A session was used; told at most once a minute by each process. */
+  active(sessionId: string, expiresAt: number): void
+  ended(sessionId: string): Promise<void>
+  /** Claims a code for one place, over all processes of the server. */
+  claimCode(claim: CodeClaim): Promise<Claimed>
+}

@@ -1,0 +1,40 @@
+import { fail } from '#base/errors.ts'
+import { covers, parseHostPort } from '#base/hosts.ts'
+import type { Address } from '#registry/directory.ts'
+
+type Labels = Readonly<Record<string, string>>
+
+const PREFIX = 'bind:'
+
+function allowsAddress(rule: string, address: Address): boolean {
+  const target = rule.slice(PREFIX.length).toLowerCase()
+  if (target.includes('=')) return false
+  const hostPort = parseHostPort(target)
+  if (address.scheme !== 'tcp') return hostPort === undefined && covers(target, address.host)
+  return hostPort?.port === address.port && covers(hostPort.host, address.host)
+}
+
+/** Does a credential's list of rules let it bind this? An empty list lets it bind anything. */
+export function mayBind(acl: readonly string[], address: Address | undefined, labels: Labels): boolean {
+  if (acl.length === 0 || acl.includes('*')) return true
+  if (address !== undefined) return acl.some(rule => rule.startsWith(PREFIX) && allowsAddress(rule, address))
+  // Every label leads traffic to the tunnel, so every one must be allowed.
+  return Object.entries(labels).every(([name, value]) => acl.includes(`${PREFIX}${name}=${value}`))
+}
+
+export const addressText = (address: Address): string =>
+  address.scheme === 'tcp' ? `${address.host}:${address.port}` : address.host
+
+const labelsText = (labels: Labels): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(', ')
+
+/** Refuses what the list does not allow. */
+export function requireMayBind(acl: readonly string[], address: Address | undefined, labels: Labels): void {
+  if (mayBind(acl, address, labels)) return
+  fail('acl_refused', {
+    address: address === undefined ? labelsText(labels) : addressText(address),
+    allowed: acl.join(', '),
+  })
+}

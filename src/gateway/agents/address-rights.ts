@@ -1,0 +1,108 @@
+import { fail } from '#base/errors.ts'
+import { isHeldLabel, readsAs } from '#base/held-names.ts'
+import { covers, wildcardsOver } from '#base/hosts.ts'
+import { isOwnLabel } from '#base/own-names.ts'
+import { mayUse } from '#registry/records/owners.ts'
+import type { Records } from '#registry/records/records.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+import type { OnlineNames } from '#gateway/agents/online-names.ts'
+
+export interface RightsOptions {
+  /** The shared one. */
+  readonly domain: string
+  readonly records: Records
+  readonly online: OnlineNames
+}
+
+/** What is known of one name: undefined where nothing claims it. */
+type Verdict = 'granted' | 'denied' | undefined
+
+export interface Claimant {
+  readonly ownerId: string
+  /** It had the name before its connection was lost. */
+  readonly returns: boolean
+}
+
+/** Decides which names and ports the tunnels of a user may have. */
+export class AddressRights {
+  readonly #options: RightsOptions
+
+  constructor(options: RightsOptions) {
+    this.#options = options
+  }
+
+  /** Rejects a name that belongs to another user, itself or by a name above it, or that is held back. */
+  requireName(host: string, claimant: Claimant): void {
+    const verdict = this.#verdict(host, claimant)
+    if (verdict === 'denied') fail('address_of_other', { address: host })
+    const { domain } = this.#options
+    if (verdict === 'granted' || !covers(`*.${domain}`, host)) return
+    const label =
+      host
+        .slice(0, -domain.length - 1)
+        .split('.')
+        .at(-1) ?? ''
+    if (isHeldLabel(label)) fail('name_held_back', { name: host })
+    this.#requireUnlike(host, label, claimant)
+  }
+
+  requirePort(reservation: SourceRow | undefined, address: string, ownerId: string): void {
+    if (reservation !== undefined && !this.#mayUse(reservation, ownerId))
+      fail('address_of_other', { address })
+  }
+
+  /** The nearest name that anything claims decides. */
+  #verdict(host: string, claimant: Claimant): Verdict {
+    const reserved = this.#options.records.domainNamed(host)
+    if (reserved !== undefined) return this.#ofRow(reserved, claimant)
+    for (const wildcard of wildcardsOver(host)) {
+      const above = wildcard.slice(2)
+      // All names below the shared domain would belong to whoever had that one.
+      if (above === this.#options.domain) return undefined
+      const verdict = this.#below(above, wildcard, claimant)
+      if (verdict !== undefined) return verdict
+    }
+    return undefined
+  }
+
+  /** What the name above, and the wildcard there, say about the names below. */
+  #below(above: string, wildcard: string, claimant: Claimant): Verdict {
+    const { records, online } = this.#options
+    const { ownerId, returns } = claimant
+    const row = records.domainNamed(wildcard) ?? records.domainNamed(above)
+    const edge = records.edgeNamed(wildcard) ?? records.edgeNamed(above)
+    const isOthers = (name: string): boolean => {
+      const holder = returns ? undefined : online.owner(name)
+      return holder !== undefined && holder !== ownerId && !this.#isAdmin(ownerId)
+    }
+    if (isOthers(wildcard) || isOthers(above)) return 'denied'
+    const verdicts = [row, edge].map(each => each && this.#ofRow(each, claimant))
+    return verdicts.find(verdict => verdict === 'denied') ?? verdicts.find(verdict => verdict !== undefined)
+  }
+
+  /** A label of another script must not read as a name that is held back or belongs to another user. */
+  #requireUnlike(host: string, label: string, claimant: Claimant): void {
+    const { domain, records, online } = this.#options
+    const ascii = readsAs(label)
+    if (ascii === undefined) return
+    const name = `${ascii}.${domain}`
+    if (isHeldLabel(ascii) || isOwnLabel(ascii)) fail('name_held_back', { name: host })
+    const row = records.domainNamed(name) ?? records.edgeNamed(name)
+    const holder = online.owner(name)
+    const isOthers = holder !== undefined && holder !== claimant.ownerId
+    if (isOthers || (row !== undefined && this.#ofRow(row, claimant) === 'denied'))
+      fail('address_of_other', { address: host })
+  }
+
+  #ofRow(row: SourceRow, { ownerId }: Claimant): Verdict {
+    return this.#mayUse(row, ownerId) ? 'granted' : 'denied'
+  }
+
+  #mayUse(row: SourceRow, ownerId: string): boolean {
+    return mayUse(row, this.#options.records.owner(ownerId) ?? { id: ownerId, role: 'member' })
+  }
+
+  #isAdmin(ownerId: string): boolean {
+    return this.#options.records.owner(ownerId)?.role === 'admin'
+  }
+}

@@ -1,0 +1,70 @@
+import { type ErrorName, fail } from '#base/errors.ts'
+import type { Command } from '#registry/directory.ts'
+import { MessageError } from '#base/json-fields.ts'
+import { TunnelError } from '#tunnel/frame.ts'
+import { type AuthRequest, plainAnswer } from '#tunnel/messages.ts'
+import { call } from '#tunnel/rpc.ts'
+import type { Session } from '#tunnel/session.ts'
+import { streamTypes } from '#tunnel/stream-types.ts'
+
+const ANSWER_MS = 10_000
+
+interface CommandForm {
+  readonly type: number
+  readonly request: object
+  readonly unsupported: ErrorName & `${Command}_unsupported`
+  readonly failed: ErrorName & `${Command}_failed`
+  /** What the agent said at login: empty when it can, otherwise why not; null when it knows no such command. */
+  readonly excuse: (extra: AuthRequest['Extra']) => string | null
+}
+
+const forms: Readonly<Record<Command, CommandForm>> = {
+  restart: {
+    type: streamTypes.restart,
+    request: {},
+    unsupported: 'restart_unsupported',
+    failed: 'restart_failed',
+    excuse: extra => extra.RestartUnsupportedError,
+  },
+  stop: {
+    type: streamTypes.stop,
+    request: {},
+    unsupported: 'stop_unsupported',
+    failed: 'stop_failed',
+    excuse: extra => extra.StopUnsupportedError,
+  },
+  update: {
+    type: streamTypes.update,
+    // An empty version is the latest.
+    request: { Version: '', PermitMajorVersion: false },
+    unsupported: 'update_unsupported',
+    failed: 'update_failed',
+    excuse: extra => extra.UpdateUnsupportedError,
+  },
+}
+
+/** The sentence of the catalogue ends with a stop already. */
+const asReason = (text: string): string => text.trim().replace(/\.+$/, '')
+
+/** Gives a command to an agent; resolves when it has accepted it. */
+export async function sendCommand(
+  session: Session,
+  command: Command,
+  extra: AuthRequest['Extra'],
+  deadlineMs = ANSWER_MS,
+): Promise<void> {
+  const { type, request, unsupported, failed, excuse } = forms[command]
+  const reason = excuse(extra)
+  if (reason === null) fail(unsupported, { reason: 'it is too old to know that command' })
+  if (reason !== '') fail(unsupported, { reason: asReason(reason) })
+  const { Error: refusal } = await call(
+    session,
+    { type, request, answer: plainAnswer },
+    { deadlineMs },
+  ).catch((error: unknown) => {
+    // Too late, cut short or not understood: whether it was carried out cannot be known.
+    if (error instanceof TunnelError || error instanceof MessageError) return fail('command_unanswered')
+    throw error
+  })
+  if (refusal !== '') fail(failed, { reason: asReason(refusal) })
+}

@@ -1,0 +1,279 @@
+import type { TLSSocket } from 'node:tls'
+import { inBackground } from '#base/background.ts'
+import { fail, type Problem } from '#base/errors.ts'
+import type { Command, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import type { Connection } from '#registry/fleet.ts'
+import { plainId } from '#registry/legs.ts'
+import { plainAddress } from '#base/addresses.ts'
+import { sendCommand } from '#gateway/agents/agent-commands.ts'
+import { dialAgent } from '#gateway/agents/agent-dial.ts'
+import { agentError } from '#gateway/agents/agent-error.ts'
+import { AgentRequests } from '#gateway/agents/agent-requests.ts'
+import { type Arrival, login, type LoginOptions, versionFor, welcome } from '#gateway/agents/login.ts'
+import { probe } from '#gateway/agents/probe.ts'
+import type { Sessions } from '#gateway/agents/sessions.ts'
+import { OWN_ALPN } from '#tunnel/alpn.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import { anyObject, type Field, MessageError } from '#base/json-fields.ts'
+import { FloodMeter } from '#tunnel/flood-meter.ts'
+import { TunnelError } from '#tunnel/frame.ts'
+import { answerHeartbeat, type HeartbeatOptions, startHeartbeat } from '#tunnel/heartbeat.ts'
+import * as messages from '#tunnel/messages.ts'
+import { serve } from '#tunnel/rpc.ts'
+import { Session } from '#tunnel/session.ts'
+import { streamTypes } from '#tunnel/stream-types.ts'
+import type { TunnelStream } from '#tunnel/stream.ts'
+
+export interface AgentOptions extends LoginOptions {
+  readonly sessions: Sessions
+  readonly heartbeat?: HeartbeatOptions
+  /** Time for an agent to sign in. */
+  readonly loginMs?: number
+  /** Time for an agent to answer a command. */
+  readonly commandMs?: number
+}
+
+const LOGIN_MS = 10_000
+// Before an agent has signed in nothing it sends can be large, and it has not much to ask.
+const LOGIN_BYTES = 65_536
+const LOGIN_REQUESTS = 4
+// As many as the tunnels of a session, which may all be bound again at once.
+const MAX_REQUESTS = 300
+// An agent knows a tunnel only a little after it has finished the request for it.
+const SETTLE_MS = 15
+// One that never finishes the request is ready all the same.
+const FINISH_MS = 2000
+const FAREWELL_MS = 1000
+const STOP_TUNNEL_MS = 1000
+// Fewer than our agents take, because those that were given up are freed there a moment later.
+const OWN_STREAMS = 980
+const OWN_LEAVE_MS = 20
+const OWN_WINDOW = 4 * 1024 * 1024
+
+interface Signed {
+  readonly record: SessionRecord
+  readonly extra: messages.AuthRequest['Extra']
+  readonly version: '2' | '3'
+  readonly requests: AgentRequests
+}
+
+/** One agent: what it asks for is answered, and connections are opened through it. */
+export class AgentSession implements Connection {
+  /** Resolves when the agent has signed in or gone. */
+  readonly settled: Promise<void>
+  /** Resolves when the connection is over and nothing is left of the agent. */
+  readonly ended: Promise<void>
+  readonly #options: AgentOptions
+  readonly #arrival: Arrival
+  readonly #session: Session
+  readonly #settle: () => void
+  #signing = false
+  #signed: Signed | undefined
+  #retries = false
+  #running = 0
+  #over = false
+
+  /** `ip` is where the agent connects from, in its plain form. */
+  constructor(socket: TLSSocket, ip: string, options: AgentOptions) {
+    this.#options = options
+    const { localAddress = '', servername } = socket
+    this.#arrival = { ip, localIp: plainAddress(localAddress), serverName: servername || undefined }
+    const isOwn = socket.alpnProtocol === OWN_ALPN
+    this.#session = new Session(socket, {
+      role: 'server',
+      floods: new FloodMeter(),
+      accept: (type, stream) => this.#accept(type, stream),
+      ...(isOwn && { maxOpen: OWN_STREAMS, growTo: OWN_WINDOW, leaveMs: OWN_LEAVE_MS }),
+    })
+    const settling = Promise.withResolvers<void>()
+    this.settled = settling.promise
+    this.#settle = settling.resolve
+    const timer = setTimeout(
+      () => this.#session.close('none', 'The agent did not sign in in time.'),
+      options.loginMs ?? LOGIN_MS,
+    )
+    void this.settled.then(() => clearTimeout(timer))
+    this.ended = this.#session.closed.then(reason =>
+      inBackground({ task: 'agents', log: options.log }, () => this.#end(reason)),
+    )
+  }
+
+  /** Connections that are open through the agent. */
+  get streams(): number {
+    return this.#session.streamsOf(streamTypes.proxy)
+  }
+
+  async dial(tunnel: TunnelRecord, header: messages.ProxyHeader, first: Buffer): Promise<ByteStream> {
+    return dialAgent(this.#session, { tunnel, header, first, retries: this.#retries })
+  }
+
+  async command(command: Command): Promise<void> {
+    if (this.#signed === undefined) return fail('not_found')
+    return sendCommand(this.#session, command, this.#signed.extra, this.#options.commandMs)
+  }
+
+  probe(): Promise<boolean> {
+    return probe(this.#session)
+  }
+
+  stopTunnel(tunnelId: string, problem: Problem): void {
+    // Older agents do not know the message.
+    if (this.#signed?.version !== '3') return
+    const request: messages.StopTunnelRequest = {
+      Id: plainId(tunnelId),
+      Message: problem.message,
+      ErrorCode: problem.number === undefined ? null : `ERR_NGROK_${problem.number}`,
+    }
+    const opened = this.#session.open(streamTypes.stopTunnel, Buffer.from(JSON.stringify(request)))
+    // There is no answer, and one family never finishes the stream.
+    opened.then(
+      stream => setTimeout(() => stream.reset('stream_cancelled'), STOP_TUNNEL_MS).unref(),
+      () => undefined,
+    )
+  }
+
+  close(reason: string): void {
+    this.#session.close('none', reason)
+  }
+
+  /** Takes no more connections, waits for those that are open, then lets the agent go elsewhere. */
+  drain(timeoutMs: number): Promise<void> {
+    return this.#session.drain(timeoutMs)
+  }
+
+  async #end(reason: TunnelError): Promise<void> {
+    this.#over = true
+    this.#settle()
+    if (this.#signed === undefined) return
+    const { id } = this.#signed.record
+    this.#options.log.info({ session: id, reason: reason.message }, 'agent disconnected')
+    await this.#options.sessions.remove(id, this, { error: failureOf(reason), lost: isLoss(reason) })
+  }
+
+  #accept(type: number, stream: TunnelStream): void {
+    if (type === streamTypes.heartbeat) {
+      answerHeartbeat(stream)
+      return
+    }
+    // What is being collected for each request is bounded, so their number must be too.
+    if (this.#running >= (this.#signed === undefined ? LOGIN_REQUESTS : MAX_REQUESTS)) {
+      this.#session.refuse(stream)
+      return
+    }
+    this.#running++
+    void inBackground({ task: 'agents', log: this.#options.log }, () => this.#answer(type, stream)).then(
+      () => this.#running--,
+    )
+  }
+
+  #answer(type: number, stream: TunnelStream): Promise<void> {
+    if (type === streamTypes.auth) return this.#serve(stream, messages.authRequest, it => this.#auth(it))
+    if (type === streamTypes.srvInfo)
+      return this.#serve(stream, messages.emptyRequest, async () => ({ Region: this.#options.facts.region }))
+    const requests = this.#signed?.requests
+    if (requests === undefined) return this.#serve(stream, anyObject, async () => fail('agent_not_signed_in'))
+    switch (type) {
+      case streamTypes.bind:
+        return this.#serveTunnel(stream, messages.bindRequest, it => requests.bind(it))
+      case streamTypes.startTunnelWithLabel:
+        return this.#serveTunnel(stream, messages.startTunnelWithLabelRequest, it =>
+          requests.startTunnelWithLabel(it),
+        )
+      case streamTypes.unbind:
+        return this.#serve(stream, messages.unbindRequest, it => requests.unbind(it))
+      case streamTypes.patchTunnelState:
+        return this.#serve(stream, messages.patchTunnelStateRequest, it => requests.patch(it))
+      default:
+        this.#session.refuse(stream)
+        return Promise.resolve()
+    }
+  }
+
+  async #serve<Request>(
+    stream: TunnelStream,
+    request: Field<Request>,
+    handle: (request: Request) => Promise<object>,
+  ): Promise<void> {
+    const answer = (message: Request): Promise<object> =>
+      handle(message).catch((error: unknown) => {
+        const text = agentError(error)
+        if (text === 'Internal error.') this.#options.log.error({ error }, 'an agent could not be served')
+        return { Error: text }
+      })
+    const limits = this.#signed === undefined ? { limit: LOGIN_BYTES, deadlineMs: LOGIN_MS } : {}
+    try {
+      await serve(stream, { request, handle: answer }, limits)
+    } catch (error) {
+      this.#options.log.debug({ error, ip: this.#arrival.ip }, 'an agent sent what cannot be read')
+    }
+  }
+
+  /** Answers a request for a tunnel; connections reach it when the agent has seen the answer. */
+  async #serveTunnel<Request>(
+    stream: TunnelStream,
+    request: Field<Request>,
+    handle: (request: Request) => Promise<{ readonly Id: string }>,
+  ): Promise<void> {
+    let id: string | undefined
+    await this.#serve(stream, request, async message => {
+      const answer = await handle(message)
+      id = answer.Id
+      return answer
+    })
+    if (id === undefined || this.#signed === undefined) return
+    const { extra, requests } = this.#signed
+    // Our own agents know a tunnel before they read anything that follows the answer.
+    if (!extra.UserAgent.startsWith('adit/')) await finished(stream)
+    requests.release(id)
+  }
+
+  async #auth(request: messages.AuthRequest): Promise<messages.AuthAnswer | { readonly Error: string }> {
+    if (this.#signing) throw new MessageError('The agent has signed in already.')
+    this.#signing = true
+    const { sessions, log } = this.#options
+    try {
+      const record = login(request, this.#arrival, this.#options)
+      await sessions.add(record, this)
+      const { Extra: extra, Version } = request
+      const requests = new AgentRequests(sessions, record.id)
+      this.#signed = { record, extra, version: versionFor(Version), requests }
+      if (this.#over) {
+        await sessions.remove(record.id, this)
+        throw new TunnelError('session_closed', 'The connection was closed.')
+      }
+      this.#begin(extra)
+      log.info({ session: record.id, ip: this.#arrival.ip, agent: extra.UserAgent }, 'an agent has signed in')
+      return welcome(request, record, this.#options)
+    } catch (error) {
+      // The refusal is read first; then there is nothing left to say.
+      setTimeout(() => this.#session.close(), FAREWELL_MS).unref()
+      throw error
+    }
+  }
+
+  #begin({ UserAgent }: messages.AuthRequest['Extra']): void {
+    this.#settle()
+    this.#session.nudge = UserAgent.includes('ngrok-rust')
+    this.#retries = UserAgent.includes('ngrok-go')
+    startHeartbeat(this.#session, this.#options.heartbeat)
+  }
+}
+
+/** The connection broke: neither side has taken its leave. */
+const isLoss = ({ code }: TunnelError): boolean => code !== 'none' && code !== 'remote_gone_away'
+
+/** What broke a connection; undefined when one of both sides has ended it as usual. */
+function failureOf({ code, message, cause }: TunnelError): string | undefined {
+  if (code === 'none' || code === 'remote_gone_away') return undefined
+  return code === 'peer_eof' && cause === undefined ? undefined : message
+}
+
+/** Resolves a moment after the peer has finished a stream. */
+async function finished(stream: TunnelStream): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, FINISH_MS)
+  stream.attach({ data: () => undefined, end: resolve, closed: () => resolve() })
+  await promise
+  clearTimeout(timer)
+  await new Promise(settled => setTimeout(settled, SETTLE_MS))
+}

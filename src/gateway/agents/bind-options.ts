@@ -1,0 +1,88 @@
+import { fail } from '#base/errors.ts'
+import { DialError } from '#registry/fleet.ts'
+import { connectionFilter, isAsked, type Modules } from '#gateway/modules/index.ts'
+import type { Place } from '#http/place.ts'
+import { agentAuthorities } from '#tls/agent-authorities.ts'
+import { terminationIdentity } from '#tls/tls-termination.ts'
+import type { BindOptions } from '#tunnel/messages.ts'
+
+export type Proto = 'http' | 'https' | 'tcp' | 'tls'
+const protos: readonly string[] = ['http', 'https', 'tcp', 'tls'] satisfies Proto[]
+
+const web: readonly Proto[] = ['http', 'https']
+const any: readonly Proto[] = ['http', 'https', 'tcp', 'tls']
+const none: readonly Proto[] = []
+
+/** Where each option can be used. One that is asked for elsewhere is refused, never left out without a word. */
+const usable: Readonly<Record<keyof BindOptions, readonly Proto[]>> = {
+  // Where the endpoint is; read by `wantedAddress`, and what does not belong to a protocol is not looked at.
+  URL: any,
+  Domain: any,
+  Hostname: any,
+  Subdomain: any,
+  Addr: any,
+  // What the agent tells about itself.
+  LocalUrlScheme: any,
+  // What is done with traffic.
+  Auth: web,
+  BasicAuth: web,
+  HostHeaderRewrite: web,
+  IPRestriction: any,
+  ProxyProto: any,
+  RequestHeaders: web,
+  ResponseHeaders: web,
+  CircuitBreaker: web,
+  Compression: web,
+  MutualTLSAtEdge: ['tls'],
+  MutualTLSCA: ['https'],
+  OAuth: web,
+  OIDC: web,
+  TLSTermination: ['tls'],
+  UserAgentFilter: web,
+  WebhookVerification: web,
+  WebsocketTCPConverter: web,
+  MutualTLSAtAgent: none,
+  Policy: none,
+  TrafficPolicy: none,
+}
+
+/** Placeholder context, to validate options before the tunnel exists. */
+const unbound: Place = {
+  id: 'a tunnel that is not bound yet',
+  dial: () => Promise.reject(new DialError('offline', 'The tunnel is not bound yet.')),
+}
+
+export const readProto = (text: string): Proto =>
+  protos.includes(text) ? (text as Proto) : fail('bind_protocol', { proto: text })
+
+/** Refuses options that this gateway cannot serve on such an endpoint, or whose content it cannot use. */
+export function checkOptions(proto: Proto, options: BindOptions, modules: Modules): void {
+  for (const [option, places] of Object.entries(usable)) {
+    if (!isAsked(options[option as keyof BindOptions]) || places.includes(proto)) continue
+    const reason = places.length === 0 ? 'this server does not have it' : `it does not apply to ${proto}`
+    fail('bind_option', { option, reason })
+  }
+  if (![0, 1, 2].includes(options.ProxyProto))
+    fail('bind_option', { option: 'ProxyProto', reason: 'the versions are 1 and 2' })
+  // Compiled once to see whether it can be: what serves the tunnel compiles it again.
+  if (web.includes(proto)) modules.build({ rows: [], agent: options }, unbound)
+  else connectionFilter(options)
+  agentAuthorities(options)
+  if (options.TLSTermination) terminationIdentity(options.TLSTermination)
+}
+
+/** What stands beside the options and narrows who may visit. */
+export function checkExtras(extra: {
+  readonly IPPolicyRef: string
+  readonly Bindings: readonly string[]
+}): void {
+  if (extra.IPPolicyRef !== '')
+    fail('bind_option', { option: 'IPPolicyRef', reason: 'this server does not have it' })
+  const narrow = extra.Bindings.find(binding => binding !== '' && binding !== 'public')
+  // An endpoint that was meant to be internal must not become public.
+  if (narrow !== undefined)
+    fail('bind_option', {
+      option: 'Bindings',
+      reason: `this server has only public endpoints, not "${narrow}"`,
+    })
+}

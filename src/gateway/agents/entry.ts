@@ -1,0 +1,105 @@
+import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import type { Connection } from '#registry/fleet.ts'
+
+/** A tunnel of a session, and whether connections may be opened through it. */
+export class Held {
+  readonly record: TunnelRecord
+  /** False: left from an earlier connection of the agent, which has not asked for it again yet. */
+  readonly bound: boolean
+  readonly #settled = Promise.withResolvers<void>()
+  #open = false
+
+  constructor(record: TunnelRecord, bound: boolean) {
+    this.record = record
+    this.bound = bound
+  }
+
+  get open(): boolean {
+    return this.#open
+  }
+
+  /** The agent is ready for connections. */
+  release(): void {
+    this.#open = true
+    this.#settled.resolve()
+  }
+
+  /** The tunnel is gone, or another connection of its agent has it: who waits looks again. */
+  giveUp(): void {
+    this.#settled.resolve()
+  }
+
+  /** Resolves when something has become of it, or the time is over. */
+  whenSettled(timeoutMs: number): Promise<void> {
+    return within(this.#settled.promise, timeoutMs)
+  }
+}
+
+/** Resolves with the promise, or when the time is over. */
+async function within(settled: Promise<void>, timeoutMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, timeoutMs)
+  await Promise.race([settled, promise])
+  clearTimeout(timer)
+}
+
+/** An agent connected to this process, with its tunnels. */
+export class Entry {
+  readonly record: SessionRecord
+  /** Of its credential. */
+  readonly ownerId: string
+  readonly connection: Connection
+  readonly tunnels = new Map<string, Held>()
+  #pending = 0
+  #bindEnded: PromiseWithResolvers<void> | undefined
+  readonly #labelled = new Map<string, number>()
+
+  constructor(record: SessionRecord, ownerId: string, connection: Connection) {
+    this.record = record
+    this.ownerId = ownerId
+    this.connection = connection
+  }
+
+  /** Takes over what an earlier connection of the same agent had; it is served again once it is bound again. */
+  inherit(earlier: Entry): void {
+    for (const [id, held] of earlier.tunnels) this.tunnels.set(id, new Held(held.record, false))
+    for (const [key, count] of earlier.#labelled) this.#labelled.set(key, count)
+  }
+
+  /** Bindings under way. */
+  get pending(): number {
+    return this.#pending
+  }
+
+  beginBind(): void {
+    this.#pending++
+  }
+
+  endBind(): void {
+    this.#pending--
+    this.#bindEnded?.resolve()
+    this.#bindEnded = undefined
+  }
+
+  /** Resolves when the first of the bindings under way has ended, or the time is over. */
+  whenBindEnds(timeoutMs: number): Promise<void> {
+    return within((this.#bindEnded ??= Promise.withResolvers<void>()).promise, timeoutMs)
+  }
+
+  /** How many tunnels with these labels there have been; one more each time it is asked. */
+  countLabelled(key: string): number {
+    const count = this.#labelled.get(key) ?? 0
+    this.#labelled.set(key, count + 1)
+    return count
+  }
+
+  hold(held: Held): void {
+    this.tunnels.get(held.record.id)?.giveUp()
+    this.tunnels.set(held.record.id, held)
+  }
+
+  drop(tunnelId: string): void {
+    this.tunnels.get(tunnelId)?.giveUp()
+    this.tunnels.delete(tunnelId)
+  }
+}

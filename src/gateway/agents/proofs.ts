@@ -1,0 +1,78 @@
+import { createHmac } from 'node:crypto'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { sameText, Sealer } from '#base/secrets.ts'
+import type { Address } from '#registry/directory.ts'
+import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
+
+/** What a token says about a tunnel that was accepted before. */
+export interface TunnelProof {
+  readonly id: string
+  readonly credentialId: string
+  readonly address: Address
+  readonly startedAt: string
+  /** Undefined where they were too large for a token. */
+  readonly options: BindOptions | undefined
+}
+
+// What agents keep of a token, and what is read of one.
+const MAX_TOKEN = 4096
+const MAX_CONTENT = 65_536
+const PURPOSE = 'tunnel'
+
+/**
+ * Makes and reads what agents hand back after a lost connection. Every gateway process of an installation has the same
+ * key, so an agent may return to another one. Nothing in it can be made or read by anybody else.
+ */
+export class Proofs {
+  readonly #key: Buffer
+  readonly #sealer: Sealer
+
+  /** The key has 32 bytes. */
+  constructor(key: Buffer) {
+    this.#key = createHmac('sha256', key).update('cookies').digest()
+    this.#sealer = new Sealer(createHmac('sha256', key).update('tokens').digest())
+  }
+
+  /** Proves that its bearer owns a session: knowing the session's id is not enough to take it over. */
+  cookie(session: {
+    readonly id: string
+    readonly credentialId: string
+    readonly startedAt: string
+  }): string {
+    const { id, credentialId, startedAt } = session
+    return `${startedAt} ${this.#sign(id, credentialId, startedAt)}`
+  }
+
+  /** When the session started that a cookie proves; undefined when it proves nothing. */
+  sessionStart(cookie: string, id: string, credentialId: string): string | undefined {
+    const [startedAt = '', mac = ''] = cookie.split(' ')
+    return sameText(mac, this.#sign(id, credentialId, startedAt)) ? startedAt : undefined
+  }
+
+  token(proof: TunnelProof): string {
+    const token = this.#seal(proof)
+    return token.length <= MAX_TOKEN ? token : this.#seal({ ...proof, options: undefined })
+  }
+
+  /** What a token says, if it is one of ours. */
+  tunnel(token: string): TunnelProof | undefined {
+    if (token === '') return undefined
+    try {
+      const packed = Buffer.from(this.#sealer.unseal(token, PURPOSE), 'base64')
+      const json = inflateRawSync(packed, { maxOutputLength: MAX_CONTENT }).toString()
+      const proof = JSON.parse(json) as TunnelProof
+      return { ...proof, options: proof.options && bindOptions(proof.options, '') }
+    } catch {
+      // Of another installation, or made up: it proves nothing.
+      return undefined
+    }
+  }
+
+  #seal(proof: TunnelProof): string {
+    return this.#sealer.seal(deflateRawSync(JSON.stringify(proof)).toString('base64'), PURPOSE)
+  }
+
+  #sign(...parts: string[]): string {
+    return createHmac('sha256', this.#key).update(JSON.stringify(parts)).digest('base64url')
+  }
+}

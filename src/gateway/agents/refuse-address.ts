@@ -1,0 +1,17 @@
+import { fail } from '#base/errors.ts'
+import type { Added, TunnelRecord } from '#registry/directory.ts'
+import { plainId } from '#registry/legs.ts'
+import { addressText } from '#gateway/agents/acl.ts'
+
+/** Says why a tunnel cannot have its address. The session that holds it is named only to its own user. */
+export function refuseAddress(
+  record: TunnelRecord,
+  { holder, conflict }: Added & { readonly ok: false },
+): never {
+  const { url, address } = record
+  if (conflict === 'other_owner' && address !== undefined)
+    fail('address_of_other', { address: addressText(address) })
+  if (conflict === 'pool_options') fail('pool_options', { url })
+  const where = holder.ownerId === record.ownerId ? `, on the session ${plainId(holder.sessionId)}` : ''
+  return fail('address_taken', { url, where })
+}

@@ -1,0 +1,66 @@
+import { Problem } from '#base/errors.ts'
+import type { Log } from '#base/log.ts'
+import type { Records } from '#registry/records/records.ts'
+import type { BindSpec } from '#gateway/agents/bind-spec.ts'
+import type { Sessions } from '#gateway/agents/sessions.ts'
+import type { SshDeps, Wish } from '#ssh/deps.ts'
+import { type KeyHolder, matchKey } from '#ssh/key-match.ts'
+import type { KeyRing } from '#ssh/sign-in.ts'
+import { splitLine } from '#pki/ssh-key.ts'
+import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
+
+export interface Parts {
+  readonly sessions: Sessions
+  readonly records: Records
+  readonly log: Log
+}
+
+/** Connects the SSH listener with the sessions and the configuration of this process. */
+export const gatewayDeps = ({ sessions, records, log }: Parts): SshDeps => ({
+  ring: keyRing(records),
+  refusal(ip) {
+    const restriction = records.restriction('agent')
+    if (restriction === undefined || restriction.allows(ip)) return undefined
+    log.warn(
+      { ip, restriction: restriction.id, enforced: restriction.enforced },
+      'an ssh client is not allowed',
+    )
+    return restriction.enforced ? new Problem('agent_address_refused', { ip }) : undefined
+  },
+  add: (record, connection) => sessions.add(record, connection),
+  remove: (id, connection, lost) => sessions.remove(id, connection, { lost }),
+  bind: (sessionId, wish) => sessions.bind(sessionId, specOf(wish)),
+  release: (sessionId, tunnelId) => sessions.release(sessionId, tunnelId),
+  unbind: (sessionId, tunnelId) => sessions.unbind(sessionId, tunnelId),
+})
+
+const keyRing = (records: Records): KeyRing => ({
+  credential: (fingerprint, user) => matchKey(user, holdersOf(fingerprint, records)),
+  authorities: () =>
+    records.sshAuthorities().map(({ id, publicKey }) => ({
+      id,
+      key: splitLine(publicKey, 'bad_public_key').blob,
+    })),
+})
+
+const holdersOf = (fingerprint: string, records: Records): KeyHolder[] =>
+  records
+    .sshCredentials(fingerprint)
+    .map(each => ({ ...each, subject: records.owner(each.ownerId)?.subject ?? '' }))
+
+function specOf(wish: Wish): BindSpec {
+  const { forwardsTo, metadata, labels, scheme } = wish
+  // The client knows a random port only once it was told, so nobody may come before.
+  const about = { forwardsTo, forwardsProto: 'http1', metadata, waits: true }
+  if (Object.keys(labels).length > 0) return { ...about, kind: 'labels', labels }
+  const isNew = { tunnelId: '', token: '', pooling: false }
+  return { ...about, ...isNew, kind: 'address', proto: scheme, options: optionsOf(wish) }
+}
+
+function optionsOf({ scheme, host, port, basicAuth }: Wish): BindOptions {
+  const options = bindOptions({}, '')
+  if (scheme === 'tcp') return { ...options, Addr: port === 0 ? '' : `:${port}` }
+  if (basicAuth.length === 0) return { ...options, Domain: host }
+  const credentials = basicAuth.map(({ username, password }) => ({ username, cleartext_password: password }))
+  return { ...options, Domain: host, BasicAuth: { credentials } }
+}

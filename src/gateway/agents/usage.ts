@@ -1,0 +1,165 @@
+import { fail } from '#base/errors.ts'
+import type { Directory, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import { plainId } from '#registry/legs.ts'
+
+const KIB = 1024
+
+/** What one credential or one owner may have online at once. */
+export interface Share {
+  readonly sessions: number
+  readonly tunnels: number
+  readonly tcpPorts: number
+  readonly metadataKib: number
+}
+
+export interface UsageLimits {
+  readonly credential: Share
+  readonly owner: Share
+}
+
+/** Who has something online: one counts for both. */
+export interface Holder {
+  readonly credentialId: string
+  readonly ownerId: string
+}
+
+/** What an item takes of a share. */
+export type Amount = Readonly<Record<'sessions' | 'tunnels' | 'tcpPorts' | 'bytes', number>>
+
+const nothing: Amount = { sessions: 0, tunnels: 0, tcpPorts: 0, bytes: 0 }
+const size = (text: string): number => Buffer.byteLength(text)
+
+export const ofSession = ({ metadata }: Pick<SessionRecord, 'metadata'>): Amount => ({
+  ...nothing,
+  sessions: 1,
+  bytes: size(metadata),
+})
+
+type Described = Pick<TunnelRecord, 'metadata' | 'labels' | 'forwardsTo'>
+
+export const ofTunnel = (tunnel: Described, isTcp: boolean): Amount => ({
+  ...nothing,
+  tunnels: 1,
+  tcpPorts: isTcp ? 1 : 0,
+  bytes: size(tunnel.metadata) + size(tunnel.forwardsTo) + size(JSON.stringify(tunnel.labels)),
+})
+
+interface Item {
+  readonly keys: readonly string[]
+  readonly amount: Amount
+  readonly connections: Set<string>
+}
+
+export interface UsageOptions {
+  readonly directory: Directory
+  readonly limits: UsageLimits
+  readonly ownerOf: (session: SessionRecord) => string
+  /** The TCP ports that one owner may have beside the limit, so that some are left for others. */
+  readonly portShare: (ownerId: string) => number
+}
+
+/** Counts what each credential and each owner has online, in all processes, and what is being opened here. */
+export class Usage {
+  readonly #options: UsageOptions
+  readonly #items = new Map<string, Item>()
+  readonly #used = new Map<string, Record<keyof Amount, number>>()
+  readonly #stop: () => void
+
+  constructor(options: UsageOptions) {
+    this.#options = options
+    const { directory } = options
+    for (const session of directory.sessions.values()) this.#addSession(session)
+    for (const tunnel of directory.tunnels.values()) this.#addTunnel(tunnel)
+    this.#stop = directory.watch({
+      sessionAdded: session => this.#addSession(session),
+      sessionRemoved: ({ id }) => this.#remove(id),
+      added: tunnel => this.#addTunnel(tunnel),
+      removed: ({ id }) => this.#remove(id),
+    })
+  }
+
+  close(): void {
+    this.#stop()
+  }
+
+  /** Takes a share for what is about to be listed; rejects where none is left. Returns how to give it back. */
+  take(holder: Holder, amount: Amount): () => void {
+    this.#require(holder, amount)
+    const keys = keysOf(holder)
+    for (const key of keys) this.#change(key, amount, 1)
+    return () => keys.forEach(key => this.#change(key, amount, -1))
+  }
+
+  #require({ credentialId, ownerId }: Holder, amount: Amount): void {
+    const { limits, portShare } = this.#options
+    const ports = amount.tcpPorts > 0 ? portShare(ownerId) : Infinity
+    const both = [
+      {
+        who: 'A credential',
+        setting: 'ADIT_CREDENTIAL',
+        used: this.#used.get(`credential ${credentialId}`),
+        share: limits.credential,
+      },
+      { who: 'A user', setting: 'ADIT_OWNER', used: this.#used.get(`owner ${ownerId}`), share: limits.owner },
+    ]
+    for (const { who, setting, used = nothing, share } of both) {
+      const refuse = (limit: number, what: string, name: string): never =>
+        fail('usage_limit', { who, limit, what, setting: `${setting}_${name}` })
+      if (over(used, amount, 'sessions', share.sessions)) refuse(share.sessions, 'agent sessions', 'SESSIONS')
+      if (over(used, amount, 'tunnels', share.tunnels)) refuse(share.tunnels, 'tunnels', 'TUNNELS')
+      if (over(used, amount, 'tcpPorts', share.tcpPorts)) refuse(share.tcpPorts, 'TCP ports', 'TCP_PORTS')
+      if (over(used, amount, 'tcpPorts', ports)) fail('port_share', { limit: ports })
+      if (over(used, amount, 'bytes', share.metadataKib * KIB))
+        refuse(share.metadataKib, 'KiB of metadata and labels', 'METADATA_KIB')
+    }
+  }
+
+  #addSession(session: SessionRecord): void {
+    const { id, credentialId } = session
+    this.#add(id, { credentialId, ownerId: this.#options.ownerOf(session) }, ofSession(session))
+  }
+
+  #addTunnel(tunnel: TunnelRecord): void {
+    const { id, sessionId, ownerId, address } = tunnel
+    const credentialId = this.#options.directory.sessions.get(sessionId)?.credentialId ?? ''
+    this.#add(id, { credentialId, ownerId }, ofTunnel(tunnel, address?.scheme === 'tcp'))
+  }
+
+  /** Further connections of an agent are the same item. */
+  #add(id: string, holder: Holder, amount: Amount): void {
+    const known = this.#items.get(plainId(id))
+    if (known !== undefined) {
+      known.connections.add(id)
+      return
+    }
+    const keys = keysOf(holder)
+    this.#items.set(plainId(id), { keys, amount, connections: new Set([id]) })
+    for (const key of keys) this.#change(key, amount, 1)
+  }
+
+  #remove(id: string): void {
+    const item = this.#items.get(plainId(id))
+    item?.connections.delete(id)
+    if (item === undefined || item.connections.size > 0) return
+    this.#items.delete(plainId(id))
+    for (const key of item.keys) this.#change(key, item.amount, -1)
+  }
+
+  #change(key: string, amount: Amount, sign: 1 | -1): void {
+    const used = this.#used.get(key) ?? { ...nothing }
+    used.sessions += sign * amount.sessions
+    used.tunnels += sign * amount.tunnels
+    used.tcpPorts += sign * amount.tcpPorts
+    used.bytes += sign * amount.bytes
+    if (used.sessions + used.tunnels + used.bytes === 0) this.#used.delete(key)
+    else this.#used.set(key, used)
+  }
+}
+
+const keysOf = ({ credentialId, ownerId }: Holder): string[] => [
+  `credential ${credentialId}`,
+  `owner ${ownerId}`,
+]
+
+const over = (used: Amount, amount: Amount, what: keyof Amount, limit: number): boolean =>
+  amount[what] > 0 && used[what] + amount[what] > limit

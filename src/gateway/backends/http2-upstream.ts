@@ -1,0 +1,97 @@
+import { rewrittenHost } from '#gateway/backends/upstream-text.ts'
+import type { TunnelRecord } from '#registry/directory.ts'
+import type { Endpoint, Exchange, Lost, Reply, Visitor } from '#http/exchange.ts'
+import { DialError } from '#registry/fleet.ts'
+import { Http2Call, type Outcome } from '#gateway/backends/http2-call.ts'
+import { Http2Pool } from '#gateway/backends/http2-pool.ts'
+import { isWithoutContent } from '#http/idempotent.ts'
+import { errorReply } from '#http/pages.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+
+const FIRST_ANSWER = 300_000
+
+export interface Http2BackendOptions {
+  readonly dial: (visitor: Visitor) => Promise<ByteStream>
+  readonly tunnel: TunnelRecord
+  /** Milliseconds to wait for the head of an answer. */
+  readonly patience?: number
+}
+
+export type Http2Backend = Endpoint & { close(): void }
+
+/**
+ * The upstream of a tunnel that asked for HTTP/2, spoken to without TLS and without asking first (RFC 9113 §3.3).
+ * Close it with its tunnel.
+ */
+export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2BackendOptions): Http2Backend {
+  const { ProxyProto } = tunnel.options
+  // The PROXY header in front of a connection names one visitor.
+  const pool = new Http2Pool(dial, ProxyProto !== 1 && ProxyProto !== 2)
+  const authority = rewrittenHost(tunnel)
+
+  const attempt = async (exchange: Exchange): Promise<Outcome | Undialled> => {
+    let link
+    exchange.trace.reused = undefined
+    try {
+      link = await pool.take(exchange.visitor)
+    } catch (error) {
+      return error instanceof DialError ? error.code : 'undialled'
+    }
+    exchange.trace.reused = link.reused
+    const outcome = await new Http2Call({ link, exchange, authority, patience }).start()
+    return link.isLost && (outcome === 'closed' || outcome === 'unreachable') ? 'lost' : outcome
+  }
+
+  const answer: Endpoint = async exchange => {
+    let outcome = await attempt(exchange)
+    // A connection that was just being closed refuses; content that went there cannot be sent again.
+    if (outcome === 'refused' && isWithoutContent(exchange.head)) outcome = await attempt(exchange)
+    if (typeof outcome !== 'string') return outcome
+    const reply = replyTo(exchange, outcome, patience)
+    // Who ended a request because its visitor has gone says nothing about the service.
+    const lost = exchange.departure.happened ? undefined : lostBy(outcome, exchange)
+    return lost === undefined ? reply : { ...reply, lost }
+  }
+
+  return Object.assign(answer, { close: () => pool.close() })
+}
+
+/** `lost`: it was sent, and the connection of the agent broke. */
+type Undialled = DialError['code'] | 'undialled' | 'lost'
+type Failure = Exclude<Outcome, Reply> | Undialled
+
+function lostBy(failure: Failure, { head }: Exchange): Lost | undefined {
+  switch (failure) {
+    case 'offline':
+    case 'busy':
+    case 'undialled':
+      return 'unreached'
+    case 'refused':
+      return isWithoutContent(head) ? 'unreached' : 'unanswered'
+    case 'unreachable':
+    case 'closed':
+    case 'lost':
+      return 'unanswered'
+    default:
+      return undefined
+  }
+}
+
+function replyTo({ head }: Exchange, failure: Failure, patience: number): Reply {
+  switch (failure) {
+    case 'offline':
+    case 'lost':
+      return errorReply('agent_gone', head)
+    case 'busy':
+      return errorReply('agent_busy', head)
+    case 'undialled':
+    case 'unreachable':
+      return errorReply('upstream_unreachable', head)
+    case 'invalid':
+      return errorReply('upstream_invalid', head, { reason: 'it breaks the rules of HTTP/2' })
+    case 'timeout':
+      return errorReply('upstream_timeout', head, { seconds: Math.round(patience / 1000) })
+    default:
+      return errorReply('upstream_closed', head)
+  }
+}

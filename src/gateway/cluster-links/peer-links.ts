@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { inBackground } from '#base/background.ts'
+import type { Log } from '#base/log.ts'
+import type { TunnelRecord } from '#registry/directory.ts'
+import { DialError, type Fleet } from '#registry/fleet.ts'
+import { clientOf } from '#base/client-network.ts'
+import { join } from '#gateway/cluster-links/join.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import { TunnelError } from '#tunnel/frame.ts'
+import type { ProxyHeader } from '#tunnel/messages.ts'
+import { encodeProxyHeader, readProxyHeader } from '#tunnel/proxy-header.ts'
+import { Session } from '#tunnel/session.ts'
+import { streamTypes } from '#tunnel/stream-types.ts'
+import type { TunnelStream } from '#tunnel/stream.ts'
+
+// A peer is one of our own processes: it has neither the stream limit of foreign agents nor their small windows.
+const MAX_STREAMS = 16_384
+const PEER = { maxOpen: MAX_STREAMS, maxAccepted: MAX_STREAMS, growTo: 4 * 1024 * 1024, leaveMs: 0 }
+
+export interface PeerOptions {
+  /** Where the processes of this machine listen for each other. */
+  readonly socketOf: (node: string) => string
+  readonly node: string
+  readonly tunnels: ReadonlyMap<string, TunnelRecord>
+  /** The agents of this process. */
+  readonly local: Pick<Fleet, 'dial'>
+  readonly log: Log
+}
+
+/**
+ * Carries connections between gateway processes: a visitor may arrive at one, and the agent be connected to another.
+ * The links speak the agents' protocol, with the process that holds the agent in the role of the agent.
+ */
+export class PeerLinks {
+  readonly #options: PeerOptions
+  readonly #server: Server
+  readonly #outgoing = new Map<string, Promise<Session>>()
+  readonly #incoming = new Set<Session>()
+
+  constructor(options: PeerOptions) {
+    this.#options = options
+    this.#server = createServer(socket => this.#welcome(socket))
+  }
+
+  async listen(): Promise<void> {
+    const path = this.#options.socketOf(this.#options.node)
+    // One that was killed leaves its socket behind, and whoever takes its place could not listen there.
+    await rm(path, { force: true })
+    this.#server.listen(path)
+    await once(this.#server, 'listening')
+  }
+
+  /** Opens a connection through a tunnel of another process. */
+  async dial(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<ByteStream> {
+    try {
+      const link = await this.#linkTo(tunnel.node)
+      const client = clientOf(header.ClientAddr)
+      return await link.open(streamTypes.proxy, Buffer.concat([encodeProxyHeader(header), first]), { client })
+    } catch (error) {
+      const busy = error instanceof TunnelError && error.code === 'streams_exhausted'
+      throw new DialError(busy ? 'busy' : 'offline', `Process ${tunnel.node} cannot be reached.`, error)
+    }
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    for (const session of this.#incoming) session.close()
+    for (const link of this.#outgoing.values())
+      void link.then(
+        session => session.close(),
+        // It was never opened.
+        () => undefined,
+      )
+    await closed
+  }
+
+  async #linkTo(node: string): Promise<Session> {
+    const known = this.#outgoing.get(node)
+    if (known) return known
+    const link = this.#connect(node)
+    this.#outgoing.set(node, link)
+    const forget = (): boolean => this.#outgoing.delete(node)
+    void link.then(session => session.closed).then(forget, forget)
+    return link
+  }
+
+  async #connect(node: string): Promise<Session> {
+    const socket = connect(this.#options.socketOf(node))
+    await once(socket, 'connect')
+    return new Session(socket, { role: 'server', ...PEER })
+  }
+
+  #welcome(socket: Socket): void {
+    const session = new Session(socket, {
+      role: 'client',
+      ...PEER,
+      accept: (type, stream) => {
+        if (type === streamTypes.proxy) this.#run(() => this.#answer(stream))
+        else stream.reset('stream_refused')
+      },
+    })
+    this.#incoming.add(session)
+    this.#run(() => session.closed.then(() => this.#incoming.delete(session)))
+  }
+
+  #run(work: () => unknown): void {
+    void inBackground({ task: 'peers', log: this.#options.log }, work)
+  }
+
+  /** Only tunnels of this very process are served, so that a connection is passed on once and never in circles. */
+  async #answer(stream: TunnelStream): Promise<void> {
+    try {
+      const header = await readProxyHeader(stream)
+      const tunnel = this.#options.tunnels.get(header.Id)
+      if (tunnel?.node !== this.#options.node) return stream.reset('remote_gone_away')
+      join(stream, await this.#options.local.dial(tunnel, header, Buffer.alloc(0)))
+    } catch (error) {
+      const busy = error instanceof DialError && error.code === 'busy'
+      stream.reset(busy ? 'stream_refused' : 'remote_gone_away')
+    }
+  }
+}

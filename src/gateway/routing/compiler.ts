@@ -1,0 +1,152 @@
+import { backgroundFailure } from '#base/background.ts'
+import { fail, Problem } from '#base/errors.ts'
+import type { Log } from '#base/log.ts'
+import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
+import { buildBackend } from '#gateway/backends/index.ts'
+import { chain, type Endpoint } from '#http/exchange.ts'
+import { type Modules, optionsOf, type Wishes } from '#gateway/modules/index.ts'
+import { endpointOf, type Place } from '#http/place.ts'
+import { errorReply } from '#http/pages.ts'
+import type { Records } from '#registry/records/records.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+import { isReservedPath } from '#auth/sign-in/paths.ts'
+import type { Way } from '#http/trace.ts'
+
+export interface CompilerOptions extends Omit<BackendParts, 'child' | keyof Use> {
+  readonly records: Records
+  readonly modules: Modules
+  readonly log: Log
+}
+
+// Each way to a backend has connections of its own, so backends that lead to many others multiply.
+const MAX_BACKENDS = 1000
+
+/** What answers the requests of one route or tunnel. */
+export interface CompiledEndpoint {
+  readonly answer: Endpoint
+  close(): void
+}
+
+/** What a backend is used for. */
+export type Use = Pick<BackendParts, 'edge' | 'passthrough'>
+
+/** Told the id of every record that something is made from. */
+export type Uses = (id: string) => void
+
+/** What is built for one owner. */
+interface Tree {
+  readonly use: Use
+  readonly uses: Uses
+  readonly built: Backend[]
+}
+
+/** Makes from records what serves traffic. What cannot be made answers 503 and why: it is never served without it. */
+export class Compiler {
+  readonly #options: CompilerOptions
+
+  constructor(options: CompilerOptions) {
+    this.#options = options
+  }
+
+  /** Modules in front of a backend; `from` is undefined where nothing is to answer. */
+  endpoint(
+    wishes: Wishes,
+    place: Place,
+    from: () => Pick<Backend, 'answer' | 'dial' | 'close'> | undefined,
+  ): CompiledEndpoint {
+    let backend: ReturnType<typeof from>
+    try {
+      backend = from()
+      const whole = backend?.dial === undefined ? place : { ...place, dial: backend.dial }
+      const { names, handlers } = this.#options.modules.build(wishes, whole)
+      const routeId = place.edgeId === undefined ? undefined : place.id
+      const way: Way = {
+        id: endpointOf(place),
+        endpoint: endpointAt(place),
+        edgeId: place.edgeId,
+        routeId,
+        match: place.match,
+        modules: names,
+      }
+      const last = backend?.answer ?? offline
+      return { answer: traced(way, chain(handlers, unreserved(asked(last)))), close: () => backend?.close() }
+    } catch (error) {
+      backend?.close()
+      return this.unservable(error, place.id)
+    }
+  }
+
+  /** The backend that an edge, a route or an endpoint configuration leads to; undefined when it has none. */
+  backend(owner: SourceRow, use: Use, uses: Uses): Backend | undefined {
+    const options = optionsOf(owner, 'backend')
+    if (options === undefined) return undefined
+    const id = options['backend']
+    if (typeof id !== 'string') return unusable('it does not name a backend')
+    const built: Backend[] = []
+    try {
+      return this.#build(id, { use, uses, built }, [])
+    } catch (error) {
+      // Those below the one that failed would keep what they hold.
+      for (const each of built) each.close()
+      throw error
+    }
+  }
+
+  #build(id: string, tree: Tree, above: readonly string[]): Backend {
+    if (tree.built.length >= MAX_BACKENDS) unusable(`it leads to more than ${MAX_BACKENDS} others`)
+    tree.uses(id)
+    const row = this.#options.records.backend(id)
+    if (row === undefined) return unusable('it does not exist')
+    if (above.includes(id)) unusable('backends lead in a circle')
+    const child = (other: string): Backend => this.#build(other, tree, [...above, id])
+    const backend = buildBackend(row, { ...this.#options, ...tree.use, child })
+    tree.built.push(backend)
+    return backend
+  }
+
+  /** Stands in for an endpoint that cannot be made: it answers 503 and the reason. */
+  unservable(error: unknown, id: string): CompiledEndpoint {
+    const { log } = this.#options
+    const isKnown = error instanceof Problem
+    if (isKnown) log.warn({ id, reason: error.message }, 'an endpoint cannot be served')
+    else
+      backgroundFailure(
+        { task: 'configuration', log, failed: 'an endpoint cannot be served', about: { id } },
+        error,
+      )
+    const reason = isKnown ? error.message.replace(/\.$/, '') : 'its configuration cannot be used'
+    return {
+      answer: async ({ head }) => errorReply('not_servable', head, { reason }),
+      close: () => undefined,
+    }
+  }
+}
+
+const endpointAt = ({ id, edgeId }: Place): 'edge' | 'domain' | 'ephemeral' =>
+  edgeId !== undefined ? 'edge' : id.startsWith('tn_') ? 'ephemeral' : 'domain'
+
+const unusable = (reason: string): never => fail('module_unusable', { module: 'backend', reason })
+
+const offline: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
+
+const traced =
+  (way: Way, endpoint: Endpoint): Endpoint =>
+  exchange => {
+    exchange.trace.way = way
+    return endpoint(exchange)
+  }
+
+/** Keeps the gateway's own paths from every backend; sign-in answers those that it has before they get here. */
+const unreserved =
+  (endpoint: Endpoint): Endpoint =>
+  exchange =>
+    isReservedPath(exchange.head.path)
+      ? Promise.resolve(errorReply('reserved_path', exchange.head))
+      : endpoint(exchange)
+
+const asked =
+  (endpoint: Endpoint): Endpoint =>
+  exchange => {
+    exchange.trace.asked = performance.now()
+    return endpoint(exchange)
+  }

@@ -1,0 +1,164 @@
+import type { TunnelRecord } from '#registry/directory.ts'
+import type { Endpoint } from '#http/exchange.ts'
+import { DialError } from '#registry/fleet.ts'
+import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
+import type { TlsRoute } from '#gateway/listeners/https.ts'
+import { type Modules, optionsOf } from '#gateway/modules/index.ts'
+import { Compilations } from '#gateway/routing/compilations.ts'
+import type { CompiledEndpoint, Compiler, Uses } from '#gateway/routing/compiler.ts'
+import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
+import { termsOf } from '#gateway/routing/terms.ts'
+import { filtered } from '#gateway/routing/upstreams.ts'
+import type { Records } from '#registry/records/records.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+
+const fields = {
+  http: 'http_endpoint_configuration',
+  https: 'https_endpoint_configuration',
+  tcp: 'endpoint_configuration',
+} as const
+
+type Configured = keyof typeof fields
+
+/** The endpoint configuration that a reserved domain or address has for a protocol. */
+function configurationAt(reservation: SourceRow, proto: Configured, records: Records): SourceRow | undefined {
+  const id = reservation.body[fields[proto]]
+  return typeof id === 'string' ? records.get('endpoint_configuration', id) : undefined
+}
+
+/** The endpoint configuration that stands before a tunnel. */
+export function configurationOf(
+  { address, domainId, addrId }: TunnelRecord,
+  records: Records,
+  uses: Uses,
+): SourceRow | undefined {
+  if (address === undefined || address.scheme === 'tls') return undefined
+  const [kind, id] = address.scheme === 'tcp' ? ['reserved_addr', addrId] : ['reserved_domain', domainId]
+  if (id === undefined) return undefined
+  uses(id)
+  const reservation = records.get(kind, id)
+  const configuration = reservation && configurationAt(reservation, address.scheme, records)
+  if (configuration) uses(configuration.id)
+  return configuration
+}
+
+export interface ConfigurationsOptions {
+  readonly records: Records
+  readonly compiler: Compiler
+  readonly modules: Modules
+}
+
+interface CompiledUpstream {
+  readonly upstream: Upstream | undefined
+  close(): void
+}
+
+interface CompiledTls {
+  readonly route: TlsRoute
+  /** Answers requests where TLS cannot be served as it is configured. */
+  readonly fault?: Endpoint
+  close(): void
+}
+
+const nothing = (): void => undefined
+
+/** The port stays open, so that its address is kept, and connections are closed. */
+const unservable: Upstream = {
+  dial: async () => {
+    throw new DialError('offline', 'The address cannot be served as it is configured.')
+  },
+}
+
+/** Domains and addresses that answer without an agent, because their configuration has a backend. */
+export class Configurations {
+  readonly #options: ConfigurationsOptions
+  readonly #endpoints: Compilations<CompiledEndpoint>
+  readonly #upstreams: Compilations<CompiledUpstream>
+  readonly #terms: Compilations<CompiledTls>
+
+  constructor(options: ConfigurationsOptions) {
+    this.#options = options
+    const { records, compiler } = options
+    this.#endpoints = new Compilations(records, (error, id) => compiler.unservable(error, id))
+    this.#upstreams = new Compilations(records, (error, id) => {
+      compiler.unservable(error, id)
+      return { upstream: unservable, close: nothing }
+    })
+    // Every request is then answered with the reason, which needs nothing of what is asked of TLS.
+    this.#terms = new Compilations(records, (error, id) => ({
+      route: { kind: 'http' },
+      fault: compiler.unservable(error, id).answer,
+      close: nothing,
+    }))
+  }
+
+  close(): void {
+    this.#endpoints.close()
+    this.#upstreams.close()
+    this.#terms.close()
+  }
+
+  /** The reserved domain of exactly this name, if it answers by itself. */
+  domain(scheme: 'http' | 'https', name: string): SourceRow | undefined {
+    const row = this.#options.records.domainNamed(name)
+    return row && this.#answering(row, scheme) && row
+  }
+
+  http(domain: SourceRow, scheme: 'http' | 'https'): Endpoint {
+    const fault = scheme === 'https' ? this.#tls(domain).fault : undefined
+    if (fault !== undefined) return fault
+    return this.#endpoints.get(`${scheme} ${domain.id}`, uses => {
+      uses(domain.id)
+      const configuration = this.#answering(domain, scheme)
+      if (configuration) uses(configuration.id)
+      const { compiler } = this.#options
+      const rows = configuration ? [configuration] : []
+      return compiler.endpoint({ rows }, { id: domain.id }, () =>
+        configuration ? compiler.backend(configuration, { edge: 'https' }, uses) : undefined,
+      )
+    }).answer
+  }
+
+  /** The configuration that requires sign-in at a domain. */
+  signInPlace(domain: SourceRow, scheme: 'http' | 'https'): string | undefined {
+    const configuration = this.#answering(domain, scheme)
+    return configuration && signInPlaceOf({ rows: [configuration] })
+  }
+
+  tls(domain: SourceRow): TlsRoute {
+    return this.#tls(domain).route
+  }
+
+  #tls(domain: SourceRow): CompiledTls {
+    return this.#terms.get(domain.id, uses => {
+      const configuration = this.#answering(domain, 'https')
+      if (configuration === undefined) return { route: { kind: 'http' }, close: nothing }
+      uses(configuration.id)
+      const terms = termsOf(configuration, this.#options.records, uses, domain.id)
+      return { route: { kind: 'http', terms }, close: nothing }
+    })
+  }
+
+  /** Where the reserved address of a port leads by itself. */
+  tcp(port: number): Upstream | undefined {
+    const { records, compiler, modules } = this.#options
+    const addr = records.reservedAddr(port)
+    const configuration = addr && this.#answering(addr, 'tcp')
+    if (addr === undefined || configuration === undefined) return undefined
+    return this.#upstreams.get(addr.id, uses => {
+      uses(configuration.id)
+      const allows = modules.connectionFilterOf(configuration)
+      const backend = compiler.backend(configuration, { edge: 'tcp' }, uses)
+      const dial = backend?.dial
+      return {
+        upstream: dial && filtered({ dial }, allows),
+        close: () => backend?.close(),
+      }
+    }).upstream
+  }
+
+  #answering(reservation: SourceRow, proto: Configured): SourceRow | undefined {
+    const configuration = configurationAt(reservation, proto, this.#options.records)
+    return configuration && optionsOf(configuration, 'backend') ? configuration : undefined
+  }
+}

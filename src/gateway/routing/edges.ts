@@ -1,0 +1,147 @@
+import type { Endpoint } from '#http/exchange.ts'
+import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
+import type { TlsRoute } from '#gateway/listeners/https.ts'
+import type { Modules } from '#gateway/modules/index.ts'
+import { withPath } from '#http/changed.ts'
+import { errorReply } from '#http/pages.ts'
+import { filtered } from '#gateway/routing/upstreams.ts'
+import { Compilations } from '#gateway/routing/compilations.ts'
+import type { CompiledEndpoint, Compiler } from '#gateway/routing/compiler.ts'
+import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
+import { normalized } from '#gateway/routing/paths.ts'
+import { isNormalizing, Routes } from '#gateway/routing/routes.ts'
+import { termsOf, tlsModulesOf } from '#gateway/routing/terms.ts'
+import { textOf } from '#registry/records/keys.ts'
+import type { Records } from '#registry/records/records.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+import { isSignInPath } from '#auth/sign-in/paths.ts'
+import { endsAtEdge } from '#tls/edge-terms.ts'
+
+export interface EdgesOptions {
+  readonly records: Records
+  readonly compiler: Compiler
+  readonly modules: Modules
+}
+
+interface RoutesOfEdge {
+  readonly routes: Routes
+  /** An edge has at most one that asks visitors to sign in. */
+  readonly signIn: SourceRow | undefined
+}
+
+/** A connection without HTTP, or its TLS. */
+interface CompiledConnection {
+  readonly route: TlsRoute
+  /** Answers requests where the connection cannot be served as it is configured. */
+  readonly fault?: Endpoint
+  close(): void
+}
+
+const noRoute: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
+const ambiguous: Endpoint = async ({ head }) => errorReply('path_ambiguous', head)
+const refused: CompiledConnection = { route: { kind: 'refused' }, close: () => undefined }
+
+/** What edges do, compiled when it is first asked for and kept until one of its own records changes. */
+export class Edges {
+  readonly #options: EdgesOptions
+  readonly #routes = new Map<string, RoutesOfEdge>()
+  readonly #endpoints: Compilations<CompiledEndpoint>
+  readonly #connections: Compilations<CompiledConnection>
+  readonly #stop: () => void
+
+  constructor(options: EdgesOptions) {
+    this.#options = options
+    this.#endpoints = new Compilations(options.records, (error, id) => options.compiler.unservable(error, id))
+    this.#connections = new Compilations(options.records, (error, id) => ({
+      ...refused,
+      fault: options.compiler.unservable(error, id).answer,
+    }))
+    this.#stop = options.records.onAnyChange(({ kind, id, before, after }) => {
+      if (kind === 'https_edge_route')
+        for (const row of [before, after]) this.#routes.delete(row?.parent ?? '')
+      this.#routes.delete(id)
+      if (after === undefined) options.modules.forget(id)
+    })
+  }
+
+  close(): void {
+    this.#stop()
+    this.#endpoints.close()
+    this.#connections.close()
+  }
+
+  /** What an HTTPS edge answers with. */
+  http(edge: SourceRow, host: string, path: string): Endpoint {
+    const { fault } = this.#connection(edge, 'https')
+    if (fault !== undefined) return fault
+    const { routes, signIn } = this.#routesOf(edge)
+    const normal = routes.normalizes ? normalized(path) : path
+    const isSignIn = signIn !== undefined && isSignInPath(isNormalizing(signIn) ? normal : path)
+    const route = isSignIn ? signIn : routes.find(host, path, normal)
+    if (route === undefined) return noRoute
+    if (route === 'ambiguous') return ambiguous
+    const { answer } = this.#endpoint(edge, route)
+    // What was compared is what is forwarded.
+    return normal === path || !isNormalizing(route) ? answer : exchange => answer(withPath(exchange, normal))
+  }
+
+  /** The route of an HTTPS edge that requires sign-in. */
+  signInPlace(edge: SourceRow): string | undefined {
+    return this.#routesOf(edge).signIn?.id
+  }
+
+  /** Where a TCP edge leads; undefined when it leads nowhere or cannot be served. */
+  tcp(edge: SourceRow): Upstream | undefined {
+    const { route } = this.#connection(edge, 'tcp')
+    return route.kind === 'passthrough' ? route.upstream : undefined
+  }
+
+  /** How the TLS of an HTTPS or TLS edge is met. */
+  tls(edge: SourceRow): TlsRoute {
+    const { route, fault } = this.#connection(edge, edge.kind === 'https_edge' ? 'https' : 'tls')
+    // Every request is then answered with the reason, which needs nothing of what the edge asks of TLS.
+    return fault !== undefined && edge.kind === 'https_edge' ? { kind: 'http' } : route
+  }
+
+  #routesOf(edge: SourceRow): RoutesOfEdge {
+    const known = this.#routes.get(edge.id)
+    if (known !== undefined) return known
+    const rows = this.#options.records.routesOf(edge.id)
+    const place = signInPlaceOf({ rows })
+    const made = { routes: new Routes(rows), signIn: rows.find(({ id }) => id === place) }
+    this.#routes.set(edge.id, made)
+    return made
+  }
+
+  #endpoint(edge: SourceRow, route: SourceRow): CompiledEndpoint {
+    return this.#endpoints.get(route.id, uses => {
+      uses(edge.id)
+      const { compiler } = this.#options
+      const place = { id: route.id, edgeId: edge.id, match: textOf(route, 'match') }
+      return compiler.endpoint({ rows: [edge, route] }, place, () =>
+        compiler.backend(route, { edge: 'https' }, uses),
+      )
+    })
+  }
+
+  #connection(edge: SourceRow, proto: 'https' | 'tcp' | 'tls'): CompiledConnection {
+    return this.#connections.get(edge.id, uses => this.#compile(edge, proto, uses))
+  }
+
+  #compile(edge: SourceRow, proto: 'https' | 'tcp' | 'tls', uses: (id: string) => void): CompiledConnection {
+    const { compiler, modules, records } = this.#options
+    if (proto === 'https')
+      return { route: { kind: 'http', terms: termsOf(edge, records, uses) }, close: () => undefined }
+    const allows = modules.connectionFilterOf(edge)
+    const ends = proto === 'tls' && endsAtEdge(tlsModulesOf(edge))
+    // Before the backend: what fails after it is made would have to close it.
+    const terms = ends ? termsOf(edge, records, uses) : undefined
+    const backend = compiler.backend(edge, { edge: proto, passthrough: proto === 'tls' && !ends }, uses)
+    const dial = backend?.dial
+    if (backend === undefined || dial === undefined) return refused
+    const upstream = filtered({ dial }, allows)
+    const close = (): void => backend.close()
+    if (terms) return { route: { kind: 'terminated', upstream, terms }, close }
+    return { route: { kind: 'passthrough', upstream }, close }
+  }
+}

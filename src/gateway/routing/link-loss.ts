@@ -1,0 +1,102 @@
+import type { ErrorName } from '#base/errors.ts'
+import type { Directory, TunnelRecord } from '#registry/directory.ts'
+import type { Exchange, Reply } from '#http/exchange.ts'
+import { isWithoutContent, maySendAgain } from '#http/idempotent.ts'
+import { errorReply } from '#http/pages.ts'
+import type { RecentNames } from '#gateway/routing/recent-names.ts'
+import { type Awaited, forGroup, forHost, Reconnects } from '#gateway/routing/reconnects.ts'
+import type { Records } from '#registry/records/records.ts'
+import { groupOf } from '#registry/records/tunnel-group.ts'
+
+export interface LinkLossOptions {
+  readonly directory: Directory
+  readonly records: Records
+  readonly recent: RecentNames
+  /** How long a request waits for an agent; 0: not at all. */
+  readonly waitMs: number
+}
+
+/** Refusals of which a lost connection of an agent may be the cause. */
+const causes: ReadonlySet<ErrorName | undefined> = new Set([
+  'agent_gone',
+  'backend_empty',
+  'endpoint_expected',
+] as const)
+
+/** Has requests answered although the connection to their agent broke, where that is safe. */
+export class LinkLoss {
+  readonly #options: LinkLossOptions
+  readonly #reconnects: Reconnects
+  readonly #startedAt = performance.now()
+
+  constructor(options: LinkLossOptions) {
+    this.#options = options
+    this.#reconnects = new Reconnects(options.directory, options.waitMs)
+  }
+
+  close(): void {
+    this.#reconnects.close()
+  }
+
+  /** `reply` says that no service has answered; `route` has the request answered again, as things are then. */
+  async recover(exchange: Exchange, reply: Reply, route: () => Promise<Reply>): Promise<Reply> {
+    const { trace, head, body, departure } = exchange
+    let wasSentAgain = false
+    let waitedMs = 0
+    while (reply.lost !== undefined && causes.has(reply.refusal) && !departure.happened) {
+      const { lost } = reply
+      const isContentGone = body.isRead === true && !isWithoutContent(head)
+      if (!maySendAgain(lost, wasSentAgain, head) || isContentGone)
+        return lost === 'unanswered' ? refused(exchange, reply) : reply
+      const begun = performance.now()
+      const isBack = await this.#isBack(exchange, reply.refusal, this.#options.waitMs - waitedMs)
+      waitedMs += performance.now() - begun
+      if (waitedMs >= 1) trace.note(`waited ${Math.round(waitedMs)} ms for the agent to reconnect`)
+      if (!isBack) return reply
+      if (lost === 'unanswered') {
+        wasSentAgain = true
+        trace.note('sent again, because the connection to the agent broke before the response')
+      }
+      reply.body.cancel()
+      trace.passed = 0
+      reply = await route()
+    }
+    return reply
+  }
+
+  /** Whether a tunnel for the request is online again, now or before the time is over. */
+  async #isBack(exchange: Exchange, refusal: ErrorName | undefined, ms: number): Promise<boolean> {
+    const { tunnel } = exchange.trace
+    if (refusal === 'agent_gone' && tunnel !== undefined && this.#isReplaced(tunnel)) return true
+    const awaited = this.#awaited(exchange)
+    // That its agent is gone may not be known everywhere yet.
+    const expectedMs = refusal === 'agent_gone' ? ms : this.#expectedMs(exchange, awaited)
+    return this.#reconnects.wait(awaited, Math.min(ms, expectedMs), exchange)
+  }
+
+  #isReplaced(tunnel: TunnelRecord): boolean {
+    const now = this.#options.directory.tunnels.get(tunnel.id)
+    return now !== undefined && now !== tunnel
+  }
+
+  #awaited({ head, trace }: Exchange): Awaited {
+    const backend =
+      trace.backendId === undefined
+        ? undefined
+        : this.#options.records.get('tunnel_group_backend', trace.backendId)
+    return backend === undefined ? forHost(head.host) : forGroup(groupOf(backend))
+  }
+
+  #expectedMs({ head }: Exchange, awaited: Awaited): number {
+    const { recent, waitMs } = this.#options
+    // Agents of the process before this one are expected for as long from its start.
+    const sinceStart = recent.has(head.host) ? this.#startedAt + waitMs - performance.now() : 0
+    return Math.max(this.#reconnects.expectedMs(awaited), sinceStart)
+  }
+}
+
+/** It may have been processed, so it is not sent again, and the client hears why. */
+function refused({ head }: Exchange, reply: Reply): Reply {
+  reply.body.cancel()
+  return errorReply('request_lost', head)
+}

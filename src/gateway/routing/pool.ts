@@ -1,0 +1,26 @@
+import type { Backend, BackendParts, ClosableEndpoint } from '#gateway/backends/backend.ts'
+import { GroupTurns } from '#gateway/backends/group-turns.ts'
+import { answerInTurns, dialInTurns, Members } from '#gateway/backends/in-turns.ts'
+import type { TunnelRecord } from '#registry/directory.ts'
+import { tunnelUpstream } from '#gateway/routing/upstreams.ts'
+
+type PoolParts = Pick<BackendParts, 'index' | 'fleet' | 'makeTunnel'>
+
+/** The tunnels that share an address. They have the same options, so the modules of any of them are those of all. */
+export interface Pool {
+  /** Answers requests, with connections of its own. */
+  backend(): ClosableEndpoint
+  readonly dial: NonNullable<Backend['dial']>
+}
+
+export function poolOf(tunnel: TunnelRecord, parts: PoolParts): Pool {
+  const { index, fleet } = parts
+  const turns = new GroupTurns(index, () => index.pool(tunnel))
+  return {
+    backend() {
+      const members = new Members(turns, parts)
+      return Object.assign(answerInTurns(turns, members, 'agent_gone'), { close: () => members.close() })
+    },
+    dial: dialInTurns(turns, (member, visitor, first) => tunnelUpstream(member, fleet).dial(visitor, first)),
+  }
+}

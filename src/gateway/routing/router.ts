@@ -1,0 +1,239 @@
+import type { Egress } from '#base/egress.ts'
+import type { Log } from '#base/log.ts'
+import { httpChallenge } from '#gateway/acme/http-challenge.ts'
+import { tunnelBackend } from '#gateway/backends/tunnel.ts'
+import type { Directory, TunnelRecord } from '#registry/directory.ts'
+import type { Endpoint, Exchange, Handler, Reply } from '#http/exchange.ts'
+import type { ClientCertificate } from '#http/client-certificate.ts'
+import type { Facts } from '#registry/facts.ts'
+import { DialError, type Fleet } from '#registry/fleet.ts'
+import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
+import type { TlsRoute } from '#gateway/listeners/https.ts'
+import { hasReturned } from '#http/forwarded.ts'
+import type { RequestHead } from '#http/head.ts'
+import type { Modules } from '#gateway/modules/index.ts'
+import { errorReply, redirectReply } from '#http/pages.ts'
+import { LinkLoss } from '#gateway/routing/link-loss.ts'
+import type { MakeBackend } from '#gateway/backends/backend.ts'
+import { Compiler } from '#gateway/routing/compiler.ts'
+import { Configurations } from '#gateway/routing/configurations.ts'
+import { Edges } from '#gateway/routing/edges.ts'
+import { RecentNames, type RecentOptions } from '#gateway/routing/recent-names.ts'
+import { TunnelIndex } from '#registry/tunnel-index.ts'
+import { Tunnels } from '#gateway/routing/tunnels.ts'
+import type { Records } from '#registry/records/records.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+import { stillHolds } from '#tls/client-proof.ts'
+import { wildcardsOver } from '#base/hosts.ts'
+
+export interface RouterOptions {
+  readonly facts: Facts
+  readonly records: Records
+  readonly directory: Directory
+  readonly fleet: Fleet
+  readonly modules: Modules
+  readonly egress: Egress
+  /** Answers for the host where signing in comes back to. */
+  readonly central?: (head: RequestHead) => Handler | undefined
+  /** Tunnels are reached by `tunnelBackend` unless told. */
+  readonly backend?: MakeBackend
+  readonly recent?: RecentOptions
+  readonly log: Log
+}
+
+type Owner =
+  | { readonly kind: 'edge'; readonly id: string; readonly row: SourceRow }
+  | { readonly kind: 'tunnel'; readonly id: string; readonly tunnel: TunnelRecord }
+  /** A reserved domain whose configuration has a backend of its own. */
+  | { readonly kind: 'domain'; readonly id: string; readonly row: SourceRow }
+
+// A restriction that is not enforced is told of now and then, not for every visitor.
+const WARN_EVERY_MS = 1000
+
+/** Says what answers a visitor. Edges come before tunnels, and a name before the wildcards over it. */
+export class Router {
+  readonly #options: RouterOptions
+  readonly #index: TunnelIndex
+  readonly #recent: RecentNames
+  readonly #edges: Edges
+  readonly #tunnels: Tunnels
+  readonly #configurations: Configurations
+  readonly #linkLoss: LinkLoss
+  readonly #offline: Endpoint
+  readonly #redirect: Endpoint
+  #warnedAt = -Infinity
+
+  constructor(options: RouterOptions) {
+    this.#options = options
+    const { facts, directory } = options
+    const index = (this.#index = new TunnelIndex(directory, facts.node))
+    const makeTunnel: MakeBackend = options.backend ?? ((tunnel, fleet) => tunnelBackend({ tunnel, fleet }))
+    const compiler = new Compiler({ ...options, index, makeTunnel })
+    this.#edges = new Edges({ ...options, compiler })
+    this.#tunnels = new Tunnels({ ...options, index, compiler, makeTunnel })
+    this.#configurations = new Configurations({ ...options, compiler })
+    const { domain } = facts
+    const recent = (this.#recent = new RecentNames(directory, options.recent))
+    this.#linkLoss = new LinkLoss({ ...options, waitMs: facts.reconnectWaitMs ?? 0, recent })
+    this.#offline = async ({ head }) =>
+      recent.has(head.host)
+        ? { ...errorReply('endpoint_expected', head, { domain }), lost: 'unreached' }
+        : errorReply('endpoint_offline', head, { domain })
+    this.#redirect = async ({ head }) => {
+      const target = head.target.startsWith('/') ? head.target : '/'
+      // Known only once the listener is open.
+      const port = facts.httpsPort === 443 ? '' : `:${facts.httpsPort}`
+      return redirectReply(`https://${head.host}${port}${target}`, 308)
+    }
+  }
+
+  close(): void {
+    this.#index.close()
+    this.#recent.close()
+    this.#linkLoss.close()
+    this.#edges.close()
+    this.#tunnels.close()
+    this.#configurations.close()
+  }
+
+  /** Answers a request: who may not visit is refused, and so is a request for another name than its connection. */
+  readonly answer: Endpoint = exchange => {
+    try {
+      return this.#answer(exchange)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  #answer(exchange: Exchange): Promise<Reply> {
+    const { visitor, head } = exchange
+    const refusal = httpChallenge(exchange, this.#options.records) ?? this.#refusal(exchange)
+    if (refusal) return Promise.resolve(refusal)
+    const central = this.#options.central?.(head)
+    if (central !== undefined) return central(exchange, this.#offline)
+    const replying = this.http(visitor.scheme, head.host, head.path)(exchange)
+    return replying.then(reply => (reply.lost === undefined ? reply : this.#recover(exchange, reply)))
+  }
+
+  #recover(exchange: Exchange, reply: Reply): Promise<Reply> {
+    const { visitor, head } = exchange
+    const route = (): Promise<Reply> => this.http(visitor.scheme, head.host, head.path)(exchange)
+    return this.#linkLoss.recover(exchange, reply, route)
+  }
+
+  http(scheme: 'http' | 'https', host: string, path: string): Endpoint {
+    const owner = this.#owner(scheme, host)
+    if (owner?.kind === 'tunnel') return this.#tunnels.http(owner.tunnel)
+    if (owner?.kind === 'edge') return this.#edges.http(owner.row, host, path)
+    if (owner?.kind === 'domain') return this.#configurations.http(owner.row, scheme)
+    const isSecured = scheme === 'http' && this.#options.facts.httpsPort !== undefined
+    return isSecured && this.#owner('https', host) !== undefined ? this.#redirect : this.#offline
+  }
+
+  /** The place that requires sign-in at a host; undefined where requests reach a service without it. */
+  signInPlace(scheme: 'http' | 'https', host: string): string | undefined {
+    // Connections by TLS to such a name never become requests here.
+    if (scheme === 'https' && this.#owner('tls', host) !== undefined) return undefined
+    const owner = this.#owner(scheme, host)
+    if (owner?.kind === 'tunnel') return this.#tunnels.signInPlace(owner.tunnel)
+    if (owner?.kind === 'edge') return this.#edges.signInPlace(owner.row)
+    return owner && this.#configurations.signInPlace(owner.row, scheme)
+  }
+
+  /** What is done with a TLS connection. A name that nothing answers for is served by HTTP, which says so. */
+  serverName(name: string | undefined, ip: string): TlsRoute {
+    if (name === undefined) return { kind: 'http' }
+    const owner = this.#owner('tls', name)
+    if (owner === undefined) return this.#webServerName(name)
+    if (!this.#mayVisit(ip, name)) return { kind: 'refused' }
+    return owner.kind === 'tunnel' ? this.#tunnels.tls(owner.tunnel) : this.#edges.tls(owner.row)
+  }
+
+  #webServerName(name: string): TlsRoute {
+    const owner = this.#owner('https', name)
+    if (owner === undefined) return { kind: 'http' }
+    if (owner.kind === 'tunnel') return this.#tunnels.tls(owner.tunnel)
+    return owner.kind === 'edge' ? this.#edges.tls(owner.row) : this.#configurations.tls(owner.row)
+  }
+
+  /** Where connections on a port go; each finds what is there when it comes. */
+  tcp(port: number): Upstream | undefined {
+    const { records } = this.#options
+    const edge = records.edgeForPort(port)
+    const tunnel = edge === undefined ? this.#index.onPort(port) : undefined
+    const configured = edge === undefined && tunnel === undefined ? this.#configurations.tcp(port) : undefined
+    if (edge === undefined && tunnel === undefined && configured === undefined) return undefined
+    const upstream = edge ? this.#edges.tcp(edge) : tunnel ? this.#tunnels.tcp(tunnel) : configured
+    return {
+      ...(upstream?.proxyProtocol !== undefined && { proxyProtocol: upstream.proxyProtocol }),
+      decide: ip => (this.#isRefused(ip) ? 'block' : upstream?.decide?.(ip)),
+      dial: async (visitor, first) => {
+        if (upstream === undefined || !this.#mayVisit(visitor.ip, `port ${port}`))
+          throw new DialError('offline', `Nothing on port ${port} is served for ${visitor.ip}.`)
+        return upstream.dial(visitor, first)
+      },
+    }
+  }
+
+  /** Whether a name is answered for, so that it may have a certificate. */
+  serves(name: string): boolean {
+    return (this.#owner('https', name) ?? this.#owner('tls', name)) !== undefined
+  }
+
+  #owner(scheme: 'http' | 'https' | 'tls', name: string): Owner | undefined {
+    const exact = this.#ownerOf(scheme, name)
+    if (exact !== undefined) return exact
+    for (const wildcard of wildcardsOver(name)) {
+      const owner = this.#ownerOf(scheme, wildcard)
+      if (owner !== undefined) return owner
+    }
+    return undefined
+  }
+
+  #ownerOf(scheme: 'http' | 'https' | 'tls', name: string): Owner | undefined {
+    const row = scheme === 'http' ? undefined : this.#options.records.edgeNamed(name)
+    if (row?.kind === `${scheme}_edge`) return { kind: 'edge', id: row.id, row }
+    // An edge of the other protocol has the name for itself.
+    if (row !== undefined) return undefined
+    const tunnel = this.#index.named(scheme, name)
+    if (tunnel !== undefined) return { kind: 'tunnel', id: tunnel.id, tunnel }
+    const domain = scheme === 'tls' ? undefined : this.#configurations.domain(scheme, name)
+    return domain && { kind: 'domain', id: domain.id, row: domain }
+  }
+
+  #refusal({ visitor, head }: Exchange): Reply | undefined {
+    const { serverName, scheme, ip } = visitor
+    if (scheme === 'https' && serverName !== undefined && serverName !== head.host) {
+      // One edge may have several names, and browsers use one connection for all that a certificate covers.
+      if (this.#owner('https', serverName)?.id !== this.#owner('https', head.host)?.id)
+        return errorReply('misdirected', head)
+    }
+    if (visitor.certificate !== undefined && !this.#isProved(visitor.certificate, serverName))
+      return errorReply('certificate_required', head)
+    if (hasReturned(head)) return errorReply('request_returned', head)
+    return this.#mayVisit(ip, head.host) ? undefined : errorReply('visitor_refused', head, { ip })
+  }
+
+  /** A connection may be older than a change of the authorities that its client's certificate must be of. */
+  #isProved(certificate: ClientCertificate, serverName: string | undefined): boolean {
+    const route = serverName === undefined ? undefined : this.#webServerName(serverName)
+    if (route?.kind === 'refused') return false
+    const clients = route?.kind === 'http' ? route.terms?.clients : undefined
+    return clients === undefined || stillHolds(certificate, clients)
+  }
+
+  #isRefused(ip: string): boolean {
+    const restriction = this.#options.records.restriction('endpoints')
+    return restriction?.enforced === true && !restriction.allows(ip)
+  }
+
+  #mayVisit(ip: string, what: string): boolean {
+    const restriction = this.#options.records.restriction('endpoints')
+    if (restriction === undefined || restriction.allows(ip)) return true
+    if (!restriction.enforced && performance.now() - this.#warnedAt > WARN_EVERY_MS) {
+      this.#warnedAt = performance.now()
+      this.#options.log.warn({ ip, what }, 'an IP restriction that is not enforced would refuse this visitor')
+    }
+    return !restriction.enforced
+  }
+}

@@ -1,0 +1,93 @@
+import { covers } from '#base/hosts.ts'
+import { lenientReadings, readings, spellings } from '#gateway/routing/paths.ts'
+import { textOf } from '#registry/records/keys.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+
+interface Match {
+  readonly row: SourceRow
+  /** Undefined: any. */
+  readonly host: string | undefined
+}
+
+/** The routes that have one path in common, those that name a host first, and of these wildcards last. */
+type Matches = readonly Match[]
+
+const rank = ({ host }: Match): number => (host === undefined ? 2 : host.startsWith('*.') ? 1 : 0)
+
+const pick = (matches: Matches | undefined, host: string): SourceRow | undefined =>
+  matches?.find(match => match.host === undefined || covers(match.host, host))?.row
+
+type Places = Map<string, Matches>
+
+/** Rows of releases that did not have the option are without it. */
+export const isNormalizing = (row: SourceRow): boolean => row.body['normalize_path'] === true
+
+function put(places: Places, path: string, match: Match): void {
+  const matches = [...(places.get(path) ?? []), match]
+  places.set(
+    path,
+    matches.toSorted((left, right) => rank(left) - rank(right)),
+  )
+}
+
+/** The routes of an edge, found by their paths: the time does not grow with their number. */
+export class Routes {
+  /** Whether one of them wants paths in their usual form. */
+  readonly normalizes: boolean
+  readonly #exact: Places = new Map()
+  readonly #prefixes: Places = new Map()
+  /** Exact paths with another end: with a slash where they have none, and the other way round. */
+  readonly #slashed: Places = new Map()
+
+  constructor(rows: readonly SourceRow[]) {
+    this.normalizes = rows.some(isNormalizing)
+    for (const row of rows) {
+      const text = textOf(row, 'match')
+      const slash = text.indexOf('/')
+      const host = slash === -1 ? text : text.slice(0, slash)
+      const isExact = row.body['match_type'] === 'exact_path'
+      const match = { row, host: host === '' ? undefined : host }
+      for (const path of spellings(slash === -1 ? '/' : text.slice(slash))) {
+        put(isExact ? this.#exact : this.#prefixes, path, match)
+        if (isExact && isNormalizing(row) && path !== '/')
+          put(this.#slashed, path.endsWith('/') ? path.slice(0, -1) : `${path}/`, match)
+      }
+    }
+  }
+
+  /**
+   * The route that answers for a path, exact ones first, then the longest prefix. A path that services could
+   * understand in several ways must lead to one route in all of them, or what one route guards could be reached by
+   * way of another. `normal` is the path in its usual form: routes that want it so are compared with that, and others
+   * answer only where both forms lead to them.
+   */
+  find(host: string, path: string, normal: string): SourceRow | 'ambiguous' | undefined {
+    if (!this.normalizes) return this.#findAll(host, readings(path))
+    const found = this.#findAll(host, lenientReadings(normal))
+    if (found === 'ambiguous' || (found !== undefined && isNormalizing(found))) return found
+    return this.#findAll(host, readings(path)) === found ? found : 'ambiguous'
+  }
+
+  #findAll(host: string, all: readonly string[] | undefined): SourceRow | 'ambiguous' | undefined {
+    if (all === undefined) return 'ambiguous'
+    const [first = '', ...others] = all
+    const found = this.#find(host, first)
+    return others.every(other => this.#find(host, other) === found) ? found : 'ambiguous'
+  }
+
+  #find(host: string, path: string): SourceRow | undefined {
+    const exact = this.#exact.size === 0 ? undefined : pick(this.#exact.get(path), host)
+    if (exact !== undefined) return exact
+    if (this.#slashed.size > 0) {
+      const found = pick(this.#prefixes.get(path), host) ?? pick(this.#slashed.get(path), host)
+      if (found !== undefined) return found
+    }
+    // A prefix ends where a segment does: "/a/b" is tried as itself, then "/a/", "/a", "/".
+    for (let prefix = path; ;) {
+      const found = pick(this.#prefixes.get(prefix), host)
+      if (found !== undefined || prefix === '/' || prefix === '') return found
+      const slash = prefix.lastIndexOf('/', prefix.length - 2)
+      prefix = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix.slice(0, slash + 1)
+    }
+  }
+}

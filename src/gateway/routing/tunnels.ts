@@ -1,0 +1,147 @@
+import { type Pool, poolOf } from '#gateway/routing/pool.ts'
+import type { Directory, TunnelRecord } from '#registry/directory.ts'
+import type { Endpoint, Guest } from '#http/exchange.ts'
+import type { Fleet } from '#registry/fleet.ts'
+import { plainId } from '#registry/legs.ts'
+import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
+import type { TlsRoute } from '#gateway/listeners/https.ts'
+import type { Modules } from '#gateway/modules/index.ts'
+import { Compilations } from '#gateway/routing/compilations.ts'
+import type { MakeBackend } from '#gateway/backends/backend.ts'
+import type { CompiledEndpoint, Compiler } from '#gateway/routing/compiler.ts'
+import { configurationOf } from '#gateway/routing/configurations.ts'
+import type { TunnelIndex } from '#registry/tunnel-index.ts'
+import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
+import { termsOf } from '#gateway/routing/terms.ts'
+import { terminationIdentity } from '#tls/tls-termination.ts'
+import { filtered, tunnelUpstream } from '#gateway/routing/upstreams.ts'
+import type { Records } from '#registry/records/records.ts'
+import type { TlsTerms } from '#tls/contexts.ts'
+import { tunnelTerms } from '#tls/agent-authorities.ts'
+
+export interface TunnelsOptions {
+  readonly directory: Directory
+  readonly records: Records
+  readonly compiler: Compiler
+  readonly modules: Modules
+  readonly fleet: Fleet
+  readonly makeTunnel: MakeBackend
+  readonly index: TunnelIndex
+}
+
+type CompiledConnection = { close(): void } & (
+  | { readonly upstream: Upstream; readonly terms: TlsTerms; readonly fault?: undefined }
+  /** It cannot be served as it is configured; requests are answered with the reason. */
+  | { readonly fault: Endpoint }
+)
+
+const nothing = (): void => undefined
+
+/** What the tunnels of agents do: the modules their agents asked for, behind those of their domain or address. */
+export class Tunnels {
+  readonly #options: TunnelsOptions
+  readonly #endpoints: Compilations<CompiledEndpoint>
+  readonly #connections: Compilations<CompiledConnection>
+  readonly #stop: () => void
+
+  constructor(options: TunnelsOptions) {
+    this.#options = options
+    const { records, compiler } = options
+    this.#endpoints = new Compilations(records, (error, id) => compiler.unservable(error, id))
+    this.#connections = new Compilations(records, (error, id) => ({
+      fault: compiler.unservable(error, id).answer,
+      close: nothing,
+    }))
+    const changed = (id: string): void => {
+      this.#endpoints.changed(id)
+      this.#connections.changed(id)
+    }
+    this.#stop = options.directory.watch({
+      // One that comes back with its old id may ask for other modules.
+      added: ({ id }) => changed(id),
+      removed: ({ id }) => {
+        changed(id)
+        options.modules.forget(plainId(id))
+      },
+    })
+  }
+
+  close(): void {
+    this.#stop()
+    this.#endpoints.close()
+    this.#connections.close()
+  }
+
+  http(tunnel: TunnelRecord): Endpoint {
+    const fault = tunnel.address?.scheme === 'https' ? this.#connection(tunnel).fault : undefined
+    if (fault !== undefined) return fault
+    return this.#endpoints.get(tunnel.id, uses => {
+      const { compiler, makeTunnel, fleet } = this.#options
+      const configuration = configurationOf(tunnel, this.#options.records, uses)
+      const wishes = { rows: configuration ? [configuration] : [], agent: tunnel.options }
+      const upstream = this.#upstream(tunnel)
+      return compiler.endpoint(wishes, { id: plainId(tunnel.id) }, () => {
+        const backend = tunnel.pooling ? this.#pool(tunnel).backend() : makeTunnel(tunnel, fleet)
+        const answer: Endpoint = exchange => {
+          exchange.trace.tunnel = tunnel
+          return backend(exchange)
+        }
+        const dial = (visitor: Guest, first: Buffer) => upstream.dial(visitor, first)
+        return { answer, dial, close: () => backend.close() }
+      })
+    }).answer
+  }
+
+  /** The configuration or tunnel that requires sign-in. */
+  signInPlace(tunnel: TunnelRecord): string | undefined {
+    const configuration = configurationOf(tunnel, this.#options.records, nothing)
+    const wishes = { rows: configuration ? [configuration] : [], agent: tunnel.options }
+    return signInPlaceOf(wishes, plainId(tunnel.id))
+  }
+
+  /** Undefined when it cannot be served. */
+  tcp(tunnel: TunnelRecord): Upstream | undefined {
+    const connection = this.#connection(tunnel)
+    return connection.fault === undefined ? connection.upstream : undefined
+  }
+
+  /** How the TLS of a tunnel for https or tls is met. */
+  tls(tunnel: TunnelRecord): TlsRoute {
+    const connection = this.#connection(tunnel)
+    const isHttp = tunnel.address?.scheme !== 'tls'
+    // Every request is then answered with the reason, which needs nothing of what is asked of TLS.
+    if (connection.fault !== undefined) return isHttp ? { kind: 'http' } : { kind: 'refused' }
+    const { upstream, terms } = connection
+    if (isHttp) return { kind: 'http', terms }
+    const isPassed = tunnel.options.TLSTermination === null && terms.clients === undefined
+    return isPassed ? { kind: 'passthrough', upstream } : { kind: 'terminated', upstream, terms }
+  }
+
+  #pool(tunnel: TunnelRecord): Pool {
+    return poolOf(tunnel, this.#options)
+  }
+
+  #upstream(tunnel: TunnelRecord): Upstream {
+    const own = tunnelUpstream(tunnel, this.#options.fleet)
+    return tunnel.pooling ? { ...own, dial: this.#pool(tunnel).dial } : own
+  }
+
+  #connection(tunnel: TunnelRecord): CompiledConnection {
+    return this.#connections.get(tunnel.id, uses => {
+      const { records, modules } = this.#options
+      // The same in all processes, whichever connection of the agent they use.
+      const scope = plainId(tunnel.id)
+      const configuration = configurationOf(tunnel, records, uses)
+      const own = this.#upstream(tunnel)
+      const upstream =
+        configuration === undefined ? own : filtered(own, modules.connectionFilterOf(configuration))
+      const identity = tunnel.options.TLSTermination && terminationIdentity(tunnel.options.TLSTermination)
+      const configured = configuration ? termsOf(configuration, records, uses, scope) : {}
+      const terms = {
+        ...tunnelTerms(configured, tunnel.options, scope),
+        ...(identity && { identity }),
+      }
+      return { upstream, terms, close: nothing }
+    })
+  }
+}

@@ -1,0 +1,30 @@
+import type { TunnelRecord } from '#registry/directory.ts'
+import { DialError, type Fleet } from '#registry/fleet.ts'
+import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
+import { clientAddress } from '#base/client-network.ts'
+import { connectionFilter, everybody } from '#gateway/modules/index.ts'
+
+/** Connects only those that are let in. */
+export function filtered(upstream: Upstream, allows: (ip: string) => boolean): Upstream {
+  if (allows === everybody) return upstream
+  return {
+    ...upstream,
+    decide: ip => (allows(ip) && upstream.decide?.(ip) !== 'block' ? 'allow' : 'block'),
+    async dial(visitor, first) {
+      if (!allows(visitor.ip)) throw new DialError('offline', `${visitor.ip} is not let in.`)
+      return upstream.dial(visitor, first)
+    },
+  }
+}
+
+/** Connections without HTTP to a tunnel with an address of its own. */
+export function tunnelUpstream(tunnel: TunnelRecord, fleet: Pick<Fleet, 'dial'>): Upstream {
+  const { options, address, id } = tunnel
+  const Proto = address?.scheme ?? ''
+  const PassthroughTLS = Proto === 'tls' && options.TLSTermination === null
+  const dial: Upstream['dial'] = (visitor, first) => {
+    const header = { Id: id, ClientAddr: clientAddress(visitor), Proto, EdgeType: '0', PassthroughTLS }
+    return fleet.dial(tunnel, header, first)
+  }
+  return filtered({ proxyProtocol: options.ProxyProto, dial }, connectionFilter(options))
+}

@@ -1,0 +1,42 @@
+import type { Exchange, Reply } from '#http/exchange.ts'
+import type { Fields } from '#http/fields.ts'
+import type { RequestHead } from '#http/head.ts'
+
+type Changes = Partial<Pick<RequestHead, 'fields' | 'upstreamHost'>>
+
+/** A copy of an exchange with another head. Each member by its name: that is quicker than to copy what is there. */
+export function withHead(exchange: Exchange, { fields, upstreamHost }: Changes): Exchange {
+  const { head, visitor, body, departure, trace, inform } = exchange
+  const changed = {
+    method: head.method,
+    target: head.target,
+    path: head.path,
+    host: head.host,
+    authority: head.authority,
+    version: head.version,
+    keepAlive: head.keepAlive,
+    upgrade: head.upgrade,
+    expectsContinue: head.expectsContinue,
+    framing: head.framing,
+    fields: fields ?? head.fields,
+  }
+  const host = upstreamHost ?? head.upstreamHost
+  const sent = host === undefined ? changed : { ...changed, upstreamHost: host }
+  return { visitor, head: sent, body, departure, trace, inform }
+}
+
+/** A copy of an exchange for another path; its query stays. */
+export function withPath(exchange: Exchange, path: string): Exchange {
+  const { head } = exchange
+  return { ...exchange, head: { ...head, path, target: path + head.target.slice(head.path.length) } }
+}
+
+/** A copy of a reply with other fields. */
+export function withFields(reply: Reply, fields: Fields): Reply {
+  const { head, body, upgraded, refusal } = reply
+  const { status, reason, framing, announcedLength } = head
+  const changed = { status, reason, framing, fields }
+  const sent = announcedLength === undefined ? changed : { ...changed, announcedLength }
+  if (upgraded === undefined && refusal === undefined) return { head: sent, body }
+  return { head: sent, body, ...(upgraded && { upgraded }), ...(refusal && { refusal }) }
+}

@@ -1,0 +1,202 @@
+import { memoryPart } from '#base/memory.ts'
+import { type Party, SharedBudget } from '#base/shared-budget.ts'
+import type { Coding } from '#http/compression/accept-encoding.ts'
+import { type Engine, methods } from '#http/compression/engines.ts'
+import type { Body, BodySink, Framing } from '#http/body.ts'
+import { sendChunk } from '#http/send-chunk.ts'
+import { Gathering, giveBack } from '#tunnel/slabs.ts'
+
+const CHUNKED: Framing = { kind: 'chunked' }
+/** What all engines may hold together; when there would be more, answers leave as they are. */
+const budget = new SharedBudget(memoryPart(1 / 8, { least: 32, most: 512 }))
+
+let open = 0
+
+/** How many contents are being compressed. */
+export const openEngines = (): number => open
+export const canCompress = (party: Party, coding: Coding): boolean =>
+  budget.allows(party, methods[coding].bytes)
+
+/**
+ * Compresses content on its way. When its sender pauses, what came so far is brought out, so that nobody waits for
+ * what has been sent. Beside what the engine holds there is little more than one slab: both sides are held back by the
+ * slower one.
+ */
+export class CompressedBody implements Body, BodySink {
+  readonly framing = CHUNKED
+  readonly coding: Coding
+  readonly #source: Body
+  readonly #party: Party
+  #engine: Engine | undefined
+  #sink: BodySink | undefined
+  #raw = false
+  #received = 0
+  #sent = 0
+  /** Pieces that the engine has been given and not taken yet. */
+  #writing = 0
+  /** What came meanwhile, in one piece: to give the engine something costs the same whatever its size. */
+  readonly #gathering = new Gathering()
+  /** What did not fit. */
+  #overflow: Buffer[] = []
+  #held = false
+  #unflushed = false
+  #flushDue = false
+  #ended = false
+  #over = false
+  #trailers = ''
+
+  constructor(source: Body, coding: Coding, party: Party) {
+    this.#source = source
+    this.coding = coding
+    this.#party = party
+  }
+
+  get counted(): number {
+    return this.#sent
+  }
+
+  /** Bytes by which the content has become shorter; fewer than none where it does not compress. */
+  get saved(): number {
+    return this.#received - this.#sent
+  }
+
+  read(sink: BodySink, raw: boolean): void {
+    if (this.#over) return
+    const { framing } = this.#source
+    const engine = methods[this.coding].create(framing.kind === 'length' ? framing.length : undefined)
+    open++
+    budget.charge(this.#party, methods[this.coding].bytes)
+    this.#engine = engine
+    this.#sink = sink
+    this.#raw = raw
+    engine.on('data', (bytes: Buffer) => this.#send(bytes))
+    engine.on('end', () => this.#finish())
+    engine.on('error', error => this.#break(error))
+    this.#source.read(this, false)
+  }
+
+  pause(): void {
+    this.#engine?.pause()
+  }
+
+  resume(): void {
+    this.#engine?.resume()
+  }
+
+  cancel(): void {
+    if (this.#over) return
+    this.#close()
+    this.#source.cancel()
+  }
+
+  data(bytes: Buffer): void {
+    if (this.#engine === undefined) return
+    this.#received += bytes.length
+    if (this.#writing === 0) this.#write(bytes)
+    else if (!this.#gathers(bytes)) {
+      this.#overflow.push(bytes)
+      this.#held = true
+      this.#source.pause()
+    }
+  }
+
+  end(trailers: string): void {
+    this.#trailers = trailers
+    this.#ended = true
+    while (this.#writeNext());
+    this.#engine?.end()
+  }
+
+  fail(error: Error): void {
+    const sink = this.#sink
+    if (this.#over) return
+    this.#close()
+    sink?.fail(error)
+  }
+
+  #gathers(bytes: Buffer): boolean {
+    if (this.#overflow.length > 0 || bytes.length > this.#gathering.room) return false
+    this.#gathering.add(bytes, bytes.length)
+    giveBack(bytes)
+    return true
+  }
+
+  #write(bytes: Buffer): void {
+    this.#unflushed = true
+    this.#writing++
+    this.#engine?.write(bytes, error => {
+      // After an error the engine may still hold the memory.
+      if (!error) giveBack(bytes)
+      this.#written()
+    })
+  }
+
+  /** Gives the engine what came while it was at work; false when nothing did. */
+  #writeNext(): boolean {
+    const next = this.#gathering.length > 0 ? this.#gathering.take() : this.#overflow.shift()
+    if (next === undefined) return false
+    this.#write(next)
+    return true
+  }
+
+  /** There is room again. */
+  #refill(): void {
+    const waiting = this.#overflow
+    this.#overflow = []
+    for (const bytes of waiting) if (!this.#gathers(bytes)) this.#overflow.push(bytes)
+    if (!this.#held || this.#overflow.length > 0) return
+    this.#held = false
+    this.#source.resume()
+  }
+
+  /** The engine has taken a piece. If nothing comes behind it in this turn, the sender has paused. */
+  #written(): void {
+    this.#writing--
+    if (this.#over) return
+    if (this.#writing === 0 && this.#writeNext()) this.#refill()
+    if (this.#writing > 0 || this.#ended || this.#flushDue) return
+    this.#flushDue = true
+    setImmediate(() => {
+      this.#flushDue = false
+      if (this.#writing > 0 || this.#ended || !this.#unflushed) return
+      this.#unflushed = false
+      this.#engine?.flush(methods[this.coding].flush)
+    })
+  }
+
+  #send(bytes: Buffer): void {
+    const sink = this.#sink
+    if (sink === undefined || bytes.length === 0) return
+    this.#sent += bytes.length
+    if (this.#raw) sendChunk(sink, bytes)
+    else sink.data(bytes)
+  }
+
+  #finish(): void {
+    const sink = this.#sink
+    if (this.#over || sink === undefined) return
+    this.#close()
+    if (this.#raw) sink.data(Buffer.from(`0\r\n${this.#trailers}\r\n`, 'latin1'))
+    sink.end(this.#raw ? '' : this.#trailers)
+  }
+
+  /** A fault of the engine itself. */
+  #break(error: Error): void {
+    const sink = this.#sink
+    if (this.#over) return
+    this.#close()
+    this.#source.cancel()
+    sink?.fail(error)
+  }
+
+  #close(): void {
+    this.#over = true
+    this.#sink = undefined
+    const engine = this.#engine
+    this.#engine = undefined
+    if (engine === undefined) return
+    open--
+    budget.release(this.#party, methods[this.coding].bytes)
+    engine.destroy()
+  }
+}

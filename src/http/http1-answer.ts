@@ -1,0 +1,119 @@
+import type { Socket } from 'node:net'
+import type { Reply } from '#http/exchange.ts'
+import type { Body, BodySink } from '#http/body.ts'
+import { answerHead, endsWithConnection, type Travel } from '#http/http1-text.ts'
+import { TextBody } from '#http/http1-whole.ts'
+import { cut } from '#tunnel/splice.ts'
+import { writeSpent } from '#tunnel/slabs.ts'
+
+// So much may wait for a visitor that reads slowly before its upstream is held back.
+const HIGH_WATER = 131_072
+// Up to here joining text costs less than a write of several parts.
+const JOINED_BYTES = 16_384
+
+/** Writes answers to a visitor's socket, one after the other: head and first bytes at once, then as they come. */
+export class AnswerWriter implements BodySink {
+  readonly #socket: Socket
+  readonly #ended: () => void
+  readonly #unsendable: (reason: string) => void
+  readonly #uncork: () => void
+  #head = ''
+  #body: Body | undefined
+  #held = false
+  #corked = false
+  #untilClose = false
+
+  /** `ended` is called when an answer was written to its end, `unsendable` when it failed before its first byte. */
+  constructor(socket: Socket, ended: () => void, unsendable: (reason: string) => void) {
+    this.#socket = socket
+    this.#ended = ended
+    this.#unsendable = unsendable
+    this.#uncork = () => {
+      this.#corked = false
+      socket.uncork()
+    }
+  }
+
+  /** Starts an answer; when it cannot be finished the socket is destroyed. */
+  begin({ head, body }: Reply, travel: Travel): void {
+    const text = answerHead(head, travel)
+    if (body instanceof TextBody && !travel.bare) {
+      this.#socket.write(text + body.text, 'latin1')
+      this.#ended()
+      return
+    }
+    this.#head = text
+    if (travel.bare || head.framing.kind === 'none') {
+      body.cancel()
+      this.end()
+      return
+    }
+    this.#body = body
+    this.#untilClose = endsWithConnection(head.framing, travel.version)
+    body.read(this, travel.version === '1.1')
+    if (this.#head !== '') this.#flushHead()
+  }
+
+  data(bytes: Buffer): void {
+    const socket = this.#socket
+    const head = this.#head
+    this.#head = ''
+    if (head !== '' && bytes.length <= JOINED_BYTES) {
+      socket.write(head + bytes.toString('latin1'), 'latin1')
+    } else {
+      this.#cork()
+      if (head !== '') socket.write(head, 'latin1')
+      writeSpent(socket, bytes)
+    }
+    if (socket.writableLength < HIGH_WATER || this.#held) return
+    this.#held = true
+    this.#body?.pause()
+  }
+
+  end(): void {
+    if (this.#head !== '') this.#flushHead()
+    this.#body = undefined
+    this.#held = false
+    this.#ended()
+  }
+
+  fail(error: Error): void {
+    this.#body = undefined
+    if (this.#head !== '') {
+      this.#head = ''
+      this.#unsendable(error.message)
+      return
+    }
+    // What ends with the connection would look whole if the connection ended in the ordinary way.
+    if (this.#untilClose) cut(this.#socket)
+    else this.#socket.destroy()
+  }
+
+  /** The socket has taken all that waited. */
+  drained(): void {
+    if (!this.#held) return
+    this.#held = false
+    this.#body?.resume()
+  }
+
+  /** The visitor has gone. */
+  abandon(): void {
+    const body = this.#body
+    this.#body = undefined
+    body?.cancel()
+  }
+
+  #flushHead(): void {
+    const head = this.#head
+    this.#head = ''
+    this.#socket.write(head, 'latin1')
+  }
+
+  /** What comes in one turn leaves in one write; behind what waits it would do so anyway. */
+  #cork(): void {
+    if (this.#corked || this.#socket.writableLength > 0) return
+    this.#corked = true
+    this.#socket.cork()
+    process.nextTick(this.#uncork)
+  }
+}

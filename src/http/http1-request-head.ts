@@ -1,0 +1,198 @@
+import type { Framing } from '#http/body.ts'
+import { Fields } from '#http/fields.ts'
+import type { RequestHead } from '#http/head.ts'
+import { allIn, methodCharacters, nameCharacters } from '#http/http1-characters.ts'
+import {
+  type FieldLines,
+  type FieldRules,
+  listed,
+  readFieldLines,
+  takeCommon,
+  watched,
+} from '#http/http1-field-lines.ts'
+import { hostOf, MAX_TARGET, readTarget } from '#http/http1-target.ts'
+import { isOwnName, ownFamilies, ownNames } from '#http/identity-names.ts'
+import { malformed, Refusal } from '#http/refusal.ts'
+
+export const MAX_REQUEST_HEAD = 32_768
+export const MAX_REQUEST_FIELDS = 100
+const MAX_METHOD = 32
+// A request line that is longer has a target that is too long, whatever else it holds.
+const MAX_REQUEST_LINE = MAX_METHOD + 1 + MAX_TARGET + ' HTTP/1.1'.length
+
+const codings = new Set(['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress', 'br', 'zstd'])
+/**
+ * Fields that Connection must not name, because they are for all recipients (RFC 9110 §7.6.1). To pass them on would
+ * ignore what the message says of itself, and to remove them would make another message of it.
+ */
+const endToEnd = new Set(
+  'content-length transfer-encoding host authorization cookie content-type content-encoding content-range expect'.split(
+    ' ',
+  ),
+)
+const ofConnection = new Set(['keep-alive', 'close', 'te'])
+const lineFeedAlone = malformed('a line ends without a carriage return')
+const noContent: Framing = { kind: 'none' }
+const chunked: Framing = { kind: 'chunked' }
+
+const looksFor =
+  'host content-length transfer-encoding connection keep-alive proxy-connection te upgrade http2-settings expect'.split(
+    ' ',
+  )
+const rules: FieldRules = {
+  maxFields: MAX_REQUEST_FIELDS,
+  nameCharacters,
+  watched: watched([...looksFor, ...ownNames], ownFamilies),
+  take,
+}
+
+function take(lines: FieldLines, name: string, value: string): boolean {
+  switch (name) {
+    case 'host':
+      if (lines.host !== undefined) lines.fault ??= 'there is more than one Host'
+      lines.host = value
+      return true
+    case 'upgrade':
+      lines.upgrade = lines.upgrade === '' ? value.toLowerCase() : `${lines.upgrade},${value.toLowerCase()}`
+      return true
+    case 'expect':
+      lines.expect = lines.expect === undefined ? value.toLowerCase() : `${lines.expect},${value}`
+      return false
+    case 'te':
+      return value.toLowerCase() !== 'trailers'
+    case 'http2-settings':
+      return true
+    default:
+      return takeCommon(lines, name, value) || isOwnName(name)
+  }
+}
+
+/**
+ * Looks for the end of a head in what has come so far. Answers where its last line ends, or undefined while more is
+ * needed; what can never become a head is refused at the byte that shows it, however the bytes were split.
+ */
+export function findRequestEnd(text: string): number | undefined | Refusal {
+  const end = text.indexOf('\r\n\r\n')
+  // Within the limit of a request line none of the other limits can have been passed.
+  if (end >= 0 && end + 4 <= MAX_REQUEST_LINE) return end + 2
+  // After how many bytes each outcome shows: the first one counts.
+  const complete = end < 0 ? Infinity : end + 4
+  const line = text.indexOf('\r\n', text.startsWith('\r\n') ? 2 : 0)
+  const tooLong = line < 0 || line > MAX_REQUEST_LINE + 2 ? MAX_REQUEST_LINE + 5 : Infinity
+  const broken = bareLineFeed(text) + 1
+  const first = Math.min(complete, tooLong, broken, MAX_REQUEST_HEAD + 1)
+  if (first > text.length) return undefined
+  if (first === complete) return end + 2
+  if (first === broken) return lineFeedAlone
+  return first === tooLong
+    ? new Refusal('target_too_long', { limit: MAX_TARGET })
+    : new Refusal('head_too_large', { reason: `at most ${MAX_REQUEST_HEAD} bytes` })
+}
+
+/** Where the first line ends that has no carriage return. */
+export function bareLineFeed(text: string): number {
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
+    if (at === 0 || text.charCodeAt(at - 1) !== 0x0d) return at
+  return Infinity
+}
+
+/** Parses a head up to `to`: the request line and the lines of its fields, each with its CRLF, without the empty line. */
+export function parseRequestHead(text: string, to = text.length): RequestHead | Refusal {
+  const head = parse(text, to)
+  // Such a line is refused before the rest has come, so it is the reason also when all came at once.
+  return head instanceof Refusal && bareLineFeed(text) < to ? lineFeedAlone : head
+}
+
+function parse(text: string, to: number): RequestHead | Refusal {
+  // One empty line in front is forgiven, as old programs send one behind a body.
+  const start = text.startsWith('\r\n') ? 2 : 0
+  const end = text.indexOf('\r\n', start)
+  const methodEnd = text.indexOf(' ', start)
+  const targetEnd = text.indexOf(' ', methodEnd + 1)
+  if (methodEnd <= start || targetEnd < 0 || targetEnd > end)
+    return malformed('its first line is not a request line')
+  const version = readVersion(text, targetEnd + 1, end)
+  if (version instanceof Refusal) return version
+  const method = text.slice(start, methodEnd)
+  if (method.length > MAX_METHOD || !allIn(methodCharacters, method, 0, method.length))
+    return malformed('its method is not one')
+  if (method === 'CONNECT' || method === 'TRACE') return malformed(`${method} is not served here`)
+  const lines = readFieldLines(text, end + 2, to, rules)
+  if (lines.tooMany) return new Refusal('head_too_large', { reason: `at most ${MAX_REQUEST_FIELDS} fields` })
+  if (lines.fault !== undefined) return malformed(lines.fault)
+  return compose(method, text.slice(methodEnd + 1, targetEnd), version, lines)
+}
+
+function readVersion(text: string, from: number, to: number): '1.0' | '1.1' | Refusal {
+  if (to - from === 8 && text.startsWith('HTTP/1.1', from)) return '1.1'
+  if (to - from === 8 && text.startsWith('HTTP/1.0', from)) return '1.0'
+  return /^HTTP\/\d\.\d$/.test(text.slice(from, to))
+    ? new Refusal('version_unsupported')
+    : malformed('its first line is not a request line')
+}
+
+function compose(
+  method: string,
+  written: string,
+  version: '1.0' | '1.1',
+  lines: FieldLines,
+): RequestHead | Refusal {
+  const authority = lines.host
+  const host = authority === undefined ? undefined : hostOf(authority)
+  if (authority === undefined || host === undefined) return malformed('it does not have one valid Host')
+  const destination = readTarget(written, method, authority)
+  if (destination instanceof Refusal) return destination
+  const content = framingOf(lines, version)
+  if (content instanceof Refusal) return content
+  if (lines.expect !== undefined && lines.expect !== '100-continue') return new Refusal('expectation_failed')
+  const named = listed(lines.connection)
+  const fields = keptFields(lines.text, named)
+  if (fields === undefined) return malformed('Connection names a field it must not')
+  const { target, path } = destination
+  const current = version === '1.1'
+  return {
+    method,
+    target,
+    path,
+    host,
+    authority,
+    version,
+    keepAlive: current ? !named.includes('close') : named.includes('keep-alive') && !named.includes('close'),
+    upgrade: current && lines.upgrade !== '' ? upgradeOf(lines.upgrade, named, content) : '',
+    expectsContinue: current && lines.expect !== undefined,
+    framing: content,
+    fields: current || lines.expect === undefined ? fields : fields.without('expect'),
+  }
+}
+
+function framingOf(lines: FieldLines, version: '1.0' | '1.1'): Framing | Refusal {
+  const { coding, length } = lines
+  if (coding === undefined) return length === undefined ? noContent : { kind: 'length', length }
+  if (length !== undefined) return malformed('it has both Content-Length and Transfer-Encoding')
+  if (version === '1.0') return malformed('HTTP/1.0 has no Transfer-Encoding')
+  if (coding === 'chunked') return chunked
+  const members = listed(coding)
+  const others = members.at(-1) === 'chunked' ? members.slice(0, -1) : members
+  return others.length > 0 && others.every(member => codings.has(member))
+    ? new Refusal('coding_unsupported')
+    : malformed('its Transfer-Encoding is not "chunked"')
+}
+
+/** The fields without those that Connection names; undefined when it names one that it must not. */
+function keptFields(text: string, named: readonly string[]): Fields | undefined {
+  let fields = new Fields(text)
+  for (const name of named) {
+    if (endToEnd.has(name) || isOwnName(name)) return undefined
+    if (!ofConnection.has(name)) fields = fields.without(name)
+  }
+  return fields
+}
+
+/** A request with content keeps its connection: nobody could tell where the other protocol begins. */
+function upgradeOf(upgrade: string, named: readonly string[], content: Framing): string {
+  const empty = content.kind === 'none' || (content.kind === 'length' && content.length === 0)
+  if (!empty || !named.includes('upgrade')) return ''
+  return listed(upgrade)
+    .filter(member => member !== 'h2c')
+    .join(', ')
+}

@@ -1,0 +1,51 @@
+import type { Framing } from '#http/body.ts'
+import { REQUEST_ID, type ResponseHead } from '#http/head.ts'
+
+/** How an answer travels to one visitor. */
+export interface Travel {
+  readonly version: '1.0' | '1.1'
+  readonly keepAlive: boolean
+  /** The method was HEAD, or the status has no content: no bytes follow, whatever the framing. */
+  readonly bare: boolean
+  /** By which the request can be found again. */
+  readonly requestId: string
+}
+
+/** Whether an answer to that method has no content. */
+export const isBare = (method: string, status: number): boolean =>
+  method === 'HEAD' || status === 204 || status === 304
+
+/** The text of an answer's head, with the empty line. */
+export function answerHead(head: ResponseHead, travel: Travel): string {
+  return (
+    `HTTP/1.1 ${head.status} ${head.reason}\r\n${head.fields.text}${REQUEST_ID}: ${travel.requestId}\r\n` +
+    (travel.bare ? announcedField(head) : framingField(head.framing, travel.version)) +
+    connectionField(travel) +
+    '\r\n'
+  )
+}
+
+/** The text of an interim answer, or of the one that changes the protocol. */
+export const interimHead = ({ status, reason, fields }: ResponseHead): string =>
+  `HTTP/1.1 ${status} ${reason}\r\n${fields.text}${status === 101 ? 'Connection: Upgrade\r\n' : ''}\r\n`
+
+/** The field that says where content ends, for a request too. */
+export function framingField(framing: Framing, version: '1.0' | '1.1'): string {
+  if (framing.kind === 'length') return `Content-Length: ${framing.length}\r\n`
+  if (framing.kind === 'none') return 'Content-Length: 0\r\n'
+  return framing.kind === 'chunked' && version === '1.1' ? 'Transfer-Encoding: chunked\r\n' : ''
+}
+
+function announcedField({ status, framing, announcedLength }: ResponseHead): string {
+  const length = announcedLength ?? (framing.kind === 'length' ? framing.length : undefined)
+  return length === undefined || status === 204 ? '' : `Content-Length: ${length}\r\n`
+}
+
+function connectionField({ version, keepAlive }: Travel): string {
+  if (!keepAlive) return 'Connection: close\r\n'
+  return version === '1.0' ? 'Connection: keep-alive\r\n' : ''
+}
+
+/** Whether the end of such content can be seen only by the end of the connection. */
+export const endsWithConnection = (framing: Framing, version: '1.0' | '1.1'): boolean =>
+  framing.kind === 'until_close' || (framing.kind === 'chunked' && version === '1.0')

@@ -1,0 +1,503 @@
+import type { Socket } from 'node:net'
+import {
+  Departure,
+  type Endpoint,
+  type Exchange,
+  type Observer,
+  type Reply,
+  type Visitor,
+} from '#http/exchange.ts'
+import { type Body, bodyOf, noBody } from '#http/body.ts'
+import type { RequestHead, ResponseHead } from '#http/head.ts'
+import { AnswerWriter } from '#http/http1-answer.ts'
+import { type BodySource, IncomingBody } from '#http/http1-body.ts'
+import { requestTrailers } from '#http/http1-chunks.ts'
+import { visitorLimits, type VisitorLimits } from '#http/http1-limits.ts'
+import { findRequestEnd, MAX_REQUEST_HEAD, parseRequestHead } from '#http/http1-request-head.ts'
+import { SocketSplice } from '#http/http1-splice.ts'
+import type { SiteIsolation } from '#http/site-isolation.ts'
+import { endsWithConnection, interimHead, isBare } from '#http/http1-text.ts'
+import { malformed, Refusal } from '#http/refusal.ts'
+import { errorReply } from '#http/pages.ts'
+import { Trace } from '#http/trace.ts'
+import { lastingCopy } from '#tunnel/slabs.ts'
+import { type PassingReader, readPassing, type SocketReads } from '#tunnel/socket-reads.ts'
+import { cut } from '#tunnel/splice.ts'
+import { sweeper as sharedSweeper, type Sweeper, type Swept } from '#http/sweeper.ts'
+
+export interface ServeOptions {
+  readonly visitor: Visitor
+  readonly answer: Endpoint
+  readonly observer?: Observer
+  readonly limits?: Partial<VisitorLimits>
+  readonly sweeper?: Sweeper
+  /** Keeps answers from acting on hosts of others; absent: they may. */
+  readonly isolation?: SiteIsolation | undefined
+  /** What was read of the connection already. */
+  readonly first?: Buffer
+}
+
+/** A visitor's connection that is being served. */
+export interface Served {
+  /** Finishes the request that runs, or that comes in a moment, then closes. */
+  drain(): void
+  /** Ends what runs, if anything does. */
+  cut(): void
+  readonly closed: Promise<void>
+}
+
+/** Serves HTTP/1 on a socket, plain or TLS, made with `allowHalfOpen` and no reader. */
+export function serveHttp1(socket: Socket, options: ServeOptions): Served {
+  return new VisitorConnection(socket, options)
+}
+
+// Nearly every head is shorter, so a large body behind it is not turned into text.
+const FIRST_LOOK = 2048
+const emptyBody = bodyOf(Buffer.alloc(0))
+
+/**
+ * head: the next request has not come, or only in part. serving: its answer is not finished. unwanted: the answer
+ * is, the content is not. upgraded: another protocol. leaving: we have ended, and wait for the visitor to do so.
+ */
+type State = 'head' | 'serving' | 'unwanted' | 'upgraded' | 'leaving'
+
+class VisitorConnection implements Served, BodySource, Swept, PassingReader {
+  readonly closed: Promise<void>
+  readonly #socket: Socket
+  readonly #visitor: Visitor
+  readonly #answer: Endpoint
+  readonly #observer: Observer | undefined
+  readonly #limits: VisitorLimits
+  readonly #sweeper: Sweeper
+  readonly #isolation: SiteIsolation | undefined
+  readonly #writer: AnswerWriter
+  readonly #reads: SocketReads
+  readonly #inform = (head: ResponseHead): void => this.#interim(head)
+  readonly #replied = (reply: Reply): void => {
+    try {
+      this.#reply(reply)
+    } catch (error) {
+      this.#faulted(error)
+    }
+  }
+  readonly #faulted = (error: unknown): void => {
+    if (this.#head !== undefined) this.#observer?.failed(this.#head, error)
+    this.#refuse(new Refusal('gateway_fault'))
+  }
+  #state: State = 'head'
+  /** When the state began, or the last byte of what it waits for came. */
+  #since: number
+  #requests = 0
+  #partial: Buffer | undefined
+  #waiting: Buffer | undefined
+  #held = false
+  #head: RequestHead | undefined
+  #content: IncomingBody | undefined
+  #departure: Departure | undefined
+  /** Of the request that runs. */
+  #trace: Trace | undefined
+  #splice: SocketSplice | undefined
+  #answering = false
+  #keepAlive = true
+  #continued = false
+  #discarded = 0
+  #draining = false
+  #visitorEnded = false
+  #sent = 0
+  #unsent = 0
+  #unsentSince = 0
+
+  constructor(socket: Socket, options: ServeOptions) {
+    const { visitor, answer, observer, limits, sweeper = sharedSweeper, first } = options
+    this.#socket = socket
+    this.#visitor = visitor
+    this.#answer = answer
+    this.#observer = observer
+    this.#limits = limits === undefined ? visitorLimits : { ...visitorLimits, ...limits }
+    this.#sweeper = sweeper
+    this.#isolation = options.isolation
+    this.#writer = new AnswerWriter(
+      socket,
+      () => this.#answerEnded(),
+      reason => this.#replace(reason),
+    )
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.closed = promise
+    sweeper.add(this)
+    this.#since = sweeper.now
+    socket.setNoDelay(true)
+    socket.on('error', () => undefined)
+    socket.on('drain', () => this.#drained())
+    socket.on('close', () => {
+      this.#gone()
+      resolve()
+    })
+    this.#reads = readPassing(socket, this)
+    if (first !== undefined && first.length > 0) this.#data(first)
+  }
+
+  /** Most requests are a head that comes whole: it is read where it lies. All else is kept for longer than this call. */
+  pass(bytes: Buffer, length: number, lasting: boolean): void {
+    if (this.#state === 'head' && this.#partial === undefined && !lasting) this.#readPassing(bytes, length)
+    else this.#data(lasting ? bytes.subarray(0, length) : lastingCopy(bytes, 0, length))
+  }
+
+  end(): void {
+    this.#ended()
+  }
+
+  drain(): void {
+    this.#draining = true
+    this.#keepAlive = false
+    // Not closed yet: the first request of a new connection would be lost, and nobody would send it again.
+    if (this.#state === 'head' && this.#partial === undefined) this.#since = this.#sweeper.now
+  }
+
+  cut(): void {
+    if (this.#state !== 'head') this.#socket.destroy()
+  }
+
+  sweep(now: number): void {
+    const waited = now - this.#since
+    if (this.#stalled(now)) cut(this.#socket)
+    else if (this.#state === 'head') this.#sweepHead(waited)
+    else if (this.#state === 'serving') this.#sweepServing(waited)
+    else if (this.#state === 'upgraded') this.#sweepUpgraded(waited)
+    else if (waited > this.#limits.lingerMs) this.#socket.destroy()
+  }
+
+  holdContent(): void {
+    this.#held = true
+    this.#reads.pause()
+  }
+
+  moreContent(): void {
+    this.#since = this.#sweeper.now
+    if (this.#held) this.#read()
+  }
+
+  contentEnded(rest: Buffer | undefined): void {
+    this.#waiting = rest
+    if (this.#trace !== undefined) this.#trace.contentEnded = performance.now()
+    // Before the answer ends, only the end of the connection can tell that the visitor has gone.
+    this.#read()
+    if (this.#state === 'unwanted') this.#next()
+  }
+
+  contentBroken(reason: string): void {
+    if (this.#state === 'serving') this.#refuse(malformed(reason))
+    else this.#leave()
+  }
+
+  contentUnwanted(): void {
+    this.#discarded = 0
+  }
+
+  /** Content of the request that runs has not come. */
+  get #contentDue(): boolean {
+    return this.#content?.finished === false
+  }
+
+  #data(bytes: Buffer): void {
+    if (this.#state === 'head') this.#readHead(bytes)
+    else if (this.#state === 'upgraded') this.#pass(bytes)
+    else if (this.#state !== 'leaving') this.#behindHead(bytes)
+  }
+
+  #readPassing(bytes: Buffer, length: number): void {
+    const text = bytes.toString('latin1', 0, Math.min(length, FIRST_LOOK))
+    const end = findRequestEnd(text)
+    if (typeof end !== 'number' || end + 2 < length) {
+      this.#readHead(lastingCopy(bytes, 0, length))
+      return
+    }
+    const head = parseRequestHead(text, end)
+    if (head instanceof Refusal) this.#refuse(head)
+    else this.#serve(head, undefined)
+  }
+
+  #readHead(bytes: Buffer): void {
+    const chunk = this.#partial === undefined ? bytes : Buffer.concat([this.#partial, bytes])
+    let text = chunk.toString('latin1', 0, FIRST_LOOK)
+    let end = findRequestEnd(text)
+    if (end === undefined && chunk.length > FIRST_LOOK) {
+      text = chunk.toString('latin1', 0, MAX_REQUEST_HEAD + 1)
+      end = findRequestEnd(text)
+    }
+    if (end === undefined) {
+      if (this.#partial === undefined) this.#since = this.#sweeper.now
+      this.#partial = chunk
+      return
+    }
+    this.#partial = undefined
+    const head = end instanceof Refusal ? end : parseRequestHead(text, end)
+    if (head instanceof Refusal) this.#refuse(head)
+    else
+      this.#serve(
+        head,
+        typeof end === 'number' && end + 2 < chunk.length ? chunk.subarray(end + 2) : undefined,
+      )
+  }
+
+  #serve(head: RequestHead, rest: Buffer | undefined): void {
+    const { framing } = head
+    this.#state = 'serving'
+    this.#since = this.#sweeper.now
+    this.#head = head
+    this.#continued = false
+    this.#keepAlive = head.keepAlive && !this.#draining && ++this.#requests < this.#limits.maxRequests
+    let body: Body = noBody
+    this.#content = undefined
+    if (framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0)) {
+      body = this.#content = new IncomingBody(framing, this, requestTrailers)
+      if (rest !== undefined) this.#content.push(rest)
+    } else {
+      if (framing.kind === 'length') body = emptyBody
+      this.#waiting = rest
+    }
+    this.#departure = new Departure()
+    const trace = (this.#trace = new Trace())
+    trace.content = this.#content
+    this.#ask({
+      visitor: this.#visitor,
+      head,
+      body,
+      departure: this.#departure,
+      trace,
+      inform: this.#inform,
+    })
+    const content = this.#content
+    if (content !== undefined && !content.finished && !content.flowing && !content.unwanted)
+      this.holdContent()
+  }
+
+  #ask(exchange: Exchange): void {
+    try {
+      this.#answer(exchange).then(this.#replied, this.#faulted)
+    } catch (error) {
+      this.#faulted(error)
+    }
+  }
+
+  #pass(bytes: Buffer): void {
+    this.#since = this.#sweeper.now
+    this.#splice?.send(bytes)
+  }
+
+  /** Bytes while a request runs: its content, or the requests after it, which wait. */
+  #behindHead(bytes: Buffer): void {
+    const content = this.#content
+    if (content === undefined || content.finished) {
+      this.#waiting = this.#waiting === undefined ? bytes : Buffer.concat([this.#waiting, bytes])
+      if (this.#waiting.length >= this.#limits.waitingBytes) this.holdContent()
+      return
+    }
+    this.#since = this.#state === 'serving' ? this.#sweeper.now : this.#since
+    if (content.unwanted && (this.#discarded += bytes.length) > this.#limits.unwantedBytes) {
+      if (this.#state === 'unwanted') this.#leave()
+      else this.holdContent()
+      return
+    }
+    content.push(bytes)
+  }
+
+  #interim(head: ResponseHead): void {
+    if (this.#state !== 'serving' || this.#answering || this.#head?.version !== '1.1') return
+    this.#continued ||= head.status === 100
+    this.#socket.write(interimHead(this.#confined(head, this.#head.host)), 'latin1')
+  }
+
+  #confined(head: ResponseHead, host: string): ResponseHead {
+    return this.#isolation?.confined(head, host) ?? head
+  }
+
+  #reply(reply: Reply): void {
+    const head = this.#head
+    const trace = this.#trace
+    if (this.#state !== 'serving' || this.#answering || head === undefined || trace === undefined) {
+      reply.body.cancel()
+      reply.upgraded?.abort()
+      return
+    }
+    this.#answering = true
+    this.#observer?.replied(this.#visitor, head, reply, trace)
+    const answer = this.#confined(reply.head, head.host)
+    if (reply.upgraded !== undefined) {
+      this.#upgrade(answer, reply.upgraded)
+      return
+    }
+    const version = head.version === '1.0' ? '1.0' : '1.1'
+    const bare = isBare(head.method, reply.head.status)
+    const unsure = head.expectsContinue && !this.#continued && this.#contentDue
+    if (unsure || (!bare && endsWithConnection(reply.head.framing, version))) this.#keepAlive = false
+    const sent = answer === reply.head ? reply : { ...reply, head: answer }
+    this.#writer.begin(sent, { version, keepAlive: this.#keepAlive, bare, requestId: trace.id })
+  }
+
+  #upgrade(head: ResponseHead, stream: NonNullable<Reply['upgraded']>): void {
+    this.#state = 'upgraded'
+    this.#socket.write(interimHead(head), 'latin1')
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    this.#splice = new SocketSplice(this.#socket, this.#reads, stream)
+    if (this.#trace !== undefined) this.#trace.upgraded = this.#splice
+    if (waiting !== undefined) this.#splice.send(waiting)
+    if (this.#visitorEnded) this.#splice.finish()
+    this.#read()
+  }
+
+  /** Answers that a request is not taken, and closes, because nobody knows where a next one would begin. */
+  #refuse(refusal: Refusal): void {
+    if (this.#state === 'leaving') return
+    if (this.#answering) {
+      this.#socket.destroy()
+      return
+    }
+    const head = this.#head
+    const asked = this.#state === 'serving' ? head : undefined
+    this.#state = 'serving'
+    this.#answering = true
+    this.#keepAlive = false
+    this.#departure?.tell()
+    this.#content?.fail(new Error('The request was refused.'))
+    const reply = errorReply(refusal.code, asked, refusal.values)
+    const trace = (this.#trace ??= new Trace())
+    this.#observer?.replied(this.#visitor, asked, reply, trace)
+    const bare = asked !== undefined && isBare(asked.method, reply.head.status)
+    this.#writer.begin(reply, { version: '1.1', keepAlive: false, bare, requestId: trace.id })
+  }
+
+  /** The answer is broken from its first piece on, so another one can still be given. */
+  #replace(reason: string): void {
+    this.#answering = false
+    this.#refuse(new Refusal('upstream_invalid', { reason }))
+  }
+
+  #answerEnded(): void {
+    this.#over(true)
+    const content = this.#content
+    if (content === undefined || content.finished) {
+      this.#next()
+      return
+    }
+    const { framing } = content
+    const known = framing.kind === 'length' && content.left > this.#limits.unwantedBytes
+    if (!this.#keepAlive || known || (content.unwanted && this.#held)) {
+      content.cancel()
+      this.#leave()
+      return
+    }
+    this.#state = 'unwanted'
+    this.#since = this.#sweeper.now
+    content.cancel()
+    this.#read()
+  }
+
+  /** The request that ran runs no more. */
+  #over(whole: boolean): void {
+    const trace = this.#trace
+    this.#trace = undefined
+    if (trace !== undefined) this.#observer?.ended(trace, whole)
+  }
+
+  #next(): void {
+    this.#answering = false
+    this.#departure = undefined
+    this.#content = undefined
+    const waiting = this.#waiting
+    if (!this.#keepAlive || (this.#visitorEnded && waiting === undefined)) {
+      this.#leave()
+      return
+    }
+    this.#state = 'head'
+    this.#since = this.#sweeper.now
+    this.#waiting = undefined
+    if (waiting !== undefined) this.#readHead(waiting)
+    if (this.#visitorEnded && this.#partial !== undefined) this.#leave()
+    else if (!this.#contentDue) this.#read()
+  }
+
+  /** Reads on, which may deliver bytes at once; requests that wait are a reason not to. */
+  #read(): void {
+    if (!this.#held || (this.#waiting?.length ?? 0) >= this.#limits.waitingBytes) return
+    this.#held = false
+    this.#reads.resume()
+  }
+
+  /** Ends our side. Bytes that still come are read and dropped: unread ones would turn our end into a reset. */
+  #leave(): void {
+    this.#state = 'leaving'
+    this.#since = this.#sweeper.now
+    this.#waiting = this.#partial = undefined
+    this.#departure = undefined
+    this.#read()
+    if (this.#visitorEnded) this.#socket.destroySoon()
+    else this.#socket.end()
+  }
+
+  #drained(): void {
+    this.#writer.drained()
+    this.#splice?.drained()
+  }
+
+  #ended(): void {
+    this.#visitorEnded = true
+    if (this.#state === 'upgraded') this.#splice?.finish()
+    else if (this.#state !== 'serving') this.#leave()
+    else if (this.#contentDue) this.#socket.destroy()
+  }
+
+  #gone(): void {
+    this.#sweeper.delete(this)
+    const departure = this.#departure
+    this.#state = 'leaving'
+    this.#over(false)
+    this.#waiting = this.#partial = this.#departure = undefined
+    this.#content?.fail(new Error('The visitor has gone.'))
+    this.#splice?.abort()
+    this.#writer.abandon()
+    departure?.tell()
+  }
+
+  #stalled(now: number): boolean {
+    const unsent = this.#socket.writableLength
+    if (unsent !== this.#unsent || unsent === 0) {
+      this.#unsent = unsent
+      this.#unsentSince = now
+    }
+    return now - this.#unsentSince > this.#limits.writeStallMs
+  }
+
+  #sweepHead(waited: number): void {
+    const { headMs, keepAliveMs, drainMs } = this.#limits
+    if (this.#partial !== undefined) {
+      if (waited > headMs) this.#refuse(new Refusal('request_timeout'))
+      return
+    }
+    const patience = this.#requests === 0 ? headMs : keepAliveMs
+    if (waited > (this.#draining ? drainMs : patience)) this.#leave()
+  }
+
+  #sweepServing(waited: number): void {
+    const { bodyIdleMs } = this.#limits
+    const content = this.#content
+    if (content?.finished === false && content.flowing && waited > bodyIdleMs)
+      this.#refuse(new Refusal('request_timeout'))
+    else if (this.#visitorEnded) this.#sweepHalfClosed(waited)
+  }
+
+  /** The service has ended its side; a visitor that neither does so nor sends has gone. */
+  #sweepUpgraded(waited: number): void {
+    if (this.#socket.writableEnded && waited > this.#limits.halfClosedMs) this.#socket.destroy()
+  }
+
+  #sweepHalfClosed(waited: number): void {
+    const sent = this.#socket.bytesWritten
+    if (sent === this.#sent) {
+      if (waited > this.#limits.halfClosedMs) this.#socket.destroy()
+      return
+    }
+    this.#sent = sent
+    this.#since = this.#sweeper.now
+  }
+}

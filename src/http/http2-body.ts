@@ -1,0 +1,178 @@
+import type { Http2Stream } from 'node:http2'
+import type { Body, BodySink, Framing } from '#http/body.ts'
+import { sendChunk } from '#http/send-chunk.ts'
+import { guarded } from '#http/http2-guard.ts'
+import { trailerLines, type Sender } from '#http/http2-fields.ts'
+import { inFrames } from '#http/http2-overhead.ts'
+
+interface Options {
+  readonly stream: Http2Stream
+  readonly from: Sender
+  readonly framing: Framing
+  /** Nobody wants the rest of the content. */
+  cancelled?(): void
+  /** The last of the content has come. */
+  ended?(): void
+  /** The content breaks the protocol; called before its reader hears of it. */
+  broken?(reason: string): void
+  /** Milliseconds of silence, while somebody reads, after which `idle` is called. */
+  readonly patience?: { readonly milliseconds: number; idle(): void } | undefined
+}
+
+/** The content that comes on a stream of HTTP/2. */
+export class Http2Body implements Body {
+  readonly framing: Framing
+  readonly #stream: Http2Stream
+  readonly #options: Options
+  #timer: NodeJS.Timeout | undefined
+  #sink: BodySink | undefined
+  #chunked = false
+  #received = 0
+  #frames = 0
+  #trailers: string | undefined = ''
+  #ended = false
+  #finished = false
+  #complete = false
+
+  constructor(options: Options) {
+    this.#stream = options.stream
+    this.framing = options.framing
+    this.#options = options
+    // Both can come before anybody reads: node tells of an end at once when nothing is left before it.
+    this.#stream.on('trailers', (_headers, _flags, pairs: readonly string[]) => this.#trailersCame(pairs))
+    this.#stream.on('end', () => {
+      this.#ended = true
+      options.ended?.()
+      guarded(this.#stream, () => this.#end())
+    })
+  }
+
+  /** All has come and was handed on, or nobody wants the rest. */
+  get finished(): boolean {
+    return this.#finished
+  }
+
+  /** All has come and was handed on. */
+  get complete(): boolean {
+    return this.#complete
+  }
+
+  get counted(): number {
+    return this.#received
+  }
+
+  /** What came so far, read or not, as it travelled. */
+  get travelled(): number {
+    return inFrames(this.#received + this.#stream.readableLength, this.#frames)
+  }
+
+  get isRead(): boolean {
+    return this.#sink !== undefined || this.#finished
+  }
+
+  read(sink: BodySink, raw: boolean): void {
+    if (this.framing.kind === 'none') {
+      this.#finished = true
+      sink.end('')
+      return
+    }
+    this.#sink = sink
+    this.#chunked = raw && this.framing.kind === 'chunked'
+    if (this.#ended) this.#end()
+    if (this.#finished) return
+    if (this.#stream.destroyed) {
+      this.#fail(new Error('The stream was reset.'))
+      return
+    }
+    const stream = this.#stream
+    stream.on('data', (bytes: Buffer) => guarded(stream, () => this.#data(bytes)))
+    stream.on('close', () => guarded(stream, () => this.#fail(new Error('The stream was reset.'))))
+    this.#watch()
+  }
+
+  pause(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#stream.pause()
+  }
+
+  resume(): void {
+    if (this.#finished) return
+    this.#watch()
+    this.#stream.resume()
+  }
+
+  cancel(): void {
+    if (this.#finished) return
+    this.#leave()
+    this.#stream.pause()
+    this.#options.cancelled?.()
+  }
+
+  /** Silence is allowed from now on: both sides talk. */
+  relax(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #watch(): void {
+    const { patience } = this.#options
+    if (patience === undefined || this.#timer !== undefined) return
+    this.#timer = setTimeout(() => patience.idle(), patience.milliseconds).unref()
+  }
+
+  #data(bytes: Buffer): void {
+    const sink = this.#sink
+    if (sink === undefined || bytes.length === 0) return
+    this.#timer?.refresh()
+    this.#received += bytes.length
+    this.#frames++
+    if (this.framing.kind === 'length' && this.#received > this.framing.length) {
+      this.#fail(new Error('More content came than Content-Length said.'))
+      return
+    }
+    if (this.#chunked) sendChunk(sink, bytes)
+    else sink.data(bytes)
+  }
+
+  #trailersCame(pairs: readonly string[]): void {
+    this.#trailers = trailerLines(pairs, this.#options.from)
+  }
+
+  #end(): void {
+    const sink = this.#sink
+    if (sink === undefined || this.#finished) return
+    // Node ends what it reads on a reset too. An upstream may reset without an error after its whole answer, to say
+    // that it wants no more of the request (RFC 9113 §8.1); a visitor that resets has gone.
+    const cut = this.#options.from === 'visitor' && this.#stream.aborted
+    if (cut || this.#stream.rstCode !== 0) return
+    if (this.framing.kind === 'length' && this.#received !== this.framing.length) {
+      this.#fail(new Error('Less content came than Content-Length said.'))
+      return
+    }
+    const trailers = this.#trailers
+    if (trailers === undefined) {
+      this.#options.broken?.('a trailer is not valid')
+      this.#fail(new Error('The trailers are not valid.'))
+      return
+    }
+    this.#leave()
+    this.#complete = true
+    if (this.#chunked) sink.data(Buffer.from(`0\r\n${trailers}\r\n`, 'latin1'))
+    sink.end(this.#chunked ? '' : trailers)
+  }
+
+  #fail(error: Error): void {
+    const sink = this.#sink
+    if (this.#finished || sink === undefined) return
+    this.#leave()
+    sink.fail(error)
+  }
+
+  #leave(): void {
+    this.#finished = true
+    this.#sink = undefined
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+}

@@ -1,0 +1,69 @@
+import { isAnswerName, isOwnName } from '#http/identity-names.ts'
+import { siteNames } from '#http/site-names.ts'
+
+/** Fields that speak of one connection of HTTP/1 and must not appear in HTTP/2 (RFC 9113 §8.2.2). */
+const ofConnection = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
+
+/** Where a message ends and whom it is for is said in its head alone (RFC 9110 §6.5.1). */
+const notInTrailers = new Set([
+  ...ofConnection,
+  ...siteNames,
+  'content-length',
+  'content-encoding',
+  'content-type',
+  'content-range',
+  'host',
+  'te',
+  'trailer',
+  'authorization',
+  'cookie',
+  'expect',
+])
+
+// Upper case is an error in HTTP/2. Upstreams confuse an underscore with a dash, so visitors may not send it.
+const NAMES = { visitor: /^[a-z0-9!#$%&'*+.^`|~-]+$/, upstream: /^[a-z0-9!#$%&'*+._^`|~-]+$/ } as const
+// eslint-disable-next-line no-control-regex -- these are what is looked for
+const FORBIDDEN_IN_VALUE = /[\x00-\x08\x0a-\x1f\x7f]|^[\t ]|[\t ]$/
+
+export type Sender = keyof typeof NAMES
+
+export const isName = (name: string, from: Sender): boolean => NAMES[from].test(name)
+/** Blanks around a value are an error in HTTP/2 (RFC 9113 §8.2.1). */
+export const isValue = (value: string): boolean => !FORBIDDEN_IN_VALUE.test(value)
+export const isOfConnection = (name: string): boolean => ofConnection.has(name)
+
+/** Trailers as lines; undefined when they are not valid. What only a head may say is dropped. */
+export function trailerLines(pairs: readonly string[], from: Sender): string | undefined {
+  let lines = ''
+  for (let at = 0; at + 1 < pairs.length; at += 2) {
+    const name = pairs[at] ?? ''
+    const value = pairs[at + 1] ?? ''
+    if (!isName(name, from) || !isValue(value)) return undefined
+    const isReserved = from === 'visitor' ? isOwnName(name) : isAnswerName(name)
+    if (!notInTrailers.has(name) && !isReserved) lines += `${name}: ${value}\r\n`
+  }
+  return lines
+}
+
+/** Appends the lines to a list of names and values, as node takes them. */
+export function addPairs(pairs: string[], lines: string): void {
+  for (let start = 0; start < lines.length;) {
+    const end = lines.indexOf('\r\n', start)
+    const stop = end < 0 ? lines.length : end
+    const colon = lines.indexOf(':', start)
+    if (colon > start && colon < stop) {
+      const name = lines.slice(start, colon).toLowerCase()
+      if (!ofConnection.has(name)) pairs.push(name, lines.slice(colon + 1, stop).trim())
+    }
+    start = stop + 2
+  }
+}
+
+/** Lines as the object that node wants for trailers and interim answers. */
+export function headersOf(lines: string): Record<string, string[]> {
+  const pairs: string[] = []
+  addPairs(pairs, lines)
+  const headers: Record<string, string[]> = Object.create(null)
+  for (let at = 0; at + 1 < pairs.length; at += 2) (headers[pairs[at] ?? ''] ??= []).push(pairs[at + 1] ?? '')
+  return headers
+}

@@ -1,0 +1,227 @@
+import { constants, type ServerHttp2Stream } from 'node:http2'
+import {
+  Departure,
+  type Endpoint,
+  type Exchange,
+  type Observer,
+  type Reply,
+  type Visitor,
+} from '#http/exchange.ts'
+import { noBody } from '#http/body.ts'
+import { REQUEST_ID, type RequestHead, type ResponseHead } from '#http/head.ts'
+import { Http2Body } from '#http/http2-body.ts'
+import { addPairs, headersOf } from '#http/http2-fields.ts'
+import { guarded } from '#http/http2-guard.ts'
+import { requestHead } from '#http/http2-head.ts'
+import { IDLE_BODY } from '#http/http2-limits.ts'
+import { ContentSender } from '#http/http2-send.ts'
+import type { SiteIsolation } from '#http/site-isolation.ts'
+import { Refusal } from '#http/refusal.ts'
+import { errorReply } from '#http/pages.ts'
+import { Trace } from '#http/trace.ts'
+
+const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants
+
+export interface RequestOptions {
+  readonly visitor: Visitor
+  readonly answer: Endpoint
+  readonly observer?: Observer | undefined
+  /** Keeps answers from acting on hosts of others; absent: they may. */
+  readonly isolation?: SiteIsolation | undefined
+  /** Milliseconds without content after which a request is given up. */
+  readonly bodyPatience?: number
+}
+
+/** One stream of a visitor: a request and its answer. */
+export class Http2Request {
+  readonly #stream: ServerHttp2Stream
+  readonly #options: RequestOptions
+  readonly #departure = new Departure()
+  readonly #trace = new Trace()
+  #head: RequestHead | undefined
+  #body: Http2Body | undefined
+  #sender: ContentSender | undefined
+  #refused = false
+  /** Its content is not valid, and it was answered so: what the service says now is not wanted. */
+  #broken = false
+  #whole = false
+
+  constructor(stream: ServerHttp2Stream, options: RequestOptions) {
+    this.#stream = stream
+    this.#options = options
+  }
+
+  /** Bytes of content that came. */
+  get received(): number {
+    return this.#body?.travelled ?? 0
+  }
+
+  /** Whether its content was not read to the end. */
+  get unfinished(): boolean {
+    return this.#body?.complete === false
+  }
+
+  /** Reads the head and has the request answered; `ends` tells that no content follows. */
+  start(pairs: readonly string[], ends: boolean): void {
+    const head = requestHead(pairs, ends)
+    if (head instanceof Refusal) {
+      this.#send(errorReply(head.code, undefined, head.values))
+      return
+    }
+    this.#head = head
+    const stream = this.#stream
+    this.#options.answer(this.#exchange(head, ends)).then(
+      reply => guarded(stream, () => this.#reply(reply)),
+      (error: unknown) => guarded(stream, () => this.#fault(head, error)),
+    )
+  }
+
+  #exchange(head: RequestHead, ends: boolean): Exchange {
+    const { visitor } = this.#options
+    if (!ends) this.#trace.content = this.#body = this.#contentOf(head)
+    return {
+      visitor,
+      head,
+      body: this.#body ?? (head.framing.kind === 'none' ? noBody : { ...noBody, framing: head.framing }),
+      departure: this.#departure,
+      trace: this.#trace,
+      inform: interim => this.#inform(interim),
+    }
+  }
+
+  #contentOf({ framing, fields }: RequestHead): Http2Body {
+    // In a call of gRPC either side may be silent for hours; that is what its own keep-alive and deadlines are for.
+    const isCall = fields.get('content-type')?.startsWith('application/grpc') === true
+    const milliseconds = this.#options.bodyPatience ?? IDLE_BODY
+    const patience = { milliseconds, idle: () => this.#stream.close(NGHTTP2_CANCEL) }
+    return new Http2Body({
+      stream: this.#stream,
+      from: 'visitor',
+      framing,
+      ended: () => (this.#trace.contentEnded = performance.now()),
+      broken: reason => this.#rejectContent(reason),
+      patience: isCall ? undefined : patience,
+    })
+  }
+
+  #rejectContent(reason: string): void {
+    const stream = this.#stream
+    this.#broken = true
+    this.#departure.tell()
+    if (stream.headersSent) stream.close(NGHTTP2_PROTOCOL_ERROR)
+    else this.#send(errorReply('bad_message', this.#head, { reason }))
+  }
+
+  #inform(interim: ResponseHead): void {
+    const { status, fields } = this.#confined(interim)
+    if (this.#stream.destroyed || this.#stream.closed || this.#stream.headersSent) return
+    // RFC 9113 §8.6: HTTP/2 has no 101.
+    if (status === 101) return
+    guarded(this.#stream, () => {
+      this.#stream.additionalHeaders({ ...headersOf(fields.text), ':status': status })
+    })
+  }
+
+  #confined(head: ResponseHead): ResponseHead {
+    const { isolation } = this.#options
+    return isolation === undefined || this.#head === undefined
+      ? head
+      : isolation.confined(head, this.#head.host)
+  }
+
+  #reply(reply: Reply): void {
+    if (this.#broken) {
+      reply.body.cancel()
+      reply.upgraded?.abort()
+      return
+    }
+    if (reply.upgraded !== undefined) {
+      reply.upgraded.abort()
+      this.#send(errorReply('upstream_invalid', this.#head, { reason: 'it changed the protocol' }))
+      return
+    }
+    this.#send(reply)
+  }
+
+  #fault(head: RequestHead, error: unknown): void {
+    this.#options.observer?.failed(head, error)
+    if (!this.#broken) this.#send(errorReply('gateway_fault', head))
+  }
+
+  #send(reply: Reply): void {
+    const stream = this.#stream
+    this.#options.observer?.replied(this.#options.visitor, this.#head, reply, this.#trace)
+    if (stream.destroyed || stream.closed) {
+      reply.body.cancel()
+      return
+    }
+    guarded(stream, () => {
+      const { status } = reply.head
+      // Node has ended our direction at once when the request is a HEAD.
+      if (stream.writableEnded || status === 204 || status === 304) this.#sendHeadAlone(reply)
+      else this.#sendAll(reply)
+    })
+  }
+
+  #sendHeadAlone({ head, body }: Reply): void {
+    // A body that is none tells by being read that the exchange is over; any other is not wanted.
+    if (body.framing.kind === 'none') body.read(ignored, false)
+    else body.cancel()
+    if (this.#respond(head, true, false)) this.#answered()
+  }
+
+  #sendAll({ head, body }: Reply): void {
+    const sender = new ContentSender({
+      body,
+      head: (ends, trailers) => (this.#respond(head, ends, trailers) ? this.#stream : undefined),
+      failed: (_error, headSent) => {
+        if (headSent) this.#stream.close(NGHTTP2_INTERNAL_ERROR)
+        else this.#send(errorReply('upstream_closed', this.#head))
+      },
+      finished: () => this.#answered(),
+    })
+    this.#sender = sender
+    sender.start()
+  }
+
+  #respond(head: ResponseHead, endStream: boolean, waitForTrailers: boolean): boolean {
+    const { framing, announcedLength, status, fields } = this.#confined(head)
+    const pairs = [':status', String(status)]
+    const length = framing.kind === 'length' ? framing.length : announcedLength
+    if (length !== undefined && status !== 204) pairs.push('content-length', String(length))
+    addPairs(pairs, fields.text)
+    pairs.push(REQUEST_ID, this.#trace.id)
+    const options = { endStream, waitForTrailers, sendDate: false }
+    this.#body?.relax()
+    try {
+      this.#stream.respond(pairs, options)
+      return true
+    } catch (error) {
+      // A status or field that HTTP/2 does not know: the visitor is told as much, unless even that fails.
+      if (this.#refused || this.#stream.headersSent) throw error
+      this.#refused = true
+      this.#send(errorReply('upstream_invalid', this.#head, { reason: 'its head cannot be sent in HTTP/2' }))
+      return false
+    }
+  }
+
+  /** All of the answer is on its way. Content that nobody read any more is stopped (RFC 9113 §8.1). */
+  #answered(): void {
+    this.#whole = true
+    if (this.#body !== undefined && !this.#body.finished) this.#stream.close(NGHTTP2_NO_ERROR)
+  }
+
+  /** Ends it, answered or not. */
+  cut(): void {
+    if (!this.#stream.destroyed && !this.#stream.closed) this.#stream.close(NGHTTP2_CANCEL)
+  }
+
+  /** The stream is over, in whatever way. */
+  closed(): void {
+    this.#options.observer?.ended(this.#trace, this.#whole)
+    this.#departure.tell()
+    this.#sender?.cancel()
+  }
+}
+
+const ignored = { data: () => undefined, end: () => undefined, fail: () => undefined }

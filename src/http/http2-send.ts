@@ -1,0 +1,109 @@
+import type { Http2Stream } from 'node:http2'
+import type { Body, BodySink } from '#http/body.ts'
+import { guarded } from '#http/http2-guard.ts'
+import { headersOf } from '#http/http2-fields.ts'
+
+/** What is gathered before the head is sent; a body that has more at hand is paused. */
+const GATHERED_BYTES = 64 * 1024
+
+interface Options {
+  readonly body: Body
+  /**
+   * Sends the head and tells the stream for what follows; undefined when it could not be sent. `ends`: nothing follows.
+   * `trailers`: the stream is to ask for them after the content.
+   */
+  head(ends: boolean, trailers: boolean): Http2Stream | undefined
+  /** The content was cut short; `headSent` tells whether another answer is still possible. */
+  failed(error: Error, headSent: boolean): void
+  /** All was given to the stream. */
+  finished?(): void
+}
+
+/**
+ * Sends a head and the content after it. Content that is at hand goes out together with its head, in one write and
+ * without a stream of our own in between.
+ */
+export class ContentSender implements BodySink {
+  readonly #options: Options
+  #stream: Http2Stream | undefined
+  #gathered: Buffer[] | undefined = []
+  #size = 0
+  #trailers: string | undefined
+  #over = false
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  start(): void {
+    const { body } = this.#options
+    body.read(this, false)
+    if (this.#over) return
+    const pieces = this.#gathered ?? []
+    this.#gathered = undefined
+    const trailers = this.#trailers
+    // Node ends a stream in good order before it resets it, unless it still waits for trailers: content without a known
+    // length would look complete although it was cut.
+    const mayTrail = trailers === undefined ? body.framing.kind !== 'length' : trailers !== ''
+    const stream = this.#options.head(trailers === '' && pieces.length === 0, mayTrail)
+    if (stream === undefined) {
+      this.cancel()
+      return
+    }
+    this.#stream = stream
+    if (trailers !== undefined) {
+      this.#finish(stream, pieces, trailers)
+      return
+    }
+    stream.on('drain', () => {
+      if (!this.#over) guarded(stream, () => body.resume())
+    })
+    for (const piece of pieces) this.data(piece)
+    if (this.#size > GATHERED_BYTES && !stream.writableNeedDrain) body.resume()
+  }
+
+  data(bytes: Buffer): void {
+    if (this.#over || bytes.length === 0) return
+    if (this.#gathered !== undefined) {
+      this.#gathered.push(bytes)
+      this.#size += bytes.length
+      if (this.#size > GATHERED_BYTES) this.#options.body.pause()
+      return
+    }
+    if (this.#stream?.write(bytes) === false) this.#options.body.pause()
+  }
+
+  end(trailers: string): void {
+    if (this.#over) return
+    this.#trailers = trailers
+    if (this.#stream !== undefined) this.#finish(this.#stream, [], trailers)
+  }
+
+  fail(error: Error): void {
+    if (this.#over) return
+    this.#over = true
+    this.#options.failed(error, this.#gathered === undefined)
+  }
+
+  /** The other side has gone. */
+  cancel(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#options.body.cancel()
+  }
+
+  get over(): boolean {
+    return this.#over
+  }
+
+  #finish(stream: Http2Stream, pieces: readonly Buffer[], trailers: string): void {
+    this.#over = true
+    // Without a listener node ends the stream by itself when it wants trailers.
+    if (trailers !== '') {
+      stream.once('wantTrailers', () => guarded(stream, () => stream.sendTrailers(headersOf(trailers))))
+    }
+    for (const piece of pieces) stream.write(piece)
+    stream.end()
+    this.#options.finished?.()
+  }
+}

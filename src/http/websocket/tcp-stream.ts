@@ -1,0 +1,190 @@
+import { FrameReader, type FrameListener } from '#http/websocket/frame-reader.ts'
+import {
+  binaryFrames,
+  type CloseCode,
+  closeCodes,
+  closeFrame,
+  controlFrame,
+  opcodes,
+} from '#http/websocket/frames.ts'
+import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
+import { TunnelError } from '#tunnel/frame.ts'
+
+/** A visitor that sends on although nobody listens any more is cut off; this much may have been on its way. */
+const MAX_IGNORED = 1024 * 1024
+/** So long a service may take to end its side after the visitor has. */
+const LINGER_MS = 10_000
+
+/**
+ * A plain connection, seen by a visitor as WebSocket: what the visitor writes here are frames, whose content goes to
+ * the service as bare bytes, and what the service sends becomes binary messages.
+ */
+export class WebSocketTcpStream implements ByteStream {
+  readonly #service: ByteStream
+  readonly #reader: FrameReader
+  #sink: Sink | undefined
+  #rest: Buffer | undefined
+  #paused = false
+  /** The latest ping that a visitor who does not read was not answered; RFC 6455 §5.5.3 asks for no more. */
+  #pong: Buffer | undefined
+  /** We have said goodbye: nothing may follow in that direction. */
+  #closeSent = false
+  /** What the visitor sends has no meaning any more. */
+  #deaf = false
+  #ignored = 0
+  /** The visitor has ended its connection. */
+  #ended = false
+  /** The service is left to itself. */
+  #released = false
+  #linger: NodeJS.Timeout | undefined
+  #taken = true
+  #closed = false
+
+  constructor(service: ByteStream) {
+    this.#service = service
+    const listener: FrameListener = {
+      content: bytes => {
+        if (!service.write(bytes)) this.#taken = false
+      },
+      ping: content => this.#answer(content),
+      close: code => this.#visitorCloses(code),
+      breach: (_reason, code) => this.#breach(code),
+    }
+    this.#reader = new FrameReader(listener)
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  get peerFinished(): boolean {
+    return this.#closeSent
+  }
+
+  attach(sink: Sink): void {
+    if (this.#closed) {
+      sink.closed(undefined)
+      return
+    }
+    this.#sink = sink
+    const rest = this.#rest
+    this.#rest = undefined
+    if (rest !== undefined) sink.data(rest)
+    this.#service.attach({
+      data: bytes => this.#serviceSent(bytes),
+      end: () => this.#sayGoodbye(closeCodes.normal),
+      writable: () => this.#sink?.writable?.(),
+      closed: error => this.#serviceClosed(error),
+    })
+  }
+
+  detach(rest?: Buffer): void {
+    this.#sink = undefined
+    this.#rest = rest
+    this.#service.detach()
+  }
+
+  pause(): void {
+    this.#paused = true
+    if (!this.#released) this.#service.pause()
+  }
+
+  resume(): void {
+    this.#paused = false
+    const pong = this.#pong
+    this.#pong = undefined
+    if (pong !== undefined) this.#answer(pong)
+    this.#service.resume()
+  }
+
+  write(bytes: Buffer, spent = false): boolean {
+    if (this.#deaf) {
+      this.#ignore(bytes.length)
+      return true
+    }
+    this.#taken = true
+    // Content is unmasked in place; who may look again at the bytes keeps theirs.
+    this.#reader.push(spent ? bytes : Buffer.from(bytes))
+    return this.#taken
+  }
+
+  /** The visitor's connection has ended, with or without a goodbye; the service may still have something to say. */
+  end(bytes?: Buffer): void {
+    if (bytes !== undefined) this.write(bytes)
+    this.#deaf = true
+    this.#ended = true
+    if (this.#closeSent) this.#finish()
+    else this.#service.end()
+  }
+
+  abort(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#sink = undefined
+    if (!this.#released) this.#service.abort()
+  }
+
+  #serviceSent(bytes: Buffer): void {
+    if (this.#closeSent) return
+    for (const frame of binaryFrames(bytes)) this.#sink?.data(frame)
+  }
+
+  #serviceClosed(error: TunnelError | undefined): void {
+    clearTimeout(this.#linger)
+    this.#deaf = true
+    this.#sayGoodbye(error === undefined ? closeCodes.normal : closeCodes.fault)
+  }
+
+  #answer(content: Buffer): void {
+    if (this.#closeSent) return
+    if (this.#paused) this.#pong = content
+    else this.#sink?.data(controlFrame(opcodes.pong, content))
+  }
+
+  #visitorCloses(code: number | undefined): void {
+    this.#deaf = true
+    this.#sayGoodbye(code ?? closeCodes.normal)
+    this.#release()
+  }
+
+  #breach(code: CloseCode): void {
+    this.#deaf = true
+    this.#released = true
+    this.#service.abort()
+    this.#sayGoodbye(code)
+  }
+
+  /** Says that nothing follows, once, and ends that direction: a visitor that never answers is then known as gone. */
+  #sayGoodbye(code: number): void {
+    if (this.#closeSent) return
+    this.#closeSent = true
+    this.#sink?.data(closeFrame(code))
+    this.#sink?.end()
+    if (this.#ended) this.#finish()
+  }
+
+  /** What the visitor sent before its goodbye still reaches the service, whose own words nobody hears any more. */
+  #release(): void {
+    if (this.#released) return
+    this.#released = true
+    this.#service.end()
+    if (this.#service.closed) return
+    this.#linger = setTimeout(() => this.#service.abort(), LINGER_MS).unref()
+    this.#service.resume()
+  }
+
+  #ignore(length: number): void {
+    this.#ignored += length
+    const sink = this.#sink
+    if (this.#ignored <= MAX_IGNORED || sink === undefined) return
+    this.abort()
+    sink.closed(new TunnelError('stream_closed', 'The visitor sends on after the end.'))
+  }
+
+  #finish(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#release()
+    this.#sink?.closed(undefined)
+  }
+}

@@ -1,0 +1,40 @@
+import { isDeepStrictEqual } from 'node:util'
+import { addressKey } from '#registry/address-key.ts'
+import type { Added, Conflict, TunnelRecord } from '#registry/directory.ts'
+import { plainId } from '#registry/legs.ts'
+
+function conflictOf(record: TunnelRecord, holder: TunnelRecord): Conflict | undefined {
+  // Further connections of one agent share its addresses.
+  if (record.address === undefined || holder.address === undefined) return undefined
+  if (plainId(holder.id) === plainId(record.id)) return undefined
+  if (addressKey(record.address) === addressKey(holder.address)) return poolConflict(record, holder)
+  return record.ownerId === holder.ownerId ? undefined : 'other_owner'
+}
+
+/** The members of a pool serve the same clients, so what guards one of them must guard all. */
+function poolConflict(record: TunnelRecord, holder: TunnelRecord): Conflict | undefined {
+  const isPool =
+    record.pooling &&
+    holder.pooling &&
+    record.ownerId === holder.ownerId &&
+    record.address?.scheme === holder.address?.scheme
+  if (!isPool) return 'taken'
+  return isDeepStrictEqual(guardsOf(record), guardsOf(holder)) ? undefined : 'pool_options'
+}
+
+const addressed = { URL: '', Domain: '', Hostname: '', Subdomain: '', Addr: '', LocalUrlScheme: '' }
+
+/** The options without those that only say where the endpoint is; as JSON, because objects of messages vary in kind. */
+const guardsOf = ({ options }: TunnelRecord): unknown =>
+  JSON.parse(JSON.stringify({ ...options, ...addressed }))
+
+/** Whether a tunnel can be listed beside those that hold the same port or name. The exact address is named first. */
+export function admission(record: TunnelRecord, holders: Iterable<TunnelRecord>): Added {
+  let refused: Added = { ok: true }
+  for (const holder of holders) {
+    const conflict = conflictOf(record, holder)
+    if (conflict !== undefined && (refused.ok || conflict === 'taken'))
+      refused = { ok: false, holder, conflict }
+  }
+  return refused
+}

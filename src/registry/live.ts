@@ -1,0 +1,200 @@
+import { derivedId, randomPart, timePart } from '#base/ids.ts'
+import { parseHostPort } from '#base/hosts.ts'
+import type { Command, Directory, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import type { Facts } from '#registry/facts.ts'
+import type { Fleet } from '#registry/fleet.ts'
+import { anyLeg, eachOnce, isFirstLeg, plainId } from '#registry/legs.ts'
+import { newest, type Page } from '#base/newest.ts'
+import { hostportsOf } from '#registry/records/keys.ts'
+import type { Records } from '#registry/records/records.ts'
+import { joins, type TunnelGroup } from '#registry/records/tunnel-group.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+
+type Body = Record<string, unknown>
+type LiveKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'request'
+
+export interface LiveOptions {
+  readonly facts: Facts
+  readonly directory: Directory
+  readonly records: Records
+  readonly fleet: Pick<Fleet, 'command'>
+  readonly requests: RequestHistory
+}
+
+/** The last requests, of every process. */
+export interface RequestHistory {
+  find(id: string): Promise<Body | undefined>
+  /** Newest first. */
+  list(page: Page): Promise<Body[]>
+}
+
+const edgeKinds = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
+
+/** What is online now, in the form of the management API. */
+export class LiveView {
+  readonly #options: LiveOptions
+  readonly #edgeEndpoints = new WeakMap<SourceRow, readonly Body[]>()
+
+  constructor(options: LiveOptions) {
+    this.#options = options
+  }
+
+  async get(kind: LiveKind, id: string): Promise<Body | undefined> {
+    const { directory, requests } = this.#options
+    const { sessions, tunnels } = directory
+    if (kind === 'request') return requests.find(id)
+    // Further connections of an agent are not known by any id.
+    if (!isFirstLeg({ id })) return undefined
+    if (kind === 'tunnel_session') return show(anyLeg(sessions, id), it => this.#session(it))
+    if (kind === 'tunnel') return show(anyLeg(tunnels, id), it => this.#tunnel(it))
+    const tunnel = anyLeg(tunnels, `tn_${randomPart(id)}`)
+    if (tunnel?.address !== undefined) return id.startsWith('ep_') ? this.#endpoint(tunnel) : undefined
+    for (const edge of this.#edges()) {
+      const isNear = timePart(edge.id) === timePart(id)
+      const found = isNear ? this.#endpointsOf(edge).find(body => body['id'] === id) : undefined
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  async list(kind: LiveKind, page: Page): Promise<Body[]> {
+    const { directory, requests } = this.#options
+    const { sessions, tunnels } = directory
+    if (kind === 'request') return requests.list(page)
+    if (kind === 'tunnel_session')
+      return newest(eachOnce(sessions), ({ id }) => plainId(id), page).map(it => this.#session(it))
+    if (kind === 'tunnel')
+      return newest(eachOnce(tunnels), ({ id }) => plainId(id), page).map(it => this.#tunnel(it))
+    const found = newest(this.#endpoints(), ([id]) => id, page)
+    return found.map(([, body]) => body())
+  }
+
+  async nameOwners(names: readonly string[]): Promise<string[]> {
+    const owners = new Set<string>()
+    for (const { address, ownerId } of this.#options.directory.tunnels.values())
+      if (address !== undefined && address.scheme !== 'tcp' && names.includes(address.host))
+        owners.add(ownerId)
+    return [...owners]
+  }
+
+  async tunnelsOf(group: TunnelGroup): Promise<string[]> {
+    return eachOnce(this.#options.directory.tunnels)
+      .filter(tunnel => tunnel.address === undefined && joins(tunnel, group))
+      .map(({ id }) => plainId(id))
+      .toSorted()
+  }
+
+  command(sessionId: string, command: Command): Promise<void> {
+    return this.#options.fleet.command(sessionId, command)
+  }
+
+  #session(record: SessionRecord): Body {
+    return {
+      id: plainId(record.id),
+      agent_version: record.agentVersion,
+      credential: record.credentialId,
+      ip: record.ip,
+      metadata: record.metadata,
+      os: record.os,
+      region: record.region,
+      started_at: record.startedAt,
+      transport: record.transport,
+    }
+  }
+
+  #tunnel(tunnel: TunnelRecord): Body {
+    const { address, labels } = tunnel
+    const id = plainId(tunnel.id)
+    const groups = address === undefined ? this.#options.records.groupsOf(tunnel) : []
+    return {
+      id,
+      public_url: tunnel.url,
+      started_at: tunnel.startedAt,
+      metadata: tunnel.metadata,
+      proto: address?.scheme ?? null,
+      region: this.#regionOf(tunnel),
+      tunnel_session: plainId(tunnel.sessionId),
+      endpoint: address === undefined ? null : `ep_${randomPart(id)}`,
+      labels,
+      backends: groups.map(group => group.id),
+      forwards_to: tunnel.forwardsTo,
+    }
+  }
+
+  #endpoint(tunnel: TunnelRecord): Body {
+    const { url, address, startedAt } = tunnel
+    const id = plainId(tunnel.id)
+    return {
+      id: `ep_${randomPart(id)}`,
+      region: this.#regionOf(tunnel),
+      created_at: startedAt,
+      updated_at: startedAt,
+      public_url: url,
+      proto: address?.scheme ?? null,
+      hostport: hostportOf(url),
+      type: 'ephemeral',
+      metadata: tunnel.metadata,
+      domain: tunnel.domainId ?? null,
+      tcp_addr: tunnel.addrId ?? null,
+      tunnel: id,
+      edge: null,
+    }
+  }
+
+  #regionOf({ sessionId }: TunnelRecord): string {
+    return this.#options.directory.sessions.get(sessionId)?.region ?? this.#options.facts.region
+  }
+
+  *#edges(): Generator<SourceRow> {
+    for (const kind of Object.keys(edgeKinds)) yield* this.#options.records.all(kind)
+  }
+
+  *#endpoints(): Generator<[id: string, body: () => Body]> {
+    for (const tunnel of eachOnce(this.#options.directory.tunnels))
+      if (tunnel.address !== undefined)
+        yield [`ep_${randomPart(plainId(tunnel.id))}`, () => this.#endpoint(tunnel)]
+    for (const edge of this.#edges())
+      for (const body of this.#endpointsOf(edge)) yield [String(body['id']), () => body]
+  }
+
+  #endpointsOf(edge: SourceRow): readonly Body[] {
+    const known = this.#edgeEndpoints.get(edge)
+    if (known !== undefined) return known
+    const made = hostportsOf(edge).map(hostport => this.#edgeEndpoint(edge, hostport))
+    this.#edgeEndpoints.set(edge, made)
+    return made
+  }
+
+  #edgeEndpoint(edge: SourceRow, hostport: string): Body {
+    const { records, facts } = this.#options
+    const proto = edgeKinds[edge.kind as keyof typeof edgeKinds]
+    const { host = '', port = 0 } = parseHostPort(hostport) ?? {}
+    const shownPort = proto === 'tcp' ? port : (facts.httpsPort ?? port)
+    return {
+      id: derivedId('ep', edge.id, hostport),
+      region: facts.region,
+      created_at: edge.body['created_at'],
+      updated_at: edge.body['created_at'],
+      public_url: `${proto}://${host}${shownPort === 443 && proto !== 'tcp' ? '' : `:${shownPort}`}`,
+      proto,
+      hostport,
+      type: 'edge',
+      metadata: edge.body['metadata'],
+      domain: proto === 'tcp' ? null : (records.reservedDomain(host)?.id ?? null),
+      tcp_addr: proto === 'tcp' ? (records.reservedAddr(port)?.id ?? null) : null,
+      tunnel: null,
+      edge: edge.id,
+    }
+  }
+}
+
+const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443, tls: 443 }
+
+/** Name and port of a public URL, with the port that it leaves out. */
+function hostportOf(url: string): string {
+  const [, scheme = '', rest = ''] = /^(\w+):\/\/(.*)$/.exec(url) ?? []
+  return rest.includes(':') ? rest : `${rest}:${defaultPorts[scheme] ?? 0}`
+}
+
+const show = <T>(record: T | undefined, view: (record: T) => Body): Body | undefined =>
+  record === undefined ? undefined : view(record)

@@ -1,0 +1,31 @@
+import { textOf } from '#registry/records/keys.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+
+/** The kinds whose resources own credentials. */
+export const ownerKinds: readonly string[] = ['user', 'bot_user', 'service_user']
+
+/** A user or bot, as far as its credentials and resources depend on it. */
+export interface Owner {
+  readonly id: string
+  readonly role: 'admin' | 'member'
+  /** False: its credentials are rejected. */
+  readonly active: boolean
+  /** E-mail address of a user, name of a bot. */
+  readonly subject: string
+}
+
+/** A resource without an owner is shared; any other is for the credentials of its owner and of admins. */
+export function mayUse(row: SourceRow, { id, role }: Pick<Owner, 'id' | 'role'>): boolean {
+  const owner = textOf(row, 'owner_id')
+  return owner === '' || owner === id || role === 'admin'
+}
+
+export function ownerOf(row: SourceRow | undefined): Owner | undefined {
+  if (row === undefined || !ownerKinds.includes(row.kind)) return undefined
+  return {
+    id: row.id,
+    role: row.body['role'] === 'admin' ? 'admin' : 'member',
+    active: row.body['active'] === true,
+    subject: textOf(row, 'email') || textOf(row, 'name'),
+  }
+}

@@ -1,0 +1,345 @@
+import { guarded } from '#base/background.ts'
+import { type Log, silentLog } from '#base/log.ts'
+import { Secret } from '#base/secrets.ts'
+import type { TunnelRecord } from '#registry/directory.ts'
+import * as keys from '#registry/records/keys.ts'
+import { Lookup } from '#registry/records/lookup.ts'
+import { type Owner, ownerKinds, ownerOf } from '#registry/records/owners.ts'
+import { type Restricted, type Restriction, Restrictions } from '#registry/records/restrictions.ts'
+import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
+import { groupOf, joins } from '#registry/records/tunnel-group.ts'
+import { wildcardsOver } from '#base/hosts.ts'
+import type { Identity } from '#pki/local-authority.ts'
+
+export interface Credential {
+  readonly id: string
+  /** What may be bound with it; anything when empty. */
+  readonly acl: readonly string[]
+  readonly ownerId: string
+  /** False: it is rejected, because its owner is not active or does not exist. */
+  readonly active: boolean
+}
+
+export interface Certificate extends Identity {
+  readonly id: string
+}
+
+/** What became of one row; `before` and `after` are undefined where it did not or does not exist. */
+export interface RecordChange {
+  readonly kind: string
+  readonly id: string
+  readonly before: SourceRow | undefined
+  readonly after: SourceRow | undefined
+}
+
+type Listener = (change: RecordChange) => void
+
+/** The kinds that the gateway serves from. */
+const KINDS = [
+  'agent_ingress',
+  'acme_challenge',
+  'application_session',
+  'application_user',
+  'certificate_authority',
+  'credential',
+  'endpoint_configuration',
+  'failover_backend',
+  'http_response_backend',
+  'https_edge',
+  'https_edge_route',
+  'ip_policy',
+  'ip_policy_rule',
+  'ip_restriction',
+  'reserved_addr',
+  'reserved_domain',
+  'ssh_certificate_authority',
+  'ssh_credential',
+  'static_backend',
+  'tcp_edge',
+  'tls_certificate',
+  'tls_edge',
+  'tunnel_group_backend',
+  'weighted_backend',
+  ...ownerKinds,
+]
+/** What a session can have been started with. */
+export const credentialKinds: readonly string[] = [
+  'credential',
+  'ssh_credential',
+  'ssh_certificate_authority',
+]
+const restricting = new Set(['ip_policy', 'ip_policy_rule', 'ip_restriction'])
+
+/** All that is configured, in memory; a change touches only what it is about. */
+export class Records implements Follower {
+  readonly #log: Log
+  readonly #rows = new Map<string, SourceRow>()
+  readonly #byKind = new Map<string, Map<string, SourceRow>>()
+  readonly #listeners = new Map<string, Set<Listener>>()
+  readonly #general = new Set<Listener>()
+  readonly #tokens = new Lookup(keys.tokenKey)
+  readonly #fingerprints = new Lookup(keys.fingerprintKey)
+  readonly #domains = new Lookup(keys.domainKey)
+  readonly #ingresses = new Lookup(keys.ingressKeys)
+  readonly #addrPorts = new Lookup(keys.addrPortKey)
+  readonly #edgeNames = new Lookup(keys.edgeNameKeys)
+  readonly #edgePorts = new Lookup(keys.edgePortKeys)
+  readonly #routes = new Lookup(keys.parentKey)
+  readonly #rules = new Lookup(keys.policyKey)
+  readonly #restrictionTypes = new Lookup(keys.typeKey)
+  readonly #groups = new Lookup(keys.groupKey)
+  readonly #challenges = new Lookup(keys.challengeKey)
+  readonly #restrictions = new Restrictions(this.#restrictionTypes, this.#rules)
+  readonly #lookups: ReadonlyMap<string, Lookup> = new Map([
+    ['acme_challenge', this.#challenges],
+    ['credential', this.#tokens],
+    ['ssh_credential', this.#fingerprints],
+    ['reserved_domain', this.#domains],
+    ['agent_ingress', this.#ingresses],
+    ['reserved_addr', this.#addrPorts],
+    ['https_edge', this.#edgeNames],
+    ['tls_edge', this.#edgeNames],
+    ['tcp_edge', this.#edgePorts],
+    ['https_edge_route', this.#routes],
+    ['ip_policy_rule', this.#rules],
+    ['ip_restriction', this.#restrictionTypes],
+    ['tunnel_group_backend', this.#groups],
+  ])
+
+  constructor(log: Log = silentLog) {
+    this.#log = log
+  }
+
+  /** Follows a source; resolves when all it has is known. */
+  async follow(source: Source): Promise<() => void> {
+    return source.watch(KINDS, this)
+  }
+
+  snapshot(rows: readonly SourceRow[]): void {
+    const kept = new Set(rows.map(({ id }) => id))
+    const gone = [...this.#rows.values()].filter(({ id }) => !kept.has(id))
+    const changed = rows.filter(row => !this.#isKnown(row))
+    this.changes([
+      ...gone.map(({ kind, id }) => ({ op: 'remove', kind, id }) as const),
+      ...changed.map(row => ({ op: 'put', row }) as const),
+    ])
+  }
+
+  changes(batch: readonly SourceChange[]): void {
+    const done = batch.map(change => this.#apply(change)).filter(change => change !== undefined)
+    for (const { kind, before, after } of done) {
+      if (!restricting.has(kind)) continue
+      for (const row of [before, after]) if (row !== undefined) this.#restrictions.changed(row)
+    }
+    // Only now, so that nobody sees one half of what was changed together.
+    for (const change of done) {
+      const { kind, id } = change
+      const background = { task: 'configuration', log: this.#log, about: { kind, id } } as const
+      for (const listener of [...(this.#listeners.get(kind) ?? []), ...this.#general])
+        guarded(background, () => listener(change))
+    }
+  }
+
+  /** Tells of every change of these kinds; returns how to stop it. */
+  onChange(kinds: readonly string[], listener: Listener): () => void {
+    for (const kind of kinds) {
+      const listeners = this.#listeners.get(kind) ?? new Set()
+      this.#listeners.set(kind, listeners.add(listener))
+    }
+    return () => kinds.forEach(kind => this.#listeners.get(kind)?.delete(listener))
+  }
+
+  onAnyChange(listener: Listener): () => void {
+    this.#general.add(listener)
+    return () => this.#general.delete(listener)
+  }
+
+  /** Every row of a kind, in no particular order. */
+  all(kind: string): Iterable<SourceRow> {
+    return this.#byKind.get(kind)?.values() ?? []
+  }
+
+  get(kind: string, id: string): SourceRow | undefined {
+    return this.#byKind.get(kind)?.get(id)
+  }
+
+  credentialByToken(tokenHash: string): Credential | undefined {
+    return this.#credential(this.#tokens.one(tokenHash))
+  }
+
+  /** A credential of an agent or of an SSH client, or the authority that vouched for a client's certificate. */
+  credential(id: string): Credential | undefined {
+    const row = this.#rows.get(id)
+    return row !== undefined && credentialKinds.includes(row.kind) ? this.#credential(row) : undefined
+  }
+
+  /** The SSH credentials of a public key: at most one for each owner that has registered it. */
+  sshCredentials(fingerprint: string): Credential[] {
+    return this.#fingerprints.all(fingerprint).flatMap(row => this.#credential(row) ?? [])
+  }
+
+  /** Whose certificates are trusted; a public key is a line of authorized_keys. */
+  sshAuthorities(): { readonly id: string; readonly publicKey: string }[] {
+    return [...this.all('ssh_certificate_authority')]
+      .filter(row => this.#credential(row)?.active === true)
+      .map(row => ({ id: row.id, publicKey: keys.textOf(row, 'public_key') }))
+  }
+
+  /** The user or bot with this id. */
+  owner(id: string): Owner | undefined {
+    return ownerOf(this.#rows.get(id))
+  }
+
+  #credential(row: SourceRow | undefined): Credential | undefined {
+    if (row === undefined) return undefined
+    const ownerId = keys.textOf(row, 'owner_id')
+    return {
+      id: row.id,
+      acl: (row.body['acl'] as readonly string[] | null) ?? [],
+      ownerId,
+      active: ownerId === '' || this.owner(ownerId)?.active === true,
+    }
+  }
+
+  restriction(type: Restricted): Restriction | undefined {
+    return this.#restrictions.of(type)
+  }
+
+  /** Says whom these IP policies let through; stays true when they change. */
+  addressesAllowed(policies: readonly string[]): (ip: string) => boolean {
+    return this.#restrictions.allowedBy(policies)
+  }
+
+  /** The reservation of exactly this name, or of the nearest wildcard over it. */
+  reservedDomain(name: string): SourceRow | undefined {
+    return this.#overName(this.#domains, name)
+  }
+
+  /** The reservation of exactly this name, which may be a wildcard. */
+  domainNamed(name: string): SourceRow | undefined {
+    return this.#domains.one(name)
+  }
+
+  /** The domain of an account that agents come through when they connect to this name. */
+  agentIngress(name: string): SourceRow | undefined {
+    return this.#ingresses.one(name)
+  }
+
+  reservedAddr(port: number): SourceRow | undefined {
+    return this.#addrPorts.one(String(port))
+  }
+
+  /** The certificate of the nearest reservation that has one; at last that of the shared domain. */
+  certificate(name: string): Certificate | undefined {
+    for (const each of [name, ...wildcardsOver(name)]) {
+      const found = this.#certificateOf(this.#domains.one(each))
+      if (found !== undefined) return found
+    }
+    const ofIngress = this.#certificateOf(this.#ingresses.one(name))
+    if (ofIngress !== undefined) return ofIngress
+    for (const wildcard of wildcardsOver(name)) {
+      const row = this.#domains.one(wildcard.slice(2))
+      const found = row && keys.coversAll(row) ? this.#certificateOf(row) : undefined
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  #certificateOf(owner: SourceRow | undefined): Certificate | undefined {
+    const id = owner?.body['certificate']
+    const row = typeof id === 'string' ? this.get('tls_certificate', id) : undefined
+    if (!row?.readable) return undefined
+    return {
+      id: row.id,
+      certificatePem: keys.textOf(row, 'certificate_pem'),
+      privateKeyPem: new Secret(keys.textOf(row, 'private_key_pem')),
+    }
+  }
+
+  /** What a certificate authority may ask for over HTTP with this token. */
+  httpChallenges(token: string): readonly SourceRow[] {
+    return this.#challenges.all(`http-01 ${token}`)
+  }
+
+  /** What a certificate authority may ask for in a TLS handshake with this name; the newest is the last. */
+  tlsChallenges(name: string): readonly SourceRow[] {
+    return this.#challenges.all(`tls-alpn-01 ${name}`)
+  }
+
+  /** The HTTPS or TLS edge of exactly this name, which may be a wildcard. */
+  edgeNamed(name: string): SourceRow | undefined {
+    return this.#edgeNames.one(name)
+  }
+
+  /** The HTTPS or TLS edge that answers for a name, itself or by the nearest wildcard. */
+  edgeForName(name: string): SourceRow | undefined {
+    return this.#overName(this.#edgeNames, name)
+  }
+
+  /** The TCP edge on a port. */
+  edgeForPort(port: number): SourceRow | undefined {
+    return this.#edgePorts.one(String(port))
+  }
+
+  routesOf(edgeId: string): readonly SourceRow[] {
+    return this.#routes.all(edgeId)
+  }
+
+  /** A backend of any kind. */
+  backend(id: string): SourceRow | undefined {
+    const row = this.#rows.get(id)
+    return row?.kind.endsWith('_backend') === true ? row : undefined
+  }
+
+  /** The tunnel groups that a tunnel belongs to. */
+  groupsOf(tunnel: Pick<TunnelRecord, 'labels' | 'ownerId'>): SourceRow[] {
+    return Object.entries(tunnel.labels)
+      .flatMap(([name, value]) => this.#groups.all(keys.labelText(name, value)))
+      .filter(row => joins(tunnel, groupOf(row)))
+  }
+
+  #overName(lookup: Lookup, name: string): SourceRow | undefined {
+    const exact = lookup.one(name)
+    if (exact !== undefined) return exact
+    for (const wildcard of wildcardsOver(name)) {
+      const row = lookup.one(wildcard)
+      if (row !== undefined) return row
+    }
+    return undefined
+  }
+
+  #isKnown({ id, version, readable }: SourceRow): boolean {
+    const known = this.#rows.get(id)
+    return known?.version === version && known.readable === readable
+  }
+
+  #apply(change: SourceChange): RecordChange | undefined {
+    const { kind, id } = change.op === 'put' ? change.row : change
+    const before = this.#rows.get(id)
+    const after = change.op === 'put' ? change.row : undefined
+    if (before === undefined && after === undefined) return undefined
+    const rows = this.#byKind.get(kind) ?? new Map<string, SourceRow>()
+    this.#byKind.set(kind, rows)
+    this.#look(kind, before, after)
+    if (after === undefined) {
+      this.#rows.delete(id)
+      rows.delete(id)
+    } else {
+      this.#rows.set(id, after)
+      rows.set(id, after)
+    }
+    return { kind, id, before, after }
+  }
+
+  /** A row whose keys cannot be read is found by its id alone. */
+  #look(kind: string, before: SourceRow | undefined, after: SourceRow | undefined): void {
+    const lookup = this.#lookups.get(kind)
+    if (lookup === undefined) return
+    const background = { task: 'configuration', log: this.#log, failed: 'a record cannot be used' } as const
+    const { id } = after ?? before ?? {}
+    guarded({ ...background, about: { kind, id } }, () => {
+      if (before !== undefined) lookup.remove(before)
+      if (after !== undefined) lookup.add(after)
+    })
+  }
+}

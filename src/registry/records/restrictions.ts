@@ -1,0 +1,65 @@
+import { type AddressJudge, addressJudge, type Rule } from '#base/address-filter.ts'
+import type { Lookup } from '#registry/records/lookup.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+
+/** Who may use one kind of traffic. */
+export interface Restriction {
+  readonly id: string
+  /** False: violations are only logged. */
+  readonly enforced: boolean
+  readonly allows: (ip: string) => boolean
+}
+
+export type Restricted = 'agent' | 'endpoints'
+
+/** What IP policies say, built when they are first asked after a change of theirs. */
+export class Restrictions {
+  readonly #byType: Lookup
+  readonly #rulesByPolicy: Lookup
+  readonly #built = new Map<Restricted, Restriction | undefined>()
+  readonly #judges = new Map<string, AddressJudge>()
+
+  constructor(byType: Lookup, rulesByPolicy: Lookup) {
+    this.#byType = byType
+    this.#rulesByPolicy = rulesByPolicy
+  }
+
+  /** A restriction, a policy or a rule has changed. */
+  changed(row: SourceRow): void {
+    if (row.kind === 'ip_restriction') this.#built.clear()
+    else this.#judges.delete(row.kind === 'ip_policy' ? row.id : String(row.body['ip_policy']))
+  }
+
+  of(type: Restricted): Restriction | undefined {
+    if (!this.#built.has(type)) this.#built.set(type, this.#build(this.#byType.one(type)))
+    return this.#built.get(type)
+  }
+
+  /** Lets those through that a rule of some policy allows and none of any denies; stays true when rules change. */
+  allowedBy(policies: readonly string[]): (ip: string) => boolean {
+    return ip => {
+      let isAllowed = false
+      for (const policy of policies) {
+        const verdict = this.#judge(policy)(ip)
+        if (verdict === 'deny') return false
+        isAllowed ||= verdict === 'allow'
+      }
+      return isAllowed
+    }
+  }
+
+  #judge(policy: string): AddressJudge {
+    const known = this.#judges.get(policy)
+    if (known !== undefined) return known
+    const rules = this.#rulesByPolicy.all(policy).map(({ body }) => body as unknown as Rule)
+    const judge = addressJudge(rules)
+    this.#judges.set(policy, judge)
+    return judge
+  }
+
+  #build(row: SourceRow | undefined): Restriction | undefined {
+    if (row === undefined) return undefined
+    const policies = (row.body['ip_policies'] as readonly string[] | null) ?? []
+    return { id: row.id, enforced: row.body['enforced'] === true, allows: this.allowedBy(policies) }
+  }
+}

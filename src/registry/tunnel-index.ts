@@ -1,0 +1,153 @@
+import type { Directory, TunnelRecord } from '#registry/directory.ts'
+import { plainId } from '#registry/legs.ts'
+import { labelText } from '#registry/records/keys.ts'
+import { joins, type TunnelGroup } from '#registry/records/tunnel-group.ts'
+
+type Scheme = 'http' | 'https' | 'tls'
+
+/** The tunnels that are online, by what leads visitors to them. */
+export class TunnelIndex {
+  readonly #plain: Places<string>
+  readonly #secure: Places<string>
+  readonly #ports: Places<number>
+  readonly #labels = new Map<string, Map<string, TunnelRecord>>()
+  readonly #node: string
+  readonly #stop: () => void
+  #generation = 0
+
+  /** Of several connections of one agent the one to this process is the nearest. */
+  constructor(directory: Directory, node: string) {
+    this.#node = node
+    this.#plain = new Places(node)
+    this.#secure = new Places(node)
+    this.#ports = new Places(node)
+    for (const tunnel of directory.tunnels.values()) this.#add(tunnel)
+    this.#stop = directory.watch({
+      added: tunnel => this.#add(tunnel),
+      removed: tunnel => this.#remove(tunnel),
+    })
+  }
+
+  /** Grows whenever a tunnel with labels or of a pool is added or removed. */
+  get generation(): number {
+    return this.#generation
+  }
+
+  close(): void {
+    this.#stop()
+  }
+
+  named(scheme: Scheme, name: string): TunnelRecord | undefined {
+    if (scheme === 'http') return this.#plain.get(name)
+    const found = this.#secure.get(name)
+    return found?.address?.scheme === scheme ? found : undefined
+  }
+
+  onPort(port: number): TunnelRecord | undefined {
+    return this.#ports.get(port)
+  }
+
+  /** The tunnels that share the address of this one, itself among them. */
+  pool({ address }: TunnelRecord): TunnelRecord[] {
+    if (address === undefined) return []
+    return address.scheme === 'tcp'
+      ? this.#ports.all(address.port)
+      : this.#names(address.scheme).all(address.host)
+  }
+
+  /** Those that belong to a group, oldest first. Only the tunnels of the rarest label are looked at. */
+  ofGroup(group: TunnelGroup): TunnelRecord[] {
+    const { labels } = group
+    const sets = Object.entries(labels).map(([name, value]) => this.#labels.get(labelText(name, value)))
+    const [rarest] = sets.toSorted((left, right) => (left?.size ?? 0) - (right?.size ?? 0))
+    const found = new Map<string, TunnelRecord>()
+    // An agent with several connections counts once, by the one to this process where there is one.
+    for (const tunnel of rarest?.values() ?? []) {
+      const key = plainId(tunnel.id)
+      if (joins(tunnel, group) && (tunnel.node === this.#node || !found.has(key))) found.set(key, tunnel)
+    }
+    return [...found.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1))
+  }
+
+  #add(tunnel: TunnelRecord): void {
+    const { address, pooling } = tunnel
+    if (pooling) this.#generation++
+    if (address === undefined) this.#addLabels(tunnel)
+    else if (address.scheme === 'tcp') this.#ports.add(address.port, tunnel)
+    else this.#names(address.scheme).add(address.host, tunnel)
+  }
+
+  #remove(tunnel: TunnelRecord): void {
+    const { address, id, pooling } = tunnel
+    if (pooling) this.#generation++
+    if (address === undefined) this.#removeLabels(tunnel)
+    else if (address.scheme === 'tcp') this.#ports.remove(address.port, id)
+    else this.#names(address.scheme).remove(address.host, id)
+  }
+
+  #names(scheme: Scheme): Places<string> {
+    return scheme === 'http' ? this.#plain : this.#secure
+  }
+
+  #addLabels(tunnel: TunnelRecord): void {
+    this.#generation++
+    for (const [name, value] of Object.entries(tunnel.labels)) {
+      const key = labelText(name, value)
+      const tunnels = this.#labels.get(key) ?? new Map<string, TunnelRecord>()
+      this.#labels.set(key, tunnels.set(tunnel.id, tunnel))
+    }
+  }
+
+  #removeLabels({ id, labels }: TunnelRecord): void {
+    this.#generation++
+    for (const [name, value] of Object.entries(labels)) {
+      const key = labelText(name, value)
+      const tunnels = this.#labels.get(key)
+      tunnels?.delete(id)
+      if (tunnels?.size === 0) this.#labels.delete(key)
+    }
+  }
+}
+
+/** Who answers where. */
+class Places<Key> {
+  readonly #node: string
+  readonly #holders = new Map<Key, readonly TunnelRecord[]>()
+
+  constructor(node: string) {
+    this.#node = node
+  }
+
+  /** The oldest of those that share a place, so that what is compiled for it lasts. */
+  get(key: Key): TunnelRecord | undefined {
+    return this.#holders.get(key)?.[0]
+  }
+
+  /** All that share a place; an agent with several connections counts once. */
+  all(key: Key): TunnelRecord[] {
+    const holders = this.#holders.get(key) ?? []
+    return holders.filter(({ id }, at) => plainId(id) !== plainId(holders[at - 1]?.id ?? ''))
+  }
+
+  add(key: Key, tunnel: TunnelRecord): void {
+    const others = this.#without(key, tunnel.id)
+    this.#holders.set(key, [...others, tunnel].toSorted(this.#inOrder))
+  }
+
+  /** Of several connections of one agent the one to this process comes first. */
+  readonly #inOrder = (left: TunnelRecord, right: TunnelRecord): number => {
+    const [a, b] = [plainId(left.id), plainId(right.id)]
+    if (a !== b) return a < b ? -1 : 1
+    return Number(right.node === this.#node) - Number(left.node === this.#node)
+  }
+
+  remove(key: Key, id: string): void {
+    const rest = this.#without(key, id)
+    if (rest.length === 0) this.#holders.delete(key)
+    else this.#holders.set(key, rest)
+  }
+
+  #without(key: Key, id: string): readonly TunnelRecord[] {
+    return (this.#holders.get(key) ?? []).filter(tunnel => tunnel.id !== id)
+  }
+}

@@ -1,0 +1,123 @@
+import type { Socket } from 'node:net'
+import { duplexPair } from 'node:stream'
+import type { Connection as SshClient, ServerChannel } from 'ssh2'
+import { DialError } from '#registry/fleet.ts'
+import { clientNetwork } from '#base/client-network.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import { TunnelError } from '#tunnel/frame.ts'
+import { type DuplexStream, fromDuplex } from '#tunnel/from-duplex.ts'
+import { type Place, Places } from '#tunnel/places.ts'
+
+export interface ChannelLimits {
+  readonly channels: number
+  /** Milliseconds for the client to reach what it forwards to. */
+  readonly openTimeout: number
+}
+
+/** Where a visitor comes in: what the client asked to be listened on, and who the visitor is. */
+export interface Route {
+  readonly boundAddr: string
+  readonly boundPort: number
+  readonly visitorIp: string
+  readonly visitorPort: number
+  /** Tells that the visitor has gone. */
+  readonly closed: () => void
+}
+
+/** ssh2 writes to the socket without asking whether it is full, so writers are asked to wait by us. */
+const SOCKET_BYTES = 1024 * 1024
+/** The window that ssh2 gives to each channel is 2 MiB; it does not refuse a client that sends more. */
+const UNREAD_BYTES = 4 * 1024 * 1024
+
+/** The visitors' connections through one ssh connection. */
+export class Channels {
+  readonly #client: SshClient
+  readonly #socket: Socket
+  readonly #limits: ChannelLimits
+  readonly #streams = new Set<DuplexStream>()
+  /** Divided among those who visit. */
+  readonly #places: Places
+  #closed = false
+
+  constructor(client: SshClient, socket: Socket, limits: ChannelLimits) {
+    this.#client = client
+    this.#socket = socket
+    this.#limits = limits
+    this.#places = new Places(limits.channels)
+    socket.on('drain', () => this.#streams.forEach(stream => stream.wake()))
+    socket.on('data', () => this.#checkUnread())
+  }
+
+  get open(): number {
+    return this.#places.open
+  }
+
+  /** A client that cannot reach its service gives a stream that ends without a byte. */
+  async dial(route: Route, first: Buffer): Promise<ByteStream> {
+    if (this.#closed) throw new DialError('offline', 'the ssh connection is closed')
+    const place = this.#places.take(clientNetwork(route.visitorIp))
+    if (place === undefined) throw new DialError('busy', 'the ssh connection is full')
+    const channel = await this.#openChannel(route)
+    if (channel === undefined) {
+      this.#places.leave(place)
+      if (this.#closed) throw new DialError('offline', 'the ssh connection was closed')
+      return unreachable()
+    }
+    channel.once('close', route.closed)
+    const stream = this.#adapt(channel, place)
+    if (first.length > 0) stream.write(first)
+    return stream
+  }
+
+  /** The connection is gone, and all of them with it. */
+  close(): void {
+    this.#closed = true
+    for (const stream of this.#streams)
+      stream.fail(new TunnelError('session_closed', 'The ssh connection was closed.'))
+    this.#streams.clear()
+  }
+
+  #openChannel({ boundAddr, boundPort, visitorIp, visitorPort }: Route): Promise<ServerChannel | undefined> {
+    return new Promise(resolve => {
+      let late = false
+      const timer = setTimeout(() => {
+        late = true
+        resolve(undefined)
+      }, this.#limits.openTimeout)
+      this.#client.forwardOut(boundAddr, boundPort, visitorIp, visitorPort, (error, channel) => {
+        clearTimeout(timer)
+        if (late) channel?.destroy()
+        else resolve(error ? undefined : channel)
+      })
+    })
+  }
+
+  #adapt(channel: ServerChannel, place: Place): DuplexStream {
+    const stream = fromDuplex(channel, {
+      // `end` of a server's channel closes both directions; an end of ours alone is EOF.
+      finish: () => channel.eof(),
+      release: () => channel.end(),
+      full: () => this.#socket.writableLength > SOCKET_BYTES,
+      hold: client => this.#places.hold(place, client),
+      rest: () => this.#places.rest(place),
+      evicted: () => this.#places.evacuate(place),
+    })
+    place.occupant = stream
+    this.#streams.add(stream)
+    channel.once('close', () => {
+      this.#places.leave(place)
+      this.#streams.delete(stream)
+    })
+    return stream
+  }
+
+  #checkUnread(): void {
+    for (const stream of this.#streams) if (stream.waiting > UNREAD_BYTES) this.#socket.destroy()
+  }
+}
+
+function unreachable(): ByteStream {
+  const [near, far] = duplexPair()
+  far.resume().end()
+  return fromDuplex(near)
+}

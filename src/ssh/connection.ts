@@ -1,0 +1,336 @@
+import type { Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import type { Connection as SshClient, Session, TcpipBindInfo } from 'ssh2'
+import { inBackground } from '#base/background.ts'
+import { fail, Problem } from '#base/errors.ts'
+import { newId, timestamp } from '#base/ids.ts'
+import type { Log } from '#base/log.ts'
+import type { Command, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import type { Facts } from '#registry/facts.ts'
+import { type Connection, DialError } from '#registry/fleet.ts'
+import { plainAddress } from '#base/addresses.ts'
+import { Audience } from '#ssh/audience.ts'
+import { Channels, type ChannelLimits } from '#ssh/channels.ts'
+import { NO_COMMAND, readCommand, type SshCommand } from '#ssh/command.ts'
+import type { SshDeps } from '#ssh/deps.ts'
+import { bindText, checkBind, type Forward, Forwards, wishOf } from '#ssh/forwards.ts'
+import { answersPing } from '#ssh/ping.ts'
+import { followSession } from '#ssh/shell.ts'
+import type { Identity } from '#ssh/sign-in.ts'
+import type { Terminal } from '#ssh/terminal.ts'
+import { USAGE } from '#ssh/usage.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import type { ProxyHeader } from '#tunnel/messages.ts'
+
+export interface ConnectionLimits extends ChannelLimits {
+  readonly sessions: number
+  /** Milliseconds that a -R waits for the command, which ssh sends later; with `ssh -N` none comes. */
+  readonly commandWait: number
+  /** Milliseconds that a command waits for a -R before the usage is shown. */
+  readonly forwardWait: number
+  /** Milliseconds that a connection which asks for nothing may stay. */
+  readonly idleWait: number
+  /** Milliseconds for the client to take its leave. */
+  readonly leaveWait: number
+  readonly probeTimeout: number
+}
+
+export interface SignedIn {
+  readonly client: SshClient
+  readonly socket: Socket
+  readonly identity: Identity
+  readonly ip: string
+  readonly ident: string
+}
+
+export interface ConnectionContext {
+  readonly deps: SshDeps
+  readonly facts: Facts
+  readonly log: Log
+  readonly limits: ConnectionLimits
+  /** The HTTP path tells of requests by `onRequest`, so connections of HTTP endpoints are not told of. */
+  readonly requestLines: boolean
+}
+
+interface Waiting {
+  readonly bind: TcpipBindInfo
+  readonly accept: (port: number) => void
+  readonly reject: () => void
+}
+
+type Accept = ((chosenPort?: number) => void) | undefined
+
+const MAX_WAITING = 64
+const SENTENCE_MS = 100
+
+/** One ssh connection that has signed in: each of its -R is a tunnel, and its sessions show what happens. */
+export class SshConnection implements Connection {
+  readonly record: SessionRecord
+  readonly #peer: SignedIn
+  readonly #context: ConnectionContext
+  readonly #channels: Channels
+  readonly #forwards = new Forwards()
+  readonly #audience = new Audience()
+  readonly #waiting: Waiting[] = []
+  #command: SshCommand | undefined
+  #turn: Promise<void> = Promise.resolve()
+  #added: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #sessions = 0
+  #opening = 0
+  #failed = false
+  #leaving = false
+  #closed = false
+
+  constructor(peer: SignedIn, context: ConnectionContext) {
+    this.#peer = peer
+    this.#context = context
+    const { client, socket, identity, ip, ident } = peer
+    this.#channels = new Channels(client, socket, context.limits)
+    this.record = {
+      id: newId('ts'),
+      node: context.facts.node,
+      credentialId: identity.credentialId,
+      agentVersion: ident,
+      userAgent: ident,
+      ip,
+      localIp: plainAddress(socket.localAddress ?? ''),
+      serverName: undefined,
+      metadata: '',
+      os: '',
+      arch: '',
+      region: context.facts.region,
+      startedAt: timestamp(Date.now()),
+      transport: 'ssh',
+    }
+    client.on('request', (accept: Accept, reject, name, info) => {
+      if (name === 'tcpip-forward') this.#onForward(info, accept, reject)
+      else if (name === 'cancel-tcpip-forward') this.#onCancel(info, accept, reject)
+      else reject?.()
+    })
+    client.on('session', (accept, reject) => {
+      if (this.#sessions >= context.limits.sessions || this.#leaving) reject()
+      else this.#onSession(accept())
+    })
+    socket.once('close', () => this.#onClose())
+    this.#after(context.limits.idleWait, () => this.#goIdle())
+  }
+
+  /** Connections that are open through it. */
+  get streams(): number {
+    return this.#channels.open
+  }
+
+  async dial(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<ByteStream> {
+    const forward = this.#forwards.of(tunnel.id)
+    if (forward === undefined) throw new DialError('offline', 'the tunnel is closed')
+    const colon = header.ClientAddr.lastIndexOf(':')
+    const visitorIp = header.ClientAddr.slice(0, colon).replaceAll(/[[\]]/g, '')
+    const visitorPort = Number(header.ClientAddr.slice(colon + 1)) || 0
+    const route = { boundAddr: forward.bindAddr, boundPort: forward.port, visitorIp, visitorPort }
+    const shown = !this.#context.requestLines || !tunnel.url.startsWith('http')
+    const tell = (what: string): void => {
+      if (shown && !this.#closed)
+        this.#audience.say(`${clock()} ${nameOf(tunnel)} ${what} ${header.ClientAddr}`)
+    }
+    tell('connection from')
+    return this.#channels.dial({ ...route, closed: () => tell('closed for') }, first)
+  }
+
+  async command(command: Command): Promise<void> {
+    if (command === 'restart') fail('ssh_no_restart')
+    if (command === 'update') fail('ssh_no_update')
+    this.close('The tunnel was stopped through the API.')
+  }
+
+  async probe(): Promise<boolean> {
+    const { client, socket } = this.#peer
+    return !this.#closed && answersPing(client, socket, this.#context.limits.probeTimeout)
+  }
+
+  close(reason: string): void {
+    if (this.#leaving) return
+    this.#audience.complain(reason)
+    this.#leave(1)
+  }
+
+  /** A tunnel is taken away while the connection stays. */
+  stopTunnel(tunnelId: string, problem: Problem): void {
+    if (this.#forwards.of(tunnelId) === undefined) return
+    this.#forwards.remove(tunnelId)
+    this.#complain(problem)
+    this.#checkIdle()
+  }
+
+  /** One line about a request that went through one of the tunnels. */
+  onRequest(line: string): void {
+    this.#audience.say(`${clock()} ${line}`)
+  }
+
+  #onForward(bind: TcpipBindInfo, accept: Accept, reject: (() => void) | undefined): void {
+    const entry = { bind, accept: (port: number) => accept?.(port), reject: () => reject?.() }
+    if (this.#leaving || this.#waiting.length >= MAX_WAITING) {
+      entry.reject()
+      return
+    }
+    this.#waiting.push(entry)
+    if (this.#command) this.#flush(this.#command)
+    else this.#after(this.#context.limits.commandWait, () => this.#decide(NO_COMMAND))
+  }
+
+  #onCancel(bind: TcpipBindInfo, accept: Accept, reject: (() => void) | undefined): void {
+    const forward = this.#forwards.find(bind)
+    if (forward === undefined) {
+      reject?.()
+      return
+    }
+    this.#forwards.remove(forward.tunnel.id)
+    this.#audience.say(`${nameOf(forward.tunnel)} closed`)
+    void this.#run('unbind', () => this.#context.deps.unbind(this.record.id, forward.tunnel.id))
+    accept?.()
+    this.#checkIdle(this.#context.limits.idleWait)
+  }
+
+  #onSession(session: Session): void {
+    this.#sessions++
+    followSession(session, {
+      started: (command, terminal) => this.#onCommand(command, terminal),
+      interrupted: () => this.#leave(0),
+      closed: () => this.#sessions--,
+    })
+  }
+
+  #onCommand(text: string, terminal: Terminal): void {
+    this.#audience.join(terminal)
+    if (this.#leaving) {
+      terminal.exit(1)
+      return
+    }
+    terminal.onQuit(() => this.#leave(0))
+    try {
+      const command = readCommand(text)
+      if (this.#waiting.length + this.#forwards.size + this.#opening > 0)
+        terminal.line(`Adit, session ${this.record.id}. Press q or Ctrl-C to stop.`)
+      this.#forwards.list().forEach(forward => terminal.line(forwardText(forward)))
+      this.#decide(command)
+    } catch (error) {
+      this.#complain(error)
+      this.#waiting.splice(0).forEach(({ reject }) => reject())
+      this.#leave(1)
+    }
+  }
+
+  /** The command is known, or none will come. */
+  #decide(command: SshCommand): void {
+    this.#command = command
+    this.#flush(command)
+    this.#checkIdle()
+  }
+
+  #flush(command: SshCommand): void {
+    clearTimeout(this.#timer)
+    for (const entry of this.#waiting.splice(0)) {
+      this.#opening++
+      // One after the other, so that what is shown has the order in which it was asked for.
+      this.#turn = this.#turn.then(() => this.#run('open', () => this.#open(entry, command)))
+    }
+  }
+
+  async #open({ bind, accept, reject }: Waiting, command: SshCommand): Promise<void> {
+    try {
+      if (this.#leaving) return reject()
+      if (!this.#peer.identity.mayForward) fail('ssh_certificate_forwarding')
+      checkBind(bind, this.#forwards)
+      this.#added ??= this.#context.deps.add(this.record, this)
+      await this.#added
+      const tunnel = await this.#context.deps.bind(this.record.id, wishOf(bind, command))
+      if (this.#closed) return
+      const forward = this.#forwards.add(bind, tunnel)
+      accept(forward.port)
+      this.#context.deps.release(this.record.id, tunnel.id)
+      this.#audience.say(forwardText(forward))
+    } catch (error) {
+      this.#complain(error)
+      // With ExitOnForwardFailure the refusal is the last thing ssh reads; the sentence must be out before.
+      if (this.#audience.size > 0) await setTimeout(SENTENCE_MS)
+      if (!this.#closed) reject()
+    } finally {
+      this.#opening--
+      this.#checkIdle()
+    }
+  }
+
+  /** When all that was asked for is answered and no tunnel came of it, a little later there is nothing to stay for. */
+  #checkIdle(wait = this.#context.limits.forwardWait): void {
+    const busy = this.#forwards.size + this.#waiting.length + this.#opening > 0
+    if (!busy && !this.#leaving) this.#after(wait, () => this.#goIdle())
+  }
+
+  #goIdle(): void {
+    if (!this.#failed) USAGE.forEach(line => this.#audience.say(line))
+    this.#leave(this.#failed ? 1 : 0)
+  }
+
+  #complain(error: unknown): void {
+    this.#failed = true
+    const known = error instanceof Problem
+    if (!known) this.#context.log.error({ error, session: this.record.id }, 'an ssh tunnel failed to open')
+    this.#audience.complain(known ? error.message : 'The gateway failed to open the tunnel.')
+  }
+
+  /** Ends every session with a status and waits a little for the client to go by itself, or it would not show it. */
+  #leave(status: number): void {
+    if (this.#leaving) return
+    this.#leaving = true
+    this.#audience.exit(status)
+    const end = (): void => {
+      this.#peer.client.end()
+      this.#after(this.#context.limits.leaveWait, () => this.#peer.socket.destroy())
+    }
+    if (this.#audience.size === 0) end()
+    else this.#after(this.#context.limits.leaveWait, end)
+  }
+
+  #onClose(): void {
+    const lost = !this.#leaving
+    this.#closed = true
+    this.#leaving = true
+    clearTimeout(this.#timer)
+    this.#channels.close()
+    if (this.#added === undefined) return
+    const removed = this.#added.then(() => this.#context.deps.remove(this.record.id, this, lost))
+    void this.#run('remove', () => removed)
+  }
+
+  #run(what: string, work: () => Promise<unknown>): Promise<void> {
+    const { log } = this.#context
+    const about = { session: this.record.id, what }
+    return inBackground({ task: 'ssh', log, failed: 'an ssh session failed', about }, async () => {
+      try {
+        await work()
+      } catch (error) {
+        // The client was told.
+        if (!(error instanceof Problem)) throw error
+      }
+    })
+  }
+
+  /** There is one thing at a time to wait for. */
+  #after(milliseconds: number, run: () => void): void {
+    clearTimeout(this.#timer)
+    if (!this.#closed) this.#timer = globalThis.setTimeout(run, milliseconds)
+  }
+}
+
+const clock = (): string => new Date().toISOString().slice(11, 19)
+
+/** The URL, or the labels of a tunnel that has none. */
+const nameOf = ({ url, labels }: TunnelRecord): string =>
+  url === ''
+    ? Object.entries(labels)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(',')
+    : url
+
+const forwardText = ({ tunnel, bindAddr, asked }: Forward): string =>
+  `${nameOf(tunnel)} -> -R ${bindText(bindAddr, asked)}`

@@ -1,0 +1,29 @@
+import type { Credential } from '#registry/records/records.ts'
+
+/** Which credential a public key stands for, or why for none. */
+export type KeyMatch =
+  { readonly credentialId: string } | { readonly refused: 'unknown_key' | 'ambiguous_key' | 'owner_inactive' }
+
+export interface KeyHolder extends Credential {
+  /** E-mail address or name of the owner. */
+  readonly subject: string
+}
+
+/** A user name that can only mean one credential or owner. */
+const isSelector = (user: string): boolean => /^(cr|sshcr|usr|bot|service)_/.test(user) || user.includes('@')
+
+const isNamed = (user: string, { id, ownerId, subject }: KeyHolder): boolean =>
+  user === id || user === ownerId || (subject !== '' && user.toLowerCase() === subject.toLowerCase())
+
+/**
+ * Anybody can register a public key, so several owners may have registered the same one. The user name of the client
+ * says whose credential is meant; without that a key of several owners stands for none of them.
+ */
+export function matchKey(user: string, holders: readonly KeyHolder[]): KeyMatch {
+  const named = holders.filter(holder => isNamed(user, holder))
+  const meant = named.length > 0 || isSelector(user) ? named : holders
+  const [first] = meant.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+  if (first === undefined) return { refused: 'unknown_key' }
+  if (meant.some(({ ownerId }) => ownerId !== first.ownerId)) return { refused: 'ambiguous_key' }
+  return first.active ? { credentialId: first.id } : { refused: 'owner_inactive' }
+}

@@ -1,0 +1,189 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import ssh2 from 'ssh2'
+import type { ClientInfo, Connection as SshClient, ServerConfig } from 'ssh2'
+import { listenOn, type SharesPorts } from '#base/listen-on.ts'
+import { clientNetwork } from '#base/client-network.ts'
+import type { Log } from '#base/log.ts'
+import type { Secret } from '#base/secrets.ts'
+import type { Address } from '#base/setting-values.ts'
+import type { Facts } from '#registry/facts.ts'
+import { plainAddress } from '#base/addresses.ts'
+import { algorithms } from '#ssh/algorithms.ts'
+import { SshConnection } from '#ssh/connection.ts'
+import type { SshDeps } from '#ssh/deps.ts'
+import { Door } from '#ssh/door.ts'
+import { opensshHostKey } from '#ssh/host-key.ts'
+import { DEFAULT_SSH_LIMITS, type SshLimits } from '#ssh/limits.ts'
+import { SshPenalties } from '#ssh/penalties.ts'
+import { limitRekeys } from '#ssh/rekeys.ts'
+import type { Identity, KeyRing } from '#ssh/sign-in.ts'
+import { Startups } from '#ssh/startups.ts'
+
+export interface SshListenerOptions {
+  readonly address: Address
+  /** Ed25519, PKCS #8. */
+  readonly hostKey: Secret
+  readonly deps: SshDeps
+  readonly facts: Facts
+  readonly log: Log
+  readonly limits?: Partial<SshLimits>
+  /** True when the HTTP path calls `onRequest` for each request. */
+  readonly requestLines?: boolean
+  /** Several processes share the port. */
+  readonly sharesPorts?: SharesPorts | undefined
+}
+
+interface Guest {
+  readonly socket: Socket
+  readonly source: string
+  readonly ip: string
+  /** It has signed in or gone, and counts no more as one that has not. */
+  readonly settle: () => void
+  /** Nobody may sign in from where it is. */
+  readonly barred: boolean
+}
+
+const NOBODY: KeyRing = { credential: () => ({ refused: 'unknown_key' }), authorities: () => [] }
+
+/** Takes in `ssh -R`: who signs in with a known key gets a session, and each -R becomes a tunnel. */
+export class SshListener implements AsyncDisposable {
+  readonly #options: SshListenerOptions
+  readonly #limits: SshLimits
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  /** Those that have not signed in yet. */
+  readonly #entering = new Set<Socket>()
+  readonly #connections = new Map<string, SshConnection>()
+  readonly #startups: Startups
+  readonly #penalties: SshPenalties
+  readonly #config: ServerConfig
+
+  constructor(options: SshListenerOptions) {
+    this.#options = options
+    this.#limits = { ...DEFAULT_SSH_LIMITS, ...options.limits }
+    this.#startups = new Startups(this.#limits.startups)
+    this.#penalties = new SshPenalties(this.#limits.penalties, Date.now)
+    this.#config = {
+      hostKeys: [opensshHostKey(options.hostKey).reveal()],
+      ident: 'adit',
+      algorithms,
+      keepaliveInterval: this.#limits.keepaliveInterval,
+      keepaliveCountMax: this.#limits.keepaliveMisses,
+    }
+    this.#server = createServer({ noDelay: true }, socket => this.#onSocket(socket))
+  }
+
+  get connections(): number {
+    return this.#sockets.size
+  }
+
+  /** Connections that are open through ssh connections. */
+  get streams(): number {
+    return [...this.#connections.values()].reduce((sum, { streams }) => sum + streams, 0)
+  }
+
+  /** Resolves to the port. */
+  async listen(): Promise<number> {
+    const { address, sharesPorts } = this.#options
+    await listenOn(this.#server, address, sharesPorts)
+    this.#server.on('error', error => this.#options.log.error({ error }, 'the ssh listener failed'))
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Shows a line about a request to whoever holds the tunnel. */
+  onRequest(sessionId: string, line: string): void {
+    this.#connections.get(sessionId)?.onRequest(line)
+  }
+
+  /** Takes in nobody any more; those who are here stay. */
+  drain(): void {
+    if (this.#server.listening) this.#server.close()
+  }
+
+  /** Ends all connections; those that do not go by themselves are cut. */
+  async close(): Promise<void> {
+    this.drain()
+    this.#entering.forEach(socket => socket.destroy())
+    this.#connections.forEach(connection => connection.close('The gateway is stopping.'))
+    const cut = setTimeout(() => this.#sockets.forEach(socket => socket.destroy()), this.#limits.closeWait)
+    await Promise.all([...this.#sockets].map(socket => once(socket, 'close')))
+    clearTimeout(cut)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #onSocket(socket: Socket): void {
+    const ip = plainAddress(socket.remoteAddress ?? '')
+    const source = clientNetwork(ip)
+    const leave = this.#penalties.mayConnect(source) ? this.#startups.enter(source) : undefined
+    if (leave === undefined || ip === '') {
+      leave?.()
+      socket.destroy()
+      return
+    }
+    this.#sockets.add(socket)
+    const grace = setTimeout(() => {
+      this.#penalties.add(source, 'late')
+      socket.destroy()
+    }, this.#limits.graceTime)
+    this.#entering.add(socket)
+    const settle = (): void => {
+      clearTimeout(grace)
+      this.#entering.delete(socket)
+      leave()
+    }
+    socket.once('close', () => {
+      settle()
+      this.#sockets.delete(socket)
+    })
+    const refusal = this.#options.deps.refusal(ip)
+    const config = refusal ? { ...this.#config, banner: `${refusal.message}\r\n` } : this.#config
+    // A server for each connection, because ssh2 tells of a client without saying which socket is its.
+    const server = new ssh2.Server(config, (client, info) =>
+      this.#onClient(client, info, { socket, source, ip, settle, barred: refusal !== undefined }),
+    )
+    server.injectSocket(socket)
+  }
+
+  #onClient(client: SshClient, { header }: ClientInfo, guest: Guest): void {
+    const { socket, source, ip, settle, barred } = guest
+    const { deps, log } = this.#options
+    client.on('error', error => {
+      log.debug({ error, ip }, 'an ssh connection failed')
+      // After ssh2's polite end a dead or hostile peer would keep the socket half open.
+      socket.destroySoon()
+    })
+    const door = new Door({
+      client,
+      ip,
+      ring: barred ? NOBODY : deps.ring,
+      log,
+      maxFailures: this.#limits.maxFailures,
+      onSignIn: identity => {
+        settle()
+        this.#penalties.forgive(source)
+        this.#onSignIn(client, guest, identity, header.versions.software)
+      },
+    })
+    let signedIn = false
+    client.once('ready', () => {
+      signedIn = true
+    })
+    limitRekeys(client, socket, this.#limits.rekeys)
+    socket.once('close', () => {
+      if (!signedIn && door.failures > 0) this.#penalties.add(source, 'refused')
+      else if (!signedIn) this.#penalties.add(source, 'unused')
+    })
+  }
+
+  #onSignIn(client: SshClient, { socket, ip }: Guest, identity: Identity, ident: string): void {
+    const { deps, facts, log, requestLines = false } = this.#options
+    const peer = { client, socket, identity, ip, ident: ident.slice(0, 255) }
+    const connection = new SshConnection(peer, { deps, facts, log, limits: this.#limits, requestLines })
+    this.#connections.set(connection.record.id, connection)
+    socket.once('close', () => this.#connections.delete(connection.record.id))
+  }
+}

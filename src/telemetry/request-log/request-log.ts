@@ -1,0 +1,77 @@
+import type { Log } from '#base/log.ts'
+import type { Observer } from '#http/exchange.ts'
+import type { GatewayMetrics } from '#telemetry/metrics.ts'
+import { newest, type Page } from '#base/newest.ts'
+import { RequestRing } from '#telemetry/request-log/ring.ts'
+import { shownRequest } from '#telemetry/request-log/shown.ts'
+import type { Traffic } from '#telemetry/traffic.ts'
+
+type Body = Record<string, unknown>
+
+/** Takes the lines of the access log; it must bound what waits to be written. */
+export type WriteLine = (line: string) => void
+
+export interface RequestLogOptions {
+  readonly metrics: GatewayMetrics
+  readonly log: Log
+  /** How many requests are kept to be looked up. */
+  readonly size: number
+  /** Undefined: there is no access log. */
+  readonly write: WriteLine | undefined
+  /** Who hears of requests beyond that; nobody when absent. */
+  readonly traffic?: Traffic | undefined
+}
+
+/** Notes every answer: in the metrics, among the last requests, and in the access log. */
+export class RequestLog implements Observer {
+  readonly #options: RequestLogOptions
+  readonly #ring: RequestRing
+  readonly #traffic: Traffic | undefined
+
+  constructor(options: RequestLogOptions) {
+    this.#options = options
+    this.#ring = new RequestRing(options.size)
+    this.#traffic = options.traffic
+  }
+
+  readonly replied: Observer['replied'] = (visitor, head, reply, trace) => {
+    trace.answered = performance.now()
+    const { metrics } = this.#options
+    metrics.answered(trace.way?.endpoint ?? 'none', visitor.scheme, reply.head.status)
+    if (reply.refusal !== undefined) metrics.rejected(reply.refusal)
+    // Only a service has a connection that can have been used before.
+    else if (trace.reused !== undefined && trace.asked !== 0)
+      metrics.upstreamDuration.observe((trace.answered - trace.asked) / 1000)
+    // What is spoken after a change of protocol is no answer any more.
+    if (reply.upgraded !== undefined) metrics.requestDuration.observe((trace.answered - trace.begun) / 1000)
+    else if (head?.method !== 'HEAD') trace.answer = reply.body
+    this.#ring.put(visitor, head, reply, trace)
+    const traffic = this.#traffic
+    if (traffic?.wantsRequests === true)
+      trace.tell = ended => traffic.request({ visitor, head, reply, trace, ended })
+  }
+
+  readonly ended: Observer['ended'] = (trace, whole) => {
+    const now = performance.now()
+    if (trace.answered !== 0 && trace.upgraded === undefined)
+      this.#options.metrics.requestDuration.observe((now - trace.begun) / 1000)
+    this.#ring.end(trace, whole, now)
+    trace.tell?.(now)
+    const { write } = this.#options
+    const kept = write && this.#ring.of(trace)
+    if (kept !== undefined) write?.(`${JSON.stringify(shownRequest(kept))}\n`)
+  }
+
+  /** A fault of our own is told in the log. */
+  readonly failed: Observer['failed'] = ({ host }, error) =>
+    this.#options.log.error({ error, host }, 'a request could not be handled')
+
+  find(id: string): Body | undefined {
+    const found = this.#ring.find(id)
+    return found && shownRequest(found)
+  }
+
+  list(page: Page): Body[] {
+    return newest(this.#ring.newest(), ({ id }) => id, page).map(shownRequest)
+  }
+}

@@ -1,0 +1,277 @@
+import type { ErrorName } from '#base/errors.ts'
+import type { Reply, Visitor } from '#http/exchange.ts'
+import type { RequestHead } from '#http/head.ts'
+import type { Trace, Way } from '#http/trace.ts'
+
+/** One request as it was kept. */
+export interface KeptRequest {
+  readonly id: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly ip: string
+  readonly scheme: 'http' | 'https'
+  /** Undefined when the head could not be read. */
+  readonly httpVersion: string | undefined
+  /** Undefined without TLS. */
+  readonly tlsVersion: string | undefined
+  /** Empty when the head could not be read. */
+  readonly method: string
+  readonly host: string
+  /** Without its query, which may hold secrets; long ones are cut. */
+  readonly path: string
+  readonly status: number
+  readonly refusal: ErrorName | undefined
+  readonly way: Way | undefined
+  readonly passed: number
+  readonly tunnelId: string | undefined
+  readonly backendId: string | undefined
+  readonly notes: readonly string[]
+  /** Milliseconds after the beginning; undefined for what has not come. */
+  readonly asked: number | undefined
+  readonly answered: number
+  readonly ended: number | undefined
+  /** Bytes of content that came with the request, and with its answer; undefined while it has not ended. */
+  readonly received: number | undefined
+  readonly sent: number | undefined
+  /** Whether the answer left to its end. */
+  readonly whole: boolean
+}
+
+/** Of each slot: the id, the texts one behind the other, and numbers from here on. */
+const SLOT_BYTES = 528
+const NUMBERS_AT = 480
+const ID_BYTES = 30
+const MAX_METHOD = 20
+const MAX_IP = 45
+const MAX_HOST = 120
+const MAX_PATH = 255
+
+/** Where a number is in its slot, in units of its own size. */
+const [begunAt, receivedAt, sentAt] = [60, 61, 62] as const
+const [askedAt, answeredAt, endedAt] = [126, 127, 128] as const
+const statusAt = 258
+const [passedAt, schemeAt, wholeAt, httpVersionAt, tlsVersionAt] = [518, 519, 520, 521, 522] as const
+/** How long each text is. */
+const lengthsAt = 523
+/** Kept as the place in these; those that are met most come first. */
+const httpVersions: readonly (string | undefined)[] = ['1.1', '2', '1.0']
+const tlsVersions: readonly (string | undefined)[] = ['TLSv1.3', 'TLSv1.2', 'TLSv1.1', 'TLSv1']
+
+/**
+ * The last requests, some of each endpoint. Their texts are copied into one block of memory: kept as objects, each request would outlive
+ * its time, and the collector would have to move it. Of what outlives a request anyway only references are kept.
+ */
+export class RequestRing {
+  readonly #size: number
+  readonly #bytes: Buffer
+  /** The same memory. */
+  readonly #doubles: Float64Array
+  readonly #floats: Float32Array
+  readonly #shorts: Uint16Array
+  readonly #ways: (Way | undefined)[]
+  readonly #tunnelIds: (string | undefined)[]
+  readonly #backendIds: (string | undefined)[]
+  readonly #refusals: (ErrorName | undefined)[]
+  readonly #notes: (readonly string[] | undefined)[]
+  /** Whose request is in each slot, and how many each has. */
+  readonly #endpoints: (string | undefined)[]
+  readonly #counts = new Map<string, number>()
+  /** The number of the request in each slot; 0 where there is none. */
+  readonly #numbers: Float64Array
+  /** Requests kept so far; the next one's number is one more. */
+  #count = 0
+  #at = 0
+
+  constructor(size: number) {
+    this.#size = size
+    const memory = new ArrayBuffer(size * SLOT_BYTES)
+    this.#bytes = Buffer.from(memory)
+    this.#doubles = new Float64Array(memory)
+    this.#floats = new Float32Array(memory)
+    this.#shorts = new Uint16Array(memory)
+    this.#ways = Array.from({ length: size })
+    this.#tunnelIds = Array.from({ length: size })
+    this.#backendIds = Array.from({ length: size })
+    this.#refusals = Array.from({ length: size })
+    this.#notes = Array.from({ length: size })
+    this.#endpoints = Array.from({ length: size })
+    this.#numbers = new Float64Array(size)
+  }
+
+  put(visitor: Visitor, head: RequestHead | undefined, reply: Reply, trace: Trace): void {
+    if (this.#size === 0) return
+    const slot = this.#slotFor(trace.way?.id ?? '')
+    trace.kept = ++this.#count
+    trace.keptAt = slot
+    this.#numbers[slot] = trace.kept
+    this.#putNumbers(slot, trace, reply.head.status)
+    this.#putProtocols(slot * SLOT_BYTES, visitor, head)
+    this.#putTexts(slot * SLOT_BYTES, trace.id, visitor.ip, head)
+    this.#ways[slot] = trace.way
+    this.#tunnelIds[slot] = trace.tunnel?.id
+    this.#backendIds[slot] = trace.backendId
+    this.#refusals[slot] = reply.refusal
+    this.#notes[slot] = trace.notes
+  }
+
+  end(trace: Trace, whole: boolean, now: number): void {
+    const { keptAt: slot, begun, content, answer, upgraded } = trace
+    if (!this.#has(trace)) return
+    this.#floats[slot * (SLOT_BYTES / 4) + endedAt] = now - begun
+    this.#bytes[slot * SLOT_BYTES + wholeAt] = whole ? 1 : 0
+    const from = slot * (SLOT_BYTES / 8)
+    this.#doubles[from + receivedAt] = upgraded?.received ?? content?.counted ?? 0
+    this.#doubles[from + sentAt] = upgraded?.sent ?? sizeOf(answer)
+  }
+
+  find(id: string): KeptRequest | undefined {
+    if (id.length !== ID_BYTES || this.#size === 0) return undefined
+    for (let at = 0; ; at++) {
+      at = this.#bytes.indexOf(id, at, 'latin1')
+      // A visitor may have sent the id as a path.
+      if (at < 0 || at % SLOT_BYTES === 0) return at < 0 ? undefined : this.#read(at / SLOT_BYTES)
+    }
+  }
+
+  /** Newest first. */
+  *newest(): Generator<KeptRequest> {
+    const slots = Array.from(this.#numbers.keys()).filter(slot => this.#numberIn(slot) > 0)
+    for (const slot of slots.toSorted((one, other) => this.#numberIn(other) - this.#numberIn(one)))
+      yield this.#read(slot)
+  }
+
+  /** The request of a trace, while it is kept. */
+  of(trace: Trace): KeptRequest | undefined {
+    return this.#has(trace) ? this.#read(trace.keptAt) : undefined
+  }
+
+  #has({ kept, keptAt }: Trace): boolean {
+    return kept !== 0 && this.#numberIn(keptAt) === kept
+  }
+
+  #numberIn(slot: number): number {
+    return this.#numbers[slot] ?? 0
+  }
+
+  /**
+   * The next slot in turn whose endpoint has more than it is sure of: half of all slots are divided among the endpoints
+   * there are, so that a flood at one leaves the last requests of the others. As many as half of the slots may be passed
+   * over, but not more in a whole turn.
+   */
+  #slotFor(endpoint: string): number {
+    const sure = Math.floor(this.#size / 2 / Math.max(1, this.#counts.size))
+    let slot = this.#next()
+    let before = this.#endpoints[slot]
+    while (before !== undefined && (this.#counts.get(before) ?? 0) <= sure) {
+      slot = this.#next()
+      before = this.#endpoints[slot]
+    }
+    if (before === endpoint) return slot
+    if (before !== undefined) this.#lose(before)
+    this.#counts.set(endpoint, (this.#counts.get(endpoint) ?? 0) + 1)
+    this.#endpoints[slot] = endpoint
+    return slot
+  }
+
+  #next(): number {
+    this.#at = (this.#at + 1) % this.#size
+    return this.#at
+  }
+
+  #lose(endpoint: string): void {
+    const left = (this.#counts.get(endpoint) ?? 0) - 1
+    if (left > 0) this.#counts.set(endpoint, left)
+    else this.#counts.delete(endpoint)
+  }
+
+  #putNumbers(slot: number, { begun, asked, answered, passed }: Trace, status: number): void {
+    const bytes = this.#bytes
+    const at = slot * SLOT_BYTES
+    const floats = this.#floats
+    const from = slot * (SLOT_BYTES / 4)
+    const doubles = this.#doubles
+    const doublesFrom = slot * (SLOT_BYTES / 8)
+    doubles[doublesFrom + begunAt] = begun
+    doubles[doublesFrom + receivedAt] = doubles[doublesFrom + sentAt] = Number.NaN
+    floats[from + askedAt] = asked === 0 ? Number.NaN : asked - begun
+    floats[from + answeredAt] = answered - begun
+    floats[from + endedAt] = Number.NaN
+    this.#shorts[slot * (SLOT_BYTES / 2) + statusAt] = status
+    bytes[at + passedAt] = passed
+    bytes[at + wholeAt] = 0
+  }
+
+  #putProtocols(at: number, { scheme, tls }: Visitor, head: RequestHead | undefined): void {
+    const bytes = this.#bytes
+    bytes[at + schemeAt] = scheme === 'https' ? 1 : 0
+    // What is not in a list becomes 255, which is in none either.
+    bytes[at + httpVersionAt] = httpVersions.indexOf(head?.version)
+    bytes[at + tlsVersionAt] = tlsVersions.indexOf(tls?.version)
+  }
+
+  /** All texts in one go: it is the calls that cost, not the bytes. */
+  #putTexts(at: number, id: string, ip: string, head: RequestHead | undefined): void {
+    const bytes = this.#bytes
+    const method = cut(head?.method ?? '', MAX_METHOD)
+    const address = cut(ip, MAX_IP)
+    const host = cut(head?.host ?? '', MAX_HOST)
+    const path = cut(head?.path ?? '', MAX_PATH)
+    bytes.write(id + method + address + host + path, at, NUMBERS_AT, 'latin1')
+    bytes[at + lengthsAt] = method.length
+    bytes[at + lengthsAt + 1] = address.length
+    bytes[at + lengthsAt + 2] = host.length
+    bytes[at + lengthsAt + 3] = path.length
+  }
+
+  #textsAt(at: number): string[] {
+    const bytes = this.#bytes
+    let from = at + ID_BYTES
+    return [0, 1, 2, 3].map(which => {
+      const length = bytes[at + lengthsAt + which] ?? 0
+      from += length
+      return bytes.toString('latin1', from - length, from)
+    })
+  }
+
+  #read(slot: number): KeptRequest {
+    const bytes = this.#bytes
+    const at = slot * SLOT_BYTES
+    const [method = '', ip = '', host = '', path = ''] = this.#textsAt(at)
+    const float = (where: number): number => this.#floats[at / 4 + where] ?? Number.NaN
+    const double = (where: number): number => this.#doubles[at / 8 + where] ?? Number.NaN
+    return {
+      id: bytes.toString('latin1', at, at + ID_BYTES),
+      at: performance.timeOrigin + double(begunAt),
+      ip,
+      scheme: bytes[at + schemeAt] === 1 ? 'https' : 'http',
+      httpVersion: httpVersions[bytes[at + httpVersionAt] ?? 255],
+      tlsVersion: tlsVersions[bytes[at + tlsVersionAt] ?? 255],
+      method,
+      host,
+      path,
+      status: this.#shorts[at / 2 + statusAt] ?? 0,
+      refusal: this.#refusals[slot],
+      way: this.#ways[slot],
+      passed: bytes[at + passedAt] ?? 0,
+      tunnelId: this.#tunnelIds[slot],
+      backendId: this.#backendIds[slot],
+      notes: this.#notes[slot] ?? [],
+      asked: known(float(askedAt)),
+      answered: float(answeredAt),
+      ended: known(float(endedAt)),
+      received: known(double(receivedAt)),
+      sent: known(double(sentAt)),
+      whole: bytes[at + wholeAt] === 1,
+    }
+  }
+}
+
+/** What has gone through; content that is at hand leaves as a whole. */
+function sizeOf(body: Trace['answer']): number {
+  if (body === undefined) return 0
+  return body.counted ?? (body.framing.kind === 'length' ? body.framing.length : 0)
+}
+
+const cut = (text: string, limit: number): string => (text.length > limit ? text.slice(0, limit) : text)
+
+const known = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value)

@@ -1,0 +1,46 @@
+import { catalog, type CatalogEntry } from '#base/catalog.ts'
+import { plainId } from '#registry/legs.ts'
+import { failedParty } from '#telemetry/request-log/parties.ts'
+import type { KeptRequest } from '#telemetry/request-log/ring.ts'
+
+type Body = Record<string, unknown>
+
+/** A request in the form of the management API, and of a line of the access log. */
+export function shownRequest(request: KeptRequest): Body {
+  const { way, refusal, status, asked, answered, ended } = request
+  const entry: CatalogEntry | undefined = refusal && catalog[refusal]
+  return {
+    id: request.id,
+    started_at: new Date(request.at).toISOString(),
+    ip: request.ip,
+    method: request.method,
+    scheme: request.scheme,
+    http_version: request.httpVersion ?? null,
+    tls_version: request.tlsVersion ?? null,
+    host: request.host,
+    path: request.path,
+    status,
+    error_code: entry?.number === undefined ? null : `ERR_ADIT_${entry.number}`,
+    failed: failedParty(status, refusal) ?? null,
+    edge_id: way?.edgeId ?? null,
+    route_id: way?.routeId ?? null,
+    modules: (way?.modules ?? []).map((name, at) => ({ name, verdict: verdict(request, at) })),
+    notes: request.notes,
+    backend_id: request.backendId ?? null,
+    tunnel_id: request.tunnelId === undefined ? null : plainId(request.tunnelId),
+    complete: request.whole,
+    request_bytes: request.received ?? null,
+    response_bytes: request.sent ?? null,
+    modules_ms: rounded(asked ?? answered),
+    backend_ms: asked === undefined ? null : rounded(answered - asked),
+    content_ms: ended === undefined ? null : rounded(ended - answered),
+  }
+}
+
+/** A module that let a request through may still have changed it or its answer; one behind it was not asked. */
+function verdict({ passed }: KeptRequest, at: number): string {
+  if (at < passed) return 'passed'
+  return at === passed ? 'answered' : 'not_reached'
+}
+
+const rounded = (ms: number): number => Math.round(ms * 1000) / 1000

@@ -1,0 +1,184 @@
+import { catalog, type CatalogEntry } from '#base/catalog.ts'
+import type { ErrorName } from '#base/errors.ts'
+import { attribute, nanoseconds, type Attribute } from '#base/otlp.ts'
+import { staticBackend } from '#contract/kinds/backends.ts'
+import type { Exchange } from '#http/exchange.ts'
+import type { RequestHead } from '#http/head.ts'
+import { plainId } from '#registry/legs.ts'
+import type { FollowedRequest, Trace } from '#http/trace.ts'
+import { flagsAfter, newSpanId, newTraceId, type TraceParent } from '#telemetry/tracing/trace-context.ts'
+
+/** A span as it is sent: JSON of OTLP. */
+export interface Span {
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId?: string
+  readonly flags: number
+  readonly name: string
+  readonly kind: number
+  readonly startTimeUnixNano: string
+  readonly endTimeUnixNano: string
+  readonly attributes: readonly Attribute[]
+  readonly status: { readonly code: number }
+}
+
+const [SERVER, CLIENT] = [2, 3] as const
+const [UNSET, ERROR] = [0, 2] as const
+/** Bits above those of W3C: we know whether the parent is in another program, and it is. */
+const [KNOWN, REMOTE] = [0x100, 0x200] as const
+const MAX_TEXT = 1024
+const SWITCHING = 101
+/** Others could have any name, and there would be no bound to the names of spans. */
+const methods = new Set('GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH'.split(' '))
+const defaultPorts = { http: 80, https: 443 } as const
+const STATIC = `${staticBackend.prefix}_`
+
+type Facts = readonly (readonly [key: string, value: string | number | undefined])[]
+
+/** Follows one request that is traced, and makes its spans when it has ended. */
+export class RequestSpan implements FollowedRequest {
+  /** What the service behind is told to be a part of. */
+  readonly onward: TraceParent
+  readonly #spanId = newSpanId()
+  readonly #parent: TraceParent | undefined
+  readonly #exchange: Exchange
+  readonly #put: (span: Span) => void
+  /** 0 while there is no answer. */
+  #status = 0
+  #refusal: ErrorName | undefined
+  #isOver = false
+
+  constructor(exchange: Exchange, parent: TraceParent | undefined, put: (span: Span) => void) {
+    const traceId = parent?.traceId ?? newTraceId()
+    this.onward = { traceId, spanId: newSpanId(), flags: flagsAfter(parent) }
+    this.#parent = parent
+    this.#exchange = exchange
+    this.#put = put
+  }
+
+  replied(status: number, refusal: ErrorName | undefined): void {
+    this.#status = status
+    this.#refusal = refusal
+  }
+
+  ended(moment: number, whole: boolean): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    // The end of a connection that has changed its protocol is neither early nor late.
+    const isCut = !whole && this.#status !== SWITCHING
+    this.#put(this.#server(moment, isCut))
+    if (hasAsked(this.#exchange.trace)) this.#put(this.#client(moment))
+  }
+
+  #server(moment: number, isCut: boolean): Span {
+    const { head, trace } = this.#exchange
+    const route = trace.way?.match
+    const failure = this.#failure(500) ?? (isCut ? 'incomplete' : undefined)
+    const method = methods.has(head.method) ? head.method : 'HTTP'
+    const parent = this.#parent
+    return {
+      traceId: this.onward.traceId,
+      spanId: this.#spanId,
+      ...(parent && { parentSpanId: parent.spanId }),
+      flags: this.onward.flags | KNOWN | (parent ? REMOTE : 0),
+      name: route === undefined ? method : `${method} ${route}`,
+      kind: SERVER,
+      startTimeUnixNano: wall(trace.begun),
+      endTimeUnixNano: wall(moment),
+      attributes: attributes([
+        ...requestFacts(this.#exchange),
+        ['http.route', route],
+        ...this.#answerFacts(failure),
+        ...wayFacts(trace, this.#status),
+        ['adit.error_code', errorCode(this.#refusal)],
+      ]),
+      status: { code: failure === undefined ? UNSET : ERROR },
+    }
+  }
+
+  /** From passing the request on to the head of the answer. */
+  #client(moment: number): Span {
+    const { head, trace } = this.#exchange
+    const { traceId, spanId, flags } = this.onward
+    const failure = this.#failure(400)
+    const method = methods.has(head.method) ? head.method : 'HTTP'
+    return {
+      traceId,
+      spanId,
+      parentSpanId: this.#spanId,
+      flags: flags | KNOWN,
+      name: method,
+      kind: CLIENT,
+      startTimeUnixNano: wall(trace.asked),
+      endTimeUnixNano: wall(this.#status === 0 ? moment : trace.answered),
+      attributes: attributes([
+        ...methodFacts(head),
+        ...this.#answerFacts(failure),
+        ['adit.request_id', trace.id],
+        ['adit.backend_id', trace.backendId],
+        ['adit.tunnel_id', trace.tunnel && plainId(trace.tunnel.id)],
+      ]),
+      status: { code: failure === undefined ? UNSET : ERROR },
+    }
+  }
+
+  /** What went wrong, in a word; statuses from `worst` on are failures. */
+  #failure(worst: number): string | undefined {
+    if (this.#status === 0) return 'unanswered'
+    return this.#status < worst ? undefined : (this.#refusal ?? String(this.#status))
+  }
+
+  #answerFacts(failure: string | undefined): Facts {
+    return [
+      ['http.response.status_code', this.#status === 0 ? undefined : this.#status],
+      ['error.type', failure],
+    ]
+  }
+}
+
+const wall = (moment: number): string => nanoseconds(performance.timeOrigin + moment)
+
+/** Whether there was a service to ask: some backends answer by themselves, and some lead to nobody. */
+const hasAsked = ({ asked, tunnel, backendId }: Trace): boolean =>
+  asked > 0 && (tunnel !== undefined || backendId?.startsWith(STATIC) === true)
+
+const attributes = (facts: Facts): Attribute[] =>
+  facts.flatMap(([key, value]) =>
+    value === undefined ? [] : attribute(key, typeof value === 'string' ? value.slice(0, MAX_TEXT) : value),
+  )
+
+const methodFacts = ({ method }: RequestHead): Facts => [
+  ['http.request.method', methods.has(method) ? method : '_OTHER'],
+  ['http.request.method_original', methods.has(method) ? undefined : method],
+]
+
+/** The query and all fields but the user agent are left out: they hold secrets. */
+function requestFacts({ head, visitor }: Exchange): Facts {
+  return [
+    ...methodFacts(head),
+    ['url.scheme', visitor.scheme],
+    ['url.path', head.path],
+    ['server.address', head.host],
+    ['server.port', Number(/:(\d{1,5})$/.exec(head.authority)?.[1] ?? defaultPorts[visitor.scheme])],
+    ['client.address', visitor.ip],
+    ['network.protocol.version', head.version],
+    ['user_agent.original', head.fields.get('user-agent')],
+  ]
+}
+
+function wayFacts({ id, way, passed, backendId, tunnel }: Trace, status: number): Facts {
+  return [
+    ['adit.request_id', id],
+    ['adit.edge_id', way?.edgeId],
+    ['adit.route_id', way?.routeId],
+    ['adit.backend_id', backendId],
+    ['adit.tunnel_id', tunnel && plainId(tunnel.id)],
+    // The module that has answered in the place of the service.
+    ['adit.module', status === 0 ? undefined : way?.modules[passed]],
+  ]
+}
+
+function errorCode(refusal: ErrorName | undefined): string | undefined {
+  const entry: CatalogEntry | undefined = refusal && catalog[refusal]
+  return entry?.number === undefined ? undefined : `ERR_ADIT_${entry.number}`
+}

@@ -1,0 +1,167 @@
+import { inBackground } from '#base/background.ts'
+import { FairShare } from '#base/fair-share.ts'
+import { type Log, silentLog } from '#base/log.ts'
+import type { SeenRequest } from '#telemetry/traffic/http-fields.ts'
+import {
+  endpointOfConnection,
+  endpointOfRequest,
+  Lines,
+  type TrafficPage,
+  type WantedTraffic,
+} from '#telemetry/traffic/lines.ts'
+import type { SeenConnection } from '#telemetry/traffic/tcp-fields.ts'
+
+export interface TrafficBatch {
+  /** In the order in which it ended. */
+  readonly pages: readonly TrafficPage[]
+  /** How many events are missing before these: they came faster than they could be told. */
+  readonly dropped: number
+}
+
+export type TellTraffic = (batch: TrafficBatch) => Promise<void> | void
+
+const GATHER_MS = 25
+const MAX_EVENTS = 10_000
+const MAX_BYTES = 16_777_216
+/** Of these one endpoint may have so much while the others are quiet. */
+const SHARE = 0.75
+const PAGE_BYTES = 131_072
+/** Events that are written together cost less than each when it happens: what writes them stays at hand. */
+const TOGETHER = 64
+
+/** Gathers what is told of traffic. Who tells looks first whether anybody wants it, so that nothing is noted in vain. */
+export class Traffic {
+  readonly #tell: TellTraffic
+  readonly #log: Log
+  #lines: Lines | undefined
+  #wants = { requests: false, connections: false, fingerprints: false }
+  /** What is not yet written. */
+  #seen: SeenRequest[] = []
+  /** What is written, and how much that is. */
+  #pages: TrafficPage[] = []
+  #events = 0
+  #bytes = 0
+  /** Whose events they are, of those that were gathered since the last batch. */
+  readonly #share = new FairShare(MAX_EVENTS, SHARE)
+  #dropped = 0
+  #telling = false
+
+  constructor(tell: TellTraffic, log: Log = silentLog) {
+    this.#tell = tell
+    this.#log = log
+  }
+
+  want(wanted: WantedTraffic): void {
+    this.#write()
+    this.#turnPage()
+    const { http, tcp } = wanted
+    const names: readonly string[] = [...http, ...tcp]
+    this.#wants = {
+      requests: http.length > 0,
+      connections: tcp.length > 0,
+      fingerprints: names.includes('ja4_fingerprint'),
+    }
+    this.#lines = names.length === 0 ? undefined : new Lines(wanted)
+  }
+
+  get wantsRequests(): boolean {
+    return this.#wants.requests
+  }
+
+  get wantsConnections(): boolean {
+    return this.#wants.connections
+  }
+
+  /** Whether the fingerprints of TLS visitors are worth their cost. */
+  get wantsFingerprints(): boolean {
+    return this.#wants.fingerprints
+  }
+
+  request(seen: SeenRequest): void {
+    if (!this.#wants.requests || !this.#hasRoom(endpointOfRequest(seen))) return
+    if (this.#seen.push(seen) === TOGETHER) this.#write()
+    this.#tellSoon()
+  }
+
+  connection(seen: SeenConnection): void {
+    if (!this.#wants.connections || !this.#hasRoom(endpointOfConnection(seen))) return
+    this.#write()
+    this.#lines?.connection(seen)
+    this.#tellSoon()
+  }
+
+  /** Tells what was gathered, without waiting for more; for the end. */
+  settle(): Promise<void> {
+    return this.#gathered + this.#dropped > 0 ? this.#flush() : Promise.resolve()
+  }
+
+  get #gathered(): number {
+    return this.#events + (this.#lines?.count ?? 0) + this.#seen.length
+  }
+
+  /** False: it is dropped, and counted. */
+  #hasRoom(endpoint: string): boolean {
+    // One that has most of them leaves some of the memory to the others.
+    const isMost = this.#share.held(endpoint) * 2 > this.#share.used
+    const isThere = this.#bytes < (isMost ? MAX_BYTES * SHARE : MAX_BYTES) && this.#share.take([endpoint])
+    if (!isThere) {
+      this.#dropped++
+      this.#tellSoon()
+    }
+    return isThere
+  }
+
+  #tellSoon(): void {
+    if (this.#telling) return
+    this.#telling = true
+    this.#flushLater()
+  }
+
+  #flushLater(): void {
+    setTimeout(() => void this.#flush(), GATHER_MS).unref()
+  }
+
+  #write(): void {
+    const lines = this.#lines
+    if (lines === undefined || this.#seen.length === 0) return
+    const seen = this.#seen
+    // Emptied first: what cannot be written must not be tried for ever.
+    this.#seen = []
+    for (const each of seen) {
+      lines.request(each)
+      if (lines.bytes >= PAGE_BYTES) this.#turnPage()
+    }
+  }
+
+  #turnPage(): void {
+    const lines = this.#lines
+    if (lines === undefined || lines.count === 0) return
+    const page = lines.take()
+    this.#pages.push(page)
+    this.#events += page.ends.length
+    this.#bytes += page.bytes.length
+  }
+
+  /** One batch at a time: a reader that is slow makes events go missing, not memory grow. */
+  async #flush(): Promise<void> {
+    await inBackground({ task: 'traffic', log: this.#log }, () => this.#pass())
+    this.#telling = this.#gathered > 0
+    if (this.#telling) this.#flushLater()
+  }
+
+  async #pass(): Promise<void> {
+    this.#write()
+    this.#turnPage()
+    const [pages, events, dropped] = [this.#pages, this.#events, this.#dropped]
+    this.#pages = []
+    this.#events = 0
+    this.#bytes = 0
+    this.#dropped = 0
+    this.#share.clear()
+    try {
+      await this.#tell({ pages, dropped })
+    } catch {
+      this.#dropped += events + dropped
+    }
+  }
+}

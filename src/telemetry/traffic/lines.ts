@@ -1,0 +1,125 @@
+import { type EnvelopeParts, envelopeParts } from '#contract/events/envelope.ts'
+import type { HttpField, TcpField, TrafficType } from '#contract/events/traffic-fields.ts'
+import { newId } from '#base/ids.ts'
+import { httpWriter, type SeenRequest } from '#telemetry/traffic/http-fields.ts'
+import { momentText, wallTime } from '#telemetry/traffic/moments.ts'
+import { type SeenConnection, tcpWriter } from '#telemetry/traffic/tcp-fields.ts'
+import type { Write } from '#telemetry/traffic/writer.ts'
+
+/** What somebody wants to hear of each kind of traffic; empty: nobody wants any. It travels between processes. */
+export interface WantedTraffic {
+  /** In whose name it is told. */
+  readonly accountId: string
+  readonly http: readonly HttpField[]
+  readonly tcp: readonly TcpField[]
+}
+
+/** Events as they leave, each a line of JSON. Plain data: it travels between processes. */
+export interface TrafficPage {
+  readonly bytes: Buffer
+  /** Where each line ends; the byte there is a line feed. */
+  readonly ends: readonly number[]
+  readonly types: readonly TrafficType[]
+  /** Whose traffic it is: what is kept of it is divided by this. */
+  readonly endpoints: readonly string[]
+  /** Nothing else is in their objects. */
+  readonly fields: Readonly<Record<TrafficType, readonly string[]>>
+}
+
+const REQUEST = 'http_request_complete.v0'
+const CONNECTION = 'tcp_connection_closed.v0'
+const LINE_FEED = 10
+const SIZE = 262_144
+/** UTF-8 needs so many bytes for a character of a text. */
+const MOST_BYTES = 3
+
+export const endpointOfRequest = ({ trace }: SeenRequest): string => trace.way?.id ?? ''
+
+/** Connections without HTTP are told apart by where they came in. */
+export const endpointOfConnection = ({ visitor }: SeenConnection): string =>
+  `${visitor.localPort} ${visitor.serverName ?? ''}`
+
+/** Writes events of traffic, as somebody wants them. */
+export class Lines {
+  readonly #fields: TrafficPage['fields']
+  readonly #request: Line<SeenRequest>
+  readonly #connection: Line<SeenConnection>
+  #bytes = Buffer.allocUnsafeSlow(SIZE)
+  #ends: number[] = []
+  #types: TrafficType[] = []
+  #endpoints: string[] = []
+  #at = 0
+
+  constructor({ accountId, http, tcp }: WantedTraffic) {
+    this.#fields = { [REQUEST]: http, [CONNECTION]: tcp }
+    this.#request = { type: REQUEST, parts: envelopeParts(REQUEST, accountId), write: httpWriter(http) }
+    this.#connection = {
+      type: CONNECTION,
+      parts: envelopeParts(CONNECTION, accountId),
+      write: tcpWriter(tcp),
+    }
+  }
+
+  get count(): number {
+    return this.#ends.length
+  }
+
+  get bytes(): number {
+    return this.#at
+  }
+
+  request(seen: SeenRequest): void {
+    // The id of the request is in the form of every id, so that the event can be found by it and the other way round.
+    this.#put(this.#request, seen, `ev_${seen.trace.id.slice(3)}`)
+    this.#endpoints.push(endpointOfRequest(seen))
+  }
+
+  connection(seen: SeenConnection): void {
+    this.#put(this.#connection, seen, newId('ev', Math.floor(wallTime(seen.ended))))
+    this.#endpoints.push(endpointOfConnection(seen))
+  }
+
+  /** What was written since the last time. */
+  take(): TrafficPage {
+    const bytes = Buffer.from(this.#bytes.subarray(0, this.#at))
+    const page = {
+      bytes,
+      ends: this.#ends,
+      types: this.#types,
+      endpoints: this.#endpoints,
+      fields: this.#fields,
+    }
+    this.#ends = []
+    this.#endpoints = []
+    this.#types = []
+    this.#at = 0
+    return page
+  }
+
+  #put<Seen extends { readonly ended: number }>(line: Line<Seen>, seen: Seen, id: string): void {
+    const { type, parts, write } = line
+    const head = parts.beforeId + id + parts.beforeAt + momentText(wallTime(seen.ended)) + parts.beforeObject
+    const text = write(seen, head) + parts.end
+    const end = this.#at + this.#room(text.length).write(text, this.#at)
+    this.#bytes[end] = LINE_FEED
+    this.#ends.push(end)
+    this.#types.push(type)
+    this.#at = end + 1
+  }
+
+  #room(characters: number): Buffer {
+    const needed = this.#at + characters * MOST_BYTES + 1
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2))
+      this.#bytes.copy(larger, 0, 0, this.#at)
+      this.#bytes = larger
+    }
+    return this.#bytes
+  }
+}
+
+interface Line<Seen> {
+  readonly type: TrafficType
+  readonly parts: EnvelopeParts
+  readonly write: Write<Seen>
+}

@@ -1,0 +1,36 @@
+import { type TcpField, trafficFields } from '#contract/events/traffic-fields.ts'
+import type { Guest } from '#http/exchange.ts'
+import { wallTime } from '#telemetry/traffic/moments.ts'
+import { type Getters, type Write, writerOf } from '#telemetry/traffic/writer.ts'
+
+/** A connection without HTTP that is over. Moments are by `performance.now`. */
+export interface SeenConnection {
+  readonly visitor: Guest
+  readonly begun: number
+  readonly ended: number
+  /** Bytes of the visitor, and those it was sent. */
+  readonly received: number
+  readonly sent: number
+  /** What the IP policies have said; undefined where there are none. */
+  readonly decision: 'allow' | 'block' | undefined
+}
+
+const table = trafficFields['tcp_connection_closed.v0']
+
+const getters: Getters<typeof table, SeenConnection> = {
+  'conn.client_ip': ({ visitor }) => visitor.ip,
+  'conn.server_ip': ({ visitor }) => visitor.localIp,
+  'conn.server_name': ({ visitor }) => visitor.serverName ?? '',
+  'conn.server_port': ({ visitor }) => visitor.localPort,
+  'conn.start_ts': ({ visitor, begun }) => wallTime(visitor.since ?? begun),
+  'ip_policy.decision': ({ decision }) => decision,
+  ja4_fingerprint: ({ visitor }) => visitor.ja4,
+  // There are no traffic policies here, so none has anything to say.
+  'traffic_policy.logs': () => [],
+  'conn.bytes_in': ({ received }) => received,
+  'conn.bytes_out': ({ sent }) => sent,
+  'conn.end_ts': ({ ended }) => wallTime(ended),
+}
+
+export const tcpWriter = (wanted: readonly TcpField[]): Write<SeenConnection> =>
+  writerOf(table, getters, wanted)

@@ -1,0 +1,64 @@
+import { fail } from '#base/errors.ts'
+import type { mutualTls } from '#contract/modules/mutual-tls.ts'
+import type { tlsTermination } from '#contract/modules/tls-termination.ts'
+import type { Kept } from '#contract/shape.ts'
+import type { TlsTerms } from '#tls/contexts.ts'
+import { PkiError } from '#pki/pki-error.ts'
+import { readAuthority } from '#pki/x509.ts'
+
+/** The modules of an edge or an endpoint configuration that are about TLS. */
+export interface TlsModules {
+  readonly mutual_tls?: Kept<typeof mutualTls.shape> | null
+  readonly tls_termination?: Kept<typeof tlsTermination.shape> | null
+}
+
+type AuthorityPem = (id: string) => string | undefined
+
+/**
+ * Whether a TLS edge ends TLS itself; otherwise it is passed on as it comes, also when nothing is said about it.
+ * Throws a Problem when visitors need certificates that nobody would then ask them for.
+ */
+export function endsAtEdge({ mutual_tls, tls_termination }: TlsModules): boolean {
+  const ends = tls_termination?.enabled === true && tls_termination.terminate_at === 'edge'
+  if (!ends && mutual_tls?.enabled === true) fail('needs_termination', { field: 'mutual_tls' })
+  return ends
+}
+
+/**
+ * What is asked of the TLS that ends at an edge. `scope` is the place for which visitors prove who they are: the edge,
+ * or else the `Place` whose modules meet their requests. Throws a Problem for what cannot be kept: then no handshake
+ * may succeed.
+ */
+export function edgeTerms(
+  { mutual_tls, tls_termination }: TlsModules,
+  authorityPem: AuthorityPem,
+  scope: string,
+): TlsTerms {
+  const termination = tls_termination?.enabled === true ? tls_termination : undefined
+  if (termination !== undefined && termination.terminate_at !== 'edge')
+    unusable('tls_termination', 'TLS can only end at the edge here')
+  const clients =
+    mutual_tls?.enabled === true
+      ? { authorities: authoritiesOf(mutual_tls.certificate_authorities, authorityPem), scope }
+      : undefined
+  return { ...(termination?.min_version === '1.3' && { minVersion: 'TLSv1.3' }), ...(clients && { clients }) }
+}
+
+function authoritiesOf(ids: readonly string[], authorityPem: AuthorityPem): string {
+  if (ids.length === 0) unusable('mutual_tls', 'it names no authority')
+  return ids.map(id => authorityOf(id, authorityPem(id))).join('')
+}
+
+/** Read again, so that the TLS library gets nothing but the one certificate that was judged when it was uploaded. */
+function authorityOf(id: string, pem: string | undefined): string {
+  if (pem === undefined) return unusable('mutual_tls', `the authority ${id} does not exist`)
+  try {
+    return readAuthority(pem).certificatePem
+  } catch (error) {
+    if (!(error instanceof PkiError)) throw error
+    return unusable('mutual_tls', `the authority ${id} cannot be read`)
+  }
+}
+
+const unusable = (module: keyof TlsModules, reason: string): never =>
+  fail('module_unusable', { module, reason })

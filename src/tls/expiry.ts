@@ -1,0 +1,94 @@
+import { guarded } from '#base/background.ts'
+import type { Log } from '#base/log.ts'
+import type { Facts } from '#registry/facts.ts'
+import type { GatewayMetrics } from '#telemetry/metrics.ts'
+import { textOf } from '#registry/records/keys.ts'
+import type { Records } from '#registry/records/records.ts'
+
+export interface ExpiryOptions {
+  readonly records: Pick<Records, 'all' | 'get'>
+  /** When the certificate ends that all else is served with. */
+  readonly defaultEnd: () => number
+  readonly log: Log
+  readonly now?: () => number
+}
+
+/** The ends of all certificates that are served. */
+export interface Survey {
+  /** Milliseconds since 1970. */
+  readonly earliest: number
+  /** One of the names of each. */
+  readonly expiring: readonly string[]
+  readonly expired: readonly string[]
+}
+
+const DAY = 86_400_000
+/** Somebody should look: whatever renews by itself has done so long before. */
+const MARGIN = 14 * DAY
+const MAX_NAMED = 20
+
+/** Certificates that live for days only are renewed in their last third, so they are late in their last quarter. */
+function isExpiring(from: number, to: number, now: number): boolean {
+  const life = to - from
+  return to - now < (life < 3 * MARGIN ? life / 4 : MARGIN)
+}
+
+/** Tells of certificates that end soon, while there is time. */
+export class Expiry {
+  readonly #options: ExpiryOptions
+  readonly #now: () => number
+
+  constructor(options: ExpiryOptions) {
+    this.#options = options
+    this.#now = options.now ?? Date.now
+  }
+
+  survey(): Survey {
+    const { records, defaultEnd } = this.#options
+    const now = this.#now()
+    let earliest = defaultEnd()
+    const expiring: string[] = []
+    const expired: string[] = []
+    const seen = new Set<string>()
+    for (const domain of [...records.all('reserved_domain'), ...records.all('agent_ingress')]) {
+      const id = textOf(domain, 'certificate')
+      const row = id === '' || seen.has(id) ? undefined : records.get('tls_certificate', id)
+      if (row === undefined) continue
+      seen.add(id)
+      const end = Date.parse(textOf(row, 'not_after'))
+      if (Number.isNaN(end)) continue
+      earliest = Math.min(earliest, end)
+      if (end <= now) expired.push(textOf(domain, 'domain'))
+      else if (isExpiring(Date.parse(textOf(row, 'not_before')), end, now))
+        expiring.push(textOf(domain, 'domain'))
+    }
+    return { earliest, expiring, expired }
+  }
+
+  /** Says so in the log. */
+  tell(): void {
+    const { log } = this.#options
+    const { expiring, expired } = this.survey()
+    const shown = (names: readonly string[]) => ({ count: names.length, names: names.slice(0, MAX_NAMED) })
+    if (expiring.length > 0) log.warn(shown(expiring), 'certificates end soon')
+    if (expired.length > 0)
+      log.error(shown(expired), 'certificates have ended, and visitors are warned of them')
+  }
+}
+
+/** Shows it in the metrics, and in the log now and once a day; returns how to stop. */
+export function watchExpiry(
+  { certificates: gauges }: GatewayMetrics,
+  { facts, ...options }: ExpiryOptions & { readonly facts: Facts },
+): () => void {
+  const expiry = new Expiry(options)
+  gauges.earliestEnd.from(() => Math.floor(expiry.survey().earliest / 1000))
+  gauges.expiring.from(() => expiry.survey().expiring.length)
+  gauges.expired.from(() => expiry.survey().expired.length)
+  // All processes know the same; the first one speaks for them.
+  if (facts.processes > 1 && facts.node !== 'w1') return () => undefined
+  const tell = (): void => guarded({ task: 'expiry', log: options.log }, () => expiry.tell())
+  tell()
+  const timer = setInterval(tell, DAY).unref()
+  return () => clearInterval(timer)
+}

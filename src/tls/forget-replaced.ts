@@ -1,0 +1,18 @@
+import { textOf } from '#registry/records/keys.ts'
+import type { Records } from '#registry/records/records.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+import type { Certificates } from '#tls/certificates.ts'
+
+/** Lets go of certificates that are served no longer, and of no others: thousands of them may be in use. */
+export function forgetReplaced(records: Records, certificates: Pick<Certificates, 'forget'>): void {
+  const forget = (row: SourceRow | undefined): void => {
+    if (row !== undefined) certificates.forget(textOf(row, 'certificate_pem'))
+  }
+  records.onChange(['tls_certificate'], ({ before }) => forget(before))
+  records.onChange(['reserved_domain', 'agent_ingress'], ({ before, after }) => {
+    const id = before?.body['certificate']
+    // Another domain may have the same certificate; then it is only read once more.
+    if (typeof id === 'string' && id !== after?.body['certificate'])
+      forget(records.get('tls_certificate', id))
+  })
+}

@@ -1,0 +1,143 @@
+import type { Party } from '#base/shared-budget.ts'
+import type { Body, BodySink } from '#http/body.ts'
+import { sweeper as sharedSweeper, type Sweeper, type Swept } from '#http/sweeper.ts'
+import type { Allowance, Holder } from '#webhooks/allowance.ts'
+
+const FIRST_BYTES = 16 * 1024
+const EMPTY = Buffer.alloc(0)
+
+/** Each second brings as much, or the content is slow; ... */
+const LEAST_BYTES = 1024
+const LOOK_MS = 1000
+/** ... and one that is slow for so long is given up. */
+const MAX_SLOW_MS = 10_000
+
+/** `cut`: its sender did not finish. `full`: too much of others is being read at this moment. `slow`: it takes too long. */
+export type GatheringEnd = 'whole' | 'too_large' | 'cut' | 'full' | 'slow'
+
+interface Options {
+  /** Bytes it may have. */
+  readonly limit: number
+  readonly allowance: Allowance
+  readonly party: Party
+  readonly sweeper?: Sweeper
+}
+
+/** Reads content to its end. What it takes of the allowance it has until `release`. */
+export class Gathering implements BodySink, Holder, Swept {
+  readonly party: Party
+  trailers = ''
+  readonly #body: Body
+  readonly #limit: number
+  readonly #allowance: Allowance
+  readonly #done = Promise.withResolvers<GatheringEnd>()
+  #bytes = EMPTY
+  #length = 0
+  #taken = 0
+  #over = false
+  readonly #sweeper: Sweeper
+  #lookedAt: number
+  #lookedLength = 0
+  #slowMs = 0
+
+  constructor(body: Body, { limit, allowance, party, sweeper = sharedSweeper }: Options) {
+    this.#body = body
+    this.#limit = limit
+    this.#allowance = allowance
+    this.party = party
+    this.#sweeper = sweeper
+    this.#lookedAt = sweeper.now
+  }
+
+  get taken(): number {
+    return this.#taken
+  }
+
+  get isSlow(): boolean {
+    return !this.#over && this.#slowMs > 0
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  read(): Promise<GatheringEnd> {
+    this.#sweeper.add(this)
+    this.#body.read(this, false)
+    return this.#done.promise
+  }
+
+  /** The content is given up, or belongs to a sender who has proved who it is. */
+  release(): void {
+    this.#allowance.giveBack(this, this.#taken)
+    this.#taken = 0
+  }
+
+  giveUp(): void {
+    this.#giveUp('slow')
+    this.release()
+  }
+
+  sweep(now: number): void {
+    const waited = now - this.#lookedAt
+    if (waited < LOOK_MS) return
+    const isSlow = (this.#length - this.#lookedLength) * LOOK_MS < LEAST_BYTES * waited
+    this.#slowMs = isSlow ? this.#slowMs + waited : 0
+    this.#lookedAt = now
+    this.#lookedLength = this.#length
+    if (this.#slowMs >= MAX_SLOW_MS) this.giveUp()
+  }
+
+  data(piece: Buffer): void {
+    if (this.#over) return
+    const length = this.#length + piece.length
+    if (length > this.#limit) this.#giveUp('too_large')
+    else if (!this.#hasRoom(length)) this.#giveUp('full')
+    else {
+      // Copied, because pieces can be single bytes, and each may keep the whole of what it was read into.
+      piece.copy(this.#bytes, this.#length)
+      this.#length = length
+    }
+  }
+
+  end(trailers: string): void {
+    this.trailers = trailers
+    this.#finish('whole')
+  }
+
+  fail(): void {
+    this.#bytes = EMPTY
+    this.#finish('cut')
+  }
+
+  #hasRoom(length: number): boolean {
+    if (length <= this.#bytes.length) return true
+    const size = Math.min(this.#limit, Math.max(length, this.#expected(), this.#bytes.length * 2))
+    if (!this.#allowance.take(this, size - this.#taken)) return false
+    this.#taken = size
+    const larger = Buffer.allocUnsafeSlow(size)
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
+    return true
+  }
+
+  /** What a sender announces is believed only as far as it costs little to be wrong. */
+  #expected(): number {
+    const { framing } = this.#body
+    return framing.kind === 'length' ? Math.min(framing.length, FIRST_BYTES) : FIRST_BYTES
+  }
+
+  #giveUp(end: GatheringEnd): void {
+    this.#over = true
+    this.#bytes = EMPTY
+    this.#length = 0
+    this.#body.cancel()
+    this.#finish(end)
+  }
+
+  #finish(end: GatheringEnd): void {
+    this.#over = true
+    this.#sweeper.delete(this)
+    this.#done.resolve(end)
+  }
+}

@@ -1,0 +1,157 @@
+import type { KeyObject } from 'node:crypto'
+import type { Fields } from '#http/fields.ts'
+import {
+  type Algorithm,
+  bodyHmac,
+  digestBytes,
+  type Encoding,
+  keyOf,
+  type Message,
+  signatureBytes,
+  someEqual,
+} from '#webhooks/signatures.ts'
+import { stampFault, USUAL_WINDOW } from '#webhooks/stamps.ts'
+import { only, refused, type Scheme, verified, type Webhook } from '#webhooks/webhook.ts'
+
+/** More than any sender has keys at the same time. */
+const MAX_SIGNATURES = 20
+
+const mismatch = refused('its signature does not match')
+
+type Messages = readonly Message[] | undefined
+
+interface Signed {
+  readonly encoding: Encoding
+  /** SHA-256 unless told. */
+  readonly algorithm?: Algorithm
+  /** The keys in a secret, any of which may have been used; its bytes unless told. */
+  readonly keys?: (secret: string) => readonly KeyObject[]
+  /** Seconds that a signed time may be away from ours. */
+  readonly window?: number
+}
+
+export interface HeaderScheme extends Signed {
+  /** Where signatures are; each of these fields may hold some. */
+  readonly headers: readonly string[]
+  /** What stands before each signature. */
+  readonly prefix?: string
+  /** It may also be missing. */
+  readonly bare?: boolean
+  /** What stands between several in one field. */
+  readonly separator?: string
+  /** The field with the time that is signed too. */
+  readonly stamp?: string
+  /**
+   * What is signed, in all forms that it may have; the body unless told. Undefined when a part of it is missing.
+   */
+  readonly messages?: (webhook: Webhook, stamp: string) => Messages | Promise<Messages>
+}
+
+/** Signatures in fields of their own. */
+export const inHeader = (scheme: HeaderScheme): Scheme => {
+  const { stamp, window = USUAL_WINDOW, messages = ({ body }) => [[body]] } = scheme
+  const unsigned = refused(`it has no signature in ${scheme.headers[0] ?? ''}`)
+  const incomplete = refused('a part of what is signed is missing')
+  return secret => {
+    const matches = matcher(scheme, secret)
+    return async webhook => {
+      const texts = textsIn(webhook.fields, scheme)
+      if (texts.length === 0) return unsigned
+      const time = stamp === undefined ? '' : only(webhook.fields, stamp)
+      if (time === undefined) return incomplete
+      const fault = stamp === undefined ? undefined : stampFault(time, webhook.now, window)
+      if (fault !== undefined) return refused(fault)
+      const signed = await messages(webhook, time)
+      if (signed === undefined) return incomplete
+      return (await matches(texts, signed)) ? verified : mismatch
+    }
+  }
+}
+
+export interface PairsScheme extends Signed {
+  readonly header: string
+  /** The names of the time and of the signatures. */
+  readonly stamp: string
+  readonly signature: string
+  readonly message: (webhook: Webhook, stamp: string, pairs: Pairs) => Message
+}
+
+/** Time and signatures in one field: `t=<time>,v1=<signature>`. */
+export const inPairs = (scheme: PairsScheme): Scheme => {
+  const { window = USUAL_WINDOW, message } = scheme
+  const unsigned = refused(`it has no signature in ${scheme.header}`)
+  return secret => {
+    const matches = matcher(scheme, secret)
+    return async webhook => {
+      const pairs = pairsIn(webhook.fields.get(scheme.header) ?? '')
+      const signatures = pairs.get(scheme.signature)
+      const [stamp, second] = pairs.get(scheme.stamp) ?? []
+      if (signatures === undefined || stamp === undefined || second !== undefined) return unsigned
+      const fault = stampFault(stamp, webhook.now, window)
+      if (fault !== undefined) return refused(fault)
+      return (await matches(signatures, [message(webhook, stamp, pairs)])) ? verified : mismatch
+    }
+  }
+}
+
+/** `<time>.<body>`, as many senders sign. */
+export const stampAndBody = ({ body }: Webhook, stamp: string): Message => [stamp, '.', body]
+
+/** Goes by the first of these fields that is there; older senders sign in other ones. */
+export const byHeader =
+  (schemes: Readonly<Record<string, Scheme>>): Scheme =>
+  (secret, parts) => {
+    const verifiers = Object.entries(schemes).map(([name, scheme]) => [name, scheme(secret, parts)] as const)
+    const [usual] = verifiers
+    return webhook => {
+      const found = verifiers.find(([name]) => webhook.fields.get(name) !== undefined) ?? usual
+      return found === undefined ? mismatch : found[1](webhook)
+    }
+  }
+
+/** Answers whether one of the signatures is that of one of the messages, by one of the keys. */
+function matcher({ algorithm = 'sha256', encoding, keys }: Signed, secret: string) {
+  const known = keys?.(secret) ?? [keyOf(secret)]
+  const size = digestBytes[algorithm]
+  return async (texts: readonly string[], messages: readonly Message[]): Promise<boolean> => {
+    const signatures = texts
+      .map(text => signatureBytes(text, encoding, size))
+      .filter(bytes => bytes !== undefined)
+    if (signatures.length === 0) return false
+    for (const key of known)
+      for (const message of messages)
+        if (someEqual(signatures, await bodyHmac(algorithm, key, message))) return true
+    return false
+  }
+}
+
+function textsIn(fields: Fields, { headers, prefix = '', bare = false, separator }: HeaderScheme): string[] {
+  const texts: string[] = []
+  for (const header of headers) {
+    const value = fields.get(header)
+    if (value === undefined) continue
+    const parts = separator === undefined ? [value] : value.split(separator, MAX_SIGNATURES)
+    for (const part of parts) {
+      const text = part.trim()
+      const prefixed = text.startsWith(prefix)
+      if (texts.length < MAX_SIGNATURES && (prefixed || bare))
+        texts.push(prefixed ? text.slice(prefix.length) : text)
+    }
+  }
+  return texts
+}
+
+type Pairs = ReadonlyMap<string, readonly string[]>
+
+function pairsIn(value: string): Pairs {
+  const pairs = new Map<string, string[]>()
+  for (const part of value.split(',', MAX_SIGNATURES)) {
+    const equals = part.indexOf('=')
+    if (equals < 0) continue
+    const name = part.slice(0, equals).trim()
+    const values = pairs.get(name)
+    if (values === undefined) pairs.set(name, [part.slice(equals + 1).trim()])
+    else values.push(part.slice(equals + 1).trim())
+  }
+  return pairs
+}

@@ -1,0 +1,52 @@
+import { digestBytes, hmacOf, keyOf, signatureBytes, someEqual } from '#webhooks/signatures.ts'
+import { formOf } from '#webhooks/form.ts'
+import { jsonObject, objectIn } from '#webhooks/json.ts'
+import { partsOf } from '#webhooks/multipart.ts'
+import { stampFault, USUAL_WINDOW } from '#webhooks/stamps.ts'
+import { refused, type Scheme, verified, type Webhook } from '#webhooks/webhook.ts'
+
+/** Events are far shorter; reading more as JSON would be work that anybody could ask for. */
+const MAX_JSON = 1024 * 1024
+
+type Value = (name: string) => string | undefined
+
+/**
+ * The signature stands in the body and is over a time and a token alone: nothing else of the body is signed. Events
+ * are JSON; messages that are passed on, and webhooks of old, are forms.
+ */
+export const mailgun: Scheme = secret => {
+  const key = keyOf(secret)
+  return webhook => {
+    const value = signatureIn(webhook)
+    const stamp = value('timestamp')
+    const token = value('token')
+    // Events of a subaccount are signed with the key of the account above it, too.
+    const signatures = [value('signature'), value('parent-signature')]
+      .map(text => signatureBytes(text ?? '', 'hex', digestBytes.sha256))
+      .filter(bytes => bytes !== undefined)
+    if (stamp === undefined || token === undefined || signatures.length === 0)
+      return refused('it has no signature in its body')
+    const fault = stampFault(stamp, webhook.now, USUAL_WINDOW)
+    if (fault !== undefined) return refused(fault)
+    const right = hmacOf('sha256', key, [stamp, token])
+    return someEqual(signatures, right) ? verified : refused('its signature does not match')
+  }
+}
+
+function signatureIn(webhook: Webhook): Value {
+  const { fields, body } = webhook
+  const mediaType = fields.get('content-type') ?? ''
+  if (/^application\/json\b/i.test(mediaType)) {
+    const signature = body.length > MAX_JSON ? undefined : objectIn(jsonObject(body)?.['signature'])
+    return name => textOf(signature?.[name])
+  }
+  if (/^multipart\/form-data\b/i.test(mediaType)) {
+    const found = partsOf(body, mediaType)
+    return name => found.get(name)
+  }
+  const form = formOf(webhook)
+  return name => form?.get(name)?.[0]
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined

@@ -1,0 +1,30 @@
+import { sameSecret } from '#webhooks/signatures.ts'
+import { only, refused, type Scheme, UnusableSecret, verified } from '#webhooks/webhook.ts'
+
+const BASIC = /^basic +([a-z0-9+/]+={0,2})$/i
+const SEPARATOR = '::'
+
+const wrong = refused('it does not carry the secret')
+
+/** A sender that does not sign but sends the secret along. */
+export const tokenIn =
+  (header: string): Scheme =>
+  secret => {
+    const right = Buffer.from(secret)
+    return ({ fields }) => {
+      // The bytes of a field are kept one to a character.
+      const given = Buffer.from(only(fields, header) ?? '', 'latin1')
+      return sameSecret(given, right) ? verified : wrong
+    }
+  }
+
+/** A sender that signs in with a user name and a password; the secret is written `username::password`. */
+export const basicSecret: Scheme = secret => {
+  const at = secret.indexOf(SEPARATOR)
+  if (at < 0) throw new UnusableSecret('must have the form username::password')
+  const right = Buffer.from(`${secret.slice(0, at)}:${secret.slice(at + SEPARATOR.length)}`)
+  return ({ fields }) => {
+    const encoded = BASIC.exec(only(fields, 'authorization') ?? '')?.[1] ?? ''
+    return sameSecret(Buffer.from(encoded, 'base64'), right) ? verified : wrong
+  }
+}

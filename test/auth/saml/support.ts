@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { type ErrorName, Problem } from '#base/errors.ts'
+import type { Exchange, Handler, Reply } from '#http/exchange.ts'
+import { bodyOf } from '#http/body.ts'
+import { Fields } from '#http/fields.ts'
+import { Records } from '#registry/records/records.ts'
+import type { SourceRow } from '#registry/records/source.ts'
+import { samlCentral } from '#auth/saml/central.ts'
+import { samlMethod } from '#auth/saml/method.ts'
+import { samlAddresses, type SamlAddresses, type SamlSettings } from '#auth/saml/place.ts'
+import { type Answer, answerIn } from '#auth/sign-in/answer.ts'
+import { sealState } from '#auth/sign-in/flow.ts'
+import { Seal } from '#auth/sign-in/seal.ts'
+import type { PlaceAt, SignInMethod } from '#auth/sign-in/sign-in.ts'
+import type { Identity as User } from '#http/identity.ts'
+import { request } from '../../gateway/modules/support.ts'
+import { Folder } from '../../support/openssh.ts'
+import { type Identity, issue } from '../../support/openssl.ts'
+import { testLog } from '../../support/secrets.ts'
+import { answer, metadataXml, PERSISTENT, type Wish } from './documents.ts'
+
+export const ROUTE = 'edghtsrt_1'
+export const CONFIG = 'ec_1'
+export const ORIGIN = 'https://app.example.test'
+/** The request that answers are to, where nothing else is said. */
+export const ASKED = '_request1'
+
+export const facts = {
+  node: 'n1',
+  processes: 1,
+  version: '0',
+  domain: 'example.test',
+  region: 'us',
+  tcpPorts: { first: 1, last: 2 },
+  randomTcpPorts: { first: 1, last: 2 },
+  tcpHost: 'example.test',
+  httpPort: 80,
+  httpsPort: 443,
+}
+
+/** Keys of a provider, of the same one before it changed them, and of somebody else. */
+export async function newKeys() {
+  const folder = await Folder.make()
+  const [idp, older, stranger, curve, own] = await Promise.all([
+    issue(folder, { name: 'idp', key: 'RSA 2048' }),
+    issue(folder, { name: 'older', key: 'RSA 2048' }),
+    issue(folder, { name: 'stranger', key: 'RSA 2048' }),
+    issue(folder, { name: 'curve', key: 'P-256' }),
+    issue(folder, { name: 'own', key: 'RSA 2048' }),
+  ])
+  return {
+    folder,
+    idp,
+    older,
+    stranger,
+    curve,
+    own,
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  }
+}
+
+export type Keys = Awaited<ReturnType<typeof newKeys>>
+
+/** Keys for all tests of a file, gone after the last of them. */
+export async function sharedKeys(): Promise<Keys> {
+  const keys = await newKeys()
+  after(() => keys[Symbol.asyncDispose]())
+  return keys
+}
+
+export const settingsOf = (
+  keys: { idp: Identity; own: Identity },
+  changes: Partial<SamlSettings> = {},
+): SamlSettings =>
+  ({
+    enabled: true,
+    options_passthrough: false,
+    cookie_prefix: '',
+    inactivity_timeout: 0,
+    maximum_duration: 0,
+    idp_metadata: metadataXml({ keys: [keys.idp] }),
+    force_authn: false,
+    allow_idp_initiated: true,
+    authorized_groups: [],
+    nameid_format: PERSISTENT,
+    request_signing_certificate_pem: keys.own.certificate,
+    request_signing_key_pem: keys.own.key,
+    ...changes,
+  }) as SamlSettings
+
+export const row = (kind: string, id: string, body: object, parent: string | null = null): SourceRow => ({
+  kind,
+  id,
+  parent,
+  version: 1,
+  body: body as SourceRow['body'],
+  readable: true,
+})
+
+/** Either who was let in, or why nobody was. */
+export type Outcome = { readonly user: User } | { readonly refused: ErrorName | undefined }
+
+/** The central address and one place that it serves, without a network. */
+export class Rig {
+  readonly records = new Records()
+  readonly seal = new Seal(Buffer.alloc(32, 7))
+  readonly ended: string[] = []
+  readonly method: SignInMethod
+  readonly service: SamlAddresses
+  /** Which place requires sign-in at a host. */
+  placeAt: PlaceAt
+  readonly #central: Handler
+  readonly #placeId: string
+
+  constructor(settings: SamlSettings, { placeId = ROUTE, rows = [] as SourceRow[] } = {}) {
+    this.#placeId = placeId
+    this.placeAt = () => placeId
+    this.service = samlAddresses(placeId, facts)
+    this.records.snapshot([
+      row('https_edge', 'edghts_1', { hostports: ['app.example.test:443', '*.wild.test:443'] }),
+      row('https_edge_route', ROUTE, { saml: placeId === ROUTE ? settings : null }, 'edghts_1'),
+      row('endpoint_configuration', CONFIG, { saml: placeId === CONFIG ? settings : null }),
+      row('reserved_domain', 'rd_1', { domain: 'conf.example.test', https_endpoint_configuration: CONFIG }),
+      ...rows,
+    ])
+    this.#central = samlCentral({
+      records: this.records,
+      seal: this.seal,
+      facts,
+      visitors: { ended: async id => void this.ended.push(id) },
+      placeAt: (scheme, host) => this.placeAt(scheme, host),
+      log: testLog(),
+    })
+    this.method = samlMethod({ placeId, settings, facts, seal: this.seal })
+  }
+
+  get(path: string): Promise<Reply> {
+    return this.#central(exchangeOf('GET', path), unreachable)
+  }
+
+  post(path: string, form: Readonly<Record<string, string>> | [string, string][]): Promise<Reply> {
+    const body = new URLSearchParams(form).toString()
+    return this.#central(exchangeOf('POST', path, body), unreachable)
+  }
+
+  state(origin = ORIGIN): string {
+    return sealState(this.seal, { placeId: this.#placeId, origin, returnTo: '/x', flowId: 'f1' })
+  }
+
+  acs(xml: string, relayState: string): Promise<Reply> {
+    const form = { SAMLResponse: Buffer.from(xml).toString('base64'), RelayState: relayState }
+    return this.post(`/saml/${this.#placeId}/acs`, form)
+  }
+
+  /** What comes of an answer to `request`, from the central address to the endpoint. */
+  async outcome(xml: string, asked: string | undefined, relayState = this.state()): Promise<Outcome> {
+    const reply = await this.acs(xml, relayState)
+    if (reply.head.status !== 303) return { refused: reply.refusal }
+    return this.finished(new URL(locationOf(reply)), asked)
+  }
+
+  /** What the endpoint at an address is handed; undefined when it is not sealed for this place. */
+  handed(url: URL): Answer | undefined {
+    assert.equal(url.pathname, '/.adit/signed-in')
+    return answerIn(url.searchParams, this.seal, { placeId: this.#placeId, origin: url.origin })
+  }
+
+  async finished(url: URL, asked: string | undefined): Promise<Outcome> {
+    const parameters = this.handed(url)?.parameters ?? new URLSearchParams()
+    const memory: Record<string, string> =
+      asked === undefined ? {} : { request: asked, begun: String(Date.now()) }
+    try {
+      const granted = await this.method.finish({ parameters, memory, callback: '' })
+      return { user: granted.identity }
+    } catch (error) {
+      assert.ok(error instanceof Problem)
+      return { refused: error.code }
+    }
+  }
+}
+
+/** How rigs are made with these keys, and what comes of an answer of the provider there. */
+export const rigsWith = (keys: Keys) => ({
+  rigOf: (changes: Partial<SamlSettings> = {}, placeId = ROUTE): Rig =>
+    new Rig(settingsOf(keys, changes), { placeId }),
+  sent: (rig: Rig, wish: Wish = {}): Promise<Outcome> =>
+    rig.outcome(answer(rig.service, keys.idp, { inResponseTo: ASKED, ...wish }), ASKED),
+})
+
+const unreachable = async (): Promise<Reply> => assert.fail('the central address passes nothing on')
+
+export function locationOf(reply: Reply): string {
+  const location = reply.head.fields.get('location')
+  assert.ok(location, `no redirect, but ${reply.head.status} ${reply.refusal}`)
+  return location
+}
+
+function exchangeOf(method: string, target: string, body = ''): Exchange {
+  const bare = request(method === 'POST' ? 'Content-Type: application/x-www-form-urlencoded\r\n' : '')
+  const content = bodyOf(Buffer.from(body))
+  return {
+    ...bare,
+    visitor: { ...bare.visitor, scheme: 'https' },
+    head: {
+      ...bare.head,
+      method,
+      target,
+      path: target.split('?')[0] ?? '',
+      host: 'idp.example.test',
+      authority: 'idp.example.test',
+      framing: content.framing,
+      fields: bare.head.fields ?? Fields.none,
+    },
+    body: content,
+  }
+}

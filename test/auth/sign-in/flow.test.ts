@@ -1,0 +1,369 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { Problem } from '#base/errors.ts'
+import { answerUrl } from '#auth/sign-in/answer.ts'
+import { UNASKED } from '#auth/sign-in/flow.ts'
+import { Seal } from '#auth/sign-in/seal.ts'
+import { anna, Browser, cookiesOf, locationOf, PAGE, Scripted, Site, textOf } from './support.ts'
+
+function start(changed = {}) {
+  const site = new Site()
+  const method = new Scripted()
+  const handler = site.handler(method, changed)
+  return { site, method, handler, browser: new Browser(site, handler) }
+}
+
+suite('signing in', () => {
+  test('leads from a page to the provider, and back to the page', async () => {
+    const { site, method, browser } = start()
+    const begun = await browser.go('https://app.test/deep/page?q=1&r=%2F')
+    assert.equal(begun.head.status, 302)
+    assert.match(locationOf(begun), /^https:\/\/provider\.test\/authorize\?/)
+    assert.equal(method.begun[0]?.callback, 'https://idp.gate.test/oauth2/callback')
+    assert.equal(method.begun[0]?.again, false)
+
+    const back = await browser.go(browser.callback(begun, 'code=abc'))
+    assert.equal(back.head.status, 302)
+    assert.match(locationOf(back), /^https:\/\/app\.test\/\.adit\/signed-in\?answer=[\w-]+$/)
+    assert.equal(cookiesOf(back).length, 0)
+
+    const done = await browser.go(locationOf(back))
+    assert.equal(locationOf(done), 'https://app.test/deep/page?q=1&r=%2F')
+    assert.deepEqual(method.finished[0]?.memory, { secret: 'memory 1' })
+    assert.equal(method.finished[0]?.parameters.get('code'), 'abc')
+
+    assert.equal(site.sent.length, 0)
+    const page = await browser.go('https://app.test/deep/page')
+    assert.equal(page.head.status, 200)
+    assert.equal(site.sent.length, 1)
+  })
+
+  test('writes down who came, from where and until when', async () => {
+    const { site, browser } = start({ maximumDuration: 3600 })
+    await browser.go('https://app.test/')
+    await browser.signIn()
+    const [arrival] = site.book.arrivals
+    assert.deepEqual(arrival, {
+      identity: anna.identity,
+      provider: { name: 'scripted', url: 'https://provider.test' },
+      place: { id: 'route_1' },
+      publicUrl: 'https://app.test',
+      ip: '203.0.113.7',
+      userAgent: '',
+      expiresAt: site.clock.time + 3_600_000,
+    })
+  })
+
+  test('forgets method and content of what was caught: whoever comes back does so with GET', async () => {
+    const { site, browser } = start()
+    const begun = await browser.go('https://app.test/form', { method: 'POST' })
+    assert.equal(begun.head.status, 302)
+    const done = await browser.go(locationOf(await browser.go(browser.callback(begun))))
+    assert.equal(done.head.status, 302)
+    assert.equal(locationOf(done), 'https://app.test/form')
+    assert.equal(site.sent.length, 0)
+  })
+
+  const programs: Readonly<Record<string, { readonly method?: string; readonly fields: string }>> = {
+    'a script of a page': { fields: 'Sec-Fetch-Mode: cors\r\nAccept: */*\r\n' },
+    'a script that accepts HTML': { fields: 'Sec-Fetch-Mode: cors\r\nAccept: text/html\r\n' },
+    'a script of the same origin': { fields: 'Sec-Fetch-Mode: same-origin\r\nAccept: text/html\r\n' },
+    'an image': { fields: 'Sec-Fetch-Mode: no-cors\r\nAccept: image/*\r\n' },
+    'a program that accepts anything': { fields: 'Accept: */*\r\n' },
+    'a program that accepts JSON': { fields: 'Accept: application/json\r\n' },
+    'a program that says nothing': { fields: 'User-Agent: curl/8.5\r\n' },
+    'a form of a program': { method: 'POST', fields: 'Accept: */*\r\n' },
+    'a change that no page makes': { method: 'PUT', fields: 'Accept: text/html\r\n' },
+    'a deletion': { method: 'DELETE', fields: 'Sec-Fetch-Mode: navigate\r\nAccept: text/html\r\n' },
+    'a preflight': { method: 'OPTIONS', fields: 'Sec-Fetch-Mode: cors\r\nOrigin: https://a.test\r\n' },
+  }
+  for (const [name, ask] of Object.entries(programs))
+    test(`answers 401 to what cannot follow a redirect: ${name}`, async () => {
+      const { site } = start()
+      const reply = await site.ask(site.handler(new Scripted()), { url: 'https://app.test/data', ...ask })
+      assert.equal(reply.head.status, 401)
+      assert.equal(reply.head.fields.get('adit-error-code'), 'ERR_ADIT_90110')
+      assert.equal(locationOf(reply), '')
+    })
+
+  test('answers 401 to a WebSocket', async () => {
+    const { browser } = start()
+    assert.equal((await browser.go('https://app.test/ws', { upgrade: 'websocket' })).head.status, 401)
+  })
+
+  test('sends pages to the provider, also those of browsers that do not say what a request is for', async () => {
+    const { site, handler } = start()
+    const accept = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n'
+    for (const fields of ['Sec-Fetch-Mode: navigate\r\n', accept, 'Accept: application/xhtml+xml\r\n'])
+      for (const method of ['GET', 'HEAD', 'POST']) {
+        const reply = await site.ask(handler, { url: 'https://app.test/', method, fields })
+        assert.equal(reply.head.status, 302)
+      }
+  })
+
+  test('lets OPTIONS through only where that is asked for, and without an identity', async () => {
+    const passing = start({ optionsPassthrough: true })
+    const fields = 'Adit-Auth-User-Id: admin\r\nX-Other: 1\r\nCookie: mine=1\r\n'
+    assert.equal(
+      (await passing.browser.go('https://app.test/', { method: 'OPTIONS', fields })).head.status,
+      200,
+    )
+    assert.equal(passing.site.sent[0]?.fields.text, 'X-Other: 1\r\nCookie: mine=1\r\n')
+    assert.equal((await passing.browser.go('https://app.test/', { method: 'GET' })).head.status, 302)
+    assert.equal((await start().browser.go('https://app.test/', { method: 'OPTIONS' })).head.status, 401)
+  })
+
+  test('asks the provider to prompt again at /auth/authn, and comes back to "/"', async () => {
+    const { browser, method } = start()
+    await browser.signIn('https://app.test/somewhere')
+    const begun = await browser.go('https://app.test/auth/authn')
+    assert.equal(method.begun[1]?.again, true)
+    const done = await browser.go(locationOf(await browser.go(browser.callback(begun))))
+    assert.equal(locationOf(done), 'https://app.test/')
+  })
+
+  test('keeps the session while somebody is asked again, and replaces it then', async () => {
+    const { site, browser } = start()
+    await browser.signIn()
+    const [first] = site.book.sessionIds
+    const begun = await browser.go('https://app.test/auth/authn')
+    assert.equal((await browser.go('https://app.test/')).head.status, 200)
+    await browser.go(locationOf(await browser.go(browser.callback(begun))))
+    assert.equal(site.book.sessionIds.length, 1)
+    assert.notEqual(site.book.sessionIds[0], first)
+    assert.equal((await browser.go('https://app.test/')).head.status, 200)
+  })
+
+  test('ends at /auth/logout, with a page that says so', async () => {
+    const { site, browser } = start()
+    await browser.signIn()
+    const held = browser.cookieLine('app.test')
+    const out = await browser.go('https://app.test/auth/logout', { fields: 'Accept: text/html\r\n' })
+    assert.equal(out.head.status, 200)
+    assert.match(textOf(out), /You are signed out of app\.test.*href="\/auth\/authn"/s)
+    assert.equal(browser.cookieLine('app.test'), '')
+    assert.equal(site.book.ends.length, 1)
+    const fields = held + PAGE
+    const replayed = await site.ask(site.handler(new Scripted()), { url: 'https://app.test/', fields })
+    assert.equal(replayed.head.status, 302)
+  })
+
+  test('shows why somebody may not enter, and makes no session', async () => {
+    const { site, method, browser } = start()
+    method.finish = async () => {
+      throw new Problem('oauth_not_allowed', { provider: 'Scripted', account: 'anna' })
+    }
+    const refused = await browser.signIn()
+    assert.equal(refused.head.status, 403)
+    assert.equal(refused.head.fields.get('adit-error-code'), 'ERR_ADIT_3105')
+    assert.deepEqual(site.book.sessionIds, [])
+    assert.equal(browser.cookieLine('app.test'), '')
+  })
+
+  test('shows that the provider cannot be used when the method fails in another way', async () => {
+    const { method, browser } = start()
+    method.begin = async () => {
+      throw new Error('secret detail')
+    }
+    const failed = await browser.go('https://app.test/')
+    assert.equal(failed.head.status, 502)
+    assert.doesNotMatch(textOf(failed), /secret detail/)
+  })
+
+  test('says so when the session cannot be written down', async () => {
+    const { site, browser } = start()
+    site.book.signedIn = async () => {
+      throw new Error('the store is down')
+    }
+    assert.equal((await browser.signIn()).head.status, 503)
+    assert.equal((await browser.go('https://app.test/')).head.status, 302)
+  })
+
+  test('refuses an identity without an id, or with one that is endless', async () => {
+    for (const id of ['', 'x'.repeat(513)]) {
+      const { method, browser } = start()
+      method.granted = { identity: { ...anna.identity, id } }
+      assert.equal((await browser.signIn()).head.status, 403)
+    }
+  })
+
+  test('waits for the row of a new session', async () => {
+    const { site, browser } = start()
+    site.book.holdsBack = true
+    const done = browser.signIn()
+    setTimeout(() => site.book.letGo(), 50)
+    assert.equal((await done).head.status, 302)
+    assert.equal((await browser.go('https://app.test/')).head.status, 200)
+  })
+})
+
+suite('SEC-15: a state', () => {
+  test('belongs to the browser that began', async () => {
+    const { site, handler, browser, method } = start()
+    const begun = await browser.go('https://app.test/')
+    const other = new Browser(site, handler)
+    const back = await other.go(browser.callback(begun))
+    const refused = await other.go(locationOf(back))
+    assert.equal(refused.head.status, 400)
+    assert.equal(refused.head.fields.get('adit-error-code'), 'ERR_ADIT_3107')
+    assert.equal(method.finished.length, 0)
+  })
+
+  test('does not go with the cookie of another flow of the same browser', async () => {
+    const { site, handler, browser, method } = start()
+    const one = await browser.go('https://app.test/one')
+    await browser.go('https://app.test/two')
+    const names = [...browser.jar('app.test').keys()].toSorted()
+    const values = names.map(name => browser.jar('app.test').get(name))
+    // The cookie of the second flow under the name of the first.
+    const crossed = `Cookie: ${names[0]}=${values[1]}\r\n`
+    const back = locationOf(await browser.go(browser.callback(one)))
+    const refused = await site.ask(handler, { url: back, fields: crossed })
+    assert.equal(refused.head.status, 400)
+    assert.equal(method.finished.length, 0)
+  })
+
+  test('is good once, whether or not the browser forgets its cookie', async () => {
+    const { site, handler, browser, method } = start()
+    const begun = await browser.go('https://app.test/')
+    const back = locationOf(await browser.go(browser.callback(begun)))
+    const fields = browser.cookieLine('app.test')
+    assert.equal((await site.ask(handler, { url: back, fields })).head.status, 302)
+    assert.equal((await site.ask(handler, { url: back, fields })).head.status, 400)
+    assert.equal(method.finished.length, 1)
+  })
+
+  test('of somebody who is signed in by now only leads to the page', async () => {
+    const { browser, method } = start()
+    const begun = await browser.go('https://app.test/page')
+    const back = locationOf(await browser.go(browser.callback(begun)))
+    await browser.go(back)
+    const again = await browser.go(back)
+    assert.equal(locationOf(again), 'https://app.test/page')
+    assert.equal(method.finished.length, 1)
+  })
+
+  test('is refused after 15 minutes', async () => {
+    const { site, browser } = start()
+    const begun = await browser.go('https://app.test/')
+    site.clock.pass(15 * 60)
+    const refused = await browser.go(browser.callback(begun))
+    assert.equal(refused.head.status, 400)
+    assert.equal(refused.head.fields.get('adit-error-code'), 'ERR_ADIT_3106')
+  })
+
+  test('is refused when another place or another host finishes it', async () => {
+    const { site, browser, method } = start()
+    const begun = await browser.go('https://app.test/')
+    const back = locationOf(await browser.go(browser.callback(begun)))
+    const elsewhere = site.handler(method, {}, { id: 'route_2' })
+    assert.equal((await browser.go(back, {}, elsewhere)).head.status, 400)
+    const fields = browser.cookieLine('app.test')
+    const moved = back.replace('https://app.test', 'https://other.test')
+    assert.equal((await site.ask(elsewhere, { url: moved, fields })).head.status, 400)
+    assert.equal(method.finished.length, 0)
+  })
+
+  test('is refused when the method was changed meanwhile', async () => {
+    const { site, browser, method } = start()
+    const begun = await browser.go('https://app.test/')
+    const back = locationOf(await browser.go(browser.callback(begun)))
+    const other = new Scripted()
+    other.fingerprint = 'two'
+    const refused = await browser.go(back, {}, site.handler(other))
+    assert.equal(refused.head.fields.get('adit-error-code'), 'ERR_ADIT_3120')
+    assert.equal(method.finished.length + other.finished.length, 0)
+  })
+
+  test('comes back once: two of them are refused', async () => {
+    const { browser } = start()
+    const begun = await browser.go('https://app.test/')
+    const url = browser.callback(begun)
+    assert.equal((await browser.go(`${url}&state=x`)).head.status, 400)
+    const back = locationOf(await browser.go(url))
+    assert.equal((await browser.go(`${back}&answer=x`)).head.status, 400)
+  })
+
+  test('without a flow is taken only where the provider may begin', async () => {
+    const { site, browser, method } = start()
+    const seal = new Seal(Buffer.alloc(32, 7), { now: site.clock.now })
+    const state = { placeId: 'route_1', origin: 'https://app.test', returnTo: '/there', flowId: UNASKED }
+    const url = answerUrl(seal, { state, parameters: new URLSearchParams() }) ?? ''
+    assert.equal((await browser.go(url)).head.status, 400)
+    const willing = Object.assign(new Scripted(), { takesUnasked: true })
+    const done = await browser.go(url, {}, site.handler(willing))
+    assert.equal(locationOf(done), 'https://app.test/there')
+    assert.equal(method.finished.length, 0)
+    assert.deepEqual(willing.finished[0]?.memory, {})
+  })
+})
+
+suite('the central host', () => {
+  test('sends nobody anywhere without a state of ours', async () => {
+    const { browser } = start()
+    for (const query of ['', '?code=a', '?state=', '?state=abc', '?state=https://evil.test/'])
+      assert.equal((await browser.go(`https://idp.gate.test/oauth2/callback${query}`)).head.status, 400)
+  })
+
+  test('passes an answer of any length on, or says that it is too long', async () => {
+    const { site, handler } = start()
+    const page = `https://app.test/${'p'.repeat(2000)}`
+    for (const [length, status] of [
+      [100, 302],
+      [4000, 302],
+      [8000, 502],
+    ] as const) {
+      const browser = new Browser(site, handler)
+      const begun = await browser.go(page)
+      const back = await browser.go(browser.callback(begun, `code=${'c'.repeat(length)}`))
+      assert.equal(back.head.status, status)
+      assert.ok(new URL(locationOf(back) || page).href.length < 8192 + 'https://app.test'.length)
+      if (status === 302) assert.equal((await browser.go(locationOf(back))).head.status, 302)
+    }
+  })
+
+  test('has nothing else', async () => {
+    const { site, browser } = start()
+    const reply = await browser.go('https://idp.gate.test/')
+    assert.equal(reply.head.status, 404)
+    assert.equal(site.sent.length, 0)
+  })
+
+  test('is no other host', () => {
+    const { site } = start()
+    const { head } = { head: { host: 'app.idp.gate.test' } }
+    assert.equal(site.signIn.central({ ...head } as never), undefined)
+  })
+
+  test('moves to TLS first', async () => {
+    const { browser } = start()
+    const reply = await browser.go('http://idp.gate.test/oauth2/callback?code=1')
+    assert.equal(reply.head.status, 308)
+    assert.equal(locationOf(reply), 'https://idp.gate.test/oauth2/callback?code=1')
+  })
+})
+
+suite('the cookies of flows', () => {
+  test('are at most five: the oldest go', async () => {
+    const { site, browser } = start()
+    for (let at = 0; at < 8; at++) {
+      await browser.go(`https://app.test/${at}`)
+      site.clock.pass(1)
+      assert.ok(browser.jar('app.test').size <= 5)
+    }
+    assert.equal(browser.jar('app.test').size, 5)
+  })
+
+  test('each lead to their own page', async () => {
+    const { site, browser } = start()
+    const begun = []
+    for (const page of ['one', 'two', 'three']) {
+      begun.push(await browser.go(`https://app.test/${page}`))
+      site.clock.pass(1)
+    }
+    const [, second] = begun
+    assert.ok(second)
+    const done = await browser.go(locationOf(await browser.go(browser.callback(second))))
+    assert.equal(locationOf(done), 'https://app.test/two')
+  })
+})

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { newId } from '#base/ids.ts'
+import type { Command } from '#registry/directory.ts'
+import { streamTypes } from '#tunnel/stream-types.ts'
+import { startGateway, TestAgent, type AgentSettings } from './support.ts'
+
+const excuses = {
+  restart: 'RestartUnsupportedError',
+  stop: 'StopUnsupportedError',
+  update: 'UpdateUnsupportedError',
+} as const
+const commands: readonly Command[] = ['restart', 'stop', 'update']
+
+async function online(settings: AgentSettings, extra: Record<string, unknown> = {}) {
+  const gateway = await startGateway({ agents: { commandMs: 100 } })
+  const agent = await TestAgent.connect(gateway, settings)
+  assert.equal((await agent.auth(gateway.source.credential().token, extra)).Error, '')
+  const send = (command: Command) => gateway.sessions.command(agent.clientId, command)
+  return { gateway, agent, send, [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() }
+}
+
+for (const command of commands)
+  suite(`the command ${command}`, () => {
+    test('is done when the agent accepts it', async () => {
+      for (const answer of [{}, { Error: '' }]) {
+        await using world = await online({ command: () => answer })
+        await world.send(command)
+        assert.deepEqual(world.agent.commands, [streamTypes[command]])
+      }
+    })
+
+    test('fails with the reason of an agent that said it cannot, or did not say that it can', async () => {
+      const rows = [
+        ['the agent has not defined a callback for this operation', /not defined a callback/],
+        [null, /too old/],
+        [undefined, /too old/],
+      ] as const
+      for (const [excuse, text] of rows) {
+        await using world = await online({ command: () => ({}) }, { [excuses[command]]: excuse })
+        await assert.rejects(world.send(command), { code: `${command}_unsupported`, message: text })
+        assert.deepEqual(world.agent.commands, [])
+      }
+    })
+
+    test('fails with the reason of an agent that refuses', async () => {
+      await using world = await online({ command: () => ({ Error: 'no update is available.' }) })
+      await assert.rejects(world.send(command), {
+        code: `${command}_failed`,
+        message: /: no update is available\.$/,
+      })
+    })
+
+    test('is said to be unanswered when no answer comes in time', async () => {
+      await using world = await online({})
+      await assert.rejects(world.send(command), { code: 'command_unanswered' })
+    })
+
+    test('is said to be unanswered when the agent goes instead', async () => {
+      await using world = await online({
+        command() {
+          world.agent.drop()
+          return undefined
+        },
+      })
+      await assert.rejects(world.send(command), { code: 'command_unanswered' })
+    })
+  })
+
+test('a command to nobody finds nothing', async () => {
+  await using gateway = await startGateway()
+  await assert.rejects(gateway.sessions.command(newId('ts'), 'stop'), { code: 'not_found' })
+})

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, connect, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import type { TunnelRecord } from '#registry/directory.ts'
+import { DialError, type Fleet } from '#registry/fleet.ts'
+import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import type { TunnelError } from '#tunnel/frame.ts'
+import { fromDuplex } from '#tunnel/from-duplex.ts'
+import { bindOptions, type ProxyHeader } from '#tunnel/messages.ts'
+import { testLog } from '../../support/secrets.ts'
+
+const tunnelAt = (node: string): TunnelRecord => ({
+  id: `tn_of_${node}`,
+  sessionId: 'ts_1',
+  ownerId: 'usr_1',
+  node,
+  address: { scheme: 'tcp', host: '', port: 1 },
+  url: '',
+  labels: {},
+  forwardsTo: '',
+  forwardsProto: 'http1',
+  metadata: '',
+  startedAt: '',
+  domainId: undefined,
+  addrId: undefined,
+  pooling: false,
+  options: bindOptions({}, ''),
+})
+
+const headerOf = ({ id }: TunnelRecord): ProxyHeader => ({
+  Id: id,
+  ClientAddr: '192.0.2.1:1234',
+  Proto: 'tcp',
+  EdgeType: '0',
+  PassthroughTLS: false,
+})
+
+/** Two processes' worth of links, the second of which has an agent that echoes. */
+async function pair(dial?: Fleet['dial']) {
+  const folder = mkdtempSync(join(tmpdir(), 'adit-peers-'))
+  const echo = createServer({ allowHalfOpen: true }, socket => socket.pipe(socket)).listen(0, '127.0.0.1')
+  await once(echo, 'listening')
+  const { port } = echo.address() as AddressInfo
+  const tunnels = new Map(['a', 'b'].map(node => [tunnelAt(node).id, tunnelAt(node)]))
+  const socketOf = (node: string): string => join(folder, `${node}.sock`)
+  const toEcho: Fleet['dial'] = async (_, __, first) => {
+    const stream = fromDuplex(connect({ port, host: '127.0.0.1', allowHalfOpen: true }))
+    if (first.length > 0) stream.write(first)
+    return stream
+  }
+  const nobody: Fleet['dial'] = () => Promise.reject(new DialError('offline', 'no agent here'))
+  const a = new PeerLinks({ node: 'a', tunnels, socketOf, log: testLog(), local: { dial: nobody } })
+  const b = new PeerLinks({ node: 'b', tunnels, socketOf, log: testLog(), local: { dial: dial ?? toEcho } })
+  await Promise.all([a.listen(), b.listen()])
+  return {
+    a,
+    b,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([a.close(), b.close()])
+      echo.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** All that comes back, and how it ended. */
+function collect(stream: ByteStream): Promise<{ bytes: Buffer; error: TunnelError | undefined }> {
+  const pieces: Buffer[] = []
+  return new Promise(resolve =>
+    stream.attach({
+      data: bytes => void pieces.push(Buffer.from(bytes)),
+      end: () => undefined,
+      closed: error => resolve({ bytes: Buffer.concat(pieces), error }),
+    }),
+  )
+}
+
+suite('links between gateway processes', () => {
+  test('carry a connection to the process that has the agent, with its end in both directions', async () => {
+    await using links = await pair()
+    const tunnel = tunnelAt('b')
+    const stream = await links.a.dial(tunnel, headerOf(tunnel), Buffer.from('hello '))
+    const answer = collect(stream)
+    stream.end(Buffer.from('there'))
+    const { bytes, error } = await answer
+    assert.equal(bytes.toString(), 'hello there')
+    assert.equal(error, undefined)
+  })
+
+  test('carry much, at the pace of the reader', async () => {
+    await using links = await pair()
+    const tunnel = tunnelAt('b')
+    const stream = await links.a.dial(tunnel, headerOf(tunnel), Buffer.alloc(0))
+    const answer = collect(stream)
+    const size = 8 * 1024 * 1024
+    stream.end(Buffer.alloc(size, 7))
+    const { bytes } = await answer
+    assert.equal(bytes.length, size)
+    assert.ok(bytes.every(byte => byte === 7))
+  })
+
+  test('never pass a connection on a second time', async () => {
+    let asked = 0
+    await using links = await pair(() => {
+      asked++
+      return Promise.reject(new DialError('offline', 'never'))
+    })
+    // By what process a knows the tunnel is at b, and b knows better: it has moved to a.
+    const tunnel = tunnelAt('a')
+    const stream = await links.a.dial({ ...tunnel, node: 'b' }, headerOf(tunnel), Buffer.alloc(0))
+    const { error } = await collect(stream)
+    assert.equal(error?.code, 'remote_gone_away')
+    assert.equal(asked, 0)
+  })
+
+  test('say why a connection could not be opened', async () => {
+    await using links = await pair(() => Promise.reject(new DialError('busy', 'too many')))
+    const tunnel = tunnelAt('b')
+    const stream = await links.a.dial(tunnel, headerOf(tunnel), Buffer.alloc(0))
+    assert.equal((await collect(stream)).error?.code, 'stream_refused')
+  })
+
+  test('reject when the other process is not there, and work again when it is', async () => {
+    await using links = await pair()
+    const gone = { ...tunnelAt('b'), node: 'c' }
+    await assert.rejects(links.a.dial(gone, headerOf(gone), Buffer.alloc(0)), { code: 'offline' })
+    const tunnel = tunnelAt('b')
+    const stream = await links.a.dial(tunnel, headerOf(tunnel), Buffer.from('x'))
+    const answer = collect(stream)
+    stream.end()
+    assert.equal((await answer).bytes.toString(), 'x')
+  })
+})

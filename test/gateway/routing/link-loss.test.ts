@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { until } from '../agents/support.ts'
+import { group, httpsEdge, route, startPlan, to, visit } from './support.ts'
+
+type Plan = Awaited<ReturnType<typeof startPlan>>
+type Agent = Awaited<ReturnType<Plan['agent']>>
+
+const WAIT_MS = 3000
+const started = (reconnectWaitMs = WAIT_MS) => startPlan({ facts: { reconnectWaitMs } })
+const HOST = 'shop.adit.localhost/'
+
+const offline = ({ gateway }: Plan): Promise<void> =>
+  until('the tunnels are gone', () => gateway.directory.tunnels.size === 0)
+
+async function drop(plan: Plan, agent: Agent): Promise<void> {
+  agent.drop()
+  await offline(plan)
+}
+
+/** An agent with the endpoint of these tests. */
+async function shop(plan: Plan): Promise<Agent> {
+  const agent = await plan.agent()
+  await agent.bind('https', { Domain: 'shop' })
+  return agent
+}
+
+/** The next request is not answered: its connection to the agent breaks, and so do all others. */
+function breakAtNext(agent: Agent): { readonly sent: string[] } {
+  const sent: string[] = []
+  agent.onProxied = stream =>
+    stream.attach({
+      data(bytes) {
+        sent.push(bytes.toString())
+        agent.drop()
+      },
+      end: () => undefined,
+      closed: () => undefined,
+    })
+  return { sent }
+}
+
+suite('a request whose agent lost its connection', () => {
+  for (const method of ['GET', 'POST'])
+    test(`waits for it, with ${method}`, async () => {
+      await using plan = await started()
+      const agent = await shop(plan)
+      await drop(plan, agent)
+      const visiting = visit(plan.router, HOST, { method })
+      await shop(plan)
+      assert.equal((await visiting).status, 200)
+    })
+
+  test('does not wait longer than it may, nor for a name that was not online', async () => {
+    await using plan = await started(200)
+    const agent = await shop(plan)
+    await drop(plan, agent)
+    const begun = performance.now()
+    assert.equal((await visit(plan.router, 'other.adit.localhost/')).code, 'ERR_ADIT_3200')
+    assert.ok(performance.now() - begun < 150)
+    const late = await visit(plan.router, HOST)
+    assert.equal(late.code, 'ERR_ADIT_90265')
+    assert.ok(performance.now() - begun < WAIT_MS)
+  })
+
+  test('does not wait when the agent was stopped', async () => {
+    await using plan = await started()
+    const agent = await shop(plan)
+    agent.session.close()
+    await offline(plan)
+    assert.equal((await visit(plan.router, HOST)).code, 'ERR_ADIT_3200')
+  })
+
+  test('passes the modules that the tunnel has when it is back', async () => {
+    await using plan = await started()
+    const agent = await shop(plan)
+    await drop(plan, agent)
+    const visiting = visit(plan.router, HOST)
+    const back = await plan.agent()
+    await back.bind('https', { Domain: 'shop', IPRestriction: { allow_cidrs: ['198.51.100.0/24'] } })
+    assert.equal((await visiting).status, 403)
+  })
+
+  test('is sent again when it is idempotent, once', async () => {
+    await using plan = await started()
+    const agent = await shop(plan)
+    const { sent } = breakAtNext(agent)
+    const visiting = visit(plan.router, HOST)
+    await offline(plan)
+    assert.equal(sent.length, 1)
+    const back = await plan.agent()
+    const again = breakAtNext(back)
+    await back.bind('https', { Domain: 'shop' })
+    const { status, code, text } = await visiting
+    assert.deepEqual([status, code], [502, 'ERR_ADIT_90306'])
+    assert.match(text, /may have processed it, so it was not sent again/)
+    assert.deepEqual([sent.length, again.sent.length], [1, 1])
+  })
+
+  test('is answered when it was sent again', async () => {
+    await using plan = await started()
+    const agent = await shop(plan)
+    breakAtNext(agent)
+    const visiting = visit(plan.router, HOST)
+    await offline(plan)
+    await shop(plan)
+    assert.equal((await visiting).status, 200)
+  })
+
+  test('is never sent again when it is not idempotent, and says so', async () => {
+    await using plan = await started()
+    const agent = await shop(plan)
+    const { sent } = breakAtNext(agent)
+    const { status, code } = await visit(plan.router, HOST, { method: 'POST' })
+    assert.deepEqual([status, code, sent.length], [502, 'ERR_ADIT_90306', 1])
+  })
+})
+
+suite('a request to an edge whose last tunnel was lost', () => {
+  const edge = (plan: Plan): void => {
+    const id = httpsEdge(plan.source, ['shop.example'])
+    route(plan.source, id, '/', to(group(plan.source, { app: 'a' })))
+  }
+
+  test('waits for a tunnel of its group', async () => {
+    await using plan = await started()
+    edge(plan)
+    const agent = await plan.agent()
+    await agent.label({ app: 'a' })
+    assert.equal((await visit(plan.router, 'shop.example/')).status, 200)
+    await drop(plan, agent)
+    const visiting = visit(plan.router, 'shop.example/')
+    const back = await plan.agent()
+    await back.label({ app: 'other' })
+    await back.label({ app: 'a' })
+    assert.equal((await visiting).status, 200)
+  })
+
+  test('does not wait for one of another group', async () => {
+    await using plan = await started()
+    edge(plan)
+    const agent = await plan.agent()
+    await agent.label({ app: 'other' })
+    await drop(plan, agent)
+    const begun = performance.now()
+    assert.equal((await visit(plan.router, 'shop.example/')).status, 503)
+    assert.ok(performance.now() - begun < WAIT_MS / 2)
+  })
+})

@@ -1,0 +1,291 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
+import { type TunnelBackendOptions, tunnelBackend } from '#gateway/backends/tunnel.ts'
+import type { TunnelRecord } from '#registry/directory.ts'
+import type { Endpoint } from '#http/exchange.ts'
+import { DialError, type Fleet } from '#registry/fleet.ts'
+import type { VisitorLimits } from '#http/http1-limits.ts'
+import { type Served, serveHttp1 } from '#http/http1-visitor.ts'
+import { Sweeper } from '#http/sweeper.ts'
+import { asDuplex } from '#tunnel/duplex.ts'
+import { bindOptions, type BindOptions, type ProxyHeader } from '#tunnel/messages.ts'
+import { encodeProxyHeader, readProxyHeader } from '#tunnel/proxy-header.ts'
+import { Session } from '#tunnel/session.ts'
+import { streamTypes } from '#tunnel/stream-types.ts'
+import type { TunnelStream } from '#tunnel/stream.ts'
+
+export async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+export function tunnelRecord(
+  options: Partial<BindOptions> = {},
+  more: Partial<TunnelRecord> = {},
+): TunnelRecord {
+  return {
+    id: 'tn_1',
+    sessionId: 'ts_1',
+    ownerId: 'usr_1',
+    node: 'here',
+    address: { scheme: 'http', host: 'app.test' },
+    url: 'http://app.test',
+    labels: {},
+    forwardsTo: 'http://localhost:8080',
+    forwardsProto: 'http1',
+    metadata: '',
+    startedAt: '2026-01-01T00:00:00Z',
+    domainId: undefined,
+    addrId: undefined,
+    pooling: false,
+    options: { ...bindOptions({}, ''), ...options },
+    ...more,
+  }
+}
+
+export interface RigOptions {
+  /** The service behind: any server of node. */
+  readonly upstream?: Server
+  readonly tunnel?: TunnelRecord
+  readonly limits?: Partial<VisitorLimits>
+  readonly backend?: Partial<TunnelBackendOptions>
+  /** Visitors come by TLS, with this certificate. */
+  readonly tls?: { readonly key: string; readonly cert: string }
+  /** Answers in the place of the tunnel. */
+  readonly answer?: Endpoint
+  /** What the agent does with a connection in the place of forwarding it. */
+  readonly agent?: (stream: TunnelStream, header: ProxyHeader, count: number) => void
+}
+
+/** A gateway with one tunnel, its agent and the service behind, all on sockets of this machine. */
+export class Rig implements AsyncDisposable {
+  /** Streams the agent was asked for. */
+  readonly dialled: ProxyHeader[] = []
+  readonly served: Served[] = []
+  readonly upstreamSockets = new Set<Socket>()
+  port = 0
+  gateway: Session | undefined
+  readonly #options: RigOptions
+  readonly #sockets = new Set<Socket>()
+  readonly #front: Server
+  readonly #link: Server
+  #upstreamPort = 0
+  #backend: Endpoint | undefined
+
+  constructor(options: RigOptions) {
+    this.#options = options
+    const settings = { allowHalfOpen: true, noDelay: true, ...options.tls }
+    const visit = (socket: Socket): void => this.#visit(socket)
+    this.#front = options.tls ? createTlsServer(settings, visit) : createServer(settings, visit)
+    this.#link = createServer({ noDelay: true }, socket => this.#agent(socket))
+  }
+
+  async start(): Promise<this> {
+    const { upstream, tunnel = tunnelRecord(), backend } = this.#options
+    if (upstream !== undefined) {
+      upstream.on('connection', (socket: Socket) => {
+        this.#sockets.add(socket)
+        this.upstreamSockets.add(socket)
+        socket.on('error', () => undefined)
+        socket.on('close', () => this.upstreamSockets.delete(socket))
+      })
+      this.#upstreamPort = await listening(upstream)
+    }
+    const socket = connect(await listening(this.#link), '127.0.0.1')
+    this.#sockets.add(socket)
+    await once(socket, 'connect')
+    this.gateway = new Session(socket, { role: 'server' })
+    const sweeper = new Sweeper(20)
+    this.#backend = tunnelBackend({ fleet: this.#fleet(this.gateway), tunnel, sweeper, ...backend })
+    this.port = await listening(this.#front)
+    return this
+  }
+
+  /** A visitor that sends bytes as they are. */
+  async visitor(): Promise<Client> {
+    const place = { port: this.port, host: '127.0.0.1', allowHalfOpen: true }
+    const socket = this.#options.tls ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place)
+    this.#sockets.add(socket)
+    await once(socket, this.#options.tls ? 'secureConnect' : 'connect')
+    return new Client(socket)
+  }
+
+  /** What a visitor gets that sends this and then waits for the end of the connection. */
+  async exchange(...parts: readonly string[]): Promise<string> {
+    const client = await this.visitor()
+    for (const part of parts) client.send(part)
+    return client.whole()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.gateway?.close()
+    for (const socket of this.#sockets) socket.destroy()
+    for (const server of [this.#front, this.#link, this.#options.upstream])
+      if (server?.listening) await new Promise(done => server.close(done))
+  }
+
+  #fleet(session: Session): Fleet {
+    return {
+      dial: async (_, header, first) => {
+        try {
+          return await session.open(streamTypes.proxy, Buffer.concat([encodeProxyHeader(header), first]))
+        } catch (error) {
+          throw new DialError('offline', 'The agent is gone.', error)
+        }
+      },
+      command: () => Promise.reject(new Error('not here')),
+      probe: () => Promise.resolve(true),
+    }
+  }
+
+  #visit(socket: Socket): void {
+    this.#sockets.add(socket)
+    const answer = this.#options.answer ?? this.#backend
+    if (answer === undefined) throw new Error('The rig was not started.')
+    const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = socket
+    this.served.push(
+      serveHttp1(socket, {
+        visitor: {
+          ip: remoteAddress,
+          port: remotePort,
+          localIp: localAddress,
+          localPort,
+          scheme: 'http',
+          serverName: undefined,
+        },
+        answer,
+        sweeper: new Sweeper(20),
+        limits: this.#options.limits ?? {},
+      }),
+    )
+  }
+
+  #agent(socket: Socket): void {
+    this.#sockets.add(socket)
+    const session = new Session(socket, { role: 'client', accept: (_, stream) => void this.#forward(stream) })
+    session.nudge = false
+  }
+
+  async #forward(stream: TunnelStream): Promise<void> {
+    const header = await readProxyHeader(stream)
+    this.dialled.push(header)
+    if (this.#options.agent) this.#options.agent(stream, header, this.dialled.length)
+    else forward(stream, this.#upstreamPort)
+  }
+}
+
+/** What an agent does: it joins a stream with a connection of its own. */
+export function forward(stream: TunnelStream, port: number): void {
+  const upstream = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+  const duplex: Duplex = asDuplex(stream)
+  upstream.on('error', () => duplex.end())
+  duplex.on('error', () => upstream.destroy())
+  upstream.on('close', () => duplex.end())
+  duplex.pipe(upstream).pipe(duplex)
+}
+
+export const rig = async (options: RigOptions): Promise<Rig> => new Rig(options).start()
+
+/** A visitor that speaks in bytes. */
+export class Client {
+  readonly socket: Socket
+  text = ''
+  ended = false
+  #wake: (() => void) | undefined
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.setNoDelay(true)
+    socket.setEncoding('latin1')
+    socket.on('data', (text: string) => {
+      this.text += text
+      this.#wake?.()
+    })
+    const over = (): void => {
+      this.ended = true
+      this.#wake?.()
+    }
+    socket.on('end', over)
+    socket.on('close', over)
+    socket.on('error', over)
+  }
+
+  send(text: string): void {
+    this.socket.write(text, 'latin1')
+  }
+
+  /** Waits until the condition holds of what came; fails when the connection ends before. */
+  async until(holds: (text: string) => boolean): Promise<string> {
+    while (!holds(this.text)) {
+      if (this.ended) throw new Error(`The connection ended after ${JSON.stringify(this.text.slice(-300))}`)
+      await this.#change()
+    }
+    return this.text
+  }
+
+  async saw(part: string): Promise<string> {
+    return this.until(text => text.includes(part))
+  }
+
+  /** All that comes until the gateway ends the connection. */
+  async whole(): Promise<string> {
+    while (!this.ended) await this.#change()
+    return this.text
+  }
+
+  /** The next final answer, cut from what came. */
+  async answer(): Promise<Answer> {
+    await this.until(text => measure(text) !== undefined)
+    const size = measure(this.text) ?? 0
+    const found = parseAnswer(this.text.slice(0, size))
+    this.text = this.text.slice(size)
+    return found.status < 200 && found.status !== 101 ? this.answer() : found
+  }
+
+  close(): void {
+    this.socket.destroy()
+  }
+
+  async #change(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wake = resolve
+    await promise
+  }
+}
+
+export interface Answer {
+  readonly status: number
+  readonly head: string
+  readonly body: string
+}
+
+export function parseAnswer(text: string): Answer {
+  const end = text.indexOf('\r\n\r\n')
+  return { status: Number(text.slice(9, 12)), head: text.slice(0, end + 2), body: text.slice(end + 4) }
+}
+
+/** Length of the first answer in a text, if it is all there; answers here have a length, chunks or nothing. */
+function measure(text: string): number | undefined {
+  const end = text.indexOf('\r\n\r\n')
+  if (end < 0) return undefined
+  const head = text.slice(0, end + 2).toLowerCase()
+  const length = /\r\ncontent-length: (\d+)\r\n/.exec(head)?.[1]
+  if (length !== undefined) {
+    const size = end + 4 + Number(length)
+    return text.length >= size ? size : undefined
+  }
+  if (!head.includes('transfer-encoding: chunked')) return end + 4
+  const last = text.indexOf('\r\n0\r\n', end)
+  const finish = last < 0 ? -1 : text.indexOf('\r\n\r\n', last)
+  return finish < 0 ? undefined : finish + 4
+}
+
+/** The status of an answer, and that nothing follows it. */
+export function statusOf(text: string): number {
+  const heads = text.match(/HTTP\/1\.1 \d{3}/g) ?? []
+  if (heads.length !== 1) throw new Error(`${heads.length} answers: ${JSON.stringify(text.slice(0, 400))}`)
+  return parseAnswer(text).status
+}

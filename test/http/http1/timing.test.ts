@@ -1,0 +1,449 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer as createHttp } from 'node:http'
+import { createServer } from 'node:net'
+import { suite, test } from 'node:test'
+import { WebSocket, WebSocketServer } from 'ws'
+import { bodyOf } from '#http/body.ts'
+import { Fields } from '#http/fields.ts'
+import { rig, statusOf } from './support.ts'
+
+const GET = 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n'
+const UPGRADE = 'GET /socket HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r\nUpgrade: raw\r\n\r\n'
+const pause = (milliseconds: number): Promise<void> => new Promise(done => setTimeout(done, milliseconds))
+
+suite('100-continue', () => {
+  test('comes from the service, and then the content goes there', async () => {
+    const upstream = createHttp((request, response) => void request.pipe(response))
+    await using set = await rig({ upstream })
+    const client = await set.visitor()
+    client.send('POST / HTTP/1.1\r\nHost: app.test\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n')
+    assert.equal(await client.saw('\r\n\r\n'), 'HTTP/1.1 100 Continue\r\n\r\n')
+    client.send('hello')
+    const { status, body } = await client.answer()
+    assert.equal(status, 200)
+    assert.match(body, /hello/)
+    client.send(GET)
+    assert.equal((await client.answer()).status, 200)
+  })
+
+  test('that is not granted ends the connection after the answer', async () => {
+    const upstream = createHttp()
+    upstream.on('checkContinue', (_, response) => {
+      response.statusCode = 413
+      response.end('too large')
+    })
+    await using set = await rig({ upstream })
+    const text = await set.exchange(
+      'POST / HTTP/1.1\r\nHost: app.test\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n',
+    )
+    assert.equal(statusOf(text), 413)
+    assert.match(text, /\r\nConnection: close\r\n/)
+  })
+})
+
+suite('H1-07: an answer before the end of the content', () => {
+  const refusal = bodyOf(Buffer.from('no'))
+  const answer = () =>
+    Promise.resolve({
+      head: { status: 401, reason: 'Unauthorized', framing: refusal.framing, fields: Fields.none },
+      body: refusal,
+    })
+  const post = (length: number): string =>
+    `POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: ${length}\r\n\r\n`
+
+  test('leaves the connection usable when the rest is small, and never takes the rest for a request', async () => {
+    await using set = await rig({ answer })
+    const client = await set.visitor()
+    const hidden = 'GET /hidden HTTP/1.1\r\nHost: app.test\r\n\r\n'
+    client.send(post(hidden.length))
+    assert.equal((await client.answer()).status, 401)
+    client.send(hidden)
+    client.send('GET /next HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n')
+    assert.equal(statusOf(await client.whole()), 401)
+  })
+
+  test('closes the connection when the rest is large', async () => {
+    await using set = await rig({ answer })
+    const client = await set.visitor()
+    client.send(post(1_000_000))
+    assert.equal(statusOf(await client.whole()), 401)
+  })
+
+  test('closes the connection when the rest is chunked and does not end', async () => {
+    await using set = await rig({ answer })
+    const client = await set.visitor()
+    client.send('POST / HTTP/1.1\r\nHost: app.test\r\nTransfer-Encoding: chunked\r\n\r\n')
+    assert.equal((await client.answer()).status, 401)
+    client.send(`ffffff\r\n${GET.repeat(3000)}`)
+    assert.equal(await client.whole(), '')
+  })
+
+  test('closes the connection when the rest does not come', async () => {
+    await using set = await rig({ answer, limits: { lingerMs: 60 } })
+    const client = await set.visitor()
+    client.send(post(10))
+    assert.equal((await client.answer()).status, 401)
+    assert.equal(await client.whole(), '')
+  })
+
+  test('passes at once from the service, while the content still flows there', async () => {
+    const received = Promise.withResolvers<string>()
+    const upstream = createHttp((request, response) => {
+      let body = ''
+      response.writeHead(200)
+      response.write('early')
+      request.on('data', piece => (body += String(piece)))
+      request.on('end', () => {
+        received.resolve(body)
+        response.end('late')
+      })
+    })
+    await using set = await rig({ upstream })
+    const client = await set.visitor()
+    client.send(post(6))
+    await client.saw('early')
+    client.send('abc')
+    client.send('def')
+    assert.equal(await received.promise, 'abcdef')
+    await client.saw('late')
+  })
+})
+
+suite('H1-06: a change of protocol', () => {
+  test('passes bytes both ways after 101, and none before', async () => {
+    const seen: string[] = []
+    const upstream = createServer(socket => {
+      socket.once('data', head => {
+        seen.push(head.toString('latin1'))
+        setTimeout(() => {
+          seen.push('101')
+          socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: raw\r\n\r\nfirst')
+        }, 50)
+        socket.on('data', bytes => {
+          seen.push(bytes.toString('latin1'))
+          socket.write('echo')
+        })
+      })
+    })
+    await using set = await rig({ upstream })
+    const client = await set.visitor()
+    client.send(`${UPGRADE}GET /smuggled HTTP/1.1\r\n\r\n`)
+    await client.saw('echo')
+    assert.match(
+      client.text,
+      /^HTTP\/1\.1 101 Switching Protocols\r\nUpgrade: raw\r\nConnection: Upgrade\r\n\r\nfirst/,
+    )
+    assert.match(seen[0] ?? '', /\r\nConnection: Upgrade\r\nUpgrade: raw\r\n/)
+    assert.ok(seen[0]?.endsWith('\r\n\r\n') && !seen[0].includes('smuggled'))
+    assert.deepEqual(seen.slice(1), ['101', 'GET /smuggled HTTP/1.1\r\n\r\n'])
+  })
+
+  test('that is answered otherwise leaves ordinary HTTP, and its upstream connection is not used again', async () => {
+    const seen: string[] = []
+    const upstream = createServer(socket => {
+      socket.on('data', bytes => {
+        seen.push(bytes.toString('latin1'))
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      })
+    })
+    await using set = await rig({ upstream })
+    const client = await set.visitor()
+    client.send(UPGRADE + GET)
+    assert.equal((await client.answer()).body, 'ok')
+    assert.equal((await client.answer()).body, 'ok')
+    assert.equal(set.dialled.length, 2)
+    assert.ok(seen.every(text => text.match(/HTTP\/1\.1/g)?.length === 1))
+  })
+
+  test('that is never answered sends nothing of what follows', async () => {
+    let received = ''
+    const upstream = createServer(socket =>
+      socket.on('data', bytes => (received += bytes.toString('latin1'))),
+    )
+    await using set = await rig({ upstream, backend: { answerTimeoutMs: 100 } })
+    const client = await set.visitor()
+    client.send(`${UPGRADE}${'x'.repeat(1000)}`)
+    assert.equal((await client.answer()).status, 504)
+    assert.ok(received.endsWith('\r\n\r\n'))
+  })
+
+  test('to HTTP/2 is not offered to the service', async () => {
+    let received = ''
+    const upstream = createServer(socket =>
+      socket.on('data', bytes => {
+        received += bytes.toString('latin1')
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+      }),
+    )
+    await using set = await rig({ upstream })
+    const client = await set.visitor()
+    client.send(
+      'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n\r\n',
+    )
+    assert.equal((await client.answer()).status, 200)
+    assert.doesNotMatch(received, /upgrade|http2/i)
+  })
+
+  test('to WebSocket works in both directions and closes cleanly', async () => {
+    const upstream = createHttp()
+    const sockets = new WebSocketServer({ server: upstream })
+    sockets.on('connection', socket => {
+      socket.on('message', (data: Buffer, binary) => socket.send(data, { binary }))
+      socket.send('welcome')
+    })
+    await using set = await rig({ upstream })
+    const socket = new WebSocket(`ws://127.0.0.1:${set.port}/chat`)
+    const [welcome] = (await once(socket, 'message')) as [Buffer]
+    assert.equal(welcome.toString(), 'welcome')
+    const large = Buffer.alloc(3_000_000, 'x')
+    socket.send(large)
+    const [echoed] = (await once(socket, 'message')) as [Buffer]
+    assert.ok(echoed.equals(large))
+    socket.close(1000, 'done')
+    const [code] = (await once(socket, 'close')) as [number]
+    assert.equal(code, 1000)
+    while (set.upstreamSockets.size > 0) await pause(5)
+    while (set.gateway?.streams !== 0) await pause(5)
+  })
+})
+
+suite('time', () => {
+  test('an event reaches the visitor when it happens', async () => {
+    let emit: ((text: string) => void) | undefined
+    const upstream = createHttp((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.flushHeaders()
+      emit = text => void response.write(text)
+    })
+    await using set = await rig({ upstream })
+    const client = await set.visitor()
+    client.send(GET)
+    await client.saw('text/event-stream')
+    emit?.('data: 1\n\n')
+    await client.saw('data: 1')
+    emit?.('data: 2\n\n')
+    await client.saw('data: 2')
+  })
+
+  test('a visitor that leaves takes its request with it', async () => {
+    const left = Promise.withResolvers<void>()
+    const upstream = createServer(socket => {
+      socket.resume()
+      socket.on('end', () => left.resolve())
+    })
+    await using set = await rig({ upstream })
+    const client = await set.visitor()
+    client.send(GET)
+    while (set.upstreamSockets.size === 0) await pause(5)
+    client.socket.resetAndDestroy()
+    await left.promise
+  })
+
+  test('a visitor that has only ended its side still gets its answer', async () => {
+    const upstream = createHttp((_, response) => setTimeout(() => response.end('late'), 50))
+    await using set = await rig({ upstream })
+    const client = await set.visitor()
+    client.send(GET)
+    client.socket.end()
+    assert.match(await client.whole(), /late/)
+  })
+
+  test('but not for ever', async () => {
+    const upstream = createServer(socket => socket.resume())
+    await using set = await rig({ upstream, limits: { halfClosedMs: 60 } })
+    const client = await set.visitor()
+    client.send(GET)
+    client.socket.end()
+    assert.equal(await client.whole(), '')
+  })
+
+  test('a visitor that ends in the middle of its content is no request', async () => {
+    const left = Promise.withResolvers<void>()
+    const upstream = createServer(socket => {
+      socket.resume()
+      socket.on('end', () => left.resolve())
+    })
+    await using set = await rig({ upstream })
+    const client = await set.visitor()
+    client.send('POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 10\r\n\r\nabc')
+    while (set.upstreamSockets.size === 0) await pause(5)
+    client.socket.end()
+    await left.promise
+  })
+
+  const limits = { headMs: 60, keepAliveMs: 120, bodyIdleMs: 60 }
+  const ok = () =>
+    createHttp((request, response) => void request.resume().on('end', () => response.end('ok')))
+
+  test('a connection without a byte is closed', async () => {
+    await using set = await rig({ upstream: ok(), limits })
+    assert.equal(await set.exchange(''), '')
+  })
+
+  test('a head that does not end is refused', async () => {
+    await using set = await rig({ upstream: ok(), limits })
+    assert.equal(statusOf(await set.exchange('GET / HTTP/1.1\r\nHost: a\r\n')), 408)
+    assert.equal(statusOf(await set.exchange('GET /')), 408)
+  })
+
+  test('a head that comes byte by byte is refused in time too', async () => {
+    await using set = await rig({ upstream: ok(), limits })
+    const client = await set.visitor()
+    for (const character of GET.slice(0, 30)) {
+      client.send(character)
+      await pause(5)
+    }
+    assert.equal(statusOf(await client.whole()), 408)
+  })
+
+  test('content that stops coming is refused', async () => {
+    await using set = await rig({ upstream: ok(), limits })
+    const text = await set.exchange('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc')
+    assert.equal(statusOf(text), 408)
+  })
+
+  test('an idle connection is closed after its time', async () => {
+    await using set = await rig({ upstream: ok(), limits })
+    assert.equal(statusOf(await set.exchange(GET)), 200)
+  })
+
+  test('draining closes idle connections after a moment, and others after their answer', async () => {
+    let finish: (() => void) | undefined
+    const upstream = createHttp((_, response) => (finish = () => response.end('done')))
+    await using set = await rig({ upstream, limits: { ...limits, drainMs: 50 } })
+    const idle = await set.visitor()
+    const busy = await set.visitor()
+    busy.send(GET)
+    while (finish === undefined || set.served.length < 2) await pause(5)
+    for (const served of set.served) served.drain()
+    assert.equal(await idle.whole(), '')
+    finish()
+    const text = await busy.whole()
+    assert.match(text, /\r\nConnection: close\r\n(?:.*\r\n)*\r\ndone$/)
+    idle.close()
+    busy.close()
+    await Promise.all(set.served.map(({ closed }) => closed))
+  })
+
+  test('draining answers the request that is on its way to an idle connection', async () => {
+    await using set = await rig({ upstream: ok() })
+    const visitor = await set.visitor()
+    while (set.served.length === 0) await pause(5)
+    set.served[0]?.drain()
+    visitor.send(GET)
+    assert.match(await visitor.whole(), /^HTTP\/1\.1 200 (?:.*\r\n)*Connection: close\r\n/)
+    visitor.close()
+  })
+})
+
+const MIB = 1_048_576
+const BULK = (process.env['TEST_LONG'] ? 1024 : 256) * MIB
+
+/** Memory of this process over what it was, at its highest while the work ran. */
+async function growth(work: () => Promise<void>): Promise<number> {
+  globalThis.gc?.()
+  const before = process.memoryUsage.rss()
+  let highest = before
+  const timer = setInterval(() => (highest = Math.max(highest, process.memoryUsage.rss())), 10)
+  await work()
+  clearInterval(timer)
+  return highest - before
+}
+
+suite('bulk', () => {
+  const block = Buffer.alloc(65_536, 'x')
+
+  /** Writes so many bytes, as fast as they are taken. */
+  async function pour(
+    socket: { write(bytes: Buffer): boolean } & NodeJS.EventEmitter,
+    size: number,
+  ): Promise<void> {
+    for (let left = size; left > 0; left -= block.length)
+      if (!socket.write(block.subarray(0, Math.min(left, block.length)))) await once(socket, 'drain')
+  }
+
+  test(`${BULK / MIB} MiB go down with flat memory`, async () => {
+    const upstream = createHttp((_, response) => {
+      response.setHeader('content-length', BULK)
+      void pour(response, BULK).then(() => response.end())
+    })
+    await using set = await rig({ upstream })
+    const socket = (await set.visitor()).socket
+    socket.removeAllListeners('data')
+    let received = 0
+    const done = Promise.withResolvers<void>()
+    socket.on('data', (text: string) => {
+      received += text.length
+      if (received > BULK) done.resolve()
+    })
+    const grown = await growth(async () => {
+      socket.write(GET)
+      await done.promise
+    })
+    assert.ok(grown < 128 * MIB, `${Math.round(grown / MIB)} MiB more`)
+  })
+
+  for (const framing of ['length', 'chunks']) {
+    test(`${BULK / MIB} MiB go up by ${framing} with flat memory`, async () => {
+      const upstream = createHttp((request, response) => {
+        let received = 0
+        request.on('data', (piece: Buffer) => (received += piece.length))
+        request.on('end', () => response.end(String(received)))
+      })
+      await using set = await rig({ upstream })
+      const client = await set.visitor()
+      const grown = await growth(async () => {
+        if (framing === 'length') {
+          client.send(`POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: ${BULK}\r\n\r\n`)
+          await pour(client.socket, BULK)
+        } else {
+          client.send('POST / HTTP/1.1\r\nHost: app.test\r\nTransfer-Encoding: chunked\r\n\r\n')
+          for (let sent = 0; sent < BULK; sent += 8 * MIB) {
+            client.send(`${(8 * MIB).toString(16)}\r\n`)
+            await pour(client.socket, 8 * MIB)
+            client.send('\r\n')
+          }
+          client.send('0\r\n\r\n')
+        }
+        const { body } = await client.answer()
+        assert.equal(body, String(BULK))
+      })
+      assert.ok(grown < 128 * MIB, `${Math.round(grown / MIB)} MiB more`)
+    })
+  }
+
+  test('a visitor that does not read stalls only itself, and is cut off in time', async () => {
+    let taken = 0
+    const upstream = createHttp((request, response) => {
+      if (request.url === '/small') {
+        response.end('small')
+        return
+      }
+      response.setHeader('content-length', 256 * MIB)
+      const pump = (): void => {
+        while (response.write(block)) taken += block.length
+        taken += block.length
+      }
+      response.on('drain', pump)
+      pump()
+    })
+    await using set = await rig({ upstream, limits: { writeStallMs: 500 } })
+    const stalled = (await set.visitor()).socket
+    stalled.pause()
+    stalled.write(GET)
+    await pause(200)
+    const other = await set.visitor()
+    for (let count = 0; count < 20; count++) {
+      other.send('GET /small HTTP/1.1\r\nHost: app.test\r\n\r\n')
+      assert.equal((await other.answer()).body, 'small')
+    }
+    assert.ok(taken < 32 * MIB, `${taken} bytes were taken from the service`)
+    await set.served[0]?.closed
+    // A reset frees what the system holds for it, which a FIN behind megabytes that are not read does not.
+    const failed = once(stalled, 'error')
+    stalled.resume()
+    const [error] = (await failed) as [NodeJS.ErrnoException]
+    assert.equal(error.code, 'ECONNRESET')
+  })
+})

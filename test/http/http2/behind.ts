@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import http2, { type ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import type { TunnelRecord } from '#registry/directory.ts'
+import {
+  http2Backend,
+  type Http2Backend,
+  type Http2BackendOptions,
+} from '#gateway/backends/http2-upstream.ts'
+import { bindOptions } from '#tunnel/messages.ts'
+import { SocketStream } from './support.ts'
+
+/** A tunnel whose upstream asked for HTTP/2. */
+export const tunnel: TunnelRecord = {
+  id: 'tn_1',
+  sessionId: 'ts_1',
+  ownerId: 'usr_1',
+  node: 'n',
+  address: { scheme: 'https', host: 'shop.example' },
+  url: 'https://shop.example',
+  labels: {},
+  forwardsTo: 'localhost:80',
+  forwardsProto: 'http2',
+  metadata: '',
+  startedAt: '',
+  domainId: undefined,
+  addrId: undefined,
+  pooling: false,
+  options: bindOptions({}, ''),
+}
+
+export interface Upstream extends AsyncDisposable {
+  readonly backend: Http2Backend
+  readonly sockets: Socket[]
+}
+
+/** A backend in front of a server on loopback. */
+export async function upstream(
+  server: Server | http2.Http2Server,
+  options: Partial<Http2BackendOptions> = {},
+): Promise<Upstream> {
+  const sockets: Socket[] = []
+  server.on('connection', (socket: Socket) => sockets.push(socket.on('error', () => undefined)))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const backend = http2Backend({ dial: () => SocketStream.to(port), tunnel, ...options })
+  return {
+    backend,
+    sockets,
+    async [Symbol.asyncDispose]() {
+      backend.close()
+      for (const socket of sockets) socket.destroy()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}
+
+/** A server of HTTP/2 without TLS. */
+export const h2c = (
+  handle: (stream: ServerHttp2Stream, headers: http2.IncomingHttpHeaders) => void,
+  settings: http2.Settings = {},
+): http2.Http2Server =>
+  http2
+    .createServer({ settings })
+    .on('sessionError', () => undefined)
+    .on('stream', (stream, headers) => {
+      stream.on('error', () => undefined)
+      handle(stream as ServerHttp2Stream, headers)
+    })

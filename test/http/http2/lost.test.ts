@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { constants } from 'node:http2'
+import { createServer } from 'node:net'
+import { suite, test } from 'node:test'
+import type { Exchange, Reply } from '#http/exchange.ts'
+import { DialError } from '#registry/fleet.ts'
+import { http2Backend } from '#gateway/backends/http2-upstream.ts'
+import { h2c, tunnel, upstream } from './behind.ts'
+import { ask, gateway } from './support.ts'
+
+/** What became of a GET, and of a POST with content, by a backend; whether somebody could still have the content. */
+async function outcomes(backend: (exchange: Exchange) => Promise<Reply>) {
+  const replies: Reply[] = []
+  await using host = await gateway(async exchange => {
+    const reply = await backend(exchange)
+    replies.push(reply)
+    return reply
+  })
+  const client = await host.client()
+  await ask(client, { ':path': '/' })
+  await ask(client, { ':path': '/', ':method': 'POST' }, 'content')
+  return replies.map(({ lost }) => lost)
+}
+
+suite('a request over HTTP/2 that was lost', () => {
+  test('reached nobody when the agent cannot be dialled', async () => {
+    for (const error of [
+      new DialError('offline', 'gone'),
+      new DialError('busy', 'full'),
+      new Error('refused'),
+    ]) {
+      const backend = http2Backend({ dial: () => Promise.reject(error), tunnel })
+      assert.deepEqual(await outcomes(backend), ['unreached', 'unreached'])
+    }
+  })
+
+  test('reached nobody when the service refuses it unseen, unless its content went there', async () => {
+    await using behind = await upstream(h2c(stream => stream.close(constants.NGHTTP2_REFUSED_STREAM)))
+    assert.deepEqual(await outcomes(behind.backend), ['unreached', 'unanswered'])
+  })
+
+  test('was not answered when the service ends it without a word', async () => {
+    await using behind = await upstream(h2c(stream => stream.close(constants.NGHTTP2_INTERNAL_ERROR)))
+    assert.deepEqual(await outcomes(behind.backend), ['unanswered', 'unanswered'])
+    await using silent = await upstream(createServer(socket => socket.destroy()))
+    assert.deepEqual(await outcomes(silent.backend), ['unanswered', 'unanswered'])
+  })
+
+  test('is not lost when some of an answer came, or the service took too long', async () => {
+    await using early = await upstream(
+      h2c(stream => {
+        stream.additionalHeaders({ ':status': 103, link: '</a>' })
+        setImmediate(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR))
+      }),
+    )
+    assert.deepEqual(await outcomes(early.backend), [undefined, undefined])
+    await using slow = await upstream(
+      h2c(() => undefined),
+      { patience: 30 },
+    )
+    assert.deepEqual(await outcomes(slow.backend), [undefined, undefined])
+  })
+
+  test('is not lost when its visitor has gone', async () => {
+    const server = h2c(() => undefined)
+    await using behind = await upstream(server)
+    const replied = Promise.withResolvers<Reply>()
+    await using host = await gateway(async exchange => {
+      const reply = await behind.backend(exchange)
+      replied.resolve(reply)
+      return reply
+    })
+    const client = await host.client()
+    const arrived = once(server, 'stream')
+    const stream = client.request({ ':path': '/' })
+    stream.on('error', () => undefined)
+    await arrived
+    stream.close(constants.NGHTTP2_CANCEL)
+    assert.equal((await replied.promise).lost, undefined)
+  })
+})

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { suite, test } from 'node:test'
+import { connect } from 'node:tls'
+import { newId } from '#base/ids.ts'
+import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import { DialError, type Fleet } from '#registry/fleet.ts'
+import { legId } from '#registry/legs.ts'
+import { LiveView } from '#registry/live.ts'
+import { LocalDirectory } from '#registry/local-directory.ts'
+import { dialAnyLeg } from '#gateway/cluster-links/dial-any-leg.ts'
+import { Records } from '#registry/records/records.ts'
+import { elsewhereAlpn, OWN_ALPN } from '#tunnel/alpn.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import { bindOptions, type ProxyHeader } from '#tunnel/messages.ts'
+import { facts, startGateway } from '../gateway/agents/support.ts'
+
+/** An agent with one tunnel, connected to two processes. */
+async function twice() {
+  const directory = new LocalDirectory()
+  const [session, tunnel] = [newId('ts'), newId('tn')]
+  for (const [leg, node] of ['w1', 'w2'].entries()) {
+    await directory.addSession(sessionOf(legId(session, leg), node))
+    await directory.addTunnel(tunnelOf(legId(tunnel, leg), legId(session, leg), node))
+  }
+  return { directory, session, tunnel }
+}
+
+const sessionOf = (id: string, node: string): SessionRecord => ({
+  id,
+  node,
+  credentialId: 'cr_1',
+  agentVersion: '1',
+  userAgent: 'adit/1',
+  ip: '192.0.2.1',
+  localIp: '192.0.2.2',
+  serverName: undefined,
+  metadata: '',
+  os: 'linux',
+  arch: 'x64',
+  region: 'us',
+  startedAt: '2026-01-01T00:00:00Z',
+  transport: 'adit/v2',
+})
+
+const tunnelOf = (id: string, sessionId: string, node: string): TunnelRecord => ({
+  id,
+  sessionId,
+  ownerId: 'usr_1',
+  node,
+  address: { scheme: 'http', host: 'twice.adit.localhost' },
+  url: 'http://twice.adit.localhost',
+  labels: {},
+  forwardsTo: '',
+  forwardsProto: 'http1',
+  metadata: '',
+  startedAt: '',
+  domainId: undefined,
+  addrId: undefined,
+  pooling: false,
+  options: bindOptions({}, ''),
+})
+
+const header: ProxyHeader = {
+  Id: '',
+  ClientAddr: '192.0.2.1:1234',
+  Proto: 'http',
+  EdgeType: '0',
+  PassthroughTLS: false,
+}
+
+suite('the two connections of an agent', () => {
+  test('are one session, one tunnel and one endpoint, also while either is lost', async () => {
+    for (const lost of [undefined, 'w1', 'w2']) {
+      const { directory, session, tunnel } = await twice()
+      if (lost !== undefined) directory.removeNode(lost)
+      const fleet = { command: async () => undefined }
+      const requests = { find: async () => undefined, list: async () => [] }
+      const live = new LiveView({ facts, directory, records: new Records(), fleet, requests })
+      const ids = async (kind: 'tunnel_session' | 'tunnel' | 'endpoint') =>
+        (await live.list(kind, { limit: 10 })).map(({ id }) => id)
+      assert.deepEqual(await ids('tunnel_session'), [session])
+      assert.deepEqual(await ids('tunnel'), [tunnel])
+      assert.deepEqual(await ids('endpoint'), [tunnel.replace('tn_', 'ep_')])
+      const shown = await live.get('tunnel', tunnel)
+      assert.deepEqual([shown?.['id'], shown?.['tunnel_session']], [tunnel, session])
+      assert.equal((await live.get('tunnel_session', session))?.['id'], session)
+      assert.equal((await live.get('endpoint', tunnel.replace('tn_', 'ep_')))?.['tunnel'], tunnel)
+      assert.equal(await live.get('tunnel_session', `${session}/1`), undefined)
+      assert.equal(await live.get('tunnel', `${tunnel}/1`), undefined)
+    }
+  })
+
+  test('leave nothing behind in a process that has ended, also when the agent has come back elsewhere', async () => {
+    const { directory, session, tunnel } = await twice()
+    const removed: string[] = []
+    directory.watch({
+      removed: ({ id }) => void removed.push(id),
+      sessionRemoved: ({ id }) => void removed.push(id),
+    })
+    await directory.addSession(sessionOf(session, 'w2'))
+    directory.removeNode('w1')
+    assert.deepEqual(removed, [tunnel])
+    assert.deepEqual([...directory.sessions.keys()], [session, `${session}/1`])
+    directory.removeNode('w2')
+    assert.equal(directory.sessions.size + directory.tunnels.size, 0)
+    const other = tunnelOf(newId('tn'), newId('ts'), 'w1')
+    assert.deepEqual(await directory.addTunnel(other), { ok: true })
+  })
+
+  test('stand in for each other when one is lost and not every process knows of it yet', async () => {
+    const { directory, tunnel } = await twice()
+    const tried: string[] = []
+    const stream = {} as ByteStream
+    const dial: Fleet['dial'] = async ({ node }, { Id }) => {
+      tried.push(`${node} ${Id}`)
+      if (node === 'w1') throw new DialError('offline', 'lost')
+      return stream
+    }
+    const first = directory.tunnels.get(tunnel)
+    assert.ok(first)
+    const any = dialAnyLeg(directory.tunnels, dial)
+    assert.equal(await any(first, { ...header, Id: tunnel }, Buffer.alloc(0)), stream)
+    assert.deepEqual(tried, [`w1 ${tunnel}`, `w2 ${tunnel}/1`])
+    directory.removeNode('w2')
+    await assert.rejects(any(first, header, Buffer.alloc(0)), { code: 'offline', message: 'lost' })
+  })
+
+  test('do not stand in for one that has as many connections as it can take', async () => {
+    const { directory, tunnel } = await twice()
+    const busy: Fleet['dial'] = async ({ node }) => {
+      throw new DialError(node === 'w1' ? 'busy' : 'offline', node)
+    }
+    const first = directory.tunnels.get(tunnel)
+    assert.ok(first)
+    await assert.rejects(dialAnyLeg(directory.tunnels, busy)(first, header, Buffer.alloc(0)), {
+      code: 'busy',
+      message: 'w1',
+    })
+  })
+
+  test('are kept apart: a process that is not wanted sends an agent away before the handshake', async () => {
+    await using gateway = await startGateway()
+    const dial = (...protocols: string[]) =>
+      connect({ port: gateway.port, rejectUnauthorized: false, ALPNProtocols: [OWN_ALPN, ...protocols] })
+    const sentAway = dial(elsewhereAlpn(facts.node))
+    const [error] = (await once(sentAway, 'error')) as [NodeJS.ErrnoException]
+    assert.equal(error.code, 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL')
+    const taken = dial(elsewhereAlpn('another'))
+    await once(taken, 'secureConnect')
+    assert.equal(taken.alpnProtocol, OWN_ALPN)
+    taken.destroy()
+  })
+})

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, suite, test } from 'node:test'
+import { newId, timestamp } from '#base/ids.ts'
+import { readSettings } from '#base/read-settings.ts'
+import { Sealer, tokenHash } from '#base/secrets.ts'
+import { Records } from '#registry/records/records.ts'
+import { openSealer } from '#server/first-start.ts'
+import { RecordSource } from '#server/record-source.ts'
+import { openStore } from '#store/open.ts'
+import type { Store } from '#store/store.ts'
+import { made } from '../support/each-store.ts'
+import { Folder } from '../support/openssh.ts'
+import { issue } from '../support/openssl.ts'
+import { startPostgres, type TestPostgres } from '../support/postgres.ts'
+import { newFolder, startServer } from '../support/server.ts'
+import { listeningLog, until } from '../gateway/agents/support.ts'
+import { testLog } from '../support/secrets.ts'
+
+const log = testLog()
+
+/** The records of a running server, read from its own database as another process would. */
+async function following(dataDir: string, databaseUrl: string, pollMs: number) {
+  const settings = readSettings(new Map(Object.entries({ data_dir: dataDir })), {})
+  const store = await openStore({ databaseUrl, dataDir })
+  const source = new RecordSource({ store, sealer: await openSealer(store, settings), log, pollMs })
+  const records = new Records()
+  const stop = await records.follow(source)
+  return {
+    source,
+    records,
+    async [Symbol.asyncDispose]() {
+      stop()
+      await store[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function row(kind: string, body: object, version = 1) {
+  const id = newId('x')
+  return { id, kind, parent: null, version, body: JSON.stringify({ id, ...body }) }
+}
+
+const insert = (store: Store, rows: readonly ReturnType<typeof row>[]) =>
+  store.commit(rows.map(each => ({ op: 'insert', entry: { row: each, refs: [], claims: [] } })))
+
+suite('the records of the gateway', () => {
+  let database: TestPostgres
+  before(async () => {
+    database = await startPostgres()
+  })
+  after(() => database.stop())
+
+  test('are what the API made, found by what leads to them', async () => {
+    const url = await database.newDatabase()
+    await using server = await startServer({ database_url: url })
+    const { api } = server
+    await using folder = await Folder.make()
+    const { certificate, key } = await issue(folder, { name: 'app.example.com' })
+    const early = await made(api, '/credentials', { acl: ['bind:app.example.com'] })
+    await using world = await following(server.dataDir, url, 20)
+    const { records } = world
+    assert.partialDeepStrictEqual(records.credentialByToken(tokenHash(early.token)), {
+      id: early.id,
+      acl: ['bind:app.example.com'],
+      ownerId: early.owner_id,
+    })
+    const late = await made(api, '/credentials')
+    const cert = await made(api, '/tls_certificates', { certificate_pem: certificate, private_key_pem: key })
+    const domain = await made(api, '/reserved_domains', {
+      domain: 'app.example.com',
+      certificate_id: cert.id,
+    })
+    const wide = await made(api, '/reserved_domains', { domain: '*.example.com' })
+    const addr = await made(api, '/reserved_addrs')
+    const group = await made(api, '/backends/tunnel_group', { labels: { app: 'a' } })
+    const edge = await made(api, '/edges/https', { hostports: ['*.example.com:443'] })
+    const route = await made(api, `/edges/https/${edge.id}/routes`, {
+      match_type: 'path_prefix',
+      match: '/',
+      backend: { backend_id: group.id },
+    })
+    const tcpEdge = await made(api, '/edges/tcp', { hostports: ['any.test:20123'] })
+    const policy = await made(api, '/ip_policies')
+    const rule = { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' }
+    await made(api, '/ip_policy_rules', rule)
+    await made(api, '/ip_restrictions', { type: 'agent', enforced: true, ip_policy_ids: [policy.id] })
+    await until('all of it is known', () => records.restriction('agent') !== undefined)
+    assert.equal(records.credential(late.id)?.id, late.id)
+    assert.equal(records.reservedDomain('app.example.com')?.id, domain.id)
+    assert.equal(records.reservedDomain('x.y.example.com')?.id, wide.id)
+    assert.equal(records.reservedDomain('example.com'), undefined)
+    assert.equal(records.certificate('app.example.com')?.certificatePem, cert.certificate_pem)
+    assert.match(String(records.certificate('app.example.com')?.privateKeyPem.reveal()), /PRIVATE KEY/)
+    assert.equal(records.certificate('x.example.com'), undefined)
+    assert.equal(records.reservedAddr(Number(addr.addr.split(':')[1]))?.id, addr.id)
+    assert.equal(records.edgeForName('x.example.com')?.id, edge.id)
+    assert.equal(records.edgeForPort(20_123)?.id, tcpEdge.id)
+    assert.deepEqual(
+      records.routesOf(edge.id).map(({ id }) => id),
+      [route.id],
+    )
+    assert.equal(records.backend(group.id)?.kind, 'tunnel_group_backend')
+    assert.equal(records.backend(edge.id), undefined)
+    assert.deepEqual(
+      records.groupsOf({ labels: { app: 'a', zone: 'b' }, ownerId: group.owner_id }).map(({ id }) => id),
+      [group.id],
+    )
+    assert.equal(records.restriction('agent')?.allows('10.1.2.3'), true)
+    assert.equal(records.restriction('agent')?.allows('11.1.2.3'), false)
+    assert.equal(records.restriction('endpoints'), undefined)
+    await api.delete(`/edges/https/${edge.id}`)
+    await api.patch(`/edges/tcp/${tcpEdge.id}`, { hostports: ['any.test:20124'] })
+    await api.delete(`/credentials/${late.id}`)
+    await until('the last change is known', () => records.credential(late.id) === undefined)
+    assert.equal(records.edgeForName('x.example.com'), undefined)
+    assert.deepEqual(records.routesOf(edge.id), [])
+    assert.equal(records.edgeForPort(20_123), undefined)
+    assert.equal(records.edgeForPort(20_124)?.id, tcpEdge.id)
+  })
+
+  test('change at once when the bell is rung, however rarely the store is asked', async () => {
+    const url = await database.newDatabase()
+    await using server = await startServer({ database_url: url })
+    await using world = await following(server.dataDir, url, 600_000)
+    const { id } = await made(server.api, '/credentials')
+    assert.equal(world.records.credential(id), undefined)
+    world.source.ring()
+    await until('it is known', () => world.records.credential(id) !== undefined, 1000)
+  })
+})
+
+suite('the source of records', () => {
+  const sealer = new Sealer(randomBytes(32))
+  const open = () => openStore({ databaseUrl: undefined, dataDir: newFolder() })
+
+  test('keeps what is known while the store fails, and goes on when it works again', async () => {
+    await using store = await open()
+    const heard = listeningLog()
+    let failing = false
+    const flaky = new Proxy(store, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name)
+        if (typeof member !== 'function') return member
+        return (...given: unknown[]) =>
+          failing ? Promise.reject(new Error('down')) : Reflect.apply(member, target, given)
+      },
+    })
+    const [first, second] = [row('credential', { acl: [] }), row('credential', { acl: [] })]
+    await insert(store, [first])
+    const records = new Records()
+    const stop = await records.follow(new RecordSource({ store: flaky, sealer, log: heard.log, pollMs: 10 }))
+    failing = true
+    await insert(store, [second])
+    await until('the failure was told', () => heard.lines.some(({ level }) => level === 'warn'))
+    assert.ok(records.credential(first.id))
+    assert.equal(records.credential(second.id), undefined)
+    failing = false
+    await until('the change is known', () => records.credential(second.id) !== undefined)
+    assert.equal(heard.lines.filter(({ level }) => level === 'warn').length, 1)
+    stop()
+  })
+
+  test('reads everything again when changes were pruned before it saw them', async () => {
+    await using store = await open()
+    const rows = [1, 2, 3].map(() => row('credential', { acl: [] }))
+    await insert(store, rows)
+    const records = new Records()
+    const source = new RecordSource({ store, sealer, log, pollMs: 600_000 })
+    const stop = await records.follow(source)
+    const told: string[] = []
+    records.onChange(['credential'], ({ id }) => told.push(id))
+    const [gone, kept] = rows
+    const added = row('credential', { acl: [] })
+    await store.commit([{ op: 'remove', id: gone?.id ?? '', version: 1 }])
+    await insert(store, [added])
+    await store.prune({ changesUpTo: await store.revision(), eventsBefore: timestamp(0) })
+    source.ring()
+    await until('the new one is known', () => records.credential(added.id) !== undefined)
+    assert.equal(records.credential(gone?.id ?? ''), undefined)
+    assert.ok(records.credential(kept?.id ?? ''))
+    assert.deepEqual(new Set(told), new Set([gone?.id, added.id]))
+    stop()
+  })
+
+  test('gives a row whose secrets cannot be opened its place, but not its secrets', async () => {
+    await using store = await open()
+    const certificate = row('tls_certificate', { certificate_pem: 'x', private_key_pem: 'sealed.by-another' })
+    await insert(store, [
+      certificate,
+      row('reserved_domain', { domain: 'a.test', certificate: certificate.id }),
+    ])
+    const records = new Records()
+    const stop = await records.follow(new RecordSource({ store, sealer, log }))
+    assert.equal(records.get('tls_certificate', certificate.id)?.readable, false)
+    assert.equal(records.certificate('a.test'), undefined)
+    stop()
+  })
+
+  test('gives only kinds that are asked for, and pages of any number', async () => {
+    await using store = await open()
+    const many = Array.from({ length: 2001 }, (_, at) => row('reserved_domain', { domain: `n${at}.test` }))
+    await insert(store, [...many, row('api_key', { description: 'x' })])
+    const records = new Records()
+    const stop = await records.follow(new RecordSource({ store, sealer, log }))
+    assert.equal([...records.all('reserved_domain')].length, 2001)
+    assert.equal([...records.all('api_key')].length, 0)
+    stop()
+  })
+})
+
+test('a hundred thousand records are no burden', () => {
+  const records = new Records()
+  const make = (at: number, version = 1) => ({
+    kind: 'credential',
+    id: `cr_${at}`,
+    parent: null,
+    version,
+    body: { token_hash: `hash${at}`, acl: [] },
+    readable: true,
+  })
+  const rows = Array.from({ length: 100_000 }, (_, at) => make(at))
+  records.snapshot(rows)
+  const begun = performance.now()
+  for (let at = 0; at < 1000; at++) records.changes([{ op: 'put', row: make(at * 7, 2) }])
+  const each = (performance.now() - begun) / 1000
+  assert.ok(each < 1, `a change took ${each} ms`)
+  assert.equal(records.credentialByToken('hash99999')?.id, 'cr_99999')
+})

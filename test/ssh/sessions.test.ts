@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, suite, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { LocalDirectory } from '#registry/local-directory.ts'
+import { Records } from '#registry/records/records.ts'
+import { Proofs } from '#gateway/agents/proofs.ts'
+import { Sessions } from '#gateway/agents/sessions.ts'
+import { gatewayDeps } from '#gateway/agents/ssh-deps.ts'
+import { newSshAuthority } from '#pki/ssh-authority.ts'
+import { signSshCertificate } from '#pki/ssh-certificate.ts'
+import { Folder, newSshKey } from '../support/openssh.ts'
+import { Ear } from '../tunnel/support.ts'
+import { modulesFor } from '../gateway/module-parts.ts'
+import { MemorySource } from '../gateway/agents/support.ts'
+import { secretText, testLog } from '../support/secrets.ts'
+import { FACTS, ssh, type SshCall, TestListener, Upstream } from './support.ts'
+
+const HOUR = 3_600_000
+
+let folder: Folder
+let upstream: Upstream
+let listener: TestListener
+let publicKey: string
+let sessions: Sessions
+const source = new MemorySource()
+const directory = new LocalDirectory()
+
+before(async () => {
+  folder = await Folder.make()
+  upstream = await Upstream.echo()
+  const [records, log] = [new Records(), testLog()]
+  source.user('usr_1')
+  await records.follow(source)
+  const modules = modulesFor(FACTS, records)
+  const proofs = new Proofs(randomBytes(32))
+  sessions = new Sessions({ facts: FACTS, records, directory, modules, proofs, log })
+  listener = await TestListener.start({}, gatewayDeps({ sessions, records, log }))
+  publicKey = await newSshKey(folder, 'id', 'ed25519')
+})
+
+after(async () => {
+  await listener[Symbol.asyncDispose]()
+  sessions.close()
+  await upstream[Symbol.asyncDispose]()
+  await folder[Symbol.asyncDispose]()
+})
+
+const call = (bind: string, command: string[], changes: Partial<SshCall> = {}) =>
+  ssh({
+    port: listener.port,
+    key: folder.file('id'),
+    flags: ['-R', `${bind}:127.0.0.1:${upstream.port}`],
+    command,
+    ...changes,
+  })
+
+async function ask(url: string): Promise<string> {
+  const tunnel = [...directory.tunnels.values()].find(each => each.url === url) ?? assert.fail(`no ${url}`)
+  const header = { Id: tunnel.id, ClientAddr: '192.0.2.1:5', Proto: '', EdgeType: '', PassthroughTLS: false }
+  const stream = await sessions.dial(tunnel, header, Buffer.from('ping'))
+  const ear = new Ear()
+  stream.attach(ear)
+  stream.end()
+  assert.equal(await ear.whenClosed, undefined)
+  return ear.text
+}
+
+suite('ssh with the sessions of a gateway', () => {
+  for (const [bind, command, url] of [
+    ['80', ['http', '--name', 'shop'], 'http://shop.gw.test'],
+    [
+      '443',
+      ['http', '--name', 'shop', '--basic-auth', `ann:${secretText('password')}`],
+      'https://shop.gw.test',
+    ],
+    ['inbox:443', ['tls'], 'tls://inbox.gw.test'],
+    ['20001', ['tcp'], 'tcp://1.tcp.gw.test:20001'],
+  ] as const)
+    test(`opens ${url} and closes it`, async () => {
+      const id = source.put('ssh_credential', 'cr_1', { public_key: publicKey, acl: [], owner_id: 'usr_1' })
+      await using client = call(bind, [...command])
+      await client.shows(/-> -R/)
+      assert.equal([...directory.sessions.values()][0]?.credentialId, id)
+      const shown = /(\S+) -> -R/.exec(client.stdout)?.[1] ?? ''
+      assert.equal(shown, url)
+      assert.equal(await ask(url), 'PING')
+      client.child.kill('SIGTERM')
+      await client.ended
+      while (directory.sessions.size > 0) await setTimeout(5)
+      assert.equal(directory.tunnels.size, 0)
+    })
+
+  const words: readonly (readonly [command: string, url: RegExp])[] = [
+    ['', /^tcp:\/\/1\.tcp\.gw\.test:20[5-9]\d\d$/],
+    ['tcp', /^tcp:\/\/1\.tcp\.gw\.test:20[5-9]\d\d$/],
+    ['http', /^http:\/\/[a-z0-9]{10}\.gw\.test$/],
+    ['https', /^https:\/\/[a-z0-9]{10}\.gw\.test$/],
+    ['tls', /^tls:\/\/[a-z0-9]{10}\.gw\.test$/],
+  ]
+  for (const [word, url] of words)
+    test(`opens ${url.source} for -R 0 ${word}`, async () => {
+      source.put('ssh_credential', 'cr_1', { public_key: publicKey, acl: [], owner_id: 'usr_1' })
+      await using client = call('0', word === '' ? [] : [word])
+      await client.shows(/-> -R 0/)
+      const shown = /(\S+) -> -R 0/.exec(client.stdout)?.[1] ?? ''
+      assert.match(shown, url)
+      assert.equal(await ask(shown), 'PING')
+    })
+
+  test('says what the access list of the key allows', async () => {
+    source.put('ssh_credential', 'cr_1', {
+      public_key: publicKey,
+      acl: ['bind:only.gw.test'],
+      owner_id: 'usr_1',
+    })
+    await using client = call('other:80', ['http'])
+    assert.equal(await client.ended, 1)
+    assert.match(client.stderr, /may not bind other\.gw\.test: its ACL allows only bind:only\.gw\.test/)
+  })
+
+  test('ends when its key is deleted', async () => {
+    source.put('ssh_credential', 'cr_1', { public_key: publicKey, acl: [], owner_id: 'usr_1' })
+    await using client = call('80', ['http'])
+    await client.shows(/-> -R/)
+    source.remove('cr_1')
+    assert.equal(await client.ended, 1)
+    assert.match(client.stderr, /credential was deleted/)
+  })
+
+  test('opens tunnels for the holder of a certificate until its authority is deleted', async () => {
+    const authority = await newSshAuthority()
+    source.put('ssh_certificate_authority', 'sshca_1', { public_key: authority.publicKey })
+    const request = {
+      type: 'user',
+      publicKey,
+      keyId: 'sucrt_1',
+      principals: ['ann'],
+      criticalOptions: {},
+      extensions: { 'permit-port-forwarding': '' },
+      validAfter: new Date(),
+      validUntil: new Date(Date.now() + HOUR),
+    } as const
+    const file = await folder.write('id-cert.pub', await signSshCertificate(request, authority.privateKeyPem))
+    await using client = call('cert:80', ['http'], { options: [`CertificateFile=${file}`] })
+    await client.shows(/-> -R/)
+    assert.equal([...directory.sessions.values()][0]?.credentialId, 'sshca_1')
+    source.remove('sshca_1')
+    assert.equal(await client.ended, 1)
+  })
+
+  test('stays out where the restriction on agents says so', async () => {
+    source.put('ssh_credential', 'cr_1', { public_key: publicKey, acl: [], owner_id: 'usr_1' })
+    const restriction = source.restrict('agent', true, '10.0.0.0/8')
+    await using client = call('80', ['http'], { options: ['LogLevel=INFO'] })
+    assert.equal(await client.ended, 255)
+    assert.match(client.stderr, /Agents may not connect from 127\.0\.0\.1/)
+    source.remove(restriction)
+    await using again = call('80', ['http'])
+    await again.shows(/-> -R/)
+  })
+})

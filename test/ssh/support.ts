@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { fail, type Problem } from '#base/errors.ts'
+import { newId } from '#base/ids.ts'
+import { Secret } from '#base/secrets.ts'
+import type { Address, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import type { Connection } from '#registry/fleet.ts'
+import { SshListener } from '#ssh/listener.ts'
+import type { SshDeps, Wish } from '#ssh/deps.ts'
+import type { KeyMatch } from '#ssh/key-match.ts'
+import type { SshLimits } from '#ssh/limits.ts'
+import type { TrustedAuthority } from '#ssh/sign-in.ts'
+import { readSshPublicKey } from '#pki/ssh-key.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+import { bindOptions } from '#tunnel/messages.ts'
+import { Ear } from '../tunnel/support.ts'
+import { testLog } from '../support/secrets.ts'
+
+export const FACTS = {
+  node: 'node-1',
+  processes: 1,
+  version: '0.0.0',
+  domain: 'gw.test',
+  region: 'here',
+  tcpPorts: { first: 20_000, last: 20_999 },
+  randomTcpPorts: { first: 20_500, last: 20_999 },
+  tcpHost: '127.0.0.1',
+  httpPort: 80,
+  httpsPort: 443,
+}
+
+/** The rest of a gateway, as far as the SSH listener sees it: keys, sessions and tunnels in memory. */
+export class MemoryGateway implements SshDeps {
+  readonly sessions = new Map<string, { record: SessionRecord; connection: Connection }>()
+  readonly tunnels = new Map<string, { record: TunnelRecord; wish: Wish; released: boolean }>()
+  readonly keys = new Map<string, string>()
+  trusted: TrustedAuthority[] = []
+  barred: Problem | undefined
+  refuseSession: Problem | undefined
+  #random = 0
+
+  readonly ring = {
+    credential: (fingerprint: string): KeyMatch => {
+      const credentialId = this.keys.get(fingerprint)
+      return credentialId === undefined ? { refused: 'unknown_key' } : { credentialId }
+    },
+    authorities: () => this.trusted,
+  }
+
+  /** Makes a public key line known; returns the id of its credential. */
+  register(line: string): string {
+    const id = newId('cr')
+    this.keys.set(readSshPublicKey(line).fingerprint, id)
+    return id
+  }
+
+  refusal(): Problem | undefined {
+    return this.barred
+  }
+
+  async add(record: SessionRecord, connection: Connection): Promise<void> {
+    if (this.refuseSession) throw this.refuseSession
+    this.sessions.set(record.id, { record, connection })
+  }
+
+  async remove(sessionId: string): Promise<void> {
+    this.sessions.delete(sessionId)
+    for (const [id, { record }] of this.tunnels) if (record.sessionId === sessionId) this.tunnels.delete(id)
+  }
+
+  async bind(sessionId: string, wish: Wish): Promise<TunnelRecord> {
+    const address = this.#address(wish)
+    const url = address ? urlOf(address) : ''
+    if (url !== '' && [...this.tunnels.values()].some(({ record }) => record.url === url))
+      fail('address_taken', { url, where: '' })
+    const { metadata, forwardsTo, labels } = wish
+    const record: TunnelRecord = {
+      id: newId('tn'),
+      sessionId,
+      ownerId: 'usr_1',
+      node: FACTS.node,
+      address,
+      url,
+      labels,
+      forwardsTo,
+      forwardsProto: 'http1',
+      metadata,
+      startedAt: '2026-01-01T00:00:00Z',
+      domainId: undefined,
+      addrId: undefined,
+      pooling: false,
+      options: bindOptions({}, ''),
+    }
+    this.tunnels.set(record.id, { record, wish, released: false })
+    return record
+  }
+
+  release(_: string, tunnelId: string): void {
+    const tunnel = this.tunnels.get(tunnelId)
+    if (tunnel) tunnel.released = true
+  }
+
+  async unbind(_: string, tunnelId: string): Promise<void> {
+    this.tunnels.delete(tunnelId)
+  }
+
+  tunnelAt(url: RegExp): TunnelRecord {
+    const found = [...this.tunnels.values()].find(({ record, released }) => released && url.test(record.url))
+    return found?.record ?? assert.fail(`no tunnel is at ${url}`)
+  }
+
+  wishes(): Wish[] {
+    return [...this.tunnels.values()].map(({ wish }) => wish)
+  }
+
+  onlySession(): { record: SessionRecord; connection: Connection } {
+    const [session, ...others] = this.sessions.values()
+    assert.deepEqual(others, [])
+    return session ?? assert.fail('no session')
+  }
+
+  /** Comes to an endpoint as a visitor does. */
+  visit(url: RegExp, first = ''): Promise<ByteStream> {
+    const tunnel = this.tunnelAt(url)
+    const { connection } = this.sessions.get(tunnel.sessionId) ?? assert.fail('the session is gone')
+    const header = {
+      Id: tunnel.id,
+      ClientAddr: '203.0.113.7:40001',
+      Proto: tunnel.address?.scheme ?? '',
+      EdgeType: '0',
+      PassthroughTLS: false,
+    }
+    return connection.dial(tunnel, header, Buffer.from(first))
+  }
+
+  /** Sends all of a request and returns all of the answer. */
+  async ask(url: RegExp, text: string): Promise<string> {
+    const stream = await this.visit(url, text)
+    const ear = new Ear()
+    stream.attach(ear)
+    stream.end()
+    assert.equal(await ear.whenClosed, undefined)
+    return ear.text
+  }
+
+  #address({ scheme, host, port, labels }: Wish): Address | undefined {
+    if (Object.keys(labels).length > 0) return undefined
+    if (scheme === 'tcp')
+      return { scheme, host: '127.0.0.1', port: port === 0 ? 20_500 + this.#random++ : port }
+    const name = host === '' ? `random-${this.#random++}` : host
+    return { scheme, host: name.includes('.') ? name : `${name}.${FACTS.domain}` }
+  }
+}
+
+const urlOf = (address: Address): string =>
+  address.scheme === 'tcp' ? `tcp://${address.host}:${address.port}` : `${address.scheme}://${address.host}`
+
+/** An SSH listener on a loopback port with a gateway in memory behind it. */
+export class TestListener implements AsyncDisposable {
+  readonly gateway = new MemoryGateway()
+  readonly listener: SshListener
+  port = 0
+
+  private constructor(limits: Partial<SshLimits>, deps?: SshDeps) {
+    this.listener = new SshListener({
+      address: { host: '127.0.0.1', port: 0 },
+      hostKey: newHostKey(),
+      deps: deps ?? this.gateway,
+      facts: FACTS,
+      log: testLog(),
+      limits: { leaveWait: 300, closeWait: 500, ...limits },
+    })
+  }
+
+  static async start(limits: Partial<SshLimits> = {}, deps?: SshDeps): Promise<TestListener> {
+    const started = new TestListener(limits, deps)
+    started.port = await started.listener.listen()
+    return started
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.listener.close()
+  }
+}
+
+export const newHostKey = (): Secret => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  return new Secret(privateKey.export({ type: 'pkcs8', format: 'pem' }))
+}
+
+/** A real ssh client on its way, which reads nothing of the person who runs the test. */
+export class SshProcess implements AsyncDisposable {
+  readonly child: ChildProcess
+  readonly ended: Promise<number>
+  stdout = ''
+  stderr = ''
+  #wake = Promise.withResolvers<void>()
+
+  constructor(args: readonly string[], program: 'ssh' | 'dbclient' = 'ssh') {
+    this.child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#take('stdout', text))
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => this.#take('stderr', text))
+    this.ended = once(this.child, 'close').then(([code]) => Number(code ?? -1))
+    void this.ended.then(() => this.#wake.resolve())
+  }
+
+  #take(stream: 'stdout' | 'stderr', text: string): void {
+    this[stream] += text
+    this.#wake.resolve()
+    this.#wake = Promise.withResolvers()
+  }
+
+  /** Resolves when it has shown a match. */
+  async shows(pattern: RegExp, stream: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
+    while (!pattern.test(this[stream])) {
+      if (this.child.exitCode !== null) assert.fail(`ssh ended: ${this.stdout}\n${this.stderr}`)
+      await this.#wake.promise
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.child.exitCode === null) this.child.kill('SIGTERM')
+    await this.ended
+  }
+}
+
+const OPTIONS = [
+  'BatchMode=yes',
+  'StrictHostKeyChecking=no',
+  'UserKnownHostsFile=/dev/null',
+  'GlobalKnownHostsFile=/dev/null',
+  'IdentityAgent=none',
+  'IdentitiesOnly=yes',
+  'LogLevel=ERROR',
+  'ConnectTimeout=10',
+]
+
+export interface SshCall {
+  readonly port: number
+  readonly key: string
+  readonly user?: string
+  /** Before ours, which ssh then leaves as they are. */
+  readonly options?: readonly string[]
+  readonly flags?: readonly string[]
+  readonly command?: readonly string[]
+}
+
+export function ssh({
+  port,
+  key,
+  user = 'ann',
+  options = [],
+  flags = [],
+  command = [],
+}: SshCall): SshProcess {
+  const settings = [...options, `IdentityFile=${key}`, ...OPTIONS].flatMap(option => ['-o', option])
+  const target = ['-p', String(port), `${user}@127.0.0.1`]
+  return new SshProcess(['-F', '/dev/null', ...settings, ...flags, ...target, ...command])
+}
+
+/** A service on loopback that ssh forwards to. */
+export class Upstream implements AsyncDisposable {
+  readonly sockets = new Set<Socket>()
+  readonly #server
+
+  private constructor(handle: (socket: Socket) => void) {
+    this.#server = createServer({ allowHalfOpen: true }, socket => {
+      this.sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.once('close', () => this.sockets.delete(socket))
+      handle(socket)
+    })
+  }
+
+  static async start(handle: (socket: Socket) => void): Promise<Upstream> {
+    const upstream = new Upstream(handle)
+    upstream.#server.listen(0, '127.0.0.1')
+    await once(upstream.#server, 'listening')
+    return upstream
+  }
+
+  /** Answers with what it was sent, in capital letters, once the visitor has finished. */
+  static echo(): Promise<Upstream> {
+    return Upstream.start(socket => {
+      let text = ''
+      socket.setEncoding('utf8').on('data', (part: string) => (text += part))
+      socket.once('end', () => socket.end(text.toUpperCase()))
+    })
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.sockets.forEach(socket => socket.destroy())
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+}

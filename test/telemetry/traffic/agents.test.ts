@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { Tell } from '#server/ordered-hold.ts'
+import { TrafficHub } from '#server/traffic-hub.ts'
+import { usualFields } from '#contract/events/traffic-fields.ts'
+import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
+import { type Gateway, type GatewayOptions, startGateway, TestAgent } from '../../gateway/agents/support.ts'
+import type { Told } from './support.ts'
+
+const START = 'agent_session_start.v0'
+const STOP = 'agent_session_stop.v0'
+const wish = (...types: string[]) => new Map(types.map(type => [type, new Set<string>()]))
+
+/** What is told of the agents of a gateway. */
+class Watch {
+  readonly events: { type: string; object: Told }[] = []
+  readonly hub: TrafficHub
+  #came = Promise.withResolvers<void>()
+
+  constructor({ directory }: Gateway, apiUrl?: string) {
+    const tell: Tell = told => {
+      for (const { type, body } of told) this.events.push({ type, object: JSON.parse(body).object })
+      this.#came.resolve()
+      this.#came = Promise.withResolvers()
+    }
+    this.hub = new TrafficHub({ tell, accountId: 'ac_1', apiUrl })
+    this.hub.want(wish(START, STOP))
+    this.hub.watch(directory)
+  }
+
+  async next(type: string): Promise<Told> {
+    for (;;) {
+      const found = this.events.find(event => event.type === type)
+      if (found !== undefined) return found.object
+      await this.#came.promise
+    }
+  }
+}
+
+async function watched(options: GatewayOptions = {}, apiUrl?: string) {
+  const gateway = await startGateway(options)
+  const watch = new Watch(gateway, apiUrl)
+  const { token, id } = gateway.source.credential()
+  return {
+    gateway,
+    watch,
+    token,
+    credentialId: id,
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  }
+}
+
+suite('what is told of agents', () => {
+  test('says who came, from where to where, and that it went', async () => {
+    await using world = await watched()
+    const agent = await TestAgent.signIn(world.gateway, world.token)
+    const start = await world.watch.next(START)
+    const { session, started_at: startedAt, ...facts } = start
+    assert.match(session.id, /^ts_\w{27}$/)
+    assert.deepEqual(Object.keys(session), ['id'])
+    assert.ok(Date.parse(startedAt) > 0)
+    assert.deepEqual(facts, {
+      credential: { id: world.credentialId },
+      agent_ip: '127.0.0.1',
+      ingress_server_ip: '127.0.0.1',
+      region: 'us',
+      ingress_hostname: null,
+      user_agent: 'adit/1.0',
+      metadata: 'about me',
+      os: 'linux',
+      arch: 'x86_64',
+      transport: 'muxado',
+      expires_at: null,
+      stopped_at: null,
+      deprecated: null,
+      error: null,
+    })
+    agent.session.close()
+    const { stopped_at: stoppedAt, ...stop } = await world.watch.next(STOP)
+    assert.ok(Date.parse(stoppedAt) >= Date.parse(startedAt))
+    assert.deepEqual({ ...stop, stopped_at: null }, start)
+  })
+
+  test('has addresses of the API where its own is set, and the name that the agent has asked for', async () => {
+    await using world = await watched({}, 'https://api.example.com')
+    const { credentialId } = world
+    await TestAgent.signIn(world.gateway, world.token, { serverName: 'connect.adit.localhost' })
+    const { session, credential, ingress_hostname: name } = await world.watch.next(START)
+    assert.equal(session.uri, `https://api.example.com/tunnel_sessions/${session.id}`)
+    assert.deepEqual(credential, {
+      id: credentialId,
+      uri: `https://api.example.com/credentials/${credentialId}`,
+    })
+    assert.equal(name, 'connect.adit.localhost')
+  })
+
+  test('says why one had to go', async () => {
+    await using world = await watched()
+    await TestAgent.signIn(world.gateway, world.token)
+    await world.watch.next(START)
+    world.gateway.source.remove(world.credentialId)
+    assert.equal((await world.watch.next(STOP)).error, 'The credential was deleted.')
+  })
+
+  test('says that one has fallen silent', async () => {
+    await using world = await watched({ agents: { heartbeat: { intervalMs: 20, limitMs: 60 } } })
+    await TestAgent.signIn(world.gateway, world.token, { mute: true })
+    assert.match((await world.watch.next(STOP)).error, /silent/)
+  })
+
+  test('is nothing that nobody wants', async () => {
+    await using world = await watched()
+    world.watch.hub.want(wish(STOP))
+    const agent = await TestAgent.signIn(world.gateway, world.token)
+    agent.session.close()
+    await world.watch.next(STOP)
+    assert.deepEqual(
+      world.watch.events.map(({ type }) => type),
+      [STOP],
+    )
+  })
+})
+
+suite('gateways', () => {
+  test('are told which fields somebody needs, in one order, and no others', () => {
+    const accountId = 'ac_1'
+    const hub = new TrafficHub({ tell: () => undefined, accountId })
+    const heard: WantedTraffic[] = []
+    hub.follow(wanted => heard.push(wanted))
+    const names = new Set(['http.request.method', 'conn.client_ip', 'no.such_field', 'conn.bytes_in'])
+    hub.want(new Map([['http_request_complete.v0', names]]))
+    hub.want(new Map([['tcp_connection_closed.v0', new Set(usualFields('tcp_connection_closed.v0'))]]))
+    assert.deepEqual(heard, [
+      { accountId, http: [], tcp: [] },
+      { accountId, http: ['conn.client_ip', 'http.request.method'], tcp: [] },
+      { accountId, http: [], tcp: usualFields('tcp_connection_closed.v0') },
+    ])
+    assert.deepEqual(structuredClone(hub.wanted), hub.wanted)
+  })
+})

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { trafficFields } from '#contract/events/traffic-fields.ts'
+import { Fields } from '#http/fields.ts'
+import { noBody } from '#http/body.ts'
+import { Trace } from '#http/trace.ts'
+import { headersText } from '#telemetry/traffic/headers.ts'
+import { httpWriter, type SeenRequest } from '#telemetry/traffic/http-fields.ts'
+import { momentText } from '#telemetry/traffic/moments.ts'
+import { type SeenConnection, tcpWriter } from '#telemetry/traffic/tcp-fields.ts'
+import { allHttp, allTcp } from './support.ts'
+
+/** A request that met every module, and of which everything is known. */
+function wholeRequest(): SeenRequest {
+  const trace = new Trace()
+  const modules = [
+    'ip_restriction',
+    'webhook_verification',
+    'basic_auth',
+    'oauth',
+    'compression',
+    'circuit_breaker',
+  ]
+  trace.way = { edgeId: 'e', routeId: 'r', modules }
+  trace.passed = modules.length
+  trace.answered = trace.begun + 1
+  trace.identity = { id: 'u1', username: 'ann', email: 'ann@a.test', name: 'Ann "A" \u{1F600}\\' }
+  trace.appClientId = 'app'
+  trace.username = 'ann'
+  trace.compressed = { coding: 'gzip', saved: 7 }
+  trace.reused = true
+  return {
+    visitor: {
+      ip: '192.0.2.1',
+      port: 1,
+      localIp: '192.0.2.2',
+      localPort: 443,
+      scheme: 'https',
+      serverName: 'a.test',
+      since: 0,
+      ja4: 't13',
+      tls: { version: 'TLSv1.3', cipher: 'C' },
+      certificate: {
+        commonName: 'ann',
+        dnsNames: [],
+        emails: [],
+        serialNumber: '0a',
+        scope: 's',
+        authorities: '',
+        chain: [],
+      },
+    },
+    head: {
+      method: 'GET',
+      target: '/p?q',
+      path: '/p',
+      host: 'a.test',
+      authority: 'a.test',
+      version: '1.1',
+      keepAlive: true,
+      upgrade: '',
+      expectsContinue: false,
+      framing: { kind: 'none' },
+      fields: new Fields('User-Agent: x\r\n'),
+    },
+    reply: {
+      head: { status: 200, reason: '', framing: { kind: 'none' }, fields: Fields.none },
+      body: noBody,
+    },
+    trace,
+    ended: trace.begun + 2,
+  }
+}
+
+const connection: SeenConnection = {
+  visitor: {
+    ip: '192.0.2.1',
+    port: 1,
+    localIp: '192.0.2.2',
+    localPort: 443,
+    serverName: undefined,
+    ja4: 't13',
+  },
+  begun: 0,
+  ended: 1,
+  received: 1,
+  sent: 2,
+  decision: 'allow',
+}
+
+const typesOf = {
+  text: 'string',
+  number: 'number',
+  yes_no: 'boolean',
+  moment: 'string',
+  headers: 'object',
+  lines: 'object',
+} as const
+
+/** The value at a dotted name, and nothing beside it on the way. */
+function only(text: string, name: string): unknown {
+  return name.split('.').reduce<unknown>((value, part) => {
+    assert.deepEqual(Object.keys(value as object), [part], name)
+    return (value as Record<string, unknown>)[part]
+  }, JSON.parse(text))
+}
+
+suite('the writer of an event', () => {
+  test('finds each field, at its place and of its type, and no other', () => {
+    const seen = wholeRequest()
+    for (const name of allHttp) {
+      const { type } = trafficFields['http_request_complete.v0'][name]
+      assert.equal(typeof only(httpWriter([name])(seen, ''), name), typesOf[type], name)
+    }
+    for (const name of allTcp) {
+      const { type } = trafficFields['tcp_connection_closed.v0'][name]
+      assert.equal(typeof only(tcpWriter([name])(connection, ''), name), typesOf[type], name)
+    }
+  })
+
+  test('gives of any selection exactly what was selected', () => {
+    const seen = wholeRequest()
+    const leaves = (value: object, above = ''): string[] =>
+      Object.entries(value).flatMap(([name, inner]) =>
+        allHttp.some(field => field === above + name)
+          ? [above + name]
+          : leaves(inner as object, `${above}${name}.`),
+      )
+    fc.assert(
+      fc.property(fc.subarray(allHttp), wanted => {
+        const told = JSON.parse(httpWriter(wanted)(seen, '')) as object
+        assert.deepEqual(leaves(told).toSorted(), wanted.toSorted())
+      }),
+    )
+  })
+
+  test('tells of each request of a connection what is true of it', () => {
+    const { visitor, head, reply, trace } = wholeRequest()
+    const requests = fc.record({
+      method: fc.constantFrom('GET', 'PUT'),
+      path: fc.constantFrom('/', '/a', '/"\u{fc}', '/"', '/\\', `/${'x'.repeat(2000)}`),
+      status: fc.constantFrom(200, 404),
+      username: fc.constantFrom(undefined, 'ann', 'bob'),
+      isReadable: fc.boolean(),
+      other: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(fc.subarray(allHttp), fc.array(requests), (wanted, asked) => {
+        const write = httpWriter(wanted)
+        const visitors = [visitor, { ...visitor, ip: '192.0.2.9' }] as const
+        for (const { method, path, status, username, isReadable, other } of asked) {
+          const seen: SeenRequest = {
+            visitor: visitors[other ? 1 : 0],
+            head: isReadable && head ? { ...head, method, path, target: path } : undefined,
+            reply: { ...reply, head: { ...reply.head, status } },
+            trace: Object.assign(new Trace(), trace, { username }),
+            ended: trace.begun + 2,
+          }
+          // One that has written nothing before.
+          assert.equal(write(seen, 'so: '), `so: ${httpWriter(wanted)(seen, '')}`)
+        }
+      }),
+    )
+  })
+
+  test('leaves out what is not known, and objects of which nothing is', () => {
+    const { visitor, reply } = wholeRequest()
+    const { ip, port, localIp, localPort, scheme } = visitor
+    const bare = { visitor: { ip, port, localIp, localPort, scheme, serverName: undefined }, head: undefined }
+    const told = httpWriter(allHttp)({ ...bare, reply, trace: new Trace(), ended: 0 }, '')
+    const { conn, http, traffic_policy: policy, ...rest } = JSON.parse(told) as Record<string, object>
+    assert.deepEqual(rest, {})
+    assert.deepEqual(policy, { logs: [] })
+    assert.deepEqual(conn, { client_ip: ip, server_ip: localIp, server_name: '', server_port: localPort })
+    assert.deepEqual(Object.keys((http as { request: object }).request).toSorted(), [
+      'first_byte_ts',
+      'last_byte_ts',
+      'url',
+    ])
+    assert.equal(httpWriter(['tls.version'])({ ...bare, reply, trace: new Trace(), ended: 0 }, ''), '{}')
+  })
+
+  test('says of a module that is met twice that it blocks when the second one does', () => {
+    const seen = wholeRequest()
+    const { trace } = seen
+    const decision = (): unknown => JSON.parse(httpWriter(['ip_policy.decision'])(seen, ''))
+    trace.way = {
+      edgeId: undefined,
+      routeId: undefined,
+      modules: ['ip_restriction', 'ip_restriction', 'oauth'],
+    }
+    trace.passed = 1
+    assert.deepEqual(decision(), { ip_policy: { decision: 'block' } })
+    trace.passed = 2
+    assert.deepEqual(decision(), { ip_policy: { decision: 'allow' } })
+    trace.way = { edgeId: undefined, routeId: undefined, modules: ['oauth', 'ip_restriction'] }
+    trace.passed = 0
+    assert.deepEqual(decision(), {})
+  })
+
+  test('writes moments as the calendar does', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 4e12, noNaN: true }), ms => {
+        assert.equal(momentText(ms), new Date(Math.floor(ms)).toISOString())
+      }),
+    )
+  })
+
+  test('takes no name of a field for one of its own', () => {
+    const text = headersText(new Fields('__proto__: a\r\nconstructor: b\r\n__PROTO__: c\r\n'))
+    assert.equal(text, '{"__proto__":["a","c"],"constructor":["b"]}')
+    assert.equal(headersText(Fields.none), '{}')
+  })
+
+  test('hides the values of what lets its holder in, and of nothing else that is usual', () => {
+    const hidden =
+      'authorization proxy-authorization cookie set-cookie x-api-key apikey api-key x-auth-token x-access-token ' +
+      'x-csrf-token x-xsrf-token x-session-id x-password x-client-secret x-gitlab-token x-hub-signature-256 ' +
+      'x-amz-security-token x-goog-iap-jwt-assertion stripe-signature x-functions-key ocp-apim-subscription-key ' +
+      'x-forwarded-access-token authentication-info'
+    const shown =
+      'accept accept-encoding content-type content-disposition etag host origin referer location user-agent vary ' +
+      'x-request-id x-forwarded-for traceparent www-authenticate sec-websocket-key sec-fetch-mode cache-control'
+    const valueOf = (name: string): unknown => JSON.parse(headersText(new Fields(`${name}: v\r\n`)))[name]
+    for (const name of hidden.split(' ')) assert.deepEqual(valueOf(name), ['REDACTED'], name)
+    for (const name of shown.split(' ')) assert.deepEqual(valueOf(name), ['v'], name)
+  })
+})

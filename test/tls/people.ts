@@ -1,0 +1,86 @@
+import 'reflect-metadata'
+import { webcrypto } from 'node:crypto'
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  type JsonGeneralNames,
+  type JsonNameParams,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  Name,
+  SubjectAlternativeNameExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
+import { writePem } from '#pki/pem.ts'
+import { knowKey } from '../support/secrets.ts'
+
+/** A certificate, its key, and all that its owner sends: itself and the authorities between. */
+export interface Person {
+  readonly pem: string
+  readonly keyPem: string
+  readonly chain: string
+  readonly key: webcrypto.CryptoKey
+}
+
+export interface Wish {
+  readonly name?: JsonNameParams | string
+  readonly issuer?: Person
+  /** Makes it an authority; how many authorities may follow, where that is said. */
+  readonly authority?: boolean | number
+  readonly from?: number
+  readonly to?: number
+  readonly usages?: readonly ExtendedKeyUsage[]
+  readonly keyUsages?: KeyUsageFlags
+  readonly names?: JsonGeneralNames
+  readonly serial?: string
+  readonly more?: readonly Extension[]
+}
+
+const DAY = 86_400_000
+const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
+let made = 0
+
+/** Makes a certificate as wished, also ones that no decent authority would sign. */
+export async function person(wish: Wish = {}): Promise<Person> {
+  const { issuer, authority = false, from = Date.now() - DAY, to = Date.now() + DAY } = wish
+  const {
+    name = `person ${++made}`,
+    names,
+    usages = authority === false ? [ExtendedKeyUsage.clientAuth] : [],
+  } = wish
+  const { keyUsages = authority === false ? KeyUsageFlags.digitalSignature : KeyUsageFlags.keyCertSign } =
+    wish
+  const keys = await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify'])
+  const subject = new Name(typeof name === 'string' ? [{ CN: [name] }] : name)
+  const length = typeof authority === 'number' ? authority : undefined
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber: wish.serial ?? (0x1000 + ++made).toString(16),
+    subject,
+    issuer: issuer === undefined ? subject : new X509Certificate(issuer.pem).subjectName,
+    notBefore: new Date(from),
+    notAfter: new Date(to),
+    signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
+    publicKey: keys.publicKey,
+    signingKey: issuer?.key ?? keys.privateKey,
+    extensions: [
+      new BasicConstraintsExtension(authority !== false, length, true),
+      new KeyUsagesExtension(keyUsages, true),
+      ...(usages.length > 0 ? [new ExtendedKeyUsageExtension([...usages])] : []),
+      ...(names ? [new SubjectAlternativeNameExtension(names)] : []),
+      ...(wish.more ?? []),
+    ],
+  })
+  const pem = writePem({ label: 'CERTIFICATE', der: Buffer.from(certificate.rawData) })
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey))
+  return {
+    pem,
+    chain: pem + (issuer?.chain ?? ''),
+    keyPem: knowKey(writePem({ label: 'PRIVATE KEY', der })),
+    key: keys.privateKey,
+  }
+}
+
+export const authority = (wish: Wish = {}): Promise<Person> => person({ authority: true, ...wish })

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import type { ConnectionOptions } from 'node:tls'
+import type { Log } from '#base/log.ts'
+import type { TlsTerms } from '#tls/contexts.ts'
+import { ask, silent, startHttps, visit, type TestHttps } from '../gateway/listeners/support.ts'
+import type { Person } from './people.ts'
+
+export const NAME = 'shop.adit.localhost'
+export const VERSIONS = ['TLSv1.2', 'TLSv1.3'] as const
+
+export interface Door extends AsyncDisposable {
+  readonly https: TestHttps
+  /** What is asked of those who come from now on. */
+  terms: TlsTerms
+  /** Why visitors were refused, as the log has it. */
+  readonly refusals: readonly string[]
+  /** How a visitor connects. */
+  by(visitor?: Person, more?: ConnectionOptions): ConnectionOptions
+  /** What the service learns of a visitor; undefined when it is refused. */
+  meet(visitor?: Person, more?: ConnectionOptions): Promise<Record<string, unknown> | undefined>
+}
+
+/** An HTTPS listener that asks its visitors for certificates. */
+export async function startDoor(terms: TlsTerms): Promise<Door> {
+  const refusals: string[] = []
+  const log: Log = Object.create(silent, {
+    debug: { value: ({ error }: { readonly error: Error }) => refusals.push(error.message) },
+  })
+  const https = await startHttps({ log, route: () => ({ kind: 'http', terms: door.terms }) })
+  const door: Door = {
+    https,
+    refusals,
+    terms,
+    by: (visitor, more) => ({
+      servername: NAME,
+      ca: https.authority.rootPem,
+      ...(visitor && { cert: visitor.chain, key: visitor.keyPem }),
+      ...more,
+    }),
+    async meet(visitor, more) {
+      try {
+        return await ask(await visit(https.port, door.by(visitor, more)))
+      } catch {
+        // With TLS 1.3 a visitor learns of a refusal only after its own part of the handshake.
+        return undefined
+      }
+    },
+    [Symbol.asyncDispose]: () => https[Symbol.asyncDispose](),
+  }
+  return door
+}
+
+export interface Seen {
+  /** All that the program printed, the answer included. */
+  readonly output: string
+  readonly served: boolean
+  readonly reused: boolean
+}
+
+/** Visits with the program of OpenSSL, and sends one request. */
+export async function sClient(port: number, ...options: readonly string[]): Promise<Seen> {
+  const connection = ['-connect', `127.0.0.1:${port}`, '-servername', NAME, '-ign_eof']
+  const child = spawn('openssl', ['s_client', ...connection, ...options], { stdio: 'pipe' })
+  child.stdin.on('error', () => undefined)
+  child.stdin.end('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  const [printed, complained] = await Promise.all([text(child.stdout), text(child.stderr)])
+  const output = printed + complained
+  return {
+    output,
+    served: output.includes('HTTP/1.1 200'),
+    reused: /^Reused, /m.test(output),
+  }
+}

@@ -1,0 +1,213 @@
+import 'reflect-metadata'
+import assert from 'node:assert/strict'
+import { Extension, ExtendedKeyUsage, KeyUsageFlags } from '@peculiar/x509'
+import { once } from 'node:events'
+import { connect } from 'node:tls'
+import { after, before, suite, test } from 'node:test'
+import { HOST } from '../gateway/listeners/support.ts'
+import { authority, person, type Person } from './people.ts'
+import { startDoor, VERSIONS, type Door } from './support.ts'
+
+const HOUR = 3_600_000
+const scope = 'edge 1'
+
+/** Lets authorities vouch only for names under a domain. */
+function onlyNamesUnder(domain: string): Extension {
+  const wrap = (tag: number, content: Buffer) => Buffer.concat([Buffer.from([tag, content.length]), content])
+  const subtree = wrap(0x30, wrap(0x82, Buffer.from(domain)))
+  return new Extension('2.5.29.30', true, new Uint8Array(wrap(0x30, wrap(0xa0, subtree))))
+}
+
+/** An authority that is vouched for by one, which is vouched for by one, and so on. */
+async function chainOf(length: number, root: Person): Promise<Person> {
+  let last = root
+  for (let depth = 0; depth < length; depth++) last = await authority({ issuer: last })
+  return last
+}
+
+suite('SEC-21: a visitor whose certificate', () => {
+  let door: Door
+  let [root, second, stranger, middle, narrow, short, expired]: Person[] = []
+
+  before(async () => {
+    root = await authority({ name: 'root' })
+    second = await authority({ name: 'second' })
+    stranger = await authority({ name: 'stranger' })
+    middle = await authority({ name: 'middle', issuer: stranger })
+    narrow = await authority({ issuer: root, more: [onlyNamesUnder('good.example')] })
+    short = await authority({ issuer: root, authority: 0 })
+    expired = await authority({ name: 'expired', to: Date.now() - HOUR })
+    const listed = [root, second, middle, expired]
+    door = await startDoor({ clients: { authorities: listed.map(each => each?.pem).join(''), scope } })
+  })
+  after(() => door[Symbol.asyncDispose]())
+
+  /** How OpenSSL calls what is wrong; empty where the chain leads to an authority of the list by the rules. */
+  const cases: readonly (readonly [title: string, fault: string, make: () => Promise<Person>])[] = [
+    ['is of the first authority', '', () => person({ issuer: given(root) })],
+    ['is of the second authority', '', () => person({ issuer: given(second) })],
+    ['is of an authority whose own issuer is not listed', '', () => person({ issuer: given(middle) })],
+    [
+      'is of the unlisted issuer of a listed one',
+      'self-signed certificate in certificate chain',
+      () => person({ issuer: given(stranger) }),
+    ],
+    ['is signed by itself', 'self-signed certificate', () => person()],
+    [
+      'comes with the authority between',
+      '',
+      async () => person({ issuer: await authority({ issuer: given(root) }) }),
+    ],
+    [
+      'comes without the authority between',
+      'unable to get local issuer certificate',
+      async () => {
+        const leaf = await person({ issuer: await authority({ issuer: given(root) }) })
+        return { ...leaf, chain: leaf.pem }
+      },
+    ],
+    [
+      'is of an authority that only has the name of a listed one',
+      'certificate signature failure',
+      async () => person({ issuer: await authority({ name: 'root' }) }),
+    ],
+    [
+      'comes with a listed authority that has not signed it',
+      'certificate signature failure',
+      async () => {
+        const leaf = await person({ issuer: await authority({ name: 'root' }) })
+        return { ...leaf, chain: leaf.pem + given(root).pem }
+      },
+    ],
+    ['has run out', 'certificate has expired', () => person({ issuer: given(root), to: Date.now() - HOUR })],
+    [
+      'is not valid yet',
+      'certificate is not yet valid',
+      () => person({ issuer: given(root), from: Date.now() + HOUR }),
+    ],
+    [
+      'is of a listed authority that has run out',
+      'certificate has expired',
+      () => person({ issuer: given(expired) }),
+    ],
+    [
+      'is of an authority between that has run out',
+      'certificate has expired',
+      async () => person({ issuer: await authority({ issuer: given(root), to: Date.now() - HOUR }) }),
+    ],
+    [
+      'is for servers only',
+      'unsuitable certificate purpose',
+      () => person({ issuer: given(root), usages: [ExtendedKeyUsage.serverAuth] }),
+    ],
+    [
+      'is for mail only',
+      'unsuitable certificate purpose',
+      () => person({ issuer: given(root), usages: [ExtendedKeyUsage.emailProtection] }),
+    ],
+    [
+      'is for servers and clients',
+      '',
+      () =>
+        person({ issuer: given(root), usages: [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth] }),
+    ],
+    ['says nothing of its use', '', () => person({ issuer: given(root), usages: [] })],
+    [
+      'is not for signatures',
+      'unsuitable certificate purpose',
+      () => person({ issuer: given(root), keyUsages: KeyUsageFlags.keyEncipherment }),
+    ],
+    [
+      'is of an authority between for servers only',
+      'unsuitable certificate purpose',
+      async () =>
+        person({ issuer: await authority({ issuer: given(root), usages: [ExtendedKeyUsage.serverAuth] }) }),
+    ],
+    [
+      'is signed by another visitor',
+      'key usage does not include certificate signing',
+      async () => person({ issuer: await person({ issuer: given(root) }) }),
+    ],
+    [
+      'is signed by another visitor whose key may sign certificates',
+      'unsuitable certificate purpose',
+      async () =>
+        person({ issuer: await person({ issuer: given(root), keyUsages: KeyUsageFlags.keyCertSign }) }),
+    ],
+    [
+      'is of an authority between whose key may not sign certificates',
+      'key usage does not include certificate signing',
+      async () =>
+        person({
+          issuer: await authority({ issuer: given(root), keyUsages: KeyUsageFlags.digitalSignature }),
+        }),
+    ],
+    ['is of an authority that may not have others below', '', () => person({ issuer: given(short) })],
+    [
+      'is of one below an authority that may not have others',
+      'path length constraint exceeded',
+      async () => person({ issuer: await authority({ issuer: given(short) }) }),
+    ],
+    [
+      'has a name that its authority may vouch for',
+      '',
+      () => person({ issuer: given(narrow), names: [{ type: 'dns', value: 'a.good.example' }] }),
+    ],
+    [
+      'has a name that its authority may not vouch for',
+      'permitted subtree violation',
+      () => person({ issuer: given(narrow), names: [{ type: 'dns', value: 'a.evil.example' }] }),
+    ],
+    [
+      'has one name that its authority may not vouch for beside one that it may',
+      'permitted subtree violation',
+      () =>
+        person({
+          issuer: given(narrow),
+          names: [
+            { type: 'dns', value: 'a.good.example' },
+            { type: 'dns', value: 'a.evil.example' },
+          ],
+        }),
+    ],
+    [
+      'has an extension that nobody knows and everybody must',
+      'unhandled critical extension',
+      () => person({ issuer: given(root), more: [new Extension('1.2.3.4.5', true, Uint8Array.of(5, 0))] }),
+    ],
+    ['is twenty authorities away', '', async () => person({ issuer: await chainOf(20, given(root)) })],
+    [
+      'is twenty authorities away from a stranger',
+      'self-signed certificate in certificate chain',
+      async () => person({ issuer: await chainOf(20, given(stranger)) }),
+    ],
+  ]
+
+  for (const [title, fault, make] of cases) {
+    test(`${title} is ${fault === '' ? 'served' : 'refused'}`, async () => {
+      const visitor = await make()
+      for (const maxVersion of VERSIONS) {
+        const known = door.refusals.length
+        const seen = await door.meet(visitor, { maxVersion })
+        assert.equal(seen !== undefined, fault === '', maxVersion)
+        if (fault !== '') assert.match(String(door.refusals[known]), new RegExp(`: ${fault}\\.$`), maxVersion)
+      }
+    })
+  }
+
+  test('is not there is refused with an alert', async () => {
+    for (const [maxVersion, alert] of [
+      ['TLSv1.2', /alert handshake failure/],
+      ['TLSv1.3', /alert certificate required/],
+    ] as const) {
+      const client = connect({ host: HOST, port: door.https.port, ...door.by(undefined, { maxVersion }) })
+      const [error] = (await once(client, 'error')) as [Error]
+      assert.match(error.message, alert)
+    }
+  })
+})
+
+const given = (one: Person | undefined): Person => {
+  if (one === undefined) throw new Error('nobody is there yet')
+  return one
+}

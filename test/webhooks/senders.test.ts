@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { webhookProviders } from '#contract/modules/webhook-verification.ts'
+import { senders } from '#webhooks/senders.ts'
+import { bodyVectors } from './body-vectors.ts'
+import { oddVectors } from './odd-vectors.ts'
+import { stampedVectors } from './stamped-vectors.ts'
+import { CONTENT, judge, type Sent, type Vector } from './support.ts'
+
+const vectors = [...bodyVectors, ...stampedVectors, ...oddVectors]
+const NOW = Date.now()
+
+const kindOf = async (vector: Vector, sent: Sent, secret = vector.secret): Promise<string> =>
+  (await judge({ provider: vector.provider, secret, sent, now: NOW })).kind
+
+function without({ headers, ...rest }: Sent, name: string): Sent {
+  const kept = Object.entries(headers).filter(([key]) => key.toLowerCase() !== name.toLowerCase())
+  return { ...rest, headers: Object.fromEntries(kept) }
+}
+
+/** The same bytes but one. */
+function changed({ body, ...rest }: Sent): Sent {
+  const other = Buffer.concat([body, Buffer.from(body.length === 0 ? ' ' : '')])
+  const at = Math.floor(other.length / 2)
+  other[at] = (other[at] ?? 0) ^ 1
+  return { ...rest, body: other }
+}
+
+for (const vector of vectors) {
+  const { provider, variant, window, content, needs, other = 'another secret' } = vector
+  suite(`SEC-20: webhooks of ${provider}${variant === undefined ? '' : ` (${variant})`}`, () => {
+    test('pass when they are signed', async () => {
+      const sent = await vector.make(NOW, CONTENT)
+      await vector.agrees?.(sent)
+      assert.equal(await kindOf(vector, sent), 'verified')
+    })
+
+    test('are refused when the secret is another', async () => {
+      assert.equal(await kindOf(vector, await vector.make(NOW, CONTENT), other), 'refused')
+    })
+
+    for (const name of needs)
+      test(`are refused without ${name}`, async () => {
+        assert.equal(await kindOf(vector, without(await vector.make(NOW, CONTENT), name)), 'refused')
+      })
+
+    if (content !== 'unsigned')
+      test('are refused when a byte of the content is another', async () => {
+        assert.equal(await kindOf(vector, changed(await vector.make(NOW, CONTENT))), 'refused')
+      })
+
+    if (content === undefined)
+      test('pass without content and with content that is no text', async () => {
+        assert.equal(await kindOf(vector, await vector.make(NOW, Buffer.alloc(0))), 'verified')
+        assert.equal(await kindOf(vector, await vector.make(NOW, Buffer.from('\n\r\0 "\\'))), 'verified')
+      })
+
+    if (window !== undefined)
+      test(`are refused more than ${window} seconds before or after they were signed`, async () => {
+        const at = async (offset: number): Promise<string> =>
+          kindOf(vector, await vector.make(NOW + offset * 1000, CONTENT))
+        assert.equal(await at(-window + 2), 'verified')
+        assert.equal(await at(window - 2), 'verified')
+        assert.equal(await at(-window - 2), 'refused')
+        assert.equal(await at(window + 2), 'refused')
+      })
+  })
+}
+
+suite('the table of senders', () => {
+  test('has those of the contract, and no other', () => {
+    assert.deepEqual(Object.keys(senders).toSorted(), webhookProviders.toSorted())
+    assert.equal(webhookProviders.length, 69)
+  })
+
+  test('is tested row by row', () => {
+    const tested = new Set([...vectors.map(({ provider }) => provider), 'sns'])
+    assert.deepEqual([...tested].toSorted(), webhookProviders.toSorted())
+  })
+})

@@ -1,0 +1,108 @@
+import { createHmac } from 'node:crypto'
+import type { EgressAnswer } from '#base/egress.ts'
+import { Fields } from '#http/fields.ts'
+import { senders } from '#webhooks/senders.ts'
+import type { SchemeParts, Verdict, Webhook } from '#webhooks/webhook.ts'
+
+/** A webhook as a sender sends it. */
+export interface Sent {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+/** A sender, written from its documentation or made with its own library, and never with what is tested. */
+export interface Vector {
+  readonly provider: string
+  readonly variant?: string
+  readonly secret: string
+  /** Another secret of the same form; any text unless told. */
+  readonly other?: string
+  /** What the sender sends at a time (milliseconds), with this content where it can be chosen. */
+  make(at: number, content: Buffer): Sent | Promise<Sent>
+  /** The header fields without which it is not complete. */
+  readonly needs: readonly string[]
+  /** Seconds that a signed time may be away. */
+  readonly window?: number
+  /** The sender does not sign the content, or makes it itself. */
+  readonly content?: 'unsigned' | 'own'
+  /** Throws unless the sender's own library accepts it. */
+  agrees?(sent: Sent): unknown
+}
+
+export const URL_SENT_TO = 'https://hooks.example.com/in/a%20b?x=1&y=z'
+export const CONTENT = Buffer.from('{"event":"ping","text":"Grüße, 世界","list":[1,2.50]}')
+
+export const post = (headers: Sent['headers'], body: Buffer, url = URL_SENT_TO): Sent => ({
+  method: 'POST',
+  url,
+  headers: { 'content-type': 'application/json', ...headers },
+  body,
+})
+
+type Digest = 'hex' | 'base64'
+
+/** Signs pieces one after the other. */
+export function mac(
+  algorithm: string,
+  key: string | Buffer,
+  pieces: readonly (string | Buffer)[],
+  digest: Digest,
+): string {
+  const bytes = Buffer.concat(pieces.map(piece => Buffer.from(piece as string)))
+  return createHmac(algorithm, key).update(bytes).digest(digest)
+}
+
+export const seconds = (at: number): string => String(Math.floor(at / 1000))
+
+export function webhookOf(sent: Sent, now: number): Webhook {
+  const [, scheme, authority, target] = /^(https?):\/\/([^/]+)(.*)$/.exec(sent.url) ?? []
+  const lines = Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return {
+    method: sent.method,
+    scheme: scheme === 'http' ? 'http' : 'https',
+    authority: authority ?? '',
+    target: target || '/',
+    fields: new Fields(lines.join('')),
+    body: sent.body,
+    now,
+  }
+}
+
+/** Answers outgoing calls with what is at an address, and remembers which were made. */
+export class Answers {
+  readonly asked: string[] = []
+  readonly #bodies: Readonly<Record<string, string>>
+
+  constructor(bodies: Readonly<Record<string, string>> = {}) {
+    this.#bodies = bodies
+  }
+
+  async request(url: string): Promise<EgressAnswer> {
+    this.asked.push(url)
+    const body = this.#bodies[url]
+    return { status: body === undefined ? 404 : 200, headers: {}, body: Buffer.from(body ?? '') }
+  }
+}
+
+export interface Judged {
+  readonly provider: string
+  readonly secret: string
+  readonly sent: Sent
+  readonly now: number
+  readonly egress?: SchemeParts['egress']
+}
+
+/** What the gateway makes of a webhook. */
+export async function judge({
+  provider,
+  secret,
+  sent,
+  now,
+  egress = new Answers(),
+}: Judged): Promise<Verdict> {
+  const scheme = senders[provider]
+  if (scheme === undefined) throw new Error(`${provider} is not in the table`)
+  return scheme(secret, { egress })(webhookOf(sent, now))
+}
