@@ -9,9 +9,9 @@ const file = join(import.meta.dirname, '../../docs/benchmarks.md')
 
 const INTRODUCTION = `# Benchmarks
 
-The last tables that \`npm run bench\` wrote. Figures are medians of interleaved rounds on one machine, so only ratios
-mean anything elsewhere. "ours" is Adit, "ratio" is ours to the peer's unless it has a unit. Rows
-about memory count little in short rounds, which take few connections.
+Throughput, latency, CPU and memory of Adit beside other programs, written by \`npm run bench\`. Figures are medians of
+interleaved rounds on one machine, so only the ratios are comparable elsewhere. "ours" is Adit; "ratio" is ours divided by
+the peer's unless it has a unit. Memory rows of short runs are inexact, because these open few connections.
 `
 
 const tableRow = (texts: readonly string[]): string =>

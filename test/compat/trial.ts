@@ -80,7 +80,7 @@ export class Trial {
   async finds404(method: string, args: readonly unknown[], reason: string): Promise<void> {
     const { first } = await watching(() => this.rejects404(method, ...args))
     assert.equal(first.status, 404)
-    this.#keep(method, first, `answers 404: ${reason}`)
+    this.#keep(method, first, `returns 404: ${reason}`)
   }
 
   rejects404(method: string, ...args: readonly unknown[]): Promise<void> {

@@ -4,7 +4,7 @@ import type { Value } from '../client.ts'
 import type { Trial } from '../trial.ts'
 import type { Scenarios } from './index.ts'
 
-const nobody = 'nobody has signed in'
+const nobody = 'no user has signed in'
 
 /** What exists only while visitors are signed in: here none is. */
 async function absent(trial: Trial, prefix: string, methods: readonly string[]): Promise<void> {
