@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import { flagOf, fullDocOf, variableOf } from '#base/read-settings.ts'
 import { settings, type Setting } from '#base/settings.ts'
 import { openApi } from '#contract/openapi.ts'
-import { EXAMPLE_URL } from '#contract/reference-intro.ts'
-import { generated, markdownFiles, markdownTable } from '#contract/reference-markdown.ts'
+import { EXAMPLE_URL } from '#reference/intro.ts'
+import { generated, markdownFiles, markdownTable } from '#reference/markdown.ts'
 
 const root = join(import.meta.dirname, '..')
 const FOLDER = 'docs/reference'

@@ -24,7 +24,7 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   'src/ssh/command.ts': ['refuse('],
   'src/tls/terminate.ts': ['secured.destroy('],
   'src/server/record-source.ts': ['this.#failures++'],
-  'src/server/workers/worker-program.ts': ['new LastResort('],
+  'src/cluster/worker-program.ts': ['new LastResort('],
   'src/tunnel/socket-reads.ts': ['socket.read(0)'],
   // Promises that are made by `inBackground`.
   'src/events/engine.ts': ['(this.#opening = undefined)', '(this.#reading = undefined)', 'this.#openParts()'],

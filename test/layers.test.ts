@@ -14,6 +14,7 @@ const words = (text: string): readonly string[] => text.split(' ')
 const allowed: Readonly<Record<string, readonly string[]>> = {
   base: [],
   contract: words('base'),
+  reference: words('contract base'),
   store: words('base'),
   tunnel: words('base'),
   pki: words('base'),
@@ -26,15 +27,18 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   webhooks: words('http pki base'),
   ssh: words('registry tunnel pki base'),
   gateway: words('ssh webhooks auth tls telemetry http registry tunnel pki contract base'),
-  api: words('store pki contract base'),
+  cluster: words('gateway auth telemetry registry tunnel pki base'),
+  api: words('reference store pki contract base'),
   events: words('store contract base'),
   acme: words('store pki base'),
-  server: words('acme events api gateway auth telemetry registry dns pki tunnel store contract base'),
+  domains: words('acme api registry dns store pki contract base'),
+  backup: words('store base'),
+  server: words('backup domains events api cluster gateway auth telemetry registry pki store contract base'),
   client: words('contract base'),
   agent: words('tunnel base'),
   ui: [],
-  cli: words('agent client contract base'),
-  bin: words('cli agent server base'),
+  cli: words('agent client reference contract base'),
+  bin: words('cli agent server backup domains cluster base'),
 }
 
 /** The same for the folders within src/gateway. Its own files put these together, and none of these imports them. */
@@ -104,7 +108,7 @@ suite('imports', () => {
         }
     })
 
-  test('of the contract stay usable in a browser', () => {
+  test('of the contract and the reference stay usable in a browser', () => {
     const seen = new Set<string>()
     const visit = (file: string): void => {
       if (seen.has(file)) return
@@ -113,7 +117,7 @@ suite('imports', () => {
         assert.ok(!specifier.startsWith('node:'), `${file} imports ${specifier}`)
       for (const imported of ownImportsOf(file)) visit(imported)
     }
-    for (const start of files.filter(file => folderOf(file) === 'contract')) visit(start)
+    for (const start of files.filter(file => ['contract', 'reference'].includes(folderOf(file)))) visit(start)
     assert.ok(seen.size > 20)
   })
 })
@@ -129,6 +133,15 @@ suite('folders of src', () => {
     assert.deepEqual([...linesIn.keys()].toSorted(), Object.keys(allowed).toSorted())
     const parts = new Set(files.flatMap(file => partOf(file) ?? []))
     assert.deepEqual([...parts].toSorted(), Object.keys(allowedInGateway).toSorted())
+  })
+
+  test('are listed in CONTRIBUTING.md with what they may import', () => {
+    const rows = textOf('CONTRIBUTING.md').matchAll(/^\| `src\/(\w+)` .*\| ([^|]+?) +\|$/gm)
+    const listed = [...rows].map(([, folder, targets = '']) => [folder, targets])
+    assert.deepEqual(
+      listed,
+      Object.entries(allowed).map(([folder, targets]) => [folder, targets.join(', ') || 'nothing']),
+    )
   })
 
   test('hold no more than 15 % of the lines each', () => {

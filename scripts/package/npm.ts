@@ -49,7 +49,7 @@ export async function agentPackage(): Promise<Buffer> {
 /** The program, and what it starts as workers. */
 export const serverEntries = {
   'lib/main': 'src/bin/packaged-main.ts',
-  'lib/worker-program': 'src/server/workers/worker-program.ts',
+  'lib/worker-program': 'src/cluster/worker-program.ts',
 }
 
 /** The npm package `adit-server`: the whole product, which brings the Node that it runs on. */

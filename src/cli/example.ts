@@ -4,7 +4,7 @@ import type { Kind } from '#contract/kind.ts'
 import { kindNamed, kinds } from '#contract/kinds/index.ts'
 import { isList } from '#client/method.ts'
 import type { Operation } from '#contract/operations.ts'
-import { exampleId, examples } from '#contract/reference-examples.ts'
+import { exampleId, examples } from '#reference/examples.ts'
 
 type Body = Readonly<Record<string, unknown>>
 

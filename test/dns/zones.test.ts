@@ -5,8 +5,8 @@ import { readSettings } from '#base/read-settings.ts'
 import { rcodes, types } from '#dns/message.ts'
 import { lookUp } from '#dns/zone.ts'
 import type { SourceRow } from '#registry/records/source.ts'
-import { DnsZones } from '#server/dns-zones.ts'
-import { nameServerAddresses, publicAddresses } from '#server/dns.ts'
+import { DnsZones } from '#domains/dns-zones.ts'
+import { nameServerAddresses, publicAddresses } from '#domains/dns.ts'
 
 const NOW = Date.parse('2026-05-01T00:00:00Z')
 const proof = (text: string): string => hash('sha256', text, 'base64url')

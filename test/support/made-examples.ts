@@ -1,5 +1,5 @@
 import { kinds } from '#contract/kinds/index.ts'
-import { exampleId, examplePem, examples } from '#contract/reference-examples.ts'
+import { exampleId, examplePem, examples } from '#reference/examples.ts'
 import { made } from './each-store.ts'
 import { Folder } from './openssh.ts'
 import { AUTHORITY, issue } from './openssl.ts'

@@ -1,0 +1,30 @@
+import { Command } from 'commander'
+import { settled, withPlace, type PlaceOptions } from '#base/place-options.ts'
+
+/** `adit backup`: keeps everything in one file, while the server runs or not. */
+export function backupCommand(): Command {
+  return withPlace(new Command('backup'))
+    .description('Back up the database and keys of a server into one file; it may be running.')
+    .argument('<file>', 'the backup, a tar that must not exist yet')
+    .action(async (file: string, options: PlaceOptions) => {
+      const { backUp } = await import('#backup/backup.ts')
+      const { files, missing } = backUp(settled(options), file)
+      process.stdout.write(`${file} holds ${files.join(', ')}. Keep it safe: it opens everything.\n`)
+      for (const each of missing) process.stderr.write(`adit: ${each}\n`)
+    })
+}
+
+/** `adit restore`: puts a backup into an empty data folder. */
+export function restoreCommand(): Command {
+  return withPlace(new Command('restore'))
+    .description('Put a backup into an empty data folder.')
+    .argument('<file>', 'what adit backup has written')
+    .action(async (file: string, options: PlaceOptions) => {
+      const { restore } = await import('#backup/restore.ts')
+      const settings = settled(options)
+      const { manifest } = restore(settings, file)
+      process.stdout.write(`${settings.data_dir} is as it was at ${manifest.created_at}. Start the server.\n`)
+      if (manifest.database === 'postgresql')
+        process.stderr.write('adit: the PostgreSQL database itself was not in it: use pg_restore for that\n')
+    })
+}

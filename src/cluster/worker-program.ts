@@ -1,0 +1,156 @@
+import { join } from 'node:path'
+import { createEgress } from '#base/egress-client.ts'
+import { createLog, type Log } from '#base/log.ts'
+import type { LogLevel } from '#base/log-levels.ts'
+import { Secret } from '#base/secrets.ts'
+import type { Command } from '#registry/directory.ts'
+import type { Fleet } from '#registry/fleet.ts'
+import { startGateway, type Gateway } from '#gateway/gateway.ts'
+import { dialAnyLeg } from '#gateway/cluster-links/dial-any-leg.ts'
+import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
+import type { Page } from '#base/newest.ts'
+import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
+import type { Sessions } from '#gateway/agents/sessions.ts'
+import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
+import { Traffic } from '#telemetry/traffic.ts'
+import { LocalAuthority } from '#pki/local-authority.ts'
+import { startProblem } from '#cluster/gateway-side.ts'
+import { openAccessLog } from '#telemetry/request-log/access-log.ts'
+import { LastResort } from '#base/last-resort.ts'
+import { Channel } from '#cluster/channel.ts'
+import { usePlainReads } from '#tunnel/socket-reads.ts'
+import { tracingParts } from '#telemetry/tracing/setup.ts'
+import { openedOAuth, openedTracing, type WorkerStart } from '#cluster/protocol.ts'
+import { SharedDirectory, type DirectoryChange } from '#cluster/shared-directory.ts'
+
+/** A gateway process of several: it serves visitors and agents, and asks the first process about all else. */
+class Worker implements Source {
+  readonly #channel: Channel
+  readonly #directory: SharedDirectory
+  #follower: Follower | undefined
+  #gateway: Gateway | undefined
+  #peers: PeerLinks | undefined
+  #reachable: Promise<void> | undefined
+  readonly #log: Log
+  readonly #traffic: Traffic
+
+  constructor(log: Log) {
+    this.#log = log
+    this.#traffic = new Traffic(batch => this.#channel.request('traffic', batch), log)
+    this.#channel = new Channel(process, {
+      log,
+      methods: {
+        start: (start: WorkerStart) => this.#start(start),
+        quiesce: (deadlineMs: number) => this.#running.quiesce(deadlineMs),
+        moveOut: (deadlineMs: number) => this.#running.moveOut(deadlineMs),
+        drain: (deadlineMs: number) => this.#drain(deadlineMs),
+        findRequest: async (id: string) => this.#running.requests.find(id),
+        listRequests: async (page: Page) => this.#running.requests.list(page),
+        metrics: async () => this.#running.metrics.registry.snapshot(),
+        probe: (sessionId: string) => this.#running.sessions.probe(sessionId),
+        command: ({ sessionId, command }: { sessionId: string; command: Command }) =>
+          this.#running.sessions.command(sessionId, command),
+      },
+      notices: {
+        directory: (change: DirectoryChange) => this.#directory.apply(change),
+        snapshot: (rows: readonly SourceRow[]) => this.#follower?.snapshot(rows),
+        wantedTraffic: (wanted: WantedTraffic) => this.#traffic.want(wanted),
+        changes: (batch: readonly SourceChange[]) => this.#follower?.changes(batch),
+      },
+    })
+    this.#directory = new SharedDirectory(this.#channel, log)
+  }
+
+  /** Tells the first process of an error that no handler has taken; the log of this process has it. */
+  readonly reportUncaught = (): void => this.#channel.notify('uncaught', null)
+
+  /** The first snapshot comes before the answer. */
+  async watch(kinds: readonly string[], follower: Follower): Promise<() => void> {
+    this.#follower = follower
+    await this.#channel.request('watch', kinds)
+    return () => {
+      this.#follower = undefined
+    }
+  }
+
+  get #running(): Gateway {
+    if (!this.#gateway) throw new Error('The worker has not started.')
+    return this.#gateway
+  }
+
+  async #start(start: WorkerStart): Promise<Gateway['bound']> {
+    const { node, root, keys, peerFolder } = start
+    const log = this.#log
+    usePlainReads(!start.fastReads)
+    this.#traffic.want(start.wantedTraffic)
+    for (const change of start.directory) this.#directory.apply(change)
+    const authority = await LocalAuthority.open({ ...root, privateKeyPem: new Secret(root.privateKeyPem) })
+    this.#gateway = await startGateway({
+      ...start.options,
+      source: this,
+      directory: this.#directory,
+      authority,
+      keys: {
+        proofs: Buffer.from(keys.proofs),
+        tickets: Buffer.from(keys.tickets),
+        sshHost: new Secret(keys.sshHost),
+      },
+      egress: createEgress({ allow: start.egressAllow }),
+      oauth: openedOAuth(start.oauth),
+      visitors: {
+        signedIn: arrival => this.#channel.request('signedIn', arrival),
+        active: (id, expiresAt) => this.#channel.notify('sessionActive', { id, expiresAt }),
+        ended: id => this.#channel.request('sessionEnded', id),
+        claimCode: claim => this.#channel.request('claimCode', claim),
+      },
+      traffic: this.#traffic,
+      recentNames: start.recentNames,
+      tracing: tracingParts(openedTracing(start.tracing)),
+      requests: { size: start.requests.size, write: openAccessLog(start.requests.accessLog, log) },
+      log,
+      sharesPorts: () => true,
+      fleet: local => this.#fleet(local, node, peerFolder),
+    }).catch((error: unknown) => {
+      throw startProblem(error)
+    })
+    await this.#reachable
+    return this.#gateway.bound
+  }
+
+  #fleet(local: Sessions, node: string, folder: string): Fleet {
+    const { tunnels, sessions } = this.#directory
+    const peers = new PeerLinks({
+      node,
+      tunnels,
+      local,
+      log: this.#log,
+      socketOf: other => join(folder, `${other}.sock`),
+    })
+    this.#peers = peers
+    // Before any agent is let in: visitors of other processes may ask for it at once.
+    this.#reachable = peers.listen()
+    const dial: Fleet['dial'] = (tunnel, header, first) =>
+      tunnel.node === node ? local.dial(tunnel, header, first) : peers.dial(tunnel, header, first)
+    const isOwn = (sessionId: string): boolean => sessions.get(sessionId)?.node === node
+    return {
+      dial: dialAnyLeg(tunnels, dial),
+      probe: id => (isOwn(id) ? local.probe(id) : this.#channel.request('probe', id)),
+      command: (sessionId, command) => this.#channel.request('command', { sessionId, command }),
+    }
+  }
+
+  async #drain(deadlineMs: number): Promise<void> {
+    await this.#gateway?.drain(deadlineMs)
+    await this.#peers?.close()
+  }
+}
+
+// Given by the first process, which has checked it.
+const log = createLog((process.argv.at(-1) ?? 'info') as LogLevel)
+const worker = new Worker(log)
+void new LastResort(log, worker.reportUncaught)
+// Without the first process a worker knows nothing any more; it is started again with it.
+process.on('disconnect', () => process.exit(0))
+// The first process says when to stop; a terminal tells all processes at once.
+process.on('SIGINT', () => undefined)
+process.on('SIGTERM', () => undefined)

@@ -1,0 +1,279 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ownNodeOptions } from '#base/own-program.ts'
+import { inBackground, watchBackground } from '#base/background.ts'
+import { mergeSnapshots, renderMetrics } from '#base/metrics-text.ts'
+import { fail } from '#base/errors.ts'
+import { Registry, type Snapshot } from '#base/metrics.ts'
+import { watchLoop, watchProcess } from '#base/process-metrics.ts'
+import type { Command, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import type { Gateway } from '#gateway/gateway.ts'
+import { anyLeg } from '#registry/legs.ts'
+import { LiveView } from '#registry/live.ts'
+import { LocalDirectory } from '#registry/local-directory.ts'
+import { newest, type Page } from '#base/newest.ts'
+import { RecentNames } from '#gateway/routing/recent-names.ts'
+import { Records } from '#registry/records/records.ts'
+import { oauthSetup } from '#auth/providers/setup.ts'
+import type { TrafficBatch } from '#telemetry/traffic.ts'
+import type { CodeClaim } from '#auth/sign-in/code-claims.ts'
+import type { Arrival } from '#auth/sign-in/visitors.ts'
+import { gatewayOptions, type GatewayParts, type GatewaySide } from '#cluster/gateway-side.ts'
+import { Channel } from '#cluster/channel.ts'
+import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
+import { StartError } from '#base/start-error.ts'
+import { tracingSetup } from '#telemetry/tracing/setup.ts'
+import { workerProgram } from '#cluster/program.ts'
+import { plainOAuth, plainTracing, type WorkerStart } from '#cluster/protocol.ts'
+import type { DirectoryChange } from '#cluster/shared-directory.ts'
+
+const RESTART_MS = 1000
+// A worker that has drained ends with its pipe; this is for one that hangs.
+const EXIT_MS = 2000
+
+type Body = Record<string, unknown>
+
+interface Worker {
+  readonly node: string
+  readonly child: ChildProcess
+  readonly channel: Channel
+  unwatch?: () => void
+}
+
+/** Gateways in processes of their own, on the same ports; this process decides what they must agree on. */
+class Workers {
+  readonly directory: LocalDirectory
+  readonly #recent: RecentNames
+  readonly #names: OnlineNamesFile
+  readonly #parts: GatewayParts
+  readonly #workers = new Map<string, Worker>()
+  readonly #peerFolder = mkdtempSync(join(tmpdir(), 'adit-'))
+  /** Of this process itself, whose time and memory count too. */
+  readonly #own = new Registry()
+  readonly #loop = watchLoop(this.#own)
+  #bound: Gateway['bound'] = {}
+  #closing = false
+
+  constructor(parts: GatewayParts) {
+    this.#parts = parts
+    this.directory = new LocalDirectory(parts.log)
+    const { data_dir: dataDir } = parts.settings
+    this.#recent = new RecentNames(this.directory, { before: namesBefore(dataDir) })
+    this.#names = new OnlineNamesFile(dataDir, this.directory, parts.log)
+    parts.traffic.watch(this.directory)
+    parts.traffic.follow(wanted => {
+      for (const { channel } of this.#workers.values()) channel.notify('wantedTraffic', wanted)
+    })
+    watchProcess(this.#own)
+    watchBackground(this.#own)
+    const tell = (change: DirectoryChange): void => {
+      for (const { channel } of this.#workers.values()) channel.notify('directory', change)
+    }
+    this.directory.watch({
+      sessionAdded: session => tell({ is: 'session_added', session }),
+      sessionRemoved: session => tell({ is: 'session_removed', session }),
+      added: tunnel => tell({ is: 'tunnel_added', tunnel }),
+      removed: (tunnel, lost) => tell({ is: 'tunnel_removed', tunnel, lost }),
+    })
+  }
+
+  get bound(): Gateway['bound'] {
+    return this.#bound
+  }
+
+  /** The first one settles the ports, where they are left to the system; the others join it there. */
+  async start(count: number): Promise<void> {
+    this.#bound = await this.#spawn('w1')
+    const others = Array.from({ length: count - 1 }, (_, index) => `w${index + 2}`)
+    await Promise.all(others.map(node => this.#spawn(node)))
+  }
+
+  async ask<Result>(sessionId: string, method: string, argument: unknown): Promise<Result> {
+    const node = this.directory.sessions.get(sessionId)?.node
+    const worker = node === undefined ? undefined : this.#workers.get(node)
+    return worker ? worker.channel.request(method, argument) : fail('not_found')
+  }
+
+  async command(sessionId: string, command: Command): Promise<void> {
+    const session = anyLeg(this.directory.sessions, sessionId) ?? fail('not_found')
+    return this.ask(session.id, 'command', { sessionId: session.id, command })
+  }
+
+  async metrics(): Promise<string> {
+    const theirs = await this.#askAll<Snapshot>('metrics', null)
+    return renderMetrics(mergeSnapshots([...theirs, this.#own.snapshot()]))
+  }
+
+  async findRequest(id: string): Promise<Body | undefined> {
+    return (await this.#askAll<Body | undefined>('findRequest', id)).find(found => found !== undefined)
+  }
+
+  async listRequests(page: Page): Promise<Body[]> {
+    const found = await this.#askAll<Body[]>('listRequests', page)
+    return newest(found.flat(), ({ id }) => String(id), page)
+  }
+
+  /** What those answer that can. */
+  async #askAll<Result>(method: string, argument: unknown): Promise<Result[]> {
+    const asked = [...this.#workers.values()].map(({ channel }) => channel.request<Result>(method, argument))
+    const answered = await Promise.allSettled(asked)
+    return answered.flatMap(it => (it.status === 'fulfilled' ? [it.value] : []))
+  }
+
+  async quiesce(deadlineMs: number): Promise<void> {
+    this.#closing = true
+    await this.#askAll('quiesce', deadlineMs)
+  }
+
+  async moveOut(deadlineMs: number): Promise<void> {
+    this.#closing = true
+    await this.#askAll('moveOut', deadlineMs)
+  }
+
+  async drain(deadlineMs: number): Promise<void> {
+    this.#closing = true
+    await this.#names.close()
+    this.#loop[Symbol.dispose]()
+    await Promise.all([...this.#workers.values()].map(worker => this.#end(worker, deadlineMs)))
+    rmSync(this.#peerFolder, { recursive: true, force: true })
+  }
+
+  async #end({ channel, child }: Worker, deadlineMs: number): Promise<void> {
+    const exited = new Promise(resolve => child.once('exit', resolve))
+    await channel.request('drain', deadlineMs).catch(() => undefined)
+    if (child.connected) child.disconnect()
+    const timer = setTimeout(() => child.kill('SIGKILL'), EXIT_MS)
+    if (child.exitCode === null && child.signalCode === null) await exited
+    clearTimeout(timer)
+  }
+
+  async #spawn(node: string): Promise<Gateway['bound']> {
+    const { visitors, uncaught, log, settings } = this.#parts
+    const options = { serialization: 'advanced', execArgv: ownNodeOptions() } as const
+    const child = fork(workerProgram(), [settings.log_level], options)
+    const channel = new Channel(child, {
+      log,
+      methods: this.#methods(node),
+      notices: {
+        sessionActive: (told: { id: string; expiresAt: number }) => visitors.active(told.id, told.expiresAt),
+        uncaught: () => uncaught(),
+      },
+    })
+    const worker: Worker = { node, child, channel }
+    this.#workers.set(node, worker)
+    child.once('exit', code => this.#exited(worker, code))
+    return channel.request<Gateway['bound']>('start', this.#startOf(node))
+  }
+
+  #methods(node: string) {
+    const { directory } = this
+    const { visitors, traffic } = this.#parts
+    return {
+      traffic: async (batch: TrafficBatch) => traffic.tell(batch),
+      signedIn: (arrival: Arrival) => visitors.signedIn(arrival),
+      sessionEnded: (id: string) => visitors.ended(id),
+      claimCode: (claim: CodeClaim) => visitors.claimCode(claim),
+      watch: async (kinds: readonly string[]) => this.#watch(node, kinds),
+      addSession: (record: SessionRecord) => directory.addSession(record),
+      removeSession: (session: { id: string; node: string; end?: SessionEnd }) =>
+        directory.removeSession(session.id, session.node, session.end),
+      addTunnel: (record: TunnelRecord) => directory.addTunnel(record),
+      removeTunnel: (id: string) => directory.removeTunnel(id),
+      probe: (sessionId: string) => this.ask<boolean>(sessionId, 'probe', sessionId),
+      command: (order: { sessionId: string; command: Command }) =>
+        this.command(order.sessionId, order.command),
+    }
+  }
+
+  async #watch(node: string, kinds: readonly string[]): Promise<void> {
+    const worker = this.#workers.get(node)
+    if (!worker) return
+    worker.unwatch = await this.#parts.source.watch(kinds, {
+      snapshot: rows => worker.channel.notify('snapshot', rows),
+      changes: batch => worker.channel.notify('changes', batch),
+    })
+  }
+
+  #startOf(node: string): WorkerStart {
+    const { settings, version, root, keys } = this.#parts
+    const options = gatewayOptions(settings, { node, version })
+    const { sessions, tunnels } = this.directory
+    return {
+      node,
+      options: { ...options, addresses: { ...options.addresses, ...this.#bound } },
+      root: { ...root, privateKeyPem: root.privateKeyPem.reveal() },
+      keys: { ...keys, sshHost: keys.sshHost.reveal() },
+      fastReads: settings.fast_reads,
+      egressAllow: settings.egress_allow ?? [],
+      oauth: plainOAuth(oauthSetup(settings)),
+      requests: { size: settings.kept_requests, accessLog: settings.access_log },
+      wantedTraffic: this.#parts.traffic.wanted,
+      recentNames: this.#recent.list(),
+      tracing: plainTracing(tracingSetup(settings)),
+      peerFolder: this.#peerFolder,
+      directory: [
+        ...[...sessions.values()].map(session => ({ is: 'session_added', session }) as const),
+        ...[...tunnels.values()].map(tunnel => ({ is: 'tunnel_added', tunnel }) as const),
+      ],
+    }
+  }
+
+  /** What a worker held is gone with it; another one takes its place. */
+  #exited(worker: Worker, code: number | null): void {
+    worker.unwatch?.()
+    // What it has asked for may still be in the pipe; it must not be listed again.
+    worker.channel.close()
+    if (this.#workers.get(worker.node) === worker) this.#workers.delete(worker.node)
+    this.directory.removeNode(worker.node)
+    if (this.#closing || this.#bound === undefined) return
+    this.#parts.log.error({ node: worker.node, code }, 'a gateway process has ended; it is started again')
+    setTimeout(() => this.#again(worker.node), RESTART_MS)
+  }
+
+  #again(node: string): void {
+    if (this.#closing) return
+    const { log } = this.#parts
+    const failed = 'a gateway process could not be started'
+    void inBackground({ task: 'workers', log, failed, about: { node } }, async () => {
+      try {
+        await this.#spawn(node)
+      } catch (error) {
+        // Its end has it tried again.
+        this.#workers.get(node)?.child.kill('SIGKILL')
+        throw error
+      }
+    })
+  }
+}
+
+/** Runs the gateway in several processes. */
+export async function gatewayInWorkers(parts: GatewayParts): Promise<GatewaySide> {
+  const { settings, version, source } = parts
+  const workers = new Workers(parts)
+  await workers.start(settings.workers).catch(async (error: unknown) => {
+    await workers.drain(0)
+    throw new StartError(error instanceof Error ? error.message : String(error))
+  })
+  const records = new Records(parts.log)
+  const unfollow = await records.follow(source)
+  const { facts } = gatewayOptions(settings, { node: 'main', version })
+  const { directory, bound } = workers
+  const requests = {
+    find: (id: string) => workers.findRequest(id),
+    list: (page: Page) => workers.listRequests(page),
+  }
+  const ports = { httpPort: bound.http?.port, httpsPort: bound.https?.port }
+  return {
+    live: new LiveView({ facts: { ...facts, ...ports }, directory, records, fleet: workers, requests }),
+    bound,
+    metrics: () => workers.metrics(),
+    quiesce: deadlineMs => workers.quiesce(deadlineMs),
+    moveOut: deadlineMs => workers.moveOut(deadlineMs),
+    async drain(deadlineMs) {
+      unfollow()
+      await workers.drain(deadlineMs)
+    },
+  }
+}

@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs'
+import type { ChallengeType } from '#acme/answers.ts'
+import { AcmeClient } from '#acme/client.ts'
+import { systemDns } from '#acme/dns.ts'
+import { Issuer, type IssuerOptions } from '#acme/issuer.ts'
+import { usualPace, type Pace } from '#acme/pace.ts'
+import type { Call, Deps } from '#api/call.ts'
+import { inBackground } from '#base/background.ts'
+import { createEgress } from '#base/egress-client.ts'
+import type { Log } from '#base/log.ts'
+import { isLoopback } from '#base/machine-addresses.ts'
+import { renderMetrics } from '#base/metrics-text.ts'
+import { Registry } from '#base/metrics.ts'
+import { isPublicName } from '#base/public-suffix.ts'
+import type { Settings } from '#base/settings.ts'
+import type { Source } from '#registry/records/source.ts'
+import { readPem } from '#pki/pem.ts'
+import { tellOfNoAuthority } from '#domains/acme/no-authority.ts'
+import { reserveOwnDomain } from '#domains/acme/own-domain.ts'
+import type { Ground } from '#domains/acme/proving.ts'
+import { ReservedDomains } from '#domains/acme/reserved-domains.ts'
+import { followRotation } from '#domains/acme/rotation.ts'
+import { nameServerAddresses, publicAddresses } from '#domains/dns.ts'
+import { isLocalName } from '#domains/domain-advice.ts'
+import { keepStarting } from '#base/keep-starting.ts'
+import { ownCall } from '#api/own-call.ts'
+import { StartError } from '#base/start-error.ts'
+
+export interface AcmeOptions {
+  readonly settings: Settings
+  /** Undefined: nothing is issued. */
+  readonly client: AcmeClient | undefined
+  readonly api: Deps
+  readonly source: Source
+  readonly log: Log
+  readonly pace?: Partial<Pace>
+}
+
+export interface AcmeSide {
+  /** To be called when the listeners are open: authorities come to see. `base` is the address of the API in events. */
+  start(base: string): Promise<void>
+  /** As Prometheus reads them. */
+  metrics(): string
+  close(): Promise<void>
+}
+
+/** SQLite is read by this machine alone, and its gateways hear of a challenge at once. */
+const SETTLE_LOCAL_MS = 500
+const TIDY_MS = 3_600_000
+
+/** The authority that the settings name; nobody is called yet. */
+export function openAuthority(settings: Settings): AcmeClient | undefined {
+  const { acme_directory: directory, acme_ca_file: file, egress_allow: allow = [] } = settings
+  if (directory === undefined) return undefined
+  return new AcmeClient({
+    directory,
+    egress: createEgress({ allow, ca: file === undefined ? [] : [roots(file)] }),
+  })
+}
+
+function roots(file: string): string {
+  try {
+    const pem = readFileSync(file, 'utf8')
+    readPem(pem)
+    return pem
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StartError(`ADIT_ACME_CA_FILE: ${file} cannot be used: ${reason}`)
+  }
+}
+
+/** What issues certificates for reserved domains, once it is started. */
+export function openAcme(options: AcmeOptions): AcmeSide {
+  const registry = new Registry()
+  const results = registry.counters('adit_acme_orders_total', 'Orders for certificates.', ['result'])
+  const counters = { issued: results.with('issued'), failed: results.with('failed') }
+  const { client } = options
+  let stop = async (): Promise<void> => undefined
+  return {
+    async start(base) {
+      const call = ownCall(options.api, base)
+      const { log } = options
+      const failed = 'certificates cannot be looked after yet'
+      stop = await keepStarting({ task: 'acme', log, failed }, () =>
+        client === undefined
+          ? startWithout(options, call)
+          : start({ ...options, client, call, onResult: result => counters[result].add() }),
+      )
+    },
+    metrics: () => renderMetrics(registry.snapshot()),
+    close: () => stop(),
+  }
+}
+
+interface Start extends AcmeOptions, Pick<IssuerOptions, 'onResult'> {
+  readonly client: AcmeClient
+  readonly call: Call
+}
+
+/** Nothing is issued, and those who wait for a certificate are told so. */
+function startWithout({ settings, source, log }: AcmeOptions, call: Call): Promise<() => Promise<void>> {
+  const ground = groundOf(settings)
+  const domains = new ReservedDomains({ call, source, log, ground })
+  return tellOfNoAuthority({ domains, alone: ground.alone, log, now: call.now })
+}
+
+function groundOf(settings: Settings): Ground {
+  const { domain, public_addresses: given, dns_addr: dns, database_url: database } = settings
+  // A listener that only this machine reaches is no address to set in DNS, unless somebody says so.
+  const addresses = given ?? publicAddresses(settings).filter(address => !isLoopback(address))
+  return {
+    domain,
+    addresses,
+    askedAt: nameServerAddresses(dns, addresses),
+    answersDns: dns !== undefined,
+    alone: database === undefined,
+  }
+}
+
+/** Names that only a private network knows are ordered where its operator has gone so far as to answer DNS for them. */
+const isOrdered = ({ domain, answersDns }: Ground): boolean =>
+  !isLocalName(domain) && (answersDns || isPublicName(domain))
+
+async function start(options: Start): Promise<() => Promise<void>> {
+  const { settings, client, call, source, log, onResult } = options
+  const { store, sealer, now } = call
+  const ground = groundOf(settings)
+  if (isOrdered(ground)) await reserveOwnDomain(call, ground)
+  const domains = new ReservedDomains({ call, source, log, ground })
+  const issuer = new Issuer({
+    store,
+    sealer,
+    client,
+    domains,
+    proof: { dns: systemDns(settings.acme_dns), addresses: ground.addresses },
+    email: settings.acme_email,
+    visits: visits(settings),
+    log,
+    pace: { settleMs: settings.database_url ? usualPace.settleMs : SETTLE_LOCAL_MS, ...options.pace },
+    onResult,
+    now,
+  })
+  await issuer.start()
+  const stopTidying = tidy(domains, log)
+  const stopFollowing = followRotation(settings.data_dir, () => issuer.changeAccountKey(), log)
+  return async () => {
+    stopTidying()
+    stopFollowing()
+    await issuer.close()
+  }
+}
+
+/** The ways by which an authority can come to see a name. */
+function visits({ http_addr: http, https_addr: https }: Settings): ChallengeType[] {
+  const byHttp: ChallengeType[] = http === undefined ? [] : ['http-01']
+  return https === undefined ? byHttp : [...byHttp, 'tls-alpn-01']
+}
+
+function tidy(domains: ReservedDomains, log: Log): () => void {
+  const failed = 'unused certificates could not be removed'
+  const sweep = () => void inBackground({ task: 'acme', log, failed }, () => domains.sweep())
+  sweep()
+  const timer = setInterval(sweep, TIDY_MS).unref()
+  return () => clearInterval(timer)
+}

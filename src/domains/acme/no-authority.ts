@@ -1,0 +1,60 @@
+import { wantedAt } from '#acme/agenda.ts'
+import type { ManagedDomain } from '#acme/domains.ts'
+import { inBackground } from '#base/background.ts'
+import type { Log } from '#base/log.ts'
+import type { ReservedDomains } from '#domains/acme/reserved-domains.ts'
+
+export interface NoAuthorityOptions {
+  readonly domains: ReservedDomains
+  /** No other server has the same database, so nobody else orders anything. */
+  readonly alone: boolean
+  readonly log: Log
+  readonly now: () => number
+}
+
+const LOOK_MS = 3_600_000
+/** What people are told who wait for a certificate. */
+export const NO_AUTHORITY =
+  'Nothing is ordered: this server has no certificate authority. Set ADIT_ACME_DIRECTORY to the directory of one (ACME), or upload a certificate and set it as certificate_id.'
+
+/**
+ * Tells of every domain without the certificate it should have that this server will not get one; resolves to how to stop.
+ * New domains say so from the start; these are those from before, and those whose certificate becomes due.
+ */
+export async function tellOfNoAuthority(options: NoAuthorityOptions): Promise<() => Promise<void>> {
+  const { domains, alone, log, now } = options
+  const known = new Map<string, ManagedDomain>()
+  const told = new Set<string>()
+  let queue = Promise.resolve()
+  let isClosed = false
+
+  const look = async (id: string): Promise<void> => {
+    const domain = known.get(id)
+    if (isClosed || domain === undefined) return
+    const isWanted = wantedAt(domain) <= now()
+    if (isWanted && (await domains.excuse(domain, NO_AUTHORITY, alone))) told.add(id)
+    // The wish was taken back, or another server has fulfilled it.
+    else if (!isWanted && told.delete(id)) await domains.tell(id, { job: undefined })
+  }
+  const attend = (id: string): void => {
+    const failed = 'could not update the status of a domain'
+    queue = queue.then(() => inBackground({ task: 'acme', log, failed, about: { id } }, () => look(id)))
+  }
+
+  const unfollow = await domains.follow((id, domain) => {
+    if (domain === undefined) {
+      known.delete(id)
+      told.delete(id)
+    } else {
+      known.set(id, domain)
+      attend(id)
+    }
+  })
+  const timer = setInterval(() => [...known.keys()].forEach(attend), LOOK_MS).unref()
+  return async () => {
+    isClosed = true
+    clearInterval(timer)
+    unfollow()
+    await queue
+  }
+}

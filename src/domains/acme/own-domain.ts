@@ -1,0 +1,105 @@
+import { orderClaim, removeOrder } from '#acme/order-rows.ts'
+import { challengeName } from '#acme/proof.ts'
+import { DOMAINS } from '#api/behaviours/edges.ts'
+import { isCovered, standardPolicy } from '#api/behaviours/shared-names.ts'
+import type { Call } from '#api/call.ts'
+import { isUnder } from '#api/names.ts'
+import { close } from '#api/row-text.ts'
+import { change } from '#api/writing.ts'
+import { newId, timestamp } from '#base/ids.ts'
+import { decode } from '#contract/body.ts'
+import { reservedDomain as kind } from '#contract/kinds/reserved-domain.ts'
+import type { Kept } from '#contract/shape.ts'
+import type { Ground } from '#domains/acme/proving.ts'
+import type { Row } from '#store/store.ts'
+
+type Domain = Kept<typeof kind.shape>
+
+const PAGE = 1000
+
+/**
+ * Reserves the shared domain itself, so that a certificate for it is issued like any other and its state can be read in
+ * the same place. Where our own DNS answers for the domain, all names under it stand in that certificate; otherwise each
+ * reserved name has its own.
+ */
+export async function reserveOwnDomain(call: Call, ground: Ground): Promise<void> {
+  const held = await call.store.holder({ namespace: DOMAINS, value: call.facts.domain })
+  const isNew = await (held === undefined ? insert(call, ground) : adapt(held, call, ground))
+  if (isNew) await manageNamesUnder(call)
+}
+
+const targetOf = ({ domain, answersDns }: Ground): string | null =>
+  answersDns ? challengeName(domain) : null
+
+const describe = ({ answersDns }: Ground): string =>
+  answersDns
+    ? 'The shared domain of this server.'
+    : 'The shared domain of this server. Names under it have certificates when they are reserved, others those of the local authority; with ADIT_DNS_ADDR one certificate is for all.'
+
+async function insert(call: Call, ground: Ground): Promise<boolean> {
+  const { store, facts, now } = call
+  const { domain } = facts
+  const id = newId(kind.prefix ?? '', now())
+  const body = {
+    ...decode(kind.shape, {}),
+    id,
+    created_at: timestamp(now()),
+    domain,
+    region: facts.region,
+    description: describe(ground),
+    // The account itself: only admins may change it.
+    owner_id: facts.accountId,
+    acme_challenge_cname_target: targetOf(ground),
+    certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
+    certificate_management_status: { renews_at: null, provisioning_job: null },
+  }
+  const row = { id, kind: kind.name, parent: null, version: 1, body: close(kind, id, body, call) }
+  // Another process may have been quicker; then it is there.
+  const outcome = await store.commit([
+    { op: 'insert', entry: { row, refs: [], claims: [{ namespace: DOMAINS, value: domain }] } },
+  ])
+  return outcome.ok
+}
+
+/** It was reserved when the server answered no DNS, or did, or had another domain of its own. */
+async function adapt({ id, kind: name, body }: Row, call: Call, ground: Ground): Promise<boolean> {
+  if (name !== kind.name) return false
+  const known = JSON.parse(body) as Domain
+  const target = targetOf(ground)
+  const { acme_challenge_cname_target: before } = known
+  if (known.cname_target === null && before === target) return false
+  // Another server of the same database may answer DNS.
+  if (!ground.alone && before === challengeName(ground.domain)) return false
+  await change({ kind, id, parent: null }, call, record => ({
+    body: {
+      ...record.body,
+      description: describe(ground),
+      cname_target: null,
+      acme_challenge_cname_target: target,
+    },
+    given: {},
+  }))
+  // An order that was begun is for other names.
+  const order = await call.store.holder(orderClaim(ground.domain))
+  if (order !== undefined) await removeOrder(call.store, order)
+  return true
+}
+
+/** Names that were reserved before, and that the certificate of the shared domain is not for. */
+async function manageNamesUnder(call: Call): Promise<void> {
+  const { store, facts } = call
+  for (let before: string | undefined, full = true; full;) {
+    const page = await store.list(kind.name, { limit: PAGE, ...(before !== undefined && { before }) })
+    for (const { id, body } of page) {
+      const { domain, certificate, certificate_management_policy: policy } = JSON.parse(body) as Domain
+      if (policy || certificate || domain === facts.domain || !isUnder(domain, facts.domain)) continue
+      if (await isCovered(domain, call)) continue
+      await change({ kind, id, parent: null }, call, record => ({
+        body: { ...record.body, certificate_management_policy: standardPolicy },
+        given: {},
+      }))
+    }
+    before = page.at(-1)?.id
+    full = page.length === PAGE
+  }
+}

@@ -1,0 +1,127 @@
+import type { ManagedDomain, OwnZone } from '#acme/domains.ts'
+import { addressRecord, challengeName } from '#acme/proof.ts'
+import { isUnder } from '#api/names.ts'
+import { nameServers } from '#base/own-names.ts'
+import type { agentIngress } from '#contract/kinds/agent-ingress.ts'
+import type { reservedDomain } from '#contract/kinds/reserved-domain.ts'
+import type { Kept } from '#contract/shape.ts'
+import { isLocalName } from '#domains/domain-advice.ts'
+
+/** What both kinds of names have that certificates are issued for. */
+export type Domain = Kept<typeof reservedDomain.shape> | Kept<typeof agentIngress.shape>
+
+/** What this server is to the world. */
+export interface Ground {
+  /** The shared domain. */
+  readonly domain: string
+  /** By which it is reached. */
+  readonly addresses: readonly string[]
+  /** Those of them at which its DNS is asked. */
+  readonly askedAt: readonly string[]
+  readonly answersDns: boolean
+  /** No other server has the same database, so nobody else answers DNS either. */
+  readonly alone: boolean
+}
+
+export type Proving = Pick<
+  ManagedDomain,
+  'names' | 'cnameTarget' | 'challengeTarget' | 'zone' | 'advice' | 'obstacle'
+>
+
+/** What people are told who wait for the certificate of a wildcard. */
+export const NO_DNS =
+  'Nothing is ordered: wildcards are proven by DNS, and this server answers none. Set ADIT_DNS_ADDR to the address where it is to, or upload a certificate and set it as certificate_id.'
+const OTHER_ANSWERS =
+  'This server answers no DNS itself: another one of the same database must, or this one with ADIT_DNS_ADDR.'
+const MAX_RECORDS = 12
+
+/** Which names stand in the certificate, and how they are proven. */
+export function provingOf(body: Domain, ground: Ground): Proving {
+  if ('region_domains' in body) return ofIngress(body, ground)
+  const { domain, acme_challenge_cname_target: challenge } = body
+  if (domain === ground.domain) return ofOwnDomain(body, ground)
+  if (isUnder(domain, ground.domain)) return ofSharedName(domain, ground)
+  if (challenge === challengeName(domain) && !domain.startsWith('*.'))
+    return { ...byVisits([domain]), obstacle: formerDomain(domain, ground.domain) }
+  return ofCustomName(body, ground)
+}
+
+const byVisits = (names: readonly string[]): Proving => ({
+  names,
+  cnameTarget: undefined,
+  challengeTarget: undefined,
+})
+
+/** Does a server of this installation answer DNS, for all that this one knows? */
+const mayAnswerDns = ({ answersDns, alone }: Ground): boolean => answersDns || !alone
+
+/** Names under these lead every machine to itself, or nowhere; others may be known in a network of their own. */
+const isNowhere = (domain: string): boolean => /(^|\.)(localhost|invalid)$/.test(domain)
+
+const isLocal = (domain: string): string =>
+  `The domain of this server, ${domain}, is of this machine alone, so no DNS record can lead to it: start the server with a public domain (ADIT_DOMAIN)`
+
+const noPublicDomain = (domain: string): string =>
+  `${isLocal(domain)}, or point A and AAAA records of the name at its public addresses (ADIT_PUBLIC_ADDRESSES).`
+
+const noPublicZone = (domain: string): string =>
+  `Nothing is ordered. ${isLocal(domain)} for which it answers DNS (ADIT_DNS_ADDR).`
+
+const formerDomain = (domain: string, now: string): string =>
+  `Nothing is ordered: ${domain} was the domain of this server, which is ${now} now. Remove this reservation; reserved anew it is like any other.`
+
+function ofIngress(body: Kept<typeof agentIngress.shape>, ground: Ground): Proving {
+  const { domain, ns_targets: servers, region_domains: names } = body
+  if (isNowhere(ground.domain)) return { ...byVisits(names), advice: noPublicDomain(ground.domain) }
+  if (!mayAnswerDns(ground)) return byVisits(names)
+  return { ...byVisits(names), zone: zoneOf(domain, servers, ground) }
+}
+
+/** With DNS of our own one certificate is for all names under it; without, each has its own. */
+function ofOwnDomain(body: Kept<typeof reservedDomain.shape>, ground: Ground): Proving {
+  const { domain, acme_challenge_cname_target: challenge } = body
+  return challenge === null
+    ? byVisits([domain])
+    : byOwnZone([domain, `*.${domain}`], challengeName(domain), ground)
+}
+
+function ofSharedName(domain: string, ground: Ground): Proving {
+  if (domain.startsWith('*.')) return byOwnZone([domain], challengeName(domain), ground)
+  return mayAnswerDns(ground) ? { ...byVisits([domain]), zone: sharedZone(ground) } : byVisits([domain])
+}
+
+function ofCustomName(body: Kept<typeof reservedDomain.shape>, ground: Ground): Proving {
+  const { domain, cname_target: cname, acme_challenge_cname_target: challenge } = body
+  const isLost = isNowhere(ground.domain)
+  if (challenge !== null) {
+    const proving = byOwnZone([domain], challenge, ground)
+    return isLost ? { ...proving, obstacle: noPublicZone(ground.domain) } : proving
+  }
+  return isLost
+    ? { ...byVisits([domain]), advice: noPublicDomain(ground.domain) }
+    : { ...byVisits([domain]), cnameTarget: cname ?? undefined }
+}
+
+function byOwnZone(names: readonly string[], challengeTarget: string, ground: Ground): Proving {
+  const proving = { names, cnameTarget: undefined, challengeTarget }
+  if (!mayAnswerDns(ground)) return { ...proving, obstacle: NO_DNS }
+  // Who has a network with such names sees to its DNS in ways of their own.
+  return isLocalName(ground.domain) ? proving : { ...proving, zone: sharedZone(ground) }
+}
+
+const sharedZone = (ground: Ground): OwnZone => zoneOf(ground.domain, nameServers(ground.domain), ground)
+
+/** The name servers of a zone, and their addresses where these are in it. */
+function zoneOf(apex: string, servers: readonly string[], { askedAt, answersDns }: Ground): OwnZone {
+  const inside = servers.filter(server => isUnder(server, apex))
+  const records = [
+    ...servers.map(server => `${apex} NS ${server}`),
+    ...inside.flatMap(server => askedAt.map(address => addressRecord(server, address))),
+  ]
+  return {
+    apex,
+    servers,
+    records: records.slice(0, MAX_RECORDS),
+    hint: answersDns ? undefined : OTHER_ANSWERS,
+  }
+}

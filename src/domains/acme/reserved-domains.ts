@@ -1,0 +1,214 @@
+import type { Domains, Job, ManagedDomain, NewCertificate } from '#acme/domains.ts'
+import { isWorkedOn } from '#acme/order-rows.ts'
+import { nameOf } from '#acme/orders.ts'
+import { behaviourOf } from '#api/behaviours/index.ts'
+import type { Call } from '#api/call.ts'
+import { Draft } from '#api/draft.ts'
+import { eventOf } from '#api/events.ts'
+import { open } from '#api/records.ts'
+import { close } from '#api/row-text.ts'
+import { inTurn } from '#api/turns.ts'
+import { inBackground } from '#base/background.ts'
+import { timestamp } from '#base/ids.ts'
+import type { Log } from '#base/log.ts'
+import { ownerIn } from '#contract/access-rule.ts'
+import { mentions, type Body } from '#contract/body.ts'
+import type { Kind } from '#contract/kind.ts'
+import { agentIngress } from '#contract/kinds/agent-ingress.ts'
+import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
+import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
+import type { Kept } from '#contract/shape.ts'
+import type { Source } from '#registry/records/source.ts'
+import { DomainBook, bookKinds } from '#domains/acme/domain-book.ts'
+import { certificateWrites } from '#domains/acme/new-certificate.ts'
+import type { Ground } from '#domains/acme/proving.ts'
+import type { Row, Write } from '#store/store.ts'
+
+type Domain = Kept<typeof reservedDomain.shape>
+type Status = NonNullable<Domain['certificate_management_status']>
+
+/** What becomes of a domain, and what is written together with it. */
+interface Next {
+  readonly body: Body
+  readonly also: readonly Write[]
+  readonly isNews: boolean
+}
+
+export interface ReservedDomainsOptions {
+  readonly call: Call
+  readonly source: Source
+  readonly log: Log
+  readonly ground: Ground
+}
+
+const ATTEMPTS = 8
+const PAGE = 1000
+
+/** Reserved domains and agent ingresses as the issuer of certificates sees them. */
+export class ReservedDomains implements Domains {
+  readonly #call: Call
+  readonly #source: Source
+  readonly #log: Log
+  readonly #ground: Ground
+
+  constructor({ call, source, log, ground }: ReservedDomainsOptions) {
+    this.#call = call
+    this.#ground = ground
+    this.#source = source
+    this.#log = log
+  }
+
+  follow(listener: (id: string, domain: ManagedDomain | undefined) => void): Promise<() => void> {
+    const book = new DomainBook(this.#ground, {
+      domain: listener,
+      released: id =>
+        void inBackground(
+          {
+            task: 'acme',
+            log: this.#log,
+            failed: 'an unused certificate could not be removed',
+            about: { id },
+          },
+          () => this.#discard(id),
+        ),
+    })
+    return this.#source.watch(bookKinds, book)
+  }
+
+  async manages(id: string): Promise<boolean> {
+    const row = await this.#call.store.get(id)
+    const kind = kindOf(row)
+    return row !== undefined && kind !== undefined && isManaged(open(kind, row, this.#call))
+  }
+
+  async chain(certificateId: string): Promise<string | undefined> {
+    const row = await this.#call.store.get(certificateId)
+    if (row?.kind !== tlsCertificate.name) return undefined
+    return (JSON.parse(row.body) as Kept<typeof tlsCertificate.shape>).certificate_pem
+  }
+
+  tell(
+    id: string,
+    status: { readonly job: Job | undefined; readonly renewsAt?: number },
+    also: readonly Write[] = [],
+  ): Promise<boolean> {
+    return this.#change(id, also, async body => {
+      const renewsAt = status.renewsAt === undefined ? statusOf(body)?.renews_at : timestamp(status.renewsAt)
+      const next: Status = { renews_at: renewsAt ?? null, provisioning_job: jobOf(status.job) }
+      return { body: { ...body, certificate_management_status: next }, also: [], isNews: false }
+    })
+  }
+
+  excuse(domain: ManagedDomain, message: string, alone: boolean): Promise<boolean> {
+    const { store, now } = this.#call
+    return this.#change(domain.id, [], async body => {
+      const { renews_at: renewsAt = null, provisioning_job: job = null } = statusOf(body) ?? {}
+      if (job?.msg === message) return { body, also: [], isNews: false }
+      if (job !== null && !alone && (await isWorkedOn(store, nameOf(domain), now()))) return undefined
+      const excuse = jobOf({ error: 'internal', message, startedAt: now(), retriesAt: undefined })
+      const next: Status = { renews_at: renewsAt, provisioning_job: excuse }
+      return { body: { ...body, certificate_management_status: next }, also: [], isNews: false }
+    })
+  }
+
+  issued(id: string, certificate: NewCertificate, also: readonly Write[]): Promise<boolean> {
+    return this.#change(id, also, async body => {
+      const made = await certificateWrites(
+        certificate,
+        { domain: String(body['domain']), owner: ownerIn(body) },
+        this.#call,
+      )
+      const status: Status = { renews_at: timestamp(certificate.renewsAt), provisioning_job: null }
+      const next = { ...body, certificate: made.id, certificate_management_status: status }
+      return { body: next, also: made.writes, isNews: true }
+    })
+  }
+
+  /** Removes issued certificates that nobody uses: what was left when a process was killed at the wrong moment. */
+  async sweep(): Promise<void> {
+    const { store } = this.#call
+    for (let before: string | undefined, full = true; full;) {
+      const page = await store.list(tlsCertificate.name, {
+        limit: PAGE,
+        ...(before !== undefined && { before }),
+      })
+      for (const { id, body } of page) if (wasIssued(JSON.parse(body) as Body)) await this.#discard(id)
+      before = page.at(-1)?.id
+      full = page.length === PAGE
+    }
+  }
+
+  /** Reads a domain, lets `apply` say what it becomes, and writes that with the rest; again if it changed meanwhile. */
+  #change(
+    id: string,
+    also: readonly Write[],
+    apply: (body: Body) => Promise<Next | undefined>,
+  ): Promise<boolean> {
+    return inTurn(id, async () => {
+      const { store } = this.#call
+      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+        const row = await store.get(id)
+        const kind = kindOf(row)
+        if (row === undefined || kind === undefined) return false
+        const before = open(kind, row, this.#call)
+        if (!isManaged(before)) return false
+        const next = await apply(before)
+        if (next === undefined) return false
+        const outcome = await store.commit([
+          ...also,
+          ...next.also,
+          ...(await this.#writes(kind, row, before, next)),
+        ])
+        if (outcome.ok) return true
+        if (outcome.refusal.reason !== 'stale' || outcome.refusal.id !== id) return false
+      }
+      return false
+    })
+  }
+
+  async #writes(kind: Kind, row: Row, before: Body, { body, isNews }: Next): Promise<Write[]> {
+    if (JSON.stringify(body) === JSON.stringify(before))
+      return [{ op: 'expect', id: row.id, version: row.version }]
+    const draft = new Draft({ kind, id: row.id, body, before, given: {}, parent: row.parent })
+    // What the API makes of every change it makes of this one, too: an update replaces all claims.
+    await behaviourOf(kind).prepare?.(draft, this.#call)
+    const next = { ...row, version: row.version + 1, body: close(kind, row.id, draft.body, this.#call) }
+    const refs = [...mentions(kind.shape, draft.body).map(mention => mention.id), ...draft.holds]
+    return [
+      { op: 'update', entry: { row: next, refs, claims: draft.claims } },
+      ...(isNews ? await eventOf(kind, draft.body, 'updated', this.#call) : []),
+    ]
+  }
+
+  async #discard(id: string): Promise<void> {
+    const { store } = this.#call
+    const row = await store.get(id)
+    if (row?.kind !== tlsCertificate.name) return
+    const body = open(tlsCertificate, row, this.#call)
+    if (!wasIssued(body) || (await store.referrers(id, 1)).length > 0) return
+    // Refused if somebody has begun to use it since.
+    await store.commit([
+      { op: 'remove', id, version: row.version },
+      ...(await eventOf(tlsCertificate, body, 'deleted', this.#call)),
+    ])
+  }
+}
+
+/** Names that certificates are issued for are of these kinds. */
+const kindOf = (row: Row | undefined): Kind | undefined =>
+  [reservedDomain, agentIngress].find(({ name }) => name === row?.kind)
+
+const wasIssued = (body: Body): boolean => typeof body['issued_at'] === 'string'
+const isManaged = (body: Body): boolean => Boolean((body as Domain).certificate_management_policy)
+const statusOf = (body: Body): Status | null => (body as Domain).certificate_management_status
+
+function jobOf(job: Job | undefined): Status['provisioning_job'] {
+  if (job === undefined) return null
+  const code = job.error === 'dns' ? 'DNS_ERROR' : 'INTERNAL_ERROR'
+  return {
+    error_code: job.error === undefined ? null : code,
+    msg: job.message,
+    started_at: timestamp(job.startedAt),
+    retries_at: job.retriesAt === undefined ? null : timestamp(job.retriesAt),
+  }
+}

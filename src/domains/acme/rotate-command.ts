@@ -1,0 +1,45 @@
+import { writeFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Command } from 'commander'
+import { isThere, rotationFile } from '#domains/acme/rotation.ts'
+import { settled, withPlace, type PlaceOptions } from '#base/place-options.ts'
+import { StartError } from '#base/start-error.ts'
+
+const LOOK_MS = 100
+const PATIENCE_MS = 30_000
+/** What sysexits.h calls a failure that passes. */
+const NOT_YET = 75
+
+/** `adit rotate`: new keys in the place of old ones. */
+export function rotateCommand(): Command {
+  const account = withPlace(new Command('acme-account'))
+    .description('Give the account at the certificate authority a new key; the server may be running.')
+    .action(async (options: PlaceOptions) => rotateAccount(options))
+  return new Command('rotate').description('Put a new key in the place of an old one.').addCommand(account)
+}
+
+async function rotateAccount(options: PlaceOptions): Promise<void> {
+  const { data_dir: dataDir, acme_directory: directory } = settled(options)
+  if (directory === undefined)
+    throw new StartError('there is no account at an authority: acme_directory is off')
+  const file = rotationFile(dataDir)
+  try {
+    writeFileSync(file, '', { mode: 0o600 })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StartError(`${file} cannot be written: ${reason}`)
+  }
+  for (let waited = 0; waited < PATIENCE_MS; waited += LOOK_MS) {
+    await pause(LOOK_MS)
+    if (await isThere(file)) continue
+    process.stdout.write(
+      'The account at the certificate authority has a new key; the server logs which account it is.\n',
+    )
+    return
+  }
+  process.stderr.write(
+    'adit: not done yet: it is done as soon as a server runs on this data folder and the authority agrees; ' +
+      'the log of the server tells more\n',
+  )
+  process.exitCode = NOT_YET
+}

@@ -1,0 +1,92 @@
+import { isIP, isIPv6 } from 'node:net'
+import type { networkInterfaces } from 'node:os'
+import { canonicalAddress } from '#base/addresses.ts'
+import { type SharesPorts, cannotListen } from '#base/listen-on.ts'
+import type { Log } from '#base/log.ts'
+import { isPublicAddress, machineAddresses } from '#base/machine-addresses.ts'
+import { renderMetrics } from '#base/metrics-text.ts'
+import { Registry } from '#base/metrics.ts'
+import type { Address } from '#base/setting-values.ts'
+import type { Settings } from '#base/settings.ts'
+import { results, type Result } from '#dns/responder.ts'
+import { DnsServer } from '#dns/server.ts'
+import type { Source } from '#registry/records/source.ts'
+import { dnsKinds, DnsZones } from '#domains/dns-zones.ts'
+
+export interface DnsSide {
+  /** Undefined when it is off. */
+  readonly bound: Address | undefined
+  /** Things to tell the operator. */
+  readonly warnings: readonly string[]
+  /** As Prometheus reads them; empty when it is off. */
+  metrics(): string
+  close(): void
+}
+
+const off: DnsSide = { bound: undefined, warnings: [], metrics: () => '', close: () => undefined }
+
+/** Starts the DNS server, unless it is off. One process answers for all of a machine. */
+export async function startDns(
+  settings: Settings,
+  source: Source,
+  { log, sharesPorts }: { readonly log: Log; readonly sharesPorts?: SharesPorts },
+): Promise<DnsSide> {
+  const { dns_addr: address, domain, caa = [] } = settings
+  if (address === undefined) return off
+  const addresses = publicAddresses(settings)
+  const askedAt = nameServerAddresses(address, addresses)
+  const zones = new DnsZones({ domain, addresses, askedAt, authorities: caa })
+  const registry = new Registry()
+  const server = new DnsServer({
+    zones,
+    log,
+    counted: counter(registry),
+    ...(sharesPorts && { sharesPorts }),
+  })
+  const unfollow = await source.watch(dnsKinds, zones)
+  const bound = await server.listen(address).catch((error: unknown) => {
+    unfollow()
+    throw cannotListen(error, address, 'ADIT_DNS_ADDR')
+  })
+  return {
+    bound,
+    warnings: addresses.length > 0 ? [] : [NO_ADDRESS],
+    metrics: () => renderMetrics(registry.snapshot()),
+    close() {
+      unfollow()
+      server.close()
+    },
+  }
+}
+
+const NO_ADDRESS =
+  'DNS answers no addresses: this machine has no public one of its own. Set ADIT_PUBLIC_ADDRESSES to those that lead to it.'
+
+function counter(registry: Registry): (result: Result) => void {
+  const family = registry.counters('adit_dns_queries_total', 'Queries to the DNS server.', ['result'])
+  const counters = Object.fromEntries(results.map(result => [result, family.with(result)]))
+  return result => counters[result]?.add()
+}
+
+/** Of all addresses that lead here those at which DNS can be asked: it may be bound to one of them. */
+export function nameServerAddresses(
+  dns: Address | undefined,
+  addresses: readonly string[],
+): readonly string[] {
+  const host = canonicalAddress(dns?.host ?? '')
+  return host !== undefined && addresses.includes(host) ? [host] : addresses
+}
+
+/** Where DNS sends visitors and agents: what is set, else what the listeners are bound to. */
+export function publicAddresses(
+  settings: Pick<Settings, 'public_addresses' | 'https_addr' | 'http_addr'>,
+  interfaces?: typeof networkInterfaces,
+): readonly string[] {
+  if (settings.public_addresses !== undefined) return settings.public_addresses
+  const host = (settings.https_addr ?? settings.http_addr)?.host ?? ''
+  if (host !== '0.0.0.0' && host !== '::') return isIP(host) === 0 ? [] : [host]
+  // On every address of the machine: those that the world can reach. `::` takes IPv4 too.
+  return machineAddresses(interfaces).filter(
+    address => (host === '::' || !isIPv6(address)) && isPublicAddress(address),
+  )
+}

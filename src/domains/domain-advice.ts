@@ -1,0 +1,159 @@
+import { isIPv6 } from 'node:net'
+import { isLoopback, isPublicAddress } from '#base/machine-addresses.ts'
+import { nameServers } from '#base/own-names.ts'
+import { dnsHost } from '#base/public-defaults.ts'
+import { isPublicName } from '#base/public-suffix.ts'
+import type { Address } from '#base/setting-values.ts'
+import type { Settings } from '#base/settings.ts'
+import { nameServerAddresses, publicAddresses } from '#domains/dns.ts'
+
+export interface PublicDomain {
+  readonly domain: string
+  /** Where the world reaches this server; empty when that is not known. */
+  readonly addresses: readonly string[]
+  /** Whether the server answers DNS for the domain itself. */
+  readonly answersDns: boolean
+  /** At which of the addresses it does. */
+  readonly askedAt: readonly string[]
+  /** Where it could; undefined where the machine has no address of its own. */
+  readonly dnsHost: string | undefined
+  /** What keeps the world from reaching it, and what to do, as lines; empty when nothing is known to. */
+  readonly missing: readonly string[]
+}
+
+export interface DomainFacts {
+  readonly settings: Pick<Settings, 'domain' | 'public_addresses' | 'http_addr' | 'https_addr' | 'agent_addr'>
+  /** Where the DNS server listens. */
+  readonly dns: Address | undefined
+  /** The addresses of this machine. */
+  readonly machine: readonly string[]
+}
+
+/** Stands in records for an address that only the operator knows. */
+const UNKNOWN = 'ADDRESS'
+
+/** Names under these are of this machine alone; no DNS is needed for them. */
+export const isLocalName = (domain: string): boolean =>
+  /(^|\.)(localhost|test|invalid|internal)$/.test(domain)
+
+/** How the world can come to the shared domain. */
+export function publicDomain({ settings, dns, machine }: DomainFacts): PublicDomain {
+  const { domain, public_addresses: given } = settings
+  const isPublic = isPublicName(domain)
+  const usable = (address: string): boolean => (isPublic ? isPublicAddress(address) : !isLoopback(address))
+  const listened = publicAddresses(settings).filter(usable)
+  const found = listened.length > 0 ? listened : machine.filter(isPublicAddress)
+  const addresses = given ?? found
+  const missing = given === undefined ? whatIsMissing({ settings, dns, addresses, isPublic }) : []
+  return {
+    domain,
+    addresses,
+    answersDns: dns !== undefined,
+    askedAt: nameServerAddresses(dns, addresses),
+    dnsHost: dnsHost(addresses, machine),
+    missing,
+  }
+}
+
+interface Barriers extends Omit<DomainFacts, 'machine'> {
+  readonly addresses: readonly string[]
+  readonly isPublic: boolean
+}
+
+function whatIsMissing({ settings, dns, addresses, isPublic }: Barriers): string[] {
+  const { domain, http_addr: http, https_addr: https, agent_addr: agent } = settings
+  const isHidden = (address: Address | undefined): boolean =>
+    address !== undefined && isLoopback(address.host)
+  const nobody = `  Nobody can reach ${domain} yet:`
+  const anyHidden = [http, https, dns].some(isHidden)
+  if (addresses.length === 0 && (isPublic || !anyHidden))
+    return [
+      `${nobody} this machine has no public address of its own. Start it with the one that leads to it:`,
+      '',
+      `    ADIT_PUBLIC_ADDRESSES=${UNKNOWN}`,
+      '',
+      ...(anyHidden ? ['  Listeners that are not set are open to the world then.', ''] : []),
+    ]
+  if (!anyHidden) return []
+  const open = [
+    ...(isHidden(http) ? ['ADIT_HTTP_ADDR=0.0.0.0:80'] : []),
+    ...(isHidden(https) ? ['ADIT_HTTPS_ADDR=0.0.0.0:443'] : []),
+    ...(isHidden(agent) ? ['ADIT_AGENT_ADDR=0.0.0.0:4443'] : []),
+    ...(isHidden(dns) ? [`ADIT_DNS_ADDR=${addresses[0] ?? UNKNOWN}:53`] : []),
+  ]
+  return [
+    `${nobody} these listen for this machine alone. Start it with`,
+    '',
+    `    ${open.join(' ')}`,
+    '',
+    '  or, where something in front of it leads here, with ADIT_PUBLIC_ADDRESSES.',
+    '',
+  ]
+}
+
+type Target = Pick<PublicDomain, 'domain' | 'addresses' | 'answersDns' | 'askedAt'>
+
+/** A record as the form of a registrar wants it. */
+type DnsRecord = readonly [name: string, type: string, value: string]
+
+const addressRecord = (name: string, address: string): DnsRecord => [
+  name,
+  isIPv6(address) ? 'AAAA' : 'A',
+  address,
+]
+
+function dnsRecords({ domain, addresses, answersDns, askedAt }: Target): DnsRecord[] {
+  const lead = (names: readonly string[], to: readonly string[]): DnsRecord[] =>
+    names.flatMap(name => to.map(address => addressRecord(name, address)))
+  if (!answersDns) return lead([domain, `*.${domain}`], addresses)
+  const servers = nameServers(domain)
+  return [...servers.map(server => [domain, 'NS', server] as const), ...lead(servers, askedAt)]
+}
+
+/** The records to set so that names under the domain lead here, each as a line of a zone. */
+export const recordsToSet = (target: Target): string[] => dnsRecords(target).map(record => record.join(' '))
+
+/** The same, in columns. */
+function table(target: Target): string[] {
+  const records = dnsRecords(target)
+  const width = Math.max(...records.map(([name]) => name.length))
+  return [
+    '',
+    ...records.map(([name, type, value]) => `    ${name.padEnd(width)}  ${type.padEnd(4)}  ${value}`),
+    '',
+  ]
+}
+
+/** What to set in DNS, and what else to do, in words. */
+export function domainAdvice(target: PublicDomain): string[] {
+  const { domain, addresses, answersDns, missing } = target
+  if (isLocalName(domain)) return []
+  const known = addresses.length > 0 ? target : { ...target, addresses: [UNKNOWN], askedAt: [UNKNOWN] }
+  // Whoever starts it anew may choose anew.
+  if (addresses.length === 0 && !answersDns) return [...missing, ...bothWays(known)]
+  return [...missing, ...(answersDns ? delegation(known) : plainRecords(known))]
+}
+
+const delegation = (target: PublicDomain): string[] => [
+  `  Delegate ${target.domain} to this server. Set at its registrar, or in the zone above it:`,
+  ...table(target),
+  '  To keep its DNS elsewhere, start with ADIT_DNS_ADDR=off: other records are needed then.',
+  '',
+]
+
+const plainRecords = (target: PublicDomain): string[] => [
+  `  Set these records in the DNS of ${target.domain}:`,
+  ...table(target),
+  `  With ADIT_DNS_ADDR=${bracketed(target.dnsHost ?? 'HOST')}:53 this server answers DNS for it, and gets a certificate`,
+  '  for all its names.',
+  '',
+]
+
+const bothWays = (target: PublicDomain): string[] => [
+  `  If this server answers DNS (ADIT_DNS_ADDR), set at the registrar of ${target.domain}, or in the zone above it:`,
+  ...table({ ...target, answersDns: true }),
+  `  Otherwise (ADIT_DNS_ADDR=off) set in the DNS of ${target.domain}:`,
+  ...table({ ...target, answersDns: false }),
+]
+
+const bracketed = (host: string): string => (isIPv6(host) ? `[${host}]` : host)

@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Dns } from '#acme/dns.ts'
+import type { PublicDomain } from '#domains/domain-advice.ts'
+
+/** How it stands with the certificate of the domain. */
+export type CertificateStanding =
+  /** `why` is a whole sentence. */
+  | { readonly is: 'never'; readonly why: string }
+  /** `looksAt`: DNS was not right when it was looked at, and this is when it is looked at again. */
+  | { readonly is: 'waiting'; readonly text: string; readonly looksAt?: string }
+  | { readonly is: 'there'; readonly text: string; readonly fingerprint: string }
+
+/** What is watched beside DNS. */
+export interface Site {
+  /** The domain as visitors write it. */
+  readonly url: string
+  certificate(): Promise<CertificateStanding>
+  /** The fingerprint of the certificate that visitors are shown; rejects when they are shown none. */
+  shown(): Promise<string | undefined>
+}
+
+export interface Watching {
+  readonly told: (text: string) => void
+  readonly signal: AbortSignal
+  readonly firstWaitMs?: number
+  readonly longestWaitMs?: number
+}
+
+interface Standing {
+  readonly done: boolean
+  readonly text: string
+}
+
+interface Steps {
+  readonly firstWaitMs: number
+  readonly longestWaitMs: number
+}
+
+const DNS_WAIT_MS = 5000
+const LONGEST_DNS_WAIT_MS = 60_000
+const WAIT_MS = 500
+const LONGEST_WAIT_MS = 10_000
+/** A log that is kept must not fill up with a domain that nobody mends. */
+const MAX_LINES = 50
+
+/** Looks until the domain leads here and is served with its certificate; tells each time that something has changed. */
+export async function watchDomain(
+  target: Pick<PublicDomain, 'domain' | 'addresses'>,
+  dns: Pick<Dns, 'addresses'>,
+  site: Site,
+  { told, signal, firstWaitMs = DNS_WAIT_MS, longestWaitMs = LONGEST_DNS_WAIT_MS }: Watching,
+): Promise<void> {
+  const watch = new Watch(told, signal)
+  await watch.follow(() => dnsStanding(target, dns), { firstWaitMs, longestWaitMs })
+  const often = {
+    firstWaitMs: Math.min(firstWaitMs, WAIT_MS),
+    longestWaitMs: Math.min(longestWaitMs, LONGEST_WAIT_MS),
+  }
+  const ordering = new Ordering(target.domain, site)
+  await watch.follow(() => ordering.look(), often)
+  if (ordering.isInVain) return
+  await watch.follow(() => servedStanding(site), often)
+  watch.end(`${site.url} is served.`)
+}
+
+class Watch {
+  readonly #told: (text: string) => void
+  readonly #signal: AbortSignal
+  #last = ''
+  #lines = 0
+
+  constructor(told: (text: string) => void, signal: AbortSignal) {
+    this.#told = told
+    this.#signal = signal
+  }
+
+  /** Looks, less and less often, until it is done. */
+  async follow(look: () => Promise<Standing>, { firstWaitMs, longestWaitMs }: Steps): Promise<void> {
+    for (let delay = firstWaitMs; !this.#signal.aborted; delay = Math.min(delay * 1.5, longestWaitMs)) {
+      // What cannot be looked at now, as a database that does not answer, is looked at again.
+      const standing = await look().catch(() => undefined)
+      if (standing !== undefined) this.#tell(standing.text)
+      if (standing?.done) return
+      await wait(delay, undefined, { signal: this.#signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  /** The last line is told however many were before it. */
+  end(text: string): void {
+    if (!this.#signal.aborted) this.#told(text)
+  }
+
+  #tell(text: string): void {
+    if (text === '' || text === this.#last || this.#signal.aborted || this.#lines > MAX_LINES) return
+    this.#last = text
+    this.#lines++
+    this.#told(
+      this.#lines <= MAX_LINES
+        ? text
+        : 'Nothing more is told here until it is done; certificate_management_status of the domain tells the rest.',
+    )
+  }
+}
+
+/** How it stands with the certificate, once DNS leads here. */
+class Ordering {
+  readonly #domain: string
+  readonly #site: Site
+  #firstLook: string | undefined
+  /** No certificate will come. */
+  isInVain = false
+
+  constructor(domain: string, site: Site) {
+    this.#domain = domain
+    this.#site = site
+  }
+
+  async look(): Promise<Standing> {
+    const standing = await this.#site.certificate()
+    this.isInVain = standing.is === 'never'
+    if (standing.is === 'never') return { done: true, text: standing.why }
+    return { done: standing.is === 'there', text: `Certificate of ${this.#domain}: ${this.#text(standing)}` }
+  }
+
+  /** What was missing in DNS before it led here says nothing any more; what is at the next look, does. */
+  #text(standing: Exclude<CertificateStanding, { is: 'never' }>): string {
+    const looksAt = standing.is === 'waiting' ? standing.looksAt : undefined
+    this.#firstLook ??= looksAt ?? ''
+    return looksAt === undefined || looksAt !== this.#firstLook
+      ? standing.text
+      : `ordered when DNS has been looked at again, at ${looksAt}.`
+  }
+}
+
+/** How it stands with DNS, in one sentence. */
+async function dnsStanding(
+  { domain, addresses }: Pick<PublicDomain, 'domain' | 'addresses'>,
+  dns: Pick<Dns, 'addresses'>,
+): Promise<Standing> {
+  // A name that nobody has asked for before, so that no cache knows it.
+  const below = `check-${randomBytes(6).toString('hex')}.${domain}`
+  const waiting = `Waiting for DNS of ${domain}:`
+  try {
+    const [own, other] = await Promise.all([dns.addresses(domain), dns.addresses(below)])
+    const leadsHere = (found: readonly string[]): boolean =>
+      found.length > 0 && found.every(address => addresses.includes(address))
+    if (leadsHere(own) && leadsHere(other)) return { done: true, text: `DNS of ${domain} leads here.` }
+    const strange = [...new Set([...own, ...other])].filter(address => !addresses.includes(address))
+    if (strange.length > 0)
+      return { done: false, text: `${waiting} it leads to ${strange.slice(0, 3).join(', ')}.` }
+    if (own.length === other.length) return { done: false, text: `${waiting} it is not there yet.` }
+    const absent = own.length === 0 ? domain : `*.${domain}`
+    return { done: false, text: `${waiting} ${absent} is not there yet.` }
+  } catch {
+    return { done: false, text: `${waiting} name servers do not answer.` }
+  }
+}
+
+/** Until visitors are shown the very certificate that was issued. */
+async function servedStanding(site: Site): Promise<Standing> {
+  const standing = await site.certificate()
+  if (standing.is !== 'there') return { done: false, text: '' }
+  const shown = await site.shown().catch(() => undefined)
+  if (shown === standing.fingerprint) return { done: true, text: '' }
+  return { done: false, text: `The certificate is there, and ${site.url} is not served with it yet.` }
+}

@@ -1,0 +1,190 @@
+import { eventOf } from '#api/events.ts'
+import type { Call, Deps } from '#api/call.ts'
+import { inTurn } from '#api/turns.ts'
+import type { Lifetime } from '#acme/renewal.ts'
+import { guarded, inBackground } from '#base/background.ts'
+import type { Log } from '#base/log.ts'
+import { tlsCertificate as kind } from '#contract/kinds/tls-certificate.ts'
+import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
+import { lifeOf, useOf, type Certificate, type CertificateUse } from '#domains/expiry/certificate-use.ts'
+import { keepStarting, type Stop } from '#base/keep-starting.ts'
+import { ownCall } from '#api/own-call.ts'
+import { nextStageAt, readStage, stageToTell, type Stage } from '#domains/expiry/stages.ts'
+import type { Row, Write } from '#store/store.ts'
+
+export interface ExpiryOptions {
+  readonly api: Deps
+  readonly source: Source
+  readonly log: Log
+}
+
+export interface ExpirySide {
+  /** `base` is the address of the API in events. */
+  start(base: string): Promise<void>
+  close(): Promise<void>
+}
+
+interface Known {
+  readonly life: Lifetime
+  /** When it is to be looked at. */
+  readonly dueAt: number
+}
+
+const ATTEMPTS = 8
+const TROUBLE_MS = 30_000
+/** Timers of node do not reach further than 24 days, and a clock may be set. */
+const LONGEST_SLEEP_MS = 3_600_000
+/** More domains than these with one certificate are not named. */
+const MAX_USERS = 100
+
+/** What to do, by who is to do it. */
+const advice: Readonly<Record<CertificateUse['by'], string>> = {
+  nobody: 'nothing uses it: remove it, or upload the next one',
+  leftover: 'nothing: it is removed by itself',
+  people:
+    'upload the next one and set it as the certificate of its domains, or have certificates issued for them',
+  us: 'its renewal keeps failing: see certificate_management_status of its domains for what is wrong',
+}
+
+/** What tells of certificates that end, once it is started. */
+export function openExpiry({ api, source, log }: ExpiryOptions): ExpirySide {
+  let stop: Stop = async () => undefined
+  return {
+    async start(base) {
+      stop = await keepStarting({ task: 'expiry', log }, async () => {
+        const watch = new ExpiryWatch(ownCall(api, base), log)
+        await watch.follow(source)
+        return () => watch.close()
+      })
+    },
+    close: () => stop(),
+  }
+}
+
+/**
+ * Tells of certificates that end soon, by an event and a line in the log for each stage. The stage is written down in the
+ * certificate together with the event, so each is told once, over restarts and by whichever server is first.
+ */
+class ExpiryWatch implements Follower {
+  readonly #call: Call
+  readonly #log: Log
+  readonly #known = new Map<string, Known>()
+  #unfollow: (() => void) | undefined
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
+  #closed = false
+
+  constructor(call: Call, log: Log) {
+    this.#call = call
+    this.#log = log
+  }
+
+  async follow(source: Source): Promise<void> {
+    this.#unfollow = await source.watch([kind.name], this)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#unfollow?.()
+    clearTimeout(this.#timer)
+    await this.#running
+  }
+
+  snapshot(rows: readonly SourceRow[]): void {
+    this.#known.clear()
+    for (const row of rows) this.#learn(row)
+    this.#wake()
+  }
+
+  changes(batch: readonly SourceChange[]): void {
+    for (const change of batch) {
+      if (change.op === 'put') this.#learn(change.row)
+      else this.#known.delete(change.id)
+    }
+    this.#wake()
+  }
+
+  /** Of most certificates there is nothing to tell, and that is seen without reading anything. */
+  #learn({ id, body }: SourceRow): void {
+    guarded({ task: 'expiry', log: this.#log, about: { certificate: id } }, () =>
+      this.#note(id, body as Certificate),
+    )
+  }
+
+  #note(id: string, certificate: Certificate): void {
+    const life = lifeOf(certificate)
+    const now = this.#call.now()
+    const told = readStage(certificate.expiry_told)
+    const isDue = stageToTell(life, { now, told, renewsAt: undefined }) !== undefined
+    this.#known.set(id, { life, dueAt: isDue ? now : nextStageAt(life, now) })
+  }
+
+  #wake(): void {
+    if (this.#closed || this.#running !== undefined) return
+    clearTimeout(this.#timer)
+    let next = Infinity
+    for (const { dueAt } of this.#known.values()) next = Math.min(next, dueAt)
+    const wait = Math.min(Math.max(next - this.#call.now(), 0), LONGEST_SLEEP_MS)
+    this.#timer = setTimeout(() => this.#run(), wait).unref()
+  }
+
+  #run(): void {
+    this.#running = inBackground({ task: 'expiry', log: this.#log }, () => this.#look()).finally(() => {
+      this.#running = undefined
+      this.#wake()
+    })
+  }
+
+  /** One after another: there are few, and nobody waits. */
+  async #look(): Promise<void> {
+    for (const [id, { life, dueAt }] of this.#known) {
+      const now = this.#call.now()
+      if (this.#closed) return
+      if (dueAt > now) continue
+      this.#known.set(id, { life, dueAt: nextStageAt(life, now) })
+      try {
+        await inTurn(id, () => this.#attend(id))
+      } catch (error) {
+        this.#log.warn({ error, certificate: id }, 'the end of a certificate could not be told')
+        this.#known.set(id, { life, dueAt: now + TROUBLE_MS })
+      }
+    }
+  }
+
+  async #attend(id: string): Promise<void> {
+    const { store, now } = this.#call
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const row = await store.get(id)
+      if (row?.kind !== kind.name) return
+      const certificate = JSON.parse(row.body) as Certificate
+      const users = await store.referrers(id, MAX_USERS)
+      const use = useOf(certificate, users)
+      const told = readStage(certificate.expiry_told)
+      const stage = stageToTell(lifeOf(certificate), { now: now(), told, renewsAt: use.renewsAt })
+      if (stage === undefined || use.by === 'leftover') return
+      const outcome = await store.commit([
+        // A domain that has just got its next certificate needs no warning.
+        ...users.map(user => ({ op: 'expect', id: user.id, version: user.version }) as const),
+        ...(await this.#writes(row, certificate, stage)),
+      ])
+      if (outcome.ok) return this.#say(stage, certificate, use)
+    }
+    throw new Error('Others changed it each time.')
+  }
+
+  async #writes(row: Row, certificate: Certificate, stage: Stage): Promise<Write[]> {
+    // The row stays as it is but for this: its key stays sealed.
+    const body = JSON.stringify({ ...certificate, expiry_told: String(stage) })
+    return [
+      { op: 'update', entry: { row: { ...row, version: row.version + 1, body }, refs: [], claims: [] } },
+      ...(await eventOf(kind, certificate, stage === 0 ? 'expired' : 'expiring', this.#call)),
+    ]
+  }
+
+  #say(stage: Stage, certificate: Certificate, { names, by }: CertificateUse): void {
+    const { id, not_after: ends } = certificate as Certificate & { readonly id: string }
+    const facts = { certificate: id, names, ends, todo: advice[by] }
+    if (stage === 0) this.#log.error(facts, 'a certificate has ended')
+    else this.#log.warn(facts, 'a certificate ends soon')
+  }
+}
