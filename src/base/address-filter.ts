@@ -14,10 +14,10 @@ interface Span {
 
 const MAPPED_BITS = 96
 
-/** What rules say of an address: a denial before a permission, undefined when none speaks of it. */
+/** The decision of rules about an address: deny wins over allow, undefined when none matches. */
 export type AddressJudge = (ip: string) => Rule['action'] | undefined
 
-/** As quick with ten thousand rules as with one. */
+/** As fast with ten thousand rules as with one. */
 export function addressJudge(rules: readonly Rule[]): AddressJudge {
   const allowed = new AddressSet(rules.filter(({ action }) => action === 'allow'))
   const denied = new AddressSet(rules.filter(({ action }) => action === 'deny'))
@@ -28,13 +28,13 @@ export function addressJudge(rules: readonly Rule[]): AddressJudge {
   }
 }
 
-/** Says yes to an address that some rule allows and none denies. */
+/** Allows an address that matches an allow rule and no deny rule. */
 export function addressFilter(rules: readonly Rule[]): (ip: string) => boolean {
   const judge = addressJudge(rules)
   return ip => judge(ip) === 'allow'
 }
 
-/** IPv4 as one number, IPv6 as eight; IPv4 in the form of IPv6 is IPv4. */
+/** IPv4 as one number, IPv6 as eight; IPv4-mapped addresses count as IPv4. */
 function numbersOf(ip: string): readonly number[] | undefined {
   if (!ip.includes(':')) return isIP(ip) === 4 ? [ipv4Number(ip)] : undefined
   const zone = ip.indexOf('%')
@@ -61,7 +61,7 @@ function ipv4Number(ip: string): number {
   return value * 256 + part
 }
 
-/** Ranges sorted and joined, so that a search by halves finds the one that can hold an address. */
+/** Ranges sorted and merged, for a binary search. */
 class AddressSet {
   readonly #ipv4: readonly Span[]
   readonly #ipv6: readonly Span[]

@@ -6,7 +6,7 @@ export interface Range {
   readonly family: 'ipv4' | 'ipv6'
 }
 
-/** IPv6 as eight numbers; undefined when it is not one. */
+/** IPv6 as eight numbers; undefined when it is not an IPv6 address. */
 export function ipv6Groups(text: string): number[] | undefined {
   if (isIP(text) !== 6 || text.includes('%')) return undefined
   const withoutIPv4 = text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) =>
@@ -22,7 +22,7 @@ export function ipv6Groups(text: string): number[] | undefined {
   return [...front, ...Array<number>(8 - front.length - back.length).fill(0), ...back]
 }
 
-/** The shortest form of RFC 5952, for comparing and showing. */
+/** The shortest form (RFC 5952), for comparison and display. */
 function ipv6Text(groups: readonly number[]): string {
   const text = new URL(`http://[${groups.map(group => group.toString(16)).join(':')}]`).hostname
   return text.slice(1, -1)
@@ -30,21 +30,21 @@ function ipv6Text(groups: readonly number[]): string {
 
 const ipv4Groups = (text: string): number[] => text.split('.').map(Number)
 
-/** Clears the bits of `groups` (each `size` bits wide) behind the first `bits`. */
+/** Clears the bits of `groups` (each `size` bits wide) after the first `bits`. */
 const masked = (groups: readonly number[], size: number, bits: number): number[] =>
   groups.map((group, index) => {
     const kept = Math.min(size, Math.max(0, bits - index * size))
     return group & ~(2 ** (size - kept) - 1) & (2 ** size - 1)
   })
 
-/** An address in its one canonical spelling; undefined when the text is not an address. */
+/** An address in its canonical form; undefined when the text is not an address. */
 export function canonicalAddress(text: string): string | undefined {
   if (isIP(text) === 4) return text
   const groups = ipv6Groups(text)
   return groups && ipv6Text(groups)
 }
 
-/** Reads `address/bits` into its lowest address; undefined when it is not a range. */
+/** Normalizes `address/bits` to its lowest address; undefined when it is not a range. */
 export function parseRange(text: string): Range | undefined {
   const [address = '', mask, ...rest] = text.split('/')
   if (mask === undefined || rest.length > 0 || !/^\d{1,3}$/.test(mask)) return undefined

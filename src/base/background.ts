@@ -27,9 +27,9 @@ export type BackgroundTask = (typeof backgroundTasks)[number]
 export interface Background {
   readonly task: BackgroundTask
   readonly log: Log
-  /** What the log says when it fails. */
+  /** Log message of a failure. */
   readonly failed?: string
-  /** Further fields of that log line. */
+  /** Additional fields of that log line. */
   readonly about?: Readonly<Record<string, unknown>>
 }
 
@@ -46,8 +46,8 @@ export function backgroundFailure(
 }
 
 /**
- * Runs work that no caller awaits. A failure is logged and counted, and the process continues: a rejection that is not
- * handled would end it. The promise never rejects.
+ * Runs work that no caller awaits. A failure is logged and counted, because an unhandled rejection would crash the
+ * process. The promise never rejects.
  */
 export async function inBackground(background: Background, work: () => unknown): Promise<void> {
   try {
@@ -57,7 +57,7 @@ export async function inBackground(background: Background, work: () => unknown):
   }
 }
 
-/** The same for work without promises: a listener or a timer that throws disturbs neither its caller nor the others. */
+/** The same for synchronous work: a listener or timer that throws affects neither its caller nor other listeners. */
 export function guarded(background: Background, work: () => void): void {
   try {
     work()
@@ -66,7 +66,7 @@ export function guarded(background: Background, work: () => void): void {
   }
 }
 
-/** Exports the failures of this process; all tasks from the start, so that the first failure shows as a rise. */
+/** Exports the failures of this process; all tasks from the start, so that the first failure shows as an increase. */
 export function watchBackground(registry: Registry): void {
   const family = registry.counters(
     'adit_background_errors_total',

@@ -1,23 +1,26 @@
 export interface CatalogEntry {
-  /** The number in the public catalogue of this API; absent where that catalogue gives none. */
+  /** The number in the public catalogue of this API; absent if there is none. */
   readonly number?: number
   readonly status: number
-  /** Something else has or uses what is asked for. The status is that of the public API; commands end with a code of their own. */
+  /**
+   * Another resource already has or uses the requested value. The status is that of the public API; commands exit with
+   * a separate code.
+   */
   readonly conflict?: true
-  /** One sentence that says what is wrong and what to change; `{name}` is filled in by the place that refuses. */
+  /** One sentence that says what is wrong and what to change; the throwing code fills in `{name}`. */
   readonly text: string
 }
 
 /**
- * Every refusal the platform knows. A number, once published, is never given another meaning. Numbers from
- * 90001 on are Adit's own; the others are those of the public catalogue.
+ * Every error of the platform. A published number never changes its meaning. Numbers from 90001 on are Adit's own; the
+ * others are those of the public catalogue.
  */
 export const catalog = {
-  // The call itself
+  // The request itself
   no_authorization: {
     number: 200,
     status: 401,
-    text: 'This call needs an API key: send the header "Authorization: Bearer <API key>".',
+    text: 'This request needs an API key: send the header "Authorization: Bearer <API key>".',
   },
   bad_authorization: {
     number: 201,
@@ -27,12 +30,12 @@ export const catalog = {
   bad_token: {
     number: 202,
     status: 401,
-    text: 'What was sent as API key does not have the form of one. Copy the whole token that creating the key answered.',
+    text: 'The API key is malformed. Copy the whole token from the response that created the key.',
   },
   unknown_token: {
     number: 203,
     status: 401,
-    text: 'No API key has this token. It may have been deleted; make a new one with POST /api_keys.',
+    text: 'No API key has this token. It may have been deleted; create a new one with POST /api_keys.',
   },
   authtoken_given: {
     number: 206,
@@ -42,13 +45,13 @@ export const catalog = {
   key_id_given: {
     number: 208,
     status: 401,
-    text: 'This is the id of an API key. Send its token, which is shown once when the key is made.',
+    text: 'This is the id of an API key. Send its token, which is shown once when the key is created.',
   },
   not_allowed: { number: 630, status: 403, text: 'Only an admin may {action}.' },
   not_owner: {
     number: 90251,
     status: 403,
-    text: 'This {what} belongs to another owner. Only its owner and admins may change it: ask one of them, or have it shared by setting "owner_id" to null.',
+    text: 'This {what} belongs to another owner. Only its owner and admins may change it: ask one of them, or have them share it by setting "owner_id" to null.',
   },
   use_not_allowed: {
     number: 90252,
@@ -63,17 +66,17 @@ export const catalog = {
   ip_not_allowed: {
     number: 220,
     status: 403,
-    text: 'An IP restriction of type "api" does not allow calls from {ip}.',
+    text: 'An IP restriction of type "api" does not allow requests from {ip}.',
   },
   would_lock_out: {
     number: 90001,
     status: 400,
-    text: 'This change would shut out the address you are calling from, {ip}. Add a rule that allows it first, or set "enforced" to false.',
+    text: 'This change would lock out your own address, {ip}. Add a rule that allows it first, or set "enforced" to false.',
   },
   would_lock_out_loopback: {
     number: 90253,
     status: 400,
-    text: 'With this change the enforced IP restriction of type "api" would deny {ip}, the way back in when every other address is wrong. Add a rule that allows {ip}/32 first, or set "enforced" to false.',
+    text: 'With this change the enforced IP restriction of type "api" would deny {ip}, the way back in when all other addresses are locked out. Add a rule that allows {ip}/32 first, or set "enforced" to false.',
   },
   content_type: {
     number: 210,
@@ -83,14 +86,14 @@ export const catalog = {
   no_content_type: {
     number: 216,
     status: 415,
-    text: 'A call with a body needs the header "Content-Type: application/json".',
+    text: 'A request with a body needs the header "Content-Type: application/json".',
   },
   body_unreadable: { number: 212, status: 400, text: 'The body could not be read: {reason}.' },
   body_unparseable: { number: 213, status: 400, text: 'The body is not acceptable JSON: {reason}.' },
   body_missing: {
     number: 90281,
     status: 400,
-    text: 'The request has no body, but this call needs one. Send a JSON object; an empty one leaves each field as it is, or at its default.',
+    text: 'The request has no body, but this operation needs one. Send a JSON object; an empty one leaves each field as it is, or at its default.',
   },
   body_too_large: { status: 413, number: 812, text: 'The body may have at most {limit} bytes.' },
   unknown_field: {
@@ -113,13 +116,13 @@ export const catalog = {
   reference_empty: {
     number: 90230,
     status: 400,
-    text: '"{field}" must be the id of another resource, not an empty text. Give an id, or leave the field out where it is optional.',
+    text: '"{field}" must be the id of another resource, not an empty string. Set an id, or omit the field if it is optional.',
   },
   reference_missing: { number: 223, status: 400, text: '"{field}": there is no resource with id "{id}".' },
   rate_limited: {
     number: 226,
     status: 429,
-    text: 'This API key may make {limit} calls in 60 seconds. Try again in {retryAfter} s.',
+    text: 'This API key may make {limit} requests in 60 seconds. Try again in {retryAfter} s.',
   },
   id_prefix: { number: 227, status: 400, text: '"{field}": expected an id that starts with "{prefix}_".' },
   bad_query: { number: 230, status: 400, text: 'The query string cannot be read: {reason}.' },
@@ -138,22 +141,22 @@ export const catalog = {
   list_filter: {
     number: 250,
     status: 400,
-    text: '"{field}" is not a filter that this list has: {reason}. Write for example obj.description == "shop" && obj.created_at > timestamp("2026-01-31T12:00:00Z").',
+    text: '"{field}" is not a valid filter for this list: {reason}. Write for example obj.description == "shop" && obj.created_at > timestamp("2026-01-31T12:00:00Z").',
   },
   not_found: { status: 404, text: 'Resource not found.' },
   no_such_path: { status: 404, text: 'Not Found.' },
   path_too_long: { status: 414, text: 'The path may have at most {limit} bytes.' },
-  headers_too_large: { status: 431, text: 'The headers of the call are too large.' },
-  bad_request: { status: 400, text: 'The call is not well-formed HTTP: {reason}.' },
+  headers_too_large: { status: 431, text: 'The request headers are too large.' },
+  bad_request: { status: 400, text: 'The request is not well-formed HTTP: {reason}.' },
   conflict: {
     status: 409,
-    text: 'Others kept changing this resource while this call ran. Nothing was changed; try again.',
+    text: 'The resource kept changing during this request. Nothing was changed; try again.',
   },
-  internal: { status: 500, text: 'Something went wrong inside the server. Its log has the operation id.' },
+  internal: { status: 500, text: 'Internal server error. The server log has the operation id.' },
   storage_full: {
     status: 507,
     number: 1500,
-    text: 'The disk of the server is full: nothing was changed. Reading still works; free some space and try again.',
+    text: "The server's disk is full: nothing was changed. Reading still works; free some space and try again.",
   },
   storage_unavailable: {
     status: 503,
@@ -163,7 +166,7 @@ export const catalog = {
   storage_uncertain: {
     status: 503,
     number: 1501,
-    text: 'The connection to the database broke while the change was being written. Read the resource in {retryAfter} s to see whether it took effect.',
+    text: 'The connection to the database was lost while the change was being written. Read the resource in {retryAfter} s to see whether it took effect.',
   },
 
   // Common to several kinds
@@ -173,7 +176,7 @@ export const catalog = {
     number: 90023,
     status: 400,
     conflict: true,
-    text: 'It is still in use by {by}. Change or remove that first.',
+    text: 'It is still in use by {by}. Change or delete that first.',
   },
 
   // Reserved domains
@@ -181,7 +184,7 @@ export const catalog = {
   domain_wildcard_place: {
     number: 402,
     status: 400,
-    text: '"{field}": a wildcard may stand only as the first label, as in *.example.com.',
+    text: '"{field}": a wildcard is allowed only as the first label, as in *.example.com.',
   },
   domain_wildcard_label: {
     number: 403,
@@ -191,12 +194,12 @@ export const catalog = {
   domain_own_name: {
     number: 404,
     status: 400,
-    text: '"{field}": "{value}" is a name that the server itself uses. Choose another.',
+    text: '"{field}": "{value}" is used by the server itself. Choose another.',
   },
   domain_character: {
     number: 406,
     status: 400,
-    text: '"{field}": "{value}" has a character that is not allowed. Allowed are a-z, 0-9, "-", "." and a leading "*".',
+    text: '"{field}": "{value}" contains an invalid character. Allowed are a-z, 0-9, "-", "." and a leading "*".',
   },
   domain_label_start: {
     number: 407,
@@ -216,28 +219,28 @@ export const catalog = {
   domain_hyphens: {
     number: 410,
     status: 400,
-    text: '"{field}": the label "{label}" has "--" at its third place but is not punycode (xn--).',
+    text: '"{field}": the label "{label}" has "--" at its third position but is not punycode (xn--).',
   },
   domain_tld: {
     number: 411,
     status: 400,
-    text: '"{field}": "{value}" ends in a number; give a host name, not an address.',
+    text: '"{field}": "{value}" ends in a number; use a host name, not an address.',
   },
   domain_public_suffix: {
     number: 90205,
     status: 400,
-    text: '"{field}": "{value}" is a public suffix: anybody can register names under it. Give a name of your own.',
+    text: '"{field}": "{value}" is a public suffix: anyone can register names under it. Use a domain that you own.',
   },
   domain_of_server: {
     number: 90200,
     status: 400,
-    text: '"{domain}" is the domain of this server itself and cannot be removed. To have nothing ordered for it: DELETE /reserved_domains/{id}/certificate_management_policy.',
+    text: '"{domain}" is the server\'s own domain and cannot be deleted. To stop ordering certificates for it: DELETE /reserved_domains/{id}/certificate_management_policy.',
   },
   domain_taken: {
     number: 413,
     status: 400,
     conflict: true,
-    text: '"{value}" is reserved already, by {owner}.',
+    text: '"{value}" is already reserved, by {owner}.',
   },
   domain_wildcard_shared: {
     number: 416,
@@ -249,7 +252,7 @@ export const catalog = {
   domain_nothing: {
     number: 422,
     status: 400,
-    text: 'Give "domain" (a full name) or "name" (a name under the shared domain).',
+    text: 'Set "domain" (a full name) or "name" (a name under the shared domain).',
   },
   domain_config_type: {
     number: 428,
@@ -264,7 +267,7 @@ export const catalog = {
   domain_certificate_and_policy: {
     number: 434,
     status: 400,
-    text: 'Give "certificate_id" or "certificate_management_policy", not both.',
+    text: 'Set "certificate_id" or "certificate_management_policy", not both.',
   },
   domain_certificate_managed: {
     number: 436,
@@ -274,7 +277,7 @@ export const catalog = {
   domain_underscore: {
     number: 438,
     status: 400,
-    text: '"{field}": "{value}" has an underscore, which a host name may not have.',
+    text: '"{field}": "{value}" has an underscore, which is not allowed in a host name.',
   },
   domain_policy_shared: {
     number: 439,
@@ -290,7 +293,7 @@ export const catalog = {
     number: 446,
     status: 400,
     conflict: true,
-    text: 'This domain is still in use by {by}. Change or remove that first.',
+    text: 'This domain is still in use by {by}. Change or delete that first.',
   },
   domain_not_qualified: {
     number: 448,
@@ -300,7 +303,7 @@ export const catalog = {
   domain_name_and_domain: {
     number: 449,
     status: 400,
-    text: '"name" and "domain" name different domains. Give one of them.',
+    text: '"name" and "domain" name different domains. Set only one of them.',
   },
   domain_label_length: {
     number: 513,
@@ -311,7 +314,7 @@ export const catalog = {
 
   // Reserved addresses
   addr_region: { number: 500, status: 400, text: '"region" must be one of au, eu, ap, us, jp, in, sa.' },
-  addr_none_free: { number: 503, status: 400, text: 'No TCP port is free for another reserved address.' },
+  addr_none_free: { number: 503, status: 400, text: 'No free TCP port for another reserved address.' },
   addr_description: { number: 504, status: 400, text: '"{field}" may have at most 255 bytes.' },
   addr_metadata: { number: 505, status: 400, text: '"{field}" may have at most 4096 bytes.' },
   addr_config_type: {
@@ -323,7 +326,7 @@ export const catalog = {
     number: 90006,
     status: 400,
     conflict: true,
-    text: 'This address is still in use by {by}. Change or remove that first.',
+    text: 'This address is still in use by {by}. Change or delete that first.',
   },
 
   // Keys, credentials and their owners
@@ -338,7 +341,7 @@ export const catalog = {
     number: 609,
     status: 400,
     conflict: true,
-    text: '"public_key" is registered already, as {owner}.',
+    text: '"public_key" is already registered, as {owner}.',
   },
   ssh_key_missing: {
     number: 611,
@@ -350,19 +353,19 @@ export const catalog = {
   last_admin: {
     number: 90002,
     status: 400,
-    text: 'This is the last active admin that has an API key; {action} it would leave nobody who can administer the server.',
+    text: 'This is the last active admin that has an API key; {action} it would leave no one to administer the server.',
   },
   last_admin_key: {
     number: 90254,
     status: 400,
-    text: 'This is the last API key of an active admin; without it nobody can administer the server. Make another one first.',
+    text: 'This is the last API key of an active admin; without it no one can administer the server. Create another one first.',
   },
   own_user: { number: 90003, status: 400, text: 'A user cannot delete itself. Ask another admin.' },
   user_name_taken: {
     number: 90004,
     status: 400,
     conflict: true,
-    text: 'There is a user with the e-mail address "{value}" already: {owner}.',
+    text: 'A user with the e-mail address "{value}" already exists: {owner}.',
   },
 
   // IP policies and restrictions
@@ -381,7 +384,7 @@ export const catalog = {
     number: 1408,
     status: 400,
     conflict: true,
-    text: '"cidr": this policy has a rule for {value} already: {owner}.',
+    text: '"cidr": this policy already has a rule for {value}: {owner}.',
   },
   cidr_not_lowest: {
     number: 1409,
@@ -401,13 +404,13 @@ export const catalog = {
   last_rule: {
     number: 1419,
     status: 400,
-    text: 'Without this rule, the enforced restriction {by} would shut out the address you are calling from, {ip}.',
+    text: 'Without this rule, the enforced restriction {by} would lock out your own address, {ip}.',
   },
   ip_policy_in_use: {
     number: 1420,
     status: 400,
     conflict: true,
-    text: 'This IP policy is still in use by {by}. Change or remove that first.',
+    text: 'This IP policy is still in use by {by}. Change or delete that first.',
   },
   ip_description: { number: 1421, status: 400, text: '"{field}" may have at most 255 bytes.' },
   rule_action: { number: 1422, status: 400, text: '"action" must be "allow" or "deny".' },
@@ -421,7 +424,7 @@ export const catalog = {
     number: 1802,
     status: 400,
     conflict: true,
-    text: 'There is an IP restriction of type "{value}" already: {owner}. Change that one.',
+    text: 'An IP restriction of type "{value}" already exists: {owner}. Change that one.',
   },
   restriction_type: {
     number: 1803,
@@ -440,7 +443,7 @@ export const catalog = {
     number: 1619,
     status: 400,
     conflict: true,
-    text: 'This endpoint configuration is still in use by {by}. Change or remove that first.',
+    text: 'This endpoint configuration is still in use by {by}. Change or delete that first.',
   },
   module_not_here: { number: 7021, status: 400, text: '"{field}" does not apply to {what}.' },
 
@@ -464,7 +467,7 @@ export const catalog = {
   command_unanswered: {
     number: 810,
     status: 502,
-    text: 'The agent did not answer; the command may still have been carried out.',
+    text: 'The agent did not respond; it may still have executed the command.',
   },
 
   // Certificates
@@ -477,7 +480,7 @@ export const catalog = {
   certificate_key_encrypted: {
     number: 1902,
     status: 400,
-    text: '"private_key_pem" is encrypted. Give it without a passphrase; the server seals it.',
+    text: '"private_key_pem" is encrypted. Send it without a passphrase; the server encrypts it at rest.',
   },
   certificate_key_bad: { number: 1903, status: 400, text: '"private_key_pem": {reason}' },
   certificate_authority_name: {
@@ -488,17 +491,17 @@ export const catalog = {
   certificate_key_type: { number: 1909, status: 400, text: '"{field}" must be "rsa" or "ecdsa".' },
   pem_headers: { number: 1910, status: 400, text: '"{field}": {reason}' },
   pem_type: { number: 1911, status: 400, text: '"{field}": {reason}' },
-  authority_one: { number: 1912, status: 400, text: '"ca_pem" must hold exactly one certificate.' },
+  authority_one: { number: 1912, status: 400, text: '"ca_pem" must contain exactly one certificate.' },
   authority_not_ca: {
     number: 1913,
     status: 400,
-    text: '"ca_pem" is not the certificate of an authority: its basic constraints do not say CA:TRUE.',
+    text: '"ca_pem" is not a CA certificate: its basic constraints do not have CA:TRUE.',
   },
   certificate_description: { number: 1914, status: 400, text: '"{field}" may have at most 255 bytes.' },
   certificate_metadata: { number: 1915, status: 400, text: '"{field}" may have at most 4096 bytes.' },
   authority_description: { number: 1916, status: 400, text: '"{field}" may have at most 255 bytes.' },
   authority_metadata: { number: 1917, status: 400, text: '"{field}" may have at most 4096 bytes.' },
-  pem_empty: { number: 1919, status: 400, text: '"{field}" is empty. Give a certificate in PEM.' },
+  pem_empty: { number: 1919, status: 400, text: '"{field}" is empty. Send a certificate in PEM.' },
   pem_not: {
     number: 1920,
     status: 400,
@@ -518,12 +521,12 @@ export const catalog = {
   certificate_swapped: {
     number: 1924,
     status: 400,
-    text: '"certificate_pem" holds a private key. Put the key into "private_key_pem".',
+    text: '"certificate_pem" contains a private key. Put the key into "private_key_pem".',
   },
   certificate_key_swapped: {
     number: 1925,
     status: 400,
-    text: '"private_key_pem" holds a certificate. Put it into "certificate_pem".',
+    text: '"private_key_pem" contains a certificate. Put it into "certificate_pem".',
   },
   certificate_chain: { number: 1926, status: 400, text: '"certificate_pem": {reason}' },
   ssh_public_key: { number: 1934, status: 400, text: '"public_key": {reason}' },
@@ -556,7 +559,7 @@ export const catalog = {
     number: 1964,
     status: 400,
     conflict: true,
-    text: 'This SSH certificate authority is still in use by {by}. Remove that first.',
+    text: 'This SSH certificate authority is still in use by {by}. Delete that first.',
   },
   certificate_missing: {
     number: 1965,
@@ -581,10 +584,10 @@ export const catalog = {
   filter_moment: {
     number: 90221,
     status: 400,
-    text: '"{field}": "{value}" is not a moment in RFC 3339, such as 2026-01-31T12:00:00Z.',
+    text: '"{field}": "{value}" is not an RFC 3339 time, such as 2026-01-31T12:00:00Z.',
   },
-  test_refused: { number: 90222, status: 400, text: 'The destination refused the test event: {reason}' },
-  // Not a 5xx: that a destination does not work is what was asked for, and no failure of this server.
+  test_refused: { number: 90222, status: 400, text: 'The destination rejected the test event: {reason}' },
+  // Not a 5xx: the caller asked whether the destination works, and this server did not fail.
   test_failed: { number: 90223, status: 400, text: 'The test event could not be delivered: {reason}' },
   target_none: { number: 5100, status: 400, text: '"target" must name one destination: {supported}.' },
   destination_missing: {
@@ -597,17 +600,17 @@ export const catalog = {
     status: 400,
     text: '"{field}" must be the ARN of a role, such as arn:aws:iam::123456789012:role/name.',
   },
-  target_auth_empty: { number: 5107, status: 400, text: '"{field}" must hold "role" or "creds".' },
+  target_auth_empty: { number: 5107, status: 400, text: '"{field}" must contain "role" or "creds".' },
   target_type_fixed: {
     number: 5108,
     status: 400,
-    text: 'The kind of a destination cannot change from {was} to {now}. Make a new destination.',
+    text: 'The type of a destination cannot change from {was} to {now}. Create a new destination.',
   },
   destination_in_use: {
     number: 5112,
     status: 400,
     conflict: true,
-    text: 'This destination is still in use by {by}. Change or remove that first.',
+    text: 'This destination is still in use by {by}. Change or delete that first.',
   },
   target_several: {
     number: 5115,
@@ -617,10 +620,10 @@ export const catalog = {
   target_auth_several: {
     number: 5116,
     status: 400,
-    text: '"{field}" must hold "role" or "creds", not both.',
+    text: '"{field}" must contain "role" or "creds", not both.',
   },
   target_arn: { number: 5118, status: 400, text: '"{field}" must be an ARN such as {example}.' },
-  target_url: { number: 90021, status: 400, text: '"{field}" must be a full address, such as {example}.' },
+  target_url: { number: 90021, status: 400, text: '"{field}" must be a complete URL, such as {example}.' },
   target_path: {
     number: 90022,
     status: 400,
@@ -630,23 +633,23 @@ export const catalog = {
   event_type_denied: {
     number: 90255,
     status: 403,
-    text: '"{field}": only an admin may subscribe to "{value}", because only admins may read what it tells of.',
+    text: '"{field}": only an admin may subscribe to "{value}", because only admins may read these resources.',
   },
   source_twice: {
     number: 5127,
     status: 400,
     conflict: true,
-    text: '"{field}": "{value}" is a source of this subscription already.',
+    text: '"{field}": "{value}" is already a source of this subscription.',
   },
   source_no_fields: {
     number: 5401,
     status: 400,
-    text: '"{field}": events of type {type} are always told whole. Leave "fields" out; they can be chosen for {types}.',
+    text: '"{field}": events of type {type} always have all fields. Omit "fields"; it is supported for {types}.',
   },
   source_no_filter: {
     number: 5402,
     status: 400,
-    text: '"{field}": events of type {type} cannot be filtered. Leave "filter" out; it can be given for {types}.',
+    text: '"{field}": events of type {type} cannot be filtered. Omit "filter"; it is supported for {types}.',
   },
   source_field_elsewhere: {
     number: 5403,
@@ -666,7 +669,7 @@ export const catalog = {
   source_field_unfilterable: {
     number: 5406,
     status: 400,
-    text: '"{field}": events cannot be filtered by "{value}". A filter for {type} can ask for {names}.',
+    text: '"{field}": events cannot be filtered by "{value}". A filter for {type} can use {names}.',
   },
   target_datadog_key: { number: 5132, status: 400, text: '"target.datadog.api_key" is required.' },
   target_azure: { number: 5136, status: 400, text: '"{field}" is required.' },
@@ -681,7 +684,7 @@ export const catalog = {
     number: 6502,
     status: 400,
     conflict: true,
-    text: 'This backend is still in use by {by}. Change or remove that first.',
+    text: 'This backend is still in use by {by}. Change or delete that first.',
   },
   backend_description: { number: 6503, status: 400, text: '"{field}" may have at most 255 bytes.' },
   backend_metadata: { number: 6504, status: 400, text: '"{field}" may have at most 4096 bytes.' },
@@ -690,7 +693,7 @@ export const catalog = {
     status: 400,
     text: '"address" must have the form host:port, such as 10.0.0.5:8080 or app.internal:443.',
   },
-  label_count: { number: 6508, status: 400, text: '"labels" must hold between 1 and 100 labels.' },
+  label_count: { number: 6508, status: 400, text: '"labels" must contain between 1 and 100 labels.' },
   label_length: {
     number: 6509,
     status: 400,
@@ -705,19 +708,19 @@ export const catalog = {
   header_variable: {
     number: 90180,
     status: 400,
-    text: '"add": the value of "{name}", "{value}", has a variable that is not known, or more than 16 of them. See the reference of the module for those that are.',
+    text: '"add": the value of "{name}", "{value}", has an unknown variable, or more than 16 variables. See the module reference for the supported ones.',
   },
-  response_host: { number: 90181, status: 400, text: 'An answer has no "host" header; only requests do.' },
+  response_host: { number: 90181, status: 400, text: 'A response has no "host" header; only requests do.' },
   header_framing: {
     number: 90011,
     status: 400,
-    text: '"{field}": "{name}" is set by the gateway alone and cannot be changed here.',
+    text: '"{field}": "{name}" is set only by the gateway and cannot be changed here.',
   },
   backend_cycle: { number: 90012, status: 400, text: '"{field}": {id} leads back to this backend: {path}.' },
   backend_tree: {
     number: 90231,
     status: 400,
-    text: '"{field}": this backend would lead to more than {limit} others, counting each way to a backend. Use fewer levels or fewer backends.',
+    text: '"{field}": this backend would lead to more than {limit} others, counting each path to a backend. Use fewer levels or fewer backends.',
   },
   bad_backend_id: {
     number: 242,
@@ -733,13 +736,13 @@ export const catalog = {
   ingress_third_party: {
     number: 6705,
     status: 400,
-    text: '"domain" must be a domain of your own, not one under the shared domain.',
+    text: '"domain" must be your own domain, not one under the shared domain.',
   },
   ingress_taken: {
     number: 6706,
     status: 400,
     conflict: true,
-    text: 'There is an agent ingress for "{value}" already: {owner}.',
+    text: 'An agent ingress for "{value}" already exists: {owner}.',
   },
 
   // Edges, routes and modules
@@ -751,7 +754,7 @@ export const catalog = {
   breaker_threshold: {
     number: 7011,
     status: 400,
-    text: '"error_threshold_percentage" must be between 0 and 1.0 (a share, not per cent).',
+    text: '"error_threshold_percentage" must be between 0 and 1.0 (a fraction, not a percentage).',
   },
   edge_too_many_policies: {
     number: 7013,
@@ -766,7 +769,7 @@ export const catalog = {
     number: 7019,
     status: 400,
     conflict: true,
-    text: 'This edge is still in use by {by}. Change or remove that first.',
+    text: 'This edge is still in use by {by}. Change or delete that first.',
   },
   edge_header_name: { number: 7023, status: 400, text: '"{field}": "{name}" is not a header name.' },
   edge_needs_policy: { number: 7025, status: 400, text: '"ip_policy_ids" must name at least one IP policy.' },
@@ -786,7 +789,7 @@ export const catalog = {
   oauth_client: {
     number: 7033,
     status: 400,
-    text: '"{field}": "client_id" and "client_secret" go together; give both or neither.',
+    text: '"{field}": "client_id" and "client_secret" belong together; set both or neither.',
   },
   oauth_scopes: {
     number: 7034,
@@ -811,21 +814,21 @@ export const catalog = {
     status: 400,
     text: '"cookie_prefix" may have letters, digits and dots only, at most 64.',
   },
-  list_twice: { number: 7043, status: 400, text: '"{field}": "{value}" is there more than once.' },
+  list_twice: { number: 7043, status: 400, text: '"{field}": "{value}" occurs more than once.' },
   list_empty_item: { number: 7044, status: 400, text: '"{field}" has an empty entry.' },
   email_address: { number: 7045, status: 400, text: '"{field}": "{value}" is not an e-mail address.' },
   list_too_long: { number: 7056, status: 400, text: '"{field}" may have at most 1000 entries.' },
   needs_termination: {
     number: 7062,
     status: 400,
-    text: '"mutual_tls" needs TLS to end at the edge: set "tls_termination" with "terminate_at": "edge".',
+    text: '"mutual_tls" needs TLS termination at the edge: set "tls_termination" with "terminate_at": "edge".',
   },
   email_lower: { number: 7067, status: 400, text: '"{field}": write "{value}" in lower case.' },
   domain_lower: { number: 7068, status: 400, text: '"{field}": write "{value}" in lower case.' },
   header_twice: {
     number: 7069,
     status: 400,
-    text: '"{field}": "{name}" is there more than once; header names do not distinguish case.',
+    text: '"{field}": "{name}" occurs more than once; header names are case-insensitive.',
   },
   ca_missing: {
     number: 7072,
@@ -846,7 +849,7 @@ export const catalog = {
     number: 90013,
     status: 400,
     conflict: true,
-    text: 'This certificate authority is still in use by {by}. Change or remove that first.',
+    text: 'This certificate authority is still in use by {by}. Change or delete that first.',
   },
   edge_description: { number: 7073, status: 400, text: '"{field}" may have at most 255 bytes.' },
   edge_metadata: { number: 7074, status: 400, text: '"{field}" may have at most 4096 bytes.' },
@@ -871,7 +874,7 @@ export const catalog = {
   oidc_issuer: {
     number: 7088,
     status: 400,
-    text: '"issuer" must be the address of the OpenID provider, such as https://id.example.com.',
+    text: '"issuer" must be the URL of the OpenID provider, such as https://id.example.com.',
   },
   oidc_client_id: { number: 7089, status: 400, text: '"client_id" is required.' },
   oidc_client_secret: { number: 7090, status: 400, text: '"client_secret" is required.' },
@@ -905,7 +908,7 @@ export const catalog = {
   min_version_upstream: {
     number: 1694,
     status: 400,
-    text: '"min_version" applies only when TLS ends at the edge; leave it out or set "terminate_at" to "edge".',
+    text: '"min_version" applies only if TLS is terminated at the edge; omit it or set "terminate_at" to "edge".',
   },
   hostport_port: {
     number: 7112,
@@ -967,7 +970,7 @@ export const catalog = {
   oauth_own_app: {
     number: 7166,
     status: 400,
-    text: '"{field}" has no managed application: give your own "client_id" and "client_secret".',
+    text: '"{field}" has no managed application: set your own "client_id" and "client_secret".',
   },
   regex_bad: {
     number: 90018,
@@ -978,32 +981,36 @@ export const catalog = {
   policy_text: { number: 90024, status: 400, text: '"{field}" may have at most 64 KiB.' },
 
   // Abuse reports
-  report_urls: { number: 90019, status: 400, text: '"urls" must hold between 1 and 100 addresses.' },
+  report_urls: { number: 90019, status: 400, text: '"urls" must contain between 1 and 100 URLs.' },
   report_url: {
     number: 90020,
     status: 400,
-    text: '"urls": "{value}" is not the address of a page (http or https).',
+    text: '"urls": "{value}" is not an http or https URL.',
   },
-  // What visitors of the gateway are told
-  bad_message: { number: 90030, status: 400, text: 'The request cannot be understood: {reason}.' },
+  // Errors for clients of the gateway
+  bad_message: { number: 90030, status: 400, text: 'Bad request: {reason}.' },
   head_too_large: {
     number: 90031,
     status: 431,
-    text: 'The header fields of the request are too large: {reason}.',
+    text: 'The request headers are too large: {reason}.',
   },
   target_too_long: {
     number: 90032,
     status: 414,
-    text: 'The address of the request is too long: at most {limit} bytes.',
+    text: 'The request target is too long: at most {limit} bytes.',
   },
   coding_unsupported: {
     number: 90033,
     status: 501,
-    text: 'The only transfer coding understood is "chunked".',
+    text: 'The only supported transfer coding is "chunked".',
   },
   version_unsupported: { number: 90034, status: 505, text: 'HTTP version not supported.' },
   request_timeout: { number: 90035, status: 408, text: 'The request did not arrive in time.' },
-  expectation_failed: { number: 90036, status: 417, text: 'The only expectation met is "100-continue".' },
+  expectation_failed: {
+    number: 90036,
+    status: 417,
+    text: 'The only supported expectation is "100-continue".',
+  },
   misdirected: {
     number: 90037,
     status: 421,
@@ -1023,17 +1030,17 @@ export const catalog = {
   upstream_invalid: {
     number: 3004,
     status: 502,
-    text: 'The service behind {host} gave an answer that is not valid HTTP: {reason}.',
+    text: 'The service behind {host} sent a response that is not valid HTTP: {reason}.',
   },
   upstream_closed: {
     number: 90038,
     status: 502,
-    text: 'The service behind {host} closed the connection before it answered.',
+    text: 'The service behind {host} closed the connection before it responded.',
   },
   upstream_timeout: {
     number: 90039,
     status: 504,
-    text: 'The service behind {host} did not answer within {seconds} seconds.',
+    text: 'The service behind {host} did not respond within {seconds} seconds.',
   },
   request_lost: {
     number: 90306,
@@ -1044,29 +1051,29 @@ export const catalog = {
   agent_busy: {
     number: 90041,
     status: 503,
-    text: 'The agent of {host} has as many connections as it can take.',
+    text: 'The agent of {host} has reached its connection limit.',
   },
   backend_empty: { number: 90042, status: 503, text: 'No tunnel is online for {host}.' },
   path_ambiguous: {
     number: 90049,
     status: 400,
-    text: 'The path can be understood in several ways, and {host} treats them differently. Write it without dots, doubled slashes and needless escapes.',
+    text: 'The path is ambiguous, and {host} treats its interpretations differently. Write it without dots, double slashes and unnecessary escapes.',
   },
   backend_childless: {
     number: 724,
     status: 503,
-    text: 'No backend gets the traffic of {host}.',
+    text: 'No backend receives traffic for {host}.',
   },
   static_unreachable: { number: 3006, status: 502, text: 'The service behind {host} cannot be reached.' },
   static_timeout: {
     number: 3005,
     status: 504,
-    text: 'No connection to the service behind {host} could be opened in time.',
+    text: 'Connecting to the service behind {host} timed out.',
   },
   static_forbidden: {
     number: 90160,
     status: 502,
-    text: 'The gateway may not call the address of the service behind {host}.',
+    text: 'The gateway is not allowed to connect to the service behind {host}.',
   },
   static_untrusted: {
     number: 90161,
@@ -1078,19 +1085,19 @@ export const catalog = {
     status: 503,
     text: 'Too many connections to the service behind {host} are being opened.',
   },
-  secrets_closed: { number: 90175, status: 503, text: 'The secrets of {id} cannot be opened.' },
+  secrets_closed: { number: 90175, status: 503, text: 'The secrets of {id} cannot be decrypted.' },
   not_servable: { number: 90043, status: 503, text: 'The edge of {host} cannot be served: {reason}.' },
   visitor_refused: { number: 3205, status: 403, text: 'The address {ip} is not allowed to reach {host}.' },
-  password_required: { number: 90045, status: 401, text: '{host} asks for a user name and a password.' },
+  password_required: { number: 90045, status: 401, text: '{host} requires a user name and a password.' },
   webhook_refused: {
     number: 3204,
     status: 403,
-    text: 'This is not a webhook that the sender which {host} expects has signed.',
+    text: 'This webhook is not signed by the sender that {host} expects.',
   },
   webhook_too_large: {
     number: 90100,
     status: 413,
-    text: 'A webhook may have at most {limit} bytes of content.',
+    text: 'A webhook body may have at most {limit} bytes.',
   },
   webhooks_full: {
     number: 90101,
@@ -1100,22 +1107,22 @@ export const catalog = {
   webhook_slow: {
     number: 90270,
     status: 408,
-    text: 'The content of the webhook arrives too slowly to be verified. Send it at 1 KiB a second or faster.',
+    text: 'The webhook body arrives too slowly to be verified. Send at least 1 KiB per second.',
   },
   passwords_wrong: {
     number: 90271,
     status: 429,
-    text: 'Too many wrong passwords came from your address. Wait {seconds} seconds before the next attempt.',
+    text: 'Too many wrong passwords from your address. Wait {seconds} seconds before the next attempt.',
   },
   certificate_required: {
     number: 90170,
     status: 403,
-    text: '{host} asks for a certificate, and this connection was made without one for it.',
+    text: '{host} requires a client certificate, and this connection has none for it.',
   },
   sign_in_required: {
     number: 90110,
     status: 401,
-    text: '{host} asks its visitors to sign in, and this request does not belong to anybody who has.',
+    text: '{host} requires sign-in, and this request has no session.',
   },
   sign_in_state: {
     number: 3106,
@@ -1125,12 +1132,12 @@ export const catalog = {
   sign_in_browser: {
     number: 3107,
     status: 400,
-    text: 'This sign-in was begun in another browser, was finished already, or the browser keeps no cookies.',
+    text: 'This sign-in was started in another browser, was already finished, or the browser blocks cookies.',
   },
   sign_in_changed: {
     number: 3120,
     status: 400,
-    text: 'How visitors sign in here was changed while you did.',
+    text: 'The sign-in configuration of this site changed during your sign-in.',
   },
   sign_in_refused: {
     number: 3112,
@@ -1145,7 +1152,7 @@ export const catalog = {
   sign_in_unverified: {
     number: 90112,
     status: 403,
-    text: 'What the identity provider said of you could not be verified: {reason}.',
+    text: 'The response of the identity provider could not be verified: {reason}.',
   },
   sign_in_not_kept: {
     number: 90113,
@@ -1155,47 +1162,47 @@ export const catalog = {
   sign_in_unconfigured: {
     number: 90114,
     status: 503,
-    text: 'How visitors sign in here is not configured in a way that can be used: {reason}.',
+    text: 'The sign-in configuration of this site is invalid: {reason}.',
   },
   sign_in_nothing_here: {
     number: 90115,
     status: 404,
-    text: 'There is nothing to see here: this address only handles sign-in redirects.',
+    text: 'This address only handles sign-in redirects.',
   },
   reserved_path: {
     number: 90240,
     status: 404,
-    text: 'Paths below /.adit/ belong to the gateway on every host, and it has nothing at this one.',
+    text: 'Paths below /.adit/ are reserved for the gateway on every host, and this one does not exist.',
   },
   sign_in_elsewhere: {
     number: 90241,
     status: 403,
-    text: 'The sign-in was begun at {target}, which is offline, or does not ask for this sign-in any more.',
+    text: 'The sign-in was started at {target}, which is offline or no longer requires this sign-in.',
   },
   sign_in_answer_long: {
     number: 90242,
     status: 502,
-    text: 'The answer of the identity provider is too long to be passed on: it must fit into an address of 8 KiB.',
+    text: 'The response of the identity provider is too long to be forwarded: it must fit into a URL of 8 KiB.',
   },
   sign_in_busy: {
     number: 90243,
     status: 503,
-    text: 'Too many sign-ins have come from your network, or to this site, within the last hour.',
+    text: 'Too many sign-ins from your network, or to this site, within the last hour.',
   },
   sign_in_https: {
     number: 90244,
     status: 403,
-    text: '{host} asks its visitors to sign in, which needs HTTPS, and it is open for HTTP only.',
+    text: '{host} requires sign-in, which needs HTTPS, but it is available over HTTP only.',
   },
   saml_unasked_config: {
     number: 5302,
     status: 403,
-    text: 'The identity provider began this sign-in by itself, which the endpoint configuration {id} does not allow.',
+    text: 'The identity provider started this sign-in, which the endpoint configuration {id} does not allow.',
   },
   saml_relay_state: {
     number: 5306,
     status: 400,
-    text: 'The RelayState that came with the sign-in is not one that was given out here.',
+    text: 'The RelayState of the sign-in was not issued here.',
   },
   saml_target_config: {
     number: 5307,
@@ -1205,88 +1212,88 @@ export const catalog = {
   saml_statements: {
     number: 5311,
     status: 403,
-    text: 'The assertion of the identity provider must have exactly one AuthnStatement.',
+    text: "The identity provider's assertion must have exactly one AuthnStatement.",
   },
   saml_group: {
     number: 5312,
     status: 403,
-    text: 'You are signed in, but you are in none of the groups that may enter.',
+    text: 'You are signed in, but you are not in an allowed group.',
   },
   saml_late: {
     number: 5315,
     status: 400,
-    text: 'The sign-in was not finished in time, or finished already.',
+    text: 'The sign-in has expired or was already finished.',
   },
   saml_unasked_route: {
     number: 5317,
     status: 403,
-    text: 'The identity provider began this sign-in by itself, which the route {id} does not allow.',
+    text: 'The identity provider started this sign-in, which the route {id} does not allow.',
   },
   saml_target_missing: {
     number: 5321,
     status: 400,
-    text: 'The identity provider began this sign-in, and its RelayState does not say where to go. It must be an https address of the site or a path that begins with "/"; without one, the site needs a host of its own that is not a wildcard.',
+    text: 'The identity provider started this sign-in, and its RelayState is not a valid target. It must be an https URL of the site or a path that begins with "/"; without one, the site needs a host that is not a wildcard.',
   },
   saml_target_edge: {
     number: 5322,
     status: 400,
     text: 'The RelayState leads to "{target}", a host that is not one of the edge {id}.',
   },
-  saml_off: { number: 5323, status: 404, text: 'Nothing with the id "{id}" signs visitors in with SAML.' },
+  saml_off: { number: 5323, status: 404, text: 'No endpoint with the id "{id}" uses SAML.' },
   saml_unreadable: {
     number: 90140,
     status: 400,
-    text: 'The message of the identity provider cannot be used: {reason}.',
+    text: "The identity provider's message is invalid: {reason}.",
   },
   saml_signature: {
     number: 90141,
     status: 403,
-    text: 'The message of the identity provider is not to be trusted: {reason}.',
+    text: "The identity provider's message cannot be trusted: {reason}.",
   },
   saml_not_for_us: {
     number: 90142,
     status: 403,
-    text: 'The message of the identity provider is not meant for this site: {reason}.',
+    text: "The identity provider's message is not for this site: {reason}.",
   },
   saml_expired: {
     number: 90143,
     status: 403,
-    text: 'The message of the identity provider is expired or not yet valid: {reason}.',
+    text: "The identity provider's message is expired or not yet valid: {reason}.",
   },
   saml_replayed: {
     number: 90144,
     status: 403,
-    text: 'This assertion of the identity provider was used already.',
+    text: 'This assertion was already used.',
   },
   saml_encrypted: {
     number: 90145,
     status: 400,
-    text: 'The message of the identity provider is encrypted, for which it was given no key.',
+    text: "The identity provider's message is encrypted, which is not supported.",
   },
   saml_refused: {
     number: 90146,
     status: 403,
-    text: 'The identity provider did not sign you in: its answer was "{status}".',
+    text: 'The identity provider did not sign you in: its response was "{status}".',
   },
   saml_nameid_differs: {
     number: 90147,
     status: 403,
-    text: 'The identity provider sent a NameID of the format "{format}"; asked for is "{wanted}".',
+    text: 'The identity provider sent a NameID of the format "{format}"; expected is "{wanted}".',
   },
   saml_other_request: {
     number: 90148,
     status: 403,
-    text: 'The identity provider answered another sign-in than the one that was begun in this browser.',
+    text: "The identity provider's response belongs to another sign-in than the one started in this browser.",
   },
   saml_method: { number: 90149, status: 405, text: 'Method not allowed for SAML messages.' },
   gateway_fault: { number: 90046, status: 500, text: 'The gateway failed to handle the request.' },
   circuit_open: {
     number: 3202,
     status: 503,
-    text: 'The service behind {host} failed too often, so it is not asked for a while.',
+    text: 'The service behind {host} failed too often, so it gets no requests for a while.',
   },
-  ip_policy_refused: { number: 3203, status: 403, text: 'No IP policy of {host} lets the address {ip} in.' },
-  websocket_required: { number: 3206, status: 400, text: '{host} takes WebSocket connections only.' },
+  ip_policy_refused: { number: 3203, status: 403, text: 'No IP policy of {host} allows the address {ip}.' },
+  websocket_required: { number: 3206, status: 400, text: '{host} accepts only WebSocket connections.' },
   user_agent_refused: {
     number: 3211,
     status: 403,
@@ -1296,20 +1303,20 @@ export const catalog = {
   request_returned: {
     number: 90048,
     status: 508,
-    text: 'The request came back to the gateway: {host} forwards to the gateway itself.',
+    text: 'Loop detected: {host} forwards to the gateway itself.',
   },
-  gateway_full: { number: 90047, status: 503, text: 'The gateway has as many connections as it can take.' },
+  gateway_full: { number: 90047, status: 503, text: 'The gateway has reached its connection limit.' },
 
-  // What agents are told
+  // Errors for agents
   agent_token_malformed: {
     number: 105,
     status: 401,
-    text: 'The authtoken "{shown}" does not look like one. Copy it again; "adit config add-authtoken" keeps it.',
+    text: 'The authtoken "{shown}" is malformed. Copy it again; "adit config add-authtoken" stores it.',
   },
   agent_token_unknown: {
     number: 107,
     status: 401,
-    text: 'The authtoken is not known: it was mistyped, or its credential was deleted.',
+    text: 'The authtoken is unknown: it was mistyped, or its credential was deleted.',
   },
   agent_owner_inactive: {
     number: 90250,
@@ -1324,18 +1331,18 @@ export const catalog = {
   agent_sessions_full: {
     number: 108,
     status: 403,
-    text: 'The gateway takes at most {limit} agent sessions.',
+    text: 'The gateway accepts at most {limit} agent sessions.',
   },
   agent_not_signed_in: { number: 90051, status: 401, text: 'The agent must sign in first.' },
   address_taken: {
     number: 334,
     status: 400,
-    text: 'The endpoint {url} is online already{where}. Stop that one, choose another name, or enable pooling on both.',
+    text: 'The endpoint {url} is already online{where}. Stop that one, choose another name, or enable pooling on both.',
   },
   address_of_edge: {
     number: 90052,
     status: 400,
-    text: 'The address {url} is served by an edge. Choose another one, take it out of the edge, or serve the edge with "adit tunnel --label".',
+    text: 'The address {url} is served by an edge. Choose another one, remove it from the edge, or serve the edge with "adit tunnel --label".',
   },
   acl_refused: {
     number: 90053,
@@ -1352,23 +1359,23 @@ export const catalog = {
   bind_protocol: {
     number: 90057,
     status: 400,
-    text: '"{proto}" is not a protocol of endpoints: use http, https, tcp or tls.',
+    text: '"{proto}" is not an endpoint protocol: use http, https, tcp or tls.',
   },
   bind_option: { number: 90058, status: 400, text: 'The option {option} cannot be used: {reason}.' },
   bind_labels: {
     number: 90059,
     status: 400,
-    text: 'A labelled tunnel needs at least one label, of the form name=value.',
+    text: 'A labelled tunnel needs at least one label of the form name=value.',
   },
   address_of_other: {
     number: 90260,
     status: 403,
-    text: 'The address {address} belongs to another user, who has it online or reserved, or a name above it. Choose another one, or ask that user to share it.',
+    text: 'The address {address} belongs to another user, who has it or a parent domain online or reserved. Choose another one, or ask that user to share it.',
   },
   name_held_back: {
     number: 90262,
     status: 403,
-    text: 'The name {name} is held back, because programs look for it by themselves or people take it for a part of the server. Choose another one, or ask an admin to reserve it.',
+    text: 'The name {name} is restricted, because programs contact it automatically or people take it for a part of the server. Choose another one, or ask an admin to reserve it.',
   },
   usage_limit: {
     number: 90263,
@@ -1378,7 +1385,7 @@ export const catalog = {
   port_share: {
     number: 90264,
     status: 403,
-    text: 'A user may have at most {limit} TCP ports at once, half of those that are handed out. Close some of them, or ask the operator to widen ADIT_TCP_PORTS.',
+    text: 'A user may have at most {limit} TCP ports at once, half of the assignable ones. Close some of them, or ask the operator to widen ADIT_TCP_PORTS.',
   },
   pool_options: {
     number: 90261,
@@ -1386,14 +1393,18 @@ export const catalog = {
     text: 'The endpoints of the pool at {url} have other options than this one. Open it with the same options, or stop the others first.',
   },
   bind_limit: { number: 90060, status: 400, text: 'A session may have at most {limit} tunnels.' },
-  ports_exhausted: { number: 90061, status: 503, text: 'No TCP port is free between {first} and {last}.' },
-  listener_off: { number: 90062, status: 400, text: 'The gateway serves no {scheme}: that listener is off.' },
+  ports_exhausted: { number: 90061, status: 503, text: 'No free TCP port between {first} and {last}.' },
+  listener_off: {
+    number: 90062,
+    status: 400,
+    text: 'The gateway does not serve {scheme}: that listener is off.',
+  },
 
-  // What people see who open tunnels with ssh
+  // Errors for users of ssh -R
   ssh_command: {
     number: 90070,
     status: 400,
-    text: 'The command after the host name cannot be understood: {reason}. Run ssh without -R to see what can be said.',
+    text: 'The command after the host name is invalid: {reason}. Run ssh without -R to see the supported commands.',
   },
   ssh_certificate_forwarding: {
     number: 90071,
@@ -1403,7 +1414,7 @@ export const catalog = {
   ssh_forward_taken: {
     number: 90072,
     status: 400,
-    text: 'This connection forwards {bind} already. Give each -R another port or name.',
+    text: 'This connection already forwards {bind}. Use another port or name for each -R.',
   },
   ssh_forward_limit: {
     number: 90073,
@@ -1413,38 +1424,42 @@ export const catalog = {
   ssh_bind_address: {
     number: 90074,
     status: 400,
-    text: 'The bind address of -R is too long or holds characters that no name has.',
+    text: 'The bind address of -R is too long or has invalid characters.',
   },
 
-  // Signing in at an OAuth provider
+  // OAuth sign-in
   oauth_email_unverified: {
     number: 3104,
     status: 403,
-    text: '{provider} does not vouch for your e-mail address. Confirm it there, then sign in again.',
+    text: 'Your e-mail address is not verified at {provider}. Verify it there, then sign in again.',
   },
   oauth_not_allowed: {
     number: 3105,
     status: 403,
-    text: 'Your {provider} account, {account}, may not enter here.',
+    text: 'Your {provider} account, {account}, is not allowed here.',
   },
   oauth_email_missing: {
     number: 3109,
     status: 403,
-    text: '{provider} tells no e-mail address of your account, and one is needed to enter here.',
+    text: '{provider} sent no e-mail address for your account, and one is required here.',
   },
   oauth_email_withheld: {
     number: 3110,
     status: 403,
-    text: 'You did not allow {provider} to tell your e-mail address, and it is needed to enter here.',
+    text: 'You did not allow {provider} to share your e-mail address, and it is required here.',
   },
   oauth_scopes_missing: {
     number: 3111,
     status: 403,
-    text: 'Not all that is needed was granted at {provider}: {scopes} is missing.',
+    text: 'A required permission was not granted at {provider}: {scopes} is missing.',
   },
   oauth_denied: { number: 90130, status: 403, text: 'You are not signed in at {provider}: {reason}.' },
-  oauth_exchange: { number: 90131, status: 502, text: '{provider} refused to end the sign-in: {reason}.' },
-  oauth_provider: { number: 90132, status: 502, text: '{provider} cannot be asked: {reason}.' },
+  oauth_exchange: {
+    number: 90131,
+    status: 502,
+    text: '{provider} refused to complete the sign-in: {reason}.',
+  },
+  oauth_provider: { number: 90132, status: 502, text: 'The request to {provider} failed: {reason}.' },
   oauth_session_over: {
     number: 90133,
     status: 403,
@@ -1453,15 +1468,15 @@ export const catalog = {
   oauth_application: {
     number: 90134,
     status: 503,
-    text: 'There is no managed application for {provider}: set {setting}, or give a client_id and a client_secret.',
+    text: 'There is no managed application for {provider}: set {setting}, or supply a client_id and a client_secret.',
   },
   oauth_open: {
     number: 90135,
     status: 503,
-    text: 'The managed application for {provider} needs a list of who may enter: addresses or domains.',
+    text: 'The managed application for {provider} needs a list of allowed e-mail addresses or domains.',
   },
 
-  // What an agent says on its own machine
+  // Errors of the agent itself
   agent_server_address: {
     number: 90080,
     status: 400,
@@ -1496,7 +1511,7 @@ export const catalog = {
   agent_not_tls: {
     number: 90303,
     status: 502,
-    text: '{server} does not speak TLS: it is probably a plain HTTP port. Use the agent port of the gateway (agent_addr), by default 4443.',
+    text: '{server} does not use TLS: it is probably a plain HTTP port. Use the agent port of the gateway (agent_addr), by default 4443.',
   },
   agent_wrong_port: {
     number: 90304,
@@ -1513,7 +1528,7 @@ export const catalog = {
   agent_answer: {
     number: 90086,
     status: 502,
-    text: 'The gateway {server} gave an answer that cannot be used: {reason}. Check that this is its agent port (agent_addr, by default 4443) and that no proxy on the way changes what it sends.',
+    text: 'The gateway {server} sent an invalid response: {reason}. Check that this is its agent port (agent_addr, by default 4443) and that no proxy in between changes the traffic.',
   },
   agent_target: {
     number: 90087,

@@ -1,12 +1,12 @@
 import { ipv6Groups } from '#base/addresses.ts'
 
-/** Enough for the clients of a moment; computing a network again costs a microsecond. */
+/** Enough for concurrent clients; recomputing a network costs a microsecond. */
 const MAX_KNOWN = 4096
 const known = new Map<string, string>()
 
 /**
- * What counts as one client: an IPv4 address, or the /64 that every IPv6 customer has at least. `ip` as the sockets
- * tell it, IPv4 in its own form.
+ * What counts as one client: an IPv4 address, or an IPv6 /64, the least that an IPv6 customer has. `ip` as sockets
+ * report it, IPv4 in its own form.
  */
 export function clientNetwork(ip: string): string {
   if (!ip.includes(':')) return ip

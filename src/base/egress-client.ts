@@ -9,9 +9,9 @@ import { Resolver, type Lookup } from '#base/egress/resolver.ts'
 import { send, type Hop, type Limits } from '#base/egress/send.ts'
 
 export interface EgressOptions {
-  /** What may be reached although it is not of the public network. */
+  /** Non-public networks that may be reached. */
   readonly allow: readonly Range[]
-  /** Roots, in PEM, that are trusted beside the usual ones. */
+  /** Roots, in PEM, trusted in addition to the default ones. */
   readonly ca?: readonly string[]
   readonly lookup?: Lookup
 }
@@ -19,11 +19,11 @@ export interface EgressOptions {
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 1_048_576
 const MAX_REDIRECTS = 3
-/** These follow from the address and the content. */
+/** Derived from the URL and the body. */
 const ofConnection = new Set(['host', 'connection', 'content-length', 'transfer-encoding'])
 const usual = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'adit' }
 
-/** The one way out, for a whole process. Proxies that the environment names are not used: they would resolve anew. */
+/** The only outgoing client of a process. Proxies of the environment are not used: they would resolve names again. */
 export function createEgress({ allow, ca = [], lookup }: EgressOptions): Egress {
   let trust: SecureContext | undefined
   const line: Line = {

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 
 /**
- * `forbidden`: only addresses that may not be called. `unresolved`: the name has no address. `untrusted`: the certificate
- * is not valid for the name. `invalid`: what was asked or answered breaks a rule, a redirect for example.
+ * `forbidden`: only addresses that may not be called. `unresolved`: the name has no address. `untrusted`: the
+ * certificate is not valid for the name. `invalid`: the request or response breaks a rule, such as one about redirects.
  */
 export type EgressFault =
   'forbidden' | 'unresolved' | 'unreachable' | 'untrusted' | 'timeout' | 'too_large' | 'invalid'
 
-/** An address that outgoing calls may not reach, or a call that took too long or answered too much. */
+/** A forbidden address, or a request that took too long or returned too much. */
 export class EgressError extends Error {
   override readonly name = 'EgressError'
   readonly code: EgressFault
@@ -25,11 +25,11 @@ export interface EgressRequest {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
-  /** 10 s unless told: for the whole call, redirects included. */
+  /** Default 10 s, for the whole request including redirects. */
   readonly timeoutMs?: number
-  /** How many redirects are followed; 3 unless told. */
+  /** How many redirects are followed; default 3. */
   readonly redirects?: number
-  /** 1 MiB unless told: a longer answer is an error. */
+  /** Default 1 MiB: a longer response is an error. */
   readonly maxBytes?: number
 }
 
@@ -43,17 +43,17 @@ export interface EgressAnswer {
 export interface EgressConnect {
   readonly host: string
   readonly port: number
-  /** Speak TLS and check the certificate against this name. */
+  /** Use TLS and check the certificate against this name. */
   readonly tls?: { readonly serverName: string; readonly alpn?: readonly string[] }
   readonly timeoutMs?: number
 }
 
 /**
- * The one way out to others than agents. It resolves a name, checks every address, and connects to the very address
- * that was checked; private networks are reached only where the operator allows them.
+ * The only way to connect to anything but agents. It resolves a name, checks every address, and connects to exactly the
+ * checked address; private networks are reached only if the operator allows them.
  */
 export interface Egress {
   request(url: string, request?: EgressRequest): Promise<EgressAnswer>
-  /** The socket may stay half-open: whoever has it ends it. 10 s unless told, the handshake of TLS included. */
+  /** The socket may stay half-open: its user closes it. Default 10 s, including the TLS handshake. */
   connect(target: EgressConnect): Promise<Socket>
 }

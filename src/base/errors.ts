@@ -12,16 +12,16 @@ type Arguments<Name extends ErrorName> = [Placeholders<(typeof catalog)[Name]['t
   ? [values?: Record<string, string | number>]
   : [values: Values<Name> & Record<string, string | number>]
 
-/** A refusal that a caller is told about: its catalogue entry and the sentence made from it. */
+/** An error for the caller: its catalogue entry and the message made from it. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly code: ErrorName
   readonly status: number
   readonly number: number | undefined
   readonly field: string | undefined
-  /** Seconds after which it makes sense to try again. */
+  /** Seconds after which a retry makes sense. */
   readonly retryAfter: number | undefined
-  /** What its sentence was made with, so that another process can make the same one. */
+  /** The values of the message, so that another process can make the same one. */
   readonly values: Readonly<Record<string, string | number>>
 
   constructor(code: ErrorName, values: Readonly<Record<string, string | number>>) {
@@ -36,7 +36,7 @@ export class Problem extends Error {
   }
 }
 
-/** Refuses: the text comes from the catalogue, and every placeholder in it must be given. */
+/** Throws an error of the catalogue; every placeholder of its message must be given. */
 export function fail<Name extends ErrorName>(code: Name, ...[values]: Arguments<Name>): never {
   throw new Problem(code, values ?? {})
 }

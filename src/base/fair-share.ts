@@ -1,17 +1,17 @@
 /**
- * A budget that many share. A key (a client address, an endpoint) that is alone may hold `share` of the total. As others
- * take some too, each may hold the same multiple of what is left, so there is room for a newcomer however many hold some
- * of it: the dynamic thresholds of shared switch buffers (Choudhury and Hahne, 1998).
+ * A shared budget. A key (a client address, an endpoint) that is alone may hold `share` of the total. As other keys
+ * take some, each may hold the same multiple of what is left, so a new key always gets some: the dynamic thresholds of
+ * shared switch buffers (Choudhury and Hahne, 1998).
  */
 export class FairShare {
   readonly total: number
   readonly #multiple: number
   readonly #least: number
-  // Every entry holds some of the total, so the total bounds their number.
+  // Every entry holds some of the total, so the total limits their number.
   readonly #held = new Map<string, number>()
   #used = 0
 
-  /** `least` is what a key may hold as long as there is any, however little is left. */
+  /** `least` is what a key may always hold while anything is left. */
   constructor(total: number, share = 0.5, least = 0) {
     this.total = total
     this.#multiple = share / (1 - share)
@@ -30,21 +30,21 @@ export class FairShare {
     return this.#held.get(key) ?? 0
   }
 
-  /** Whether all of the keys may hold so much more. */
+  /** Whether all of the keys may hold this much more. */
   allows(keys: readonly string[], amount = 1): boolean {
     if (amount > this.free) return false
     for (const key of keys) if (!this.#mayHold(key, amount)) return false
     return true
   }
 
-  /** Takes some of the budget for all of the keys; false: one of them has its share, or nothing is left. */
+  /** Takes some of the budget for all of the keys; false: one of them has used its share, or nothing is left. */
   take(keys: readonly string[], amount = 1): boolean {
     if (!this.allows(keys, amount)) return false
     this.charge(keys, amount)
     return true
   }
 
-  /** Notes what cannot be refused any more. */
+  /** Records use that can no longer be rejected. */
   charge(keys: readonly string[], amount = 1): void {
     this.#used += amount
     for (const key of keys) this.#held.set(key, this.held(key) + amount)
@@ -59,7 +59,7 @@ export class FairShare {
     }
   }
 
-  /** All of it is free again. */
+  /** Returns all of it. */
   clear(): void {
     this.#used = 0
     this.#held.clear()
@@ -67,7 +67,7 @@ export class FairShare {
 
   #mayHold(key: string, amount: number): boolean {
     const held = this.#held.get(key)
-    // One that holds nothing may have something, as long as there is any.
+    // A key that holds nothing may take some, as long as anything is left.
     return held === undefined || held + amount <= Math.max(this.#least, this.#multiple * this.free)
   }
 }

@@ -4,26 +4,26 @@ import { isPlain } from '#base/regex/pattern-size.ts'
 import { programOf } from '#base/regex/program.ts'
 import { Search, type Slice } from '#base/regex/search.ts'
 
-/** A regular expression as Go writes it: matching takes time that grows with the text alone, whatever the pattern. */
+/** A Go regular expression: matching is linear in the text, whatever the pattern. */
 export interface GoRegex {
-  /** Whether some part of the text matches. */
+  /** Whether any part of the text matches. */
   test(text: string): boolean
-  /** The same in slices, for what must not be kept waiting. */
+  /** The same in slices, so that other work is not blocked. */
   search(text: string): { run(slice: Slice): boolean | undefined }
 }
 
-/** Why a text cannot be used as a regular expression. */
+/** Why a text is not a valid regular expression. */
 export interface RegexFault {
   readonly reason: string
-  /** Whether it is the budget that it exceeds. */
+  /** Whether it exceeds the budget. */
   readonly isTooLarge: boolean
 }
 
-/** Compiles a regular expression for which the budget has room, or returns why it cannot be used. */
+/** Compiles a regular expression if the budget allows it, or returns why it cannot be used. */
 export function goRegex(pattern: string, budget: PatternBudget): GoRegex | RegexFault {
   if (!budget.spend(pattern))
     return {
-      reason: `the patterns are too large together, at most ${budget.limit} steps are possible; remove patterns, or write smaller repetitions, because x{1,50} counts 50 times`,
+      reason: `the patterns are too large in total, at most ${budget.limit} steps; remove patterns, or use smaller repetitions, because x{1,50} counts 50 times`,
       isTooLarge: true,
     }
   if (isPlain(pattern)) return plain(pattern)

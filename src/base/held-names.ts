@@ -1,8 +1,8 @@
 import { domainToUnicode } from 'node:url'
 
 /**
- * First labels below the shared domain that software looks for by itself, or that people take for a part of the
- * server. A tunnel may have one only where an admin has reserved it.
+ * First labels below the shared domain that software contacts automatically, or that people take for a part of the
+ * server. A tunnel may use one only if an admin has reserved it.
  */
 const HELD_LABELS = new Set([
   'account',
@@ -38,7 +38,7 @@ const HELD_LABELS = new Set([
 
 export const isHeldLabel = (label: string): boolean => HELD_LABELS.has(label)
 
-/** Letters of other scripts, and of Latin beyond ASCII, that read as an ASCII letter and do not decompose into it. */
+/** Letters of other scripts, and of Latin beyond ASCII, that look like an ASCII letter and do not decompose into it. */
 const homoglyphs: Readonly<Record<string, string>> = {
   ...pairs('аaвbсcԁdеeһhіiјjкkӏlмmнhоoрpԛqѕsтtуyѵvѡwԝwхxґrгr'),
   ...pairs('αaβbεeηnιiκkνvοoρpτtυuχxγyωw'),
@@ -50,7 +50,7 @@ function pairs(text: string): Record<string, string> {
   return Object.fromEntries(Array.from(matched, ([, letter = '', ascii = '']) => [letter, ascii]))
 }
 
-/** The ASCII label that a label of another script reads as; undefined where it reads as none. */
+/** The ASCII label that a label of another script looks like; undefined if none. */
 export function readsAs(label: string): string | undefined {
   if (!label.startsWith('xn--')) return undefined
   const plain = domainToUnicode(label).normalize('NFKD').replaceAll(/\p{M}/gu, '')

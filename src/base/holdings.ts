@@ -1,15 +1,15 @@
-/** Counts what each key holds, and knows at any time who holds most. */
+/** Counts what each key holds, and knows the largest holder at any time. */
 export class Holdings<Key> {
   readonly #counts = new Map<Key, number>()
   readonly #byCount = new Map<number, Set<Key>>()
   #most = 0
 
-  /** Keys that hold something. */
+  /** Keys with a count above zero. */
   get keys(): number {
     return this.#counts.size
   }
 
-  /** What the largest holder has. */
+  /** The count of the largest holder. */
   get most(): number {
     return this.#most
   }
@@ -18,7 +18,7 @@ export class Holdings<Key> {
     return this.#counts.get(key) ?? 0
   }
 
-  /** One that holds most; undefined when nothing is held. Among equals it is the one that has for longest. */
+  /** The largest holder; undefined when nothing is held. Among equals the one that has been for longest. */
   largest(): Key | undefined {
     const [key] = this.#byCount.get(this.#most) ?? []
     return key
@@ -41,7 +41,7 @@ export class Holdings<Key> {
       this.#counts.set(key, count - 1)
       this.#enter(key, count - 1)
     }
-    // The one that had most has one less now, so at most one step is to be taken.
+    // The largest holder has one less now, so at most one step is needed.
     if (!this.#byCount.has(this.#most)) this.#most--
   }
 

@@ -1,13 +1,13 @@
 import { domainToUnicode } from 'node:url'
 import type { ErrorName } from '#base/errors.ts'
 
-/** Why a name cannot be a host name: the catalogue's entry and the label at fault. */
+/** Why a name is not a valid host name: the catalogue entry and the invalid label. */
 export interface NameFault {
   readonly code: ErrorName & `domain_${string}`
   readonly label: string
 }
 
-/** Names are compared in lower case and without the dot of the root. */
+/** Names are compared in lower case and without the root dot. */
 export const normalName = (name: string): string => name.toLowerCase().replace(/\.$/, '')
 
 function labelFault(label: string): NameFault['code'] | undefined {
@@ -19,10 +19,10 @@ function labelFault(label: string): NameFault['code'] | undefined {
   return label.slice(2, 4) === '--' ? 'domain_hyphens' : undefined
 }
 
-/** What cannot be decoded is left as it is. */
+/** Labels that cannot be decoded stay unchanged. */
 const isPunycode = (label: string): boolean => domainToUnicode(label) !== label
 
-/** What is wrong with a normalised name that may start with the wildcard label. */
+/** The error in a normalised name that may start with a wildcard label. */
 export function nameFault(name: string): NameFault | undefined {
   if (name.length > 253) return { code: 'domain_length', label: '' }
   if (name.includes('_')) return { code: 'domain_underscore', label: '' }
@@ -50,11 +50,11 @@ export function parseHostPort(text: string): HostPort | undefined {
   return { host: match[1], port: Number(match[2]) }
 }
 
-/** Does a host name this machine itself? An IPv6 address may be in brackets. */
+/** Whether a host is this machine. An IPv6 address may be in brackets. */
 export const isLoopbackHost = (host: string): boolean =>
   /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)
 
-/** Is `name` the wildcard's base below it, at any depth? */
+/** Whether `name` is below the wildcard's base, at any depth. */
 export const covers = (pattern: string, name: string): boolean =>
   pattern === name || (pattern.startsWith('*.') && name.endsWith(pattern.slice(1)))
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const ID_LENGTH = 27
-/** KSUIDs count seconds from this moment (2014-05-13T16:53:20Z). */
+/** KSUID epoch (2014-05-13T16:53:20Z). */
 const EPOCH_MS = 1_400_000_000_000
 const FRACTION_STEPS = 2 ** 32
 
@@ -10,8 +10,8 @@ let lastSeconds = 0
 let lastFraction = 0
 
 /**
- * The next moment as seconds and a 32-bit fraction. Ids of one process are strictly increasing, so that
- * "newest first" has one meaning even within a second.
+ * The next time as seconds and a 32-bit fraction. Ids of one process are strictly increasing, so that "newest first" is
+ * well defined even within a second.
  */
 function nextTick(now: number): [seconds: number, fraction: number] {
   const sinceEpoch = now - EPOCH_MS
@@ -27,7 +27,7 @@ function nextTick(now: number): [seconds: number, fraction: number] {
   return [lastSeconds, lastFraction]
 }
 
-/** Random 16-bit words drawn many at a time: one call of the generator costs more than the id made from it. */
+/** Random 16-bit words, generated in bulk: one call of the generator costs more than an id. */
 const pool = new Uint16Array(4096)
 let unused = 0
 
@@ -46,8 +46,8 @@ const DIGITS = 5
 const CHUNK = 62 ** DIGITS
 
 /**
- * Writes a large number, given as 16-bit words, in base 62. BigInt is many times slower than this long
- * division, which takes five digits at a time: the largest divisor whose products stay exact.
+ * Encodes a large number, given as 16-bit words, in base 62. BigInt is many times slower than this long division by
+ * five digits at a time, the largest divisor whose products stay exact.
  */
 function base62(words: number[], length: number): string {
   let text = ''
@@ -75,30 +75,30 @@ export function newId(prefix: string, now = Date.now()): string {
   return `${prefix}_${base62(words, ID_LENGTH)}`
 }
 
-/** No id that was made at this moment or later is smaller, byte by byte. */
+/** The smallest id of this time, byte by byte. */
 export function lowestId(prefix: string, milliseconds: number): string {
   const seconds = Math.max(0, Math.floor((milliseconds - EPOCH_MS) / 1000))
   const words = [seconds >>> 16, seconds & 0xffff, 0, 0, 0, 0, 0, 0, 0, 0]
   return `${prefix}_${base62(words, ID_LENGTH)}`
 }
 
-/** The part of an id that tells its time. */
+/** The time part of an id. */
 const TIME_LENGTH = 11
 
-/** An id that follows from another one and a text: always the same, and in the order of time of the other one. */
+/** An id derived from another one and a text: deterministic, with the time order of the other one. */
 export function derivedId(prefix: string, from: string, text: string): string {
   const digest = createHash('sha256').update(`${from} ${text}`).digest()
   const rest = Array.from(digest.subarray(0, ID_LENGTH - TIME_LENGTH), byte => ALPHABET.charAt(byte % 62))
   return `${prefix}_${timePart(from)}${rest.join('')}`
 }
 
-/** Ids that were made at about the same time have the same. */
+/** Equal for ids created at about the same time. */
 export const timePart = (id: string): string => randomPart(id).slice(0, TIME_LENGTH)
 
 /** The part of an id after its prefix. */
 export const randomPart = (id: string): string => id.slice(id.lastIndexOf('_') + 1)
 
-/** A bearer token for the resource `id`: 256 bits of randomness behind the id's own random part. */
+/** A bearer token for the resource `id`: 256 random bits after the id's own random part. */
 export const newToken = (id: string): string =>
   `${randomPart(id)}_${base62(Array.from({ length: 16 }, randomWord), 43)}`
 

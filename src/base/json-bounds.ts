@@ -1,6 +1,6 @@
-/** Deeper than any JSON that is sent to Adit; bounds the work of everything that walks it. */
+/** Deeper than any JSON that Adit accepts; limits the work of everything that walks it. */
 export const MAX_JSON_DEPTH = 32
-/** Numbers, texts, keys, lists and objects; a mebibyte of the shortest would take 50 ms to parse and check. */
+/** Numbers, strings, keys, arrays and objects; a mebibyte of the shortest would take 50 ms to parse and check. */
 export const MAX_JSON_VALUES = 5000
 
 const QUOTE = 0x22
@@ -8,7 +8,7 @@ const BACKSLASH = 0x5c
 const SIGN = /["{}[\],:]/g
 const [COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x2c, 0x3a, 0x5b, 0x5d, 0x7b, 0x7d]
 
-/** Counts what a JSON text has, sign by sign and outside of its texts. */
+/** Counts the values of a JSON text, outside of its strings. */
 export class JsonBounds {
   #values = 0
   #depth = 0
@@ -17,7 +17,7 @@ export class JsonBounds {
     return this.#depth
   }
 
-  /** Takes one sign; why the text has too much of something, once it has. */
+  /** Takes one token; returns the reason once a limit is exceeded. */
   add(code: number): string | undefined {
     if (code === COMMA || code === COLON) this.#values++
     else if (code === OPEN_LIST || code === OPEN_OBJECT) {
@@ -28,7 +28,7 @@ export class JsonBounds {
   }
 }
 
-/** Why a JSON text is not even parsed; undefined when it may be. */
+/** Why a JSON text is rejected before parsing; undefined when it is acceptable. */
 export function jsonBoundsFault(text: string): string | undefined {
   const bounds = new JsonBounds()
   for (let at = nextSign(text, 0); at !== -1; at = nextSign(text, at)) {
@@ -40,13 +40,13 @@ export function jsonBoundsFault(text: string): string | undefined {
   return undefined
 }
 
-/** Where the next bracket, comma, colon or quote is; -1 when there is none. */
+/** Position of the next bracket, comma, colon or quote; -1 when there is none. */
 export function nextSign(text: string, from: number): number {
   SIGN.lastIndex = from
   return SIGN.test(text) ? SIGN.lastIndex - 1 : -1
 }
 
-/** Where a text in quotes that starts here ends; the end of all when it does not. */
+/** The end of the string that starts here; the end of the text when it is not closed. */
 export function endOfText(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let escapes = 0

@@ -14,7 +14,7 @@ export interface ListenOn {
   readonly backlog?: number
 }
 
-/** Node rejects the option elsewhere. */
+/** Node rejects the option on other systems. */
 const PLATFORMS: ReadonlySet<string> = new Set(['aix', 'freebsd', 'linux', 'sunos'])
 
 /** Whether several processes can listen on one port. */
@@ -23,8 +23,8 @@ export const canSharePorts = PLATFORMS.has(process.platform)
 const never: SharesPorts = () => false
 
 /**
- * Opens a listener in such a way that a successor of this process can open the same port before this one closes it.
- * Rejects with the system's error. A port that another program has open is EADDRINUSE, unless ports are shared now.
+ * Opens a listener so that a successor of this process can open the same port before this one closes it. Rejects with
+ * the system's error. A port that another program has open is EADDRINUSE, unless ports are shared at the moment.
  */
 export async function listenOn(
   server: Server,
@@ -36,17 +36,17 @@ export async function listenOn(
   await once(server, 'listening')
 }
 
-// Turns of the event loop; a flood must not put off the end.
+// Turns of the event loop; a flood must not delay the shutdown.
 const MAX_LAST_TURNS = 100
 
-/** Accepts the connections that the system has queued already: when the listener is closed it would reset them. */
+/** Accepts the connections that the system has already queued: closing the listener would reset them. */
 export async function acceptQueued(server: Server): Promise<void> {
   let [accepted, before, quiet] = [0, 0, 0]
   const count = (): void => {
     accepted++
   }
   server.on('connection', count)
-  // The first turn may be what is left of this one.
+  // The first turn may be the rest of the current one.
   for (let turn = 0; server.listening && quiet < 2 && turn < MAX_LAST_TURNS; turn++) {
     await setImmediate()
     quiet = accepted === before ? quiet + 1 : 0
@@ -71,7 +71,7 @@ export async function bindOn({ host, port }: ListenOn, shares: SharesPorts = nev
 const isClaimed = ({ port }: ListenOn, shares: SharesPorts): boolean =>
   canSharePorts && port !== 0 && !shares()
 
-/** A port that is shared cannot be opened by one that does not share: so another program's is noticed. */
+/** A port with SO_REUSEPORT cannot be opened without it, so another program's port is detected. */
 async function claim({ host, port }: ListenOn): Promise<void> {
   const alone = createServer().listen({ host, port })
   await once(alone, 'listening')

@@ -3,7 +3,7 @@ import type { LogLevel } from '#base/log-levels.ts'
 import { pino, type DestinationStream, type Logger } from 'pino'
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
-/** For parts that are used without a log. */
+/** For parts that run without a log. */
 export const silentLog: Log = {
   debug: () => undefined,
   info: () => undefined,
@@ -11,13 +11,13 @@ export const silentLog: Log = {
   error: () => undefined,
 }
 
-/** Lines that could not be written are kept for a later one up to here; what comes beyond is lost. */
+/** Lines that could not be written are buffered up to this size; more are dropped. */
 const MAX_UNWRITTEN = 1_048_576
 
-/** JSON lines on standard error: standard output belongs to what a person or a script asked for. */
+/** JSON lines on standard error: standard output is for command output. */
 function standardError(): DestinationStream {
   const destination = pino.destination({ dest: 2, sync: true, maxLength: MAX_UNWRITTEN })
-  // Without a listener a disk that is full would throw in whatever code writes a line.
+  // Without a listener a full disk would throw in the code that writes a line.
   destination.on('error', () => undefined)
   return destination
 }
@@ -28,19 +28,19 @@ export const createLog = (level: LogLevel, to: DestinationStream = standardError
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      // An Error has no enumerable properties: without this it is written as {}.
+      // An Error has no enumerable properties: without this it would be logged as {}.
       serializers: { error: errorFields, err: errorFields },
     },
     to,
   )
 
-/** What errors of Node and of drivers say beside their message. */
+/** Fields of Node and driver errors besides the message. */
 const FACTS = ['code', 'errcode', 'status', 'syscall', 'address', 'port'] as const
 const MAX_CAUSES = 4
 
 /**
- * What the log tells of an error. Libraries hang whatever they had at hand on their errors: answers of providers,
- * rows of the database, tokens. So only what is known to be harmless is taken.
+ * The loggable part of an error. Libraries attach arbitrary data to their errors: provider responses, database rows,
+ * tokens. So only fields known to be harmless are taken.
  */
 export function errorFields(error: unknown, causes = MAX_CAUSES): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? error : typeof error
@@ -49,7 +49,7 @@ export function errorFields(error: unknown, causes = MAX_CAUSES): unknown {
     return typeof value === 'string' || typeof value === 'number' ? [[name, value] as const] : []
   })
   const isCaused = error.cause instanceof Error && causes > 0
-  // What is no JSON is quoted by Node, and may be anything.
+  // Node quotes invalid JSON, which may be anything.
   const message = error instanceof SyntaxError ? jsonFault(error) : error.message
   return {
     type: error.name,

@@ -3,14 +3,14 @@ import { reachOf } from '#base/egress/reachable.ts'
 
 const reachable = reachOf([])
 
-/** Can the world reach this address? */
+/** Whether this address is reachable from the internet. */
 export const isPublicAddress = (address: string): boolean => reachable(address) !== undefined
 
-/** Does it lead to this machine alone? */
+/** Whether it is a loopback address. */
 export const isLoopback = (host: string): boolean =>
   host === '::1' || host === 'localhost' || host.startsWith('127.')
 
-/** The addresses of this machine that others can have a use for, in the order of its interfaces. */
+/** The non-loopback addresses of this machine, in the order of its interfaces. */
 export const machineAddresses = (interfaces: typeof networkInterfaces = networkInterfaces): string[] =>
   Object.values(interfaces())
     .flatMap(found => found ?? [])

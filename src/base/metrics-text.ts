@@ -1,12 +1,12 @@
 import type { FamilySnapshot, Merge, Sample, Snapshot } from '#base/metrics.ts'
 
-/** The media type of what `renderMetrics` gives. */
+/** The media type of `renderMetrics`. */
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** The text form that Prometheus and all that speak its language read. */
+/** The Prometheus text format. */
 export const renderMetrics = (snapshot: Snapshot): string => snapshot.map(familyText).join('')
 
-/** The values of several processes as if they were one. */
+/** Merges the values of several processes. */
 export function mergeSnapshots(snapshots: readonly Snapshot[]): Snapshot {
   const families = new Map<string, FamilySnapshot>()
   for (const family of snapshots.flat()) {
@@ -34,7 +34,7 @@ const mergedSample = (merge: Merge, one: Sample, other: Sample): Sample => ({
 
 function familyText(family: FamilySnapshot): string {
   const { name, help, type, samples } = family
-  // Prometheus takes a metric without a value for an error in some versions.
+  // Some versions of Prometheus treat a metric without a value as an error.
   if (samples.length === 0) return ''
   const lines = samples.flatMap(sample =>
     type === 'histogram'
@@ -48,7 +48,7 @@ function histogramLines(family: FamilySnapshot, sample: Sample): string[] {
   const { name, bounds } = family
   const pairs = labelPairs(family, sample)
   let total = 0
-  // The text form counts all that is at most the bound, not what is between two.
+  // Buckets of the text format are cumulative.
   const buckets = sample.counts.map((count, at) => {
     total += count
     const bound = bounds[at]

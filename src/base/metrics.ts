@@ -1,18 +1,18 @@
 export type MetricType = 'counter' | 'gauge' | 'histogram'
 
-/** How the values of several processes become one. */
+/** How the values of several processes are merged. */
 export type Merge = 'sum' | 'max'
 
 export interface Sample {
-  /** The values of the family's labels, in their order. */
+  /** The label values, in the order of the family's labels. */
   readonly labels: readonly string[]
-  /** For a histogram the sum of all that was observed. */
+  /** For a histogram the sum of all observations. */
   readonly value: number
-  /** What a histogram counted in each bucket, the last one without a bound; else empty. */
+  /** The bucket counts of a histogram, the last one without a bound; else empty. */
   readonly counts: readonly number[]
 }
 
-/** A metric with all its values. Plain data, so that it travels between processes. */
+/** A metric with all its values. Plain data, so that it can be sent between processes. */
 export interface FamilySnapshot {
   readonly name: string
   readonly help: string
@@ -30,7 +30,7 @@ type Reading = Pick<Sample, 'value' | 'counts'>
 
 const NO_COUNTS: readonly number[] = []
 
-/** Only goes up. */
+/** Monotonic. */
 export class Counter {
   #value = 0
   #source: (() => number) | undefined
@@ -39,7 +39,7 @@ export class Counter {
     this.#value += amount
   }
 
-  /** From now on the value is asked for there whenever it is read. */
+  /** From now on the value is read from this function. */
   from(source: () => number): void {
     this.#source = source
   }
@@ -61,7 +61,7 @@ export class Gauge {
     this.#value += amount
   }
 
-  /** From now on the value is asked for there whenever it is read. */
+  /** From now on the value is read from this function. */
   from(source: () => number): void {
     this.#source = source
   }
@@ -83,7 +83,7 @@ export class Histogram {
 
   observe(value: number): void {
     const bounds = this.#bounds
-    // The buckets are few and the small ones are hit most, so looking from below beats halving.
+    // There are few buckets and the small ones are hit most, so a linear search beats a binary one.
     let at = 0
     while (at < bounds.length && value > (bounds[at] ?? 0)) at++
     this.#counts[at] = (this.#counts[at] ?? 0) + 1
@@ -95,7 +95,7 @@ export class Histogram {
   }
 }
 
-/** One metric for each combination of label values. Look them up when things are set up, not for every event. */
+/** One metric for each combination of label values. Look them up at set-up, not for every event. */
 export class Family<M extends { read(): Reading }> {
   readonly #make: () => M
   readonly #size: number
@@ -164,8 +164,9 @@ export class Registry {
     { labels = [], merge = 'sum', bounds = [] }: MetricOptions,
     make: () => M,
   ): Family<M> {
-    if (this.#families.has(name)) throw new TypeError(`The metric ${name} is there already.`)
-    for (const each of [name, ...labels]) if (!NAME.test(each)) throw new TypeError(`"${each}" is no name.`)
+    if (this.#families.has(name)) throw new TypeError(`The metric ${name} already exists.`)
+    for (const each of [name, ...labels])
+      if (!NAME.test(each)) throw new TypeError(`"${each}" is not a metric name.`)
     const family = new Family(labels.length, make)
     this.#families.set(name, () => ({
       name,

@@ -1,4 +1,4 @@
-/** The known name that is most like a mistyped one; undefined when none is much like it. */
+/** The known name most similar to a mistyped one; undefined when none is similar. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const typed = name.toLowerCase().replaceAll('-', '_')
   let best: string | undefined
@@ -10,7 +10,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best
 }
 
-/** How many letters must be put in, taken out, changed or swapped with their neighbour. */
+/** Edit distance: insertions, deletions, substitutions and swaps of neighbours. */
 function distance(left: string, right: string): number {
   let [older, row]: [number[], number[]] = [[], Array.from({ length: right.length + 1 }, (_, at) => at)]
   for (let i = 1; i <= left.length; i++) {

@@ -1,26 +1,26 @@
-/** What all signals of OpenTelemetry have in common when they are sent as JSON over HTTP (OTLP). */
+/** Common parts of all OpenTelemetry signals sent as JSON over HTTP (OTLP). */
 
 export interface Attribute {
   readonly key: string
   readonly value: { readonly stringValue: string } | { readonly intValue: string }
 }
 
-/** Numbers are whole here; in JSON they are text, because they have 64 bits. */
+/** Numbers are integers here; in JSON they are strings, because they have 64 bits. */
 export const attribute = (key: string, value: string | number): Attribute => ({
   key,
   value: typeof value === 'string' ? { stringValue: value } : { intValue: String(value) },
 })
 
-/** A moment in milliseconds since 1970. More than microseconds would not fit in a number. */
+/** A time in milliseconds since 1970. More than microseconds would not fit in a number. */
 export const nanoseconds = (milliseconds: number): string => `${Math.round(milliseconds * 1000)}000`
 
-/** Where a collector takes one signal, given its address with or without the path of that signal. */
+/** The URL for one signal, from a collector's address with or without that path. */
 export function signalAddress(endpoint: string, path: string): string {
   const base = endpoint.replace(/\/+$/, '')
   return base.endsWith(path) ? base : base + path
 }
 
-/** How many of those sent the collector has not taken; undefined when its answer is not JSON. */
+/** How many items the collector rejected; undefined when its response is not JSON. */
 export function rejectedIn(
   body: string,
   counted: 'rejectedLogRecords' | 'rejectedSpans',
@@ -33,7 +33,7 @@ export function rejectedIn(
   }
 }
 
-/** Whether a header, its name in lower case, can be given by an operator; `reserved` are those that we write. */
+/** Whether an operator may set a header, its name in lower case; `reserved` are those that we set. */
 export function headerVerdict(name: string, value: string): 'fine' | 'invalid' | 'reserved' {
   if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,256}$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
     return 'invalid'

@@ -1,12 +1,12 @@
-/** First labels below the shared domain that the server answers for itself. */
+/** First labels below the shared domain that the server itself uses. */
 export const OWN_LABELS: readonly string[] = ['acme', 'api', 'cname', 'idp', 'ns1', 'ns2', 'tcp', 'tunnel']
 
-/** The name servers of the shared domain and of domains that are delegated here; a registrar wants at least two. */
+/** The name servers of the shared domain and of delegated domains; registrars require at least two. */
 export const nameServers = (base: string): string[] => ['ns1', 'ns2'].map(label => `${label}.${base}`)
 
 export const isOwnLabel = (label: string): boolean => OWN_LABELS.includes(label)
 
-/** Is the name, which lies under the base domain, one that nobody may take? */
+/** Whether a name under the base domain is reserved for the server. */
 export const isOwnName = (name: string, base: string): boolean =>
   name === base ||
   OWN_LABELS.includes(

@@ -1,12 +1,12 @@
 import { Holdings } from '#base/holdings.ts'
 
-/** As OpenSSH's PerSourcePenalties: a source that fails collects time, and waits once it has enough of it. */
+/** Like OpenSSH's PerSourcePenalties: a failing source collects penalty time, and is blocked once it has enough. */
 export interface PenaltyLimits {
-  /** Milliseconds that a source may collect before it has to wait. */
+  /** Milliseconds of penalty that a source may collect before it is blocked. */
   readonly threshold: number
-  /** What it can collect at most. */
+  /** The maximum penalty. */
   readonly most: number
-  /** How many sources are remembered, of all groups together. */
+  /** How many sources are tracked, of all groups together. */
   readonly sources: number
 }
 
@@ -16,9 +16,8 @@ interface Entry {
 }
 
 /**
- * Remembers which sources failed at what: a group is one thing that can be attacked, such as an endpoint. The memory is
- * bounded; when it is full, the group with most sources forgets the one that failed longest ago, so that an attack on
- * one does not make the others forget.
+ * Tracks failing sources: a group is one target, such as an endpoint. When the table is full, the group with most
+ * sources drops the one that failed longest ago, so that an attack on one target does not clear the others.
  */
 export class Penalties {
   readonly #limits: PenaltyLimits
@@ -32,7 +31,7 @@ export class Penalties {
     this.#now = now
   }
 
-  /** A source has failed, which costs it so much time. */
+  /** Adds penalty time to a source that failed. */
   add(group: string, source: string, cost: number): void {
     const now = this.#now()
     const before = this.#groups.get(group)?.get(source)
@@ -53,7 +52,7 @@ export class Penalties {
     this.#count--
   }
 
-  /** Milliseconds that a source has to wait; 0: it may try. */
+  /** Milliseconds until a source is unblocked; 0: it may try. */
   waitOf(group: string, source: string): number {
     const entry = this.#groups.get(group)?.get(source)
     if (entry === undefined) return 0

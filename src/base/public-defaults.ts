@@ -4,8 +4,8 @@ import { isPublicName } from '#base/public-suffix.ts'
 import type { Defaults } from '#base/read-settings.ts'
 
 /**
- * Where the listeners that nobody set are, on a machine that the world reaches under a public name. Elsewhere nothing is
- * opened that was not asked for. The API speaks plain HTTP, so it stays where it is.
+ * Default addresses of listeners on a machine that is reachable from the internet under a public name. Elsewhere
+ * nothing is opened unless configured. The API uses plain HTTP, so it stays on loopback.
  */
 export function publicDefaults(
   { domain, public_addresses: given }: Parameters<Defaults>[0],
@@ -18,7 +18,7 @@ export function publicDefaults(
   const only6 = reached.every(address => isIPv6(address))
   const any = only6 ? '[::]' : '0.0.0.0'
   const name = dnsHost(reached, machine)
-  // Whoever has arranged for visitors by hand has most likely arranged for DNS elsewhere.
+  // An operator who configured HTTP or HTTPS most likely has DNS elsewhere.
   const isArranged = isGiven('http_addr') || isGiven('https_addr')
   return {
     http_addr: `${any}:80`,
@@ -31,8 +31,8 @@ export function publicDefaults(
 }
 
 /**
- * The one address of the machine that DNS can be bound to. On all of them an answer might leave by another address than
- * the question came to; behind NAT it is one that the public address leads to.
+ * The single address for DNS. With a wildcard bind, a response might leave from another address than the query came to;
+ * behind NAT it is the one that the public address maps to.
  */
 export function dnsHost(reached: readonly string[], machine: readonly string[]): string | undefined {
   const only6 = reached.length > 0 && reached.every(address => isIPv6(address))

@@ -9,7 +9,7 @@ const declared = (name: SettingName): Setting<unknown> => settings[name]
 export const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`
 export const variableOf = (name: string): string => `ADIT_${name.toUpperCase()}`
 
-/** Variables that are not settings but may be set: agents are started from the same shell. */
+/** Variables that are not settings but allowed: agents are started from the same shell. */
 const OTHER_VARIABLES = new Set([
   'ADIT_CONFIG',
   'ADIT_SERVER_ADDR',
@@ -34,7 +34,7 @@ function fromEnvironment(environment: NodeJS.ProcessEnv): Map<string, string> {
   return found
 }
 
-/** The setting that was probably meant. */
+/** The most similar setting. */
 function meant(name: string, shown: (setting: string) => string): string {
   const found = nearest(name, names)
   return found === undefined ? '' : ` did you mean ${shown(found)}?`
@@ -69,7 +69,7 @@ function readText(path: string): string {
   }
 }
 
-/** What a setting is for, and which variables of a standard say it too. */
+/** The description of a setting, with its standard variables. */
 export function fullDocOf({ doc, standard = {} }: Setting<unknown>): string {
   const variables = Object.keys(standard)
   return variables.length === 0 ? doc : `${doc} Also ${variables.join(', ')}.`
@@ -81,7 +81,7 @@ interface Given {
   readonly read: (text: string) => unknown
 }
 
-/** What a variable of a standard says, which is meant for many programs; empty ones say nothing. */
+/** The value of a standard variable, shared by many programs; an empty one counts as absent. */
 function fromStandard(name: SettingName, environment: NodeJS.ProcessEnv): Given | undefined {
   for (const [origin, read] of Object.entries(declared(name).standard ?? {})) {
     const text = environment[origin] ?? ''
@@ -99,13 +99,13 @@ function valueOf({ text, origin, read }: Given): unknown {
   }
 }
 
-/** Other defaults than the usual ones, which hang on what was said before them. */
+/** Defaults that depend on other settings. */
 export type Defaults = (
   settled: Pick<Settings, 'domain' | 'public_addresses'>,
   isGiven: (name: SettingName) => boolean,
 ) => Readonly<Partial<Record<SettingName, string>>>
 
-/** Settles every setting: flag before variable before file before variable of a standard before default. */
+/** Resolves every setting: flag, variable, file, standard variable, default, in this order. */
 export function readSettings(
   flags: ReadonlyMap<string, string>,
   environment: NodeJS.ProcessEnv,

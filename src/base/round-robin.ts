@@ -1,4 +1,4 @@
-/** A queue for each key; whoever is next is of another key than the one before, while there are several. */
+/** A queue per key, served round robin over the keys. */
 export class RoundRobin<Item> {
   readonly #queues = new Map<string, Item[]>()
   #size = 0

@@ -1,10 +1,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a running server writes to its data folder, so that commands on the same machine find it. */
+/** The record that a running server writes to its data folder, so that commands on the same machine find it. */
 export interface RunningServer {
   readonly pid: number
-  /** When the process started, as the kernel counts it: a later process may have the same id. */
+  /** Start time of the process in kernel ticks: a later process may have the same id. */
   readonly started: string
   readonly api_url?: string
   readonly agent_addr?: string
@@ -13,7 +13,7 @@ export interface RunningServer {
 const NAME = 'server.json'
 const DEFAULT_FOLDER = './data'
 
-/** The data folder that commands of this machine look into. */
+/** The data folder for commands on this machine. */
 export const dataFolder = (environment: NodeJS.ProcessEnv): string =>
   environment['ADIT_DATA_DIR'] ?? DEFAULT_FOLDER
 
@@ -26,7 +26,7 @@ export function recordRunning(
   try {
     writeFileSync(path, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   } catch {
-    // A full disk must not keep the server from serving; commands then need the addresses as settings.
+    // A full disk must not stop the server; commands then need the addresses as settings.
   }
   return {
     [Symbol.dispose]() {
@@ -36,7 +36,7 @@ export function recordRunning(
   }
 }
 
-/** The server of a data folder; undefined when none runs, also when its record was left behind. */
+/** The server of a data folder; undefined when none runs, even if its record was left behind. */
 export function runningServer(folder: string): RunningServer | undefined {
   const record = read(join(folder, NAME))
   return record && isAlive(record) ? record : undefined

@@ -5,7 +5,7 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 export const MASTER_KEY_BYTES = 32
 
-/** Text that must never be printed: every way to turn it into text by accident gives a placeholder. */
+/** Text that must never be printed: every accidental conversion to a string gives a placeholder. */
 export class Secret {
   readonly #value: string
 
@@ -30,10 +30,10 @@ export class Secret {
   }
 }
 
-/** Seals texts with the master key. What was sealed for one record cannot be opened as another's. */
+/** Encrypts texts with the master key. A ciphertext of one record cannot be decrypted as another's. */
 export class Sealer {
   readonly #key: Buffer
-  /** Names the key without telling anything about it. */
+  /** Identifies the key without revealing anything about it. */
   readonly keyId: string
 
   constructor(key: Buffer) {
@@ -51,7 +51,7 @@ export class Sealer {
 
   unseal(sealed: string, recordId: string): string {
     const [keyId, data = ''] = sealed.split('.')
-    if (keyId !== this.keyId) throw new Error(`a secret of ${recordId} was sealed with another master key`)
+    if (keyId !== this.keyId) throw new Error(`a secret of ${recordId} was encrypted with another master key`)
     const bytes = Buffer.from(data, 'base64url')
     const decipher = createDecipheriv(ALGORITHM, this.#key, bytes.subarray(0, NONCE_BYTES))
       .setAAD(Buffer.from(recordId))
@@ -62,10 +62,10 @@ export class Sealer {
   }
 }
 
-/** How a token is kept: tokens carry 256 bits of randomness, so one plain hash is enough. */
+/** How a token is stored: tokens have 256 random bits, so one plain hash is enough. */
 export const tokenHash = (token: string): string => hash('sha256', token, 'hex')
 
-/** Compares without telling by its duration where two texts differ. */
+/** Compares in constant time. */
 export function sameText(left: string, right: string): boolean {
   const [a, b] = [Buffer.from(left), Buffer.from(right)]
   return a.length === b.length && timingSafeEqual(a, b)

@@ -4,9 +4,9 @@ import { headerVerdict, signalAddress } from '#base/otlp.ts'
 import { logLevels, type LogLevel } from '#base/log-levels.ts'
 import { MASTER_KEY_BYTES, Secret } from '#base/secrets.ts'
 
-/** How the values of settings are read from text; each rejects with the words that follow "must be". */
+/** Parsers for the values of settings; each throws with the words that follow "must be". */
 
-/** A setting that cannot be used; the program says so and ends with exit code 2. */
+/** An unusable setting; the program prints it and exits with code 2. */
 export class SettingError extends ExitError {
   override readonly name = 'SettingError'
   readonly exitCode = 2
@@ -49,7 +49,7 @@ export function wholeNumber(minimum: number, maximum: number): (value: string) =
 export function url(value: string): string {
   const parsed = URL.parse(value)
   const web = parsed?.protocol === 'http:' || parsed?.protocol === 'https:'
-  return web ? value.replace(/\/+$/, '') : refuse('an address such as https://api.example.com')
+  return web ? value.replace(/\/+$/, '') : refuse('a URL such as https://api.example.com')
 }
 
 export const directory = (value: string): string | undefined => (value === 'off' ? undefined : url(value))
@@ -66,7 +66,7 @@ export function nameServers(value: string): readonly string[] {
     const isAddress = canonicalAddress(host.replace(/^\[(.*)\]$/, '$1')) !== undefined
     return isAddress && Number(port) > 0 && Number(port) < 65_536
       ? `${host}:${port}`
-      : refuse('addresses with commas between them, such as 192.0.2.53 or [2001:db8::53]:5353')
+      : refuse('comma-separated addresses, such as 192.0.2.53 or [2001:db8::53]:5353')
   })
 }
 
@@ -98,7 +98,7 @@ export function networks(value: string): readonly Range[] {
   const parts = value.split(',').map(part => part.trim())
   return parts
     .filter(part => part !== '')
-    .map(part => parseRange(part) ?? refuse('networks with commas between them, such as 10.0.0.0/8,fd00::/8'))
+    .map(part => parseRange(part) ?? refuse('comma-separated networks, such as 10.0.0.0/8,fd00::/8'))
 }
 
 const listed = (value: string): string[] =>
@@ -111,7 +111,7 @@ export function ips(value: string): readonly string[] {
   const found = listed(value).map(part => canonicalAddress(part))
   const given = [...new Set(found.filter(each => each !== undefined))]
   return found.includes(undefined) || given.length < 1 || given.length > 16
-    ? refuse('1 to 16 addresses with commas between them, such as 198.51.100.7,2001:db8::7')
+    ? refuse('1 to 16 comma-separated addresses, such as 198.51.100.7,2001:db8::7')
     : given
 }
 
@@ -119,7 +119,7 @@ export function authorities(value: string): readonly string[] {
   return listed(value).map(name =>
     /^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(name)
       ? name.toLowerCase()
-      : refuse('names of authorities with commas between them, such as letsencrypt.org'),
+      : refuse('comma-separated CA names, such as letsencrypt.org'),
   )
 }
 
@@ -130,31 +130,31 @@ export function endpoints(value: string): Readonly<Record<string, string>> {
     const [, name = '', at = ''] = /^([a-z_]+)=(.+)$/.exec(part) ?? []
     return eventServices.includes(name)
       ? ([name, url(at)] as const)
-      : refuse(`NAME=URL with commas between them, the names of ${eventServices.join(', ')}`)
+      : refuse(`comma-separated NAME=URL, with a NAME of ${eventServices.join(', ')}`)
   })
   return Object.fromEntries(pairs)
 }
 
-/** Names and passwords belong in headers, and what would follow a query is not a path. */
+/** User names and passwords belong in headers, and a path cannot follow a query. */
 export function collector(value: string): string {
   const plain = url(value)
   const { username, password, search, hash } = new URL(plain)
   return [username, password, search, hash].every(part => part === '')
     ? plain
-    : refuse('an address such as http://127.0.0.1:4318, without a password or a query')
+    : refuse('a URL such as http://127.0.0.1:4318, without a password or a query')
 }
 
 export const tracesAddress = (value: string): string | undefined =>
   value === 'off' ? undefined : signalAddress(collector(value), '/v1/traces')
 
-/** In the form of OTEL_EXPORTER_OTLP_HEADERS: values may be percent-encoded. Nothing of them is told. */
+/** In the form of OTEL_EXPORTER_OTLP_HEADERS: values may be percent-encoded. Errors do not quote them. */
 export function headers(value: string): ReadonlyMap<string, Secret> {
   const pairs = listed(value).map(part => {
     const [, name = '', written = ''] = /^([^=\s]{1,256})\s*=\s*(.{0,4096})$/.exec(part) ?? []
     const [key, plain] = [name.toLowerCase(), decoded(written)]
     return plain !== undefined && headerVerdict(key, plain) === 'fine'
       ? ([key, new Secret(plain)] as const)
-      : refuse('NAME=VALUE with commas between them, of headers that can be sent')
+      : refuse('comma-separated NAME=VALUE, with valid header names and values')
   })
   return new Map(pairs)
 }

@@ -1,17 +1,17 @@
 import { FairShare } from '#base/fair-share.ts'
 
-/** For whom something is taken: what it serves, and who asked for it. */
+/** For what and for which client some of the budget is taken. */
 export interface Party {
   readonly endpoint: string
-  /** As `clientNetwork` tells it. */
+  /** From `clientNetwork`. */
   readonly client: string
 }
 
-/** One client address has less of a budget than one endpoint, so that it cannot take all that an endpoint may have. */
+/** One client address gets less of a budget than one endpoint, so that it cannot use up the share of an endpoint. */
 const ENDPOINT_SHARE = 0.5
 const CLIENT_SHARE = 0.25
 
-/** A budget of the process, divided among endpoints and among client addresses. */
+/** A process-wide budget, divided among endpoints and among client addresses. */
 export class SharedBudget {
   readonly #endpoints: FairShare
   readonly #clients: FairShare
@@ -35,7 +35,7 @@ export class SharedBudget {
     return true
   }
 
-  /** Notes what cannot be refused any more. */
+  /** Records use that can no longer be rejected. */
   charge({ endpoint, client }: Party, amount: number): void {
     this.#endpoints.charge([endpoint], amount)
     this.#clients.charge([client], amount)

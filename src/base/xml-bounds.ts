@@ -1,10 +1,10 @@
 const MAX_DEPTH = 64
 const MAX_ATTRIBUTES = 64
 
-/** What the parts of a document take to parse, in microseconds of a slow machine; all together, and most of all. */
+/** Parse times of the parts of a document, in microseconds on a slow machine, and the limit for their sum. */
 const cost = { element: 4, attribute: 3, declaration: 15, comment: 4, reference: 1, charactersPerUnit: 250 }
 const MAX_COST = 8000
-/** The parser takes a step for each earlier child when it adds one; so many of them are one unit. */
+/** The parser takes a step for each earlier child when it adds one; this many are one unit. */
 const SIBLING_STEPS_PER_UNIT = 50
 
 const GREATER = 0x3e
@@ -15,7 +15,7 @@ const SINGLE_QUOTE = 0x27
 const REFERENCE = /&/g
 const DECLARATION = /\sxmlns[:=]/g
 
-/** Parts that are no elements, and what they end with. */
+/** Parts other than elements, and their end markers. */
 const others = [
   ['<!--', '-->'],
   ['<![CDATA[', ']]>'],
@@ -23,8 +23,8 @@ const others = [
 ] as const
 
 /**
- * Why a message is not even parsed; undefined when it may be. Any client can send it. Markup declarations, comments,
- * CDATA sections and processing instructions are in no message of SAML: they only serve to make two readers see
+ * Why a message is rejected before parsing; undefined when it is acceptable. Any client can send one. SAML messages
+ * have no markup declarations, comments, CDATA sections or processing instructions: these only make two parsers see
  * different texts.
  */
 export function messageFault(xml: string): string | undefined {
@@ -34,7 +34,7 @@ export function messageFault(xml: string): string | undefined {
   return documentFault(xml)
 }
 
-/** Why a document is not even parsed: it would take longer than other work of the process can wait. */
+/** Why a document is rejected before parsing: it would block other work of the process for too long. */
 export function documentFault(xml: string): string | undefined {
   if (/<!(DOCTYPE|ENTITY)/i.test(xml)) return 'it has a DTD'
   const references = xml.match(REFERENCE)?.length ?? 0
@@ -44,7 +44,7 @@ export function documentFault(xml: string): string | undefined {
   return new Scanner(xml, spent).fault()
 }
 
-/** Reads the tags of a document in one pass. */
+/** Scans the tags of a document in one pass. */
 class Scanner {
   readonly #xml: string
   /** How many children each open element has. */
@@ -70,7 +70,7 @@ class Scanner {
     }
   }
 
-  /** Notes a child of the element that is open. */
+  /** Counts a child of the open element. */
   #child(): void {
     const before = this.#children.at(-1) ?? 0
     this.#children[this.#children.length - 1] = before + 1
@@ -82,11 +82,11 @@ class Scanner {
     return sign === '!' || sign === '?'
   }
 
-  /** Passes over a comment and its like. */
+  /** Skips a comment or similar part. */
   #skip(): string | undefined {
     const [, ending = '>'] = others.find(([start]) => this.#xml.startsWith(start, this.#at)) ?? []
     const end = this.#xml.indexOf(ending, this.#at)
-    if (end === -1) return 'it is cut off'
+    if (end === -1) return 'it is truncated'
     this.#at = end + ending.length
     this.#spent += cost.comment
     this.#child()
@@ -95,7 +95,7 @@ class Scanner {
 
   #tag(): string | undefined {
     const { end, attributes } = tagEnd(this.#xml, this.#at)
-    if (end === -1) return 'it is cut off'
+    if (end === -1) return 'it is truncated'
     if (attributes > MAX_ATTRIBUTES) return 'an element has too many attributes'
     const closes = this.#xml.charCodeAt(this.#at + 1) === SLASH
     this.#at = end + 1
@@ -110,7 +110,7 @@ class Scanner {
   }
 }
 
-/** Where the text after `<?xml …?>` begins; a declaration of another encoding than UTF-8 is none. */
+/** The position after `<?xml …?>`; a declaration of an encoding other than UTF-8 does not count. */
 function afterDeclaration(xml: string): number {
   const [declaration = ''] =
     /^<\?xml version=["']1\.0["'](?: encoding=["']utf-8["'])?(?: standalone=["'](?:yes|no)["'])? ?\?>/i.exec(
@@ -119,7 +119,7 @@ function afterDeclaration(xml: string): number {
   return declaration.length
 }
 
-/** The end of a tag and how many quoted values it has; quotes may hide the sign that ends it. */
+/** The end of a tag and the number of its quoted values; the end marker may occur inside quotes. */
 function tagEnd(xml: string, from: number): { readonly end: number; readonly attributes: number } {
   let attributes = 0
   for (let at = from + 1; at < xml.length; at++) {

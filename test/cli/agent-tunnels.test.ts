@@ -97,7 +97,7 @@ suite('adit http', () => {
     await agent.sees(/^url=/m)
     const { code, stderr } = await runAdit(['http', '1', '--name', 'taken'], environmentOf(server))
     assert.equal(code, 5)
-    assert.match(stderr, /^adit: The endpoint https:\/\/taken\.\S+ is online already/)
+    assert.match(stderr, /^adit: The endpoint https:\/\/taken\.\S+ is already online/)
     assert.match(stderr, /ERR_ADIT_334/)
   })
 

@@ -92,7 +92,7 @@ suite('adit api refuses', () => {
     ['ip-policies create --json []', /--json: the file cannot be read|--json must be/],
     ['ip-policies list --limit 0', /whole number from 1/],
     ['ip-policies list --output csv', /Allowed choices are table, json, yaml/],
-    ['ip-policies list --url nonsense', /must be an address such as/],
+    ['ip-policies list --url nonsense', /must be a URL such as/],
     ['ip-policies list --token secret', /unknown option '--token'/],
   ]
   for (const [args, complaint] of mistakes) {

@@ -132,7 +132,7 @@ const mistakes: Readonly<Record<string, () => Mistake>> = {
   'the HTTP port of the gateway': () => ({
     args: ['http', '1', '--server', `127.0.0.1:${server.bound.http?.port ?? 0}`],
     code: 1,
-    problem: /does not speak TLS: it is probably a plain HTTP port/,
+    problem: /does not use TLS: it is probably a plain HTTP port/,
     fix: /Use the agent port of the gateway/,
   }),
   'the HTTPS port of another server': () => ({
@@ -229,7 +229,7 @@ suite('a mistake is answered with its cause and what to change', () => {
     await agent.sees(/^url=/m)
     const taken = await runAdit(['http', '1', '--name', 'taken'], environmentOf(server))
     assert.equal(taken.code, 5)
-    assert.match(taken.stderr, /is online already.*Stop that one, choose another name/)
+    assert.match(taken.stderr, /is already online.*Stop that one, choose another name/)
     await server.api.post('/reserved_domains', { name: 'edged' })
     await server.api.post('/edges/https', { hostports: ['edged.adit.localhost:443'] })
     const edge = await runAdit(['http', '1', '--name', 'edged'], environmentOf(server))
@@ -244,12 +244,12 @@ suite('a mistake is answered with its cause and what to change', () => {
     assert.equal(first.code, 0, first.stderr)
     const again = await runAdit(reserve, environment)
     assert.equal(again.code, 5)
-    assert.match(again.stderr, /"once\.adit\.localhost" is reserved already, by rd_/)
+    assert.match(again.stderr, /"once\.adit\.localhost" is already reserved, by rd_/)
     await server.api.post('/edges/https', { hostports: ['once.adit.localhost:443'] })
     const { id } = JSON.parse(first.stdout) as { id: string }
     const used = await runAdit(['api', 'reserved-domains', 'delete', id, '--yes'], environment)
     assert.equal(used.code, 5, used.stderr)
-    assert.match(used.stderr, /still in use by .* Change or remove that first/)
+    assert.match(used.stderr, /still in use by .* Change or delete that first/)
   })
 
   test('a port of the server that is taken', async () => {

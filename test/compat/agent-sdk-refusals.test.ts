@@ -19,7 +19,7 @@ suite('the published SDK @ngrok/ngrok: what it is told when it is refused', () =
   test('an authtoken that nobody has, and one that cannot be one', async () => {
     const { sdk, port } = world
     const forward = (authtoken: string) => sdk.forward({ addr: port, authtoken, force_new_session: true })
-    const unknown = /The authtoken is not known: it was mistyped, or its credential was deleted\./
+    const unknown = /The authtoken is unknown: it was mistyped, or its credential was deleted\./
     await assert.rejects(
       forward('2abcdefghijklmnopqrstuvwxyz_1234567890abcdefghijkl'),
       isTold('ERR_NGROK_107', unknown),
@@ -35,7 +35,7 @@ suite('the published SDK @ngrok/ngrok: what it is told when it is refused', () =
     await other.forward(options)
     const told = isTold(
       'ERR_NGROK_334',
-      /The endpoint https:\/\/taken\.adit\.localhost:\d+ is online already, on the session ts_/,
+      /The endpoint https:\/\/taken\.adit\.localhost:\d+ is already online, on the session ts_/,
     )
     await assert.rejects(sdk.forward(options), told)
     await assert.rejects(other.forward(options), told)

@@ -26,7 +26,7 @@ suite('patterns that are too large', () => {
       const { status, body: answer } = await api.put(path, body)
       assert.equal(status, 400)
       assert.equal(answer.error_code, 'ERR_ADIT_90280')
-      assert.match(answer.msg, /"(allow|deny)": the patterns are too large together, at most 1024 steps/)
+      assert.match(answer.msg, /"(allow|deny)": the patterns are too large in total, at most 1024 steps/)
     }
     assert.equal((await world.ask(`${NAME}/`)).status, 200)
     const filter = `ev.conn.server_name.matches(${JSON.stringify(LARGE)})`

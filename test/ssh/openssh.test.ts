@@ -148,14 +148,14 @@ suite('ssh -R', () => {
       options: ['ExitOnForwardFailure=no'],
     })
     assert.equal(await second.ended, 1)
-    assert.match(second.stderr, /^The endpoint http:\/\/taken\.gw\.test is online already/)
+    assert.match(second.stderr, /^The endpoint http:\/\/taken\.gw\.test is already online/)
     await using strict = call({
       flags: forward('taken:80'),
       command: ['http'],
       options: ['ExitOnForwardFailure=yes'],
     })
     assert.equal(await strict.ended, 255)
-    assert.match(strict.stderr, /is online already[^]*remote port forwarding failed/)
+    assert.match(strict.stderr, /is already online[^]*remote port forwarding failed/)
   })
 
   const mistakes: Record<string, [string[], RegExp]> = {

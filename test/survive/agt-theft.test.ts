@@ -87,7 +87,7 @@ for (const workers of [1, 2]) {
         assert.equal(winners.length, 1)
         assert.ok(loss instanceof AgentError)
         assert.equal(loss.code, `ERR_ADIT_${TAKEN}`)
-        assert.match(loss.message, /is online already/)
+        assert.match(loss.message, /is already online/)
       }
       const names = (await gateway.all('tunnels'))
         .map(it => String(it['public_url']))

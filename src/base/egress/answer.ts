@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { EgressError, type EgressAnswer } from '#base/egress.ts'
 
-/** Reads an answer to its end; one of more than `maxBytes` is an error. */
+/** Reads a whole response; one of more than `maxBytes` is an error. */
 export async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<EgressAnswer> {
   const pieces: Buffer[] = []
   let size = 0
   for await (const piece of answer as AsyncIterable<Buffer>) {
     size += piece.length
     if (size > maxBytes)
-      throw new EgressError(`The answer has more than ${maxBytes} bytes.`, { code: 'too_large' })
+      throw new EgressError(`The response has more than ${maxBytes} bytes.`, { code: 'too_large' })
     pieces.push(piece)
   }
   const headers = Object.entries(answer.headers).map(([name, value]) => [

@@ -4,17 +4,17 @@ import { EgressError, type EgressConnect } from '#base/egress.ts'
 import { unlessAborted } from '#base/egress/deadline.ts'
 import type { Resolver } from '#base/egress/resolver.ts'
 
-// A dead address must not use up the time of the next one.
+// A dead address must not use up the time for the next one.
 const NEXT_ADDRESS_MS = 1500
 const MAX_TRIED = 4
 
 export interface Line {
   readonly resolver: Resolver
-  /** What certificates are checked by. */
+  /** Options for certificate checks. */
   readonly trust: () => SecureContext
 }
 
-/** Opens a connection to an address that was checked: no name is looked up between the check and the connection. */
+/** Connects to a checked address: no name is resolved between the check and the connection. */
 export async function openConnection(
   { resolver, trust }: Line,
   { host, port, tls }: EgressConnect,
@@ -54,23 +54,21 @@ async function encrypted(
     socket,
     secureContext,
     ALPNProtocols: [...alpn],
-    // An address is checked like a name, but cannot be asked for.
+    // An address is checked like a name, but cannot be sent as SNI.
     ...(isIP(name) === 0 ? { servername: name } : { host: name }),
   })
   try {
     return await ready(wrapped, 'secureConnect', signal)
   } catch (error) {
     socket.destroy()
-    // Typed as an error, but it is a code, and set only once the certificate was looked at.
+    // Typed as an error, but it is a code, and only set after the certificate check.
     const untrusted = Boolean(wrapped.authorizationError)
-    const what = untrusted
-      ? `The certificate of ${name} is not valid`
-      : `${name} does not speak TLS as it should`
+    const what = untrusted ? `The certificate of ${name} is not valid` : `${name} failed the TLS handshake`
     throw failure(what, error, untrusted ? 'untrusted' : 'unreachable')
   }
 }
 
-/** Waits for a socket to be connected; what is not when the signal comes is given up. */
+/** Waits until a socket is connected; it is destroyed if the signal fires first. */
 function ready<Kind extends Socket>(
   socket: Kind,
   event: 'connect' | 'secureConnect',
@@ -91,7 +89,7 @@ function ready<Kind extends Socket>(
       reject(error)
     }
     const late = (): void => failed(signal.reason)
-    // Stays for good: an error between two users of the socket must not end the process.
+    // Never removed: an error between two users of the socket must not crash the process.
     socket.on('error', () => undefined)
     socket.once(event, done).once('error', failed)
     signal.addEventListener('abort', late, { once: true })
@@ -99,7 +97,7 @@ function ready<Kind extends Socket>(
   })
 }
 
-/** An error of ours stays what it is; any other becomes one, with its reason. */
+/** Keeps an EgressError; wraps any other error with its reason. */
 export function failure(
   what: string,
   cause: unknown,

@@ -1,6 +1,6 @@
 import { EgressError } from '#base/egress.ts'
 
-/** Gives work a signal that is aborted, with the error to tell, when its time is over. */
+/** Runs work with a signal that aborts, with the error to report, when its time is over. */
 export async function within<Result>(
   milliseconds: number,
   what: string,
@@ -18,7 +18,7 @@ export async function within<Result>(
   }
 }
 
-/** The result of work that cannot be stopped; it is not waited for any longer than the signal says. */
+/** The result of work that cannot be aborted; waiting for it ends with the signal. */
 export function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const late = (): void => reject(signal.reason)

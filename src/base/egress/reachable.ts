@@ -12,9 +12,9 @@ const ranges = (...texts: readonly string[]): BlockList =>
 
 const single = (address: string): string => `${address}/${isIPv4(address) ? 32 : 128}`
 
-/** IPv4 that is not of the public network, by the registry of special addresses (RFC 6890). */
+/** IPv4 outside of the public network, by the registry of special addresses (RFC 6890). */
 const special4 = ranges(
-  '0.0.0.0/8', // unspecified; Linux takes it for itself
+  '0.0.0.0/8', // unspecified; Linux treats it as this machine
   '10.0.0.0/8',
   '100.64.0.0/10', // shared with a carrier's customers
   '127.0.0.0/8',
@@ -29,10 +29,10 @@ const special4 = ranges(
   '203.0.113.0/24', // documentation
   '224.0.0.0/4', // multicast
   '240.0.0.0/4', // reserved, broadcast
-  '168.63.129.16', // of the public network, but a cloud answers there itself
+  '168.63.129.16', // public, but some clouds serve metadata there
 )
 
-/** All IPv6 that is given out. Loopback, link-local, unique local, multicast and IPv4-compatible are outside of it. */
+/** All allocated IPv6. Loopback, link-local, unique local, multicast and IPv4-compatible are outside of it. */
 const global6 = ranges('2000::/3')
 const special6 = ranges(
   '2001::/23', // protocol assignments: Teredo, benchmarks, ORCHID
@@ -41,7 +41,7 @@ const special6 = ranges(
   '3fff::/20', // documentation
 )
 
-/** Here clouds hand out keys to whoever asks, so a range that merely holds one of them does not allow it. */
+/** Cloud metadata addresses, which return keys to any caller: a range that merely contains one does not allow it. */
 const metadata = ranges(
   '100.100.100.200',
   '168.63.129.16',
@@ -74,10 +74,10 @@ function isPublic(address: string): boolean {
   return global6.check(address, 'ipv6') && !special6.check(address, 'ipv6')
 }
 
-/** Which address to connect to for the one given: itself, in its plain form; undefined when it may not be reached. */
+/** The address to connect to: the given one in its plain form; undefined when it may not be reached. */
 export type Reach = (address: string) => string | undefined
 
-/** Lets the public network be reached, and of all else only what is in `allow`. */
+/** Allows the public network, and of all other networks only those in `allow`. */
 export function reachOf(allow: readonly Range[]): Reach {
   const allowed = listOf(allow)
   const named = listOf(allow.filter(({ bits, family }) => bits === (family === 'ipv4' ? 32 : 128)))

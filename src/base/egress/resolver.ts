@@ -6,7 +6,8 @@ import type { Reach } from '#base/egress/reachable.ts'
 /** All addresses of a name. */
 export type Lookup = (host: string) => Promise<readonly string[]>
 
-// Each holds one of the four threads on which node also reads files and compresses, for as long as a name server is slow.
+// Each lookup blocks one of the four threads that Node also uses for files and compression, as long as a name server is
+// slow.
 const MAX_LOOKUPS = 2
 const MAX_NAMES = 256
 const MAX_ADDRESSES = 16
@@ -17,11 +18,11 @@ async function bySystem(host: string): Promise<readonly string[]> {
   return found.map(({ address }) => address)
 }
 
-/** Finds the addresses of names and keeps those that may be reached. */
+/** Resolves names and keeps the addresses that may be reached. */
 export class Resolver {
   readonly #reach: Reach
   readonly #lookup: Lookup
-  /** Whoever asks for a name while it is being looked up shares the answer; nothing is kept longer. */
+  /** Concurrent lookups of a name share the result; nothing is cached longer. */
   readonly #asked = new Map<string, Promise<readonly string[]>>()
   readonly #waiting: (() => void)[] = []
   #running = 0
@@ -31,7 +32,7 @@ export class Resolver {
     this.#lookup = lookup
   }
 
-  /** Addresses that were checked, to be connected to as they are. */
+  /** Checked addresses, to connect to as they are. */
   async addresses(host: string): Promise<readonly string[]> {
     const found = isIP(host) === 0 ? await this.#shared(host) : [host]
     const reached = new Set(found.slice(0, MAX_ADDRESSES).flatMap(address => this.#reach(address) ?? []))
@@ -39,8 +40,8 @@ export class Resolver {
     throw new EgressError(
       found.length === 0
         ? `The name ${host} has no address.`
-        : `${host} has only addresses outside of the public network (${found[0] ?? ''}). ` +
-            'The setting egress_allow names the networks that may be called nevertheless.',
+        : `${host} has only non-public addresses (${found[0] ?? ''}). ` +
+            'The setting egress_allow lists the private networks that are allowed.',
       { code: found.length === 0 ? 'unresolved' : 'forbidden' },
     )
   }
@@ -49,9 +50,9 @@ export class Resolver {
     const running = this.#asked.get(host)
     if (running !== undefined) return running
     if (host === '' || host.length > MAX_HOST)
-      return Promise.reject(new EgressError('That is not a name that can be looked up.', { code: 'invalid' }))
+      return Promise.reject(new EgressError('The host name cannot be resolved.', { code: 'invalid' }))
     if (this.#asked.size >= MAX_NAMES)
-      return Promise.reject(new EgressError(`Too many names are being looked up; ${host} was not.`))
+      return Promise.reject(new EgressError(`Too many concurrent DNS lookups; ${host} was not resolved.`))
     const answer = this.#inTurn(host).finally(() => this.#asked.delete(host))
     this.#asked.set(host, answer)
     return answer
@@ -66,7 +67,7 @@ export class Resolver {
       const { code = 'no answer' } = cause as NodeJS.ErrnoException
       throw new EgressError(`The name ${host} cannot be resolved (${code}).`, { code: 'unresolved', cause })
     } finally {
-      // The next one takes over this one's place.
+      // The next lookup takes over this slot.
       const next = this.#waiting.shift()
       if (next === undefined) this.#running--
       else next()

@@ -4,7 +4,7 @@ import type { EgressAnswer } from '#base/egress.ts'
 import { readAnswer } from '#base/egress/answer.ts'
 import { failure } from '#base/egress/connect.ts'
 
-/** One request to one address; a redirect makes another. */
+/** One request to one URL; a redirect causes another. */
 export interface Hop {
   readonly url: URL
   readonly method: string
@@ -20,7 +20,7 @@ export interface Limits {
 
 const MAX_HEAD = 65_536
 
-/** Sends a request on a connection of its own, which is closed afterwards, and reads all of the answer. */
+/** Sends a request on a separate connection, which is closed afterwards, and reads the whole response. */
 export function send(socket: Socket, hop: Hop, { maxBytes, signal }: Limits): Promise<EgressAnswer> {
   const { url, method, headers, body } = hop
   return new Promise<EgressAnswer>((resolve, reject) => {
@@ -36,14 +36,14 @@ export function send(socket: Socket, hop: Hop, { maxBytes, signal }: Limits): Pr
       setHost: false,
     })
     outgoing.on('error', reject)
-    outgoing.on('upgrade', () => reject(new Error('it changes the protocol')))
+    outgoing.on('upgrade', () => reject(new Error('it switches protocols')))
     outgoing.on('response', answer => {
       readAnswer(answer, maxBytes).then(resolve, reject)
     })
     outgoing.end(body)
   })
     .catch((error: unknown) => {
-      throw failure(`${url.origin} gave no valid answer`, error)
+      throw failure(`${url.origin} sent no valid response`, error)
     })
     .finally(() => socket.destroy())
 }

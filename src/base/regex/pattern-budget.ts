@@ -1,7 +1,7 @@
 import { patternSize } from '#base/regex/pattern-size.ts'
 
 /**
- * The steps that all patterns of one filter may have together. Matching takes at most this times the length of the
+ * The steps that all patterns of one filter may have in total. Matching takes at most this times the length of the
  * text. A pattern is charged before it is compiled.
  */
 export class PatternBudget {
@@ -12,7 +12,7 @@ export class PatternBudget {
     this.limit = limit
   }
 
-  /** Charges a pattern; false when it does not fit any more. */
+  /** Charges a pattern; false when it does not fit. */
   spend(pattern: string): boolean {
     this.#spent += patternSize(pattern)
     return this.#spent <= this.limit

@@ -1,31 +1,31 @@
-/** How much a pattern takes, read from its text alone: compiling a large one is itself what must not happen. */
+/** The cost of a pattern, from its text alone: compiling a large one is what must be avoided. */
 
 /** A Unicode class such as \p{L} is hundreds of ranges, which take as long to compile as this many characters. */
 const UNICODE_CLASS = 50
-/** Bytes of a plain text that are searched for as fast as one step of a pattern is taken. */
+/** Bytes of plain text that are searched as fast as one step of a pattern. */
 const PLAIN_BYTES_PER_STEP = 8
 
 const PLAIN = /^[^\\^$.|?*+()[\]{}]*$/
 const QUOTED = /\\Q([^]*?)(?:\\E|$)/y
 const ESCAPE = /\\(?:x\{[^}]*\}|[pP](?:\{[^}]*\}|[^])|[^])/uy
 const CLASS = /\[\^?\]?(?:\[:\^?\w+:\]|\\[^]|[^\]\\])*\]/y
-/** Is no atom: a repetition after it is one of what stands before. */
+/** Not an atom: a repetition after it applies to the previous atom. */
 const FLAGS = /\(\?[a-zA-Z-]*\)/y
 const GROUP = /\((\?(?:P?<\w*>|[a-zA-Z-]*:?))?/y
 const REPEAT = /\{(\d+)(?:,(\d*))?\}/y
 const UNICODE = /\\[pP]/g
 
 interface Group {
-  /** The steps of what stands before the latest atom. */
+  /** The steps before the latest atom. */
   before: number
   /** The steps of the latest atom, which a repetition multiplies. */
   atom: number
 }
 
-/** Whether a pattern is nothing but the text that it looks for. */
+/** Whether a pattern is plain text. */
 export const isPlain = (pattern: string): boolean => PLAIN.test(pattern)
 
-/** At least as many steps as the pattern is compiled to, and as compiling it takes. */
+/** An upper bound for the steps that the pattern compiles to, and for the compile time. */
 export function patternSize(pattern: string): number {
   if (isPlain(pattern)) return 1 + Math.ceil(pattern.length / PLAIN_BYTES_PER_STEP)
   const classes = pattern.match(UNICODE)?.length ?? 0
@@ -44,7 +44,7 @@ class Sizer {
 
   size(): number {
     while (this.#at < this.#pattern.length) this.#next()
-    // A group that does not end makes the pattern invalid; it is counted all the same.
+    // An unclosed group makes the pattern invalid; it is counted all the same.
     while (this.#outer.length > 0) this.#close()
     return this.#group.before + this.#group.atom + 3
   }

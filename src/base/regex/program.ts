@@ -17,7 +17,7 @@ interface Compiled {
 /** What a step of a program does. */
 export const step = { fail: 0, match: 1, next: 2, fork: 3, assert: 4, read: 5 } as const
 
-/** By the numbers that re2js gives its instructions. Where a group begins and ends does not matter for a match. */
+/** By re2js instruction number. Group boundaries do not matter for a match. */
 const stepOf: readonly number[] = [
   step.fail,
   step.fork,
@@ -37,20 +37,20 @@ const ANY_RUNE_BUT_NEWLINE = 11
 const NEWLINE = 10
 export const ASCII = 128
 
-/** A compiled pattern in flat arrays, which are stepped through several times faster than objects. */
+/** A compiled pattern in flat arrays, several times faster to step through than objects. */
 export interface Program {
   readonly start: number
   readonly does: Uint8Array
   readonly out: Int32Array
-  /** The second way of a fork; the conditions of an assertion. */
+  /** The second branch of a fork; the conditions of an assertion. */
   readonly arg: Int32Array
-  /** Which set of characters a step reads. */
+  /** The character set of a step. */
   readonly set: Int32Array
   readonly sets: readonly CharacterSet[]
 }
 
 export interface CharacterSet {
-  /** Whether it has each of the first 128 characters. */
+  /** Membership of the first 128 characters. */
   readonly ascii: Uint8Array
   has(rune: number): boolean
 }
@@ -69,7 +69,7 @@ export function programOf(pattern: RE2JS): Program {
   }
 }
 
-/** Copies of a repeated part read the same set. */
+/** Copies of a repeated part share the set. */
 class CharacterSets {
   readonly all: CharacterSet[] = []
   readonly #known = new Map<Int32Array | string, number>()
@@ -90,7 +90,7 @@ function setOf(instruction: Instruction): CharacterSet {
     if (instruction.op === ANY_RUNE) return true
     return instruction.op === ANY_RUNE_BUT_NEWLINE ? rune !== NEWLINE : instruction.matchRune(rune)
   }
-  // All copies ask for the same character, one after the other.
+  // All copies have the same character, one after the other.
   let latest = { rune: -1, hit: false }
   return {
     ascii: Uint8Array.from({ length: ASCII }, (_, rune) => (reads(rune) ? 1 : 0)),

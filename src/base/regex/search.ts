@@ -1,6 +1,6 @@
 import { ASCII, type Program, step } from '#base/regex/program.ts'
 
-/** Steps that may still be taken before others get their turn. */
+/** Steps left before the event loop gets a turn. */
 export interface Slice {
   left: number
 }
@@ -13,13 +13,13 @@ const WORD_BOUNDARY = 16
 const NO_WORD_BOUNDARY = 32
 const NEWLINE = 10
 const LAST_OF_ONE_UNIT = 0xffff
-/** Stands for the character before the first and after the last. */
+/** The position before the first and after the last character. */
 const NONE = -1
 
 const isWord = (rune: number): boolean =>
   (rune >= 48 && rune <= 57) || (rune >= 65 && rune <= 90) || rune === 95 || (rune >= 97 && rune <= 122)
 
-/** What holds between two characters. */
+/** The assertions that hold between two characters. */
 function conditions(before: number, after: number): number {
   return (
     (before === NONE ? BEGIN_TEXT | BEGIN_LINE : before === NEWLINE ? BEGIN_LINE : 0) |
@@ -29,9 +29,9 @@ function conditions(before: number, after: number): number {
 }
 
 /**
- * Looks for a match of a program anywhere in a text. All ways to match are followed at once, character by character,
- * so that each step of the program is taken at most once for each character. Unlike the engines of re2js it can stop
- * after any character, and it keeps no states from one text to the next.
+ * Searches a text for a match of a program. All alternatives are followed at once, character by character, so each step
+ * is taken at most once per character. Unlike the engines of re2js it can pause after any character, and keeps no state
+ * between texts.
  */
 export class Search {
   readonly #program: Program
@@ -39,7 +39,7 @@ export class Search {
   /** For each step the position at which it was last taken. */
   readonly #taken: Int32Array
   readonly #stack: Int32Array
-  /** Where the ways that are still open go on, first `#open` of them. */
+  /** The active steps, the first `#open` entries. */
   #ways: Int32Array
   #spare: Int32Array
   #open = 0
@@ -56,7 +56,7 @@ export class Search {
     this.#spare = new Int32Array(size)
   }
 
-  /** Whether there is a match; undefined when the slice is used up before that is known. */
+  /** Whether there is a match; undefined when the slice is used up first. */
   run(slice: Slice): boolean | undefined {
     while (slice.left > 0) {
       const rune = this.#text.codePointAt(this.#position) ?? NONE
@@ -68,7 +68,7 @@ export class Search {
     return undefined
   }
 
-  /** Takes all ways over one character; true when one of them has reached a match. */
+  /** Advances all alternatives by one character; true when one has matched. */
   #advance(rune: number, slice: Slice): boolean {
     const { does, out, arg, start } = this.#program
     const [taken, stack, ways, position] = [this.#taken, this.#stack, this.#ways, this.#position]
@@ -92,7 +92,7 @@ export class Search {
       } else if (what === step.next || (what === step.assert && ((arg[at] ?? 0) & ~holds) === 0))
         stack[waiting++] = out[at] ?? 0
     }
-    // A text without any way to match takes time as well.
+    // Text without any active alternative takes time as well.
     slice.left -= count + 1
     this.#spare = ways
     this.#ways = next

@@ -36,7 +36,7 @@ async function open(session: Session, bytes: Buffer, client: string): Promise<By
   } catch (error) {
     const isBusy = error instanceof TunnelError && error.code === 'streams_exhausted'
     throw isBusy
-      ? new DialError('busy', 'The agent has as many connections as it can take.', error)
+      ? new DialError('busy', 'The agent has reached its connection limit.', error)
       : new DialError('offline', 'The agent is not connected any more.', error)
   }
 }

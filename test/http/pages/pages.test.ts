@@ -51,7 +51,7 @@ suite('a page', () => {
   test('is plain text where the request could not be read', () => {
     const reply = errorReply('bad_message', undefined, { reason: 'two Host fields' })
     assert.equal(reply.head.status, 400)
-    assert.match(contentOf(reply), /^The request cannot be understood: two Host fields\.\n/)
+    assert.match(contentOf(reply), /^Bad request: two Host fields\.\n/)
   })
 
   for (const name of hostile) {
