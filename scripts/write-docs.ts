@@ -25,13 +25,13 @@ const settingRows = (part: readonly [string, Setting<unknown>][]): string =>
 const settingsFile = (): string =>
   generated(
     'Settings',
-    `Every setting of \`adit serve\` is a flag, an environment variable, or a key of the YAML file that \`--config\` or \`ADIT_CONFIG\` names, in that order of strength. The keys of the file are the flags without dashes: \`data_dir\`. A setting that does not exist, or a value that cannot be used, is an error with exit code 2.
+    `Every setting of \`adit serve\` is a flag, an environment variable, or a key of the YAML file that \`--config\` or \`ADIT_CONFIG\` names, in order of precedence. The keys of the file are the flags without leading dashes, with underscores: \`data_dir\`. An unknown setting or an invalid value is an error with exit code 2.
 
 ${settingRows(all)}
-\`off\` turns a listener off.`,
+\`off\` disables a listener.`,
   )
 
-/** One line for each operation: short enough to compare two versions, and not five times as long as it must be. */
+/** One line per operation: readable diffs without a file five times as long. */
 function openApiFile(): string {
   const { paths, ...rest } = openApi(EXAMPLE_URL) as { paths: Record<string, Record<string, object>> }
   const items = Object.entries(paths).map(([path, item]) => {

@@ -59,7 +59,7 @@ function addOperation(group: Command, operation: Operation): void {
   if (operation.method === 'DELETE') command.option('-y, --yes', 'Do not ask.')
   if (isList(operation) && isPaged(operation.kind)) {
     command.option('--limit <number>', 'At most so many; all when absent.', count)
-    command.option('--before-id <id>', 'Only what is older than this.')
+    command.option('--before-id <id>', 'Only resources older than this id.')
     command.option('--filter <expression>', 'Only what this is true of, such as obj.description == "shop".')
     for (const [name, { doc, moment }] of Object.entries(operation.kind.filters ?? {}))
       command.option(`--${dashed(name)} <${moment ? 'moment' : 'text'}>`, doc)

@@ -7,7 +7,7 @@ import type { singletons } from '#contract/singletons.ts'
 export interface PageRequest {
   /** 1 to 100; 100 when absent. */
   readonly limit?: number
-  /** Only what is older than this. */
+  /** Only resources older than this id. */
   readonly before_id?: string
   /** What the list can be narrowed by, where it can. */
   readonly [filter: string]: string | number | undefined

@@ -4,19 +4,19 @@ import { kinds } from '#contract/kinds/index.ts'
 import { tunnelSession } from '#contract/kinds/live.ts'
 import { request } from '#contract/kinds/request.ts'
 
-/** A user or bot whose rights are in question. */
+/** A user or bot whose permissions are checked. */
 export interface Actor {
   readonly id: string
   readonly role: 'admin' | 'member'
 }
 
-/** `use`: refer to the resource from another one. `secrets`: read the secrets that the API reads back. */
+/** `use`: refer to the resource from another one. `secrets`: read the secrets that the API returns. */
 export type Right = 'read' | 'secrets' | 'use' | 'change'
 
 /**
- * The one rule about who may do what, for calls, references and the delivery of events. Members are colleagues: they
- * read each other's resources, but neither change them nor read their secrets. An empty `owner` means that all members
- * share the resource.
+ * The only access rule, for requests, references and event delivery. Members are colleagues: they read each other's
+ * resources, but neither change them nor read their secrets. An empty `owner` means that all members share the
+ * resource.
  */
 export function allows(actor: Actor, right: Right, kind: Kind, owner: string): boolean {
   if (actor.role === 'admin') return true
@@ -35,13 +35,13 @@ export function allows(actor: Actor, right: Right, kind: Kind, owner: string): b
   }
 }
 
-/** The owner of a resource as it is kept; empty for one that all members share. */
+/** The owner of a stored resource; empty for one that all members share. */
 export function ownerIn(body: Readonly<Record<string, unknown>>): string {
   const owner = body['owner_id']
   return typeof owner === 'string' ? owner : ''
 }
 
-/** The kind that an event tells of: who may not read the one does not get the other. */
+/** The kind that an event is about: reading the kind is required to receive the event. */
 const kindsByEvent: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ...Object.values(kinds).flatMap((kind: Kind) =>
     auditEvents(kind).map((type): [string, Kind] => [type, kind]),
@@ -52,13 +52,13 @@ const kindsByEvent: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['tcp_connection_closed.v0', request],
 ])
 
-/** May the actor get events of this type, at least of its own resources? */
+/** Whether the actor may get events of this type, at least for its own resources. */
 export function allowsType(actor: Actor, type: string): boolean {
   const kind = kindsByEvent.get(type)
   return kind === undefined ? true : allows(actor, 'read', kind, actor.id)
 }
 
-/** May the actor get this event? `object` is the resource that it tells of. */
+/** Whether the actor may get this event. `object` is the resource in it. */
 export function allowsEvent(actor: Actor, type: string, object: () => unknown): boolean {
   const kind = kindsByEvent.get(type)
   if (kind === undefined) return true

@@ -2,15 +2,15 @@ import type { Ref } from '#contract/schema.ts'
 import { isWritable, writtenName } from '#contract/shape-schema.ts'
 import type { Field, Shape, Target } from '#contract/shape.ts'
 
-/** A resource as it is kept: keyed by the names read, with ids where Refs are read. */
+/** A stored resource: keyed by the names read, with ids in place of Refs. */
 export type Body = Record<string, unknown>
 
 const isBody = (value: unknown): value is Body =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Leaves out what a caller gave as null: clients send it for "nothing to say", except of sparse fields. Only where the
- * shape knows a field; a null inside a map or a list is a wrong value and is left for validation to refuse.
+ * Removes nulls: clients send null for absent values, except for sparse fields. Only for fields of the shape; a null
+ * inside a map or a list is invalid and left for validation.
  */
 export function withoutNulls(shape: Shape, given: Body): Body {
   const cleaned = { ...given }
@@ -29,10 +29,10 @@ function fallback(field: Field): unknown {
   return field.shape ? decode(field.shape, {}) : null
 }
 
-/** What a resource that is kept says of a field by not having it. */
+/** What the absence of a field means in a stored resource. */
 const absent = (field: Field): unknown => (field.earlier === undefined ? fallback(field) : field.earlier)
 
-/** What to keep: the caller's values over the current ones, or over the defaults on create. */
+/** The body to store: the caller's values over the current ones, or over the defaults on create. */
 export function decode(shape: Shape, given: Body, current?: Body): Body {
   const operation = current ? 'update' : 'create'
   const kept: Body = {}
@@ -51,7 +51,7 @@ interface ReadableField {
 
 const readableFields = new WeakMap<Shape, readonly ReadableField[]>()
 
-/** The fields that are read, worked out once: every answer walks them. */
+/** The readable fields, computed once: every response uses them. */
 function readable(shape: Shape): readonly ReadableField[] {
   const known = readableFields.get(shape)
   if (known) return known
@@ -60,11 +60,11 @@ function readable(shape: Shape): readonly ReadableField[] {
   return fields
 }
 
-/** Is there nothing to show of a sparse field? */
+/** Whether a sparse field is unset. */
 export const isEmpty = (value: unknown): boolean =>
   value === null || value === '' || (Array.isArray(value) && value.length === 0)
 
-/** What to answer. `link` makes the Ref for an id; `secrets` are masked where others than the caller may read. */
+/** The response body. `link` makes the Ref for an id; `secrets` are masked if others than the caller may read it. */
 export function encode(shape: Shape, kept: Body, link: (id: string) => Ref, secrets: 'show' | 'mask'): Body {
   const view: Body = {}
   const fields = readable(shape)
@@ -82,7 +82,7 @@ export function encode(shape: Shape, kept: Body, link: (id: string) => Ref, secr
   return view
 }
 
-/** A URL without what may be a secret in it: user name, password, path and query. */
+/** A URL without the parts that may be secret: user name, password, path and query. */
 function originOf(text: string): string {
   const url = URL.parse(text)
   return url === null ? '' : `${url.protocol}//${url.host}/`
@@ -106,7 +106,7 @@ function idsIn(value: unknown): string[] {
   return isBody(value) ? Object.keys(value) : []
 }
 
-/** Every id of another resource in a kept body. */
+/** Every id of another resource in a stored body. */
 export function mentions(shape: Shape, kept: Body, path = ''): Mention[] {
   return Object.entries(shape).flatMap(([name, field]) => {
     const value = kept[name]
@@ -116,7 +116,7 @@ export function mentions(shape: Shape, kept: Body, path = ''): Mention[] {
   })
 }
 
-/** A secret is a text or has texts in it; an empty one is nothing to hide. */
+/** A secret is a string or contains strings; an empty one needs no masking. */
 function changeEach(value: unknown, change: (value: string) => string): unknown {
   if (Array.isArray(value)) return value.map(item => changeEach(item, change))
   if (isBody(value)) {
@@ -125,7 +125,7 @@ function changeEach(value: unknown, change: (value: string) => string): unknown 
   return typeof value === 'string' && value !== '' ? change(value) : value
 }
 
-/** The body with every secret passed through `change`, which seals or unseals it. */
+/** The body with every secret passed through `change`, which encrypts or decrypts it. */
 export function mapSecrets(shape: Shape, kept: Body, change: (value: string) => string): Body {
   const changed = { ...kept }
   for (const [name, field] of Object.entries(shape)) {
@@ -136,13 +136,13 @@ export function mapSecrets(shape: Shape, kept: Body, change: (value: string) => 
   return changed
 }
 
-/** Does the shape hold anything that not every reader sees? */
+/** Whether the shape has anything that not every reader may see. */
 export const hasMasked = (shape: Shape): boolean =>
   Object.values(shape).some(
     ({ secret, sensitive, shape: inner }) =>
       secret !== undefined || sensitive !== undefined || (inner && hasMasked(inner)),
   )
 
-/** Does the shape hold anything that is sealed at rest? */
+/** Whether the shape has anything that is encrypted at rest. */
 export const hasSecrets = (shape: Shape): boolean =>
   Object.values(shape).some(field => field.secret !== undefined || (field.shape && hasSecrets(field.shape)))

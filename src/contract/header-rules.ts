@@ -1,7 +1,7 @@
-/** When a header is changed: on the way to the service, or on the way back. */
+/** When a header is changed: in the request, or in the response. */
 export type Moment = 'request' | 'response'
 
-/** They say where a message ends or how its connection is used: changing them would change the message. */
+/** They define where a message ends or how its connection is used: changing them would change the message. */
 const ofConnection = [
   'connection',
   'content-length',
@@ -12,10 +12,10 @@ const ofConnection = [
   'transfer-encoding',
   'upgrade',
 ]
-/** They say who sent a request, and how it can be found again. */
+/** They identify the client and the request. */
 const ofGateway = ['adit-request-id', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']
 
-/** What only the gateway says. */
+/** Headers that only the gateway sets. */
 export const untouchableHeaders: ReadonlySet<string> = new Set([...ofConnection, ...ofGateway])
 
 const requestVariables = [
@@ -46,7 +46,7 @@ const requestVariables = [
   'tls.version',
 ] as const
 
-/** What can stand in the value of a header as `${.name}`, or without the first dot. */
+/** The variables in header values, as `${.name}` or without the first dot. */
 export const headerVariables = {
   request: requestVariables,
   response: [...requestVariables, 'http.response.status_code'],
@@ -54,13 +54,13 @@ export const headerVariables = {
 
 export type HeaderVariable = (typeof headerVariables)[Moment][number]
 
-/** A value taken apart: texts, and variables between them. */
+/** A parsed value: texts with variables between them. */
 export type ValuePart = string | { readonly variable: HeaderVariable }
 
-/** More than any value that is meant well has; each is filled in for every request. */
+/** More than any reasonable value has; each is filled in for every request. */
 const MAX_VARIABLES = 16
 
-/** Undefined when there is a variable in it that is not known, one that is not closed, or more than 16 of them. */
+/** Undefined for an unknown or unclosed variable, or more than 16 of them. */
 export function valueParts(value: string, moment: Moment): readonly ValuePart[] | undefined {
   const known: readonly HeaderVariable[] = headerVariables[moment]
   const parts: ValuePart[] = []

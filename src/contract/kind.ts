@@ -23,21 +23,21 @@ export const module = <const S extends Shape>(spec: { name: string; doc: string;
     shape: named(`${spec.name}_module`, { enabled, ...spec.fields }),
   }) as Module<{ enabled: typeof enabled } & S>
 
-/** Something that can be done to one resource beyond the five verbs; answers 204. */
+/** An operation on one resource beyond the five verbs; returns 204. */
 export interface Action {
   readonly method: 'POST' | 'DELETE'
   readonly path: string
   readonly doc: string
 }
 
-/** A parameter of a list: only what has this value. */
+/** A list parameter: only rows with this value. */
 export interface Filter {
   readonly doc: string
-  /** A moment in RFC 3339 instead of any text. */
+  /** An RFC 3339 time instead of any string. */
   readonly moment?: boolean
 }
 
-/** What TypeScript knows of a kind beyond its fields: what can be done with it, and how it is addressed. */
+/** What TypeScript knows of a kind beyond its fields: its operations, and how it is addressed. */
 export interface KindTypes {
   path: string
   verb: Verb
@@ -48,12 +48,12 @@ export interface KindTypes {
 }
 
 interface Spec<S extends Shape, M extends Modules, T extends KindTypes = KindTypes> {
-  /** Singular, as events and errors name it. */
+  /** Singular, as in events and errors. */
   readonly name: string
   readonly doc: string
-  /** Absent for what is known by something other than an id. */
+  /** Absent for kinds that are not identified by an id. */
   readonly prefix?: string
-  /** The prefix that an earlier release gave; such ids stay valid. */
+  /** The prefix of an earlier release; such ids stay valid. */
   readonly earlierPrefix?: string
   readonly path: T['path']
   readonly listKey: string
@@ -61,29 +61,29 @@ interface Spec<S extends Shape, M extends Modules, T extends KindTypes = KindTyp
   readonly modules?: M
   readonly verbs?: readonly T['verb'][]
   readonly actions?: Readonly<Record<T['action'], Action>>
-  /** The kind whose resources this one's belong to, and the path parameter that names it. */
+  /** The parent kind, and the path parameter that names it. */
   readonly parent?: { readonly kind: string; readonly param: string }
-  /** The same where the path does not say it: the field that names the one it belongs to. */
+  /** The same for kinds without a parent in the path: the field that names the parent. */
   readonly belongsTo?: { readonly kinds: readonly string[]; readonly field: string }
-  /** It belongs to a user or bot, and members see only their own. */
+  /** Owned by a user or bot; members see only their own. */
   readonly owned?: boolean
   /** Members may refer to those of others. */
   readonly commonUse?: boolean
   /** Only admins may read or change these. */
   readonly adminOnly?: boolean
-  /** Name in event types, where it differs from the kind's; false for none. */
+  /** Name in event types, if it differs from the kind's; false for none. */
   readonly event?: string | false
-  /** What a list can be narrowed by, beyond its page. */
+  /** Filters of a list, besides paging. */
   readonly filters?: Readonly<Record<string, Filter>>
-  /** How removal is refused while another resource needs this one. */
+  /** The error for deleting it while another resource refers to it. */
   readonly inUse?: ErrorName
-  /** What is online now; the gateway knows it, the store does not. */
+  /** Online state, from the gateway rather than the store. */
   readonly live?: boolean
   readonly without?: readonly T['without'][]
 }
 
 type Modules = Readonly<Record<string, Module>>
-// A record of string would offer a module under any name.
+// A record of string would allow modules of any name.
 type NoModules = { readonly [N in never]: Module }
 type ModuleFields<M extends Modules> = {
   [N in keyof M]: M[N] extends Module<infer S> ? ReturnType<typeof maybe<S>> : never
@@ -91,8 +91,8 @@ type ModuleFields<M extends Modules> = {
 
 const identity = {
   id: computed(line(), 'Unique, assigned by the server.'),
-  uri: computed(line(), 'Address of this resource.'),
-  created_at: computed(moment(), 'When it was made.'),
+  uri: computed(line(), 'URI of this resource.'),
+  created_at: computed(moment(), 'When it was created.'),
 }
 type Identity = typeof identity
 
@@ -102,13 +102,13 @@ export interface Kind<S extends Shape = Shape, T extends KindTypes = KindTypes> 
   readonly modules: Modules
   readonly verbs: readonly Verb[]
   readonly actions: Readonly<Record<string, Action>>
-  /** The path parameter and field that names one resource. */
+  /** The path parameter and field that identify one resource. */
   readonly key: 'id' | 'type'
 }
 
 type Absent<W, K> = W | (K extends 'type' ? 'id' : never)
 
-/** Declares a resource kind; everything else about it is derived from this. */
+/** Declares a resource kind; everything else is derived from this. */
 export function kind<
   const S extends Shape,
   const Path extends string,
@@ -142,13 +142,13 @@ export function kind<
   }
 }
 
-/** True for an id with a prefix of this kind. */
+/** Whether an id has a prefix of this kind. */
 export const hasPrefixOf = ({ prefix, earlierPrefix }: Kind, id: string): boolean =>
   [prefix, earlierPrefix].some(each => each !== undefined && id.startsWith(`${each}_`))
 
 const limited = (maxBytes: number, refusal: ErrorName) => text({ maxBytes, refusals: { maxBytes: refusal } })
 
-/** Human-readable purpose; `refusal` is the catalogue's word for one that is too long. */
+/** Human-readable purpose; `refusal` is the error for one that is too long. */
 export const description = (refusal: ErrorName = 'description_too_long') =>
   input(limited(255, refusal), 'Human-readable purpose, at most 255 bytes.')
 
@@ -157,8 +157,8 @@ export const metadata = (refusal: ErrorName = 'metadata_too_long') =>
   input(limited(4096, refusal), 'Opaque data of the caller, often JSON, at most 4096 bytes.')
 
 /**
- * Who may change a resource and read its secrets, besides admins. Not a reference: a resource outlives its owner, and
- * then belongs to admins alone.
+ * Who, besides admins, may change a resource and read its secrets. Not a reference: a resource outlives its owner, and
+ * then belongs to the admins.
  */
 export const owner = () =>
   sparse(

@@ -1,6 +1,6 @@
-/** The values that a filter of a list compares. Undefined: the filter does not say anything about this resource. */
+/** The values that a list filter compares. Undefined: undecidable for this resource. */
 
-/** A moment in milliseconds. */
+/** A time in milliseconds. */
 export class Moment {
   readonly at: number
 
@@ -12,7 +12,7 @@ export class Moment {
 export type Value = string | number | boolean | null | Moment | readonly unknown[] | undefined
 export type Part = (resource: unknown) => Value
 
-/** A value of a resource as a filter sees it: objects are only asked whether they are null. */
+/** A value of a resource as a filter sees it: objects can only be compared with null. */
 export function valueOf(found: unknown): Value {
   if (found === undefined || found === null) return null
   if (Array.isArray(found)) return found
@@ -21,7 +21,7 @@ export function valueOf(found: unknown): Value {
     : undefined
 }
 
-/** Resources have moments as text. */
+/** Resources have times as strings. */
 const comparable = (value: Value, other: Value): Value => {
   if (value instanceof Moment) return value.at
   return other instanceof Moment && typeof value === 'string' ? momentOf(value)?.at : value
@@ -34,14 +34,14 @@ export function momentOf(text: string): Moment | undefined {
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** A length of time such as "90m" in milliseconds. */
+/** A duration such as "90m" in milliseconds. */
 export function durationOf(text: string): number | undefined {
   const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
   const size = UNITS[unit]
   return size === undefined ? undefined : Number(count) * size
 }
 
-/** Only null and objects that are set can be told from each other. */
+/** Only null and set objects can be distinguished. */
 export const isEqual = (one: Value, other: Value): boolean => {
   if (one === null || other === null) return one === other
   return comparable(one, other) === comparable(other, one) && one !== undefined
@@ -67,7 +67,7 @@ export const sizeOf = (value: Value): Value => {
   return Array.isArray(value) ? value.length : value === null ? 0 : undefined
 }
 
-/** What one text can be asked about another. */
+/** String functions with a string argument. */
 export const questions: ReadonlyMap<string, (text: string, other: string) => boolean> = new Map([
   ['startsWith', (text, other) => text.startsWith(other)],
   ['endsWith', (text, other) => text.endsWith(other)],

@@ -4,7 +4,7 @@ import * as values from '#contract/list-filter-values.ts'
 import type { Part, Value } from '#contract/list-filter-values.ts'
 import type { Shape } from '#contract/shape.ts'
 
-/** More than any filter that is meant well has. */
+/** More than any reasonable filter has. */
 const limits = { maxAstNodes: 500, maxDepth: 32, maxListElements: 200, maxMapEntries: 1, maxCallArguments: 4 }
 export const MAX_FILTER_LENGTH = 4096
 const MAX_REASON = 300
@@ -18,8 +18,8 @@ interface Making {
 }
 
 /**
- * Parses the `filter` of a list: an expression of CEL over `obj`, the resource as callers see it. Nothing in it repeats
- * anything, so evaluating it takes as long as reading it.
+ * Parses the `filter` of a list: a CEL expression over `obj`, the resource as returned to callers. Nothing in it
+ * repeats work, so evaluation is linear in the filter.
  */
 export function listFilter(text: string, shape: Shape, now: number): (resource: unknown) => boolean {
   const refuse = (at: number | undefined, reason: string): never =>
@@ -77,7 +77,7 @@ function partOf(node: ASTNode, making: Making): Part {
     case 'rcall':
       return method(node.args, making)
     default:
-      return making.refuse(node.start, `${node.op} cannot be used in a filter of a list`)
+      return making.refuse(node.start, `${node.op} cannot be used in a list filter`)
   }
 }
 
@@ -85,7 +85,7 @@ function literalOf(value: unknown, at: number, { refuse }: Making): Value {
   if (typeof value === 'bigint') return Number(value)
   if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number')
     return value
-  return refuse(at, 'the only values are texts in quotes, numbers, true, false and null')
+  return refuse(at, 'the only values are strings in quotes, numbers, true, false and null')
 }
 
 function literal(given: unknown, at: number, making: Making): Part {
@@ -123,7 +123,9 @@ function fieldOf(node: ASTNode, { shape, refuse }: Making): Part {
 function membership(part: Part, list: ASTNode, making: Making): Part {
   if (list.op === 'list') {
     const items = list.args.map(({ op, args, start }) =>
-      op === 'value' ? literalOf(args, start, making) : making.refuse(start, 'a list can only hold values'),
+      op === 'value'
+        ? literalOf(args, start, making)
+        : making.refuse(start, 'a list can only contain values'),
     )
     return resource => {
       const value = part(resource)
@@ -138,12 +140,12 @@ function membership(part: Part, list: ASTNode, making: Making): Part {
 }
 
 const functions =
-  'there are size(field), timestamp("2026-01-31T12:00:00Z"), timestamp(time.now) with .add("24h") and .subtract("7d"), and text.startsWith, endsWith, contains("text")'
+  'supported are size(field), timestamp("2026-01-31T12:00:00Z"), timestamp(time.now) with .add("24h") and .subtract("7d"), and text.startsWith, endsWith, contains("text")'
 
 function call([name, args]: readonly [string, readonly ASTNode[]], at: number, making: Making): Part {
   const [only] = args
   if (only === undefined || args.length > 1 || (name !== 'size' && name !== 'timestamp'))
-    return making.refuse(at, `"${name}" cannot be called so; ${functions}`)
+    return making.refuse(at, `"${name}" cannot be called like this; ${functions}`)
   if (name === 'size') {
     const part = partOf(only, making)
     return resource => values.sizeOf(part(resource))
@@ -155,9 +157,7 @@ function timestamp(node: ASTNode, making: Making): Part {
   if (namesOf(node).join('.') === 'time.now') return () => new values.Moment(making.now)
   const text = node.op === 'value' && typeof node.args === 'string' ? node.args : ''
   const moment = values.momentOf(text)
-  return moment
-    ? () => moment
-    : making.refuse(node.start, 'timestamp needs a moment in RFC 3339, or time.now')
+  return moment ? () => moment : making.refuse(node.start, 'timestamp needs an RFC 3339 time, or time.now')
 }
 
 function method(
@@ -169,7 +169,7 @@ function method(
   const part = partOf(receiver, making)
   if (name === 'add' || name === 'subtract') return shifted(part, name === 'add' ? 1 : -1, only, making)
   const ask = values.questions.get(name)
-  if (!ask) return making.refuse(receiver.end, `"${name}" cannot be called so; ${functions}`)
+  if (!ask) return making.refuse(receiver.end, `"${name}" cannot be called like this; ${functions}`)
   const argument = partOf(only, making)
   return resource => {
     const [text, other] = [part(resource), argument(resource)]
@@ -179,8 +179,7 @@ function method(
 
 function shifted(part: Part, sign: 1 | -1, { op, args, start }: ASTNode, making: Making): Part {
   const length = op === 'value' && typeof args === 'string' ? values.durationOf(args) : undefined
-  if (length === undefined)
-    return making.refuse(start, 'a length of time is a text such as "90m", "24h" or "7d"')
+  if (length === undefined) return making.refuse(start, 'a duration is a string such as "90m", "24h" or "7d"')
   return resource => {
     const moment = part(resource)
     return moment instanceof values.Moment ? new values.Moment(moment.at + sign * length) : undefined

@@ -18,16 +18,15 @@ const errorSchema = {
   required: ['status_code', 'msg', 'details'],
 }
 
-/** Words of our own that JSON Schema does not know. */
+/** Custom keywords that JSON Schema does not have. */
 const ownKeywords = new Set(['refusal', 'refusals', 'missing'])
 
-/** The schemas that others refer to by name, in the order in which they are met. */
+/** The schemas that others refer to by name, in order of first use. */
 const named: Record<string, object> = {}
 
 /**
- * A schema as others may read it: our keywords gone, and what has a name replaced by a reference to it. A
- * character has at least one byte, so the limit in bytes holds for characters too; that text of other
- * alphabets reaches it sooner, JSON Schema cannot say.
+ * A schema for publication: custom keywords removed, named schemas replaced by references. A character has at least one
+ * byte, so the byte limit also limits characters; JSON Schema cannot express that other alphabets reach it sooner.
  */
 function published(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(published)
@@ -50,7 +49,7 @@ const json = (schema: TSchema | object) => ({ 'application/json': { schema: publ
 const refusals = (codes: readonly number[]) =>
   Object.fromEntries(codes.map(code => [code, { $ref: '#/components/responses/Refused' }]))
 
-/** How any call can be refused: the caller, its rate, what it asks for, lengths of path and headers, the database. */
+/** Errors that any request can get: authentication, rate limit, not found, lengths of path and headers, database. */
 const always = [400, 401, 403, 404, 414, 429, 431, 503]
 const writes = [409, 413, 507]
 
@@ -59,7 +58,7 @@ function refusalsOf({ method, input, kind, does }: Operation): readonly number[]
     ...always,
     ...(method === 'GET' ? [] : writes),
     ...(input ? [415] : []),
-    // An agent that does not do what it is told.
+    // An agent that does not execute a command.
     ...('action' in does && kind.live ? [502] : []),
   ]
 }
@@ -73,13 +72,13 @@ function parametersOf({ params, does, kind }: Operation): object[] {
     {
       name: 'before_id',
       in: 'query',
-      description: 'Only what is older than this.',
+      description: 'Only resources older than this id.',
       schema: { type: 'string' },
     },
     {
       name: 'filter',
       in: 'query',
-      description: 'Only what this CEL expression over `obj` is true of.',
+      description: 'Only resources for which this CEL expression over `obj` is true.',
       schema: { type: 'string', maxLength: MAX_FILTER_LENGTH },
     },
     ...Object.entries(kind.filters ?? {}).map(([name, { doc, moment }]) => ({
@@ -126,7 +125,7 @@ function describeAll(): object {
     components: {
       schemas: named,
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'The token of an API key.' } },
-      responses: { Refused: { description: 'Refused, with the reason.', content: json(errorSchema) } },
+      responses: { Refused: { description: 'Error, with the reason.', content: json(errorSchema) } },
     },
   }
 }

@@ -7,9 +7,9 @@ import type { Shape } from '#contract/shape.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
-/** One thing that a caller can do, as derived from a kind. */
+/** One API operation, derived from a kind. */
 export interface Operation {
-  /** `<collection>_<what>`, unique. */
+  /** `<collection>_<action>`, unique. */
   readonly id: string
   readonly collection: string
   readonly kind: Kind
@@ -17,14 +17,14 @@ export interface Operation {
     | { readonly verb: Verb }
     | { readonly module: string; readonly verb: 'replace' | 'get' | 'delete' }
     | { readonly action: string }
-  /** The word for it in the client and on the command line. */
+  /** Its name in the client and on the command line. */
   readonly word: string
   readonly method: Method
   readonly path: string
   /** Names of the path's parameters, in order. */
   readonly params: readonly string[]
   readonly summary: string
-  /** The fields a body may have, and their schema; absent where no body is read. */
+  /** The fields and schema of the body; absent where no body is read. */
   readonly input?: { readonly shape: Shape; readonly schema: TSchema }
   readonly status: 200 | 201 | 204
   readonly output?: TSchema
@@ -69,7 +69,7 @@ function verbOperation(collection: string, kind: Kind, verb: Verb): Operation {
     update: {
       method: 'PATCH',
       path: item,
-      summary: spoken(`Change ${one}; what is not given stays.`),
+      summary: spoken(`Change ${one}; other fields stay the same.`),
       status: 200,
       ...body(kind, 'update'),
       output: resource,
@@ -136,14 +136,14 @@ function actionOperation(collection: string, kind: Kind, name: string): Operatio
   }
 }
 
-/** Everything that can be done to one kind. */
+/** All operations of one kind. */
 export const operationsOf = (collection: string, kind: Kind): Operation[] => [
   ...kind.verbs.map(verb => verbOperation(collection, kind, verb)),
   ...Object.keys(kind.modules).flatMap(name => moduleOperations(collection, kind, name)),
   ...Object.keys(kind.actions).map(name => actionOperation(collection, kind, name)),
 ]
 
-/** Everything that can be done. */
+/** All operations. */
 export const operations: readonly Operation[] = Object.entries(kinds).flatMap(([collection, kind]) =>
   operationsOf(collection, kind),
 )

@@ -3,15 +3,15 @@ import type { ErrorName } from '#base/errors.ts'
 
 export type { Static, TSchema, TUnsafe }
 
-/** What a schema may say beyond JSON Schema. */
+/** Custom schema keywords. */
 export interface Extras {
-  /** Limit in UTF-8 bytes, which is what the specification counts. */
+  /** Limit in UTF-8 bytes, as in the specification. */
   readonly maxBytes?: number
-  /** The error a value that breaks this schema is refused with; `invalid_value` unless said. */
+  /** The error for a value that violates this schema; default `invalid_value`. */
   readonly refusal?: ErrorName
   /** The same for single keywords, such as `maxItems`. */
   readonly refusals?: Readonly<Record<string, ErrorName>>
-  /** The error for a required value that is not there; `missing_field` unless said. */
+  /** The error for a missing required value; default `missing_field`. */
   readonly missing?: ErrorName
   readonly default?: unknown
   readonly [keyword: string]: unknown
@@ -21,7 +21,7 @@ export interface Extras {
 export const line = (extras: Extras = {}) =>
   Type.String({ pattern: '^[^\\u0000-\\u001f\\u007f]*$', ...extras })
 
-/** Any text, line breaks included. NUL is refused: no database keeps it. */
+/** Any text, including line breaks. NUL is rejected: databases cannot store it. */
 export const text = (extras: Extras = {}) => Type.String({ pattern: '^[^\\u0000]*$', ...extras })
 
 export const flag = (fallback: boolean) => Type.Boolean({ default: fallback })
@@ -51,7 +51,7 @@ export const mapOf = <Value extends TSchema>(values: Value, extras: Extras = {})
     ...extras,
   })
 
-/** A moment in RFC 3339. */
+/** An RFC 3339 time. */
 export const moment = (extras: Extras = {}) => Type.String({ format: 'date-time', ...extras })
 
 export const boolean = () => Type.Boolean()
@@ -67,18 +67,18 @@ export const nullable = <Value extends TSchema>(value: Value) =>
       : { anyOf: [value, { type: 'null' }] },
   )
 
-/** The same schema with more said about it. */
+/** The same schema with additional keywords. */
 export const also = <Value extends TSchema>(value: Value, extras: Extras): Value => ({ ...value, ...extras })
 
-/** A reference to another resource as it is read. */
+/** A reference to another resource as returned. */
 export const refSchema = Type.Object(
   { id: Type.String(), uri: Type.String() },
   { additionalProperties: false },
 )
 export type Ref = Static<typeof refSchema>
 
-/** A JSON object whose inside is not ours to check. */
+/** A JSON object whose content is not validated. */
 export const anything = () => Type.Unsafe<Record<string, unknown>>({ type: 'object' })
 
-/** A property of an object that may be left out. */
+/** An optional property of an object. */
 export const partly = Type.Optional

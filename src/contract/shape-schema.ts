@@ -3,13 +3,13 @@ import type { Field, Shape, View } from '#contract/shape.ts'
 
 export const writtenName = (name: string, field: Field): string => field.as ?? name
 
-/** May a caller give this field in this operation? */
+/** Whether a caller may set this field in this operation. */
 export const isWritable = (field: Field, operation: 'create' | 'update'): boolean =>
   operation === 'create' ? field.create !== 'never' : field.update
 
 const titles = new WeakMap<Shape, string>()
 
-/** Gives the schemas of a shape a name, under which documents can refer to them: `IpPolicy` for `ip_policy`. */
+/** Names the schemas of a shape, so that documents can refer to them: `IpPolicy` for `ip_policy`. */
 export function named<S extends Shape>(name: string, shape: S): S {
   titles.set(
     shape,
@@ -23,7 +23,7 @@ function withTitle(schema: TSchema, shape: Shape, ending: string): TSchema {
   return title === undefined ? schema : { ...schema, title: title + ending }
 }
 
-/** JSON Schema of what a caller sends. */
+/** JSON Schema of a request body. */
 export function writeSchema(shape: Shape, operation: 'create' | 'update'): TSchema {
   const properties: Record<string, TSchema> = {}
   for (const [name, field] of Object.entries(shape)) {
@@ -35,7 +35,7 @@ export function writeSchema(shape: Shape, operation: 'create' | 'update'): TSche
   return withTitle(object(properties), shape, operation === 'create' ? 'Create' : 'Update')
 }
 
-/** JSON Schema of what the API answers. */
+/** JSON Schema of a response body. */
 export function readSchema<S extends Shape>(shape: S): TUnsafe<View<S>> {
   const properties: Record<string, TSchema> = {}
   for (const [name, field] of Object.entries(shape)) {

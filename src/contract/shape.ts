@@ -11,7 +11,7 @@ import {
 } from '#contract/schema.ts'
 import { readSchema, writeSchema } from '#contract/shape-schema.ts'
 
-/** What TypeScript knows of a field: as written, as kept, as read, and when a caller may write it. */
+/** What TypeScript knows of a field: as written, stored and read, and when a caller may write it. */
 export interface FieldTypes {
   in: unknown
   kept: unknown
@@ -22,36 +22,36 @@ export interface FieldTypes {
   read: boolean
 }
 
-/** The kinds that an id may name, and how a wrong or unknown one is refused. */
+/** The kinds that an id may name, and the errors for a wrong or unknown one. */
 export interface Target {
   readonly kinds: readonly string[]
   readonly wrong: ErrorName
   readonly missing: ErrorName
 }
 
-/** One field of a resource or module: the only description of it that exists. */
+/** One field of a resource or module: its only declaration. */
 export interface Field<T extends FieldTypes = FieldTypes> {
   readonly types?: T
   readonly write?: TSchema
-  /** Absent for a field that is written but never read back. */
+  /** Absent for a field that is written but never returned. */
   readonly read?: TSchema
   readonly create: T['create']
   readonly update: T['update']
   /** The name a caller writes, where it differs from the name read. */
   readonly as?: string
-  /** What is kept when the caller says nothing. */
+  /** The stored value when the caller gives none. */
   readonly fallback?: unknown
-  /** What its absence means in a resource that was kept before there was such a field; `fallback` otherwise. */
+  /** What its absence means in a resource stored before the field existed; `fallback` otherwise. */
   readonly earlier?: unknown
-  /** Null takes the value away, where it says nothing for others, and answers leave it out while it is not set. */
+  /** Null clears the value, while for other fields it means absent, and responses omit it while it is unset. */
   readonly sparse?: true
   /** Set when the value is an id, a list of ids or a map keyed by ids. */
   readonly target?: Target
-  /** True when the ids are read back as Refs. */
+  /** True when the ids are returned as Refs. */
   readonly expand?: boolean
-  /** Sealed at rest; `masked` ones are read back as the empty string. */
+  /** Encrypted at rest; `masked` ones are returned as the empty string. */
   readonly secret?: 'returned' | 'masked' | 'hidden'
-  /** Kept in the clear, but masked like a secret: callers put tokens there. Of a `url` the origin stays. */
+  /** Stored as plain text, but masked like a secret: callers put tokens there. Of a `url` the origin stays. */
   readonly sensitive?: 'value' | 'url'
   readonly shape?: Shape
   readonly doc?: string
@@ -83,17 +83,17 @@ export function input<S extends TSchema>(schema: S, doc?: string): Field<Plain<S
   return { write: schema, read: schema, create: 'optional', update: true, fallback, ...(doc && { doc }) }
 }
 
-/** A field whose absence means "none", read back as null. */
+/** A field whose absence means "none", returned as null. */
 export const optional = <S extends TSchema>(schema: S, doc?: string) =>
   ({ ...input(schema, doc), read: nullable(schema), fallback: null }) as Field<
     Omit<Plain<Static<S>>, 'kept' | 'out'> & { kept: Static<S> | null; out: Static<S> | null }
   >
 
-/** A field that resources of earlier releases do not have; they keep the behaviour that `earlier` stands for. */
+/** A field that resources of earlier releases lack; they keep the behaviour of the value `earlier`. */
 export const addedLater = <F extends Field>(field: F, earlier: TypesOf<F>['kept']) =>
   ({ ...field, earlier }) as F
 
-/** Left out of answers while it is not set, so that clients that do not know it never see it. */
+/** Omitted from responses while unset, so that clients that do not know it never see it. */
 export const sparse = <F extends Field>(field: F) =>
   ({ ...field, sparse: true }) as unknown as With<TypesOf<F>, { out: TypesOf<F>['out'] | undefined }>
 
@@ -101,7 +101,7 @@ type AsField<F> = F extends Field<infer T> ? Field<T> : F extends TSchema ? Fiel
 
 const asField = (value: Field | TSchema): Field => (isField(value) ? value : input(value))
 
-/** Must be given on create. */
+/** Required on create. */
 export const required = <F extends Field | TSchema>(value: F, doc?: string) =>
   ({ ...asField(value), create: 'required', ...(doc && { doc }) }) as With<
     TypesOf<AsField<F>>,
@@ -112,13 +112,13 @@ export const required = <F extends Field | TSchema>(value: F, doc?: string) =>
 export const fixed = <F extends Field | TSchema>(value: F, doc?: string) =>
   ({ ...asField(value), update: false, ...(doc && { doc }) }) as With<TypesOf<AsField<F>>, { update: false }>
 
-/** Made by the server alone. */
+/** Set only by the server. */
 export const computed = <S extends TSchema>(schema: S, doc?: string) =>
   ({ read: schema, create: 'never', update: false, ...(doc && { doc }) }) as Field<
     Omit<Plain<Static<S>>, 'create' | 'update'> & { create: 'never'; update: false }
   >
 
-/** A resource that the server names by itself: kept as an id, read as a Ref or null. */
+/** A resource chosen by the server: stored as an id, returned as a Ref or null. */
 export const shownRef = (doc?: string) =>
   ({ ...computed(nullable(refSchema), doc), fallback: null, expand: true }) as Field<
     Omit<Plain<Ref | null>, 'create' | 'update' | 'kept'> & {
@@ -134,46 +134,46 @@ export const shownRefs = (doc?: string) =>
     Omit<Plain<Ref[]>, 'create' | 'update' | 'kept'> & { create: 'never'; update: false; kept: string[] }
   >
 
-/** Sealed at rest. `returned`: the specification shows it to callers; `masked`: read as ""; `hidden`: not read. */
+/** Encrypted at rest. `returned`: the specification shows it to callers; `masked`: read as ""; `hidden`: not read. */
 export const secret = <F extends Field>(field: F, secrecy: 'returned' | 'masked' | 'hidden') => {
   const { read, ...rest } = field
   return { ...rest, ...(secrecy !== 'hidden' && { read }), secret: secrecy } as F
 }
 
-/** May hold a secret of the caller, so only those who may read secrets see it whole. */
+/** May contain a secret of the caller, so it is masked for readers without access to secrets. */
 export const sensitive = <F extends Field>(field: F, kind: 'value' | 'url'): F => ({
   ...field,
   sensitive: kind,
 })
 
-/** Written, never read back. */
+/** Written, never returned. */
 export const writeOnly = <F extends Field>(field: F) => {
   const { read: _, ...rest } = field
   return rest as unknown as With<TypesOf<F>, { read: false }>
 }
 
-/** A secret that is written and never read back. */
+/** A secret that is written and never returned. */
 export const hidden = <F extends Field>(field: F) =>
   secret(field, 'hidden') as unknown as With<TypesOf<F>, { read: false }>
 
-/** A secret key that the server makes for itself. */
+/** A secret key that the server generates. */
 export const ownSecret = (): Field<
   Omit<Plain<string>, 'create' | 'update' | 'read'> & { create: 'never'; update: false; read: false }
 > => ({ create: 'never', update: false, secret: 'hidden' })
 
-/** Kept for the server's own use: neither written nor read by callers. */
+/** Internal: neither written nor read by callers. */
 export const internal = (): Field<
   Omit<Plain<string>, 'create' | 'update' | 'read'> & { create: 'never'; update: false; read: false }
 > => ({ create: 'never', update: false, fallback: '' })
 
-/** The id of another resource as clients write it. An empty text would be kept as a reference to nothing. */
+/** The id of another resource as clients write it. An empty string would be stored as a reference to nothing. */
 export const idText = (target: Target, extras: Pick<Extras, 'missing'> = {}) =>
   line({ minLength: 1, refusal: target.wrong, refusals: { minLength: 'reference_empty' }, ...extras })
 
-/** A plain id of another resource, read back as it was written. */
+/** A plain id of another resource, returned as written. */
 export const idOf = <F extends Field>(target: Target, field: F) => ({ ...field, target }) as F
 
-/** One other resource: written as `<name>_id`, read back as a Ref or null. */
+/** One other resource: written as `<name>_id`, returned as a Ref or null. */
 export const ref = <const As extends string>(target: Target, as: As, doc?: string) =>
   ({
     write: idText(target),
@@ -195,7 +195,7 @@ export const ref = <const As extends string>(target: Target, as: As, doc?: strin
     read: true
   }>
 
-/** A list of other resources: written as `<name>_ids`, read back as Refs in the same order. */
+/** A list of other resources: written as `<name>_ids`, returned as Refs in the same order. */
 export const refs = <const As extends string>(
   target: Target,
   as: As,
@@ -228,7 +228,7 @@ export const refs = <const As extends string>(
     read: true
   }>
 
-/** An object that is always there. */
+/** A required object. */
 export const nested = <S extends Shape>(shape: S, doc?: string) =>
   ({
     write: writeSchema(shape, 'create'),
@@ -247,7 +247,7 @@ export const nested = <S extends Shape>(shape: S, doc?: string) =>
     read: true
   }>
 
-/** An object that is null until it is given, and replaced whole when it is given again. */
+/** An object that is null until it is set, and replaced as a whole. */
 export const maybe = <S extends Shape>(shape: S, doc?: string) => {
   const field = nested(shape, doc)
   return { ...field, read: nullable(readSchema(shape)), fallback: null } as unknown as Field<{

@@ -2,7 +2,7 @@ import { boolean, integer, line, mapOf, moment, nullable, object, type TSchema }
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { readSchema } from '#contract/shape-schema.ts'
 
-/** Something that exists once and can only be read. */
+/** A read-only resource that exists once. */
 export interface Singleton {
   readonly path: string
   readonly summary: string
@@ -29,7 +29,7 @@ export const singletons = {
   },
   self: {
     path: '/self',
-    summary: 'Who is calling: the account, the API key and the user.',
+    summary: 'The caller: account, API key and user.',
     output: object({ account, api_key: readSchema(apiKey.shape), user: nullable(line()) }),
   },
 } as const satisfies Record<string, Singleton>

@@ -1,6 +1,6 @@
 import type { Target } from '#contract/shape.ts'
 
-/** What references may point at, with the refusals that the catalogue has for each. */
+/** The possible targets of references, with their errors. */
 export const backends: Target = {
   kinds: [
     'failover_backend',

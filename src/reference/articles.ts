@@ -3,7 +3,7 @@ import type { Chapter } from '#reference/intro.ts'
 import { example, fieldTable, operationTable, table, when } from '#reference/tables.ts'
 import { reference, type CollectionEntry, type ModuleEntry } from '#reference/model.ts'
 
-/** The address of a page of the reference. */
+/** The path of a reference page. */
 export const pageAt = (id: string): string => `/docs/${id}`
 
 function modulesOf({ modules, title }: CollectionEntry): Markup {
@@ -16,8 +16,8 @@ function modulesOf({ modules, title }: CollectionEntry): Markup {
     () =>
       markup`<h2>Modules</h2>
         <p>
-          Each is null until it is set. PUT sets a module whole, GET reads it, DELETE removes it. They can
-          also be given when the resource is created or changed.
+          Each is null until it is set. PUT replaces a module, GET reads it, DELETE removes it. Modules can
+          also be set when the resource is created or changed.
         </p>
         ${table(`Modules of ${title}`, 'modules', ['Module', 'Path'], rows)}`,
   )
@@ -71,7 +71,7 @@ function moduleArticle({ id, title, doc, fields, usedBy }: ModuleEntry): Markup 
   </article> `
 }
 
-/** What is true of every call. */
+/** General notes on all requests. */
 export const chapterArticle = ({ id, title, text, code }: Chapter): Markup =>
   markup`<article id="${id}">
     <h3>${title}</h3>
@@ -80,7 +80,7 @@ export const chapterArticle = ({ id, title, text, code }: Chapter): Markup =>
 
 export const modulesArticle = (): Markup =>
   markup`<h1>Modules</h1>
-    <p>What an edge, a route or an endpoint configuration does with its traffic.</p>
+    <p>Modules process the traffic of an edge, a route or an endpoint configuration.</p>
     ${reference.modules.map(moduleArticle)}`
 
 const eventList = (types: readonly string[]): Markup =>
@@ -97,8 +97,8 @@ export function eventsArticle(): Markup {
     </p>
     ${eventList(audited)}
     <p>
-      Subscriptions may also name these. The first four tell of traffic; the others exist for clients that
-      know them, and never happen here.
+      Subscriptions may also name these. The first four are about traffic; the others exist for clients that
+      know them, and never occur.
     </p>
     ${eventList(reference.otherEvents)}`
 }
@@ -111,7 +111,7 @@ export function errorsArticle(): Markup {
   ])
   return markup`<h1>Errors</h1>
     <p>
-      Words in braces are filled in. A caller that sends <code>Ngrok-Version</code> reads
+      Words in braces are placeholders. A client that sends <code>Ngrok-Version</code> gets
       <code>ERR_NGROK_</code> with the same number.
     </p>
     ${table('Errors', 'errors', ['Code and status', 'Message'], rows)}`

@@ -1,7 +1,7 @@
 import type { Collection, Kinds } from '#contract/kinds/index.ts'
 import type { Create } from '#contract/shape.ts'
 
-/** A made-up id of the right form. The examples use it for every resource that must be there before. */
+/** A made-up id of the right form, for every resource that must already exist. */
 export const exampleId = (prefix: string): string => `${prefix}_2abcDEFghiJKLmnoPQRstuVWXyz`
 
 export const examplePem = {
@@ -13,7 +13,7 @@ const publicKey =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIK4E+eUXNLRBTLOlrCLVn5CI+6rB543bJechpcECtHsN alice@laptop'
 const backend = { backend_id: exampleId('bkdhr') }
 
-/** A body to make one of each: the compiler checks their types, test/docs.test.ts sends them to a server. */
+/** A body for creating one of each: the compiler checks their types, test/docs.test.ts sends them to a server. */
 export const examples: { readonly [C in Collection]?: Create<Kinds[C]['shape']> } = {
   abuse_reports: { urls: ['https://bad.example.com/login'] },
   agent_ingresses: { description: 'agents of the office', domain: 'agents.example.com' },

@@ -1,21 +1,21 @@
 import type { TSchema } from '#contract/schema.ts'
 import type { Field, Shape } from '#contract/shape.ts'
 
-/** One field in words. Fields of objects inside stand under dotted names. */
+/** One documented field. Fields of nested objects have dotted names. */
 export interface FieldLine {
   readonly name: string
   /** The name a caller writes, where it differs from the name read. */
   readonly writtenAs?: string
   readonly type: string
   readonly doc: string
-  /** When it is given and when it can change. */
+  /** When it is required and when it can change. */
   readonly when: string
   readonly fallback?: string
   readonly limits: readonly string[]
   readonly secret?: string
 }
 
-/** What of JSON Schema the contract uses. */
+/** The JSON Schema keywords that the contract uses. */
 interface Known {
   readonly type?: string | readonly string[]
   readonly enum?: readonly string[]
@@ -40,7 +40,7 @@ interface Known {
 const known = (schema: TSchema): Known => schema
 
 const formats: Readonly<Record<string, string>> = {
-  'date-time': 'moment (RFC 3339)',
+  'date-time': 'time (RFC 3339)',
   email: 'e-mail address',
 }
 const words: Readonly<Record<string, string>> = {
@@ -78,7 +78,7 @@ export function typeText(given: Known): string {
 }
 
 const UINT32_MAX = 4_294_967_295
-/** Patterns that only keep control characters out. */
+/** Patterns that only exclude control characters. */
 const isPlainText = (pattern: string): boolean => pattern.startsWith('^[^')
 
 function rangeText(minimum: number, maximum: number, unit = ''): string {
@@ -101,20 +101,20 @@ function limitsOf(schema: Known): string[] {
 }
 
 const secrecy = {
-  returned: 'Secret: sealed at rest, read back.',
-  masked: 'Secret: sealed at rest, read back as empty text.',
-  hidden: 'Secret: sealed at rest, never read back.',
+  returned: 'Secret: encrypted at rest, returned.',
+  masked: 'Secret: encrypted at rest, returned as an empty string.',
+  hidden: 'Secret: encrypted at rest, never returned.',
 }
 
-/** Objects inside a resource are given whole, so only the resource's own fields differ between create and update. */
+/** Nested objects are replaced whole, so only the resource's own fields differ between create and update. */
 function whenText(field: Field, changes: boolean): string {
   if (!field.write || field.create === 'never') return 'read only'
   const given = field.create === 'required' ? 'required' : 'optional'
   const fixed = changes && !field.update ? ', on create only' : ''
-  return `${given}${fixed}${field.read ? '' : ', not read back'}`
+  return `${given}${fixed}${field.read ? '' : ', not returned'}`
 }
 
-/** A default worth telling: nobody is surprised by an empty list. */
+/** A default worth documenting: an empty list is not. */
 function fallbackText({ write, create }: Field): string | undefined {
   const value = write && create === 'optional' ? known(write).default : undefined
   return value === undefined || (typeof value === 'object' && value !== null) || value === ''
@@ -128,7 +128,7 @@ function inside(schema: Known): Pick<Known, 'properties' | 'required'> {
   return outer.items ? bare(outer.items).schema : outer
 }
 
-/** Values without a shape of their own still tell what is in them, unless that is a resource or a Ref. */
+/** Values without a shape still list their properties, unless that is a resource or a Ref. */
 function linesInside(name: string, read: Known, write: Known): FieldLine[] {
   const { properties } = inside(read)
   const written = inside(write)
@@ -147,11 +147,11 @@ function linesInside(name: string, read: Known, write: Known): FieldLine[] {
 interface Place {
   /** Put before every name. */
   readonly path?: string
-  /** Can the fields change after create, each for itself? */
+  /** Whether the fields can change after create. */
   readonly changes: boolean
-  /** Names to leave out: they are told of elsewhere. */
+  /** Names to omit: they are documented elsewhere. */
   readonly without?: readonly string[]
-  /** Objects told of already, by what they are made of. */
+  /** Objects already documented, by their shape. */
   readonly told?: Map<Shape, string>
 }
 
@@ -171,7 +171,7 @@ function lineOf(name: string, field: Field, { path = '', changes }: Place): Fiel
   }
 }
 
-/** The fields of an object inside; where several objects are alike, only the first is told in full. */
+/** The fields of a nested object; of several equal objects only the first is documented in full. */
 function linesOfObject(line: FieldLine, shape: Shape, told: Map<Shape, string>): FieldLine[] {
   const same = told.get(shape)
   if (same !== undefined) return [{ ...line, doc: `${line.doc} The same fields as ${same}.`.trim() }]

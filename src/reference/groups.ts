@@ -7,18 +7,18 @@ export interface GroupSpec {
   readonly collections: readonly Collection[]
 }
 
-/** How the reference is divided. A collection that is named nowhere here comes under the last group. */
+/** The groups of the reference. A collection without a group is in the last one. */
 export const groupSpecs: readonly GroupSpec[] = [
   {
     id: 'access',
     title: 'Keys and users',
-    doc: 'Who may call this API, who may connect an agent, and who they belong to.',
+    doc: 'API keys, agent credentials, and the users that own them.',
     collections: ['api_keys', 'credentials', 'ssh_credentials', 'users', 'bot_users', 'service_users'],
   },
   {
     id: 'edges',
     title: 'Edges and routes',
-    doc: 'What is served at an address, and what happens to the traffic on its way.',
+    doc: 'What is served at a public address, and how its traffic is processed.',
     collections: ['https_edges', 'https_edge_routes', 'tls_edges', 'tcp_edges', 'endpoint_configurations'],
   },
   {
@@ -36,13 +36,13 @@ export const groupSpecs: readonly GroupSpec[] = [
   {
     id: 'names',
     title: 'Names and addresses',
-    doc: 'Host names and TCP addresses that are yours.',
+    doc: 'Your host names and TCP addresses.',
     collections: ['reserved_domains', 'reserved_addrs', 'agent_ingresses'],
   },
   {
     id: 'certificates',
     title: 'Certificates',
-    doc: 'Certificates for TLS, and authorities and certificates for SSH.',
+    doc: 'TLS certificates, and SSH CAs and certificates.',
     collections: [
       'tls_certificates',
       'certificate_authorities',
@@ -54,13 +54,13 @@ export const groupSpecs: readonly GroupSpec[] = [
   {
     id: 'ip-access',
     title: 'IP policies',
-    doc: 'Which addresses may enter.',
+    doc: 'Which addresses are allowed.',
     collections: ['ip_policies', 'ip_policy_rules', 'ip_restrictions'],
   },
   {
     id: 'event-delivery',
     title: 'Event subscriptions',
-    doc: 'Which events are sent, where to, how that goes, and what has happened so far.',
+    doc: 'Which events are sent to which destinations, their delivery status, and the audit log.',
     collections: [
       'event_subscriptions',
       'event_sources',
@@ -72,13 +72,13 @@ export const groupSpecs: readonly GroupSpec[] = [
   {
     id: 'online',
     title: 'What is online',
-    doc: 'Agents, tunnels and addresses that answer now, and the last requests with the reason for each answer.',
+    doc: 'Online agents, tunnels and endpoints, and the last requests with the reason for each response.',
     collections: ['endpoints', 'tunnels', 'tunnel_sessions', 'requests'],
   },
   {
     id: 'visitors',
     title: 'Visitors',
-    doc: 'People who signed in to an endpoint, and reports about endpoints.',
+    doc: 'Users who signed in to an endpoint, and reports about endpoints.',
     collections: ['application_users', 'application_sessions', 'abuse_reports'],
   },
   { id: 'more', title: 'More', doc: 'Everything else.', collections: [] },

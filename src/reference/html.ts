@@ -1,4 +1,4 @@
-/** Text that is markup already, and so is put into markup as it is. Everything else is escaped. */
+/** Text that is already markup, inserted unchanged. Everything else is escaped. */
 export class Markup {
   readonly text: string
 
@@ -25,7 +25,7 @@ function written(part: Part): string {
   return escaped(String(part))
 }
 
-/** Builds markup from a template; values put into it are escaped. */
+/** Builds markup from a template; inserted values are escaped. */
 export const markup = (fixed: TemplateStringsArray, ...parts: Part[]): Markup =>
   new Markup(fixed.map((text, index) => text + written(parts[index] ?? '')).join(''))
 
@@ -33,6 +33,6 @@ export const markup = (fixed: TemplateStringsArray, ...parts: Part[]): Markup =>
 export const prose = (text: string): Markup[] =>
   text.split('`').map((piece, index) => (index % 2 === 0 ? markup`${piece}` : markup`<code>${piece}</code>`))
 
-/** Code that may be broken after each of its separators, where it does not fit on a line. */
+/** Code that may wrap after each of its separators. */
 export const breakable = (text: string): Markup[] =>
   text.split(/(?<=[/._])/).map((piece, index) => (index === 0 ? markup`${piece}` : markup`<wbr />${piece}`))

@@ -4,7 +4,7 @@ import type { FieldLine } from '#reference/fields.ts'
 import { introduction, type Chapter } from '#reference/intro.ts'
 import { reference, type CollectionEntry, type Group, type OperationLine } from '#reference/model.ts'
 
-/** A cell of a table: one line, with nothing in it that Markdown would take for its own. */
+/** A table cell: one line, with Markdown characters escaped. */
 const cell = (text: string): string =>
   text.replace(/[\\|<>*_]/g, character => `\\${character}`).replaceAll('\n', ' ')
 
@@ -50,7 +50,7 @@ function modulesOf({ modules }: CollectionEntry): string {
   const rows = modules.map(({ name, path, module }) => [`[${code(name)}](modules.md#${module})`, code(path)])
   return `### Modules
 
-Each is null until it is set. PUT sets a module whole, GET reads it, DELETE removes it. They can also be given when the resource is made or changed.
+Each is null until it is set. PUT replaces a module, GET reads it, DELETE removes it. Modules can also be set when the resource is created or changed.
 
 ${markdownTable(['Module', 'Path'], rows)}
 `
@@ -77,7 +77,7 @@ const groupFile = ({ title, doc, collections }: Group): string =>
 const chapter = ({ title, text, code: example }: Chapter): string =>
   `## ${title}\n\n${text.join('\n\n')}\n\n${example === undefined ? '' : `${block('', example)}\n`}`
 
-/** The place that GitHub and other readers of Markdown give to a heading. */
+/** The anchor that GitHub and other Markdown renderers give to a heading. */
 export const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
@@ -94,9 +94,9 @@ function indexFile(): string {
     return [`[${title}](${id}.md)`, cell(doc), links.join(', ')]
   })
   return generated(
-    'Reference of the management API',
-    `${markdownTable(['Group', 'What it is about', 'Collections'], contents)}
-Also: [modules](modules.md), [errors](errors.md), [event types](events.md), [settings of the server](settings.md), and the same as [OpenAPI 3.1](../openapi.json). A running server shows all of it at \`/docs\`.
+    'Management API reference',
+    `${markdownTable(['Group', 'Content', 'Collections'], contents)}
+Also: [modules](modules.md), [errors](errors.md), [event types](events.md), [server settings](settings.md), and an [OpenAPI 3.1](../openapi.json) document. A running server serves this reference at \`/docs\`.
 
 ${introduction.map(chapter).join('')}## Root and self
 
@@ -111,7 +111,7 @@ function modulesFile(): string {
     })
     return `<a id="${id}"></a>\n\n## ${title}\n\n${doc} Part of ${places.join(', ')}.\n\n${fieldTable(fields)}`
   })
-  const what = 'What an edge, a route or an endpoint configuration does with its traffic.'
+  const what = 'Modules process the traffic of an edge, a route or an endpoint configuration.'
   return generated('Modules', [what, ...parts].join('\n\n'))
 }
 
@@ -121,7 +121,7 @@ function errorsFile(): string {
   })
   return generated(
     'Errors',
-    `Words in braces are filled in. A caller that sends \`Ngrok-Version\` reads \`ERR_NGROK_\` with the same number. Numbers from 90001 on are Adit's own. A number, once published, is never given another meaning.
+    `Words in braces are placeholders. A client that sends \`Ngrok-Version\` gets \`ERR_NGROK_\` with the same number. Numbers from 90001 on are Adit's own. A published number never changes its meaning.
 
 ${markdownTable(['Code', 'Status', 'Message'], rows)}`,
   )
@@ -138,16 +138,16 @@ function eventsFile(): string {
   const others = reference.otherEvents.map(type => `- \`${type}\``).join('\n')
   return generated(
     'Event types',
-    `Every change of a resource is recorded as an event, in the same transaction as the change; how events are sent is told [elsewhere](../events.md).
+    `Every change of a resource is recorded as an event, in the same transaction as the change. See [events](../events.md) for their delivery.
 
 ${markdownTable(['Collection', 'Types'], rows)}
-Subscriptions may also name these. The first four come from the gateway; the others exist for clients that know them, and never happen here.
+Subscriptions may also name these. The first four come from the gateway; the others exist for clients that know them, and never occur.
 
 ${others}
 
 ## Fields of traffic
 
-A source of these types can select fields and filter by some of them. Those marked "if selected" are told only where a source names them.
+A source of these types can select fields and filter by some of them. Those marked "if selected" are sent only if a source names them.
 
 ${trafficTypes.map(trafficFieldTable).join('\n')}`,
   )
@@ -164,7 +164,7 @@ function trafficFieldTable(type: TrafficType): string {
   return `### ${type}\n\n${markdownTable(['Field', 'Type', 'Rules', 'Meaning'], rows)}`
 }
 
-/** Every file of the reference that follows from the contract, by its name. */
+/** Every generated file of the reference, by its name. */
 export const markdownFiles = (): ReadonlyMap<string, string> =>
   new Map([
     ['README.md', indexFile()],

@@ -17,7 +17,7 @@ export interface OperationLine {
   readonly answer: string
 }
 
-/** A module as one collection has it. */
+/** A module as used by one collection. */
 export interface ModuleUse {
   readonly name: string
   readonly path: string
@@ -33,7 +33,7 @@ export interface CollectionEntry {
   readonly fields: readonly FieldLine[]
   readonly operations: readonly OperationLine[]
   readonly modules: readonly ModuleUse[]
-  /** Event types that its changes give. */
+  /** Event types of its changes. */
   readonly events: readonly string[]
   readonly example: string
 }
@@ -60,7 +60,7 @@ export interface ErrorEntry {
   readonly text: string
 }
 
-/** The whole reference, ready to be written as a page or as Markdown. */
+/** The complete reference, to be rendered as pages or Markdown. */
 export interface Reference {
   readonly groups: readonly Group[]
   readonly modules: readonly ModuleEntry[]
@@ -89,7 +89,7 @@ const operationLine = (operation: Operation): OperationLine => ({
   answer: answerText(operation),
 })
 
-/** Replaces the parameters of a path by made-up ids. */
+/** Replaces path parameters by made-up ids. */
 const examplePath = (kind: Kind): string =>
   kind.path.replace(/\{\w+\}/g, () =>
     exampleId(kind.parent ? (kindNamed(kind.parent.kind).prefix ?? '') : ''),
@@ -97,7 +97,7 @@ const examplePath = (kind: Kind): string =>
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** A call to paste: makes one where that can be done, lists otherwise. */
+/** A request to paste: creates one if possible, lists otherwise. */
 function curl(collection: Collection, kind: Kind): string {
   const body = kind.verbs.includes('create') ? (examples[collection] ?? {}) : undefined
   const lines = [`curl "$API${examplePath(kind)}"`, '-H "Authorization: Bearer $KEY"']
@@ -110,8 +110,8 @@ function notesOf(kind: Kind): string[] {
   return [
     ...(kind.adminOnly ? ['Only admins may read or change these.'] : []),
     ...(kind.owned ? ['Members see and change only their own.'] : []),
-    ...(kind.live ? ['Read only: it shows what is online now.'] : []),
-    ...(kind.inUse ? ['It cannot be removed while another resource refers to it.'] : []),
+    ...(kind.live ? ['Read only: the current online state.'] : []),
+    ...(kind.inUse ? ['It cannot be deleted while another resource refers to it.'] : []),
   ]
 }
 
@@ -137,7 +137,7 @@ function entryOf(collection: Collection, names: ReadonlyMap<Module, string>): Co
 
 const all = Object.entries(kinds) as [Collection, Kind][]
 
-/** Names every module once. Two that share a name differ by the collection that has the second. */
+/** Names every module once. If two share a name, the second is qualified by its collection. */
 function nameModules(): Map<Module, string> {
   const names = new Map<Module, string>()
   for (const [collection, kind] of all) {

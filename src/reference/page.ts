@@ -14,9 +14,9 @@ import { operationTable } from '#reference/tables.ts'
 import { reference, type Group } from '#reference/model.ts'
 
 export interface PageOptions {
-  /** The address of the API in examples. */
+  /** The API URL in examples. */
   readonly base?: string
-  /** What is searched for; only the page `search` has it. */
+  /** The search query; only the page `search` has it. */
   readonly query?: string
 }
 
@@ -70,7 +70,7 @@ function startArticle(base: string): Markup {
   }))
   return markup`<h1>Adit management API</h1>
     <p>
-      Everything that can be called. The same as OpenAPI 3.1: <a href="/openapi.json">openapi.json</a>.
+      All operations of the API. Also available as OpenAPI 3.1: <a href="/openapi.json">openapi.json</a>.
     </p>
     <section class="basics" aria-labelledby="basics">
       <h2 id="basics">Basics</h2>
@@ -104,10 +104,10 @@ function contentOf(id: string, { base = EXAMPLE_URL, query = '' }: PageOptions):
   }
 }
 
-/** The ids of all pages but the search; the first page has the empty one. */
+/** The ids of all pages except the search; the first page has the empty one. */
 export const pageIds: readonly string[] = ['', ...collections.keys(), ...tables.map(({ id }) => id)]
 
-/** A page of the reference, which loads nothing and runs nothing; undefined where there is none. */
+/** A reference page, without scripts or external resources; undefined if there is none. */
 export function referencePage(id: string, options: PageOptions = {}): string | undefined {
   const content = contentOf(id, options)
   if (!content) return undefined

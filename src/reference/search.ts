@@ -51,7 +51,7 @@ function allPlaces(): Place[] {
 
 let places: readonly Place[] | undefined
 
-/** What has all words of a query; titles that begin with it come first. */
+/** Entries with all words of a query; titles that begin with it come first. */
 function search(query: string): Place[] {
   places ??= allPlaces()
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
@@ -61,7 +61,7 @@ function search(query: string): Place[] {
   return found.toSorted((one, other) => rank(one) - rank(other)).slice(0, MAX_FOUND)
 }
 
-/** The results of a search. It is the server that searches, since the pages run no script. */
+/** The results of a search, computed by the server, since the pages have no scripts. */
 export function searchArticle(given: string): Markup {
   const query = given.slice(0, MAX_QUERY)
   const found = search(query)

@@ -1,4 +1,4 @@
-/** The style of the reference page. It is in the page itself, which loads nothing. */
+/** The style of the reference page, inline because it loads nothing. */
 export const style = `
 :root {
   color-scheme: light dark;

@@ -3,10 +3,10 @@ import { breakable, markup, prose, type Markup } from '#reference/html.ts'
 import type { OperationLine } from '#reference/model.ts'
 
 const none = markup``
-/** Markup that is there only sometimes. */
+/** Optional markup. */
 export const when = (condition: boolean, content: () => Markup): Markup => (condition ? content() : none)
 
-/** On narrow screens rows become blocks, which takes a table's meaning away unless the roles say it again. */
+/** On narrow screens rows become blocks, which removes the table semantics unless roles restore them. */
 export function table(
   label: string,
   kind: string,

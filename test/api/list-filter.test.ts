@@ -106,7 +106,7 @@ suite('the filter of a list', () => {
     'obj.description ==': /at character/,
     'obj.acl[0] == "x"': /cannot be used/,
     '1 + 1 == 2': /cannot be used/,
-    'obj.description.matches("(a+)+$")': /"matches" cannot be called so/,
+    'obj.description.matches("(a+)+$")': /"matches" cannot be called like this/,
     'timestamp("yesterday") < obj.created_at': /RFC 3339/,
     'obj.created_at > timestamp(time.now).add("soon")': /length of time/,
     [`obj.description == "${'x'.repeat(5000)}"`]: /more than 4096/,

@@ -1,4 +1,4 @@
-/** The texts around the id, the moment and the object of an event. All events of a type share them. */
+/** The texts around the id, the time and the object of an event, shared by all events of a type. */
 export interface EnvelopeParts {
   readonly beforeId: string
   readonly beforeAt: string

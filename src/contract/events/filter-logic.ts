@@ -1,12 +1,12 @@
 /**
- * How the parts of a filter come to their values. Whatever asks for a value that is not known is not known either; only
- * `&&` and `||` decide without it where they can, as CEL says of errors. So evaluating never throws.
+ * Evaluation of filters. A part that needs an unknown value is unknown itself; only `&&` and `||` can decide without
+ * it, as CEL defines for errors. So evaluation never throws.
  */
 
-/** Undefined where a filter asks for what is not known of an event. */
+/** Undefined where a filter needs a value that an event lacks. */
 export type Value = string | number | boolean | undefined
 
-/** A part of a filter, made once: it gives its value for the `object` of an event. */
+/** A compiled part of a filter: returns its value for the `object` of an event. */
 export type Part = (object: unknown) => Value
 
 export const equality =
@@ -30,7 +30,7 @@ export function comparison(sign: keyof typeof orders, left: Part, right: Part): 
     const one = left(object)
     const other = right(object)
     if (one === undefined || other === undefined) return undefined
-    // Truth values have an order too: false comes first.
+    // Booleans are ordered too: false comes first.
     return isInOrder(
       typeof one === 'boolean' ? Number(one) : one,
       typeof other === 'boolean' ? Number(other) : other,
@@ -83,7 +83,7 @@ export const presence =
   object =>
     part(object) !== undefined
 
-/** Counts characters, not the units in which JavaScript counts. */
+/** Counts characters, not UTF-16 code units. */
 export const size =
   (part: Part): Part =>
   object => {
@@ -91,7 +91,7 @@ export const size =
     return typeof text === 'string' ? Array.from(text).length : undefined
   }
 
-/** What one text can be asked about another. */
+/** String functions with a string argument. */
 export const questions: Readonly<Record<string, (text: string, other: string) => boolean>> = {
   startsWith: (text, other) => text.startsWith(other),
   endsWith: (text, other) => text.endsWith(other),
@@ -106,7 +106,7 @@ export const question =
     return typeof text === 'string' && typeof other === 'string' ? answer(text, other) : undefined
   }
 
-/** Texts longer than `limit` are not matched: their sender could make that slow. */
+/** Longer texts than `limit` are not matched: their sender could make that slow. */
 export const matching =
   (part: Part, pattern: { test(text: string): boolean }, limit: number): Part =>
   object => {

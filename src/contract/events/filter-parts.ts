@@ -4,24 +4,24 @@ import { PatternBudget } from '#base/regex/pattern-budget.ts'
 import * as logic from '#contract/events/filter-logic.ts'
 import type { Part, Value } from '#contract/events/filter-logic.ts'
 
-/** What the parts of one filter are made with. */
+/** The context in which the parts of one filter are compiled. */
 export interface Making {
-  /** Gives the value of a field by its dotted name, or refuses the name. */
+  /** Returns the reader of a field by its dotted name, or rejects the name. */
   readonly field: (name: string) => Part
-  /** Refuses the filter for what begins at this place. */
+  /** Rejects the filter at this position. */
   readonly refuse: (at: number, reason: string) => never
   /** For all patterns of this filter together. */
   readonly patterns: PatternBudget
 }
 
-/** A name of the longest is matched in about a millisecond at worst. */
+/** The longest name is matched in about a millisecond at worst. */
 export const filterBudget = (): PatternBudget => new PatternBudget(512)
-/** No address and no name of a host is longer. */
+/** Longer than any address or host name. */
 const MAX_MATCHED = 255
 
 /**
- * Makes what the syntax tree of a filter says. Only what is listed here exists for filters. Nothing of it repeats or
- * multiplies anything, as CEL's macros, splitting and binding could: evaluating a filter takes as long as reading it.
+ * Compiles the syntax tree of a filter. Only what is listed here is supported. Nothing repeats or multiplies work, as
+ * CEL's macros, splitting and binding could: evaluation is linear in the filter.
  */
 export function partOf(node: ASTNode, making: Making): Part {
   const part = (each: ASTNode): Part => partOf(each, making)
@@ -59,13 +59,13 @@ export function partOf(node: ASTNode, making: Making): Part {
   }
 }
 
-/** How a person writes what the parser calls otherwise. */
+/** The user's spelling of the parser's operator names. */
 const signs: Readonly<Record<string, string>> = { list: 'a list without "in"', map: 'a map', '[]': '[ ]' }
 
 function literalValue(value: unknown, at: number, { refuse }: Making): Value {
   if (typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value !== 'bigint')
-    return refuse(at, 'the only values are texts in quotes, whole numbers, true and false')
+    return refuse(at, 'the only values are strings in quotes, integers, true and false')
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : refuse(at, 'the number is too large')
 }
@@ -84,7 +84,7 @@ function fieldOf(node: ASTNode, { field, refuse }: Making): Part {
     left = left.args[0]
   }
   if (left.op !== 'id') return refuse(left.start, 'only ev has fields')
-  if (left.args !== 'ev') return refuse(left.start, `"${left.args}" is not known; every field begins with ev`)
+  if (left.args !== 'ev') return refuse(left.start, `"${left.args}" is unknown; every field begins with ev`)
   if (names.length === 0)
     return refuse(left.start, 'ev must be followed by a field, as in ev.conn.server_port')
   return field(names.join('.'))
@@ -95,7 +95,7 @@ function membership(part: Part, list: ASTNode, making: Making): Part {
   const values = list.args.map(({ op, args, start }) =>
     op === 'value'
       ? literalValue(args, start, making)
-      : making.refuse(start, 'a list can only hold texts in quotes and whole numbers'),
+      : making.refuse(start, 'a list can only contain strings in quotes and integers'),
   )
   return logic.membership(part, new Set(values))
 }
@@ -103,7 +103,7 @@ function membership(part: Part, list: ASTNode, making: Making): Part {
 const noFunction = (name: string, at: number, { refuse }: Making): never =>
   refuse(
     at,
-    `"${name}" is not a function for what it is given; there are has(field), size(text) and text.startsWith, endsWith, contains, matches(text)`,
+    `"${name}" is not a function for its arguments; supported are has(field), size(text) and text.startsWith, endsWith, contains, matches(text)`,
   )
 
 function call([name, args]: readonly [string, readonly ASTNode[]], at: number, making: Making): Part {
@@ -126,10 +126,10 @@ function method(
   return answer ? logic.question(answer, text, partOf(only, making)) : matching(text, only, making)
 }
 
-/** The pattern is compiled once, and never by JavaScript's own engine, which some patterns hang. */
+/** Compiled once, and never by JavaScript's own engine, which some patterns block. */
 function matching(text: Part, { op, args, start }: ASTNode, making: Making): Part {
   if (op !== 'value' || typeof args !== 'string')
-    return making.refuse(start, 'the pattern for matches must be a text in quotes')
+    return making.refuse(start, 'the pattern for matches must be a string in quotes')
   const pattern = goRegex(args, making.patterns)
   if ('reason' in pattern)
     return making.refuse(

@@ -5,15 +5,15 @@ import type { Part, Value } from '#contract/events/filter-logic.ts'
 import { filterBudget, partOf } from '#contract/events/filter-parts.ts'
 import type { TrafficType } from '#contract/events/traffic-fields.ts'
 
-/** Which events of a type are wanted. */
+/** Selects events of a type. */
 export interface EventFilter {
-  /** The fields that it asks for. */
+  /** The fields that it uses. */
   readonly fields: ReadonlySet<string>
-  /** Whether it is true of the `object` of an event; what cannot be told for want of a value is not true. */
+  /** Whether it is true for the `object` of an event; undecidable counts as false. */
   matches(object: unknown): boolean
 }
 
-/** More than any filter that is meant well has. */
+/** More than any reasonable filter has. */
 const limits = {
   maxAstNodes: 1000,
   maxDepth: 32,
@@ -26,7 +26,7 @@ interface Types {
   [name: string]: string | Types
 }
 
-/** `ev` has exactly the fields that can be filtered by. */
+/** `ev` has exactly the filterable fields. */
 function environmentOf(type: TrafficType): Environment {
   const schema: Types = {}
   for (const name of filterableNames(type)) {
@@ -41,7 +41,7 @@ function environmentOf(type: TrafficType): Environment {
 
 const environments = new Map(trafficTypes.map(type => [type, environmentOf(type)]))
 
-/** Gives the value at a dotted name inside an object. */
+/** Reads the value at a dotted name inside an object. */
 export function valueAt(name: string): (object: unknown) => unknown {
   const names = name.split('.')
   return object => {
@@ -64,7 +64,7 @@ function fieldPart(name: string, isNumber: boolean): Part {
 
 const MAX_REASON = 300
 
-/** Parses a filter for events of this type; `field` is where the caller wrote it, for the refusal. */
+/** Parses a filter for events of this type; `field` is where the caller wrote it, for the error. */
 export function eventFilter(type: TrafficType, text: string, field = 'filter'): EventFilter {
   const refuse = (at: number | undefined, reason: string): never =>
     fail('source_filter', {
@@ -84,7 +84,7 @@ export function eventFilter(type: TrafficType, text: string, field = 'filter'): 
       return fieldPart(name, found.type === 'number')
     },
   })
-  // Types are checked last: the checker would also look into what a filter may not have.
+  // Types are checked last: the checker would also accept constructs that filters may not use.
   const { error, type: result } = parsed.check()
   if (error) refuse(error.range?.start, error.summary)
   if (result !== 'bool') refuse(undefined, `it is of type ${result ?? 'unknown'}, not true or false`)
@@ -106,7 +106,7 @@ function parse(
   }
 }
 
-/** What the parser calls by names of its own. */
+/** Maps the parser's names to those of the user. */
 const tokens: Readonly<Record<string, string>> = {
   EOF: 'the end',
   IDENTIFIER: 'a name',

@@ -1,9 +1,9 @@
 import type { Kind } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
 
-/** What people, or the server itself, do to a resource. */
+/** Actions of users or of the server on a resource. */
 type Change = 'created' | 'updated' | 'deleted'
-/** What befalls a resource when time passes. */
+/** Changes of a resource over time. */
 type Turn = 'expiring' | 'expired'
 export type Happening = Change | Turn
 
@@ -13,18 +13,18 @@ const turns: Readonly<Record<string, readonly Turn[]>> = { tls_certificate: ['ex
 
 const typeOf = (name: string, what: Happening): string => `${name}_${what}.v0`
 
-/** The event that tells of this for this kind of resource; undefined for kinds without events. */
+/** The event for this action on this kind of resource; undefined for kinds without events. */
 export function auditEvent(kind: Kind, what: Happening): string | undefined {
   return kind.event === false || kind.live ? undefined : typeOf(kind.event ?? kind.name, what)
 }
 
-/** All event types that tell of this kind of resource; what callers cannot do to it is not told. */
+/** All event types of this kind of resource; actions that callers cannot take have none. */
 export function auditEvents(kind: Kind): string[] {
   const possible = changes.filter(what => kind.verbs.includes(verbs[what]))
   return [...possible, ...(turns[kind.name] ?? [])].flatMap(what => auditEvent(kind, what) ?? [])
 }
 
-/** What the gateway tells of traffic and sessions; it is not written to the store. */
+/** Events of the gateway about traffic and sessions; they are not written to the store. */
 export const gatewayEvents: ReadonlySet<string> = new Set([
   'agent_session_start.v0',
   'agent_session_stop.v0',
@@ -32,7 +32,9 @@ export const gatewayEvents: ReadonlySet<string> = new Set([
   'tcp_connection_closed.v0',
 ])
 
-/** Types of the public catalogue whose resources Adit does not have: they may be subscribed to, and never come. */
+/**
+ * Types of the public catalogue whose resources Adit does not have: subscriptions may name them, but they never occur.
+ */
 const foreignEvents = ['secret', 'vault'].flatMap(name => changes.map(what => typeOf(name, what)))
 
 /** Every event type that a subscription may name. */

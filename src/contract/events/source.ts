@@ -3,23 +3,23 @@ import { fieldNamed, fieldNames, refuseFieldName, trafficTypes } from '#contract
 import { eventFilter } from '#contract/events/filter.ts'
 import { isTrafficType } from '#contract/events/traffic-fields.ts'
 
-/** A source of a subscription as it is kept: what is not chosen is not there. */
+/** A stored source of a subscription: unset options are absent. */
 export interface EventSource {
   readonly type: string
-  /** Absent: the usual ones. */
+  /** Absent: the default ones. */
   readonly fields?: readonly string[]
   /** Absent: every event. */
   readonly filter?: string
 }
 
-/** The source to keep of what a caller gives: each field once, and what is empty not at all. */
+/** The source to store: each field once, empty options removed. */
 export const sourceFrom = ({ type, fields, filter }: EventSource): EventSource => ({
   type,
   ...(fields && fields.length > 0 && { fields: [...new Set(fields)] }),
   ...(filter && { filter }),
 })
 
-/** Refuses fields and filters that this type of event cannot have; `path` leads to the source in what the caller sent. */
+/** Rejects fields and filters that this event type does not support; `path` is the source's position in the request. */
 export function checkSelection({ type, fields, filter }: EventSource, path = ''): void {
   const field = `${path}fields`
   if (!isTrafficType(type)) {

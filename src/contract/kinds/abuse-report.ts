@@ -4,7 +4,7 @@ import { computed, fixed, input, required } from '#contract/shape.ts'
 
 export const abuseReport = kind({
   name: 'abuse_report',
-  doc: 'Reports of abuse of an address of this installation.',
+  doc: 'A report about a malicious URL of this installation.',
   prefix: 'abrp',
   path: '/abuse_reports',
   listKey: 'abuse_reports',

@@ -6,7 +6,7 @@ import { tlsCertificates } from '#contract/targets.ts'
 
 export const agentIngress = kind({
   name: 'agent_ingress',
-  doc: 'A domain of yours through which agents reach the gateway.',
+  doc: 'Your own domain under which agents connect to the gateway.',
   prefix: 'agin',
   path: '/agent_ingresses',
   listKey: 'ingresses',
@@ -19,9 +19,9 @@ export const agentIngress = kind({
     region_domains: computed(listOf(line()), 'The names that agents connect to.'),
     certificate_management_policy: maybe(
       certificateManagement,
-      'How certificates are issued; null: not at all.',
+      'How certificates are issued; null: none are issued.',
     ),
     certificate: idOf(tlsCertificates, internal()),
-    certificate_management_status: computed(nullable(certificateStatus), 'How issuing them goes.'),
+    certificate_management_status: computed(nullable(certificateStatus), 'Status of certificate issuance.'),
   },
 })

@@ -14,10 +14,10 @@ export const apiKey = kind({
   fields: {
     description: description(),
     metadata: metadata(),
-    token: computed(nullable(line()), 'The bearer token: only in the answer to its creation.'),
+    token: computed(nullable(line()), 'The bearer token: only in the response that creates it.'),
     token_hash: internal(),
     owner_id: fixed(
-      idOf(owners, input(idText(owners), 'The user or bot that owns the key; the caller when absent.')),
+      idOf(owners, input(idText(owners), 'The user or bot that owns the key; by default the caller.')),
     ),
   },
 })

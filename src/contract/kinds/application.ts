@@ -6,7 +6,7 @@ const verbs = ['get', 'list', 'delete'] as const
 
 export const applicationUser = kind({
   name: 'application_user',
-  doc: 'Somebody who signed in to an endpoint. Removing one ends all of its sessions.',
+  doc: 'A user who signed in to an endpoint. Deleting one ends all of its sessions.',
   prefix: 'au',
   path: '/app/users',
   listKey: 'application_users',
@@ -39,7 +39,7 @@ const location = object({
 
 export const applicationSession = kind({
   name: 'application_session',
-  doc: 'A browser that is signed in to an endpoint.',
+  doc: 'A browser session at an endpoint.',
   prefix: 'as',
   path: '/app/sessions',
   listKey: 'application_sessions',

@@ -2,13 +2,13 @@ import { kind } from '#contract/kind.ts'
 import { anything, line, moment, nullable, object, oneOf, refSchema, type Static } from '#contract/schema.ts'
 import { computed } from '#contract/shape.ts'
 
-/** The first two are the hosted service's, so that its clients know them; the third is ours. */
+/** The first two are the hosted service's, known to its clients; the third is Adit's own. */
 const principalSource = oneOf('API', 'Dashboard', 'System')
 export type PrincipalSource = Static<typeof principalSource>
 
 export const auditEvent = kind({
   name: 'audit_event',
-  doc: 'A change that somebody made, with who made it. The server keeps them for a set time.',
+  doc: 'A recorded change, with who made it. The server keeps them for audit_days.',
   prefix: 'ev',
   path: '/audit_events',
   listKey: 'audit_events',
@@ -17,15 +17,15 @@ export const auditEvent = kind({
   adminOnly: true,
   event: false,
   filters: {
-    principal: { doc: 'Only what the user or bot with this id did, or with this e-mail address or name.' },
+    principal: { doc: 'Only changes by the user or bot with this id, e-mail address or name.' },
     type: { doc: 'Only events of this type, such as ip_policy_created.v0.' },
-    object_id: { doc: 'Only what was done to the resource with this id.' },
-    ip: { doc: 'Only what was done from this address.' },
-    since: { doc: 'Only what was done at this time or later.', moment: true },
-    until: { doc: 'Only what was done before this time.', moment: true },
+    object_id: { doc: 'Only changes of the resource with this id.' },
+    ip: { doc: 'Only changes from this address.' },
+    since: { doc: 'Only changes at this time or later.', moment: true },
+    until: { doc: 'Only changes before this time.', moment: true },
   },
   fields: {
-    type: computed(line(), 'What was done, such as ip_policy_created.v0.'),
+    type: computed(line(), 'The event type, such as ip_policy_created.v0.'),
     principal: computed(
       nullable(
         object({
@@ -36,9 +36,9 @@ export const auditEvent = kind({
           ip: nullable(line()),
         }),
       ),
-      'Who did it: a user or bot, by what way, with which API key, and from where. What the server did by itself, such as renewing a certificate, has the source System, and neither credential nor ip.',
+      'Who made the change: a user or bot, the source, the API key, and the address. Changes by the server itself, such as a renewed certificate, have the source System, and neither credential nor ip.',
     ),
-    object: computed(anything(), 'The resource as it was then.'),
+    object: computed(anything(), 'The resource at that time.'),
     occurred_at: computed(moment()),
   },
   without: ['created_at'],

@@ -11,7 +11,7 @@ const about = {
 
 export const httpResponseBackend = kind({
   name: 'http_response_backend',
-  doc: 'Answers every request in the same way.',
+  doc: 'Returns the same response to every request.',
   prefix: 'bkdhr',
   path: '/backends/http_response',
   listKey: 'backends',
@@ -20,19 +20,19 @@ export const httpResponseBackend = kind({
     ...about,
     body: input(
       text({ maxBytes: 65_536, refusals: { maxBytes: 'response_body_too_big' } }),
-      'Body of the answer.',
+      'Response body.',
     ),
-    headers: optional(mapOf(line({ maxBytes: 4096 }), { maxProperties: 100 }), 'Headers of the answer.'),
+    headers: optional(mapOf(line({ maxBytes: 4096 }), { maxProperties: 100 }), 'Response headers.'),
     status_code: input(
       integer(200, 599, { default: 200, refusal: 'response_status' }),
-      'Status of the answer; 200 when absent.',
+      'Response status; default 200.',
     ),
   },
 })
 
 export const weightedBackend = kind({
   name: 'weighted_backend',
-  doc: 'Shares traffic among backends by weight.',
+  doc: 'Balances traffic over backends by weight.',
   prefix: 'bkdwd',
   path: '/backends/weighted',
   listKey: 'backends',
@@ -54,7 +54,7 @@ export const weightedBackend = kind({
 
 export const failoverBackend = kind({
   name: 'failover_backend',
-  doc: 'Tries backends in order until one can be reached.',
+  doc: 'Tries backends in order until one is reachable.',
   prefix: 'bkdfo',
   path: '/backends/failover',
   listKey: 'backends',
@@ -68,7 +68,7 @@ export const failoverBackend = kind({
           maxItems: 100,
           refusals: { maxItems: 'failover_children' },
         }),
-        'Ids of the backends, in the order of trying.',
+        'Ids of the backends, in order of preference.',
       ),
     ),
   },
@@ -76,7 +76,7 @@ export const failoverBackend = kind({
 
 export const tunnelGroupBackend = kind({
   name: 'tunnel_group_backend',
-  doc: 'Shares traffic among the online tunnels of its owner that carry all of its labels; among those of all users where it has no owner.',
+  doc: 'Balances traffic over the online tunnels of its owner that have all of its labels; over those of all users if it has no owner.',
   prefix: 'bkdtg',
   path: '/backends/tunnel_group',
   listKey: 'backends',
@@ -88,7 +88,7 @@ export const tunnelGroupBackend = kind({
         maxProperties: 100,
         refusals: { maxProperties: 'label_count' },
       }),
-      'The labels that a tunnel must carry.',
+      'The labels that a tunnel must have.',
     ),
     tunnels: shownRefs('The online tunnels that match.'),
   },
@@ -109,6 +109,6 @@ export const staticBackend = kind({
         'Where to forward to, host:port.',
       ),
     ),
-    tls: nested({ enabled: input(flag(false), 'Speak TLS to the address.') }),
+    tls: nested({ enabled: input(flag(false), 'Use TLS to the address.') }),
   },
 })

@@ -4,7 +4,7 @@ import { computed, fixed, input, required } from '#contract/shape.ts'
 
 export const certificateAuthority = kind({
   name: 'certificate_authority',
-  doc: 'An authority whose client certificates mutual TLS accepts.',
+  doc: 'A CA whose client certificates mutual TLS accepts.',
   prefix: 'ca',
   path: '/certificate_authorities',
   listKey: 'certificate_authorities',
@@ -18,7 +18,7 @@ export const certificateAuthority = kind({
       fixed(
         input(
           text({ maxBytes: 65_536, missing: 'certificate_none', refusals: { maxBytes: 'pem_too_big' } }),
-          'The certificate of the authority in PEM.',
+          'The CA certificate in PEM.',
         ),
       ),
     ),

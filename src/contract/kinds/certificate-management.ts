@@ -8,11 +8,11 @@ export const certificateManagement = {
       refusal: 'certificate_authority_name',
       missing: 'certificate_authority_name',
     }),
-    'The authority that issues them.',
+    'The CA that issues them.',
   ),
   private_key_type: input(
     also(oneOf('rsa', 'ecdsa'), { default: 'rsa', refusal: 'certificate_key_type' }),
-    'The kind of private key.',
+    'The type of private key.',
   ),
 }
 

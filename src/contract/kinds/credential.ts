@@ -5,7 +5,7 @@ import { owners } from '#contract/targets.ts'
 
 export const acl = input(
   listOf(line({ maxBytes: 512, refusal: 'bad_acl' }), { maxItems: 100 }),
-  'What agents with this credential may bind, as bind:<domain>, bind:<host>:<port> or bind:<label>=<value>; anything when empty.',
+  'What agents with this credential may bind, as bind:<domain>, bind:<host>:<port> or bind:<label>=<value>; empty allows everything.',
 )
 
 export const credential = kind({
@@ -20,14 +20,11 @@ export const credential = kind({
   fields: {
     description: description('credential_description'),
     metadata: metadata('credential_metadata'),
-    token: computed(nullable(line()), 'The authtoken: only in the answer to its creation.'),
+    token: computed(nullable(line()), 'The authtoken: only in the response that creates it.'),
     token_hash: internal(),
     acl,
     owner_id: fixed(
-      idOf(
-        owners,
-        input(idText(owners), 'The user or bot that owns the credential; the caller when absent.'),
-      ),
+      idOf(owners, input(idText(owners), 'The user or bot that owns the credential; by default the caller.')),
     ),
   },
 })

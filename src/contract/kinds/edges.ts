@@ -32,7 +32,7 @@ export const tcpEdge = kind({
 
 export const tlsEdge = kind({
   name: 'tls_edge',
-  doc: 'Serves TLS connections for its domains, chosen by SNI.',
+  doc: 'Serves TLS connections for its domains, selected by SNI.',
   prefix: 'edgtls',
   path: '/edges/tls',
   listKey: 'tls_edges',
@@ -50,7 +50,7 @@ export const tlsEdge = kind({
 
 export const httpsEdge = kind({
   name: 'https_edge',
-  doc: 'Serves HTTPS for its domains; its routes say what happens to a request.',
+  doc: 'Serves HTTPS for its domains; its routes define how requests are handled.',
   prefix: 'edghts',
   path: '/edges/https',
   listKey: 'https_edges',

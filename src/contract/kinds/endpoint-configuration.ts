@@ -24,7 +24,7 @@ export const endpointConfiguration = kind({
   fields: {
     type: required(
       fixed(also(oneOf('http', 'https', 'tcp'), { refusal: 'config_type', missing: 'config_type' })),
-      'The protocol of the endpoints it is for.',
+      'The protocol of its endpoints.',
     ),
     description: description(),
     metadata: metadata(),

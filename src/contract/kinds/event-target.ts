@@ -9,7 +9,7 @@ const awsAuth = {
   creds: maybe({ aws_access_key_id: required(word()), aws_secret_access_key: required(masked()) }),
 }
 
-/** One key per place that events can be sent to; exactly one is given. */
+/** One key per destination type; exactly one is given. */
 export const eventTarget = {
   firehose: maybe({ auth: nested(awsAuth), delivery_stream_arn: required(word()) }),
   kinesis: maybe({ auth: nested(awsAuth), stream_arn: required(word()) }),
@@ -29,12 +29,12 @@ export const eventTarget = {
     data_collection_stream_name: required(word()),
   }),
   webhook: maybe({
-    url: required(sensitive(word('Where to POST.'), 'url')),
+    url: required(sensitive(word('URL for POST requests.'), 'url')),
     secret: masked(),
     batch_size: input(
       integer(1, 1000, { default: 1 }),
-      'How many events a POST may hold. With more than 1 its content is an array of events in order, of up to 1 MiB ' +
-        'unless one alone is longer; webhook-id and signature are for the whole, event_id tells events apart.',
+      'Maximum number of events in a POST. With more than 1 the body is an array of events in order, of up to 1 MiB ' +
+        'unless a single one is longer; webhook-id and signature are for the whole body, event_id identifies events.',
     ),
   }),
   otlp: maybe({

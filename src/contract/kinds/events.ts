@@ -7,13 +7,13 @@ import { eventDestinations } from '#contract/targets.ts'
 
 export const eventDestination = kind({
   name: 'event_destination',
-  doc: 'Where events are sent.',
+  doc: 'A target that events are sent to.',
   prefix: 'ed',
   path: '/event_destinations',
   listKey: 'event_destinations',
   inUse: 'destination_in_use',
   actions: {
-    test: { method: 'POST', path: '/test', doc: 'Sends an event of type test.v0 to it.' },
+    test: { method: 'POST', path: '/test', doc: 'Sends a test event of type test.v0.' },
   },
   fields: {
     metadata: metadata(),
@@ -21,9 +21,9 @@ export const eventDestination = kind({
     owner_id: owner(),
     format: input(
       line({ default: 'json', pattern: '^[Jj][Ss][Oo][Nn]$', refusal: 'event_format' }),
-      'How events are written; only json.',
+      'Event format; only json.',
     ),
-    target: required(nested(eventTarget, 'The one place they are sent to.')),
+    target: required(nested(eventTarget, 'The target; exactly one key is set.')),
   },
 })
 
@@ -31,10 +31,10 @@ const eventType = line({ maxBytes: 255, refusal: 'event_type' })
 const fieldNames = listOf(line({ maxBytes: 255 }), { maxItems: 64 })
 const filter = text({ maxBytes: 4096 })
 
-const fieldsDoc = `Which fields events of this type tell, at most 64, such as conn.client_ip; only for ${trafficTypes.join(' and ')}. Without them the usual ones are told, never none.`
-const filterDoc = `Only events of which this is true are sent: a CEL expression over ev, such as ev.conn.server_port == 443 && ev.conn.server_name.matches("^api[.]"). It can ask for ${filterableNames('http_request_complete.v0').join(', ')}. An event that lacks a value without which it cannot be decided is not sent.`
+const fieldsDoc = `Fields of events of this type, at most 64, such as conn.client_ip; only for ${trafficTypes.join(' and ')}. Empty selects the default fields.`
+const filterDoc = `Only events for which this CEL expression over ev is true are sent, such as ev.conn.server_port == 443 && ev.conn.server_name.matches("^api[.]"). It can use ${filterableNames('http_request_complete.v0').join(', ')}. An event without a value that the filter needs is not sent.`
 
-/** What a source inside its subscription may choose; answers leave out what it does not. */
+/** Optional fields of a source inside its subscription; responses omit unset ones. */
 const chosen = {
   fields: partly(also(fieldNames, { description: fieldsDoc })),
   filter: partly(also(filter, { description: filterDoc })),
@@ -51,7 +51,7 @@ export const eventSubscription = kind({
     description: description(),
     owner_id: owner(),
     sources: {
-      ...input(listOf(object({ type: eventType, ...chosen })), 'The types of events it triggers on.'),
+      ...input(listOf(object({ type: eventType, ...chosen })), 'The event types that it sends.'),
       read: listOf(object({ type: line(), uri: line(), ...chosen })),
     },
     destinations: refs(eventDestinations, 'destination_ids'),
@@ -71,38 +71,38 @@ export const eventDelivery = kind({
   event: false,
   without: ['created_at'],
   filters: {
-    subscription_id: { doc: 'Only those of the event subscription with this id.' },
-    destination_id: { doc: 'Only those to the event destination with this id.' },
+    subscription_id: { doc: 'Only deliveries of the event subscription with this id.' },
+    destination_id: { doc: 'Only deliveries to the event destination with this id.' },
   },
   actions: {
     replay: {
       method: 'POST',
       path: '/replay',
-      doc: 'Sends its dead letters again, oldest first, and whatever waits.',
+      doc: 'Sends its dead letters again, oldest first, and all waiting events.',
     },
   },
   fields: {
     subscription: shownRef(),
     destination: shownRef(),
-    last_success_at: aMoment('When the destination last took events.'),
-    failing_since: aMoment('Null while the destination takes them.'),
-    last_error: computed(nullable(line()), 'What the destination said last when it did not.'),
-    last_error_at: aMoment('When that was.'),
-    next_try_at: aMoment('When it is tried again; null while it works.'),
+    last_success_at: aMoment('When the destination last accepted events.'),
+    failing_since: aMoment('Null while the destination accepts them.'),
+    last_error: computed(nullable(line()), 'The last error of the destination.'),
+    last_error_at: aMoment('When that error occurred.'),
+    next_try_at: aMoment('Time of the next retry; null while it works.'),
     waiting: computed(
       integer(0, 1e12),
-      'Events that it has yet to look at: changes in the outbox, and traffic that this server has seen.',
+      'Events that are not processed yet: changes in the outbox, and traffic of this server.',
     ),
     dead_letters: computed(
       integer(0, 1e12),
-      'Events that were refused for good, or could not be delivered for a day.',
+      'Events that were rejected permanently, or could not be delivered for a day.',
     ),
   },
 })
 
 export const eventSource = kind({
   name: 'event_source',
-  doc: 'One type of event that a subscription triggers on.',
+  doc: 'One event type of a subscription.',
   path: '/event_subscriptions/{subscription_id}/sources',
   listKey: 'sources',
   key: 'type',

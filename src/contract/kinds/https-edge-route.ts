@@ -16,7 +16,7 @@ import { addedLater, computed, input, required } from '#contract/shape.ts'
 
 export const httpsEdgeRoute = kind({
   name: 'https_edge_route',
-  doc: 'What an HTTPS edge does with the requests that match.',
+  doc: 'How an HTTPS edge handles matching requests.',
   prefix: 'edghtsrt',
   path: '/edges/https/{edge_id}/routes',
   listKey: 'routes',
@@ -41,7 +41,7 @@ export const httpsEdgeRoute = kind({
     normalize_path: addedLater(
       input(
         flag(true),
-        'Resolve dots, doubled slashes and needless escapes in the path before it is compared, and forward the path so; a slash at its end does not matter to an exact path. False: the path is compared and forwarded as it came, as in routes made before this option existed.',
+        'Normalize dots, double slashes and unnecessary escapes in the path before it is compared and forwarded; a trailing slash does not matter to an exact path. False: the path is compared and forwarded unchanged, as in routes created before this option existed.',
       ),
       false,
     ),

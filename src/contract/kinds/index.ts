@@ -77,6 +77,6 @@ export function kindNamed(name: string): Kind {
   return kind
 }
 
-/** The kinds whose resources go when one of this kind goes. */
+/** The child kinds, whose resources are deleted with their parent. */
 export const childrenOf = (name: string): Kind[] =>
   [...byName.values()].filter(kind => kind.parent?.kind === name || kind.belongsTo?.kinds.includes(name))

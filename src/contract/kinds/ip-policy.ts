@@ -2,7 +2,7 @@ import { description, kind, metadata, owner } from '#contract/kind.ts'
 
 export const ipPolicy = kind({
   name: 'ip_policy',
-  doc: 'A named set of rules about addresses.',
+  doc: 'A named set of address rules.',
   prefix: 'ipp',
   path: '/ip_policies',
   listKey: 'ip_policies',

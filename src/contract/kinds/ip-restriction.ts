@@ -3,13 +3,13 @@ import { also, flag, oneOf } from '#contract/schema.ts'
 import { fixed, input, refs, required } from '#contract/shape.ts'
 import { restrictionPolicies } from '#contract/targets.ts'
 
-/** The kinds of traffic that can be restricted. */
+/** The types of traffic that can be restricted. */
 export const restrictionTypes = ['dashboard', 'api', 'agent', 'endpoints'] as const
 
-/** Binds IP policies to one kind of traffic. */
+/** Applies IP policies to one type of traffic. */
 export const ipRestriction = kind({
   name: 'ip_restriction',
-  doc: 'Binds IP policies to one kind of traffic.',
+  doc: 'Applies IP policies to one type of traffic.',
   prefix: 'ipx',
   path: '/ip_restrictions',
   listKey: 'ip_restrictions',
@@ -17,7 +17,7 @@ export const ipRestriction = kind({
   fields: {
     description: description(),
     metadata: metadata(),
-    // False when absent: the Go client leaves out what is false.
+    // False when absent: the Go client omits false values.
     enforced: input(flag(false), 'False: violations are only logged.'),
     type: required(
       fixed(

@@ -7,7 +7,7 @@ const protocol = oneOf('http', 'https', 'tcp', 'tls')
 
 export const tunnelSession = kind({
   name: 'tunnel_session',
-  doc: 'An agent that is connected now.',
+  doc: 'A connected agent.',
   prefix: 'ts',
   path: '/tunnel_sessions',
   listKey: 'tunnel_sessions',
@@ -16,12 +16,12 @@ export const tunnelSession = kind({
   event: false,
   without: ['created_at'],
   actions: {
-    restart: { method: 'POST', path: '/restart', doc: 'Tells the agent to replace its process.' },
-    stop: { method: 'POST', path: '/stop', doc: 'Tells the agent to exit.' },
+    restart: { method: 'POST', path: '/restart', doc: 'Restarts the agent process.' },
+    stop: { method: 'POST', path: '/stop', doc: 'Stops the agent.' },
     update: {
       method: 'POST',
       path: '/update',
-      doc: 'Tells the agent to update itself, never to a new major version.',
+      doc: 'Updates the agent, never to a new major version.',
     },
   },
   fields: {
@@ -38,7 +38,7 @@ export const tunnelSession = kind({
 
 export const tunnel = kind({
   name: 'tunnel',
-  doc: 'A tunnel that is online now.',
+  doc: 'An online tunnel.',
   prefix: 'tn',
   path: '/tunnels',
   listKey: 'tunnels',
@@ -47,7 +47,7 @@ export const tunnel = kind({
   event: false,
   without: ['uri', 'created_at'],
   fields: {
-    public_url: computed(line(), 'Address of its ephemeral endpoint.'),
+    public_url: computed(line(), 'URL of its ephemeral endpoint.'),
     started_at: computed(moment()),
     metadata: computed(line()),
     proto: computed(nullable(protocol)),
@@ -56,13 +56,13 @@ export const tunnel = kind({
     endpoint: shownRef(),
     labels: computed(mapOf(line())),
     backends: shownRefs('The tunnel-group backends it serves.'),
-    forwards_to: computed(line(), 'What the agent forwards to.'),
+    forwards_to: computed(line(), 'The upstream that the agent forwards to.'),
   },
 })
 
 export const endpoint = kind({
   name: 'endpoint',
-  doc: 'An address that answers now.',
+  doc: 'An online public URL.',
   prefix: 'ep',
   path: '/endpoints',
   listKey: 'endpoints',

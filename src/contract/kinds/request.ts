@@ -2,7 +2,7 @@ import { kind } from '#contract/kind.ts'
 import { flag, integer, line, listOf, moment, nullable, number, object, oneOf } from '#contract/schema.ts'
 import { computed } from '#contract/shape.ts'
 
-/** On whose side a request can fail. */
+/** Where a request can fail. */
 export const parties = ['visitor', 'edge', 'tunnel', 'agent', 'upstream'] as const
 
 const milliseconds = number(0, 1e12)
@@ -10,7 +10,7 @@ const bytes = integer(0, Number.MAX_SAFE_INTEGER)
 
 export const request = kind({
   name: 'request',
-  doc: 'A request that was answered a while ago, and why it was answered so. The server keeps the last few thousand.',
+  doc: 'A recent request, and the reason for its response. The server keeps the last few thousand.',
   prefix: 'rq',
   path: '/requests',
   listKey: 'requests',
@@ -19,34 +19,40 @@ export const request = kind({
   event: false,
   without: ['created_at'],
   fields: {
-    started_at: computed(moment(), 'When its head had come.'),
-    ip: computed(line(), 'Where it came from.'),
+    started_at: computed(moment(), 'When its head was received.'),
+    ip: computed(line(), 'Address of the client.'),
     method: computed(line()),
     scheme: computed(oneOf('http', 'https')),
     http_version: computed(nullable(line()), 'Null when its head could not be read.'),
     tls_version: computed(nullable(line()), 'Null without TLS.'),
     host: computed(line()),
-    path: computed(line(), 'Without the query, which may hold secrets.'),
+    path: computed(line(), 'Without the query, which may contain secrets.'),
     status: computed(integer(100, 999)),
-    error_code: computed(nullable(line()), 'Of an answer that the gateway itself gave.'),
-    failed: computed(nullable(oneOf(...parties)), 'On whose side it failed; null when nothing did.'),
+    error_code: computed(nullable(line()), 'Error code of a response by the gateway itself.'),
+    failed: computed(
+      nullable(oneOf(...parties)),
+      'Where it failed; null if it did not fail. visitor is the client.',
+    ),
     edge_id: computed(nullable(line())),
     route_id: computed(nullable(line())),
     modules: computed(
       listOf(object({ name: line(), verdict: oneOf('passed', 'answered', 'not_reached') })),
-      'What each module did with it, in the order in which it met them.',
+      'The decision of each module, in order.',
     ),
-    notes: computed(listOf(line()), 'What modules had to say beyond that.'),
+    notes: computed(listOf(line()), 'Details from modules.'),
     backend_id: computed(nullable(line())),
     tunnel_id: computed(nullable(line())),
-    complete: computed(flag(false), 'Whether the answer left to its end.'),
+    complete: computed(flag(false), 'Whether the response was sent completely.'),
     request_bytes: computed(
       nullable(bytes),
-      'Of its content, or what came after a change of protocol; null before its end.',
+      'Bytes of the request body, or of the upgraded connection; null until its end.',
     ),
-    response_bytes: computed(nullable(bytes), 'The same of the answer.'),
-    modules_ms: computed(milliseconds, 'Until the backend was asked, or a module answered.'),
-    backend_ms: computed(nullable(milliseconds), 'From there to the head of the answer.'),
-    content_ms: computed(nullable(milliseconds), 'From there to the end of the answer.'),
+    response_bytes: computed(
+      nullable(bytes),
+      'Bytes of the response body, or of the upgraded connection; null until its end.',
+    ),
+    modules_ms: computed(milliseconds, 'Until the request was sent to the backend, or a module responded.'),
+    backend_ms: computed(nullable(milliseconds), 'From there to the response head.'),
+    content_ms: computed(nullable(milliseconds), 'From there to the end of the response.'),
   },
 })

@@ -20,7 +20,7 @@ export const reservedDomain = kind({
     delete_certificate_management_policy: {
       method: 'DELETE',
       path: '/certificate_management_policy',
-      doc: 'Ends automatic certificate management.',
+      doc: 'Disables automatic certificate management.',
     },
     delete_http_endpoint_configuration: {
       method: 'DELETE',
@@ -42,25 +42,25 @@ export const reservedDomain = kind({
     region: fixed(regionField('domain_region')),
     cname_target: computed(
       nullable(line()),
-      'What the CNAME record of a custom name must point at; null under the shared domain.',
+      'Target of the CNAME record of a custom name; null under the shared domain.',
     ),
     http_endpoint_configuration: ref(endpointConfigurations, 'http_endpoint_configuration_id'),
     https_endpoint_configuration: ref(endpointConfigurations, 'https_endpoint_configuration_id'),
-    certificate: ref(tlsCertificates, 'certificate_id', 'The certificate it is served with.'),
+    certificate: ref(tlsCertificates, 'certificate_id', 'The certificate that is served.'),
     certificate_management_policy: maybe(
       certificateManagement,
-      'How certificates are issued; null: not at all.',
+      'How certificates are issued; null: none are issued.',
     ),
-    certificate_management_status: computed(nullable(certificateStatus), 'How issuing them goes.'),
+    certificate_management_status: computed(nullable(certificateStatus), 'Status of certificate issuance.'),
     resolves_to: sparse(
       input(
         listOf(object({ value: oneOf(...regions, 'global') }), { maxItems: 8 }),
-        'The regions that its DNS name leads to. A server is one place, so each of them means this server. Left out of answers while it is not set.',
+        'The regions that its DNS name resolves to. There is one server, so each of them means this server. Absent from responses while unset.',
       ),
     ),
     acme_challenge_cname_target: computed(
       nullable(line()),
-      'What the CNAME record of _acme-challenge must point at, for a custom wildcard.',
+      'Target of the CNAME record of _acme-challenge, for a custom wildcard.',
     ),
   },
 })

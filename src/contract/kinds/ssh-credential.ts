@@ -22,7 +22,7 @@ export const sshCredential = kind({
     ),
     acl,
     owner_id: fixed(
-      idOf(owners, input(idText(owners), 'The user or bot that owns the key; the caller when absent.')),
+      idOf(owners, input(idText(owners), 'The user or bot that owns the key; by default the caller.')),
     ),
   },
 })

@@ -19,9 +19,9 @@ const about = {
   metadata: metadata('ssh_metadata'),
   owner_id: owner(),
 }
-const keyType = computed(oneOf('rsa', 'ecdsa', 'ed25519'), 'The kind of key.')
+const keyType = computed(oneOf('rsa', 'ecdsa', 'ed25519'), 'The type of key.')
 
-/** Says how to make the key; not part of the resource. */
+/** Parameters for creating the key; not part of the resource. */
 const made = <F extends Field>(field: F) => writeOnly(fixed(field))
 
 export const sshCertificateAuthority = kind({
@@ -38,7 +38,7 @@ export const sshCertificateAuthority = kind({
     private_key_type: made(
       input(
         also(oneOf('rsa', 'ecdsa', 'ed25519'), { default: 'ed25519', refusal: 'ssh_key_type' }),
-        'The kind of key to make; ed25519 when absent.',
+        'The type of key to create; default ed25519.',
       ),
     ),
     elliptic_curve: made(input(line({ maxBytes: 32 }), 'For ecdsa: 256, 384 or 521.')),
@@ -62,19 +62,21 @@ const certificateFields = {
     fixed(
       idOf(
         sshAuthorities,
-        input(idText(sshAuthorities, { missing: 'ssh_ca_missing' }), 'The authority that signs.'),
+        input(idText(sshAuthorities, { missing: 'ssh_ca_missing' }), 'The CA that signs.'),
       ),
     ),
   ),
-  principals: fixed(input(listOf(text({ maxBytes: 255 }), { maxItems: 256 }), 'Who the holder may be.')),
-  valid_after: fixed(input(moment(), 'From when it is valid; from now when absent.')),
-  valid_until: fixed(input(moment(), 'Until when it is valid.')),
+  principals: fixed(
+    input(listOf(text({ maxBytes: 255 }), { maxItems: 256 }), 'User or host names of the holder.'),
+  ),
+  valid_after: fixed(input(moment(), 'Start of validity; default now.')),
+  valid_until: fixed(input(moment(), 'End of validity.')),
   certificate: computed(line(), 'The signed certificate, as an authorized-keys line.'),
 }
 
 export const sshUserCertificate = kind({
   name: 'ssh_user_certificate',
-  doc: 'Lets the holder of a key sign in to SSH servers that trust the authority.',
+  doc: 'Allows the holder of a key to sign in to SSH servers that trust the CA.',
   prefix: 'sucrt',
   path: '/ssh_user_certificates',
   listKey: 'ssh_user_certificates',
@@ -86,7 +88,7 @@ export const sshUserCertificate = kind({
     extensions: fixed(
       optional(
         mapOf(text({ maxBytes: 4096 }), { maxProperties: 32 }),
-        'What the session may do; permit-pty and permit-user-rc when absent.',
+        'Permissions of the session; default permit-pty and permit-user-rc.',
       ),
     ),
   },
@@ -94,7 +96,7 @@ export const sshUserCertificate = kind({
 
 export const sshHostCertificate = kind({
   name: 'ssh_host_certificate',
-  doc: 'Lets SSH clients that trust the authority recognise a server.',
+  doc: 'Identifies a server to SSH clients that trust the CA.',
   prefix: 'shcrt',
   path: '/ssh_host_certificates',
   listKey: 'ssh_host_certificates',

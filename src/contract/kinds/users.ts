@@ -3,12 +3,12 @@ import { also, flag, line, oneOf } from '#contract/schema.ts'
 import { fixed, input, required } from '#contract/shape.ts'
 
 const name = input(line({ maxBytes: 255 }), 'Name shown to people.')
-const active = input(flag(true), 'False: its keys and credentials are refused.')
+const active = input(flag(true), 'False: its keys and credentials are rejected.')
 
-/** Adit's own: the hosted service manages people outside of its API. */
+/** Adit's own: the hosted service manages users outside of its API. */
 export const user = kind({
   name: 'user',
-  doc: 'A person. Admins may do everything; members everything but manage users, restrictions and what others own.',
+  doc: 'A person. Admins may do everything; members everything except managing users, restrictions and resources of others.',
   prefix: 'usr',
   path: '/users',
   listKey: 'users',
@@ -23,7 +23,7 @@ export const user = kind({
 
 export const botUser = kind({
   name: 'bot_user',
-  doc: 'An account for a program: it owns keys and credentials and has the rights of a member.',
+  doc: 'An account for a program: it owns keys and credentials and has the permissions of a member.',
   prefix: 'bot',
   path: '/bot_users',
   listKey: 'bot_users',

@@ -5,5 +5,5 @@ import { backends } from '#contract/targets.ts'
 export const backend = module({
   name: 'backend',
   doc: 'Where accepted traffic goes.',
-  fields: { backend: required(ref(backends, 'backend_id', 'The backend that answers.')) },
+  fields: { backend: required(ref(backends, 'backend_id', 'The backend that responds.')) },
 })

@@ -5,10 +5,10 @@ import { input } from '#contract/shape.ts'
 
 export const basicAuth = module({
   name: 'basic_auth',
-  doc: 'Asks for the user name and password that the agent was started with.',
+  doc: 'Requires the user name and password that the agent was started with.',
   fields: {
-    auth_provider_id: input(also(oneOf('agent'), { default: 'agent' }), 'Who knows the passwords.'),
-    realm: input(line({ maxBytes: 255, default: 'adit' }), 'Realm shown to the visitor.'),
-    allow_options: input(flag(false), 'Let OPTIONS requests through.'),
+    auth_provider_id: input(also(oneOf('agent'), { default: 'agent' }), 'Who has the passwords.'),
+    realm: input(line({ maxBytes: 255, default: 'adit' }), 'Realm shown to the client.'),
+    allow_options: input(flag(false), 'Allow OPTIONS requests without a password.'),
   },
 })

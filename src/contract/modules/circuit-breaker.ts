@@ -4,7 +4,7 @@ import { input } from '#contract/shape.ts'
 
 export const circuitBreaker = module({
   name: 'circuit_breaker',
-  doc: 'Answers 503 for a while when too large a share of requests fails.',
+  doc: 'Responds with 503 for a while when too many requests fail.',
   fields: {
     tripped_duration: input(
       uint32(10, { minimum: 1, refusal: 'breaker_tripped' }),
@@ -21,7 +21,7 @@ export const circuitBreaker = module({
     volume_threshold: input(uint32(20), 'Requests within the window before the circuit can trip.'),
     error_threshold_percentage: input(
       number(0, 1, { default: 0, refusal: 'breaker_threshold' }),
-      'Share of failed requests that trips the circuit, between 0 and 1.0.',
+      'Fraction of failed requests that trips the circuit, between 0 and 1.0.',
     ),
   },
 })

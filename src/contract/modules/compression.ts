@@ -2,6 +2,6 @@ import { module } from '#contract/kind.ts'
 
 export const compression = module({
   name: 'compression',
-  doc: 'Compresses answers for visitors that accept it.',
+  doc: 'Compresses responses for clients that accept it.',
   fields: {},
 })

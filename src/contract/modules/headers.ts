@@ -21,12 +21,12 @@ const fields = {
 
 export const requestHeaders = module({
   name: 'request_headers',
-  doc: 'Changes the headers of the request before it goes to the upstream service.',
+  doc: 'Changes request headers before the request is forwarded.',
   fields,
 })
 
 export const responseHeaders = module({
   name: 'response_headers',
-  doc: 'Changes the headers of the answer before it goes to the visitor.',
+  doc: 'Changes response headers before the response is sent to the client.',
   fields,
 })

@@ -4,7 +4,7 @@ import { ipPolicies } from '#contract/targets.ts'
 
 export const ipRestriction = module({
   name: 'ip_restriction',
-  doc: 'Lets only those addresses through that some rule allows and none denies.',
+  doc: 'Allows only addresses that match an allow rule and no deny rule.',
   fields: {
     ip_policies: required(
       refs(ipPolicies, 'ip_policy_ids', {

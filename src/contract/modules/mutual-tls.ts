@@ -4,7 +4,7 @@ import { certificateAuthorities } from '#contract/targets.ts'
 
 export const mutualTls = module({
   name: 'mutual_tls',
-  doc: 'Asks visitors for a certificate of one of these authorities.',
+  doc: 'Requires a client certificate from one of these CAs.',
   fields: {
     certificate_authorities: required(
       refs(certificateAuthorities, 'certificate_authority_ids', {

@@ -7,17 +7,17 @@ const names = (doc: string) =>
   input(listOf(line({ maxBytes: 255 }), { refusals: { maxItems: 'list_too_long' } }), doc)
 
 const provider = {
-  client_id: input(line({ maxBytes: 1024 }), 'Your own application; the managed one when empty.'),
+  client_id: input(line({ maxBytes: 1024 }), 'Your own application; empty uses the managed one.'),
   client_secret: secret(input(line({ maxBytes: 4096 })), 'returned'),
-  scopes: names('Scopes to ask for; only with an application of your own.'),
-  email_addresses: names('Users that may enter.'),
-  email_domains: names('Domains whose users may enter.'),
+  scopes: names('Scopes to request; only with your own application.'),
+  email_addresses: names('Allowed users, by e-mail address.'),
+  email_domains: names('Domains whose users are allowed.'),
 }
 
 const github = {
   ...provider,
-  teams: names('Teams whose members may enter, as org/team.'),
-  organizations: names('Organisations whose members may enter.'),
+  teams: names('Teams whose members are allowed, as org/team.'),
+  organizations: names('Organisations whose members are allowed.'),
 }
 
 /** Providers for which there is no managed application. */
@@ -36,10 +36,10 @@ export const oauthProviders = {
 
 export const oauth = module({
   name: 'oauth',
-  doc: 'Asks visitors to sign in at one of eight identity providers.',
+  doc: 'Requires sign-in with one of eight identity providers.',
   fields: {
     ...signInFields('adit.'),
-    provider: nested(oauthProviders, 'Which identity provider, and who may enter.'),
+    provider: nested(oauthProviders, 'The identity provider, and the allowed users.'),
     auth_check_interval: input(
       uint32(0),
       'Seconds after which a user is checked again at the provider: 0 for never, else at least 180.',

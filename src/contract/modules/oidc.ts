@@ -5,13 +5,13 @@ import { input, required, secret } from '#contract/shape.ts'
 
 export const oidc = module({
   name: 'oidc',
-  doc: 'Asks visitors to sign in at an OpenID provider.',
+  doc: 'Requires sign-in with an OpenID provider.',
   fields: {
     ...signInFields(''),
     issuer: required(
       input(
         line({ maxBytes: 255, missing: 'oidc_issuer', refusals: { maxBytes: 'oidc_issuer_length' } }),
-        'Address of the OpenID provider; discovery starts there.',
+        'URL of the OpenID provider; discovery starts there.',
       ),
     ),
     client_id: required(
@@ -32,7 +32,7 @@ export const oidc = module({
     ),
     scopes: input(
       listOf(line({ minLength: 1, maxBytes: 255 }), { maxItems: 100 }),
-      'Scopes to ask for, beside openid, email and profile.',
+      'Scopes to request in addition to openid, email and profile.',
     ),
   },
 })

@@ -12,13 +12,13 @@ const rules = listOf(
   { maxItems: 100 },
 )
 
-/** The older form of a traffic policy, kept as it was given. */
+/** The older form of a traffic policy, stored as given. */
 export const policy = module({
   name: 'policy',
   doc: 'A traffic policy as lists of rules.',
   fields: {
     inbound: sensitive(input(rules, 'Rules for requests.'), 'value'),
-    outbound: sensitive(input(rules, 'Rules for answers.'), 'value'),
+    outbound: sensitive(input(rules, 'Rules for responses.'), 'value'),
   },
 })
 

@@ -3,7 +3,7 @@ import { signInFields } from '#contract/modules/sign-in.ts'
 import { flag, line, listOf, text } from '#contract/schema.ts'
 import { computed, input, ownSecret, required } from '#contract/shape.ts'
 
-/** Name identifier formats that sign-in understands; the first is the default. */
+/** Supported name identifier formats; the first is the default. */
 export const nameIdFormats = [
   'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
   'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
@@ -13,7 +13,7 @@ export const nameIdFormats = [
 
 export const saml = module({
   name: 'saml',
-  doc: 'Asks visitors to sign in at a SAML 2.0 identity provider.',
+  doc: 'Requires sign-in with a SAML 2.0 identity provider.',
   fields: {
     ...signInFields(''),
     idp_metadata: required(
@@ -27,17 +27,17 @@ export const saml = module({
         'The whole EntityDescriptor XML of the identity provider.',
       ),
     ),
-    force_authn: input(flag(false), 'Ask for credentials even in a running session at the provider.'),
-    allow_idp_initiated: input(flag(true), 'Let the provider start a sign-in.'),
+    force_authn: input(flag(false), 'Require credentials even in a running session at the provider.'),
+    allow_idp_initiated: input(flag(true), 'Allow sign-ins that the provider starts.'),
     authorized_groups: input(
       listOf(line({ maxBytes: 255 }), { refusals: { maxItems: 'list_too_long' } }),
-      'When there are any, only members of one of them may enter.',
+      'If set, only members of one of them are allowed.',
     ),
     nameid_format: input(
       line({ maxBytes: 255, default: nameIdFormats[0] }),
-      'Name identifier format to ask for.',
+      'Name identifier format to request.',
     ),
-    entity_id: computed(line(), 'What the identity provider knows this endpoint by.'),
+    entity_id: computed(line(), 'Entity id of this endpoint for the identity provider.'),
     assertion_consumer_service_url: computed(line(), 'Where the identity provider sends assertions.'),
     single_logout_url: computed(line(), 'Where the identity provider sends sign-outs.'),
     request_signing_certificate_pem: computed(text(), 'Certificate with which requests are signed.'),

@@ -1,18 +1,18 @@
 import { flag, line, uint32 } from '#contract/schema.ts'
 import { input } from '#contract/shape.ts'
 
-/** One year: the longest that a session may stay idle. */
+/** One year: the maximum idle time of a session. */
 const YEAR = 31_536_000
 
 const cookiePrefix = (fallback: string) =>
   input(
     line({ pattern: '^[A-Za-z0-9.]{0,64}$', default: fallback, refusal: 'cookie_prefix' }),
-    'Prefix of the session cookie\'s name; "adit." when empty.',
+    'Prefix of the session cookie\'s name; empty means "adit.".',
   )
 
-/** What the three ways to sign in have in common. */
+/** Common fields of the three sign-in modules. */
 export const signInFields = (cookieDefault: string) => ({
-  options_passthrough: input(flag(false), 'Do not ask OPTIONS requests to sign in, as CORS needs.'),
+  options_passthrough: input(flag(false), 'Allow OPTIONS requests without sign-in, as CORS requires.'),
   cookie_prefix: cookiePrefix(cookieDefault),
   inactivity_timeout: input(
     uint32(0, { maximum: YEAR, refusal: 'inactivity' }),

@@ -2,7 +2,7 @@ import { module } from '#contract/kind.ts'
 import { line } from '#contract/schema.ts'
 import { input, required, secret } from '#contract/shape.ts'
 
-/** The senders whose signatures can be checked. Written in any case, kept as written. */
+/** The senders whose signatures can be verified. Case-insensitive, stored as written. */
 export const webhookProviders = `
   aftership airship alchemy autodesk bitbucket bolt box brex buildkite calendly castle chargify
   circleci clearbit clerk coinbase contentful docusign dropbox facebook_graph_api facebook_messenger
@@ -17,7 +17,7 @@ export const webhookProviders = `
 
 export const webhookVerification = module({
   name: 'webhook_verification',
-  doc: 'Lets only webhooks through that their sender has signed.',
+  doc: 'Allows only webhooks with a valid signature of their sender.',
   fields: {
     provider: required(
       input(

@@ -2,6 +2,6 @@ import { module } from '#contract/kind.ts'
 
 export const websocketTcpConverter = module({
   name: 'websocket_tcp_converter',
-  doc: 'Turns WebSocket connections into plain TCP towards the backend.',
+  doc: 'Converts WebSocket connections to plain TCP connections to the backend.',
   fields: {},
 })
