@@ -1,7 +1,7 @@
 import { Fields, address } from '#acme/fields.ts'
 import { invalidAnswer, problemOf, type AcmeProblem } from '#acme/problem.ts'
 
-export const challengeTypes = ['http-01', 'tls-alpn-01', 'dns-01'] as const
+const challengeTypes = ['http-01', 'tls-alpn-01', 'dns-01'] as const
 export type ChallengeType = (typeof challengeTypes)[number]
 
 /** Where an authority is asked for what (RFC 8555 §7.1.1, RFC 9773 §3). */

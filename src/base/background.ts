@@ -2,7 +2,7 @@ import type { Log } from '#base/log.ts'
 import type { Registry } from '#base/metrics.ts'
 
 /** The tasks that run without a caller, as the metric names them. */
-export const backgroundTasks = [
+const backgroundTasks = [
   'acme',
   'agents',
   'configuration',

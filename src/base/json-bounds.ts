@@ -1,7 +1,7 @@
 /** Deeper than any JSON that Adit accepts; limits the work of everything that walks it. */
-export const MAX_JSON_DEPTH = 32
+const MAX_JSON_DEPTH = 32
 /** Numbers, strings, keys, arrays and objects; a mebibyte of the shortest would take 50 ms to parse and check. */
-export const MAX_JSON_VALUES = 5000
+const MAX_JSON_VALUES = 5000
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

@@ -47,7 +47,7 @@ const requestVariables = [
 ] as const
 
 /** The variables in header values, as `${.name}` or without the first dot. */
-export const headerVariables = {
+const headerVariables = {
   request: requestVariables,
   response: [...requestVariables, 'http.response.status_code'],
 } as const

@@ -4,7 +4,7 @@ import { named } from '#contract/shape-schema.ts'
 import { computed, input, maybe, sparse, type Field, type Shape } from '#contract/shape.ts'
 
 export type Verb = 'create' | 'get' | 'list' | 'update' | 'delete'
-export const allVerbs: readonly Verb[] = ['create', 'get', 'list', 'update', 'delete']
+const allVerbs: readonly Verb[] = ['create', 'get', 'list', 'update', 'delete']
 
 /** A part of an edge, route or endpoint configuration that acts on traffic and can be set on its own. */
 export interface Module<S extends Shape = Shape> {

@@ -10,7 +10,7 @@ export interface RateLimits {
   readonly slip: number
 }
 
-export const rateDefaults: RateLimits = { perSecond: 50, burst: 100, slip: 2 }
+const rateDefaults: RateLimits = { perSecond: 50, burst: 100, slip: 2 }
 
 export type Verdict = 'answer' | 'truncate' | 'drop'
 

@@ -45,7 +45,7 @@ const PARALLEL = 16
 const TEST_MS = 15_000
 /** The lead is looked at so often within the time of a lease. */
 const LOOKS = 5
-export const TEST_TYPE = 'test.v0'
+const TEST_TYPE = 'test.v0'
 
 /** Delivers events: changes from the store's outbox, and what the gateway tells. */
 export class EventEngine {

@@ -50,7 +50,7 @@ import { Tracing, type TracingOptions } from '#telemetry/tracing/tracing.ts'
 import type { Traffic } from '#telemetry/traffic.ts'
 import type { LocalAuthority } from '#pki/local-authority.ts'
 
-export const listenerNames = ['http', 'https', 'agent', 'ssh'] as const
+const listenerNames = ['http', 'https', 'agent', 'ssh'] as const
 export type ListenerName = (typeof listenerNames)[number]
 
 export interface GatewayOptions {

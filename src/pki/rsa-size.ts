@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 
-export const MIN_RSA_BITS = 2048
+const MIN_RSA_BITS = 2048
 /** One signature with a key of 8192 bits takes the process 70 ms, and a client needs no credential to ask for it. */
 export const MAX_RSA_BITS = 4096
 /** A larger exponent has no use, and makes checking a signature as slow as making one. */

@@ -65,7 +65,7 @@ function objectText({ properties, additionalProperties: values }: Known): string
 }
 
 /** The type of a value in words. */
-export function typeText(given: Known): string {
+function typeText(given: Known): string {
   const { schema, nullable } = bare(given)
   const type = String([schema.type].flat()[0])
   const text = () => {

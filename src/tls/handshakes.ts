@@ -13,7 +13,7 @@ export interface HandshakeLimits {
   readonly perTurn: number
 }
 
-export const handshakeDefaults: HandshakeLimits = { deadlineMs: 10_000, pending: 2048, perTurn: 16 }
+const handshakeDefaults: HandshakeLimits = { deadlineMs: 10_000, pending: 2048, perTurn: 16 }
 
 interface Pending {
   readonly client: string

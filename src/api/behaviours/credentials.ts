@@ -14,7 +14,7 @@ import { readSshPublicKey } from '#pki/ssh-key.ts'
 /** Where the hashes of tokens are claimed; looking a claim up is how a token is recognised. */
 export const API_TOKENS = 'api_token'
 export const AGENT_TOKENS = 'agent_token'
-export const SSH_KEYS = 'ssh_key'
+const SSH_KEYS = 'ssh_key'
 
 /** Makes the token of a new resource, shown once; what is kept and claimed is its hash. */
 function settleToken(draft: Draft, body: { token_hash: string }, namespace: string): void {

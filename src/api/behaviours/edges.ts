@@ -13,7 +13,7 @@ import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
 import type { Row } from '#store/store.ts'
 
 /** Who serves an address; one edge at most. */
-export const HOSTPORTS = 'hostport'
+const HOSTPORTS = 'hostport'
 /** Who holds a TCP port: a reserved address, or an edge that took it for itself. */
 export const TCP_PORTS = 'tcp_port'
 /** Who has reserved a name. */
@@ -61,7 +61,7 @@ function candidates(name: string): string[] {
 }
 
 /** The reservation of a name, or of the nearest wildcard over it. */
-export async function reservationOf(name: string, call: Call): Promise<Row | undefined> {
+async function reservationOf(name: string, call: Call): Promise<Row | undefined> {
   for (const value of candidates(name)) {
     const holder = await call.store.holder({ namespace: DOMAINS, value })
     if (holder) return holder

@@ -30,7 +30,7 @@ export const callbackUrl = (facts: Names): string => centralUrl(facts) + CALLBAC
  * Sends a browser on to the endpoint where its sign-in began, with what the provider said. Where that is stands in the
  * state that we sealed ourselves; without one nobody is sent anywhere.
  */
-export function sendBack(to: HandOver, parameters: URLSearchParams, head: RequestHead): Reply {
+function sendBack(to: HandOver, parameters: URLSearchParams, head: RequestHead): Reply {
   const [text = '', second] = parameters.getAll('state')
   const state = second === undefined ? openState(to.seal, text) : undefined
   if (state === undefined) return errorReply('sign_in_state', head)

@@ -117,7 +117,7 @@ const switchWords = new Map<string, boolean>([
 ])
 
 /** What a word after a switch stands for; undefined when it is not one of them. */
-export const switchWord = (word: string): boolean | undefined => switchWords.get(word.toLowerCase())
+const switchWord = (word: string): boolean | undefined => switchWords.get(word.toLowerCase())
 
 /** A switch: on by its flag alone, or by what stands after "=". */
 export const yesNo: Form<boolean> = {

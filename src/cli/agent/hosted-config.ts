@@ -11,7 +11,7 @@ import {
 import { optionRows, tunnelKeys } from '#cli/agent/tunnel-options.ts'
 import { ConfigError } from '#cli/failure.ts'
 
-export const hostedVersions: readonly string[] = ['2', '3']
+const hostedVersions: readonly string[] = ['2', '3']
 const DEPTH = 4
 
 /** A tunnel of the hosted agent's file in the keys of ours. */

@@ -29,7 +29,7 @@ export type Proving = Pick<
 >
 
 /** What people are told who wait for the certificate of a wildcard. */
-export const NO_DNS =
+const NO_DNS =
   'Nothing is ordered: wildcards are proven by DNS, and this server answers none. Set ADIT_DNS_ADDR to the address where it is to, or upload a certificate and set it as certificate_id.'
 const OTHER_ANSWERS =
   'This server answers no DNS itself: another one of the same database must, or this one with ADIT_DNS_ADDR.'

@@ -15,7 +15,7 @@ export interface EventFileOptions {
 }
 
 /** Beside the database and the keys, so that no destination can name one of those. */
-export const EVENTS_FOLDER = 'events'
+const EVENTS_FOLDER = 'events'
 
 const MAX_PARTS = 16
 const IDLE_MS = 5000

@@ -8,7 +8,7 @@ export interface AdmissionLimits {
   readonly perAddress: number
 }
 
-export const admissionDefaults: AdmissionLimits = { total: 20_000, perAddress: 256 }
+const admissionDefaults: AdmissionLimits = { total: 20_000, perAddress: 256 }
 
 export type Admitted =
   | { readonly ok: true; readonly leave: () => void }

@@ -44,7 +44,7 @@ const options = object({
  * Passwords come in the clear, over the agent's TLS link. `hashed_password` is in the protocol's schema, but how it
  * is hashed is not known, so it is refused rather than guessed at.
  */
-export function loginsOf(given: JsonObject): PasswordLogin[] {
+function loginsOf(given: JsonObject): PasswordLogin[] {
   const { credentials } = readModule('BasicAuth', options, given)
   if (credentials.length === 0) refuse('BasicAuth', 'it names no credential')
   return credentials.map(({ username, cleartext_password, hashed_password }) => {
@@ -55,7 +55,7 @@ export function loginsOf(given: JsonObject): PasswordLogin[] {
 }
 
 /** Reads the form of old agents, `user:password`. */
-export function loginOf(auth: string): PasswordLogin {
+function loginOf(auth: string): PasswordLogin {
   const colon = auth.indexOf(':')
   if (colon === -1) refuse('Auth', 'it does not have the form user:password')
   return checked('Auth', { username: auth.slice(0, colon), password: auth.slice(colon + 1) })

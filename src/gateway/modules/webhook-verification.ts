@@ -50,7 +50,7 @@ const sealed: Field<boolean> = (value, name) => {
 const options = object({ provider: text(64), secret: text(4096), sealed_secret: sealed })
 
 /** Lets through what its sender has signed, as it came. */
-export function verifying(verify: Verify, endpoint: string, log: ModuleParts['log']): Handler {
+function verifying(verify: Verify, endpoint: string, log: ModuleParts['log']): Handler {
   return async (exchange, next) => {
     const { framing, expectsContinue } = exchange.head
     if (framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)) {

@@ -9,7 +9,7 @@ import { openSqliteForCopy } from '#store/sqlite.ts'
 import { StoreError } from '#store/store-error.ts'
 
 /** Why a database could not be copied into another one. The source is as it was, and the target is empty. */
-export class MigrateError extends ExitError {
+class MigrateError extends ExitError {
   override readonly name = 'MigrateError'
   readonly exitCode = 1
 }

@@ -35,7 +35,7 @@ function responseText({ response, bodies }: Detail): string {
 const signs = { same: ' ', removed: '-', added: '+' } as const
 
 /** The differences between two responses. */
-export function diffView(before: Detail, after: Detail): HTMLElement {
+function diffView(before: Detail, after: Detail): HTMLElement {
   const lines = diffLines(responseText(before), responseText(after))
   const changes = lines.filter(({ kind }) => kind !== 'same').length
   return element(
