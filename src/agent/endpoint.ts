@@ -43,15 +43,10 @@ const protos: readonly string[] = ['http', 'https', 'tcp', 'tls'] satisfies Endp
 export function readEndpoint(options: EndpointOptions): Endpoint {
   const { labels, forwardTo, onConnection, terminate, proxyProto = 0 } = options
   const proto = labels === undefined ? protoOf(options) : ''
-  if ((forwardTo === undefined) === (onConnection === undefined))
-    refuse('give either an address to forward to or a function that takes the connections')
   const wire = wireOptions(proto, options)
   if (labels !== undefined) checkLabelled(options, wire)
-  if (terminate !== undefined && proto !== 'tls')
-    refuse('TLS ends in the agent only for endpoints of type tls')
   const folder = folderOf(forwardTo, proto)
-  if (folder && (proxyProto > 0 || options.upstreamProtocol === 'http2'))
-    refuse('files are shown by this agent itself, which takes neither a PROXY header nor HTTP/2')
+  checkCombination(options, proto, folder !== undefined)
   const target = forwardTo === undefined || folder ? undefined : readTarget(forwardTo, proto)
   return {
     proto,
@@ -73,6 +68,17 @@ export function readEndpoint(options: EndpointOptions): Endpoint {
     capture: options.capture,
     wire,
   }
+}
+
+/** Rejects options that exclude each other. */
+function checkCombination(options: EndpointOptions, proto: EndpointProto | '', servesFiles: boolean): void {
+  const { forwardTo, onConnection, terminate, proxyProto = 0 } = options
+  if ((forwardTo === undefined) === (onConnection === undefined))
+    refuse('give either an address to forward to or a function that takes the connections')
+  if (terminate !== undefined && proto !== 'tls')
+    refuse('TLS ends in the agent only for endpoints of type tls')
+  if (servesFiles && (proxyProto > 0 || options.upstreamProtocol === 'http2'))
+    refuse('files are shown by this agent itself, which takes neither a PROXY header nor HTTP/2')
 }
 
 function protoOf({ proto, url }: EndpointOptions): EndpointProto {

@@ -113,10 +113,12 @@ function takeSpecial(draft: Draft, name: string, value: string): Refusal | undef
   return undefined
 }
 
+const isMethod = (method: string): boolean =>
+  method !== '' && method.length <= MAX_METHOD && allIn(methodCharacters, method, 0, method.length)
+
 function assembled(draft: Draft, ends: boolean): RequestHead | Refusal {
   const { method = '', path: written = '', cookie } = draft
-  if (method === '' || method.length > MAX_METHOD || !allIn(methodCharacters, method, 0, method.length))
-    return malformed('its method is not one')
+  if (!isMethod(method)) return malformed('its method is not one')
   if (method === 'CONNECT' || method === 'TRACE') return malformed(`${method} is not served here`)
   if (draft.scheme !== 'https' && draft.scheme !== 'http') return malformed('its scheme is not valid')
   const authority = draft.authority ?? draft.host ?? ''

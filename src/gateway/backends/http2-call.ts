@@ -157,6 +157,12 @@ interface Circumstances {
 }
 
 /** The head of an answer; undefined when it is not valid. */
+/** HTTP/2 has no 101 (RFC 9113 section 8.6). */
+const isStatus = (status: number): boolean =>
+  Number.isInteger(status) && status >= 100 && status <= 999 && status !== 101
+
+const isWithoutContent = (status: number): boolean => status === 204 || status === 304
+
 function responseHead(pairs: readonly string[], { ends, isHead }: Circumstances): ResponseHead | undefined {
   let status = 0
   let length: number | undefined
@@ -170,9 +176,9 @@ function responseHead(pairs: readonly string[], { ends, isHead }: Circumstances)
     // Ours alone to say: a service must not pass for the gateway.
     else if (!isOfConnection(name) && !isAnswerName(name)) lines += `${name}: ${value}\r\n`
   }
-  if (!Number.isInteger(status) || status < 100 || status > 999 || status === 101) return undefined
+  if (!isStatus(status)) return undefined
   if (length !== undefined && !Number.isSafeInteger(length)) return undefined
-  const empty = ends || isHead || status === 204 || status === 304
+  const empty = ends || isHead || isWithoutContent(status)
   const framing: Framing = framingOf(length, empty)
   const announced =
     empty && length !== undefined && (isHead || status === 304) ? { announcedLength: length } : {}
