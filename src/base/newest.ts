@@ -3,7 +3,7 @@ export interface Page {
   readonly limit: number
 }
 
-/** The items with the largest ids below `before`, largest first. All are looked at once, and only a page is kept. */
+/** The items with the largest ids below `before`, largest first, in one pass that keeps only a page. */
 export function newest<T>(items: Iterable<T>, idOf: (item: T) => string, { before, limit }: Page): T[] {
   const kept: { readonly id: string; readonly item: T }[] = []
   for (const item of items) {

@@ -1,7 +1,7 @@
 import { fail } from '#base/errors.ts'
 import { type Field, type JsonObject, MessageError } from '#base/json-fields.ts'
 
-/** A module's options in the form it works with; an agent that sent another is refused, and told where it is wrong. */
+/** Decodes a module's options; an agent that sent invalid ones gets an error with the position. */
 export function readModule<T>(option: string, field: Field<T>, given: JsonObject): T {
   try {
     return field(given, '')

@@ -55,9 +55,9 @@ export type ListenerName = (typeof listenerNames)[number]
 
 export interface GatewayOptions {
   readonly facts: Omit<Facts, 'httpPort' | 'httpsPort'>
-  /** Where each listener is to be bound; undefined is off. */
+  /** The address of each listener; undefined is off. */
   readonly addresses: Readonly<Record<ListenerName, ListenAddress | undefined>>
-  /** Ports in public addresses, where others than those bound are mapped to them. */
+  /** Ports in public URLs, if others than those bound are mapped to them. */
   readonly publicPorts: { readonly http: number | undefined; readonly https: number | undefined }
   /** What one credential and one owner may have online. */
   readonly limits: UsageLimits
@@ -66,19 +66,19 @@ export interface GatewayOptions {
   readonly authority: LocalAuthority
   readonly keys: GatewayKeys
   readonly log: Log
-  /** The one way out to others than agents. */
+  /** The only client for outgoing connections, except to agents. */
   readonly egress: Egress
-  /** What the operator has set for the OAuth providers. */
+  /** The operator's OAuth applications. */
   readonly oauth: OAuthSetup
-  /** Where those who sign in to endpoints are written down. */
+  /** Where sign-ins are recorded. */
   readonly visitors: Visitors
-  /** How many requests are kept to be looked up, and where the access log goes. */
+  /** How many requests are kept for look-up, and where the access log goes. */
   readonly requests: { readonly size: number; readonly write: WriteLine | undefined }
-  /** Names that were online before the gateway was started. */
+  /** Names that were online before the gateway started. */
   readonly recentNames?: readonly string[]
-  /** Who hears of requests and connections; nobody when absent. */
+  /** Receives requests and connections; unused when absent. */
   readonly traffic?: Traffic
-  /** Where traces of requests go; none are made when absent. */
+  /** Where traces are sent; none are created when absent. */
   readonly tracing?: Pick<TracingOptions, 'setup' | 'egress'> | undefined
   /** Several processes share the ports. */
   readonly sharesPorts?: SharesPorts
@@ -86,11 +86,11 @@ export interface GatewayOptions {
   readonly fleet?: (local: Sessions) => Fleet
 }
 
-/** What all processes of an installation have in common, so that what one gives out another understands. */
+/** Shared by all processes of an installation, so that tokens of one are valid for another. */
 export interface GatewayKeys {
-  /** 32 bytes: what agents prove themselves with when they return. */
+  /** 32 bytes: seals the reconnect tokens of agents. */
   readonly proofs: Buffer
-  /** 48 bytes: TLS sessions that are taken up again. */
+  /** 48 bytes: TLS session ticket keys. */
   readonly tickets: Buffer
   /** Ed25519, PKCS #8. */
   readonly sshHost: Secret
@@ -119,23 +119,23 @@ export interface Gateway {
   readonly sessions: Sessions
   readonly metrics: GatewayMetrics
   readonly requests: RequestLog
-  /** Accepts no more clients and finishes their requests; agents stay. What lasts past the deadline is cut. */
+  /** Stops accepting clients and finishes their requests; agents stay. What lasts past the deadline is aborted. */
   quiesce(deadlineMs: number): Promise<void>
   /**
-   * For a gateway whose successor has opened the same ports: accepts no more, and disconnects each agent as soon as the
-   * requests through it are finished, so that it connects to the successor.
+   * For a gateway whose successor has opened the same ports: stops accepting, and disconnects each agent as soon as its
+   * requests are finished, so that it reconnects to the successor.
    */
   moveOut(deadlineMs: number): Promise<void>
   /** The same as `quiesce`, then disconnects the agents and releases everything. */
   drain(deadlineMs: number): Promise<void>
 }
 
-// Agents go when their visitors have gone; this is for those whose connections hang.
+// Agents close after their clients; this is for those whose connections hang.
 const AGENT_DRAIN_MS = 2000
-// Within this time a request that was accepted has been sent to its agent.
+// Within this time an accepted request has been sent to its agent.
 const ARRIVED_MS = 1000
 
-/** Starts the data plane of one process: its listeners, and all that is between them. */
+/** Starts the data plane of one process. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const records = new Records(options.log)
   const unfollow = await records.follow(options.source)
@@ -212,10 +212,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await Promise.all([quiet, agents.drain(deadlineMs)])
     },
     async drain(deadlineMs) {
-      // The agents last, because what still runs needs them.
+      // Agents last, because running requests need them.
       await gateway.quiesce(deadlineMs)
       stopTelling()
-      // Connections to services that are kept for further requests would make the agents wait.
+      // Idle upstream connections would delay the agents.
       router.close()
       await Promise.all([agents.drain(AGENT_DRAIN_MS), ssh?.close(), tracing?.close()])
       sessions.close()
@@ -232,7 +232,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return gateway
 }
 
-/** The ports in public addresses are known once the listeners are open; nothing asks for them before. */
+/** The ports in public URLs are known once the listeners are open; nothing needs them before. */
 function factsOf({ facts, publicPorts }: GatewayOptions, bound: Bound): Facts {
   return {
     ...facts,
@@ -274,7 +274,7 @@ function makeSsh(
     facts: parts.facts,
     log,
     sharesPorts,
-    // A visitor at another process is not seen here as a request, only as a connection.
+    // A client at another process appears here only as a connection, not as a request.
     requestLines: fleet === undefined,
   })
 }
@@ -295,7 +295,7 @@ const makeBackend =
     return show ? shown(backend, show) : backend
   }
 
-/** For cookies and addresses that browsers bring back; it follows from a key that all processes have anyway. */
+/** For cookies and addresses that browsers return; derived from a key that all processes have anyway. */
 const signInKey = ({ proofs }: GatewayKeys): Buffer =>
   Buffer.from(hkdfSync('sha256', proofs, '', 'sign-in', 32))
 

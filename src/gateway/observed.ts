@@ -1,7 +1,7 @@
 import type { Exchange, Reply } from '#http/exchange.ts'
 import type { ClosableEndpoint } from '#gateway/backends/backend.ts'
 
-/** Shows each request to whoever watches the tunnel. */
+/** Reports each request to the tunnel's observer. */
 export function shown(backend: ClosableEndpoint, show: (line: string) => void): ClosableEndpoint {
   const answer = async (exchange: Exchange): Promise<Reply> => {
     const begun = performance.now()

@@ -1,43 +1,43 @@
-/** How the end of a message's content is found. */
+/** How the end of a message body is found. */
 export type Framing =
   | { readonly kind: 'none' }
   | { readonly kind: 'length'; readonly length: number }
   | { readonly kind: 'chunked' }
-  /** Answers of HTTP/1 only: the content ends where the connection does. */
+  /** HTTP/1 responses only: the body ends with the connection. */
   | { readonly kind: 'until_close' }
 
 export interface BodySink {
   data(bytes: Buffer): void
-  /** All content has come. `trailers` are lines as in a head; empty in raw mode, where they are part of the bytes. */
+  /** The body is complete. `trailers` are lines as in a head; empty in raw mode, where they are part of the bytes. */
   end(trailers: string): void
-  /** The content is cut short: its sender failed or broke the protocol. Nothing follows. */
+  /** The body is truncated: its sender failed or broke the protocol. Nothing follows. */
   fail(error: Error): void
 }
 
 /**
- * The content of a message on its way. It has one reader and holds no more than what its sender's window allows:
- * who cannot take more calls `pause`.
+ * A streaming message body. It has one reader and buffers no more than its sender's window: a slow reader calls
+ * `pause`.
  */
 export interface Body {
   readonly framing: Framing
-  /** How many bytes of content have gone through so far, where that is counted. */
+  /** Body bytes so far, if counted. */
   readonly counted?: number
-  /** Reading has begun, so that it cannot be read from its start again. */
+  /** Reading has begun, so it cannot be replayed. */
   readonly isRead?: boolean
   /**
-   * Starts the flow. Raw: the bytes as they travel in HTTP/1, chunk sizes and trailers included, for a reader that
-   * passes them on in the same framing. Otherwise the content alone.
+   * Starts the flow. Raw: the bytes in HTTP/1 framing, with chunk sizes and trailers, for a reader that forwards them
+   * in the same framing. Otherwise only the content.
    */
   read(sink: BodySink, raw: boolean): void
   pause(): void
   resume(): void
-  /** Nobody wants the rest. */
+  /** The rest is not needed. */
   cancel(): void
 }
 
 const NONE: Framing = { kind: 'none' }
 
-/** The content of a message that has none. */
+/** The body of a message without one. */
 export const noBody: Body = {
   framing: NONE,
   read: sink => sink.end(''),
@@ -46,7 +46,7 @@ export const noBody: Body = {
   cancel: () => undefined,
 }
 
-/** Content that is at hand. A class, because most answers are of this kind, and closures for each would cost more. */
+/** A body in memory. A class, because most responses are of this kind, and closures for each would cost more. */
 class WholeBody implements Body {
   readonly framing: Framing
   readonly #bytes: Buffer
@@ -62,7 +62,7 @@ class WholeBody implements Body {
   }
 
   pause(): void {
-    // All of it was given at once.
+    // It was delivered at once.
   }
 
   resume(): void {
@@ -70,7 +70,7 @@ class WholeBody implements Body {
   }
 
   cancel(): void {
-    // Nothing is on its way.
+    // Nothing is in flight.
   }
 }
 

@@ -5,23 +5,23 @@ import type { ClientCertificate } from '#http/client-certificate.ts'
 import type { Trace } from '#http/trace.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
-/** Who sent a request, as the sockets tell it. */
+/** The client of a request, as the sockets report it. */
 export interface Visitor {
   readonly ip: string
   readonly port: number
-  /** The address the visitor connected to. */
+  /** The address that the client connected to. */
   readonly localIp: string
   readonly localPort: number
   readonly scheme: 'http' | 'https'
-  /** The name in the TLS handshake; undefined without one. */
+  /** The SNI name; undefined without one. */
   readonly serverName: string | undefined
   /** When the connection was accepted, by `performance.now`. */
   readonly since?: number
-  /** The fingerprint of its TLS client; made only while somebody wants it. */
+  /** The TLS client fingerprint; computed only if it is needed. */
   readonly ja4?: string
-  /** How TLS that ended here was spoken. */
+  /** TLS parameters of a connection that is terminated here. */
   readonly tls?: { readonly version: string; readonly cipher: string }
-  /** Set where mutual TLS asked for one. */
+  /** Set if mutual TLS requested one. */
   readonly certificate?: ClientCertificate
 }
 
@@ -39,14 +39,14 @@ export class Departure {
     return this.#gone
   }
 
-  /** Calls back at once when it has happened already. */
+  /** Calls back at once if it has already happened. */
   whenGone(listener: () => void): void {
     if (this.#gone) listener()
     else if (this.#first === undefined) this.#first = listener
     else (this.#others ??= []).push(listener)
   }
 
-  /** The visitor has gone. */
+  /** The client has disconnected. */
   tell(): void {
     if (this.#gone) return
     this.#gone = true
@@ -58,48 +58,49 @@ export class Departure {
   }
 }
 
-/** One request on its way. Handlers pass on a changed copy; they never change it. */
+/** A request in progress. Handlers pass on a changed copy; they never mutate it. */
 export interface Exchange {
   readonly visitor: Visitor
   readonly head: RequestHead
   readonly body: Body
   readonly departure: Departure
   readonly trace: Trace
-  /** Passes on an interim answer (100, 103). */
+  /** Forwards an interim response (100, 103). */
   readonly inform: (head: ResponseHead) => void
 }
 
 export interface Reply {
   readonly head: ResponseHead
   readonly body: Body
-  /** Set on a 101: from here on bytes go both ways, and there is no body. */
+  /** Set on a 101: from here on bytes flow both ways, and there is no body. */
   readonly upgraded?: ByteStream
-  /** Set when the gateway itself refuses: why. */
+  /** Set when the gateway itself rejects the request: the reason. */
   readonly refusal?: ErrorName
   /**
-   * Set when no service has answered, so that another may be asked. `unreached`: nothing of the request got to one, and
-   * its content was not touched. `unanswered`: it was sent, but the connection ended before a response could be passed on.
+   * Set when no service has responded, so that another may be tried. `unreached`: nothing of the request reached one,
+   * and its body was not touched. `unanswered`: it was sent, but the connection ended before a response could be
+   * forwarded.
    */
   readonly lost?: Lost
 }
 
 export type Lost = 'unreached' | 'unanswered'
 
-/** Answers a request. An unreachable upstream is an answer too: it rejects only for a fault of our own. */
+/** Handles a request. An unreachable upstream is a response too: it rejects only for internal errors. */
 export type Endpoint = (exchange: Exchange) => Promise<Reply>
 export type Handler = (exchange: Exchange, next: Endpoint) => Promise<Reply>
 
-/** Who is told of every request; called on the path of each, so it must be quick. */
+/** Notified of every request; on the hot path, so it must be fast. */
 export interface Observer {
-  /** The answer is there, or a refusal of the gateway; the head is undefined when it could not be read. */
+  /** The response, or an error of the gateway; the head is undefined when it could not be parsed. */
   replied(visitor: Visitor, head: RequestHead | undefined, reply: Reply, trace: Trace): void
-  /** The answer has left to its end, or its visitor has. */
+  /** The response was sent completely, or its client has disconnected. */
   ended(trace: Trace, whole: boolean): void
-  /** No endpoint has answered: a fault of our own. */
+  /** No endpoint has responded: an internal error. */
   failed(head: RequestHead, error: unknown): void
 }
 
-/** Runs handlers first to last and ends at the backend. A handler that does not call `next` has answered. */
+/** Runs handlers first to last and ends at the backend. A handler that does not call `next` responds itself. */
 export const chain = (handlers: readonly Handler[], backend: Endpoint): Endpoint =>
   handlers.reduceRight<Endpoint>((rest, handler, at) => {
     const next: Endpoint = exchange => {

@@ -2,7 +2,7 @@ const SPACE = 0x20
 const TAB = 0x09
 const LINE_END = '\r\n'
 
-/** Takes away what HTTP calls white space, and only that: `trim` knows other kinds, which are part of a value. */
+/** Trims HTTP white space only: `trim` removes more, which is part of a value. */
 export function trimmed(text: string, from: number, to: number): string {
   while (from < to && blank(text.charCodeAt(from))) from++
   while (to > from && blank(text.charCodeAt(to - 1))) to--
@@ -12,8 +12,8 @@ export function trimmed(text: string, from: number, to: number): string {
 const blank = (code: number): boolean => code === SPACE || code === TAB
 
 /**
- * Header fields, as the text they travel in: lines `Name: value\r\n`. Only text that passed the strict parser, or
- * was checked by whoever made it, gets in here, so looking through it line by line is safe. Never changed in place.
+ * Header fields, as text: lines `Name: value\r\n`. Only text that passed the strict parser, or was checked by its
+ * author, gets in here, so scanning it line by line is safe. Immutable.
  */
 export class Fields {
   static readonly none = new Fields('')
@@ -23,7 +23,7 @@ export class Fields {
     this.text = text
   }
 
-  /** The first value under a name given in lower case. */
+  /** The first value of a name in lower case. */
   get(name: string): string | undefined {
     const { text } = this
     for (let at = 0; at < text.length;) {
@@ -54,7 +54,7 @@ export class Fields {
     return this.withoutAll([name])
   }
 
-  /** Takes away all lines with one of these names, given in lower case. */
+  /** Removes all lines with one of these names, in lower case. */
   withoutAll(names: readonly string[]): Fields {
     const { text } = this
     let kept = ''
@@ -70,7 +70,7 @@ export class Fields {
     return from === 0 ? this : new Fields(kept + text.slice(from))
   }
 
-  /** Adds a line; a value that could end the line or the head is refused. */
+  /** Adds a line; a value that could end the line or the head is rejected. */
   with(name: string, value: string): Fields {
     if (/[\0\r\n]/.test(name + value)) throw new TypeError(`"${name}" cannot have that value.`)
     return new Fields(`${this.text}${name}: ${value}\r\n`)
@@ -87,7 +87,7 @@ function isNamedAny(text: string, at: number, names: readonly string[]): boolean
   return false
 }
 
-/** Whether the line at `at` has that name, which is in lower case. */
+/** Whether the line at `at` has that name, in lower case. */
 function isNamed(text: string, at: number, name: string): boolean {
   const colon = at + name.length
   if (text.charCodeAt(colon) !== 0x3a) return false

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Visitor } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 
-// RFC 9110 §7.6.3. The name is of this process alone, so that only its own requests are taken for returned ones.
+// RFC 9110 §7.6.3. Unique to this process, so that only its own requests count as loops.
 const VIA = `1.1 adit-${randomBytes(6).toString('hex')}`
 
 interface Told {
@@ -10,10 +10,10 @@ interface Told {
   readonly lines: string
 }
 
-// Most visitors ask for one name only, so the last lines of each will mostly do again.
+// Most clients request one host only, so the last lines can mostly be reused.
 const told = new WeakMap<Visitor, Told>()
 
-/** What an upstream is told of the visitor, as lines of a head. Ours alone to say: heads come without them. */
+/** The forwarding headers for upstreams. Only the gateway sets them: they were removed from the request. */
 export function forwardedLines(visitor: Visitor, { authority }: RequestHead): string {
   const last = told.get(visitor)
   if (last?.authority === authority) return last.lines
@@ -23,5 +23,5 @@ export function forwardedLines(visitor: Visitor, { authority }: RequestHead): st
   return lines
 }
 
-/** Whether a request has passed this process before: then its tunnel leads back here, and would do so for ever. */
+/** Whether a request has passed this process before: then its tunnel leads back here, in an endless loop. */
 export const hasReturned = ({ fields }: RequestHead): boolean => fields.text.includes(VIA)

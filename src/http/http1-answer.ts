@@ -6,12 +6,12 @@ import { TextBody } from '#http/http1-whole.ts'
 import { cut } from '#tunnel/splice.ts'
 import { writeSpent } from '#tunnel/slabs.ts'
 
-// So much may wait for a visitor that reads slowly before its upstream is held back.
+// Bytes buffered for a slow client before its upstream is paused.
 const HIGH_WATER = 131_072
-// Up to here joining text costs less than a write of several parts.
+// Up to this size joining text is cheaper than a vectored write.
 const JOINED_BYTES = 16_384
 
-/** Writes answers to a visitor's socket, one after the other: head and first bytes at once, then as they come. */
+/** Writes responses to a client socket, one after the other: head and first bytes at once, then as they arrive. */
 export class AnswerWriter implements BodySink {
   readonly #socket: Socket
   readonly #ended: () => void
@@ -23,7 +23,7 @@ export class AnswerWriter implements BodySink {
   #corked = false
   #untilClose = false
 
-  /** `ended` is called when an answer was written to its end, `unsendable` when it failed before its first byte. */
+  /** `ended` is called when a response was written completely, `unsendable` when it failed before its first byte. */
   constructor(socket: Socket, ended: () => void, unsendable: (reason: string) => void) {
     this.#socket = socket
     this.#ended = ended
@@ -34,7 +34,7 @@ export class AnswerWriter implements BodySink {
     }
   }
 
-  /** Starts an answer; when it cannot be finished the socket is destroyed. */
+  /** Starts a response; if it cannot be finished the socket is destroyed. */
   begin({ head, body }: Reply, travel: Travel): void {
     const text = answerHead(head, travel)
     if (body instanceof TextBody && !travel.bare) {
@@ -84,19 +84,19 @@ export class AnswerWriter implements BodySink {
       this.#unsendable(error.message)
       return
     }
-    // What ends with the connection would look whole if the connection ended in the ordinary way.
+    // A body that ends with the connection would look complete after a normal close.
     if (this.#untilClose) cut(this.#socket)
     else this.#socket.destroy()
   }
 
-  /** The socket has taken all that waited. */
+  /** The socket has drained. */
   drained(): void {
     if (!this.#held) return
     this.#held = false
     this.#body?.resume()
   }
 
-  /** The visitor has gone. */
+  /** The client has disconnected. */
   abandon(): void {
     const body = this.#body
     this.#body = undefined
@@ -109,7 +109,7 @@ export class AnswerWriter implements BodySink {
     this.#socket.write(head, 'latin1')
   }
 
-  /** What comes in one turn leaves in one write; behind what waits it would do so anyway. */
+  /** What arrives in one turn is sent in one write; behind buffered data it would be anyway. */
   #cork(): void {
     if (this.#corked || this.#socket.writableLength > 0) return
     this.#corked = true

@@ -1,26 +1,26 @@
 import type { Body, BodySink, Framing } from '#http/body.ts'
 import { ChunkScanner, type TrailerRules } from '#http/http1-chunks.ts'
 
-/** The connection that content comes from. */
+/** The connection that a body comes from. */
 export interface BodySource {
-  /** No more can be taken for now. */
+  /** The reader cannot take more for now. */
   holdContent(): void
   moreContent(): void
-  /** All of the content has come, and `rest` behind it. */
+  /** The body is complete, followed by `rest`. */
   contentEnded(rest: Buffer | undefined): void
-  /** The content breaks the protocol; whoever reads it is told after this. */
+  /** The body violates the protocol; its reader is notified after this. */
   contentBroken(reason: string): void
-  /** Nobody wants the rest. */
+  /** The rest is not needed. */
   contentUnwanted(): void
 }
 
-/** The content of a message that comes on an HTTP/1 connection. Its connection pushes the bytes behind the head. */
+/** A message body on an HTTP/1 connection. Its connection pushes the bytes after the head. */
 export class IncomingBody implements Body {
   readonly framing: Framing
   readonly #source: BodySource
   readonly #chunks: ChunkScanner | undefined
   #left: number
-  /** Of content that ends with its connection. */
+  /** For a body that ends with its connection. */
   #passed = 0
   #sink: BodySink | undefined
   #raw = false
@@ -38,17 +38,17 @@ export class IncomingBody implements Body {
     this.#left = framing.kind === 'length' ? framing.length : 0
   }
 
-  /** All has come, or nothing more will. */
+  /** It is complete, or nothing more will arrive. */
   get finished(): boolean {
     return this.#finished
   }
 
-  /** Whether somebody takes bytes now. */
+  /** Whether a reader accepts bytes now. */
   get flowing(): boolean {
     return this.#sink !== undefined && !this.#paused
   }
 
-  /** Bytes of content of a known length that have not come. */
+  /** Outstanding bytes of a body of known length. */
   get left(): number {
     return this.#left
   }
@@ -91,11 +91,11 @@ export class IncomingBody implements Body {
     this.#unwanted = true
     this.#sink = undefined
     this.#source.contentUnwanted()
-    // What came already may hold the end, behind which the next message begins.
+    // Buffered bytes may contain the end, after which the next message begins.
     this.#goOn()
   }
 
-  /** Bytes that came behind the head; those behind the content go back to the source. */
+  /** Bytes after the head; those after the body are returned to the source. */
   push(bytes: Buffer): void {
     if (this.#finished) return
     if (!this.#unwanted && (this.#sink === undefined || this.#paused)) {
@@ -107,10 +107,10 @@ export class IncomingBody implements Body {
     else this.#pass(bytes)
   }
 
-  /** The connection was ended by its sender. */
+  /** The sender closed the connection. */
   close(): void {
     if (this.#finished) return
-    // What waits for its reader is still good, and the end is behind it.
+    // Buffered data is still valid, and the end is after it.
     if (this.#held !== undefined) this.#closed = true
     else if (this.framing.kind === 'until_close') this.#finish('', undefined)
     else this.#break('the connection ended before the content')

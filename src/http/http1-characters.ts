@@ -1,4 +1,4 @@
-/** Which bytes may stand where in a head, by table: a regular expression for every line costs more. */
+/** Allowed bytes in a head, by table: a regular expression for every line costs more. */
 function table(allowed: (code: number) => boolean): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, code) => (allowed(code) ? 1 : 0))
 }
@@ -12,22 +12,22 @@ const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const DIGITS = '0123456789'
 const TOKEN = `!#$%&'*+-.^_\`|~${DIGITS}${LETTERS}`
 
-/** Names of fields in answers: what HTTP calls a token. */
+/** Field names in responses: HTTP tokens. */
 export const tokenCharacters = table(among(TOKEN))
 
-/** Names of fields in requests: many services take "_" for "-", so a name with it can pass for another one. */
+/** Field names in requests: many services treat "_" as "-", so a name with it can pass for another one. */
 export const nameCharacters = table(among(TOKEN.replace('_', '')))
 
 /** Methods are case-sensitive, and those in use are written in capitals. */
 export const methodCharacters = table(among(`${LETTERS.slice(0, 26)}${DIGITS}-`))
 
-/** Values: no control characters but the tab. */
+/** Values: no control characters except tab. */
 export const valueCharacters = table(code => code === 0x09 || (code >= 0x20 && code !== 0x7f))
 
-/** Targets: visible ASCII without the start of a fragment and without the backslash, which some take for "/". */
+/** Targets: visible ASCII without "#" and without the backslash, which some treat as "/". */
 export const targetCharacters = table(code => code > 0x20 && code < 0x7f && code !== 0x23 && code !== 0x5c)
 
-/** Whether all of a part of a text is in a table. */
+/** Whether a part of a text has only characters of a table. */
 export function allIn(characters: Uint8Array, text: string, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if (characters[text.charCodeAt(at)] !== 1) return false
   return true

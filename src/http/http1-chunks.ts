@@ -9,7 +9,7 @@ const CR = 0x0d
 const LF = 0x0a
 const SEMICOLON = 0x3b
 
-/** They say where a message ends, where it goes or who sent it, which is settled before the content. */
+/** They define where a message ends, where it goes or who sent it, which is decided before the body. */
 const forbidden = new Set([
   ...siteNames,
   ...(
@@ -18,24 +18,24 @@ const forbidden = new Set([
   ).split(' '),
 ])
 
-/** Which names trailers may have. */
+/** Allowed trailer names. */
 export interface TrailerRules {
   readonly nameCharacters: Uint8Array
   readonly isReserved: (name: string) => boolean
 }
 
-/** Trailers are held to the rules of the head in front of them. */
+/** Trailers obey the same rules as the head. */
 export const requestTrailers: TrailerRules = { nameCharacters, isReserved: isOwnName }
 export const responseTrailers: TrailerRules = { nameCharacters: tokenCharacters, isReserved: isAnswerName }
 
 const AT = { size: 0, extension: 1, sizeEnd: 2, content: 3, contentCr: 4, contentLf: 5, trailers: 6 } as const
 
-/** Finds the end of chunked content, and on the way the content itself, without copying either. */
+/** Finds the end of a chunked body and its content, without copying either. */
 export class ChunkScanner {
   /** Lines as in a head, once the end was found. */
   trailers = ''
   fault: string | undefined
-  /** Bytes of content so far. */
+  /** Body bytes so far. */
   content = 0
   readonly #rules: TrailerRules
   #at: (typeof AT)[keyof typeof AT] = AT.size
@@ -48,8 +48,8 @@ export class ChunkScanner {
   }
 
   /**
-   * Goes on with the next bytes; `content` hears of every piece of content. Answers where the bytes behind the
-   * content begin, or undefined when its end has not come, or when there is a `fault`.
+   * Parses the next bytes; `content` receives every piece of content. Returns where the bytes after the body begin, or
+   * undefined when its end has not arrived, or on a `fault`.
    */
   scan(bytes: Buffer, content?: (from: number, to: number) => void): number | undefined {
     let at = 0
@@ -108,7 +108,7 @@ export class ChunkScanner {
     this.#at = code === CR ? AT.sizeEnd : AT.extension
   }
 
-  /** Trailers are collected, because they are judged by name; nearly always there are none. */
+  /** Trailers are collected, because they are checked by name; nearly always there are none. */
   #scanTrailers(bytes: Buffer, at: number): number | undefined {
     const before = this.trailers.length
     if (before === 0 && bytes[at] === CR && bytes[at + 1] === LF) return at + 2

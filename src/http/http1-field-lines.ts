@@ -4,9 +4,9 @@ import { valueCharacters } from '#http/http1-characters.ts'
 export interface FieldRules {
   readonly maxFields: number
   readonly nameCharacters: Uint8Array
-  /** Which names may matter; the line of any other is kept without a further look. */
+  /** Which names may matter; any other line is kept without another look. */
   readonly watched: Watched
-  /** Called with a name in lower case that may matter; true: the line is not passed on. */
+  /** Called with a lower-case name that may matter; true: the line is dropped. */
   readonly take: (into: FieldLines, name: string, value: string) => boolean
 }
 
@@ -15,7 +15,7 @@ const CR = 0x0d
 const LF = 0x0a
 const A = 0x61
 
-/** What the lines of a head say about the message itself, and the text of those that are passed on. */
+/** The parsed meaning of a head's lines, and the text of those that are forwarded. */
 export class FieldLines {
   text = ''
   fault: string | undefined
@@ -23,13 +23,13 @@ export class FieldLines {
   host: string | undefined
   length: number | undefined
   coding: string | undefined
-  /** What Connection names, in lower case. */
+  /** The names in Connection, in lower case. */
   connection = ''
   upgrade = ''
   expect: string | undefined
 }
 
-/** How the names begin that may matter, each letter as a bit, so that most lines need no comparison. */
+/** Bitmaps of how relevant names begin, so that most lines need no comparison. */
 export interface Watched {
   /** The first letters, by the length of the name. */
   readonly first: Uint32Array
@@ -39,14 +39,14 @@ export interface Watched {
 
 const MAX_LENGTH = 63
 
-/** For names as they are, and for all that begin with one of the families. */
+/** For exact names, and for all that begin with a family prefix. */
 export function watched(names: readonly string[], families: readonly string[] = []): Watched {
   const first = new Uint32Array(MAX_LENGTH + 1)
   const second = new Uint32Array(32)
   const watch = (name: string, longest: number): void => {
     const letter = name.charCodeAt(0) - A
     for (let size = name.length; size <= longest; size++) first[size] = (first[size] ?? 0) | (1 << letter)
-    // What is no letter may be written in other ways too.
+    // Characters other than letters have other spellings too.
     const next = /^.[a-z]/.test(name) ? 1 << (name.charCodeAt(1) - A) : -1
     second[letter] = (second[letter] ?? 0) | next
   }
@@ -56,7 +56,7 @@ export function watched(names: readonly string[], families: readonly string[] = 
 }
 
 const spelled = 'Host Connection Content-Length Transfer-Encoding Keep-Alive Upgrade'.split(' ')
-/** How the names that matter are mostly written, by length: to compare costs less than to make lower case of each. */
+/** The usual spelling of relevant names, by length: comparing is cheaper than lower-casing each. */
 const usual = Array.from({ length: 18 }, (_, size) =>
   spelled.filter(name => name.length === size).map(written => ({ written, name: written.toLowerCase() })),
 )
@@ -69,8 +69,8 @@ function lowerCase(text: string, start: number, end: number): string {
 }
 
 /**
- * Reads lines that each end in CRLF, between two places of a text, in one pass that checks every byte. The text should
- * be no part of another one: to look at a character of such costs more.
+ * Reads lines that each end in CRLF, between two positions of a text, in one pass that checks every byte. The text
+ * should not be a slice of another one: reading its characters costs more.
  */
 export function readFieldLines(text: string, at: number, to: number, rules: FieldRules): FieldLines {
   const lines = new FieldLines()
@@ -112,13 +112,13 @@ const withFault = (lines: FieldLines, fault: string): FieldLines => {
 function faulty(lines: FieldLines, text: string, start: number, at: number): FieldLines {
   const code = text.charCodeAt(at)
   const blank = code === 0x20 || code === 0x09
-  if (blank && at === start) return withFault(lines, 'a header field goes on over several lines')
+  if (blank && at === start) return withFault(lines, 'a header field continues over several lines')
   if (blank) return withFault(lines, 'there is white space before the colon of a header field')
   if (text[at] === '_') return withFault(lines, 'the name of a header field has an underscore')
   return withFault(lines, 'a line of the head is not a header field')
 }
 
-/** Takes what requests and answers alike say about the message and its connection; false: it is another field. */
+/** Handles the framing and connection fields of requests and responses; false: it is another field. */
 export function takeCommon(lines: FieldLines, name: string, value: string): boolean {
   switch (name) {
     case 'content-length':
@@ -138,7 +138,7 @@ export function takeCommon(lines: FieldLines, name: string, value: string): bool
   }
 }
 
-/** A second Content-Length is refused even when it says the same. */
+/** A second Content-Length is rejected even with the same value. */
 function takeLength(lines: FieldLines, value: string): void {
   const length = decimal(value)
   if (lines.length !== undefined || length === undefined)
@@ -146,7 +146,7 @@ function takeLength(lines: FieldLines, value: string): void {
   lines.length = length ?? 0
 }
 
-/** The number that up to 15 digits say, and nothing else. */
+/** Parses up to 15 digits, and nothing else. */
 function decimal(text: string): number | undefined {
   if (text.length === 0 || text.length > 15) return undefined
   let value = 0

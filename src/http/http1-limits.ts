@@ -1,22 +1,22 @@
-/** How long a visitor's connection may take for what, and how much of it. */
+/** Time and size limits of a client connection. */
 export interface VisitorLimits {
   /** From the first byte of a head to its last; also from the connection to the first byte. */
   readonly headMs: number
-  /** Without a byte of content, while somebody wants it. */
+  /** Without a byte of a body that is being read. */
   readonly bodyIdleMs: number
-  /** Without the visitor taking a byte of what waits for it. */
+  /** Without the client reading any buffered data. */
   readonly writeStallMs: number
   readonly keepAliveMs: number
-  /** For content that nobody wants, after the answer. */
+  /** For an unread body, after the response. */
   readonly lingerMs: number
-  /** Without a byte of the answer, after the visitor has ended its side: most that do have gone altogether. */
+  /** Without a byte of the response, after the client half-closed: most that do have disconnected. */
   readonly halfClosedMs: number
-  /** For a request that may be on its way to an idle connection when the gateway stops. */
+  /** For a request that may be in flight to an idle connection when the gateway stops. */
   readonly drainMs: number
   readonly maxRequests: number
-  /** Content that nobody wants, read so that the connection can be used again. */
+  /** Bytes of an unread body that are drained so that the connection can be reused. */
   readonly unwantedBytes: number
-  /** Bytes of further requests that are read while one is running. */
+  /** Bytes of pipelined requests that are read while one is running. */
   readonly waitingBytes: number
 }
 

@@ -17,13 +17,13 @@ import { malformed, Refusal } from '#http/refusal.ts'
 export const MAX_REQUEST_HEAD = 32_768
 export const MAX_REQUEST_FIELDS = 100
 const MAX_METHOD = 32
-// A request line that is longer has a target that is too long, whatever else it holds.
+// A longer request line has a target that is too long, whatever else it contains.
 const MAX_REQUEST_LINE = MAX_METHOD + 1 + MAX_TARGET + ' HTTP/1.1'.length
 
 const codings = new Set(['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress', 'br', 'zstd'])
 /**
- * Fields that Connection must not name, because they are for all recipients (RFC 9110 §7.6.1). To pass them on would
- * ignore what the message says of itself, and to remove them would make another message of it.
+ * End-to-end fields, which Connection must not name (RFC 9110 §7.6.1). Forwarding them would ignore the message's own
+ * statement, removing them would change the message.
  */
 const endToEnd = new Set(
   'content-length transfer-encoding host authorization cookie content-type content-encoding content-range expect'.split(
@@ -68,14 +68,14 @@ function take(lines: FieldLines, name: string, value: string): boolean {
 }
 
 /**
- * Looks for the end of a head in what has come so far. Answers where its last line ends, or undefined while more is
- * needed; what can never become a head is refused at the byte that shows it, however the bytes were split.
+ * Finds the end of a head. Returns where its last line ends, or undefined while more is needed; an invalid head is
+ * rejected at the first byte that shows it, however the bytes were split.
  */
 export function findRequestEnd(text: string): number | undefined | Refusal {
   const end = text.indexOf('\r\n\r\n')
-  // Within the limit of a request line none of the other limits can have been passed.
+  // Within the limit of a request line none of the other limits can be exceeded.
   if (end >= 0 && end + 4 <= MAX_REQUEST_LINE) return end + 2
-  // After how many bytes each outcome shows: the first one counts.
+  // After how many bytes each result is known: the first one counts.
   const complete = end < 0 ? Infinity : end + 4
   const line = text.indexOf('\r\n', text.startsWith('\r\n') ? 2 : 0)
   const tooLong = line < 0 || line > MAX_REQUEST_LINE + 2 ? MAX_REQUEST_LINE + 5 : Infinity
@@ -89,7 +89,7 @@ export function findRequestEnd(text: string): number | undefined | Refusal {
     : new Refusal('head_too_large', { reason: `at most ${MAX_REQUEST_HEAD} bytes` })
 }
 
-/** Where the first line ends that has no carriage return. */
+/** The end of the first line without a carriage return. */
 export function bareLineFeed(text: string): number {
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
     if (at === 0 || text.charCodeAt(at - 1) !== 0x0d) return at
@@ -99,12 +99,12 @@ export function bareLineFeed(text: string): number {
 /** Parses a head up to `to`: the request line and the lines of its fields, each with its CRLF, without the empty line. */
 export function parseRequestHead(text: string, to = text.length): RequestHead | Refusal {
   const head = parse(text, to)
-  // Such a line is refused before the rest has come, so it is the reason also when all came at once.
+  // Such a line is rejected before the rest arrives, so it must be the reason also when all came at once.
   return head instanceof Refusal && bareLineFeed(text) < to ? lineFeedAlone : head
 }
 
 function parse(text: string, to: number): RequestHead | Refusal {
-  // One empty line in front is forgiven, as old programs send one behind a body.
+  // One empty line in front is tolerated, as old programs send one after a body.
   const start = text.startsWith('\r\n') ? 2 : 0
   const end = text.indexOf('\r\n', start)
   const methodEnd = text.indexOf(' ', start)
@@ -178,7 +178,7 @@ function framingOf(lines: FieldLines, version: '1.0' | '1.1'): Framing | Refusal
     : malformed('its Transfer-Encoding is not "chunked"')
 }
 
-/** The fields without those that Connection names; undefined when it names one that it must not. */
+/** The fields without those that Connection names; undefined when it names an end-to-end field. */
 function keptFields(text: string, named: readonly string[]): Fields | undefined {
   let fields = new Fields(text)
   for (const name of named) {
@@ -188,7 +188,7 @@ function keptFields(text: string, named: readonly string[]): Fields | undefined 
   return fields
 }
 
-/** A request with content keeps its connection: nobody could tell where the other protocol begins. */
+/** An upgrade with a body is ignored: the start of the other protocol would be ambiguous. */
 function upgradeOf(upgrade: string, named: readonly string[], content: Framing): string {
   const empty = content.kind === 'none' || (content.kind === 'length' && content.length === 0)
   if (!empty || !named.includes('upgrade')) return ''

@@ -20,9 +20,9 @@ const noContent: Framing = { kind: 'none' }
 const chunked: Framing = { kind: 'chunked' }
 const untilClose: Framing = { kind: 'until_close' }
 
-/** The head of an answer as it came from the service behind. */
+/** A response head as received from the service. */
 export interface UpstreamHead extends ResponseHead {
-  /** Whether its connection may carry another request. */
+  /** Whether its connection may be reused. */
   readonly keepAlive: boolean
 }
 
@@ -35,7 +35,7 @@ const rules: FieldRules = {
   watched: watched(looksFor, answerFamilies),
   take,
 }
-/** Connection may name these, but they are for the visitor, and stay. */
+/** Connection may name these, but they are end-to-end, and stay. */
 const endToEnd = new Set(['set-cookie', 'content-type', 'content-encoding', 'cache-control', 'location'])
 const ofConnection = new Set(['close', 'keep-alive', 'upgrade', 'te'])
 
@@ -51,7 +51,7 @@ function take(lines: FieldLines, name: string, value: string): boolean {
   }
 }
 
-/** Parses the head of an answer up to `to`, as of a request; a text says what is wrong with it. */
+/** Parses a response head up to `to`; a string is the reason why it is invalid. */
 export function parseResponseHead(text: string, to: number, method: string): UpstreamHead | string {
   const end = text.indexOf('\r\n')
   const first = statusLine(text, end)
@@ -61,7 +61,7 @@ export function parseResponseHead(text: string, to: number, method: string): Ups
   const lines = readFieldLines(text, end + 2, to, rules)
   if (lines.tooMany) return `it has more than ${MAX_RESPONSE_FIELDS} header fields`
   if (lines.fault !== undefined) return lines.fault
-  if (status === 101 && lines.upgrade === '') return 'it changes the protocol without naming one'
+  if (status === 101 && lines.upgrade === '') return 'it switches protocols without naming one'
   const content = framingOf(lines, current)
   if (typeof content === 'string') return content
   const named = listed(lines.connection)
@@ -89,7 +89,7 @@ interface StatusLine {
   readonly valid: boolean
 }
 
-// A service says the same few again and again, and mostly the same as last time.
+// A service sends the same few again and again, mostly the same as last time.
 const MAX_KNOWN = 256
 const known = new Map<string, StatusLine>()
 let last: StatusLine | undefined

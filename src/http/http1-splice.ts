@@ -5,13 +5,13 @@ import type { SocketReads } from '#tunnel/socket-reads.ts'
 
 const HIGH_WATER = 131_072
 
-/** Joins a visitor's socket with a stream after a change of protocol. The owner of the socket reports its events. */
+/** Connects a client socket and a stream after an upgrade. The owner of the socket reports its events. */
 export class SocketSplice implements Sink {
   readonly #socket: Socket
   readonly #reads: SocketReads
   readonly #stream: ByteStream
   #held = false
-  /** Bytes of the visitor, and those it was sent. */
+  /** Bytes from the client, and to it. */
   received = 0
   sent = 0
 
@@ -22,18 +22,18 @@ export class SocketSplice implements Sink {
     stream.attach(this)
   }
 
-  /** Bytes of the visitor. */
+  /** Bytes from the client. */
   send(bytes: Buffer): void {
     this.received += bytes.length
     if (!this.#stream.write(bytes, true)) this.#reads.pause()
   }
 
-  /** The visitor has ended its side. */
+  /** The client has half-closed. */
   finish(): void {
     this.#stream.end()
   }
 
-  /** The socket has taken all that waited. */
+  /** The socket has drained. */
   drained(): void {
     if (!this.#held) return
     this.#held = false

@@ -9,11 +9,11 @@ const ABSOLUTE = /^https?:\/\/([^/?]*)/i
 const HIDDEN = /%(?:2e|2f|5c)/gi
 const plain: Readonly<Record<string, string>> = { '%2e': '.', '%2f': '/', '%5c': '/' }
 
-// Visitors ask for the same names again and again. When they do not, it is emptied rather than kept in order.
+// Clients request the same names again and again. If not, it is cleared rather than kept as an LRU.
 const MAX_KNOWN = 4096
 const known = new Map<string, string>()
 
-/** The name in an authority as it is compared; undefined when it cannot be one. */
+/** The normalized host of an authority; undefined when it is invalid. */
 export function hostOf(authority: string): string | undefined {
   const found = known.get(authority)
   if (found !== undefined) return found
@@ -35,7 +35,7 @@ function readHost(authority: string): string | undefined {
   return (name.endsWith('.') ? name.slice(0, -1) : name).toLowerCase()
 }
 
-/** Where a request goes, in the form every request is forwarded in. */
+/** The target of a request, in its forwarded form. */
 export interface Destination {
   readonly target: string
   readonly path: string
@@ -66,7 +66,7 @@ function checkedPath(target: string): Destination | Refusal {
   return { target, path }
 }
 
-/** Services differ in what they decode before they resolve "..", so the widest reading counts. */
+/** Services differ in what they decode before they resolve "..", so the widest interpretation counts. */
 function climbs(path: string): boolean {
   let depth = 0
   for (const segment of path.replace(HIDDEN, found => plain[found.toLowerCase()] ?? found).split('/')) {

@@ -1,21 +1,21 @@
 import type { Framing } from '#http/body.ts'
 import { REQUEST_ID, type ResponseHead } from '#http/head.ts'
 
-/** How an answer travels to one visitor. */
+/** How a response is sent to one client. */
 export interface Travel {
   readonly version: '1.0' | '1.1'
   readonly keepAlive: boolean
-  /** The method was HEAD, or the status has no content: no bytes follow, whatever the framing. */
+  /** The method was HEAD, or the status has no body: no bytes follow, whatever the framing. */
   readonly bare: boolean
-  /** By which the request can be found again. */
+  /** The request id. */
   readonly requestId: string
 }
 
-/** Whether an answer to that method has no content. */
+/** Whether a response to that method has no body. */
 export const isBare = (method: string, status: number): boolean =>
   method === 'HEAD' || status === 204 || status === 304
 
-/** The text of an answer's head, with the empty line. */
+/** The text of a response head, with the empty line. */
 export function answerHead(head: ResponseHead, travel: Travel): string {
   return (
     `HTTP/1.1 ${head.status} ${head.reason}\r\n${head.fields.text}${REQUEST_ID}: ${travel.requestId}\r\n` +
@@ -25,11 +25,11 @@ export function answerHead(head: ResponseHead, travel: Travel): string {
   )
 }
 
-/** The text of an interim answer, or of the one that changes the protocol. */
+/** The text of an interim response, or of a 101. */
 export const interimHead = ({ status, reason, fields }: ResponseHead): string =>
   `HTTP/1.1 ${status} ${reason}\r\n${fields.text}${status === 101 ? 'Connection: Upgrade\r\n' : ''}\r\n`
 
-/** The field that says where content ends, for a request too. */
+/** The framing field, also for requests. */
 export function framingField(framing: Framing, version: '1.0' | '1.1'): string {
   if (framing.kind === 'length') return `Content-Length: ${framing.length}\r\n`
   if (framing.kind === 'none') return 'Content-Length: 0\r\n'
@@ -46,6 +46,6 @@ function connectionField({ version, keepAlive }: Travel): string {
   return version === '1.0' ? 'Connection: keep-alive\r\n' : ''
 }
 
-/** Whether the end of such content can be seen only by the end of the connection. */
+/** Whether such a body ends only with the connection. */
 export const endsWithConnection = (framing: Framing, version: '1.0' | '1.1'): boolean =>
   framing.kind === 'until_close' || (framing.kind === 'chunked' && version === '1.0')

@@ -31,33 +31,33 @@ export interface ServeOptions {
   readonly observer?: Observer
   readonly limits?: Partial<VisitorLimits>
   readonly sweeper?: Sweeper
-  /** Keeps answers from acting on hosts of others; absent: they may. */
+  /** Isolates responses of hosts from each other; absent: off. */
   readonly isolation?: SiteIsolation | undefined
-  /** What was read of the connection already. */
+  /** Bytes already read from the connection. */
   readonly first?: Buffer
 }
 
-/** A visitor's connection that is being served. */
+/** A client connection being served. */
 export interface Served {
-  /** Finishes the request that runs, or that comes in a moment, then closes. */
+  /** Finishes the running request, or one that arrives in a moment, then closes. */
   drain(): void
-  /** Ends what runs, if anything does. */
+  /** Aborts the running request, if any. */
   cut(): void
   readonly closed: Promise<void>
 }
 
-/** Serves HTTP/1 on a socket, plain or TLS, made with `allowHalfOpen` and no reader. */
+/** Serves HTTP/1 on a socket, plain or TLS, created with `allowHalfOpen` and no reader. */
 export function serveHttp1(socket: Socket, options: ServeOptions): Served {
   return new VisitorConnection(socket, options)
 }
 
-// Nearly every head is shorter, so a large body behind it is not turned into text.
+// Nearly every head is shorter, so a large body after it is not converted to text.
 const FIRST_LOOK = 2048
 const emptyBody = bodyOf(Buffer.alloc(0))
 
 /**
- * head: the next request has not come, or only in part. serving: its answer is not finished. unwanted: the answer
- * is, the content is not. upgraded: another protocol. leaving: we have ended, and wait for the visitor to do so.
+ * head: waiting for a complete request head. serving: the response is not finished. unwanted: the response is, the
+ * request body is not. upgraded: another protocol. leaving: we have closed, and wait for the client to do so.
  */
 type State = 'head' | 'serving' | 'unwanted' | 'upgraded' | 'leaving'
 
@@ -85,7 +85,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#refuse(new Refusal('gateway_fault'))
   }
   #state: State = 'head'
-  /** When the state began, or the last byte of what it waits for came. */
+  /** When the state began, or its last byte arrived. */
   #since: number
   #requests = 0
   #partial: Buffer | undefined
@@ -94,7 +94,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   #head: RequestHead | undefined
   #content: IncomingBody | undefined
   #departure: Departure | undefined
-  /** Of the request that runs. */
+  /** Of the running request. */
   #trace: Trace | undefined
   #splice: SocketSplice | undefined
   #answering = false
@@ -136,7 +136,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     if (first !== undefined && first.length > 0) this.#data(first)
   }
 
-  /** Most requests are a head that comes whole: it is read where it lies. All else is kept for longer than this call. */
+  /** Most requests are a head that arrives whole: it is parsed in place. All else is kept beyond this call. */
   pass(bytes: Buffer, length: number, lasting: boolean): void {
     if (this.#state === 'head' && this.#partial === undefined && !lasting) this.#readPassing(bytes, length)
     else this.#data(lasting ? bytes.subarray(0, length) : lastingCopy(bytes, 0, length))
@@ -149,7 +149,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   drain(): void {
     this.#draining = true
     this.#keepAlive = false
-    // Not closed yet: the first request of a new connection would be lost, and nobody would send it again.
+    // Not closed yet: the first request of a new connection would be lost, and the client would not retry it.
     if (this.#state === 'head' && this.#partial === undefined) this.#since = this.#sweeper.now
   }
 
@@ -179,7 +179,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   contentEnded(rest: Buffer | undefined): void {
     this.#waiting = rest
     if (this.#trace !== undefined) this.#trace.contentEnded = performance.now()
-    // Before the answer ends, only the end of the connection can tell that the visitor has gone.
+    // Before the response ends, only the end of the connection shows that the client has disconnected.
     this.#read()
     if (this.#state === 'unwanted') this.#next()
   }
@@ -193,7 +193,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#discarded = 0
   }
 
-  /** Content of the request that runs has not come. */
+  /** Body bytes of the running request are outstanding. */
   get #contentDue(): boolean {
     return this.#content?.finished === false
   }
@@ -284,7 +284,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#splice?.send(bytes)
   }
 
-  /** Bytes while a request runs: its content, or the requests after it, which wait. */
+  /** Bytes while a request runs: its body, or pipelined requests, which wait. */
   #behindHead(bytes: Buffer): void {
     const content = this.#content
     if (content === undefined || content.finished) {
@@ -346,7 +346,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#read()
   }
 
-  /** Answers that a request is not taken, and closes, because nobody knows where a next one would begin. */
+  /** Rejects a request and closes, because the start of the next one is unknown. */
   #refuse(refusal: Refusal): void {
     if (this.#state === 'leaving') return
     if (this.#answering) {
@@ -367,7 +367,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#writer.begin(reply, { version: '1.1', keepAlive: false, bare, requestId: trace.id })
   }
 
-  /** The answer is broken from its first piece on, so another one can still be given. */
+  /** The response is invalid from its first chunk on, so an error can still be sent. */
   #replace(reason: string): void {
     this.#answering = false
     this.#refuse(new Refusal('upstream_invalid', { reason }))
@@ -393,7 +393,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#read()
   }
 
-  /** The request that ran runs no more. */
+  /** The running request has ended. */
   #over(whole: boolean): void {
     const trace = this.#trace
     this.#trace = undefined
@@ -417,14 +417,14 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     else if (!this.#contentDue) this.#read()
   }
 
-  /** Reads on, which may deliver bytes at once; requests that wait are a reason not to. */
+  /** Resumes reading, which may deliver bytes at once; not while requests wait. */
   #read(): void {
     if (!this.#held || (this.#waiting?.length ?? 0) >= this.#limits.waitingBytes) return
     this.#held = false
     this.#reads.resume()
   }
 
-  /** Ends our side. Bytes that still come are read and dropped: unread ones would turn our end into a reset. */
+  /** Half-closes. Incoming bytes are read and dropped: unread ones would turn the close into a reset. */
   #leave(): void {
     this.#state = 'leaving'
     this.#since = this.#sweeper.now
@@ -453,7 +453,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#state = 'leaving'
     this.#over(false)
     this.#waiting = this.#partial = this.#departure = undefined
-    this.#content?.fail(new Error('The visitor has gone.'))
+    this.#content?.fail(new Error('The client has disconnected.'))
     this.#splice?.abort()
     this.#writer.abandon()
     departure?.tell()
@@ -486,7 +486,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     else if (this.#visitorEnded) this.#sweepHalfClosed(waited)
   }
 
-  /** The service has ended its side; a visitor that neither does so nor sends has gone. */
+  /** The service has half-closed; a client that neither closes nor sends has gone. */
   #sweepUpgraded(waited: number): void {
     if (this.#socket.writableEnded && waited > this.#limits.halfClosedMs) this.#socket.destroy()
   }

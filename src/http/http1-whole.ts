@@ -1,6 +1,6 @@
 import type { Body, BodySink, Framing } from '#http/body.ts'
 
-/** Content that is at hand as text whose characters are bytes, so that it leaves in one write with the head. */
+/** A body in memory as a binary string, so that it is sent in one write with the head. */
 export class TextBody implements Body {
   readonly text: string
   readonly framing: Framing
@@ -16,7 +16,7 @@ export class TextBody implements Body {
   }
 
   pause(): void {
-    // All of it was given at once.
+    // It was delivered at once.
   }
 
   resume(): void {
@@ -24,6 +24,6 @@ export class TextBody implements Body {
   }
 
   cancel(): void {
-    // Nothing is on its way.
+    // Nothing is in flight.
   }
 }

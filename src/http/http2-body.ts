@@ -9,17 +9,17 @@ interface Options {
   readonly stream: Http2Stream
   readonly from: Sender
   readonly framing: Framing
-  /** Nobody wants the rest of the content. */
+  /** The rest of the body is not needed. */
   cancelled?(): void
-  /** The last of the content has come. */
+  /** The end of the body has arrived. */
   ended?(): void
-  /** The content breaks the protocol; called before its reader hears of it. */
+  /** The body violates the protocol; called before its reader is notified. */
   broken?(reason: string): void
-  /** Milliseconds of silence, while somebody reads, after which `idle` is called. */
+  /** Milliseconds of silence, while it is being read, after which `idle` is called. */
   readonly patience?: { readonly milliseconds: number; idle(): void } | undefined
 }
 
-/** The content that comes on a stream of HTTP/2. */
+/** A message body on an HTTP/2 stream. */
 export class Http2Body implements Body {
   readonly framing: Framing
   readonly #stream: Http2Stream
@@ -38,7 +38,7 @@ export class Http2Body implements Body {
     this.#stream = options.stream
     this.framing = options.framing
     this.#options = options
-    // Both can come before anybody reads: node tells of an end at once when nothing is left before it.
+    // Both can occur before reading starts: node reports an end at once when nothing is left before it.
     this.#stream.on('trailers', (_headers, _flags, pairs: readonly string[]) => this.#trailersCame(pairs))
     this.#stream.on('end', () => {
       this.#ended = true
@@ -47,12 +47,12 @@ export class Http2Body implements Body {
     })
   }
 
-  /** All has come and was handed on, or nobody wants the rest. */
+  /** All was delivered, or the rest is not needed. */
   get finished(): boolean {
     return this.#finished
   }
 
-  /** All has come and was handed on. */
+  /** All was delivered. */
   get complete(): boolean {
     return this.#complete
   }
@@ -61,7 +61,7 @@ export class Http2Body implements Body {
     return this.#received
   }
 
-  /** What came so far, read or not, as it travelled. */
+  /** Bytes received so far, read or not. */
   get travelled(): number {
     return inFrames(this.#received + this.#stream.readableLength, this.#frames)
   }
@@ -109,7 +109,7 @@ export class Http2Body implements Body {
     this.#options.cancelled?.()
   }
 
-  /** Silence is allowed from now on: both sides talk. */
+  /** Disables the idle timeout: both sides send. */
   relax(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -142,8 +142,8 @@ export class Http2Body implements Body {
   #end(): void {
     const sink = this.#sink
     if (sink === undefined || this.#finished) return
-    // Node ends what it reads on a reset too. An upstream may reset without an error after its whole answer, to say
-    // that it wants no more of the request (RFC 9113 §8.1); a visitor that resets has gone.
+    // Node also ends its readable side on a reset. An upstream may reset without an error after its complete response,
+    // because it needs no more of the request (RFC 9113 §8.1); a client that resets has gone.
     const cut = this.#options.from === 'visitor' && this.#stream.aborted
     if (cut || this.#stream.rstCode !== 0) return
     if (this.framing.kind === 'length' && this.#received !== this.framing.length) {

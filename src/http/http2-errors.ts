@@ -1,9 +1,9 @@
 import type { ServerHttp2Session } from 'node:http2'
 
-/** From here downwards nghttp2 cannot go on after an error. */
+/** From here downwards nghttp2 errors are fatal. */
 const FATAL = -900
 
-/** The error that node makes of a frame that nghttp2 has rejected. */
+/** Node's error for a frame that nghttp2 has rejected. */
 function isOfFrame(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, errno } = error as NodeJS.ErrnoException
@@ -11,10 +11,10 @@ function isOfFrame(error: unknown): boolean {
 }
 
 /**
- * Node destroys a session because of any frame that nghttp2 rejects. By then nghttp2 has reset the stream of the frame,
- * or, where the fault is the connection's, has queued a GOAWAY that names it (RFC 9113 §5.4). Node also destroys it
- * because of an acknowledgement that no PING asked for, which RFC 9113 §6.7 lets pass. So the session goes on, and
- * `rejected` is called instead. It cannot be told here which of these happened.
+ * Node destroys a session because of any frame that nghttp2 rejects. By then nghttp2 has reset the stream, or, for a
+ * connection error, queued a GOAWAY (RFC 9113 §5.4). Node also destroys it because of an unsolicited PING
+ * acknowledgement, which RFC 9113 §6.7 tolerates. So the session continues, and `rejected` is called instead. Which of
+ * these happened is unknown here.
  */
 export function keepAfterFrameErrors(session: ServerHttp2Session, rejected: () => void): void {
   const destroy = session.destroy.bind(session)

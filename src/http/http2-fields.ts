@@ -1,10 +1,10 @@
 import { isAnswerName, isOwnName } from '#http/identity-names.ts'
 import { siteNames } from '#http/site-names.ts'
 
-/** Fields that speak of one connection of HTTP/1 and must not appear in HTTP/2 (RFC 9113 §8.2.2). */
+/** Connection-specific fields of HTTP/1, which must not appear in HTTP/2 (RFC 9113 §8.2.2). */
 const ofConnection = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
 
-/** Where a message ends and whom it is for is said in its head alone (RFC 9110 §6.5.1). */
+/** Framing and routing fields are allowed only in the head (RFC 9110 §6.5.1). */
 const notInTrailers = new Set([
   ...ofConnection,
   ...siteNames,
@@ -20,7 +20,7 @@ const notInTrailers = new Set([
   'expect',
 ])
 
-// Upper case is an error in HTTP/2. Upstreams confuse an underscore with a dash, so visitors may not send it.
+// Upper case is an error in HTTP/2. Upstreams confuse an underscore with a dash, so clients may not send it.
 const NAMES = { visitor: /^[a-z0-9!#$%&'*+.^`|~-]+$/, upstream: /^[a-z0-9!#$%&'*+._^`|~-]+$/ } as const
 // eslint-disable-next-line no-control-regex -- these are what is looked for
 const FORBIDDEN_IN_VALUE = /[\x00-\x08\x0a-\x1f\x7f]|^[\t ]|[\t ]$/
@@ -32,7 +32,7 @@ export const isName = (name: string, from: Sender): boolean => NAMES[from].test(
 export const isValue = (value: string): boolean => !FORBIDDEN_IN_VALUE.test(value)
 export const isOfConnection = (name: string): boolean => ofConnection.has(name)
 
-/** Trailers as lines; undefined when they are not valid. What only a head may say is dropped. */
+/** Trailers as lines; undefined when they are invalid. Fields that only a head may have are dropped. */
 export function trailerLines(pairs: readonly string[], from: Sender): string | undefined {
   let lines = ''
   for (let at = 0; at + 1 < pairs.length; at += 2) {
@@ -59,7 +59,7 @@ export function addPairs(pairs: string[], lines: string): void {
   }
 }
 
-/** Lines as the object that node wants for trailers and interim answers. */
+/** Lines as the object that node needs for trailers and interim responses. */
 export function headersOf(lines: string): Record<string, string[]> {
   const pairs: string[] = []
   addPairs(pairs, lines)

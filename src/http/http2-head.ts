@@ -20,7 +20,7 @@ const ownNames = new Set([
   'content-type',
 ])
 
-/** What is collected of a head while its pairs are looked at one after the other. */
+/** The state of a head while its pairs are checked one after the other. */
 interface Draft {
   method?: string
   scheme?: string
@@ -33,11 +33,11 @@ interface Draft {
   lines: string
   count: number
   size: number
-  /** It is a call of gRPC. */
+  /** It is a gRPC call. */
   readonly isCall: boolean
 }
 
-/** Checks what a stream of HTTP/2 began with; `ends` tells that no content follows. */
+/** Checks the head of an HTTP/2 stream; `ends`: no body follows. */
 export function requestHead(pairs: readonly string[], ends: boolean): RequestHead | Refusal {
   const draft: Draft = { lines: '', count: 0, size: 0, isCall: isCall(pairs) }
   for (let at = 0; at + 1 < pairs.length; at += 2) {
@@ -55,7 +55,7 @@ function take(draft: Draft, name: string, value: string): Refusal | undefined {
     return malformed('the name of a header field is not valid')
   draft.size += name.length + value.length + 4
   if (draft.size > MAX_REQUEST_HEAD) return tooLarge(`at most ${MAX_REQUEST_HEAD} bytes`)
-  // Browsers send each cookie by itself, to compress them better (RFC 9113 §8.2.3).
+  // Browsers send each cookie separately, to compress them better (RFC 9113 §8.2.3).
   if (name === 'cookie') {
     draft.cookie = draft.cookie === undefined ? value : `${draft.cookie}; ${value}`
     return undefined
@@ -70,8 +70,8 @@ const isCall = (pairs: readonly string[]): boolean =>
   pairs.some((value, at) => value.startsWith('application/grpc') && pairs[at - 1] === 'content-type')
 
 /**
- * Metadata of gRPC may have "_" in its names, and its servers do not take that for "-". What would be another field's
- * name if they did is still refused.
+ * gRPC metadata may have "_" in its names, and its servers do not treat that as "-". A name that would be another
+ * field's if they did is still rejected.
  */
 function isMetadata(name: string): boolean {
   const other = name.replaceAll('_', '-')
@@ -90,7 +90,7 @@ function takePseudo(draft: Draft, name: string, value: string): Refusal | undefi
   return undefined
 }
 
-/** Fields that the head speaks of itself, or that only some values are allowed for. */
+/** Fields with a meaning for the head itself, or with restricted values. */
 function takeSpecial(draft: Draft, name: string, value: string): Refusal | undefined {
   switch (name) {
     case 'host':

@@ -3,12 +3,12 @@ import { STREAM_WINDOW } from '#http/http2-limits.ts'
 const PER_WINDOW_MS = 10_000
 /** About ten thousand frames of WINDOW_UPDATE. */
 const FREE_BYTES = 128 * 1024
-/** What comes in for what went out: at most two updates of a window for each frame of content. */
+/** Inbound bytes per outbound bytes: at most two window updates for each DATA frame. */
 const PER_WRITTEN = 0.25
-/** A stream that was ended here may have had a whole window of content on its way. */
+/** A stream that was closed here may have had a whole window of data in flight. */
 const MAX_CUT_STREAMS = 16
 const FRAME_HEAD = 9
-/** Next to the text of a pair: its lengths. */
+/** Per header pair: its lengths. */
 const PER_PAIR = 6
 /** Priorities and a reset. */
 const PER_STREAM = 128
@@ -21,8 +21,8 @@ interface Seen {
 }
 
 /**
- * Tells when a client sends many frames that carry neither heads nor content, such as WINDOW_UPDATE. Node handles those
- * without telling of any, so they are counted in bytes: what was read of a connection and cannot be accounted for.
+ * Detects clients that send many frames without headers or data, such as WINDOW_UPDATE. Node does not report those, so
+ * they are counted in bytes: what was read from a connection and is not accounted for.
  */
 export class OverheadMeter {
   #accounted = 0
@@ -36,13 +36,13 @@ export class OverheadMeter {
     this.#accounted += bytes
   }
 
-  /** Content that came on a stream which is over; `cut`: it was ended here, before all of it had come. */
+  /** Data received on a closed stream; `cut`: it was closed here before all had arrived. */
   content(bytes: number, cut: boolean): void {
     this.#accounted += bytes
     if (cut) this.#cut++
   }
 
-  /** False: too much of it. `open` is the content of streams that are not over. */
+  /** False: over the limit. `open` is the data of open streams. */
   tolerates(now: number, read: number, written: number, open: number): boolean {
     const seen = { at: now, overhead: read - this.#accounted - open, written, cut: this.#cut }
     const before = this.#since
@@ -56,5 +56,5 @@ function allowed(seen: Seen, before: Seen): number {
   return (seen.written - before.written) * PER_WRITTEN + cut * STREAM_WINDOW
 }
 
-/** The bytes that content of that length took in so many frames. */
+/** The frame bytes of data of that length. */
 export const inFrames = (bytes: number, frames: number): number => bytes + frames * FRAME_HEAD

@@ -26,13 +26,13 @@ export interface RequestOptions {
   readonly visitor: Visitor
   readonly answer: Endpoint
   readonly observer?: Observer | undefined
-  /** Keeps answers from acting on hosts of others; absent: they may. */
+  /** Isolates responses of hosts from each other; absent: off. */
   readonly isolation?: SiteIsolation | undefined
-  /** Milliseconds without content after which a request is given up. */
+  /** Milliseconds without body data after which a request is aborted. */
   readonly bodyPatience?: number
 }
 
-/** One stream of a visitor: a request and its answer. */
+/** One stream of a client: a request and its response. */
 export class Http2Request {
   readonly #stream: ServerHttp2Stream
   readonly #options: RequestOptions
@@ -42,7 +42,7 @@ export class Http2Request {
   #body: Http2Body | undefined
   #sender: ContentSender | undefined
   #refused = false
-  /** Its content is not valid, and it was answered so: what the service says now is not wanted. */
+  /** Its body is invalid and the error was sent: the service's response is dropped. */
   #broken = false
   #whole = false
 
@@ -51,17 +51,17 @@ export class Http2Request {
     this.#options = options
   }
 
-  /** Bytes of content that came. */
+  /** Body bytes received. */
   get received(): number {
     return this.#body?.travelled ?? 0
   }
 
-  /** Whether its content was not read to the end. */
+  /** Whether its body was not read to the end. */
   get unfinished(): boolean {
     return this.#body?.complete === false
   }
 
-  /** Reads the head and has the request answered; `ends` tells that no content follows. */
+  /** Reads the head and handles the request; `ends`: no body follows. */
   start(pairs: readonly string[], ends: boolean): void {
     const head = requestHead(pairs, ends)
     if (head instanceof Refusal) {
@@ -90,7 +90,7 @@ export class Http2Request {
   }
 
   #contentOf({ framing, fields }: RequestHead): Http2Body {
-    // In a call of gRPC either side may be silent for hours; that is what its own keep-alive and deadlines are for.
+    // In a gRPC call either side may be silent for hours; gRPC has its own keep-alive and deadlines.
     const isCall = fields.get('content-type')?.startsWith('application/grpc') === true
     const milliseconds = this.#options.bodyPatience ?? IDLE_BODY
     const patience = { milliseconds, idle: () => this.#stream.close(NGHTTP2_CANCEL) }
@@ -157,14 +157,14 @@ export class Http2Request {
     }
     guarded(stream, () => {
       const { status } = reply.head
-      // Node has ended our direction at once when the request is a HEAD.
+      // For HEAD, node has already ended our direction.
       if (stream.writableEnded || status === 204 || status === 304) this.#sendHeadAlone(reply)
       else this.#sendAll(reply)
     })
   }
 
   #sendHeadAlone({ head, body }: Reply): void {
-    // A body that is none tells by being read that the exchange is over; any other is not wanted.
+    // Reading an empty body signals the end of the exchange; any other body is not needed.
     if (body.framing.kind === 'none') body.read(ignored, false)
     else body.cancel()
     if (this.#respond(head, true, false)) this.#answered()
@@ -197,7 +197,7 @@ export class Http2Request {
       this.#stream.respond(pairs, options)
       return true
     } catch (error) {
-      // A status or field that HTTP/2 does not know: the visitor is told as much, unless even that fails.
+      // A status or field that HTTP/2 does not allow: send an error, unless even that fails.
       if (this.#refused || this.#stream.headersSent) throw error
       this.#refused = true
       this.#send(errorReply('upstream_invalid', this.#head, { reason: 'its head cannot be sent in HTTP/2' }))
@@ -205,18 +205,18 @@ export class Http2Request {
     }
   }
 
-  /** All of the answer is on its way. Content that nobody read any more is stopped (RFC 9113 §8.1). */
+  /** The whole response is in flight. An unread request body is stopped (RFC 9113 §8.1). */
   #answered(): void {
     this.#whole = true
     if (this.#body !== undefined && !this.#body.finished) this.#stream.close(NGHTTP2_NO_ERROR)
   }
 
-  /** Ends it, answered or not. */
+  /** Aborts it, with or without a response. */
   cut(): void {
     if (!this.#stream.destroyed && !this.#stream.closed) this.#stream.close(NGHTTP2_CANCEL)
   }
 
-  /** The stream is over, in whatever way. */
+  /** The stream has closed, for whatever reason. */
   closed(): void {
     this.#options.observer?.ended(this.#trace, this.#whole)
     this.#departure.tell()

@@ -3,25 +3,25 @@ import type { Body, BodySink } from '#http/body.ts'
 import { guarded } from '#http/http2-guard.ts'
 import { headersOf } from '#http/http2-fields.ts'
 
-/** What is gathered before the head is sent; a body that has more at hand is paused. */
+/** Buffered before the head is sent; a body with more available is paused. */
 const GATHERED_BYTES = 64 * 1024
 
 interface Options {
   readonly body: Body
   /**
-   * Sends the head and tells the stream for what follows; undefined when it could not be sent. `ends`: nothing follows.
-   * `trailers`: the stream is to ask for them after the content.
+   * Sends the head and returns the stream for what follows; undefined when it could not be sent. `ends`: nothing
+   * follows. `trailers`: the stream asks for them after the body.
    */
   head(ends: boolean, trailers: boolean): Http2Stream | undefined
-  /** The content was cut short; `headSent` tells whether another answer is still possible. */
+  /** The body was truncated; `headSent`: whether another response is still possible. */
   failed(error: Error, headSent: boolean): void
   /** All was given to the stream. */
   finished?(): void
 }
 
 /**
- * Sends a head and the content after it. Content that is at hand goes out together with its head, in one write and
- * without a stream of our own in between.
+ * Sends a head and its body. Available data is sent together with the head, in one write and without an extra stream in
+ * between.
  */
 export class ContentSender implements BodySink {
   readonly #options: Options
@@ -42,8 +42,8 @@ export class ContentSender implements BodySink {
     const pieces = this.#gathered ?? []
     this.#gathered = undefined
     const trailers = this.#trailers
-    // Node ends a stream in good order before it resets it, unless it still waits for trailers: content without a known
-    // length would look complete although it was cut.
+    // Node ends a stream normally before it resets it, unless it still waits for trailers: a truncated body without a
+    // known length would look complete.
     const mayTrail = trailers === undefined ? body.framing.kind !== 'length' : trailers !== ''
     const stream = this.#options.head(trailers === '' && pieces.length === 0, mayTrail)
     if (stream === undefined) {
@@ -85,7 +85,7 @@ export class ContentSender implements BodySink {
     this.#options.failed(error, this.#gathered === undefined)
   }
 
-  /** The other side has gone. */
+  /** The peer has disconnected. */
   cancel(): void {
     if (this.#over) return
     this.#over = true
@@ -98,7 +98,7 @@ export class ContentSender implements BodySink {
 
   #finish(stream: Http2Stream, pieces: readonly Buffer[], trailers: string): void {
     this.#over = true
-    // Without a listener node ends the stream by itself when it wants trailers.
+    // Without a listener node ends the stream itself when it wants trailers.
     if (trailers !== '') {
       stream.once('wantTrailers', () => guarded(stream, () => stream.sendTrailers(headersOf(trailers))))
     }

@@ -2,9 +2,9 @@ import { constants, type ServerHttp2Stream } from 'node:http2'
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM } = constants
 
-/** As long as a client of HTTP/1 may take nothing of what waits for it. */
+/** As long as an HTTP/1 client may leave buffered data unread. */
 const MAX_UNREAD_MS = 60_000
-/** A client may leave so many answers unread for so long, because it has a hundred of its own in turns. */
+/** A client may leave this many responses unread for this long, because it has up to a hundred of its own. */
 const FEW = 32
 const FEW_MS = 5000
 
@@ -14,8 +14,8 @@ interface Output {
 }
 
 /**
- * Watches what the streams of a connection have to send. A client of HTTP/2 holds answers back by giving no credit,
- * which the socket does not show, and each costs memory here, a connection to the service, and a place in the agent.
+ * Watches the unsent data of a connection's streams. An HTTP/2 client stalls responses by giving no credit, which the
+ * socket does not show, and each costs memory here, a connection to the service, and a slot in the agent.
  */
 export class UnreadStreams {
   readonly #outputs = new Map<ServerHttp2Stream, Output>()
@@ -38,7 +38,7 @@ export class UnreadStreams {
   }
 }
 
-/** For how long the same bytes wait; 0 when none do. */
+/** How long the same bytes have waited; 0 when none do. */
 function waitedBy({ writableLength }: ServerHttp2Stream, output: Output, now: number): number {
   if (writableLength === 0 || writableLength !== output.bytes) {
     output.bytes = writableLength

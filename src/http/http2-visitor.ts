@@ -27,12 +27,12 @@ const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERR
   constants
 const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_SETTINGS_TIMEOUT } = constants
 
-/** No stream has a higher number: "all that you sent will be answered". */
+/** The highest stream number: all requests sent so far will get a response. */
 const LAST_STREAM = 2 ** 31 - 1
 
 const LAST_WORDS = 1000
 
-/** Less than this in a second is not worth a closer look. */
+/** Below this rate no closer look is needed. */
 const SUSPICIOUS_BYTES = 32 * 1024
 
 export interface Http2Options extends RequestOptions {
@@ -44,21 +44,21 @@ export interface Http2Options extends RequestOptions {
 
 export interface Http2Connection {
   readonly closed: Promise<void>
-  /** Requests that are not answered yet. */
+  /** Requests without a response yet. */
   readonly open: number
-  /** Takes no new requests and closes when the last one is answered. */
+  /** Accepts no new requests and closes after the last response. */
   drain(): void
-  /** Ends the requests that run. */
+  /** Aborts the running requests. */
   cut(): void
-  /** Gives up the connection and all of its requests. */
+  /** Closes the connection and aborts all of its requests. */
   destroy(): void
 }
 
-/** Serves a visitor's connection on which HTTP/2 was agreed. */
+/** Serves a client connection with negotiated HTTP/2. */
 export const serveHttp2 = (socket: TLSSocket, options: Http2Options): Http2Connection =>
   new VisitorConnection(socket, options)
 
-// Every stream, session and socket that fails is closed as well, and that is what counts.
+// Every stream, session and socket that fails is also closed, which is handled.
 const ignored = (): void => undefined
 
 class VisitorConnection implements Http2Connection, Swept {
@@ -86,7 +86,7 @@ class VisitorConnection implements Http2Connection, Swept {
     this.closed = new Promise(resolve => session.once('close', () => resolve()))
     session.on('error', ignored)
     keepAfterFrameErrors(session, () => this.#frameRejected())
-    // HTTP/2 knows no half-closed connection, and node would wait for the rest of it.
+    // HTTP/2 has no half-closed connections, and node would wait for the rest.
     socket.on('end', () => this.destroy())
     session.setLocalWindowSize(CONNECTION_WINDOW)
     session.on('stream', (stream, _headers, flags, pairs) => this.#accept(stream, flags, pairs))
@@ -116,12 +116,12 @@ class VisitorConnection implements Http2Connection, Swept {
 
   destroy(code = NGHTTP2_NO_ERROR): void {
     this.#session.destroy(undefined, code)
-    // Node waits until its last words are sent, which a visitor that does not read can put off for ever.
+    // Node waits until its last frames are sent, which a client that does not read can delay forever.
     const timer = setTimeout(() => this.#socket.destroy(), LAST_WORDS).unref()
     this.#socket.once('close', () => clearTimeout(timer))
   }
 
-  /** Requests that crossed our notice on the way are still answered: only a round trip later the door is shut. */
+  /** Requests that crossed our GOAWAY are still served: new ones are refused only a round trip later. */
   #sayGoodbye(): void {
     const session = this.#session
     session.goaway(NGHTTP2_NO_ERROR, LAST_STREAM)
@@ -130,7 +130,7 @@ class VisitorConnection implements Http2Connection, Swept {
     })
   }
 
-  /** Node reads no further once it has said goodbye and nothing is open, so an idle connection is told nothing yet. */
+  /** Node stops reading after GOAWAY when nothing is open, so an idle connection gets none yet. */
   #awaitLastRequest(patience: number): void {
     const timer = setTimeout(() => {
       if (this.open === 0) this.#session.close()
@@ -142,7 +142,7 @@ class VisitorConnection implements Http2Connection, Swept {
     this.#accepted++
     this.#overhead.head(pairs)
     stream.on('error', ignored)
-    // A rapid reset follows its HEADERS at once, often in the same read of the socket: a service need not see the request.
+    // A rapid reset follows its HEADERS at once, often in the same socket read: the service should not see the request.
     if (this.#meter.count('reset') === 0) this.#begin(stream, flags, pairs)
     else setImmediate(() => this.#begin(stream, flags, pairs))
   }
@@ -168,7 +168,7 @@ class VisitorConnection implements Http2Connection, Swept {
     this.#unread.delete(stream)
     this.#overhead.content(request.received, request.unfinished)
     if (this.#draining && this.open === 0 && !this.#session.destroyed) this.#session.close()
-    // Our own resets are of the other two kinds, except those of responses that the client does not read.
+    // Our own resets are of the other two kinds, except for responses that the client does not read.
     if (stream.rstCode !== NGHTTP2_NO_ERROR && stream.rstCode !== NGHTTP2_INTERNAL_ERROR) this.#count('reset')
   }
 
@@ -178,7 +178,7 @@ class VisitorConnection implements Http2Connection, Swept {
     this.#countOverhead(now)
   }
 
-  /** Looks for what node handles without telling: heads that are too large, and frames that carry nothing. */
+  /** Detects what node does not report: oversized heads, and frames that carry nothing. */
   #countOverhead(now: number): void {
     const { bytesRead, bytesWritten } = this.#socket
     if (this.#session.destroyed || bytesRead - this.#bytesRead < SUSPICIOUS_BYTES) return
@@ -189,7 +189,7 @@ class VisitorConnection implements Http2Connection, Swept {
       this.destroy(NGHTTP2_ENHANCE_YOUR_CALM)
       return
     }
-    // Visitors number their streams 1, 3, 5 and so on.
+    // Clients number their streams 1, 3, 5 and so on.
     const begun = ((this.#session.state.lastProcStreamID ?? 0) + 1) / 2
     const turnedAway = begun - this.#accepted
     this.#count('reset', turnedAway - this.#turnedAway)
@@ -201,13 +201,13 @@ class VisitorConnection implements Http2Connection, Swept {
     this.destroy(NGHTTP2_ENHANCE_YOUR_CALM)
   }
 
-  /** A connection that nghttp2 has given up sends nothing any more, so a PING on it stays without an answer. */
+  /** A connection that nghttp2 has given up sends nothing more, so a PING on it stays unacknowledged. */
   #frameRejected(): void {
     this.#count('invalid')
     const session = this.#session
     if (this.#checking || session.destroyed) return
     this.#checking = true
-    // Answers that are on their way go first.
+    // Responses in flight go first.
     const ping = setTimeout(() => {
       session.ping(() => {
         clearTimeout(timer)
@@ -222,11 +222,11 @@ class VisitorConnection implements Http2Connection, Swept {
   }
 
   #idle(): void {
-    // A visitor may wait for its answer as long as the answer takes.
+    // A client may wait for its response as long as the response takes.
     if (this.open === 0 && !this.#session.destroyed) this.#session.close()
   }
 
-  /** A visitor that never agrees to our limits is not kept, nor one that says nothing at all. */
+  /** Clients that never acknowledge our settings, or send nothing at all, are closed. */
   #expectSettingsAnswer(patience: number): void {
     const timer = setTimeout(() => this.destroy(NGHTTP2_SETTINGS_TIMEOUT), patience).unref()
     this.#session.once('localSettings', () => clearTimeout(timer))

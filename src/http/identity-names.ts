@@ -1,26 +1,25 @@
 /**
- * What the service behind is told of a visitor stands in fields of these families, which only the gateway may send.
- * The second is for services written for another platform.
+ * Header families that describe the client to services; only the gateway may send them. The second is for services
+ * written for another platform.
  */
 export const identityFamilies = ['adit-auth-', 'ngrok-auth-'] as const
 
-/** The third is where the other platform told tokens once. */
+/** The third is where the other platform once put tokens. */
 const ofIdentity = [...identityFamilies, 'ngrok-oauth-'] as const
 
 /**
- * Names that begin so are set by the gateway alone, in every request: those under its own names, whether it uses them
- * today or not, and what proxies say of a request that they pass on.
+ * Prefixes that only the gateway sets, in every request: its own names, used or not, and those of forwarding proxies.
  */
 export const ownFamilies: readonly string[] = ['adit-', 'ngrok-', 'x-forwarded-']
 
-/** Of the families above, what clients of the API behind a tunnel, and clients of the hosted service, send. */
+/** Exceptions that API clients behind a tunnel, and clients of the hosted service, send. */
 const ofClients: ReadonlySet<string> = new Set([
   'adit-version',
   'ngrok-version',
   'ngrok-skip-browser-warning',
 ])
 
-/** What an API behind a tunnel says of its answers, under the families of the gateway. */
+/** Exceptions that an API behind a tunnel sends in its responses. */
 const ofApis: ReadonlySet<string> = new Set([
   'adit-operation-id',
   'adit-version',
@@ -28,17 +27,17 @@ const ofApis: ReadonlySet<string> = new Set([
   'ngrok-version',
 ])
 
-/** How the gateway marks its answers: a service must not pass for it. */
+/** How the gateway marks its responses: a service must not impersonate it. */
 export const answerFamilies: readonly string[] = ['adit-', 'ngrok-']
 
 /**
- * What proxies and delivery networks tell services of the client, of the address it asked for and of themselves, and
- * what services believe because of that. None of them stands before this gateway, so a client made it up.
+ * Headers with which proxies and CDNs describe the client, the original URL and themselves, and which services trust.
+ * No proxy is in front of this gateway, so a client made them up.
  */
 export const ownNames: readonly string[] = [
   'forwarded',
   'x-real-ip',
-  // The address of the client.
+  // The client address.
   'true-client-ip',
   'x-true-client-ip',
   'client-ip',
@@ -66,7 +65,7 @@ export const ownNames: readonly string[] = [
   'proxy-client-ip',
   'wl-proxy-client-ip',
   'wl-proxy-ssl',
-  // What was asked for, before a proxy changed it; some services then route by it.
+  // The original target, before a proxy changed it; some services route by it.
   'x-original-url',
   'x-original-uri',
   'x-original-host',
@@ -78,24 +77,21 @@ export const ownNames: readonly string[] = [
   'x-scheme',
   'x-url-scheme',
   'front-end-https',
-  // CGI makes of it the variable that says through which proxy to call others.
+  // CGI turns it into the variable that selects the proxy for outgoing requests.
   'proxy',
 ]
 
 const single: ReadonlySet<string> = new Set(ownNames)
 
-/**
- * Services and the programs before them fold case, and some take every character that is neither letter nor digit for
- * the same one.
- */
+/** Services fold case, and some treat all characters other than letters and digits alike. */
 const folded = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '-')
 
 const A = 0x61
 const LETTERS = 26
 const X = 'x'.charCodeAt(0) - A
 /**
- * The lengths that own names have, each as a bit, by their first letters. Half of all names begin with "x-", so of these
- * it is the third letter, in the second half of the table.
+ * The lengths of own names as bits, by their first letters. Half of all names begin with "x-", so for these it is the
+ * third letter, in the second half of the table.
  */
 const lengths = new Uint32Array(2 * LETTERS)
 for (const name of ownNames) {
@@ -108,7 +104,7 @@ function placeOf(name: string): number {
   return letter === X ? LETTERS + (name.charCodeAt(2) | 0x20) - A : letter
 }
 
-/** Nearly all names are none of ours, and are passed by here, without a look at more than two of their characters. */
+/** Nearly all names are not ours, and leave here after a look at two characters. */
 function mayBeOwn(name: string): boolean {
   if (name.length < 32 && (((lengths[placeOf(name)] ?? 0) >>> name.length) & 1) === 1) return true
   return mayBeOfFamily(name)
@@ -122,14 +118,14 @@ function mayBeOfFamily(name: string): boolean {
   return letter === 0x78 && (name.charCodeAt(2) | 0x20) === 0x66
 }
 
-/** Tells whether a name, however it is spelled, is of those that say who a visitor is. */
+/** Whether a name, in any spelling, describes the client. */
 export function isIdentityName(name: string): boolean {
   if (!mayBeOwn(name)) return false
   const text = folded(name)
   return ofIdentity.some(family => text.startsWith(family))
 }
 
-/** Tells whether a name, however it is spelled, is one that only the gateway may send. */
+/** Whether a name, in any spelling, may be sent only by the gateway. */
 export function isOwnName(name: string): boolean {
   if (!mayBeOwn(name)) return false
   const text = folded(name)
@@ -137,7 +133,7 @@ export function isOwnName(name: string): boolean {
   return ownFamilies.some(family => text.startsWith(family)) && !ofClients.has(text)
 }
 
-/** Tells whether a name in an answer, however it is spelled, is one that only the gateway may send. */
+/** Whether a response header name, in any spelling, may be sent only by the gateway. */
 export function isAnswerName(name: string): boolean {
   if (!mayBeOfFamily(name)) return false
   const text = folded(name)

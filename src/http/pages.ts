@@ -10,7 +10,7 @@ import { formatFor, type Format } from '#http/pages/format.ts'
 import { fallback, hints } from '#http/pages/error-hints.ts'
 import { htmlOf, styleHash, type Page } from '#http/pages/html.ts'
 
-/** What a page takes from the request; undefined when the request could not be read. */
+/** The parts of the request that a page uses; undefined when the request could not be parsed. */
 export type Asked = Pick<RequestHead, 'method' | 'host' | 'fields'> | undefined
 
 const RETRY_SECONDS = 5
@@ -30,8 +30,8 @@ const COMMON =
   'X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n'
 
 /**
- * An answer of our own: the refusal as the catalogue words it, in the form that the visitor's program reads. Beside
- * what the text wants, `values` may have `domain` (the shared one, for short names in commands) and `realm`.
+ * A gateway response: the error with the catalogue's text, in the format that the client accepts. Besides the
+ * placeholders, `values` may have `domain` (the shared one, for short names in commands) and `realm`.
  */
 export function errorReply(
   code: ErrorName,
@@ -56,16 +56,16 @@ export function errorReply(
   return { ...replyOf(problem.status, fields, bytes, head?.method), refusal: code }
 }
 
-/** An answer of our own that is no refusal. */
+/** A gateway response that is not an error. */
 export function pageReply(head: NonNullable<Asked>, page: Page): Reply {
   const format = formatFor(head.fields.get('accept') ?? '')
   const fields = new Fields(`Content-Type: ${mediaTypes[format]}\r\n${COMMON}`)
   return replyOf(page.status, fields, Buffer.from(rendered(page, format)), head.method)
 }
 
-/** Sends the visitor elsewhere. */
+/** Redirects the client. */
 export function redirectReply(url: string, status: 301 | 302 | 303 | 307 | 308): Reply {
-  // What is no address, or not one of the web, must not become one: `javascript:` is an address too.
+  // Only http and https URLs: `javascript:` is a URL too.
   const { protocol, href } = new URL(url)
   if (protocol !== 'http:' && protocol !== 'https:')
     throw new TypeError(`"${protocol}" is not redirected to.`)
@@ -110,7 +110,7 @@ function rendered(page: Page, format: Format): string {
   return [text, visitor, mended, code].filter(Boolean).join('\n\n') + '\n'
 }
 
-/** Tools written for the hosted service look for its own spelling of the code. */
+/** Tools written for the hosted service expect its spelling of the code. */
 const codeFields = ({ number }: Problem): string =>
   number === undefined
     ? ''
@@ -119,7 +119,7 @@ const codeFields = ({ number }: Problem): string =>
 const challenge = (realm: string): string =>
   `Basic realm="${realm.replace(/[^\x20-\x7e]|["\\]/g, '')}", charset="UTF-8"`
 
-/** What came from outside, without anything that could steer a terminal, and not longer than a sentence bears. */
+/** External text, without terminal control characters, and shortened. */
 const reflected = (value: string | number): string =>
   String(value)
     .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
@@ -131,7 +131,7 @@ const mapValues = (
 ): Record<string, string> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]))
 
-/** People paste commands from pages, so only what is surely a name gets into one; short under the shared domain. */
+/** People paste commands from pages, so only a valid name gets into one; short under the shared domain. */
 function safeName(host: string, domain: string): string {
   if (nameFault(host) !== undefined || host.includes('*') || isIP(host) !== 0) return ''
   return domain !== '' && host.endsWith(`.${domain}`) ? host.slice(0, -domain.length - 1) : host

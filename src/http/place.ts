@@ -2,21 +2,21 @@ import type { Guest } from '#http/exchange.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
-/** Where a module stands. */
+/** Where a module is used. */
 export interface Place {
-  /** Of the route, endpoint configuration or tunnel that has the module; what a module remembers belongs to it. */
+  /** The route, endpoint configuration or tunnel that has the module, and owns its state. */
   readonly id: string
-  /** Of the edge, where it is one. */
+  /** The edge, if there is one. */
   readonly edgeId?: string
-  /** What the route asks of paths, where it is one. */
+  /** The route's path option, if there is one. */
   readonly match?: string
-  /** Of the record that has the module; an endpoint configuration stands before any number of tunnels. */
+  /** The record that has the module; an endpoint configuration applies to any number of tunnels. */
   readonly recordId?: string
-  /** What the agent of the tunnel asked for, where the place is a tunnel. */
+  /** The options of the tunnel's agent, if the place is a tunnel. */
   readonly agent?: BindOptions
-  /** Connects to the backend without HTTP; `first` leaves with it. Absent where the backend knows only HTTP. */
+  /** Connects to the backend without HTTP and sends `first`. Absent if the backend supports only HTTP. */
   readonly dial?: (visitor: Guest, first: Buffer) => Promise<ByteStream>
 }
 
-/** What budgets are divided by: routes of one edge are one endpoint. */
+/** The budget key: routes of one edge are one endpoint. */
 export const endpointOf = ({ id, edgeId }: Place): string => edgeId ?? id

@@ -1,6 +1,6 @@
 import type { ErrorName } from '#base/errors.ts'
 
-/** Why a message is not taken: an entry of the catalogue and what its text wants. */
+/** Why a message is rejected: a catalogue entry and the values for its text. */
 export class Refusal {
   readonly code: ErrorName
   readonly values: Readonly<Record<string, string | number>>

@@ -1,10 +1,10 @@
 import type { BodySink } from '#http/body.ts'
 
 const CRLF = Buffer.from('\r\n')
-// Up to here copying a piece between its chunk size and CRLF costs less than handing on three pieces.
+// Up to this size copying a chunk between its size line and CRLF is cheaper than passing on three pieces.
 const COPIED_BYTES = 4096
 
-/** Hands a piece of content on as a chunk of HTTP/1, for a reader of raw bodies. */
+/** Passes data on as an HTTP/1 chunk, for a reader of raw bodies. */
 export function sendChunk(sink: BodySink, bytes: Buffer): void {
   const size = Buffer.from(`${bytes.length.toString(16)}\r\n`, 'latin1')
   if (bytes.length <= COPIED_BYTES) {

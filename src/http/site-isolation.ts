@@ -2,7 +2,7 @@ import { Fields, trimmed } from '#http/fields.ts'
 import type { ResponseHead } from '#http/head.ts'
 import { siteNames } from '#http/site-names.ts'
 
-/** What a field says without what it says of other hosts; undefined: the field is removed. */
+/** A field value without what affects other hosts; undefined: the field is removed. */
 type Rule = (value: string, host: string) => string | undefined
 
 const COLON = 0x3a
@@ -12,7 +12,7 @@ const COOKIE_DOMAIN = /;[\t ]*domain[\t ]*(?:=([^;]*))?(?=;|$)/gi
 const INCLUDE_SUBDOMAINS = /^[\t ]*includesubdomains\b/i
 // A name in JSON can be written with escapes.
 const REPORTS_OF_SUBDOMAINS = /include_subdomains|\\/i
-/** What belongs to one origin; cookies belong to the whole site, and "*" stands for them too. */
+/** Values that affect one origin; cookies belong to the whole site, and "*" includes them. */
 const ofOrigin = new Set([
   '"cache"',
   '"storage"',
@@ -21,7 +21,7 @@ const ofOrigin = new Set([
   '"prerendercache"',
 ])
 
-/** A cookie without a Domain, or with that of its own host, is not sent to hosts of others. */
+/** A cookie without a Domain, or with that of its own host, is not sent to other owners' hosts. */
 const cookie: Rule = (value, host) =>
   MENTIONS_DOMAIN.test(value)
     ? value.replace(COOKIE_DOMAIN, (attribute, given = '') => (isHost(given, host) ? attribute : ''))
@@ -61,14 +61,14 @@ interface Named {
   readonly rule: Rule
 }
 
-/** The rules by the code of the letter, in lower case, that their names begin with. */
+/** The rules by the code of the first letter of their names, in lower case. */
 const byInitial: readonly (readonly Named[])[] = Array.from({ length: 128 }, (_, code) =>
   siteNames.filter(name => name.charCodeAt(0) === code).map(name => ({ name, rule: rules[name] })),
 )
 
 /**
- * Keeps what services under the shared domain tell browsers to their own hosts. To a browser all hosts of a domain are
- * one site, unless the Public Suffix List has it, but here they belong to several owners.
+ * Confines what services under the shared domain tell browsers to their own hosts. To a browser all hosts of a domain
+ * are one site, unless it is on the Public Suffix List, but here they have several owners.
  */
 export class SiteIsolation {
   readonly #domain: string
@@ -79,7 +79,7 @@ export class SiteIsolation {
     this.#suffix = `.${domain}`
   }
 
-  /** The head of an answer of `host`. Nearly always it is the same one. */
+  /** The response head for `host`. Nearly always unchanged. */
   confined(head: ResponseHead, host: string): ResponseHead {
     if (!host.endsWith(this.#suffix) && host !== this.#domain) return head
     const { fields } = head
@@ -104,7 +104,7 @@ function confinedText(text: string, host: string): string {
   return from === 0 ? text : kept + text.slice(from)
 }
 
-/** The line that stands instead of another, empty where none does; undefined when it can stay. */
+/** The replacement of a line, empty to remove it; undefined to keep it. */
 function confinedLine(text: string, at: number, end: number, host: string): string | undefined {
   const candidates = byInitial[text.charCodeAt(at) | 0x20]
   if (candidates === undefined) return undefined

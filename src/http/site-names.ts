@@ -1,4 +1,4 @@
-/** The fields by which an answer can act on other hosts of its site. */
+/** Response fields that can affect other hosts of the site. */
 export const siteNames = [
   'set-cookie',
   'clear-site-data',

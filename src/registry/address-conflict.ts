@@ -11,7 +11,7 @@ function conflictOf(record: TunnelRecord, holder: TunnelRecord): Conflict | unde
   return record.ownerId === holder.ownerId ? undefined : 'other_owner'
 }
 
-/** The members of a pool serve the same clients, so what guards one of them must guard all. */
+/** The members of a pool serve the same clients, so their access rules must be the same. */
 function poolConflict(record: TunnelRecord, holder: TunnelRecord): Conflict | undefined {
   const isPool =
     record.pooling &&
@@ -24,11 +24,11 @@ function poolConflict(record: TunnelRecord, holder: TunnelRecord): Conflict | un
 
 const addressed = { URL: '', Domain: '', Hostname: '', Subdomain: '', Addr: '', LocalUrlScheme: '' }
 
-/** The options without those that only say where the endpoint is; as JSON, because objects of messages vary in kind. */
+/** The options without those that only say where the endpoint is; as JSON, because messages differ in object types. */
 const guardsOf = ({ options }: TunnelRecord): unknown =>
   JSON.parse(JSON.stringify({ ...options, ...addressed }))
 
-/** Whether a tunnel can be listed beside those that hold the same port or name. The exact address is named first. */
+/** Whether a tunnel may be added beside those that hold the same port or name. The exact address is checked first. */
 export function admission(record: TunnelRecord, holders: Iterable<TunnelRecord>): Added {
   let refused: Added = { ok: true }
   for (const holder of holders) {

@@ -2,7 +2,7 @@ import type { BindOptions } from '#tunnel/messages.ts'
 
 export type Command = 'restart' | 'stop' | 'update'
 
-/** An agent that is connected, as every gateway knows it. Plain data: it travels between processes. */
+/** A connected agent, as known to every gateway process. Plain data, so that it can be sent between processes. */
 export interface SessionRecord {
   /** `ts_...`, kept over reconnects of the same agent process. */
   readonly id: string
@@ -12,7 +12,7 @@ export interface SessionRecord {
   readonly agentVersion: string
   readonly userAgent: string
   readonly ip: string
-  /** Where the agent has connected to: our address, and the name that it asked for if it did. */
+  /** The address the agent connected to, and the server name it requested, if any. */
   readonly localIp: string
   readonly serverName: string | undefined
   readonly metadata: string
@@ -23,9 +23,9 @@ export interface SessionRecord {
   readonly transport: 'adit/v2' | 'ssh'
 }
 
-/** What a tunnel answers for; one tunnel holds an address, or those of a pool together. */
+/** The address of a tunnel; held by one tunnel, or by those of a pool together. */
 export type Address =
-  /** Names of the HTTP listeners and of TLS by SNI. http and https of one name are two addresses of one owner. */
+  /** HTTP listener names and TLS by SNI. http and https of one name are two addresses of one owner. */
   | { readonly scheme: 'http' | 'https' | 'tls'; readonly host: string }
   | { readonly scheme: 'tcp'; readonly host: string; readonly port: number }
 
@@ -38,25 +38,25 @@ export interface TunnelRecord {
   readonly node: string
   /** Undefined for a labelled tunnel, which is reached through a tunnel-group backend. */
   readonly address: Address | undefined
-  /** As people type it; empty for a labelled tunnel. */
+  /** As people write it; empty for a labelled tunnel. */
   readonly url: string
   readonly labels: Readonly<Record<string, string>>
   readonly forwardsTo: string
-  /** What the upstream speaks. */
+  /** The upstream protocol. */
   readonly forwardsProto: 'http1' | 'http2'
   readonly metadata: string
   readonly startedAt: string
   /** The reservations it uses, if any. */
   readonly domainId: string | undefined
   readonly addrId: string | undefined
-  /** It shares its address with other tunnels of its owner that say so too. */
+  /** It shares its address with other tunnels of its owner that request the same. */
   readonly pooling: boolean
   readonly options: BindOptions
 }
 
 /**
- * Why a tunnel cannot have its address: another one has it, another user has the name in another scheme, or the pool
- * there has other options.
+ * Why a tunnel cannot have its address: another tunnel holds it, another user has the name in another scheme, or the
+ * pool has other options.
  */
 export type Conflict = 'taken' | 'other_owner' | 'pool_options'
 
@@ -65,32 +65,35 @@ export type Added =
 
 export interface DirectoryListener {
   sessionAdded?(session: SessionRecord): void
-  /** `error` tells why it had to go; undefined when it went by itself. */
+  /** `error` is why it was removed; undefined when it closed normally. */
   sessionRemoved?(session: SessionRecord, error: string | undefined): void
   added?(tunnel: TunnelRecord): void
-  /** `lost`: its connection broke, so that its agent may come back for it. */
+  /** `lost`: its connection was lost, so its agent may reconnect. */
   removed?(tunnel: TunnelRecord, lost: boolean): void
 }
 
 /** How a session ended. */
 export interface SessionEnd {
-  /** Undefined when it ended in good order. */
+  /** Undefined for a normal end. */
   readonly error?: string | undefined
-  /** Its connection broke, so that the agent may come back. */
+  /** Its connection was lost, so the agent may reconnect. */
   readonly lost: boolean
 }
 
-/** All that is online, on every gateway process; each keeps the whole of it in memory. */
+/** The online state of all gateway processes; each process has a full copy in memory. */
 export interface Directory {
   readonly sessions: ReadonlyMap<string, SessionRecord>
   readonly tunnels: ReadonlyMap<string, TunnelRecord>
   /** A record with the same id is replaced. */
   addSession(record: SessionRecord): Promise<void>
-  /** Takes its tunnels with it. Nothing happens to what the agent has meanwhile at another process. */
+  /** Removes its tunnels too. What the agent has meanwhile at another process stays. */
   removeSession(id: string, node: string, end?: SessionEnd): Promise<void>
-  /** Lists a tunnel and takes its address; refused while another tunnel holds that, unless both are of one pool. The same id is replaced. */
+  /**
+   * Adds a tunnel and claims its address; rejected while another tunnel holds it, unless both are in one pool. The same
+   * id is replaced.
+   */
   addTunnel(record: TunnelRecord): Promise<Added>
   removeTunnel(id: string): Promise<void>
-  /** Tells of every change from now on; returns how to stop it. */
+  /** Reports every change from now on; returns how to stop it. */
   watch(listener: DirectoryListener): () => void
 }

@@ -1,13 +1,13 @@
 /** What a gateway process knows of itself and of the installation. */
 export interface Facts {
-  /** This process, among all that serve the installation. */
+  /** This process, among all of the installation. */
   readonly node: string
-  /** How many serve the same ports. */
+  /** How many processes share the ports. */
   readonly processes: number
   readonly version: string
   /** The shared base domain. */
   readonly domain: string
-  /** Whether answers of its hosts are kept from acting on other hosts of it. */
+  /** Whether responses of its hosts are isolated from each other. */
   readonly isolatesHosts?: boolean
   readonly region: string
   readonly tcpPorts: { readonly first: number; readonly last: number }

@@ -1,6 +1,6 @@
 /**
- * An agent may keep further connections to other processes of the gateway. Each is a session with tunnels of its own,
- * named after those of the first one: `ts_X/1`, `tn_X/1`. Agents and the API know only the plain ids.
+ * An agent may keep further connections to other gateway processes. Each is a session with its own tunnels, named after
+ * those of the first one: `ts_X/1`, `tn_X/1`. Agents and the API know only the plain ids.
  */
 export const legId = (id: string, leg: number): string => (leg === 0 ? id : `${id}/${leg}`)
 
@@ -11,7 +11,7 @@ export const plainId = (id: string): string => id.split('/', 1)[0] ?? id
 /** An agent has no more connections than these. */
 export const MAX_LEGS = 4
 
-/** What has a plain id: through the first connection of its agent, or through another one while that is lost. */
+/** The record of a plain id: through the first connection of its agent, or through another one while that is lost. */
 export function anyLeg<T>(records: ReadonlyMap<string, T>, id: string): T | undefined {
   for (let leg = 0; leg < MAX_LEGS; leg++) {
     const record = records.get(legId(id, leg))
@@ -20,7 +20,7 @@ export function anyLeg<T>(records: ReadonlyMap<string, T>, id: string): T | unde
   return undefined
 }
 
-/** What else leads to the same place, through the other connections of its agent. */
+/** The same tunnel through the other connections of its agent. */
 export function otherLegs<T extends { readonly id: string }>(
   records: ReadonlyMap<string, T>,
   { id }: T,
@@ -31,6 +31,6 @@ export function otherLegs<T extends { readonly id: string }>(
 
 export const isFirstLeg = ({ id }: { readonly id: string }): boolean => !id.includes('/')
 
-/** Further connections of an agent are nobody's business but the gateway's; one stands for all. */
+/** Further connections of an agent are internal to the gateway; one stands for all. */
 export const eachOnce = <T extends { readonly id: string }>(records: ReadonlyMap<string, T>): T[] =>
   [...records.values()].filter(it => isFirstLeg(it) || anyLeg(records, plainId(it.id)) === it)

@@ -30,7 +30,7 @@ export interface RequestHistory {
 
 const edgeKinds = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
 
-/** What is online now, in the form of the management API. */
+/** The online state, in the form of the management API. */
 export class LiveView {
   readonly #options: LiveOptions
   readonly #edgeEndpoints = new WeakMap<SourceRow, readonly Body[]>()
@@ -43,7 +43,7 @@ export class LiveView {
     const { directory, requests } = this.#options
     const { sessions, tunnels } = directory
     if (kind === 'request') return requests.find(id)
-    // Further connections of an agent are not known by any id.
+    // Further connections of an agent have no public id.
     if (!isFirstLeg({ id })) return undefined
     if (kind === 'tunnel_session') return show(anyLeg(sessions, id), it => this.#session(it))
     if (kind === 'tunnel') return show(anyLeg(tunnels, id), it => this.#tunnel(it))
@@ -190,7 +190,7 @@ export class LiveView {
 
 const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443, tls: 443 }
 
-/** Name and port of a public URL, with the port that it leaves out. */
+/** Host and port of a public URL, with the default port added. */
 function hostportOf(url: string): string {
   const [, scheme = '', rest = ''] = /^(\w+):\/\/(.*)$/.exec(url) ?? []
   return rest.includes(':') ? rest : `${rest}:${defaultPorts[scheme] ?? 0}`

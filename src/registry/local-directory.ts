@@ -11,11 +11,11 @@ import type {
   TunnelRecord,
 } from '#registry/directory.ts'
 
-/** The directory of an installation with one gateway process: it decides at once, so nothing can come in between. */
+/** The directory of a single gateway process: it decides synchronously, so nothing can interleave. */
 export class LocalDirectory implements Directory {
   readonly sessions = new Map<string, SessionRecord>()
   readonly tunnels = new Map<string, TunnelRecord>()
-  // By port or name: several where an agent has several connections, or a user several schemes of a name.
+  // By port or name: several if an agent has several connections, or a user several schemes of a name.
   readonly #holders = new Map<string, Map<string, TunnelRecord>>()
   readonly #ofSession = new Map<string, Set<string>>()
   readonly #listeners = new Set<DirectoryListener>()
@@ -41,9 +41,9 @@ export class LocalDirectory implements Directory {
     if (session?.node === node) this.#removeSession(session, error)
   }
 
-  /** A gateway process is gone, with all that it held. */
+  /** A gateway process has ended, with all that it held. */
   removeNode(node: string): void {
-    // An agent that has come back elsewhere meanwhile may have left tunnels here that it has not asked for yet.
+    // An agent that reconnected elsewhere may have left tunnels here that it has not requested yet.
     for (const tunnel of this.tunnels.values()) if (tunnel.node === node) this.#remove(tunnel.id, true)
     for (const session of this.sessions.values())
       if (session.node === node) this.#removeSession(session, 'The gateway process has ended.')

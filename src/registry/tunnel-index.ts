@@ -5,7 +5,7 @@ import { joins, type TunnelGroup } from '#registry/records/tunnel-group.ts'
 
 type Scheme = 'http' | 'https' | 'tls'
 
-/** The tunnels that are online, by what leads visitors to them. */
+/** The online tunnels, by how clients reach them. */
 export class TunnelIndex {
   readonly #plain: Places<string>
   readonly #secure: Places<string>
@@ -15,7 +15,7 @@ export class TunnelIndex {
   readonly #stop: () => void
   #generation = 0
 
-  /** Of several connections of one agent the one to this process is the nearest. */
+  /** Of several connections of one agent the one to this process is nearest. */
   constructor(directory: Directory, node: string) {
     this.#node = node
     this.#plain = new Places(node)
@@ -47,7 +47,7 @@ export class TunnelIndex {
     return this.#ports.get(port)
   }
 
-  /** The tunnels that share the address of this one, itself among them. */
+  /** The tunnels that share the address of this one, including itself. */
   pool({ address }: TunnelRecord): TunnelRecord[] {
     if (address === undefined) return []
     return address.scheme === 'tcp'
@@ -55,13 +55,13 @@ export class TunnelIndex {
       : this.#names(address.scheme).all(address.host)
   }
 
-  /** Those that belong to a group, oldest first. Only the tunnels of the rarest label are looked at. */
+  /** The members of a group, oldest first. Only the tunnels of the rarest label are checked. */
   ofGroup(group: TunnelGroup): TunnelRecord[] {
     const { labels } = group
     const sets = Object.entries(labels).map(([name, value]) => this.#labels.get(labelText(name, value)))
     const [rarest] = sets.toSorted((left, right) => (left?.size ?? 0) - (right?.size ?? 0))
     const found = new Map<string, TunnelRecord>()
-    // An agent with several connections counts once, by the one to this process where there is one.
+    // An agent with several connections counts once, preferably by the one to this process.
     for (const tunnel of rarest?.values() ?? []) {
       const key = plainId(tunnel.id)
       if (joins(tunnel, group) && (tunnel.node === this.#node || !found.has(key))) found.set(key, tunnel)
@@ -109,7 +109,7 @@ export class TunnelIndex {
   }
 }
 
-/** Who answers where. */
+/** The tunnels by address. */
 class Places<Key> {
   readonly #node: string
   readonly #holders = new Map<Key, readonly TunnelRecord[]>()
@@ -118,12 +118,12 @@ class Places<Key> {
     this.#node = node
   }
 
-  /** The oldest of those that share a place, so that what is compiled for it lasts. */
+  /** The oldest of those that share an address, so that its compilation lasts. */
   get(key: Key): TunnelRecord | undefined {
     return this.#holders.get(key)?.[0]
   }
 
-  /** All that share a place; an agent with several connections counts once. */
+  /** All that share an address; an agent with several connections counts once. */
   all(key: Key): TunnelRecord[] {
     const holders = this.#holders.get(key) ?? []
     return holders.filter(({ id }, at) => plainId(id) !== plainId(holders[at - 1]?.id ?? ''))

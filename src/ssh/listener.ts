@@ -38,21 +38,21 @@ interface Guest {
   readonly socket: Socket
   readonly source: string
   readonly ip: string
-  /** It has signed in or gone, and counts no more as one that has not. */
+  /** It has signed in or disconnected, and no longer counts as pending. */
   readonly settle: () => void
-  /** Nobody may sign in from where it is. */
+  /** Signing in from its address is not allowed. */
   readonly barred: boolean
 }
 
 const NOBODY: KeyRing = { credential: () => ({ refused: 'unknown_key' }), authorities: () => [] }
 
-/** Takes in `ssh -R`: who signs in with a known key gets a session, and each -R becomes a tunnel. */
+/** Accepts `ssh -R`: a known key gets a session, and each -R becomes a tunnel. */
 export class SshListener implements AsyncDisposable {
   readonly #options: SshListenerOptions
   readonly #limits: SshLimits
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  /** Those that have not signed in yet. */
+  /** Connections that have not signed in yet. */
   readonly #entering = new Set<Socket>()
   readonly #connections = new Map<string, SshConnection>()
   readonly #startups: Startups
@@ -78,7 +78,7 @@ export class SshListener implements AsyncDisposable {
     return this.#sockets.size
   }
 
-  /** Connections that are open through ssh connections. */
+  /** Open connections through ssh connections. */
   get streams(): number {
     return [...this.#connections.values()].reduce((sum, { streams }) => sum + streams, 0)
   }
@@ -91,17 +91,17 @@ export class SshListener implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Shows a line about a request to whoever holds the tunnel. */
+  /** Shows a line about a request to the owner of the tunnel. */
   onRequest(sessionId: string, line: string): void {
     this.#connections.get(sessionId)?.onRequest(line)
   }
 
-  /** Takes in nobody any more; those who are here stay. */
+  /** Stops accepting; open connections stay. */
   drain(): void {
     if (this.#server.listening) this.#server.close()
   }
 
-  /** Ends all connections; those that do not go by themselves are cut. */
+  /** Closes all connections; those that do not close in time are aborted. */
   async close(): Promise<void> {
     this.drain()
     this.#entering.forEach(socket => socket.destroy())
@@ -141,7 +141,7 @@ export class SshListener implements AsyncDisposable {
     })
     const refusal = this.#options.deps.refusal(ip)
     const config = refusal ? { ...this.#config, banner: `${refusal.message}\r\n` } : this.#config
-    // A server for each connection, because ssh2 tells of a client without saying which socket is its.
+    // A server per connection, because ssh2 reports a client without its socket.
     const server = new ssh2.Server(config, (client, info) =>
       this.#onClient(client, info, { socket, source, ip, settle, barred: refusal !== undefined }),
     )
@@ -153,7 +153,7 @@ export class SshListener implements AsyncDisposable {
     const { deps, log } = this.#options
     client.on('error', error => {
       log.debug({ error, ip }, 'an ssh connection failed')
-      // After ssh2's polite end a dead or hostile peer would keep the socket half open.
+      // After ssh2's graceful close a dead or hostile peer would keep the socket half-open.
       socket.destroySoon()
     })
     const door = new Door({

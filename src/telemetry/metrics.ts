@@ -3,12 +3,12 @@ import { type Counter, type Family, type Gauge, type Histogram, Registry } from 
 import type { ErrorName } from '#base/errors.ts'
 import { type LoopDelay, watchLoop, watchProcess } from '#base/process-metrics.ts'
 
-/** In seconds; the advice of OpenTelemetry for requests. */
+/** In seconds; OpenTelemetry's recommendation for requests. */
 const REQUEST_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const HANDSHAKE_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 const CODE_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
-/** What a request was for; none: nothing answers there, or it was refused before anybody looked. */
+/** The target of a request; none: nothing is there, or it was rejected early. */
 export type EndpointType = 'edge' | 'domain' | 'ephemeral' | 'none'
 type Proto = 'http' | 'https'
 /** One for each class of status. */
@@ -16,8 +16,8 @@ type ByProto = Readonly<Record<Proto, readonly Counter[]>>
 export type ConnectionKind = 'http' | 'https' | 'tls' | 'tcp' | 'agent' | 'ssh'
 
 /**
- * Everything the gateway counts, declared once. No label names a host, a path or a person: their number has no bound.
- * In a process of several, sessions and tunnels are those it holds itself, so that sums over processes are right.
+ * All metrics of the gateway, declared once. No label contains a host, a path or a user: their number is unbounded.
+ * With several processes, sessions and tunnels are those of this process, so that sums are right.
  */
 export class GatewayMetrics implements Disposable {
   readonly registry = new Registry()
@@ -25,17 +25,17 @@ export class GatewayMetrics implements Disposable {
   readonly upstreamDuration: Histogram
   readonly tlsHandshake: Histogram
   readonly connections: Readonly<Record<ConnectionKind, Gauge>>
-  /** `in` is what visitors sent, `out` what they were sent, whatever they speak. */
+  /** `in` is from clients, `out` to clients, of any protocol. */
   readonly bytes: { readonly in: Counter; readonly out: Counter }
   readonly agentSessions: Gauge
   readonly tunnels: Gauge
   readonly tunnelStreams: Gauge
-  /** All processes serve the same certificates, so these are not added up. */
+  /** All processes serve the same certificates, so these are not summed. */
   readonly certificates: { readonly earliestEnd: Gauge; readonly expiring: Gauge; readonly expired: Gauge }
-  /** Requests that were to be traced: those that are, and those that came when too many were. */
+  /** Sampled requests: those that are traced, and those over the limit. */
   readonly traces: { readonly recorded: Counter; readonly limited: Counter }
   readonly spans: { readonly sent: Counter; readonly dropped: Counter }
-  /** Connections for which there was no room. */
+  /** Connections rejected at the limit. */
   readonly refusedConnections: Counter
   readonly #requests: Readonly<Record<EndpointType, ByProto>>
   readonly #rejected: Family<Counter>
@@ -47,20 +47,20 @@ export class GatewayMetrics implements Disposable {
     this.#requests = requestCounters(registry)
     this.requestDuration = registry.histogram(
       'adit_http_request_duration_seconds',
-      'From the head of a request to the end of its answer.',
+      'From the request head to the end of the response.',
       REQUEST_BOUNDS,
     )
     this.upstreamDuration = registry.histogram(
       'adit_upstream_request_duration_seconds',
-      'From passing a request on to the head of the answer of its service.',
+      'From forwarding a request to the response head of its service.',
       REQUEST_BOUNDS,
     )
     this.tlsHandshake = registry.histogram(
       'adit_tls_handshake_seconds',
-      'TLS handshakes with visitors and agents.',
+      'TLS handshakes with clients and agents.',
       HANDSHAKE_BOUNDS,
     )
-    const connections = registry.gauges('adit_connections', 'Connections that are open.', ['kind'])
+    const connections = registry.gauges('adit_connections', 'Open connections.', ['kind'])
     const kind = (name: ConnectionKind) => connections.with(name)
     this.connections = {
       http: kind('http'),
@@ -70,19 +70,21 @@ export class GatewayMetrics implements Disposable {
       agent: kind('agent'),
       ssh: kind('ssh'),
     }
-    const bytes = registry.counters('adit_bytes_total', 'Bytes from and to visitors.', ['dir'])
+    const bytes = registry.counters('adit_bytes_total', 'Bytes from and to clients.', ['dir'])
     this.bytes = { in: bytes.with('in'), out: bytes.with('out') }
-    this.agentSessions = registry.gauge('adit_agent_sessions', 'Agents that are connected.')
-    this.tunnels = registry.gauge('adit_tunnels', 'Tunnels that are online.')
-    this.tunnelStreams = registry.gauge('adit_tunnel_streams', 'Connections open through tunnels.')
+    this.agentSessions = registry.gauge('adit_agent_sessions', 'Connected agents.')
+    this.tunnels = registry.gauge('adit_tunnels', 'Online tunnels.')
+    this.tunnelStreams = registry.gauge('adit_tunnel_streams', 'Open connections through tunnels.')
     this.certificates = certificateGauges(registry)
-    const traces = registry.counters('adit_traces_total', 'Requests that were to be traced.', ['outcome'])
+    const traces = registry.counters('adit_traces_total', 'Sampled requests, by outcome.', ['outcome'])
     this.traces = { recorded: traces.with('recorded'), limited: traces.with('limited') }
-    const spans = registry.counters('adit_trace_spans_total', 'Spans of requests, by what became of them.', [
-      'outcome',
-    ])
+    const spans = registry.counters('adit_trace_spans_total', 'Request spans, by outcome.', ['outcome'])
     this.spans = { sent: spans.with('sent'), dropped: spans.with('dropped') }
-    this.#rejected = registry.counters('adit_rejected_total', 'What was refused, by reason.', ['reason'])
+    this.#rejected = registry.counters(
+      'adit_rejected_total',
+      'Rejected requests and connections, by reason.',
+      ['reason'],
+    )
     this.refusedConnections = this.#rejected.with('gateway_full')
     registry
       .gauges('adit_build_info', 'Always 1.', ['version', 'runtime'], 'max')
@@ -97,7 +99,7 @@ export class GatewayMetrics implements Disposable {
     this.#requests[endpoint][proto][Math.floor(status / 100) - 1]?.add()
   }
 
-  /** The reasons are names of the catalogue, so their number is bounded. */
+  /** The reasons are catalogue names, so their number is bounded. */
   rejected(reason: ErrorName): void {
     let counter = this.#rejectedFor.get(reason)
     if (counter === undefined) this.#rejectedFor.set(reason, (counter = this.#rejected.with(reason)))
@@ -110,7 +112,7 @@ export class GatewayMetrics implements Disposable {
 }
 
 function requestCounters(registry: Registry): Readonly<Record<EndpointType, ByProto>> {
-  const family = registry.counters('adit_http_requests_total', 'Requests of visitors that were answered.', [
+  const family = registry.counters('adit_http_requests_total', 'Client requests with a response.', [
     'endpoint_type',
     'proto',
     'code_class',
@@ -126,10 +128,10 @@ function certificateGauges(registry: Registry): GatewayMetrics['certificates'] {
   return {
     earliestEnd: registry.gauge(
       'adit_cert_expiry_timestamp_seconds',
-      'When the first of the certificates ends that are served, since 1970.',
+      'Earliest expiry of all served certificates, since 1970.',
       'max',
     ),
-    expiring: registry.gauge('adit_certs_expiring', 'Certificates served that end soon.', 'max'),
-    expired: registry.gauge('adit_certs_expired', 'Certificates served that have ended.', 'max'),
+    expiring: registry.gauge('adit_certs_expiring', 'Served certificates that expire soon.', 'max'),
+    expired: registry.gauge('adit_certs_expired', 'Served certificates that have expired.', 'max'),
   }
 }

@@ -14,7 +14,7 @@ const shape = object({ cert: pem, key: pem, sealed_key: pem })
 
 const decode = (base64: string): string => Buffer.from(base64, 'base64').toString()
 
-/** The certificate an agent brought for TLS that ends here; undefined when ours will do. */
+/** The certificate from an agent for TLS termination here; undefined to use the gateway's. */
 export function terminationIdentity(given: JsonObject): Identity | undefined {
   const { cert, key, sealed_key } = readModule(OPTION, shape, given)
   if (sealed_key !== '') refuse('sealed_key is not supported, use key')

@@ -8,8 +8,8 @@ import type { Records } from '#registry/records/records.ts'
 const PREFIX = '/.well-known/acme-challenge/'
 
 /**
- * What a certificate authority gets that comes to see whether a name leads here (RFC 8555 §8.3). Undefined for all
- * else: a service behind may have a client of such an authority of its own.
+ * The response to an HTTP-01 validation request (RFC 8555 §8.3). Undefined for all other requests: a service may have
+ * an ACME client of its own.
  */
 export function httpChallenge(
   { visitor, head }: Exchange,

@@ -6,16 +6,16 @@ import type { Records } from '#registry/records/records.ts'
 import type { ClientHello } from '#tls/client-hello.ts'
 import { acmeCertificate } from '#pki/acme-certificate.ts'
 
-/** The protocol of RFC 8737, in which nothing is said after the handshake. */
+/** The protocol of RFC 8737, which ends with the handshake. */
 export const ACME_ALPN = 'acme-tls/1'
 
-/** An authority comes a few times for a name, each time from another place. */
+/** A CA connects a few times for a name, each time from another place. */
 const MAX_CONTEXTS = 256
 
-/** An authority offers nothing else; whoever does is a visitor like any other, and is never answered with this. */
+/** A CA offers no other protocol; clients that offer others never get this certificate. */
 export const isTlsChallenge = ({ alpn }: ClientHello): boolean => alpn.length === 1 && alpn[0] === ACME_ALPN
 
-/** Makes what an authority wants to see in a handshake, once for each challenge. */
+/** Creates the validation certificate, once for each challenge. */
 export class TlsChallenges {
   readonly #records: Pick<Records, 'tlsChallenges'>
   readonly #now: () => number
@@ -26,7 +26,7 @@ export class TlsChallenges {
     this.#now = now
   }
 
-  /** Undefined when nobody has asked an authority for a certificate of this name. */
+  /** Undefined when no certificate was requested for this name. */
   contextFor(name: string): Promise<SecureContext> | undefined {
     const row = openChallenge(this.#records.tlsChallenges(name), name, this.#now())
     if (row === undefined) return undefined

@@ -7,37 +7,37 @@ import type { TunnelIndex } from '#registry/tunnel-index.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
-/** An endpoint that keeps connections; closed when what it serves is gone. */
+/** An endpoint with idle connections; closed when its tunnel or route is gone. */
 export type ClosableEndpoint = Endpoint & { close(): void }
 
-/** Makes the end of a chain: it passes requests on to what a tunnel forwards to. */
+/** Creates the end of a handler chain, which forwards requests to the upstream of a tunnel. */
 export type MakeBackend = (tunnel: TunnelRecord, fleet: Fleet) => ClosableEndpoint
 
-/** Where accepted traffic ends. Made anew for each route, so that no connection is shared between endpoints. */
+/** The end of a handler chain. Created for each route, so that endpoints never share connections. */
 export interface Backend {
-  /** Answers requests. A service that cannot be reached is an answer too, with `lost` set. */
+  /** Responds to requests. An unreachable service is a response too, with `lost` set. */
   readonly answer: Endpoint
   /**
-   * Opens a connection for traffic without HTTP; `first` leaves with it. Rejects with a `DialError` when it cannot be
-   * opened. Undefined: this backend knows only HTTP.
+   * Opens a connection for non-HTTP traffic and sends `first` on it. Rejects with a `DialError` when that fails.
+   * Undefined: this backend supports only HTTP.
    */
   readonly dial: ((visitor: Guest, first: Buffer) => Promise<ByteStream>) | undefined
-  /** What it kept open is given back. */
+  /** Closes its idle connections. */
   close(): void
 }
 
-/** What backends are made from. */
+/** The dependencies of backends. */
 export interface BackendParts {
-  /** The kind of edge, as agents are told. */
+  /** The kind of edge, as sent to agents. */
   readonly edge: 'https' | 'tcp' | 'tls'
-  /** The visitor's own TLS goes on to the service; as a rule it does so on TLS edges. */
+  /** Passes the client's TLS through to the service; the default on TLS edges. */
   readonly passthrough?: boolean
   readonly index: TunnelIndex
   readonly fleet: Fleet
   readonly makeTunnel: MakeBackend
   readonly egress: Egress
   readonly log: Log
-  /** Another backend that this one leads to. */
+  /** Another backend that this one refers to. */
   child(id: string): Backend
 }
 

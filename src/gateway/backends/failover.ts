@@ -10,7 +10,7 @@ interface Child {
   readonly backend: Backend
 }
 
-/** Asks the first backend that can be reached. What was sent to one is never sent to the next. */
+/** Uses the first reachable backend. A request that was sent to one is never sent to the next. */
 export const failoverBackend: BuildBackend = ({ id, body }, parts) => {
   const { backends } = body as Kept<typeof contract.shape>
   const children = backends.map((child): Child => ({ id: child, backend: parts.child(child) }))

@@ -1,10 +1,10 @@
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { TunnelIndex } from '#registry/tunnel-index.ts'
 
-// How long a tunnel that failed is passed over.
+// How long a failed tunnel is skipped.
 const PENALTY_MS = 5000
 
-/** Takes turns among online tunnels: those with all labels of a group, or those of a pool. */
+/** Round robin over online tunnels: those with all labels of a group, or those of a pool. */
 export class GroupTurns {
   readonly #index: TunnelIndex
   readonly #find: () => readonly TunnelRecord[]
@@ -13,13 +13,13 @@ export class GroupTurns {
   #generation = -1
   #turn = 0
 
-  /** `find` is asked again whenever the index has changed. */
+  /** `find` is called again whenever the index has changed. */
   constructor(index: TunnelIndex, find: () => readonly TunnelRecord[]) {
     this.#index = index
     this.#find = find
   }
 
-  /** Those that are online. */
+  /** The online tunnels. */
   get members(): readonly TunnelRecord[] {
     if (this.#generation === this.#index.generation) return this.#members
     this.#generation = this.#index.generation
@@ -29,13 +29,13 @@ export class GroupTurns {
     return this.#members
   }
 
-  /** Whose turn it is; undefined when nobody is online. */
+  /** The next tunnel; undefined when none is online. */
   next(): TunnelRecord | undefined {
     const { members } = this
     return this.#failed.size === 0 ? this.#turnOf(members) : this.#preferred(members)
   }
 
-  /** Whose turn it is when those were tried in vain. */
+  /** The next tunnel after those that failed. */
   other(tried: readonly TunnelRecord[]): TunnelRecord | undefined {
     return this.#preferred(this.members.filter(tunnel => !tried.includes(tunnel)))
   }
@@ -48,7 +48,7 @@ export class GroupTurns {
     if (this.#failed.size > 0) this.#failed.delete(id)
   }
 
-  /** One that just failed has a turn only when all have. */
+  /** A tunnel that just failed is used only when all have. */
   #preferred(members: readonly TunnelRecord[]): TunnelRecord | undefined {
     const now = performance.now()
     const well = members.filter(({ id }) => now - (this.#failed.get(id) ?? -Infinity) >= PENALTY_MS)

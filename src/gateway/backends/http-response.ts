@@ -9,7 +9,9 @@ import { REQUEST_ID } from '#http/head.ts'
 import { allIn, tokenCharacters, valueCharacters } from '#http/http1-characters.ts'
 
 const MEDIA_TYPE = 'text/plain; charset=utf-8'
-/** They say where a message ends, how its connection is used or what the gateway made of it: only it says these. */
+/**
+ * They define where a message ends, how its connection is used or what the gateway decided: only the gateway sets them.
+ */
 const reserved = new Set(
   (
     'connection content-length keep-alive proxy-authenticate proxy-connection te trailer transfer-encoding upgrade ' +
@@ -18,7 +20,7 @@ const reserved = new Set(
 )
 const withoutContent = new Set([204, 205, 304])
 
-/** Answers every request in the same way. */
+/** Returns the same response to every request. */
 export const httpResponseBackend: BuildBackend = ({ id, body }) => {
   const { status_code: status, headers, body: text } = body as Kept<typeof contract.shape>
   const bytes = withoutContent.has(status) ? Buffer.alloc(0) : Buffer.from(text)
@@ -47,7 +49,7 @@ function replyWith(status: number, fields: Fields, bytes: Buffer): Reply {
 
 function fieldsOf(headers: Readonly<Record<string, string>>, hasContent: boolean): Fields {
   const lines = Object.entries(headers)
-    // Heads are written one byte for each character; others than these go out as UTF-8.
+    // Heads are written one byte per character; other characters are sent as UTF-8.
     .map(([name, value]) => [name, Buffer.from(value).toString('latin1').trim()] as const)
     .filter(([name, value]) => isToken(name) && allIn(valueCharacters, value, 0, value.length))
     .filter(([name]) => !reserved.has(name.toLowerCase()))

@@ -15,21 +15,21 @@ import { ContentSender } from '#http/http2-send.ts'
 const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
 /**
- * `refused`: the upstream has surely not seen the request. `unreachable`: it has never said anything. `closed`: it ended
- * the request, without a byte of an answer; `broken` after some of it.
+ * `refused`: the upstream has surely not seen the request. `unreachable`: it has never sent anything. `closed`: it
+ * ended the request without a byte of a response; `broken` after some of it.
  */
 export type Outcome = Reply | 'unreachable' | 'invalid' | 'closed' | 'broken' | 'refused' | 'timeout'
 
 interface Options {
   readonly link: Http2Link
   readonly exchange: Exchange
-  /** What the upstream is sent as :authority instead of the visitor's. */
+  /** The :authority sent instead of the client's. */
   readonly authority: string | undefined
-  /** Milliseconds to wait for the head of the answer once the request was sent. */
+  /** Milliseconds to wait for the response head once the request was sent. */
   readonly patience: number
 }
 
-/** One request to an upstream that speaks HTTP/2. */
+/** One request to an HTTP/2 upstream. */
 export class Http2Call {
   readonly #options: Options
   readonly #outcome = Promise.withResolvers<Outcome>()
@@ -74,7 +74,7 @@ export class Http2Call {
     })
     this.#stream = stream
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      // Node's name for whatever nghttp2 found wrong in the frames of the other side.
+      // Node's error for any invalid frame that nghttp2 found.
       if (error.code === 'ERR_HTTP2_ERROR') this.#settle('invalid')
     })
     stream.on('headers', (_headers, _flags, pairs: string[]) => guarded(stream, () => this.#interim(pairs)))
@@ -103,7 +103,7 @@ export class Http2Call {
       return
     }
     const { framing } = head
-    // A stream is over only when its end was read, also when there was nothing before it.
+    // A stream closes only when its end was read, even when there was nothing before it.
     if (framing.kind === 'none') stream.resume()
     const body = new Http2Body({ stream, from: 'upstream', framing, cancelled: () => this.#giveUp() })
     this.#settle({ head, body: framing.kind === 'none' ? noBody : body })
@@ -142,7 +142,7 @@ export class Http2Call {
 }
 
 function requestPairs({ head, visitor, trace }: Exchange, authority: string): string[] {
-  // The connection to the upstream has no TLS, and some servers refuse a scheme that says otherwise.
+  // The upstream connection has no TLS, and some servers reject a scheme that differs.
   const pairs = [':method', head.method, ':scheme', 'http', ':authority', authority, ':path', head.target]
   if (head.framing.kind === 'length') pairs.push('content-length', String(head.framing.length))
   addPairs(pairs, head.fields.text)
@@ -156,13 +156,13 @@ interface Circumstances {
   readonly isHead: boolean
 }
 
-/** The head of an answer; undefined when it is not valid. */
 /** HTTP/2 has no 101 (RFC 9113 section 8.6). */
 const isStatus = (status: number): boolean =>
   Number.isInteger(status) && status >= 100 && status <= 999 && status !== 101
 
 const isWithoutContent = (status: number): boolean => status === 204 || status === 304
 
+/** A response head; undefined when it is invalid. */
 function responseHead(pairs: readonly string[], { ends, isHead }: Circumstances): ResponseHead | undefined {
   let status = 0
   let length: number | undefined
@@ -173,7 +173,7 @@ function responseHead(pairs: readonly string[], { ends, isHead }: Circumstances)
     if (name === ':status') status = Number(value)
     else if (!isName(name, 'upstream') || !isValue(value)) return undefined
     else if (name === 'content-length') length = Number(value)
-    // Ours alone to say: a service must not pass for the gateway.
+    // Only the gateway sets it: a service must not impersonate the gateway.
     else if (!isOfConnection(name) && !isAnswerName(name)) lines += `${name}: ${value}\r\n`
   }
   if (!isStatus(status)) return undefined

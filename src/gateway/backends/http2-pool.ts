@@ -10,20 +10,20 @@ import { isSessionLost } from '#tunnel/frame.ts'
 
 const MAX_LINKS = 8
 const IDLE = 90_000
-/** What is assumed of an upstream that has not told its limit yet. */
+/** Assumed until an upstream has sent its limit. */
 const USUAL_STREAMS = 100
-/** Of what all connections usually carry, one client has no more than this, and always as many as a browser asks for. */
+/** One client gets no more than this fraction of the usual capacity, and always as many as a browser needs. */
 const SHARE = 0.75
 const LEAST = 8
 
 const sessionOptions = {
   settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
   maxSessionMemory: 32,
-  // Visitors repeat fields that should be single; it is not ours to refuse that.
+  // Clients repeat fields that should be single; that is not for the gateway to reject.
   strictSingleValueFields: false,
 }
 
-/** One connection to an upstream that speaks HTTP/2. */
+/** One connection to an HTTP/2 upstream. */
 export class Http2Link {
   readonly session: ClientHttp2Session
   readonly #single: boolean
@@ -32,10 +32,10 @@ export class Http2Link {
   #taken = 0
   #limit = USUAL_STREAMS
   #greeted = false
-  /** The connection of the agent broke, and this one with it. */
+  /** The agent's connection was lost, and this one with it. */
   isLost = false
 
-  /** `left` is told of each request that is over. */
+  /** `left` is called for each finished request. */
   constructor(session: ClientHttp2Session, single: boolean, left: (visitor: Visitor) => void) {
     this.session = session
     this.#single = single
@@ -59,12 +59,12 @@ export class Http2Link {
     return this.alive && !this.#single && this.#open < this.#limit
   }
 
-  /** Whether the upstream ever spoke. */
+  /** Whether the upstream ever sent anything. */
   get greeted(): boolean {
     return this.#greeted
   }
 
-  /** It was there before the request that has it now. */
+  /** It was opened for an earlier request. */
   get reused(): boolean {
     return this.#taken > 1
   }
@@ -81,7 +81,7 @@ export class Http2Link {
   }
 }
 
-/** The connections to one tunnel's upstream. They are shared by its requests, as many as the upstream allows. */
+/** The connections to one tunnel's upstream, shared by its requests up to the upstream's limit. */
 export class Http2Pool {
   readonly #dial: (visitor: Visitor) => Promise<ByteStream>
   readonly #shared: boolean
@@ -90,17 +90,16 @@ export class Http2Pool {
   #dialing: Promise<Http2Link> | undefined
   #closed = false
 
-  /** Not shared: each request has a connection of its own, because it begins with who the visitor is. */
+  /** Not shared: each request has its own connection, because the PROXY header names its client. */
   constructor(dial: (visitor: Visitor) => Promise<ByteStream>, shared: boolean) {
     this.#dial = dial
     this.#shared = shared
   }
 
-  /** A connection with room for one more request, which counts from now on until `release`. */
+  /** A connection with room for one more request, counted from now on until `release`. */
   async take(visitor: Visitor): Promise<Http2Link> {
     const keys = [clientNetwork(visitor.ip)]
-    if (!this.#share.take(keys))
-      throw new DialError('busy', 'The client has as many requests as are left for it.')
+    if (!this.#share.take(keys)) throw new DialError('busy', 'The client has reached its share of requests.')
     try {
       return await this.#reserved(visitor)
     } catch (error) {
@@ -125,7 +124,7 @@ export class Http2Pool {
       this.#dialing ??= this.#connect(visitor).finally(() => (this.#dialing = undefined))
       await this.#dialing
     }
-    throw new DialError('busy', 'The upstream has as many requests as its connections can take.')
+    throw new DialError('busy', 'The upstream has reached its request limit.')
   }
 
   close(): void {
@@ -139,11 +138,11 @@ export class Http2Pool {
       stream.abort()
       throw new DialError('offline', 'The tunnel is gone.')
     }
-    // It carries the requests of many, so it is not one of the client that it was opened for.
+    // It carries requests of many clients, so it does not count for the one that opened it.
     if (this.#shared) stream.hold?.(undefined)
     const duplex = asDuplex(stream)
     const session = connect('http://upstream', { ...sessionOptions, createConnection: () => duplex })
-    // HTTP/2 knows no half-closed connection, and node would wait for the rest of it.
+    // HTTP/2 has no half-closed connections, and node would wait for the rest.
     duplex.once('end', () => session.destroy())
     duplex.once('close', () => session.destroy())
     const link = new Http2Link(session, !this.#shared, ({ ip }) => this.#share.release([clientNetwork(ip)]))
@@ -151,14 +150,14 @@ export class Http2Pool {
     duplex.once('error', error => (link.isLost = isSessionLost(error)))
     session.on('goaway', () => this.#forget(link))
     session.once('close', () => this.#forget(link))
-    // Its peer may keep the stream open for ever, and an unanswered half is counted as open in the agent.
+    // Its peer may keep the stream open forever, and a half-closed stream counts as open in the agent.
     session.once('close', () => stream.abort())
     return link
   }
 
   #forget(link: Http2Link): void {
     this.#links = this.#links.filter(other => other !== link)
-    // An upstream that said it will go is not asked again, but what it is answering is waited for.
+    // An upstream that sent GOAWAY gets no new requests, but running ones may finish.
     if (link.alive) link.session.close()
   }
 }

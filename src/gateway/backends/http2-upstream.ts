@@ -13,19 +13,16 @@ const FIRST_ANSWER = 300_000
 export interface Http2BackendOptions {
   readonly dial: (visitor: Visitor) => Promise<ByteStream>
   readonly tunnel: TunnelRecord
-  /** Milliseconds to wait for the head of an answer. */
+  /** Milliseconds to wait for a response head. */
   readonly patience?: number
 }
 
 export type Http2Backend = Endpoint & { close(): void }
 
-/**
- * The upstream of a tunnel that asked for HTTP/2, spoken to without TLS and without asking first (RFC 9113 §3.3).
- * Close it with its tunnel.
- */
+/** An HTTP/2 upstream of a tunnel, with prior knowledge and without TLS (RFC 9113 §3.3). Close it with its tunnel. */
 export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2BackendOptions): Http2Backend {
   const { ProxyProto } = tunnel.options
-  // The PROXY header in front of a connection names one visitor.
+  // The PROXY header of a connection names one client.
   const pool = new Http2Pool(dial, ProxyProto !== 1 && ProxyProto !== 2)
   const authority = rewrittenHost(tunnel)
 
@@ -44,11 +41,11 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
 
   const answer: Endpoint = async exchange => {
     let outcome = await attempt(exchange)
-    // A connection that was just being closed refuses; content that went there cannot be sent again.
+    // A closing connection refuses streams; a body that was sent there cannot be sent again.
     if (outcome === 'refused' && isWithoutContent(exchange.head)) outcome = await attempt(exchange)
     if (typeof outcome !== 'string') return outcome
     const reply = replyTo(exchange, outcome, patience)
-    // Who ended a request because its visitor has gone says nothing about the service.
+    // An abort because the client disconnected says nothing about the service.
     const lost = exchange.departure.happened ? undefined : lostBy(outcome, exchange)
     return lost === undefined ? reply : { ...reply, lost }
   }
@@ -56,7 +53,7 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
   return Object.assign(answer, { close: () => pool.close() })
 }
 
-/** `lost`: it was sent, and the connection of the agent broke. */
+/** `lost`: it was sent, and the agent's connection was lost. */
 type Undialled = DialError['code'] | 'undialled' | 'lost'
 type Failure = Exclude<Outcome, Reply> | Undialled
 

@@ -8,12 +8,12 @@ import { DialError } from '#registry/fleet.ts'
 import { maySendAgain } from '#http/idempotent.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
-// Beside the first one.
+// Retries after the first attempt.
 const MAX_OTHERS = 2
 
 type MemberParts = Pick<BackendParts, 'makeTunnel' | 'fleet'>
 
-/** What answers for each tunnel, with connections of its own that no other route uses. */
+/** The backend of each tunnel, with connections that no other route uses. */
 export class Members {
   readonly #turns: GroupTurns
   readonly #parts: MemberParts
@@ -46,7 +46,7 @@ export class Members {
   }
 }
 
-/** Sends each request to the next tunnel; one that cannot be reached is passed over for another. */
+/** Sends each request to the next tunnel, skipping unreachable ones. */
 export function answerInTurns(turns: GroupTurns, members: Members, empty: ErrorName): Endpoint {
   return async exchange => {
     const { trace, departure, head } = exchange
@@ -65,7 +65,7 @@ export function answerInTurns(turns: GroupTurns, members: Members, empty: ErrorN
       ;(tried ??= []).push(tunnel)
       const again = maySendAgain(reply.lost, lost !== undefined, head) && tried.length <= MAX_OTHERS
       const other = again ? turns.other(tried) : undefined
-      // Once it was sent it stays sent, though the last one tried was not reached.
+      // A request that was sent stays sent, even if the last tunnel tried was not reached.
       if (other === undefined) return lost === undefined ? reply : { ...reply, lost }
       if (reply.lost === 'unanswered') lost = reply.lost
       trace.note(`tunnel ${tunnel.id}: ${reply.refusal ?? reply.lost}`)
@@ -77,7 +77,7 @@ export function answerInTurns(turns: GroupTurns, members: Members, empty: ErrorN
   }
 }
 
-/** Opens each connection through the next tunnel; one that cannot be reached is passed over for another. */
+/** Opens each connection through the next tunnel, skipping unreachable ones. */
 export function dialInTurns(
   turns: GroupTurns,
   dial: (tunnel: TunnelRecord, visitor: Guest, first: Buffer) => Promise<ByteStream>,

@@ -15,7 +15,7 @@ const builders: Readonly<Record<string, BuildBackend>> = {
   http_response_backend: httpResponseBackend,
 }
 
-/** Makes what a record describes, and the backends that it leads to. Closing it closes those too. */
+/** Builds the backend of a record, and the backends that it refers to. Closing it closes those too. */
 export function buildBackend(row: SourceRow, parts: BackendParts): Backend {
   const build = builders[row.kind]
   if (build === undefined || !row.readable)

@@ -12,11 +12,11 @@ const TCP_OVER_IPV4 = 0x11
 const TCP_OVER_IPV6 = 0x21
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
-/** The header that tells a service behind a proxy who connected to it, in version 1 (text) or 2 (binary). */
+/** The PROXY protocol header with the client's address, in version 1 (text) or 2 (binary). */
 export function encodeProxyProtocol(version: 1 | 2, source: ProxyPeer, destination: ProxyPeer): Buffer {
   const from = plainAddress(source.ip)
   const to = plainAddress(destination.ip)
-  // Both addresses are of one family; where they are not, the wider one can hold either.
+  // Both addresses must be of one family; mixed ones are written as IPv6.
   const narrow = isIPv4(from) && isIPv4(to)
   const [a, b] = narrow ? [from, to] : [wide(from), wide(to)]
   return version === 1
@@ -35,7 +35,7 @@ function binary(family: number, from: string, to: string, ports: readonly number
   ])
 }
 
-/** Sockets that listen on both families tell IPv4 in the form of IPv6. */
+/** Dual-stack sockets report IPv4 as IPv4-mapped IPv6. */
 function plainAddress(ip: string): string {
   const [address = ''] = ip.split('%')
   return MAPPED.exec(address)?.[1] ?? address

@@ -3,20 +3,20 @@ import { DialError } from '#registry/fleet.ts'
 
 const MAX_DIALS = 128
 const MAX_WAITING = 1024
-/** So many failures in a row, and for so long nobody tries. */
+/** After this many consecutive failures, dialling pauses for this long. */
 const MAX_FAILURES = 3
 const REST_MS = 2000
 
 export interface StaticDialerOptions {
   readonly connect: () => Promise<Socket>
-  /** Told when it cannot be reached any more, and when it can be again. */
+  /** Called when it becomes unreachable, and when it is reachable again. */
   readonly changed: (failure: DialError | undefined) => void
   readonly now?: () => number
 }
 
 /**
- * Opens connections to one address, so many at a time. While it cannot be reached most requests are refused at once,
- * and now and then one tries.
+ * Dials one address with limited concurrency. While it is unreachable most requests fail at once, and one tries now and
+ * then.
  */
 export class StaticDialer {
   readonly #options: StaticDialerOptions
@@ -32,7 +32,7 @@ export class StaticDialer {
     this.#now = options.now ?? (() => performance.now())
   }
 
-  /** Rejects with a DialError; its cause tells why. */
+  /** Rejects with a DialError that has the reason as cause. */
   async dial(): Promise<Socket> {
     this.#refuseAtRest()
     if (this.#dialling < MAX_DIALS) this.#dialling++
@@ -43,7 +43,7 @@ export class StaticDialer {
       this.#refuseAtRest()
       return await this.#attempt()
     } finally {
-      // Whoever waits takes over this one's place.
+      // A waiting dial takes over this slot.
       const next = this.#waiting.shift()
       if (next === undefined) this.#dialling--
       else next()
@@ -55,7 +55,7 @@ export class StaticDialer {
   }
 
   async #attempt(): Promise<Socket> {
-    // After a rest one tries, and the others wait for what becomes of it.
+    // After the pause one dial tries, and the others wait for its result.
     if (this.#failure !== undefined) this.#restsUntil = this.#now() + REST_MS
     try {
       const socket = await this.#options.connect()

@@ -17,7 +17,7 @@ const CONNECT_MS = 5000
 const ANSWER_MS = 300_000
 const IDLE_MS = 30_000
 const MAX_IDLE = 128
-// A service that neither goes on nor ends, after we did, is left.
+// A service that neither sends nor closes after we closed is reset.
 const LINGER_MS = 30_000
 
 /** Forwards to a fixed address. */
@@ -56,8 +56,8 @@ function dialerTo(id: string, address: string, secure: boolean, parts: BackendPa
     }
   }
   const changed = (failure: DialError | undefined): void => {
-    if (failure === undefined) log.info({ backend: id }, 'a static backend can be reached again')
-    else log.warn({ backend: id, reason: failure.message }, 'a static backend cannot be reached')
+    if (failure === undefined) log.info({ backend: id }, 'static backend reachable again')
+    else log.warn({ backend: id, reason: failure.message }, 'static backend unreachable')
   }
   return new StaticDialer({ connect, changed })
 }

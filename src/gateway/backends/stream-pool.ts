@@ -1,7 +1,7 @@
 import type { Sweeper, Swept } from '#http/sweeper.ts'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 
-/** A request that uses an upstream connection: it hears what the connection's reader would. */
+/** A request that uses an upstream connection: it receives the connection's events. */
 export interface StreamUser extends Sink {
   writable(): void
   /** A sweep of the pool. */
@@ -14,10 +14,10 @@ export interface PoolOptions {
   readonly idleMs: number
 }
 
-/** One connection to what a tunnel forwards to. While nobody uses it nothing may come from it. */
+/** One connection to a tunnel's upstream. It must stay silent while it is idle. */
 export class UpstreamStream implements Sink {
   readonly stream: ByteStream
-  /** No request has used it before the present one. */
+  /** No earlier request has used it. */
   fresh = true
   idleSince = 0
   readonly #pool: StreamPool
@@ -28,19 +28,19 @@ export class UpstreamStream implements Sink {
     this.#pool = pool
   }
 
-  /** Gives the connection to a request; bytes that wait are delivered at once. */
+  /** Assigns the connection to a request; buffered bytes are delivered at once. */
   use(user: StreamUser): void {
     this.#user = user
     if (this.fresh) this.stream.attach(this)
   }
 
-  /** The request is done with it: it goes to the pool, or to another reader. */
+  /** The request is finished: the connection goes to the pool, or to another reader. */
   leave(): void {
     this.#user = undefined
     this.fresh = false
   }
 
-  /** Takes the connection out of the pool for another protocol; `rest` is the first of it. */
+  /** Detaches the connection from the pool for another protocol; `rest` is its first data. */
   handOver(rest: Buffer | undefined): ByteStream {
     this.leave()
     this.#pool.forget(this)
@@ -49,14 +49,14 @@ export class UpstreamStream implements Sink {
     return this.stream
   }
 
-  /** Gives the connection up, with whatever is on its way. */
+  /** Resets the connection, dropping data in flight. */
   abort(): void {
     this.#user = undefined
     this.#pool.forget(this)
     this.stream.abort()
   }
 
-  /** Ends a connection on which nothing is on its way. */
+  /** Closes an idle connection. */
   finish(): void {
     this.#user = undefined
     this.#pool.forget(this)
@@ -64,7 +64,7 @@ export class UpstreamStream implements Sink {
   }
 
   data(bytes: Buffer): void {
-    // Bytes nobody asked for would be taken for the answer of the next request.
+    // Unsolicited bytes would be taken for the response to the next request.
     if (this.#user === undefined) this.abort()
     else this.#user.data(bytes)
   }
@@ -90,17 +90,17 @@ export class UpstreamStream implements Sink {
   }
 }
 
-// After a rush so many connections are kept, the others only for a moment: agents can have but so many at once.
+// After a burst this many idle connections are kept, the others only briefly: agents have a connection limit.
 const KEPT_IDLE = 64
 const SURPLUS_MS = 5000
 
-/** The upstream connections of one tunnel; they are never shared with another one. */
+/** The upstream connections of one tunnel; never shared with another one. */
 export class StreamPool implements Swept {
   readonly #sweeper: Sweeper
   readonly #maxIdle: number
   readonly #idleMs: number
   readonly #all = new Set<UpstreamStream>()
-  /** The one used last is at the end, and is used first. */
+  /** The most recently used one is last, and used first. */
   readonly #idle: UpstreamStream[] = []
   #closed = false
 
@@ -121,7 +121,7 @@ export class StreamPool implements Swept {
     return added
   }
 
-  /** An idle connection that was used within the time, if there is one and the client may have one more. */
+  /** A recently used idle connection, if there is one and the client may have one more. */
   take(withinMs: number, client: string): UpstreamStream | undefined {
     const last = this.#idle.at(-1)
     if (last === undefined || this.#sweeper.now - last.idleSince > withinMs) return undefined
@@ -132,7 +132,7 @@ export class StreamPool implements Swept {
   /** Keeps a connection for the next request. */
   release(used: UpstreamStream): void {
     used.leave()
-    // What came behind the answer is told now, and ends the connection.
+    // Bytes after the response are delivered now, and close the connection.
     used.stream.resume()
     if (!this.#all.has(used)) return
     if (
@@ -146,7 +146,7 @@ export class StreamPool implements Swept {
     }
     used.idleSince = this.#sweeper.now
     this.#idle.push(used)
-    // Those who wait for a place may take this one's, so it is the last thing done.
+    // Waiting requests may take this slot, so this comes last.
     used.stream.rest?.()
   }
 
@@ -165,7 +165,7 @@ export class StreamPool implements Swept {
     for (const used of this.#all) used.sweep(now)
   }
 
-  /** Ends what is idle; what runs is finished and then ended. */
+  /** Closes idle connections; busy ones finish their request first. */
   close(): void {
     this.#closed = true
     while (this.#idle[0] !== undefined) this.#idle[0].finish()

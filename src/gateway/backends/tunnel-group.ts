@@ -6,7 +6,7 @@ import { groupOf } from '#registry/records/tunnel-group.ts'
 
 const edgeTypes = { tcp: '1', tls: '2', https: '3' } as const
 
-/** Shares traffic among the online tunnels of its owner with all labels of the group. */
+/** Balances traffic over the owner's online tunnels with all labels of the group. */
 export const tunnelGroupBackend: BuildBackend = (row, parts) => {
   const group = groupOf(row)
   const { index, fleet, edge, passthrough = edge === 'tls' } = parts

@@ -18,22 +18,22 @@ import { TunnelError } from '#tunnel/frame.ts'
 export interface TunnelBackendOptions {
   readonly fleet: Fleet
   readonly tunnel: TunnelRecord
-  /** How long a service may take to begin its answer. */
+  /** How long a service may take until the first byte of its response. */
   readonly answerTimeoutMs?: number
-  /** Upstream connections kept for further requests, and for how long. */
+  /** How many idle upstream connections are kept, and for how long. */
   readonly maxIdle?: number
   readonly idleMs?: number
   readonly sweeper?: Sweeper
 }
 
 export type TunnelBackend = Endpoint & {
-  /** The tunnel is gone: idle connections are ended, and those in use after their request. */
+  /** The tunnel is closed: idle connections are closed, busy ones after their request. */
   close(): void
 }
 
 const EMPTY = Buffer.alloc(0)
 
-/** Answers from the service that a tunnel forwards to. */
+/** Sends requests to the service behind a tunnel. */
 export function tunnelBackend(options: TunnelBackendOptions): TunnelBackend {
   const { fleet, tunnel } = options
   if (tunnel.forwardsProto === 'http2') {
@@ -62,7 +62,7 @@ function http1Upstream({
   return {
     pool: new StreamPool({ sweeper, maxIdle, idleMs }),
     viaAgent: true,
-    // The PROXY header in front of a connection names one visitor.
+    // The PROXY header of a connection names one client.
     reusable: ProxyProto !== 1 && ProxyProto !== 2,
     answerTimeoutMs,
     now: () => sweeper.now,

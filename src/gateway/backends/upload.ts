@@ -1,9 +1,9 @@
 import type { Body, BodySink } from '#http/body.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
-/** Carries the content of a request to the service behind, in the framing it came in. */
+/** Sends a request body to the service, in its original framing. */
 export class Upload implements BodySink {
-  /** Some of it was sent, so it cannot be sent again. */
+  /** Some of it was sent, so it cannot be retried. */
   started = false
   finished = false
   readonly #body: Body
@@ -11,19 +11,19 @@ export class Upload implements BodySink {
   readonly #failed: () => void
   #stream: ByteStream | undefined
 
-  /** `moved` is called when bytes come, `failed` when the visitor cannot finish. */
+  /** `moved` is called when bytes arrive, `failed` when the client cannot finish. */
   constructor(body: Body, moved: () => void, failed: () => void) {
     this.#body = body
     this.#moved = moved
     this.#failed = failed
   }
 
-  /** Its content was asked for, so nobody else may have it. */
+  /** The service has started to receive the body, so it cannot go elsewhere. */
   get touched(): boolean {
     return this.#stream !== undefined
   }
 
-  /** Starts, or goes on with another connection. */
+  /** Starts, or continues on another connection. */
   connect(stream: ByteStream): void {
     const first = this.#stream === undefined
     this.#stream = stream
@@ -31,7 +31,7 @@ export class Upload implements BodySink {
     else this.#body.resume()
   }
 
-  /** The connection was lost before anything was sent; the content waits for another. */
+  /** The connection was lost before anything was sent; the body waits for another. */
   wait(): void {
     this.#body.pause()
   }

@@ -15,36 +15,36 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { isSessionLost, TunnelError, type TunnelErrorCode } from '#tunnel/frame.ts'
 import { TunnelStream } from '#tunnel/stream.ts'
 
-/** What all requests to one service share. */
+/** Shared by all requests to one service. */
 export interface Upstream {
   readonly pool: StreamPool
-  /** An agent stands before the service, and answers in its place when it cannot reach it. */
+  /** An agent is in front of the service, and responds in its place when it is unreachable. */
   readonly viaAgent: boolean
-  /** Connections may serve other requests afterwards. */
+  /** Connections may be reused. */
   readonly reusable: boolean
   readonly answerTimeoutMs: number
   now(): number
-  /** The head of a request as it leaves. */
+  /** The request head as sent upstream. */
   text(exchange: Exchange): string
   dial(exchange: Exchange, first: Buffer): Promise<ByteStream>
-  /** What the visitor is told when a dial failed so; undefined: it is a fault of our own. */
+  /** The response for a failed dial; undefined: an internal error. */
   notDialled(error: unknown): ErrorName | undefined
 }
 
 const MAX_INTERIM = 10
 const FIRST_LOOK = 2048
-// A service may close a connection just when a request is on its way; what must not be sent twice avoids that.
+// A service may close an idle connection just as a request is sent; non-idempotent requests avoid that.
 const FRESH_MS = 1000
 const DIAL_FAILURE = 'failed to dial backend'
 const OLD_AGENT_FAILURE = 'HTTP/0.0 502'
 const START = 'HTTP/'
-/** The connection was given up for another client. */
+/** The connection was closed in favour of another client. */
 const EVICTED: TunnelErrorCode = 'streams_exhausted'
 const emptyBody = bodyOf(Buffer.alloc(0))
 
 type Phase = 'head' | 'peek' | 'body' | 'done'
 
-/** One request to the service behind a tunnel, and its answer. */
+/** One request to the service behind a tunnel, and its response. */
 export class UpstreamCall implements StreamUser, BodySource {
   readonly #upstream: Upstream
   readonly #exchange: Exchange
@@ -173,14 +173,14 @@ export class UpstreamCall implements StreamUser, BodySource {
     this.#exchange.trace.reused = false
     const used = (this.#used = this.#upstream.pool.add(stream))
     used.use(this)
-    // What came with the connection may have been the whole answer.
+    // The first bytes may already be the whole response.
     if (this.#used === used) this.#upload?.connect(stream)
   }
 
   #notDialled(error: unknown): void {
     const code = this.#upstream.notDialled(error)
     if (code !== undefined) {
-      // Before a second dial the request went out on a connection that was lost.
+      // Before a second dial the request was sent on a connection that was lost.
       this.#unanswered(code, {}, this.#retried ? 'unanswered' : 'unreached')
       return
     }
@@ -224,7 +224,7 @@ export class UpstreamCall implements StreamUser, BodySource {
     }
   }
 
-  /** The head is not complete; one that cannot become one is not waited for. */
+  /** The head is incomplete; fail early if it can never become valid. */
   #wait(chunk: Buffer, text: string): void {
     if (!text.startsWith(START.slice(0, text.length))) this.#invalid('it does not begin with a status line')
     else if (chunk.length >= MAX_RESPONSE_HEAD)
@@ -236,21 +236,21 @@ export class UpstreamCall implements StreamUser, BodySource {
   #interim(head: UpstreamHead): boolean {
     this.#since = this.#upstream.now()
     if (++this.#interims > MAX_INTERIM) {
-      this.#invalid(`it sends more than ${MAX_INTERIM} interim answers`)
+      this.#invalid(`it sends more than ${MAX_INTERIM} interim responses`)
       return false
     }
     this.#exchange.inform(head)
     return true
   }
 
-  /** All of the answer is there and nothing behind it, as with most; it is short enough to be passed on as text. */
+  /** The whole response is here with nothing after it, as usual; it is short enough to be forwarded as text. */
   #isWhole({ status, framing }: UpstreamHead, length: number): boolean {
     if (framing.kind !== 'length' || length !== framing.length || length === 0 || length > FIRST_LOOK)
       return false
     return status >= 200 && !(status === 502 && this.#mayBeOfAgent)
   }
 
-  /** An agent tells of its failure on the connection that it was just asked for. */
+  /** An agent reports its failure on the connection that it was just asked to open. */
   get #mayBeOfAgent(): boolean {
     return this.#upstream.viaAgent && this.#used?.fresh === true
   }
@@ -277,7 +277,7 @@ export class UpstreamCall implements StreamUser, BodySource {
     else this.#flow(head, rest)
   }
 
-  /** All of the answer came at once. What follows it was not asked for. */
+  /** The whole response came at once. Anything after it is unsolicited. */
   #atHand(head: UpstreamHead, framing: Framing & { readonly kind: 'length' }, rest: Buffer): void {
     const exact = rest.length === framing.length
     this.#complete(exact ? undefined : rest)
@@ -288,7 +288,7 @@ export class UpstreamCall implements StreamUser, BodySource {
     this.#phase = 'body'
     const body = (this.#body = new IncomingBody(head.framing, this, responseTrailers))
     if (rest !== undefined) body.push(rest)
-    // Until the visitor's side reads, a microtask from now, the rest waits where the window bounds it.
+    // Until the client's side reads, a microtask from now, the rest stays where the window limits it.
     this.#used?.stream.pause()
     this.#resolve({ head, body })
   }
@@ -296,7 +296,7 @@ export class UpstreamCall implements StreamUser, BodySource {
   #upgrade(head: UpstreamHead, rest: Buffer | undefined): void {
     const used = this.#used
     if (this.#exchange.head.upgrade === '' || used === undefined) {
-      this.#invalid('it changes the protocol without being asked')
+      this.#invalid('it switches protocols without a request to do so')
       return
     }
     this.#phase = 'done'
@@ -304,7 +304,7 @@ export class UpstreamCall implements StreamUser, BodySource {
     this.#resolve({ head, body: noBody, upgraded: used.handOver(rest) })
   }
 
-  /** Some agents answer in the place of a service they cannot reach. */
+  /** Some agents respond in place of an unreachable service. */
   #peek(bytes: Buffer): void {
     const seen = this.#partial === undefined ? bytes : Buffer.concat([this.#partial, bytes])
     this.#partial = seen
@@ -319,7 +319,7 @@ export class UpstreamCall implements StreamUser, BodySource {
     else if (this.#head !== undefined) this.#flow(this.#head, seen?.length === 0 ? undefined : seen)
   }
 
-  /** The answer is complete: the connection serves the next request, if all is quiet on it. */
+  /** The response is complete: the connection can serve the next request, if nothing else is pending. */
   #complete(rest: Buffer | undefined): void {
     const used = this.#used
     this.#phase = 'done'
@@ -338,12 +338,12 @@ export class UpstreamCall implements StreamUser, BodySource {
     else used.finish()
   }
 
-  /** Not a byte of an answer has come. */
+  /** No byte of a response has arrived. */
   get #silent(): boolean {
     return this.#phase === 'head' && this.#partial === undefined && this.#interims === 0
   }
 
-  /** The connection ended before the head of the answer. */
+  /** The connection ended before the response head. */
   #endedEarly(): void {
     const used = this.#used
     if (used === undefined || !this.#silent) {
@@ -362,7 +362,9 @@ export class UpstreamCall implements StreamUser, BodySource {
     this.#dial(Buffer.from(this.#upstream.text(this.#exchange), 'latin1'))
   }
 
-  /** An agent that cannot reach its service ends a new connection at once; a service ends one that was long idle. */
+  /**
+   * An agent that cannot reach its service closes a new connection at once; a service closes one that was long idle.
+   */
   #mayRepeat({ fresh }: UpstreamStream): boolean {
     return fresh ? this.#upstream.viaAgent : isIdempotent(this.#exchange.head)
   }
@@ -376,7 +378,7 @@ export class UpstreamCall implements StreamUser, BodySource {
     this.#unanswered('upstream_invalid', { reason })
   }
 
-  /** The agent says that it cannot reach the service. */
+  /** The agent reports that it cannot reach the service. */
   #unreachable(): void {
     this.#unanswered('upstream_unreachable', {}, this.#retried ? 'unanswered' : 'unreached')
   }
@@ -389,13 +391,13 @@ export class UpstreamCall implements StreamUser, BodySource {
     this.#giveUp()
     const reply = errorReply(code, this.#exchange.head, values)
     const touched = this.#upload?.touched === true
-    // Content that nobody has touched may be wanted by another service.
+    // An untouched body can be sent to another service.
     if (touched || lost === undefined) this.#exchange.body.cancel()
     if (lost === undefined) this.#resolve(reply)
     else this.#resolve({ ...reply, lost: touched ? 'unanswered' : lost })
   }
 
-  /** Nothing more is wanted of the connection, and it must not be used again. */
+  /** The connection is no longer needed and must not be reused. */
   #giveUp(): void {
     const used = this.#used
     this.#phase = 'done'

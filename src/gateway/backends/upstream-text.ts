@@ -9,12 +9,12 @@ import type { ProxyHeader } from '#tunnel/messages.ts'
 
 const HOST = /^(?:[a-z][a-z0-9+.-]*:\/\/)?((?:\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::\d{1,5})?)(?:\/.*)?$/i
 
-/** The Host that the service behind is sent instead of the visitor's; undefined: none. */
+/** The Host header sent instead of the client's; undefined: unchanged. */
 export function rewrittenHost({ options, forwardsTo }: TunnelRecord): string | undefined {
   return options.HostHeaderRewrite ? HOST.exec(forwardsTo)?.[1] : undefined
 }
 
-/** The text of a request's head on its way to the service behind. Who asked, and for what name, is ours to say. */
+/** The request head as sent to the service. Only the gateway sets who asked, and for which host. */
 export function requestText({ head, visitor, trace }: Exchange, host: string | undefined): string {
   const { framing, upgrade, authority, upstreamHost } = head
   return (
@@ -25,7 +25,7 @@ export function requestText({ head, visitor, trace }: Exchange, host: string | u
   )
 }
 
-/** What an agent is told of a connection. */
+/** The connection metadata for agents. */
 export function proxyHeaderOf({ id, address }: TunnelRecord, visitor: Visitor): ProxyHeader {
   return {
     Id: id,
@@ -36,7 +36,7 @@ export function proxyHeaderOf({ id, address }: TunnelRecord, visitor: Visitor): 
   }
 }
 
-/** What goes in front of a connection when the tunnel asked for the PROXY protocol. */
+/** The PROXY protocol header of a connection, if the tunnel requested one. */
 export function proxyProtocolOf({ options }: TunnelRecord, visitor: Visitor): Buffer | undefined {
   const version = options.ProxyProto
   if (version !== 1 && version !== 2) return undefined

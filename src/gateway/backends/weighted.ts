@@ -6,11 +6,11 @@ import { unreached } from '#gateway/backends/unreached.ts'
 interface Share {
   readonly backend: Backend
   readonly weight: number
-  /** How much it is owed; the one that is owed most comes next. */
+  /** Its current weight; the largest one is next. */
   due: number
 }
 
-/** Shares traffic by weight. The turns of each are spread evenly, so that a few requests are shared as many are. */
+/** Smooth weighted round robin: also a few requests are distributed by weight. */
 export const weightedBackend: BuildBackend = ({ id, body }, parts) => {
   const { backends } = body as Kept<typeof contract.shape>
   const shares = Object.entries(backends)
@@ -29,7 +29,7 @@ export const weightedBackend: BuildBackend = ({ id, body }, parts) => {
   }
 }
 
-/** Only those that know more than HTTP take part. */
+/** Only backends that support more than HTTP take part. */
 function dialOf(shares: readonly Share[]): Backend['dial'] {
   const able = shares.filter(({ backend }) => backend.dial !== undefined).map(share => ({ ...share }))
   const next = turnsOf(able)

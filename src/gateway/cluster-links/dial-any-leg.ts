@@ -3,8 +3,8 @@ import { DialError, type Fleet } from '#registry/fleet.ts'
 import { otherLegs } from '#registry/legs.ts'
 
 /**
- * Takes another connection of an agent when the one that was chosen is lost. Every process learns of that a moment
- * later, and of a tunnel that is bound a moment before its agent is ready for it.
+ * Uses another connection of an agent when the chosen one is lost. Other processes learn of that a moment later, and of
+ * a new tunnel a moment before its agent is ready.
  */
 export function dialAnyLeg(tunnels: ReadonlyMap<string, TunnelRecord>, dial: Fleet['dial']): Fleet['dial'] {
   return (tunnel, header, first) =>
@@ -14,7 +14,7 @@ export function dialAnyLeg(tunnels: ReadonlyMap<string, TunnelRecord>, dial: Fle
         try {
           return await dial(other, { ...header, Id: other.id }, first)
         } catch {
-          // What is told is why the first one failed.
+          // Report the first failure.
         }
       }
       throw error

@@ -1,6 +1,6 @@
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 
-/** Passes the bytes of one stream on to another, at the pace of the slower one. */
+/** Copies one stream to another, at the pace of the slower one. */
 function sinkInto(from: ByteStream, to: ByteStream): Sink {
   return {
     data: bytes => {
@@ -14,7 +14,7 @@ function sinkInto(from: ByteStream, to: ByteStream): Sink {
   }
 }
 
-/** Makes two streams one: bytes and ends go both ways, and a failure of one gives up the other. */
+/** Connects two streams: data and ends go both ways, and a failure of one resets the other. */
 export function join(left: ByteStream, right: ByteStream): void {
   left.attach(sinkInto(left, right))
   right.attach(sinkInto(right, left))

@@ -15,12 +15,12 @@ import { Session } from '#tunnel/session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
-// A peer is one of our own processes: it has neither the stream limit of foreign agents nor their small windows.
+// A peer is one of our own processes: it has neither the stream limit nor the small windows of other agents.
 const MAX_STREAMS = 16_384
 const PEER = { maxOpen: MAX_STREAMS, maxAccepted: MAX_STREAMS, growTo: 4 * 1024 * 1024, leaveMs: 0 }
 
 export interface PeerOptions {
-  /** Where the processes of this machine listen for each other. */
+  /** The folder with the sockets of the processes of this machine. */
   readonly socketOf: (node: string) => string
   readonly node: string
   readonly tunnels: ReadonlyMap<string, TunnelRecord>
@@ -30,8 +30,8 @@ export interface PeerOptions {
 }
 
 /**
- * Carries connections between gateway processes: a visitor may arrive at one, and the agent be connected to another.
- * The links speak the agents' protocol, with the process that holds the agent in the role of the agent.
+ * Carries connections between gateway processes: a client may arrive at one, and the agent be connected to another. The
+ * links use the agent protocol, with the process that holds the agent in the role of the agent.
  */
 export class PeerLinks {
   readonly #options: PeerOptions
@@ -46,7 +46,7 @@ export class PeerLinks {
 
   async listen(): Promise<void> {
     const path = this.#options.socketOf(this.#options.node)
-    // One that was killed leaves its socket behind, and whoever takes its place could not listen there.
+    // A killed process leaves its socket behind, and its successor could not listen there.
     await rm(path, { force: true })
     this.#server.listen(path)
     await once(this.#server, 'listening')
@@ -110,7 +110,7 @@ export class PeerLinks {
     void inBackground({ task: 'peers', log: this.#options.log }, work)
   }
 
-  /** Only tunnels of this very process are served, so that a connection is passed on once and never in circles. */
+  /** Only tunnels of this process are served, so that a connection is forwarded once and never in a loop. */
   async #answer(stream: TunnelStream): Promise<void> {
     try {
       const header = await readProxyHeader(stream)

@@ -11,48 +11,48 @@ export interface ListenAddress {
   readonly port: number
 }
 
-/** What all listeners of visitors are given. */
+/** Common dependencies of the client listeners. */
 export interface ListenerOptions {
   /** One for all listeners of a process. */
   readonly admission: Admission
   readonly log: Log
-  /** Several processes share the port; a port that another program uses is then not always noticed. */
+  /** Several processes share the port; a port of another program is then not always detected. */
   readonly sharesPorts?: SharesPorts | undefined
-  /** Where their bytes are counted; one for all listeners of a process. */
+  /** The byte counter; one for all listeners of a process. */
   readonly bytes?: VisitorBytes
-  /** Who hears of connections that are over. */
+  /** Notified of closed connections. */
   readonly traffic?: Traffic | undefined
 }
 
 export interface AcceptorOptions extends ListenerOptions {
   readonly accept: (socket: Socket) => void
-  /** A visitor that is not admitted; by default its connection is closed without a word. */
+  /** Handles a rejected client; by default its connection is closed silently. */
   readonly refuse?: (socket: Socket, reason: Exclude<Admitted, { ok: true }>['reason']) => void
 }
 
-// Reads and writes of 64 KiB: the default of 16 KiB halves the speed of bulk.
+// Reads and writes of 64 KiB: the default of 16 KiB halves bulk throughput.
 const HIGH_WATER_MARK = 65_536
 const BACKLOG = 4096
 const KEEP_ALIVE_MS = 60_000
 
-/** A listening socket, the connections that came through it, and how to end both. */
+/** A listening socket, its connections, and how to close both. */
 export class Acceptor {
   readonly #options: AcceptorOptions
   readonly #server: Server
-  /** Open connections, each with what frees its admission. */
+  /** Open connections, each with the release of its admission. */
   readonly #sockets = new Map<Socket, () => void>()
   readonly #waiting: (() => void)[] = []
 
   constructor(options: AcceptorOptions) {
     this.#options = options
     this.#server = createServer(
-      // Half-open, because a visitor may finish sending long before it is answered.
+      // Half-open, because a client may finish sending long before the response.
       { allowHalfOpen: true, noDelay: true, highWaterMark: HIGH_WATER_MARK },
       socket => this.#take(socket),
     )
   }
 
-  /** Connections that are open, of those that were admitted. */
+  /** Open admitted connections. */
   get connections(): number {
     return this.#sockets.size
   }
@@ -65,12 +65,12 @@ export class Acceptor {
     return { host, port: (this.#server.address() as AddressInfo).port }
   }
 
-  /** Accepts no more. Connections go on. */
+  /** Stops accepting. Connections continue. */
   close(): void {
     if (this.#server.listening) this.#server.close()
   }
 
-  /** Accepts no more and waits until all connections have ended; those that last longer are cut. */
+  /** Stops accepting and waits until all connections are closed; those that last longer are aborted. */
   async drain(deadlineMs: number): Promise<void> {
     await acceptQueued(this.#server)
     this.close()
@@ -87,20 +87,20 @@ export class Acceptor {
     return promise
   }
 
-  /** Cuts all connections. */
+  /** Aborts all connections. */
   destroy(): void {
     this.close()
     for (const socket of this.#sockets.keys()) socket.destroy()
   }
 
-  /** Hands a connection over to another acceptor, which admits and ends it from then on. */
+  /** Hands a connection over to another acceptor, which admits and closes it from then on. */
   handOver(socket: Socket, to: Acceptor, accept: (socket: Socket) => void): void {
     this.#left(socket)
     to.#take(socket, accept)
   }
 
   #take(socket: Socket, accept = this.#options.accept): void {
-    // Whoever takes the socket listens too; this one keeps an early or late error from ending the process.
+    // The new owner listens too; this one keeps an early or late error from crashing the process.
     socket.on('error', () => undefined)
     const { admission, bytes, refuse, log } = this.#options
     try {
@@ -113,7 +113,7 @@ export class Acceptor {
       this.#sockets.set(socket, admitted.leave)
       bytes?.add(socket)
       socket.on('close', () => this.#left(socket))
-      // A visitor that vanished without a word would hold its place for ever.
+      // A client that vanished silently would hold its slot forever.
       socket.setKeepAlive(true, KEEP_ALIVE_MS)
       accept(socket)
     } catch (error) {

@@ -2,7 +2,7 @@ import { clientNetwork } from '#base/client-network.ts'
 import { FairShare } from '#base/fair-share.ts'
 
 export interface AdmissionLimits {
-  /** Connections of all visitors together. */
+  /** Connections of all clients together. */
   readonly total: number
   /** Connections of one address. */
   readonly perAddress: number
@@ -12,13 +12,13 @@ const admissionDefaults: AdmissionLimits = { total: 20_000, perAddress: 256 }
 
 export type Admitted =
   | { readonly ok: true; readonly leave: () => void }
-  /** `full`: there is no room for anybody. `address`: this address has its share. */
+  /** `full`: no connection is left. `address`: this address has used its share. */
   | { readonly ok: false; readonly reason: 'full' | 'address' }
 
 /**
- * Counts the connections of visitors, over all listeners of a process. As they become many, each address may have fewer,
- * so that there is room for others as long as there is any. Loopback is held to the total alone: behind a
- * reverse proxy on the same machine all visitors come from there, and nobody else can.
+ * Counts client connections over all listeners of a process. As they become many, each address may have fewer, so that
+ * others still get some. Loopback has only the total limit: all clients of a reverse proxy on the same machine have
+ * that address, and no remote client can.
  */
 export class Admission {
   readonly #limits: AdmissionLimits
@@ -38,7 +38,7 @@ export class Admission {
     return this.#refused
   }
 
-  /** `ip` as `plainAddress` gives it. */
+  /** `ip` from `plainAddress`. */
   admit(ip: string): Admitted {
     if (this.#share.free < 1) return this.#refuse('full')
     const keys = keysOf(ip)
@@ -58,6 +58,6 @@ export class Admission {
   }
 }
 
-/** What counts as one address; nothing for loopback. */
+/** The key of one client; none for loopback. */
 const keysOf = (ip: string): readonly string[] =>
   ip.startsWith('127.') || ip === '::1' ? [] : [clientNetwork(ip)]

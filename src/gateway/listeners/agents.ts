@@ -18,11 +18,11 @@ export interface AgentListenerOptions extends AgentOptions {
   readonly entering?: Partial<AdmissionLimits>
   readonly handshakes?: Partial<HandshakeLimits>
   readonly sharesPorts?: SharesPorts | undefined
-  /** Seconds that a handshake took which came to its end. */
+  /** Duration of a completed handshake, in seconds. */
   readonly handshaken?: (seconds: number) => void
 }
 
-// Connections that have signed in are bounded as sessions.
+// Signed-in connections are limited as sessions.
 const OPEN: AdmissionLimits = { total: 110_000, perAddress: 110_000 }
 const ENTERING: AdmissionLimits = { total: 512, perAddress: 100 }
 
@@ -32,7 +32,7 @@ const AGENT_ALPN = alpnList(OWN_ALPN)
 const SENT_AWAY = Buffer.from([0x15, 3, 3, 0, 2, 2, 120])
 const UNKNOWN_NAME = Buffer.from([0x15, 3, 3, 0, 2, 2, 112])
 
-/** Takes in agents. */
+/** Accepts agents. */
 export class AgentListener {
   readonly #options: AgentListenerOptions
   readonly #acceptor: Acceptor
@@ -59,7 +59,7 @@ export class AgentListener {
     return this.#acceptor.connections
   }
 
-  /** Connections that are open through agents. */
+  /** Open connections through agents. */
   get streams(): number {
     return [...this.#agents].reduce((sum, { streams }) => sum + streams, 0)
   }
@@ -68,7 +68,7 @@ export class AgentListener {
     return this.#acceptor.listen(address)
   }
 
-  /** Accepts no more; each agent goes elsewhere when its connections are finished, or at the deadline. */
+  /** Stops accepting; each agent is disconnected when its connections are finished, or at the deadline. */
   async drain(deadlineMs: number): Promise<void> {
     this.#acceptor.close()
     await Promise.all([...this.#agents].map(agent => agent.drain(deadlineMs)))
@@ -76,7 +76,7 @@ export class AgentListener {
     await Promise.all([...this.#agents].map(agent => agent.ended))
   }
 
-  /** Serves an agent that connected to another listener, which has read its ClientHello. */
+  /** Serves an agent from another listener, which has read its ClientHello. */
   adopt(socket: Socket, from: Acceptor, peeked: PeekedHello): void {
     from.handOver(socket, this.#acceptor, () => this.#accept(socket, peeked))
   }
@@ -102,13 +102,13 @@ export class AgentListener {
       if (peeked.kind !== 'hello') return void socket.destroy()
       if (peeked.hello.alpn.includes(this.#elsewhere)) return sayLast(socket, SENT_AWAY)
       const { serverName } = peeked.hello
-      // An ingress that was deleted, perhaps. No certificate could be shown that an agent would accept.
+      // Perhaps a deleted ingress. There is no certificate that an agent would accept.
       if (serverName !== undefined && !certificates.has(serverName)) return sayLast(socket, UNKNOWN_NAME)
       await this.#handshakes.turn(socket)
       const begun = performance.now()
       const secured = await terminate(socket, peeked.bytes, {
         context: await certificates.contextFor(serverName, {}, peeked.hello.ticketKey),
-        // Only where it is offered: most agents offer nothing, and a name of another protocol is left unanswered.
+        // Only if it is offered: most agents offer nothing, and another protocol is left unselected.
         alpn: peeked.hello.alpn.includes(OWN_ALPN) ? AGENT_ALPN : undefined,
         clientCertificate: false,
       })
@@ -120,12 +120,12 @@ export class AgentListener {
       await agent.settled
       leave()
     } catch (error) {
-      log.debug({ error, ip }, 'an agent could not be taken in')
+      log.debug({ error, ip }, 'agent connection failed')
       socket.destroy()
     }
   }
 }
 
-// Time for the last frames to be read. Some agents never close their end, and all begin to count at once for how long
-// the server is away.
+// Time for the last frames to be read. Some agents never close their end, and all count the server's absence from this
+// moment.
 const FAREWELL_MS = 250

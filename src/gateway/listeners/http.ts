@@ -8,7 +8,7 @@ export interface HttpListenerOptions extends ListenerOptions {
   readonly http1: ServeHttp<Socket>
 }
 
-/** Visitors by plain HTTP. */
+/** Plain HTTP clients. */
 export class HttpListener {
   readonly #acceptor: Acceptor
   readonly #serving = new OpenHttp()
@@ -31,7 +31,7 @@ export class HttpListener {
     return this.#acceptor.listen(address)
   }
 
-  /** Lets what runs finish; idle connections end at once, and what lasts past the deadline is cut. */
+  /** Finishes running requests; idle connections close at once, and what lasts past the deadline is aborted. */
   async drain(deadlineMs: number): Promise<void> {
     this.#serving.drain()
     await this.#acceptor.drain(deadlineMs)

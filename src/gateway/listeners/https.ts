@@ -22,30 +22,30 @@ import { peekClientHello, type PeekedHello } from '#tls/peek.ts'
 import { alpnList, terminate } from '#tls/terminate.ts'
 import { OWN_ALPN } from '#tunnel/alpn.ts'
 
-/** What is done with a connection, by the name in its handshake. */
+/** What to do with a connection, by its server name. */
 export type TlsRoute =
   | { readonly kind: 'http'; readonly terms?: TlsTerms }
-  /** TLS ends here, and what is in it is passed on. */
+  /** Terminate TLS and forward the content. */
   | { readonly kind: 'terminated'; readonly terms?: TlsTerms; readonly upstream: Upstream }
-  /** TLS is the upstream's own. */
+  /** Pass TLS through. */
   | { readonly kind: 'passthrough'; readonly upstream: Upstream }
-  /** Nothing is served under that name, not even a page that says so. */
+  /** Nothing is served under that name, not even an error page. */
   | { readonly kind: 'refused' }
 
 export interface HttpsListenerOptions extends ListenerOptions {
   readonly certificates: Pick<Certificates, 'contextFor'>
-  /** A name without a route is `http`: its visitors are told that nothing is there. */
+  /** A name without a route is `http`: its clients get an error page. */
   readonly route: (hello: ClientHello, visitor: Visitor) => TlsRoute
-  /** Serves agents that connect here: networks that let only port 443 through are common. */
+  /** Serves agents that connect here: many networks allow only port 443. */
   readonly agents?: Pick<AgentListener, 'adopt'> | undefined
-  /** What a certificate authority wants to see of a name; undefined when none was asked for. */
+  /** The validation certificate for a name; undefined without a challenge. */
   readonly challenge?: (name: string) => Promise<SecureContext> | undefined
   /** Calls back whenever routes may have changed. */
   readonly onChange?: (changed: () => void) => void
   readonly http1: ServeHttp<Socket>
   readonly http2: ServeHttp<TLSSocket>
   readonly handshakes?: Partial<HandshakeLimits>
-  /** Seconds that a handshake took which came to its end. */
+  /** Duration of a completed handshake, in seconds. */
   readonly handshaken?: (seconds: number) => void
 }
 
@@ -56,14 +56,14 @@ const DECODE_ERROR = Buffer.from([21, 3, 1, 0, 2, 2, 50])
 const UNRECOGNIZED_NAME = Buffer.from([21, 3, 1, 0, 2, 2, 112])
 const NO_APPLICATION_PROTOCOL = Buffer.from([21, 3, 1, 0, 2, 2, 120])
 
-/** The visitor with what the handshake has proved; throws for a certificate that others cannot be told of. */
+/** The client with what the handshake has verified; throws for a certificate that cannot be forwarded. */
 function proved(socket: TLSSocket, visitor: Visitor, terms: TlsTerms | undefined): Visitor {
   const tls = { version: socket.getProtocol() ?? '', cipher: socket.getCipher().standardName }
   if (terms?.clients === undefined) return { ...visitor, tls }
   return { ...visitor, tls, certificate: clientCertificate(socket, terms.clients) }
 }
 
-/** Visitors by TLS: HTTP, other protocols inside of TLS, and TLS that is passed on as it is. */
+/** TLS clients: HTTP, other protocols inside of TLS, and passed-through TLS. */
 export class HttpsListener {
   readonly #options: HttpsListenerOptions
   readonly #acceptor: Acceptor
@@ -85,7 +85,7 @@ export class HttpsListener {
     return this.#acceptor.connections
   }
 
-  /** Of those open, the ones whose handshake is not finished, and the ones that do not carry HTTP. */
+  /** Connections still in the handshake, and those that do not carry HTTP. */
   get handshaking(): number {
     return this.#handshakes.pending
   }
@@ -98,7 +98,7 @@ export class HttpsListener {
     return this.#acceptor.listen(address)
   }
 
-  /** Lets what runs finish; idle connections end at once, and what lasts past the deadline is cut. */
+  /** Finishes running requests; idle connections close at once, and what lasts past the deadline is aborted. */
   async drain(deadlineMs: number): Promise<void> {
     this.#serving.drain()
     await this.#acceptor.drain(deadlineMs)
@@ -150,7 +150,7 @@ export class HttpsListener {
     return forward(secured, visitor, route.upstream, { log, traffic })
   }
 
-  /** Whether those who have the name now ask for a certificate that the client has not proved to have. */
+  /** Whether the current endpoint of the name requires a certificate that the client has not proved. */
   #isRevoked(hello: ClientHello, visitor: Visitor, proof: ClientProof | undefined): boolean {
     const route = this.#options.route(hello, visitor)
     if (route.kind === 'refused') return proof !== undefined
@@ -176,7 +176,7 @@ export class HttpsListener {
     return secured
   }
 
-  /** The handshake is all that an authority comes for; until it leaves, the deadline of handshakes stands. */
+  /** A CA needs only the handshake; until it disconnects, the handshake deadline applies. */
   async #prove(socket: Socket, peeked: Buffer, proof: Promise<SecureContext>): Promise<void> {
     await this.#handshakes.turn(socket)
     const options = { context: await proof, alpn: CHALLENGE_ALPN, clientCertificate: false }
@@ -201,9 +201,9 @@ export class HttpsListener {
 
   #refuse(socket: Socket, bytes: Buffer): void {
     this.#handshakes.leave(socket)
-    // A plain request, most likely of somebody who forgot the "s" of https.
+    // A plain HTTP request, probably with a missing "s" of https.
     if (/^[A-Z]{3,20} /.test(bytes.toString('latin1', 0, 24)))
-      refuseHttp(socket, 'bad_message', { reason: 'it is plain HTTP, and this port speaks HTTPS' })
+      refuseHttp(socket, 'bad_message', { reason: 'it is plain HTTP on an HTTPS port' })
     else sayLast(socket, DECODE_ERROR)
   }
 }

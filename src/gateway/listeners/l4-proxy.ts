@@ -6,29 +6,29 @@ import type { Traffic } from '#telemetry/traffic.ts'
 import { cut, splice, type SpliceEnd } from '#tunnel/splice.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
-/** Where the bytes of a connection go. */
+/** The target of a connection. */
 export interface Upstream {
-  /** Opens a connection for a visitor; `first` leaves with it. Rejects when it cannot be opened. */
+  /** Opens a connection for a client and sends `first` on it. Rejects when it cannot be opened. */
   dial(visitor: Guest, first: Buffer): Promise<ByteStream>
-  /** Version of the header that tells the upstream who the visitor is; 0 or undefined for none. */
+  /** Version of the PROXY header; 0 or undefined for none. */
   readonly proxyProtocol?: number
-  /** What the IP policies say of a visitor, as `dial` does; undefined where there are none. */
+  /** Decides about a client by the IP policies, as `dial` does; undefined without policies. */
   decide?(ip: string): 'allow' | 'block' | undefined
-  /** The connection is over, or was never made. */
+  /** The connection has closed, or was never opened. */
   ended?(visitor: Guest, end: SpliceEnd): void
 }
 
 export interface ForwardOptions {
   readonly log: Log
   readonly peeked?: Buffer
-  /** Who hears of connections that are over. */
+  /** Notified of closed connections. */
   readonly traffic?: Traffic | undefined
 }
 
 const EMPTY = Buffer.alloc(0)
 const DIAL_MS = 30_000
 
-/** Joins a visitor to its upstream. `peeked` was read from the socket before and goes first. Never rejects. */
+/** Connects a client to its upstream. `peeked` was read from the socket before and is sent first. Never rejects. */
 export async function forward(
   socket: Socket,
   visitor: Guest,
@@ -43,19 +43,19 @@ export async function forward(
     try {
       upstream.ended?.(visitor, end)
     } catch (error) {
-      log.error({ error }, 'the end of a connection could not be noted')
+      log.error({ error }, 'recording the end of a connection failed')
     }
   }
-  // A stream that comes too late finds the socket destroyed, and is given up.
+  // A stream that comes too late finds the socket destroyed, and is reset.
   const timer = setTimeout(() => cut(socket), DIAL_MS)
   socket.once('close', () => clearTimeout(timer))
   try {
-    // The policies may be others when the connection ends.
+    // The policies may have changed when the connection ends.
     decision = traffic?.wantsConnections === true ? upstream.decide?.(visitor.ip) : undefined
     const stream = await upstream.dial(visitor, Buffer.concat([preface(visitor, upstream), peeked]))
     splice(socket, stream, { alreadySent: peeked.length, ended })
   } catch (error) {
-    log.debug({ error, ip: visitor.ip }, 'a connection could not be passed on')
+    log.debug({ error, ip: visitor.ip }, 'forwarding a connection failed')
     cut(socket)
     ended({ received: 0, sent: 0, error: error instanceof Error ? error : new Error(String(error)) })
   } finally {

@@ -3,11 +3,11 @@ import type { Socket } from 'node:net'
 import { Problem, type ErrorName } from '#base/errors.ts'
 
 const LINGER_MS = 1000
-/** Beyond this many at a time nothing is said: a flood must not live on in its refusals. */
+/** Beyond this many at a time no response is sent: a flood must not live on in its rejections. */
 const MAX_LINGERING = 256
 let lingering = 0
 
-/** Tells a visitor that speaks HTTP why it is not served, and closes, without reading what it has to say. */
+/** Sends an HTTP client the reason for its rejection, and closes without reading the request. */
 export function refuseHttp(
   socket: Socket,
   code: ErrorName,
@@ -16,7 +16,7 @@ export function refuseHttp(
   sayLast(socket, Buffer.from(httpText(new Problem(code, values))))
 }
 
-/** Sends some bytes and closes, so that they arrive: to close while input waits would throw them away. */
+/** Sends some bytes and closes so that they arrive: closing with unread input would discard them. */
 export function sayLast(socket: Socket, bytes: Buffer): void {
   if (lingering >= MAX_LINGERING) {
     socket.destroy()

@@ -1,18 +1,18 @@
 import type { Socket } from 'node:net'
 import type { Visitor } from '#http/exchange.ts'
 
-/** A connection on which HTTP is being served. */
+/** A connection that serves HTTP. */
 export interface ServedHttp {
-  /** Takes no new requests, and closes when the last one is answered. */
+  /** Accepts no new requests, and closes after the last response. */
   drain(): void
-  /** Ends what runs. A connection on which nothing runs is kept: its next request is answered with the reason. */
+  /** Aborts running requests. An idle connection is kept: its next request gets the reason. */
   cut(): void
 }
 
-/** Serves a visitor's connection. */
+/** Serves a client connection. */
 export type ServeHttp<Connection extends Socket> = (socket: Connection, visitor: Visitor) => ServedHttp
 
-/** The HTTP connections of a listener, so that they can be told to finish. */
+/** The HTTP connections of a listener, for draining. */
 export class OpenHttp {
   readonly #connections = new Set<ServedHttp>()
   #draining = false

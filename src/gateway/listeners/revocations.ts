@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 
 interface Held {
-  /** Whether what let the connection in does not hold any more. */
+  /** Whether the connection is no longer allowed. */
   isRevoked(): boolean
   cut(): void
 }
 
-/** Changes come in groups, and a group is looked at once. */
+/** Changes come in groups, and a group is checked once. */
 const SETTLE_MS = 50
 
 /** Connections whose admission can be revoked while they are open. */
@@ -20,7 +20,7 @@ export class Revocations {
     socket.on('close', () => this.#held.delete(held))
   }
 
-  /** Something has changed that admissions depend on. */
+  /** Something that admissions depend on has changed. */
   changed(): void {
     if (this.#held.size === 0 || this.#timer !== undefined) return
     this.#timer = setTimeout(() => this.#check(), SETTLE_MS).unref()

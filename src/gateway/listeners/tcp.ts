@@ -13,7 +13,7 @@ export interface TcpPortsOptions extends ListenerOptions {
 export class TcpPorts {
   readonly #options: TcpPortsOptions
   readonly #ports = new Map<number, Acceptor>()
-  // Closed ports whose connections go on.
+  // Closed ports whose connections continue.
   readonly #closed = new Set<Acceptor>()
 
   constructor(options: TcpPortsOptions) {
@@ -29,14 +29,14 @@ export class TcpPorts {
   }
 
   /**
-   * Opens a port; 0 is any that is free, and the one that was taken is the answer. Rejects with the system's error:
-   * the code is EADDRINUSE when this or another program uses it already.
+   * Opens a port and resolves to it; 0 is any free one. Rejects with the system's error: the code is EADDRINUSE when
+   * this or another program uses it.
    */
   async open(port: number, upstream: Upstream): Promise<number> {
     if (this.#ports.has(port)) throw inUse(port)
     const { host } = this.#options
     const acceptor = new Acceptor({ ...this.#options, accept: socket => this.#accept(socket, upstream) })
-    // Noted before it is open: two openings at the same time must not both succeed where ports are shared.
+    // Recorded before it is open: two concurrent opens must not both succeed where ports are shared.
     if (port !== 0) this.#ports.set(port, acceptor)
     try {
       const taken = await acceptor.listen({ host, port })
@@ -48,7 +48,7 @@ export class TcpPorts {
     }
   }
 
-  /** Accepts no more on a port; connections go on. */
+  /** Stops accepting on a port; connections continue. */
   close(port: number): void {
     const acceptor = this.#ports.get(port)
     if (acceptor === undefined) return
@@ -75,5 +75,5 @@ export class TcpPorts {
 }
 
 function inUse(port: number): Error {
-  return Object.assign(new Error(`Port ${port} is open already.`), { code: 'EADDRINUSE' })
+  return Object.assign(new Error(`Port ${port} is already open.`), { code: 'EADDRINUSE' })
 }

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 type Counted = Pick<Socket, 'bytesRead' | 'bytesWritten'>
 
 /**
- * All that visitors sent and were sent, as it travels: with TLS, heads and framing. Sockets count by themselves, so that
- * nothing is done for each read or write; those that are open are asked when somebody wants to know.
+ * All bytes from and to clients on the wire: with TLS, heads and framing. Sockets count themselves, so nothing is done
+ * per read or write; open sockets are read on demand.
  */
 export class VisitorBytes {
   readonly #open = new Set<Counted>()
@@ -18,7 +18,7 @@ export class VisitorBytes {
     return sum
   }
 
-  /** A socket counts what waits to be sent, and forgets it when it is cut; but a counter must never go back. */
+  /** A socket counts unsent bytes, and forgets them when it is aborted; but a counter must never decrease. */
   get sent(): number {
     let sum = this.#sent
     for (const { bytesWritten } of this.#open) sum += bytesWritten

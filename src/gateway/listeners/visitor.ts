@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { plainAddress } from '#base/addresses.ts'
 import type { Guest } from '#http/exchange.ts'
 
-/** Undefined when it has left already. `since` is when it came, where that is longer ago. */
+/** Undefined when it has already disconnected. `since` is when it connected, if that is earlier. */
 export function guestOf(
   socket: Socket,
   serverName: string | undefined,

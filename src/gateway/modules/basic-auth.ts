@@ -14,14 +14,14 @@ import { errorReply } from '#http/pages.ts'
 import { type JsonObject, list, object, text } from '#base/json-fields.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
-/** Ten wrong passwords in a row are a mistake; whoever goes on may try one every two seconds. */
+/** Ten wrong passwords in a row may be a mistake; after that one attempt every two seconds is allowed. */
 const GUESS_MS = 2000
 const guesses = new Penalties({ threshold: 18_000, most: 60_000, sources: 16_384 }, () => performance.now())
 
 const MAX_CREDENTIALS = 100
 const MAX_LENGTH = 1024
 const COLON = 0x3a
-/** What the longest user name and password take in base64, with room to spare. */
+/** The base64 size of the longest user name and password, with room to spare. */
 const MAX_HEADER = 16_384
 
 export interface PasswordLogin {
@@ -41,8 +41,8 @@ const options = object({
 })
 
 /**
- * Passwords come in the clear, over the agent's TLS link. `hashed_password` is in the protocol's schema, but how it
- * is hashed is not known, so it is refused rather than guessed at.
+ * Passwords arrive in plain text, over the agent's TLS link. `hashed_password` is in the protocol's schema, but its
+ * hash is not documented, so it is rejected rather than guessed.
  */
 function loginsOf(given: JsonObject): PasswordLogin[] {
   const { credentials } = readModule('BasicAuth', options, given)
@@ -54,10 +54,10 @@ function loginsOf(given: JsonObject): PasswordLogin[] {
   })
 }
 
-/** Reads the form of old agents, `user:password`. */
+/** Parses the form of old agents, `user:password`. */
 function loginOf(auth: string): PasswordLogin {
   const colon = auth.indexOf(':')
-  if (colon === -1) refuse('Auth', 'it does not have the form user:password')
+  if (colon === -1) refuse('Auth', 'it is not of the form user:password')
   return checked('Auth', { username: auth.slice(0, colon), password: auth.slice(colon + 1) })
 }
 
@@ -72,35 +72,35 @@ function checked(option: string, login: PasswordLogin): PasswordLogin {
 
 const refuse = (option: string, reason: string): never => fail('bind_option', { option, reason })
 
-/** All that an agent has brought. */
+/** All credentials of an agent. */
 const broughtBy = ({ BasicAuth, Auth }: BindOptions): PasswordLogin[] => [
   ...(BasicAuth ? loginsOf(BasicAuth) : []),
   ...(Auth === '' ? [] : [loginOf(Auth)]),
 ]
 
 export interface PasswordTerms {
-  /** Shown to the visitor; the name asked for when absent. */
+  /** Shown to the client; the requested host when absent. */
   readonly realm?: string
-  /** Browsers ask by OPTIONS without a password before they send a request to another site. */
+  /** Browsers send OPTIONS without a password before cross-site requests. */
   readonly allowOptions?: boolean
 }
 
 /**
- * Lets a request through that carries one of the credentials. The field is taken out then: the password is between
- * visitor and gateway, the service behind has no use for it and might log it or take it for a login of its own.
+ * Allows requests with one of the credentials and removes the field: the password is between client and gateway, and
+ * the service might log it or interpret it.
  */
 export function basicAuth(
   logins: readonly PasswordLogin[],
   endpoint: string,
   { realm, allowOptions = false }: PasswordTerms = {},
 ): Handler {
-  // Digests have one length, so comparing them tells nothing about the length of the secrets either.
+  // Digests have one length, so comparing them does not reveal the length of the secrets either.
   const key = randomBytes(32)
   const digest = (bytes: string | Buffer) => createHmac('sha256', key).update(bytes).digest()
   const known = logins.map(({ username, password }) => digest(`${username}:${password}`))
   const isKnown = (given: Buffer): boolean => {
     const sent = digest(given)
-    // Every one is compared: the time must not tell which was near.
+    // Compare with all: the time must not reveal which one was close.
     return known.reduce((found, each) => timingSafeEqual(each, sent) || found, false)
   }
 
@@ -113,7 +113,7 @@ export function basicAuth(
     exchange.trace.username = given && nameIn(given)
     if (given === undefined) return errorReply('password_required', head, values)
     const client = clientNetwork(exchange.visitor.ip)
-    // Right or wrong: an answer that tells would be as good as one in time.
+    // Right or wrong: a response that differs would reveal a correct password early.
     const seconds = Math.ceil(guesses.waitOf(endpoint, client) / 1000)
     if (seconds > 0) return errorReply('passwords_wrong', head, { seconds, retryAfter: seconds })
     if (!isKnown(given)) {
@@ -124,7 +124,7 @@ export function basicAuth(
   }
 }
 
-/** The `user:password` that was sent; undefined when there is none or more than one. */
+/** The `user:password` of the request; undefined when there is none or more than one. */
 function credentialsIn(fields: Fields): Buffer | undefined {
   const [value = '', second] = fields.all('authorization')
   if (second !== undefined || value.length > MAX_HEADER) return undefined
@@ -132,7 +132,7 @@ function credentialsIn(fields: Fields): Buffer | undefined {
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64')
 }
 
-/** Undefined where a colon does not end it: it may be a password alone, which nobody is told. */
+/** Undefined without a colon: it may be only a password, which must not be reported. */
 function nameIn(given: Buffer): string | undefined {
   const colon = given.indexOf(COLON)
   return colon < 0 ? undefined : given.toString('utf8', 0, Math.min(colon, MAX_LENGTH))
@@ -145,7 +145,7 @@ export const basicAuthModule: HttpModule = {
     const { agent } = place
     const { realm, allow_options: allowOptions } = given as Kept<typeof contract.shape>
     const logins = agent === undefined ? [] : broughtBy(agent)
-    // Without one nobody could enter, and the owner should hear why.
+    // Without one no request is allowed, and the owner should know why.
     if (logins.length === 0)
       fail('module_unusable', { module: 'basic_auth', reason: 'no agent has brought a password' })
     return basicAuth(logins, endpointOf(place), { realm, allowOptions })

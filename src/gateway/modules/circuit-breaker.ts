@@ -10,7 +10,7 @@ import { type Field, MessageError, object } from '#base/json-fields.ts'
 
 const OPTION = 'CircuitBreaker'
 const FAILED = 500
-/** What agents cannot say is as in the defaults of the API. */
+/** What agents cannot set has the API's defaults. */
 const agentTerms = { trippedMs: 10_000, windowMs: 10_000, buckets: 10, volume: 20 }
 
 const number: Field<number> = (value, name) => {
@@ -20,7 +20,7 @@ const number: Field<number> = (value, name) => {
 }
 const options = object({ error_threshold: number })
 
-/** Stops asking a service that fails too often, and tries it again from time to time. */
+/** Stops requests to a service that fails too often, and retries from time to time. */
 export function circuitBreakerHandler(terms: CircuitTerms, now?: () => number): Handler {
   const circuit = new Circuit(terms, now)
   return async (exchange, next) => {
@@ -28,7 +28,7 @@ export function circuitBreakerHandler(terms: CircuitTerms, now?: () => number): 
     if (ticket === undefined) return refusal(exchange, circuit.waitMs)
     if (ticket.isProbe) return probe(circuit, ticket, exchange, next)
     const reply = await next(exchange)
-    // What happens to a request after its visitor has left is not the doing of the service.
+    // What happens after the client disconnected says nothing about the service.
     if (!exchange.departure.happened) circuit.answered(ticket, reply.head.status >= FAILED)
     return reply
   }
@@ -37,7 +37,7 @@ export function circuitBreakerHandler(terms: CircuitTerms, now?: () => number): 
 async function probe(circuit: Circuit, ticket: Ticket, exchange: Exchange, next: Endpoint): Promise<Reply> {
   exchange.trace.note('circuit_breaker: allow_while_open')
   exchange.trace.whileOpen = true
-  // Others must not wait for a request that nobody waits for.
+  // Other requests must not wait for one whose client has gone.
   exchange.departure.whenGone(() => circuit.forget(ticket))
   try {
     const reply = await next(exchange)

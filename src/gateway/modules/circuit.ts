@@ -3,16 +3,13 @@ export interface CircuitTerms {
   readonly trippedMs: number
   readonly windowMs: number
   readonly buckets: number
-  /** So many requests must have been answered within the window. */
+  /** Minimum number of responses within the window. */
   readonly volume: number
-  /** The circuit trips when a larger share of them than this has failed; between 0 and 1. */
+  /** The circuit trips when a larger fraction of them has failed; between 0 and 1. */
   readonly share: number
 }
 
-/**
- * Counts answers in a window that rolls on bucket by bucket. There are no timers: whoever counts next clears the
- * buckets that have gone by.
- */
+/** Counts responses in a rolling window of buckets. There are no timers: the next count clears expired buckets. */
 class RollingWindow {
   readonly #bucketMs: number
   readonly #totals: Float64Array
@@ -58,20 +55,20 @@ class RollingWindow {
   }
 }
 
-/** Kept by a request from when it was let through until its answer is there. */
+/** Held by a request from admission until its response. */
 export interface Ticket {
   readonly isProbe: boolean
 }
 
 /**
- * Closed, it lets all requests through and counts the answers. When too many failed it opens, and lets nothing through
- * for a time. After that one request at a time may try: a good answer closes it, a failure opens it anew.
+ * Closed, it allows all requests and counts responses. When too many failed it opens, and rejects all for a time. After
+ * that one request at a time may try: a success closes it, a failure opens it again.
  */
 export class Circuit {
   readonly #terms: CircuitTerms
   readonly #now: () => number
   readonly #window: RollingWindow
-  /** One for all requests until the circuit opens: what was asked before says nothing about the time after. */
+  /** One for all requests until the circuit opens: earlier requests say nothing about the time after. */
   #ordinary: Ticket = { isProbe: false }
   /** Undefined while the circuit is closed. */
   #openUntil: number | undefined
@@ -83,7 +80,7 @@ export class Circuit {
     this.#window = new RollingWindow(terms.windowMs, terms.buckets)
   }
 
-  /** Undefined when the service is not to be asked now. */
+  /** Undefined when no request may be sent now. */
   admit(): Ticket | undefined {
     if (this.#openUntil === undefined) return this.#ordinary
     if (this.#probe !== undefined || this.#now() < this.#openUntil) return undefined
@@ -91,12 +88,12 @@ export class Circuit {
     return this.#probe
   }
 
-  /** Milliseconds after which a request may try; 0 when one is trying. */
+  /** Milliseconds until a request may try; 0 while one is trying. */
   get waitMs(): number {
     return this.#openUntil === undefined ? 0 : Math.max(0, this.#openUntil - this.#now())
   }
 
-  /** The head of an answer is there. */
+  /** The response head has arrived. */
   answered(ticket: Ticket, failed: boolean): void {
     if (ticket.isProbe) {
       if (ticket !== this.#probe) return
@@ -113,7 +110,7 @@ export class Circuit {
     if (window.errors > 0 && window.total >= volume && window.errors / window.total > share) this.#open(now)
   }
 
-  /** No answer will tell how the service is: the visitor has gone, or the fault was our own. */
+  /** No response will show the service's health: the client has gone, or it was an internal error. */
   forget(ticket: Ticket): void {
     if (ticket === this.#probe) this.#probe = undefined
   }

@@ -12,12 +12,12 @@ import type { HttpModule } from '#gateway/modules/module.ts'
 import { endpointOf } from '#http/place.ts'
 import type { Trace } from '#http/trace.ts'
 
-/** Shorter content becomes hardly shorter, and one packet carries it anyway. */
+/** Shorter bodies hardly shrink, and one packet carries them anyway. */
 const MIN_LENGTH = 256
-/** What is under a digest must stay as it is. */
+/** A body with a digest must stay unchanged. */
 const digests = ['content-digest', 'repr-digest', 'digest', 'content-md5']
 
-/** Compresses answers on their way, in a form that the visitor accepts. */
+/** Compresses responses while they stream, in an encoding that the client accepts. */
 const compressing =
   (endpoint: string): Handler =>
   async (exchange, next) => {
@@ -28,7 +28,7 @@ const compressing =
     const { coding, identityRefused } = chooseCoding(exchange.head.fields.get('accept-encoding'))
     const isShort = length < MIN_LENGTH && !identityRefused
     const party = { endpoint, client: clientNetwork(exchange.visitor.ip) }
-    // RFC 9110 §12.5.5: an answer that stays as it is was negotiated too, so caches must know by what.
+    // RFC 9110 §12.5.5: an uncompressed response was negotiated too, so caches must key on the header.
     if (coding === undefined || isShort || !canCompress(party, coding))
       return { ...reply, head: asNegotiated(reply) }
     return compressed(reply, { coding, party }, exchange)
@@ -40,7 +40,7 @@ interface Chosen {
   readonly party: Party
 }
 
-/** How long the content is or would be: 0 for none, Infinity where nobody knows. */
+/** The length of the body: 0 for none, Infinity if unknown. */
 function lengthOf({ head }: Reply, isHead: boolean): number {
   const { framing, announcedLength } = head
   if (isHead) return announcedLength ?? (framing.kind === 'length' ? framing.length : Infinity)
@@ -48,7 +48,7 @@ function lengthOf({ head }: Reply, isHead: boolean): number {
   return framing.kind === 'length' ? framing.length : Infinity
 }
 
-/** Whether the content is whole, not compressed yet, worth it, and allowed to be changed on its way. */
+/** Whether the body is complete, uncompressed, worth it, and may be transformed. */
 function mayChange({ head, upgraded }: Reply): boolean {
   const { status, fields } = head
   if (upgraded !== undefined || status < 200 || status === 204 || status === 205) return false
@@ -71,7 +71,7 @@ function compressed(reply: Reply, chosen: Chosen, { head, trace }: Exchange): Re
   return { ...reply, head: { status, reason, framing, fields: encodedFields(fields, coding) }, body }
 }
 
-/** What is short and at hand is compressed at once; undefined when that would make it longer. */
+/** Compresses a short body at once; undefined when that would make it longer. */
 function contentOf(body: Body, { coding, party }: Chosen, trace: Trace): Body | undefined {
   if (!(body instanceof TextBody)) return (trace.compressed = new CompressedBody(body, coding, party))
   const bytes = methods[coding].whole(Buffer.from(body.text, 'latin1'))
@@ -81,7 +81,7 @@ function contentOf(body: Body, { coding, party }: Chosen, trace: Trace): Body | 
   return bodyOf(bytes)
 }
 
-/** The fields of another representation of the same: its parts and its bytes are not those of the service's own. */
+/** The fields of another representation: its ranges and bytes are not the service's own. */
 function encodedFields(fields: Fields, coding: Coding): Fields {
   const etag = fields.get('etag')
   const weak = etag?.startsWith('"') === true ? fields.without('etag').with('ETag', `W/${etag}`) : fields

@@ -2,7 +2,7 @@ import { type Moment, untouchableHeaders } from '#contract/header-rules.ts'
 import { type Filled, template } from '#gateway/modules/variables.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]{1,255}$/
-/** What a field's value may have: visible characters, blanks, and bytes that are not ASCII. */
+/** Allowed in values: visible characters, blanks, and non-ASCII bytes. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const HOST = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
@@ -12,13 +12,13 @@ export interface Change {
   readonly removed: readonly string[]
 }
 
-/** The same as it was given. */
+/** The same as given. */
 export interface WantedChange {
   readonly added: readonly (readonly [name: string, value: string])[]
   readonly removed: readonly string[]
 }
 
-/** Tells whoever asked for a change why it cannot be made. */
+/** Reports why a change is invalid. */
 export type Refuse = (reason: string) => never
 
 /** Checks a change of headers and compiles its values. */
@@ -26,8 +26,8 @@ export function checkedChange({ added, removed }: WantedChange, moment: Moment, 
   for (const name of removed) checkName(name, refuse)
   const compiled = added.map(([name, value]) => {
     checkName(name, refuse)
-    if (!VALUE.test(value)) refuse(`the value of "${name}" has a character that headers cannot carry`)
-    return { name, value: template(value, moment) ?? refuse(`"${value}" has a variable that is not known`) }
+    if (!VALUE.test(value)) refuse(`the value of "${name}" has a character that is not allowed in headers`)
+    return { name, value: template(value, moment) ?? refuse(`"${value}" has an unknown variable`) }
   })
   const change = { added: compiled, removed }
   checkHost(change, moment, refuse)
@@ -35,17 +35,17 @@ export function checkedChange({ added, removed }: WantedChange, moment: Moment, 
 }
 
 function checkName(name: string, refuse: Refuse): void {
-  if (!TOKEN.test(name)) refuse(`"${name}" is not the name of a header`)
-  if (untouchableHeaders.has(name)) refuse(`"${name}" is set by the gateway alone`)
+  if (!TOKEN.test(name)) refuse(`"${name}" is not a header name`)
+  if (untouchableHeaders.has(name)) refuse(`"${name}" is set only by the gateway`)
 }
 
 function checkHost({ added, removed }: Change, moment: Moment, refuse: Refuse): void {
   const hosts = added.filter(({ name }) => name === 'host')
   const [host] = hosts
-  if (moment === 'response' && (host || removed.includes('host'))) refuse('an answer has no "host"')
+  if (moment === 'response' && (host || removed.includes('host'))) refuse('a response has no "host"')
   if (hosts.length > 1) refuse('a request has one "host"')
   if (host && typeof host.value !== 'string') refuse('a "host" cannot have variables')
   if (host && typeof host.value === 'string' && !HOST.test(host.value))
     refuse(`"${host.value}" is not a host`)
-  if (!host && removed.includes('host')) refuse('"host" can be removed only when another is added')
+  if (!host && removed.includes('host')) refuse('"host" can be removed only if another is added')
 }

@@ -22,12 +22,12 @@ const options = object({
   remove: list(text(256), MAX_HEADERS),
 })
 
-/** Changes what the service behind is sent. */
+/** Changes the request headers for the service. */
 function requestHandler({ added, removed }: Change): Handler {
   const host = added.find(({ name }) => name === 'host')?.value
   const upstreamHost = typeof host === 'string' ? host : undefined
   const others = added.filter(({ name }) => name !== 'host')
-  // What the owner says must not stand beside what a visitor claims under the same name.
+  // The owner's value must not be next to one that the client sent under the same name.
   const gone = [...new Set([...removed.filter(name => name !== 'host'), ...others.map(({ name }) => name)])]
   const lines = linesOf(others)
 
@@ -37,7 +37,7 @@ function requestHandler({ added, removed }: Change): Handler {
   }
 }
 
-/** Changes what the visitor is sent. Here an added field may stand beside one of the service: both are the owner's. */
+/** Changes the response headers. Here an added field may be next to one of the service: both are the owner's. */
 function responseHandler({ added, removed }: Change): Handler {
   const lines = linesOf(added)
   return async (exchange, next) => {
@@ -52,7 +52,7 @@ function changed(fields: Fields, removed: readonly string[], lines: string): Fie
   return lines === '' ? rest : new Fields(rest.text + lines)
 }
 
-/** The lines of added headers; made once where no variable is in them. */
+/** The lines of added headers; built once if they have no variable. */
 function linesOf(added: Change['added']): Filled {
   const parts = added.map(({ name, value }) =>
     typeof value === 'string' ? `${name}: ${value}\r\n` : { name, value },
@@ -83,14 +83,14 @@ function changeOfAgent(option: Option, given: JsonObject): Change {
 
 function parted(line: string, refuse: Refuse): [name: string, value: string] {
   const colon = line.indexOf(':')
-  if (colon < 1) refuse(`"${line}" does not have the form name:value`)
+  if (colon < 1) refuse(`"${line}" is not of the form name:value`)
   return [line.slice(0, colon), line.slice(colon + 1)]
 }
 
 function changeOfRecord(module: string, given: JsonObject, moment: Moment): Change {
   const { add, remove } = given as Kept<typeof contract.shape>
   const refuse: Refuse = reason => fail('module_unusable', { module, reason })
-  // Records hold any text; in a head it travels as UTF-8, one character for each byte.
+  // Records contain any text; in a head it is sent as UTF-8, one character per byte.
   const added = Object.entries(add).map(
     ([name, value]) => [name.toLowerCase(), Buffer.from(value.trim()).toString('latin1')] as const,
   )

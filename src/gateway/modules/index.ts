@@ -19,37 +19,37 @@ import type { SourceRow } from '#registry/records/source.ts'
 import type { JsonObject } from '#base/json-fields.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
-/** Modules in the order in which a request meets them. */
+/** Modules in the order in which they run. */
 const order: readonly HttpModule[] = [
-  // Before all else: who cannot prove who they are learn nothing.
+  // First: unauthenticated clients learn nothing.
   mutualTlsModule,
   // Cheap, and it keeps strangers from guessing passwords.
   ipRestrictionModule,
   userAgentFilterModule,
-  // Senders of webhooks sign and do not sign in.
+  // Webhook senders sign and do not sign in.
   webhookVerificationModule,
-  // Signing in comes before all that touches an answer: its own answers leave as they are.
+  // Sign-in comes before all modules that change responses: its own responses stay unchanged.
   basicAuthModule,
   oauthModule,
   oidcModule,
   samlModule,
-  // Outside of compression, so that what it adds or removes is the last word.
+  // Outside of compression, so that its changes are final.
   responseHeadersModule,
   compressionModule,
-  // Right above the service: it counts what the service answers, not what other modules refuse.
+  // Right above the service: it counts the service's responses, not those of other modules.
   circuitBreakerModule,
-  // The last one to see a request, so that the others decide by what the visitor sent.
+  // The last to see a request, so that the others decide by what the client sent.
   requestHeadersModule,
   websocketTcpModule,
 ]
 
-/** Not on the way of requests: they say where traffic goes, and how its connection is made. */
+/** Not request modules: they define where traffic goes, and how its connection is made. */
 const elsewhere = new Set(['backend', 'tls_termination'])
 const known = new Set([...elsewhere, ...order.flatMap(({ name, alias }) => [name, alias ?? name])])
 /** Agent options that this gateway does not support. */
 const absent: readonly (keyof BindOptions)[] = ['TrafficPolicy', 'Policy']
 
-/** The visitors who are let in where nobody has asked to keep any out. */
+/** The clients allowed without any restriction. */
 export const everybody = (): boolean => true
 
 /** Handlers with their names, in order. */
@@ -60,19 +60,19 @@ export interface Attached {
 
 type Named = readonly [name: string, handler: Handler]
 
-/** What modules are built from: records, the wishes of an agent, or both. */
+/** The sources of modules: records, agent options, or both. */
 export interface Wishes {
   readonly rows: readonly SourceRow[]
   readonly agent?: BindOptions
 }
 
-/** The options of a module that a record has switched on. */
+/** The options of a module that a record has enabled. */
 export function optionsOf(row: SourceRow, name: string): JsonObject | undefined {
   const value = row.body[name] as (JsonObject & { readonly enabled?: boolean }) | null | undefined
   return value === null || value === undefined || value.enabled === false ? undefined : value
 }
 
-/** Builds the modules of every place, and keeps what they remember when the place is built anew. */
+/** Builds the modules of every place, and keeps their state when the place is rebuilt. */
 export class Modules {
   readonly #parts: ModuleParts
   readonly #remembered = new Map<string, { readonly basis: string; readonly handler: Handler }>()
@@ -81,7 +81,7 @@ export class Modules {
     this.#parts = parts
   }
 
-  /** Throws a Problem for what cannot be built: nothing that was asked for is ever left out without a word. */
+  /** Throws a Problem for what cannot be built: no module is ever skipped silently. */
   build({ rows, agent }: Wishes, place: Place): Attached {
     for (const row of rows) checkUsable(row)
     if (agent !== undefined) checkAbsent(agent)
@@ -96,14 +96,14 @@ export class Modules {
     return { names: built.map(([name]) => name), handlers: built.map(([, handler]) => handler) }
   }
 
-  /** Which visitors a TCP or TLS edge, or the configuration of an address, lets in; throws as `build` does. */
+  /** The client filter of a TCP or TLS edge, or of an address configuration; throws as `build` does. */
   connectionFilterOf(row: SourceRow): (ip: string) => boolean {
     checkUsable(row)
     const options = optionsOf(row, 'ip_restriction') ?? optionsOf(row, 'ip_policy')
     return options ? this.#parts.records.addressesAllowed(options['ip_policies'] as string[]) : everybody
   }
 
-  /** The place is no more. */
+  /** The place was removed. */
   forget(placeId: string): void {
     for (const { name } of order) this.#remembered.delete(`${placeId} ${name}`)
   }
@@ -128,7 +128,7 @@ export class Modules {
   }
 }
 
-/** Whether an agent wants something: what it leaves out has come as one of these. */
+/** Whether an agent set an option: absent ones arrive as one of these. */
 export const isAsked = (value: unknown): boolean =>
   value !== null && value !== undefined && value !== '' && value !== false && value !== 0
 
@@ -146,7 +146,7 @@ function checkAbsent(agent: BindOptions): void {
   if (option !== undefined) fail('bind_option', { option, reason: 'this server does not have it' })
 }
 
-/** Which visitors an agent lets in on a TCP or TLS tunnel; a Problem where it asks for more than that. */
+/** The client filter of an agent's TCP or TLS tunnel; a Problem if it requests more than that. */
 export function connectionFilter(agent: BindOptions): (ip: string) => boolean {
   checkAbsent(agent)
   return agent.IPRestriction ? addressesOf(agent.IPRestriction) : everybody

@@ -18,7 +18,7 @@ const everyone: readonly Rule[] = [
   { cidr: '::/0', action: 'allow' },
 ]
 
-/** Says which addresses an agent lets in; for tunnels without HTTP it is asked once per connection. */
+/** The address filter of an agent; without HTTP it is checked once per connection. */
 export function addressesOf(given: JsonObject): (ip: string) => boolean {
   const { allow_cidrs, deny_cidrs } = readModule(OPTION, options, given)
   if (allow_cidrs.length + deny_cidrs.length === 0)
@@ -26,13 +26,13 @@ export function addressesOf(given: JsonObject): (ip: string) => boolean {
   const bad = [...allow_cidrs, ...deny_cidrs].find(cidr => parseRange(cidr) === undefined)
   if (bad !== undefined)
     fail('bind_option', { option: OPTION, reason: `"${bad}" is not a range such as 203.0.113.0/24` })
-  // Who only denies means to let in the rest.
+  // Deny rules alone allow all other addresses.
   const allowed = allow_cidrs.map(cidr => ({ cidr, action: 'allow' }) as const)
   const denied = deny_cidrs.map(cidr => ({ cidr, action: 'deny' }) as const)
   return addressFilter([...(allowed.length > 0 ? allowed : everyone), ...denied])
 }
 
-/** Lets a request through when its address may pass. */
+/** Allows a request if its address is allowed. */
 const filtered =
   (passes: (ip: string) => boolean): Handler =>
   (exchange, next) => {

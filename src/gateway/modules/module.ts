@@ -13,27 +13,27 @@ import type { BindOptions } from '#tunnel/messages.ts'
 export interface ModuleParts {
   readonly facts: Facts
   readonly records: Records
-  /** The one way out: calls to others than agents. */
+  /** The only client for outgoing connections, except to agents. */
   readonly egress: Egress
   readonly signIn: SignIn
-  /** What the operator has set for the OAuth providers. */
+  /** The operator's OAuth applications. */
   readonly oauth: OAuthSetup
   readonly log: Log
 }
 
-/** A module that acts on requests, as records and as agents configure it. */
+/** A request module, as configured by records and agents. */
 export interface HttpModule {
   /** As in `src/contract/modules`. */
   readonly name: string
-  /** Where the module is called otherwise in endpoint configurations. */
+  /** Its name in endpoint configurations, if it differs. */
   readonly alias?: string
-  /** What it remembers of traffic outlives other changes of its place: its handler is used again. */
+  /** Its state survives other changes of its place: the handler is reused. */
   readonly remembers?: true
-  /** What a record says is added to what the agent asked for (`Place.agent`), instead of a second handler. */
+  /** A record's options are added to those of the agent (`Place.agent`), instead of a second handler. */
   readonly joinsAgent?: true
-  /** Throws a Problem when it cannot be built: its route then answers 503. */
+  /** Throws a Problem when it cannot be built: its route then responds with 503. */
   fromRecord(options: JsonObject, place: Place, parts: ModuleParts): Handler
-  /** Absent where agents cannot ask for it. */
+  /** Absent if agents cannot request it. */
   readonly fromAgent?: {
     readonly options: readonly (keyof BindOptions)[]
     /** Throws a Problem (`bind_option`) for options that cannot be used. */

@@ -7,17 +7,17 @@ import type { Place } from '#http/place.ts'
 import { errorReply } from '#http/pages.ts'
 import { agentAuthorities } from '#tls/agent-authorities.ts'
 
-/** Services written for the hosted service look for its own spelling of the names. */
+/** Services written for the hosted service expect its spelling of the names. */
 const PREFIXES = ['Adit-Mtls-', 'Ngrok-Mtls-']
-/** Frameworks give fields the names of variables, so that other characters become equal to a hyphen. */
+/** Frameworks turn field names into variables, so that other characters become equal to a hyphen. */
 const CLAIM = /^(?:adit|ngrok)[^a-z0-9:]mtls[^a-z0-9:]/i
 const CLAIMS = new RegExp(CLAIM, 'im')
 /** Certificates stay the same for a connection, and so do the lines. */
 const lines = new WeakMap<ClientCertificate, string>()
 
 /**
- * Tells the service behind who the visitor is. Whoever has no certificate of the right authorities is refused in the
- * handshake; a request of a connection that was made before it asked, or without a name, is refused here.
+ * Sends the client's identity to the service. A client without a valid certificate is rejected in the handshake; a
+ * request on an older connection, or one without a server name, is rejected here.
  */
 function mutualTlsAt({ id, edgeId }: Place): Handler {
   const scope = edgeId ?? id
@@ -29,7 +29,7 @@ function mutualTlsAt({ id, edgeId }: Place): Handler {
   }
 }
 
-/** What visitors say of their certificate themselves counts for nothing. */
+/** Certificate headers sent by clients are ignored. */
 function withoutClaims(fields: Fields): Fields {
   if (!CLAIMS.test(fields.text)) return fields
   const kept = [...fields.entries()].filter(([name]) => !CLAIM.test(name))
@@ -51,7 +51,7 @@ function linesOf(certificate: ClientCertificate): string {
   return text.join('')
 }
 
-/** Nothing is left out or replaced: two visitors must never look the same to a service that tells them by a name. */
+/** Nothing is dropped or replaced: two clients must never look the same to a service that identifies them by name. */
 const escaped = (text: string): string => text.replaceAll(/[^\x20-\x7e]|%|^ | $/gu, percent)
 const listed = (text: string): string => text.replaceAll(/[^\x21-\x7e]|[%,]/gu, percent)
 
@@ -64,7 +64,7 @@ export const mutualTlsModule: HttpModule = {
   fromAgent: {
     options: ['MutualTLSCA'],
     build: (given, place) => {
-      // The handshake uses them; here it is only seen that they can be used.
+      // The handshake uses them; this only checks that they are valid.
       agentAuthorities(given)
       return mutualTlsAt(place)
     },

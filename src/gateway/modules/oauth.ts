@@ -17,7 +17,7 @@ const MAX_NAMES = 1000
 
 type Options = Kept<typeof oauth.shape>
 
-/** One provider's part of the module, from whomever it came. */
+/** One provider's part of the module, from a record or an agent. */
 interface Asked {
   readonly provider: Provider
   readonly clientId: string
@@ -37,7 +37,7 @@ const agentOptions = object({
   scopes: names,
 })
 
-/** Visitors sign in at one of eight providers, with the owner's application or with the operator's. */
+/** Sign-in with one of eight providers, with the owner's application or the operator's. */
 export const oauthModule: HttpModule = {
   name: oauth.name,
 
@@ -87,10 +87,10 @@ function fromBind(given: Parameters<typeof readModule>[2], { oauth: setup }: Mod
   const provider = Object.hasOwn(providers, options.provider) ? providers[options.provider] : undefined
   if (provider === undefined)
     return refuse(`"${options.provider}" is not one of ${Object.keys(providers).join(', ')}`)
-  // It is sealed for a key of the service that this protocol comes from, which nobody else has.
+  // It is encrypted for a key that only the hosted service has.
   if (options.sealed_client_secret !== '') refuse('sealed_client_secret is not supported, use client_secret')
   if ((options.client_id === '') !== (options.client_secret === ''))
-    refuse('client_id and client_secret go together')
+    refuse('client_id and client_secret belong together')
   if (options.client_id === '' && options.scopes.length > 0)
     refuse('scopes need a client_id and a client_secret')
   return {
@@ -104,7 +104,7 @@ function fromBind(given: Parameters<typeof readModule>[2], { oauth: setup }: Mod
 
 const refuse = (reason: string): never => fail('bind_option', { option: OPTION, reason })
 
-/** An agent is told of what cannot be built in the words for agents. */
+/** Agents get the bind error for what cannot be built. */
 function forAgent<T>(build: () => T): T {
   try {
     return build()
@@ -129,7 +129,7 @@ function managedFor({ name, title }: Provider, access: AccessLists, parts: Modul
   const application =
     parts.oauth.applications.get(name) ??
     fail('oauth_application', { provider: title, setting: applicationSetting(name) })
-  // The operator's application does not know who is meant, so that has to be said.
+  // The operator's application is not specific to the endpoint, so allowed users are required.
   if (isOpen(access)) fail('oauth_open', { provider: title })
   return application
 }

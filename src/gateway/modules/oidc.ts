@@ -24,7 +24,7 @@ const agentOptions = object({
   scopes: list(text(255), 100),
 })
 
-/** Visitors sign in at an OpenID provider of the owner's choice. */
+/** Sign-in with an OpenID provider of the owner's choice. */
 export const oidcModule: HttpModule = {
   name: oidc.name,
   remembers: true,
@@ -54,7 +54,7 @@ const ways = ({ egress, log }: ModuleParts): Pick<OidcOptions, 'egress' | 'log'>
 
 function methodForAgent(given: JsonObject, parts: ModuleParts): OidcMethod {
   const options = readModule(OPTION, agentOptions, given)
-  // It is sealed for a key of the service that this protocol comes from, which nobody else has.
+  // It is encrypted for a key that only the hosted service has.
   if (options.sealed_client_secret !== '') refuse('sealed_client_secret is not supported, use client_secret')
   if (options.client_id === '') refuse('it names no client_id')
   try {

@@ -12,11 +12,11 @@ import { list, object, text } from '#base/json-fields.ts'
 
 const NAME = 'user_agent_filter'
 const OPTION = 'UserAgentFilter'
-/** Longer ones are refused: no program sends them, and every pattern is tried on the whole. */
+/** Longer ones are rejected: no program sends them, and every pattern is matched against the whole. */
 const MAX_AGENT = 1024
-/** Steps of patterns after which other work of the process comes first: about a millisecond. */
+/** Pattern steps after which other work gets a turn: about a millisecond. */
 const SLICE = 100_000
-/** Most clients of an endpoint send one of the same few names. */
+/** Most clients of an endpoint send one of the same few values. */
 const REMEMBERED = 250
 
 const patterns = list(text(1024), 100)
@@ -27,7 +27,7 @@ interface Rules {
   readonly deny: readonly GoRegex[]
 }
 
-/** Bytes of a header as the text they most likely are. */
+/** Header bytes decoded as UTF-8 if possible. */
 const decoded = (value: string): string =>
   /[\x80-\xff]/.test(value) ? Buffer.from(value, 'latin1').toString('utf8') : value
 
@@ -49,11 +49,11 @@ async function passes({ allow, deny }: Rules, agent: string): Promise<boolean> {
   const name = decoded(agent)
   const slice = { left: SLICE }
   if (await someMatches(allow, name, slice)) return true
-  // Without a name there is nothing that could be denied, so only an allowing rule lets it through.
+  // Without a User-Agent no deny rule can match, so only an allow rule lets it pass.
   return name !== '' && !(await someMatches(deny, name, slice))
 }
 
-/** Decides by the program that says it made the request. */
+/** Filters by the User-Agent header. */
 function filter(rules: Rules): Handler {
   const verdicts = new Map<string, boolean>()
   const judge = async (agent: string): Promise<boolean> => {

@@ -1,14 +1,14 @@
 import { type HeaderVariable, type Moment, valueParts } from '#contract/header-rules.ts'
 import type { Exchange } from '#http/exchange.ts'
 
-/** A text with its variables filled in. `status` is that of the answer, 0 while there is none. */
+/** A text with its variables filled in. `status` is that of the response, 0 before there is one. */
 export type Filled = (exchange: Exchange, status: number) => string
 
 const MAX_VALUE = 4096
-/** What would end a line of a head, or become something else when each character is sent as one byte. */
+/** Characters that would end a header line, or change when sent as one byte each. */
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/g
 
-/** Text that did not come from a head travels as UTF-8, one character for each byte. */
+/** Text that did not come from a head is sent as UTF-8, one character per byte. */
 const encoded = (text = ''): string => Buffer.from(text).toString('latin1')
 
 const queryOf = (target: string): string => {
@@ -48,8 +48,8 @@ const variables: Readonly<Record<HeaderVariable, Filled>> = {
 const sendable = (value: string): string => value.slice(0, MAX_VALUE).replace(UNSENDABLE, '')
 
 /**
- * Compiles a text with variables of the form `${.conn.client_ip}`, with or without the first dot. Answers the text
- * itself when there is none in it, and undefined for a variable that is not known.
+ * Compiles a text with variables of the form `${.conn.client_ip}`, with or without the first dot. Returns the text
+ * itself if it has none, and undefined for an unknown variable.
  */
 export function template(text: string, moment: Moment): string | Filled | undefined {
   if (!text.includes('${')) return text

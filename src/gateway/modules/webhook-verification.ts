@@ -29,7 +29,7 @@ const MEBIBYTE = 1024 * 1024
 const MAX_BODY = 10 * MEBIBYTE
 const EMPTY = Buffer.alloc(0)
 
-/** Enough for as many of the largest bodies at a time as no sender has; small ones fit in by the thousand. */
+/** Enough for more of the largest bodies at once than any sender has; small ones fit by the thousand. */
 const allowance = new Allowance(memoryPart(1 / 8, { least: 64, most: 256 }))
 
 const goOn: ResponseHead = {
@@ -49,7 +49,7 @@ const sealed: Field<boolean> = (value, name) => {
 
 const options = object({ provider: text(64), secret: text(4096), sealed_secret: sealed })
 
-/** Lets through what its sender has signed, as it came. */
+/** Allows requests that their sender has signed, unchanged. */
 function verifying(verify: Verify, endpoint: string, log: ModuleParts['log']): Handler {
   return async (exchange, next) => {
     const { framing, expectsContinue } = exchange.head
@@ -58,7 +58,7 @@ function verifying(verify: Verify, endpoint: string, log: ModuleParts['log']): H
       return verdict.kind === 'verified' ? next(exchange) : unverified(exchange, verdict, log)
     }
     if (framing.kind === 'length' && framing.length > MAX_BODY) return unread(exchange, 'too_large')
-    // Nobody else would say so: the service behind is asked only when all of the content is here.
+    // Sent here, because the service gets the request only when the whole body has arrived.
     if (expectsContinue) exchange.inform(goOn)
     const party = { endpoint, client: clientNetwork(exchange.visitor.ip) }
     const gathering = new Gathering(exchange.body, { limit: MAX_BODY, allowance, party })
@@ -88,7 +88,7 @@ const webhookOf = ({ head, visitor }: Exchange, body: Buffer): Webhook => ({
   now: Date.now(),
 })
 
-/** The same request, its content at hand, so that nothing needs to be asked for any more. */
+/** The same request with its body in memory, so that no 100 Continue is needed. */
 function withContent(exchange: Exchange, { bytes, trailers }: Gathering): Exchange {
   const { fields, framing } = exchange.head
   const copy = withHead(exchange, { fields: fields.without('expect') })
@@ -99,7 +99,7 @@ function unread({ head }: Exchange, end: Exclude<GatheringEnd, 'whole'>): Reply 
   if (end === 'too_large') return errorReply('webhook_too_large', head, { limit: MAX_BODY })
   if (end === 'full') return errorReply('webhooks_full', head)
   if (end === 'slow') return errorReply('webhook_slow', head)
-  return errorReply('bad_message', head, { reason: 'its content was cut short' })
+  return errorReply('bad_message', head, { reason: 'its body was truncated' })
 }
 
 function unverified(
@@ -134,7 +134,7 @@ function unknownSender(provider: string): string {
   return `"${provider}" is not a supported sender. ${hint}`
 }
 
-/** The handler for a sender; `refuse` says in its own way why there is none. */
+/** The handler for a sender; `refuse` throws the error if there is none. */
 function handlerFor(
   { provider, secret }: { readonly provider: string; readonly secret: string },
   place: Place,
@@ -144,7 +144,7 @@ function handlerFor(
   const name = provider.toLowerCase()
   const scheme = Object.hasOwn(senders, name) ? senders[name] : undefined
   if (scheme === undefined) return refuse(unknownSender(provider))
-  // A signature by an empty key is one that anybody can make.
+  // Anyone can sign with an empty key.
   if (secret === '' && name !== SECRETLESS) return refuse(`a secret is required for ${provider}`)
   try {
     return verifying(scheme(secret, { egress }), endpointOf(place), log)

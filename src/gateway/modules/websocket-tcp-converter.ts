@@ -21,7 +21,7 @@ const EMPTY = Buffer.alloc(0)
 
 type Dial = NonNullable<Place['dial']>
 
-/** Answers WebSocket connections itself, and passes on what is in their messages. */
+/** Accepts WebSocket connections itself, and forwards the content of their messages. */
 const converter =
   (dial: Dial): Handler =>
   async exchange => {
@@ -38,7 +38,7 @@ const converter =
     }
   }
 
-/** The key of a proper request for WebSocket over HTTP/1.1. */
+/** The key of a valid WebSocket request over HTTP/1.1. */
 function keyOf({ method, upgrade, fields }: RequestHead): string | undefined {
   if (method !== 'GET' || upgrade !== 'websocket' || fields.get('sec-websocket-version') !== '13')
     return undefined
@@ -61,7 +61,7 @@ function upgradeReply({ fields }: RequestHead, key: string, upgraded: WebSocketT
   return { head, body: noBody, upgraded }
 }
 
-/** Browsers give up when they name protocols and none is taken. All are alike here but the one that says it best. */
+/** Browsers close the connection if they offer protocols and none is selected. Any is fine here, with a preference. */
 function protocolOf(fields: Fields): string | undefined {
   const offered = fields
     .all('sec-websocket-protocol')
@@ -80,13 +80,15 @@ function unreachable(error: unknown, { head }: Exchange): Reply {
 export const websocketTcpModule: HttpModule = {
   name: NAME,
   fromRecord(_given, { dial }) {
-    if (dial === undefined) fail('module_unusable', { module: NAME, reason: 'its backend knows only HTTP' })
+    if (dial === undefined)
+      fail('module_unusable', { module: NAME, reason: 'its backend supports only HTTP' })
     return converter(dial)
   },
   fromAgent: {
     options: [OPTION],
     build(_given, { dial }) {
-      if (dial === undefined) fail('bind_option', { option: OPTION, reason: 'its service knows only HTTP' })
+      if (dial === undefined)
+        fail('bind_option', { option: OPTION, reason: 'its service supports only HTTP' })
       return converter(dial)
     },
   },

@@ -5,20 +5,20 @@ interface Compilation<T> {
   readonly sources: ReadonlySet<string>
 }
 
-/** Keeps what was compiled until a record that it was made from changes; what others were made from is not touched. */
+/** Caches compiled values until a record they depend on changes; other entries are not touched. */
 export class Compilations<T extends { close(): void }> {
   readonly #compiled = new Map<string, Compilation<T>>()
   readonly #users = new Map<string, Set<string>>()
   readonly #broken: (error: unknown, key: string) => T
   readonly #stop: () => void
 
-  /** `broken` stands in for what cannot be made, until a record that was looked at changes. */
+  /** `broken` replaces what cannot be compiled, until one of its records changes. */
   constructor(records: Pick<Records, 'onAnyChange'>, broken: (error: unknown, key: string) => T) {
     this.#broken = broken
     this.#stop = records.onAnyChange(({ id }) => this.changed(id))
   }
 
-  /** What is kept under a key, or is made now; `uses` is told the id of every record that is looked at. */
+  /** The cached value of a key, compiled if needed; `uses` gets the id of every record it depends on. */
   get(key: string, make: (uses: (id: string) => void) => T): T {
     const known = this.#compiled.get(key)
     if (known !== undefined) return known.value
@@ -32,7 +32,7 @@ export class Compilations<T extends { close(): void }> {
     return value
   }
 
-  /** What it was made from has changed, come or gone; of records it is known. */
+  /** A record that it depends on was changed, created or deleted. */
   changed(id: string): void {
     for (const key of this.#users.get(id) ?? []) this.#drop(key)
   }

@@ -18,19 +18,19 @@ export interface CompilerOptions extends Omit<BackendParts, 'child' | keyof Use>
   readonly log: Log
 }
 
-// Each way to a backend has connections of its own, so backends that lead to many others multiply.
+// Each path to a backend has its own connections, so backends that refer to many others multiply.
 const MAX_BACKENDS = 1000
 
-/** What answers the requests of one route or tunnel. */
+/** The handler of one route or tunnel. */
 export interface CompiledEndpoint {
   readonly answer: Endpoint
   close(): void
 }
 
-/** What a backend is used for. */
+/** The use of a backend. */
 export type Use = Pick<BackendParts, 'edge' | 'passthrough'>
 
-/** Told the id of every record that something is made from. */
+/** Gets the id of every record that something depends on. */
 export type Uses = (id: string) => void
 
 /** What is built for one owner. */
@@ -40,7 +40,9 @@ interface Tree {
   readonly built: Backend[]
 }
 
-/** Makes from records what serves traffic. What cannot be made answers 503 and why: it is never served without it. */
+/**
+ * Compiles records into handlers. What cannot be built responds with 503 and the reason: it is never served without it.
+ */
 export class Compiler {
   readonly #options: CompilerOptions
 
@@ -48,7 +50,7 @@ export class Compiler {
     this.#options = options
   }
 
-  /** Modules in front of a backend; `from` is undefined where nothing is to answer. */
+  /** Modules in front of a backend; `from` is undefined if there is none. */
   endpoint(
     wishes: Wishes,
     place: Place,
@@ -76,7 +78,7 @@ export class Compiler {
     }
   }
 
-  /** The backend that an edge, a route or an endpoint configuration leads to; undefined when it has none. */
+  /** The backend of an edge, a route or an endpoint configuration; undefined when it has none. */
   backend(owner: SourceRow, use: Use, uses: Uses): Backend | undefined {
     const options = optionsOf(owner, 'backend')
     if (options === undefined) return undefined
@@ -86,25 +88,25 @@ export class Compiler {
     try {
       return this.#build(id, { use, uses, built }, [])
     } catch (error) {
-      // Those below the one that failed would keep what they hold.
+      // Children of a failed backend would leak their connections.
       for (const each of built) each.close()
       throw error
     }
   }
 
   #build(id: string, tree: Tree, above: readonly string[]): Backend {
-    if (tree.built.length >= MAX_BACKENDS) unusable(`it leads to more than ${MAX_BACKENDS} others`)
+    if (tree.built.length >= MAX_BACKENDS) unusable(`it refers to more than ${MAX_BACKENDS} others`)
     tree.uses(id)
     const row = this.#options.records.backend(id)
     if (row === undefined) return unusable('it does not exist')
-    if (above.includes(id)) unusable('backends lead in a circle')
+    if (above.includes(id)) unusable('backends form a cycle')
     const child = (other: string): Backend => this.#build(other, tree, [...above, id])
     const backend = buildBackend(row, { ...this.#options, ...tree.use, child })
     tree.built.push(backend)
     return backend
   }
 
-  /** Stands in for an endpoint that cannot be made: it answers 503 and the reason. */
+  /** Replaces an endpoint that cannot be built: it responds with 503 and the reason. */
   unservable(error: unknown, id: string): CompiledEndpoint {
     const { log } = this.#options
     const isKnown = error instanceof Problem
@@ -136,7 +138,7 @@ const traced =
     return endpoint(exchange)
   }
 
-/** Keeps the gateway's own paths from every backend; sign-in answers those that it has before they get here. */
+/** Keeps the gateway's own paths from every backend; sign-in handles its paths before. */
 const unreserved =
   (endpoint: Endpoint): Endpoint =>
   exchange =>

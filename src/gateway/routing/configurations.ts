@@ -20,13 +20,13 @@ const fields = {
 
 type Configured = keyof typeof fields
 
-/** The endpoint configuration that a reserved domain or address has for a protocol. */
+/** The endpoint configuration of a reserved domain or address for a protocol. */
 function configurationAt(reservation: SourceRow, proto: Configured, records: Records): SourceRow | undefined {
   const id = reservation.body[fields[proto]]
   return typeof id === 'string' ? records.get('endpoint_configuration', id) : undefined
 }
 
-/** The endpoint configuration that stands before a tunnel. */
+/** The endpoint configuration in front of a tunnel. */
 export function configurationOf(
   { address, domainId, addrId }: TunnelRecord,
   records: Records,
@@ -55,21 +55,21 @@ interface CompiledUpstream {
 
 interface CompiledTls {
   readonly route: TlsRoute
-  /** Answers requests where TLS cannot be served as it is configured. */
+  /** Responds where TLS cannot be served as configured. */
   readonly fault?: Endpoint
   close(): void
 }
 
 const nothing = (): void => undefined
 
-/** The port stays open, so that its address is kept, and connections are closed. */
+/** The port stays open, so that the address is kept, and connections are closed. */
 const unservable: Upstream = {
   dial: async () => {
-    throw new DialError('offline', 'The address cannot be served as it is configured.')
+    throw new DialError('offline', 'The address cannot be served as configured.')
   },
 }
 
-/** Domains and addresses that answer without an agent, because their configuration has a backend. */
+/** Domains and addresses that respond without an agent, because their configuration has a backend. */
 export class Configurations {
   readonly #options: ConfigurationsOptions
   readonly #endpoints: Compilations<CompiledEndpoint>
@@ -84,7 +84,7 @@ export class Configurations {
       compiler.unservable(error, id)
       return { upstream: unservable, close: nothing }
     })
-    // Every request is then answered with the reason, which needs nothing of what is asked of TLS.
+    // Every request then gets the reason, which needs no TLS options.
     this.#terms = new Compilations(records, (error, id) => ({
       route: { kind: 'http' },
       fault: compiler.unservable(error, id).answer,
@@ -98,7 +98,7 @@ export class Configurations {
     this.#terms.close()
   }
 
-  /** The reserved domain of exactly this name, if it answers by itself. */
+  /** The reserved domain of exactly this name, if it has its own backend. */
   domain(scheme: 'http' | 'https', name: string): SourceRow | undefined {
     const row = this.#options.records.domainNamed(name)
     return row && this.#answering(row, scheme) && row
@@ -139,7 +139,7 @@ export class Configurations {
     })
   }
 
-  /** Where the reserved address of a port leads by itself. */
+  /** The backend of the reserved address of a port. */
   tcp(port: number): Upstream | undefined {
     const { records, compiler, modules } = this.#options
     const addr = records.reservedAddr(port)

@@ -25,14 +25,14 @@ export interface EdgesOptions {
 
 interface RoutesOfEdge {
   readonly routes: Routes
-  /** An edge has at most one that asks visitors to sign in. */
+  /** An edge has at most one route that requires sign-in. */
   readonly signIn: SourceRow | undefined
 }
 
 /** A connection without HTTP, or its TLS. */
 interface CompiledConnection {
   readonly route: TlsRoute
-  /** Answers requests where the connection cannot be served as it is configured. */
+  /** Responds where the connection cannot be served as configured. */
   readonly fault?: Endpoint
   close(): void
 }
@@ -41,7 +41,7 @@ const noRoute: Endpoint = async ({ head }) => errorReply('endpoint_offline', hea
 const ambiguous: Endpoint = async ({ head }) => errorReply('path_ambiguous', head)
 const refused: CompiledConnection = { route: { kind: 'refused' }, close: () => undefined }
 
-/** What edges do, compiled when it is first asked for and kept until one of its own records changes. */
+/** Edges, compiled on first use and cached until one of their records changes. */
 export class Edges {
   readonly #options: EdgesOptions
   readonly #routes = new Map<string, RoutesOfEdge>()
@@ -70,7 +70,7 @@ export class Edges {
     this.#connections.close()
   }
 
-  /** What an HTTPS edge answers with. */
+  /** The handler of an HTTPS edge. */
   http(edge: SourceRow, host: string, path: string): Endpoint {
     const { fault } = this.#connection(edge, 'https')
     if (fault !== undefined) return fault
@@ -81,7 +81,7 @@ export class Edges {
     if (route === undefined) return noRoute
     if (route === 'ambiguous') return ambiguous
     const { answer } = this.#endpoint(edge, route)
-    // What was compared is what is forwarded.
+    // Forward what was compared.
     return normal === path || !isNormalizing(route) ? answer : exchange => answer(withPath(exchange, normal))
   }
 
@@ -90,16 +90,16 @@ export class Edges {
     return this.#routesOf(edge).signIn?.id
   }
 
-  /** Where a TCP edge leads; undefined when it leads nowhere or cannot be served. */
+  /** The target of a TCP edge; undefined when it has none or cannot be served. */
   tcp(edge: SourceRow): Upstream | undefined {
     const { route } = this.#connection(edge, 'tcp')
     return route.kind === 'passthrough' ? route.upstream : undefined
   }
 
-  /** How the TLS of an HTTPS or TLS edge is met. */
+  /** The TLS handling of an HTTPS or TLS edge. */
   tls(edge: SourceRow): TlsRoute {
     const { route, fault } = this.#connection(edge, edge.kind === 'https_edge' ? 'https' : 'tls')
-    // Every request is then answered with the reason, which needs nothing of what the edge asks of TLS.
+    // Every request then gets the reason, which needs no TLS options of the edge.
     return fault !== undefined && edge.kind === 'https_edge' ? { kind: 'http' } : route
   }
 
@@ -134,7 +134,7 @@ export class Edges {
       return { route: { kind: 'http', terms: termsOf(edge, records, uses) }, close: () => undefined }
     const allows = modules.connectionFilterOf(edge)
     const ends = proto === 'tls' && endsAtEdge(tlsModulesOf(edge))
-    // Before the backend: what fails after it is made would have to close it.
+    // Before the backend: a failure after it is built would have to close it.
     const terms = ends ? termsOf(edge, records, uses) : undefined
     const backend = compiler.backend(edge, { edge: proto, passthrough: proto === 'tls' && !ends }, uses)
     const dial = backend?.dial

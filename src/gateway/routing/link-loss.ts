@@ -16,14 +16,14 @@ export interface LinkLossOptions {
   readonly waitMs: number
 }
 
-/** Refusals of which a lost connection of an agent may be the cause. */
+/** Errors that a lost agent connection may cause. */
 const causes: ReadonlySet<ErrorName | undefined> = new Set([
   'agent_gone',
   'backend_empty',
   'endpoint_expected',
 ] as const)
 
-/** Has requests answered although the connection to their agent broke, where that is safe. */
+/** Retries requests whose agent connection was lost, where that is safe. */
 export class LinkLoss {
   readonly #options: LinkLossOptions
   readonly #reconnects: Reconnects
@@ -38,7 +38,7 @@ export class LinkLoss {
     this.#reconnects.close()
   }
 
-  /** `reply` says that no service has answered; `route` has the request answered again, as things are then. */
+  /** `reply` says that no service has responded; `route` handles the request again. */
   async recover(exchange: Exchange, reply: Reply, route: () => Promise<Reply>): Promise<Reply> {
     const { trace, head, body, departure } = exchange
     let wasSentAgain = false
@@ -55,7 +55,7 @@ export class LinkLoss {
       if (!isBack) return reply
       if (lost === 'unanswered') {
         wasSentAgain = true
-        trace.note('sent again, because the connection to the agent broke before the response')
+        trace.note('sent again, because the connection to the agent was lost before the response')
       }
       reply.body.cancel()
       trace.passed = 0
@@ -69,7 +69,7 @@ export class LinkLoss {
     const { tunnel } = exchange.trace
     if (refusal === 'agent_gone' && tunnel !== undefined && this.#isReplaced(tunnel)) return true
     const awaited = this.#awaited(exchange)
-    // That its agent is gone may not be known everywhere yet.
+    // Other processes may not know yet that the agent is gone.
     const expectedMs = refusal === 'agent_gone' ? ms : this.#expectedMs(exchange, awaited)
     return this.#reconnects.wait(awaited, Math.min(ms, expectedMs), exchange)
   }
@@ -89,13 +89,13 @@ export class LinkLoss {
 
   #expectedMs({ head }: Exchange, awaited: Awaited): number {
     const { recent, waitMs } = this.#options
-    // Agents of the process before this one are expected for as long from its start.
+    // Agents of the previous process are expected for this long after the start.
     const sinceStart = recent.has(head.host) ? this.#startedAt + waitMs - performance.now() : 0
     return Math.max(this.#reconnects.expectedMs(awaited), sinceStart)
   }
 }
 
-/** It may have been processed, so it is not sent again, and the client hears why. */
+/** It may have been processed, so it is not sent again, and the client gets the reason. */
 function refused({ head }: Exchange, reply: Reply): Reply {
   reply.body.cancel()
   return errorReply('request_lost', head)

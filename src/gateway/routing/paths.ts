@@ -1,12 +1,12 @@
 const SUSPECT = /[%\\;]|\/\.|\/\//
-/** The same, and names that end in a dot, which some services leave away. */
+/** The same, and names that end in a dot, which some services drop. */
 const LENIENTLY_SUSPECT = /[%\\;]|\/\.|\/\/|\.(?:\/|$)/
 const UNUSUAL = /%|\/\.|\/\//
 const MAX_UNDOINGS = 3
-// Characters in all readings together: a long path has few before it costs too much, and honest ones have few.
+// Characters in all interpretations together: a long path may have few, and legitimate ones have few.
 const MAX_WORK = 65_536
 
-/** The path with dots resolved and doubled slashes as one, as most services see it. */
+/** The path with dots resolved and double slashes merged, as most services see it. */
 function resolved(path: string): string {
   const kept: string[] = []
   const segments = path.split('/').slice(1)
@@ -19,7 +19,7 @@ function resolved(path: string): string {
   return `/${kept.join('/')}`
 }
 
-/** Escapes undone: of plain characters only, or of all. */
+/** Decodes escapes: of plain characters only, or of all. */
 function unescaped(path: string, which: 'plain' | 'all'): string {
   return path.replaceAll(/%([0-9a-f]{2})/gi, (escape, hex: string) => {
     const character = String.fromCharCode(Number.parseInt(hex, 16))
@@ -27,23 +27,23 @@ function unescaped(path: string, which: 'plain' | 'all'): string {
   })
 }
 
-/** What cannot stand in a path as it is, as escapes; those that are there in upper case, which means the same. */
+/** Escapes characters that are not allowed in a path, and upper-cases existing escapes. */
 const escaped = (path: string): string =>
   path
     .replaceAll(/[^\x21-\x7e]+/g, text => encodeURIComponent(text.toWellFormed()))
     .replaceAll(/%[0-9a-f]{2}/gi, escape => escape.toUpperCase())
 
-/** How a path may be written: with its escapes, without those that are not needed, without any. */
+/** Spellings of a path: with its escapes, without unnecessary ones, without any. */
 export function spellings(path: string): ReadonlySet<string> {
   const whole = escaped(path)
   return new Set([whole, resolved(unescaped(whole, 'plain')), resolved(unescaped(whole, 'all'))])
 }
 
-/** A path in its usual form (RFC 3986 §6.2.2): without needless escapes, dots and doubled slashes. */
+/** The normalized path (RFC 3986 §6.2.2): without unnecessary escapes, dots and double slashes. */
 export const normalized = (path: string): string =>
   UNUSUAL.test(path) ? resolved(unescaped(escaped(path), 'plain')) : path
 
-/** UTF-8 that takes more bytes for an ASCII character than it needs, which lax decoders let pass. */
+/** Overlong UTF-8 of ASCII characters, which lax decoders accept. */
 const OVERLONG = /[\xc0\xc1][\x80-\xbf]|\xe0[\x80\x81][\x80-\xbf]|\xf0\x80[\x80\x81][\x80-\xbf]/g
 
 const shortened = (text: string): string =>
@@ -53,42 +53,41 @@ const shortened = (text: string): string =>
     ),
   )
 
-/** What services do to a path besides undoing escapes, each some of it, in any order. */
+/** What services do to a path besides decoding, each some of it, in any order. */
 const habits: readonly ((text: string) => string)[] = [
   text => text.replaceAll('\\', '/'),
   text => text.replaceAll(/;[^/]*/g, ''),
-  // Whoever takes an address apart only now finds a query or a fragment, and C the end of the text.
+  // A late URL parser finds a query or a fragment, and C the end of the string.
   text => text.replace(/[?#\0][^]*$/, ''),
   shortened,
   resolved,
 ]
 
-/** Escapes of some servers, which stand for a character of UTF-16; wide forms of ASCII become what they look like. */
+/** UTF-16 escapes of some servers; full-width ASCII becomes what it looks like. */
 const unescapedWide = (text: string): string =>
   text.replaceAll(/%u([0-9a-f]{4})/gi, (_, hex: string) => {
     const code = Number.parseInt(hex, 16)
     return String.fromCharCode(code >= 0xff01 && code <= 0xff5e ? code - 0xfee0 : code)
   })
 
-/** What only some services do, beside the others. */
+/** What only some services do, in addition. */
 const rareHabits: readonly ((text: string) => string)[] = [
   ...habits,
-  // Some systems leave away what a name ends in, so that it is that of another file.
-  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  // Some systems drop trailing characters of a name, so that it is that of another file. oxlint-disable-next-line
+  // no-control-regex -- these are what is looked for
   text => text.replaceAll(/[\0-\x20\x7f.]+(?=\/|$)/g, ''),
   unescapedWide,
 ]
 
 /**
- * Every way in which a service may understand a path: with escapes undone once or several times, a backslash taken
- * for a slash, what follows a semicolon left out, dots resolved before or after. A path that can be understood in
- * one way only, as nearly all, is the only one in the list. Undefined: there are more than anybody could mean.
+ * Every interpretation of a path by a service: with escapes decoded once or several times, a backslash as a slash, path
+ * parameters removed, dots resolved before or after. Nearly all paths have only one. Undefined: there are too many.
  */
 export function readings(path: string): readonly string[] | undefined {
   return SUSPECT.test(path) ? allReadings(path, habits) : [path]
 }
 
-/** The same for services that also leave away blanks and dots at the end of names, or know other escapes. */
+/** The same for services that also drop trailing blanks and dots of names, or know other escapes. */
 export function lenientReadings(path: string): readonly string[] | undefined {
   return LENIENTLY_SUSPECT.test(path) ? allReadings(path, rareHabits) : [path]
 }
@@ -113,11 +112,11 @@ interface Found {
   readonly habits: readonly ((text: string) => string)[]
 }
 
-/** Adds texts, and what habits make of them; comes back with those that were not there before. */
+/** Adds texts and their variants; returns those that are new. */
 function widened(texts: readonly string[], found: Found): string[] {
   const added: string[] = []
   const waiting = [...texts]
-  // It grows while it is gone through.
+  // It grows during the iteration.
   for (const text of waiting) {
     if (found.texts.has(text) || found.texts.size > found.most) continue
     found.texts.add(text)

@@ -6,9 +6,9 @@ import { tunnelUpstream } from '#gateway/routing/upstreams.ts'
 
 type PoolParts = Pick<BackendParts, 'index' | 'fleet' | 'makeTunnel'>
 
-/** The tunnels that share an address. They have the same options, so the modules of any of them are those of all. */
+/** The tunnels that share an address. They have the same options, so any of them can provide the modules. */
 export interface Pool {
-  /** Answers requests, with connections of its own. */
+  /** Handles requests, with its own connections. */
   backend(): ClosableEndpoint
   readonly dial: NonNullable<Backend['dial']>
 }

@@ -16,7 +16,7 @@ export interface PortKeeperOptions {
   readonly log: Log
 }
 
-/** Has exactly those ports open that a tunnel or an edge answers on. */
+/** Keeps exactly those TCP ports open that a tunnel or an edge uses. */
 export class PortKeeper {
   readonly #options: PortKeeperOptions
   readonly #open = new Set<number>()
@@ -38,7 +38,7 @@ export class PortKeeper {
       records.onChange(['reserved_addr'], ({ before, after }) =>
         [before, after].forEach(row => row && this.#checkRow(row, reservedPorts)),
       ),
-      // It may be the configuration of any address, and may have got a backend or lost it.
+      // It may be the configuration of any address, and may have gained or lost a backend.
       records.onChange(['endpoint_configuration'], () => this.#checkReserved()),
     ]
     for (const row of records.all('tcp_edge')) this.#checkRow(row, portsOf)
@@ -47,7 +47,7 @@ export class PortKeeper {
       if (address?.scheme === 'tcp') this.#check([address.port])
   }
 
-  /** Resolves when the ports are as they should be by now. */
+  /** Resolves when the ports match the current state. */
   settled(): Promise<void> {
     return this.#work
   }
@@ -62,13 +62,13 @@ export class PortKeeper {
     for (const row of this.#options.records.all('reserved_addr')) this.#checkRow(row, reservedPorts)
   }
 
-  /** A record whose ports cannot be read keeps no other port closed. */
+  /** A record with unreadable ports does not affect other ports. */
   #checkRow(row: SourceRow, ports: (row: SourceRow) => number[]): void {
     const { log } = this.#options
     guarded({ task: 'ports', log, about: { id: row.id } }, () => this.#check(ports(row)))
   }
 
-  /** A tunnel that is replaced goes and comes within one turn; its port stays open. */
+  /** A replaced tunnel is removed and added within one turn; its port stays open. */
   #check(ports: readonly number[]): void {
     for (const port of ports) this.#due.add(port)
     if (ports.length > 0) this.#work = this.#work.then(() => this.#settle())
@@ -94,7 +94,7 @@ export class PortKeeper {
       await ports.open(port, {
         dial: (visitor, first) => {
           const upstream = router.tcp(port)
-          if (upstream === undefined) throw new DialError('offline', `Nothing answers on port ${port}.`)
+          if (upstream === undefined) throw new DialError('offline', `Nothing is served on port ${port}.`)
           return upstream.dial(visitor, first)
         },
         decide: ip => router.tcp(port)?.decide?.(ip),

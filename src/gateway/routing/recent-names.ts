@@ -1,9 +1,9 @@
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
 import { wildcardsOver } from '#base/hosts.ts'
 
-/** How long an agent is expected back. */
+/** How long an agent is expected to reconnect. */
 const EXPECTED_MS = 60_000
-// An owner whose agents come and go all the time must not push out the names of others.
+// An owner whose agents constantly reconnect must not evict the names of others.
 const MAX_NAMES = 10_000
 const MAX_OF_OWNER = 1000
 
@@ -13,12 +13,12 @@ interface Expected {
 }
 
 export interface RecentOptions {
-  /** Names that were online before the gateway was started. */
+  /** Names that were online before the gateway started. */
   readonly before?: readonly string[]
   readonly now?: () => number
 }
 
-/** The names whose agents lost their connection a moment ago, and may be about to come back. */
+/** The names whose agents have just lost their connection, and may reconnect. */
 export class RecentNames {
   readonly #now: () => number
   /** The oldest come first. */
@@ -39,13 +39,13 @@ export class RecentNames {
     this.#stop()
   }
 
-  /** The names whose agents are expected, for a process that has just been started. */
+  /** The expected names, for a process that has just started. */
   list(): string[] {
     this.#prune()
     return [...this.#expected.keys()]
   }
 
-  /** Is the agent of this name, or of a wildcard over it, expected back? */
+  /** Whether the agent of this name, or of a wildcard over it, is expected to reconnect. */
   has(name: string): boolean {
     return (
       this.#isExpected(name) || Array.from(wildcardsOver(name)).some(wildcard => this.#isExpected(wildcard))
@@ -70,7 +70,7 @@ export class RecentNames {
   #add(name: string, ownerId: string): void {
     this.#forget(name)
     this.#expected.set(name, { until: this.#now() + EXPECTED_MS, ownerId })
-    // Of names from before a restart the owner is not known.
+    // The owners of names from before a restart are unknown.
     if (ownerId !== '') this.#ofOwner.set(ownerId, (this.#ofOwner.get(ownerId) ?? 0) + 1)
   }
 

@@ -4,12 +4,12 @@ import type { Exchange } from '#http/exchange.ts'
 import { joins, type TunnelGroup } from '#registry/records/tunnel-group.ts'
 import { wildcardsOver } from '#base/hosts.ts'
 
-// An owner whose agents come and go all the time must not push out the losses of others.
+// An owner whose agents constantly reconnect must not evict the losses of others.
 const MAX_LOSSES = 10_000
 const MAX_OF_OWNER = 1000
 const MAX_WAITING = 10_000
 
-/** What a request waits for: a tunnel with one of these keys that fits. */
+/** What a request waits for: a matching tunnel with one of these keys. */
 export interface Awaited {
   readonly keys: readonly string[]
   readonly fits: (tunnel: TunnelRecord) => boolean
@@ -30,7 +30,7 @@ export const forGroup = (group: TunnelGroup): Awaited => ({
 const labelKey = (ownerId: string): string => `labels ${ownerId}`
 
 function keysOf({ address, ownerId }: TunnelRecord): readonly string[] {
-  // Groups without an owner take the tunnels of all.
+  // Groups without an owner contain the tunnels of all users.
   if (address === undefined) return [labelKey(ownerId), labelKey('')]
   return address.scheme === 'tcp' ? [] : [address.host]
 }
@@ -40,7 +40,7 @@ interface Loss {
   readonly until: number
 }
 
-/** Lets requests wait for tunnels whose agents lost their connection a moment ago. */
+/** Lets requests wait for tunnels whose agents have just lost their connection. */
 export class Reconnects {
   readonly #waitMs: number
   /** The oldest come first. */
@@ -51,7 +51,7 @@ export class Reconnects {
   #waits = 0
   readonly #stop: () => void
 
-  /** `waitMs`: how long a tunnel is expected back. */
+  /** `waitMs`: how long a tunnel is expected to return. */
   constructor(directory: Directory, waitMs: number) {
     this.#waitMs = waitMs
     this.#stop = directory.watch({
@@ -69,7 +69,7 @@ export class Reconnects {
     for (const wakes of this.#waiting.values()) for (const wake of wakes) wake(undefined)
   }
 
-  /** For how many milliseconds more a tunnel that fits is expected back; 0 when none is. */
+  /** For how many milliseconds more a matching tunnel is expected; 0 when none is. */
   expectedMs({ keys, fits }: Awaited): number {
     if (this.#losses.size === 0) return 0
     const fitting = keys.flatMap(key =>
@@ -78,7 +78,7 @@ export class Reconnects {
     return Math.max(0, ...fitting.map(({ until }) => until - performance.now()))
   }
 
-  /** Resolves to true when a tunnel that fits came online, and to false when none did or the client has left. */
+  /** Resolves to true when a matching tunnel came online, and to false when none did or the client has gone. */
   async wait({ keys, fits }: Awaited, ms: number, { departure }: Exchange): Promise<boolean> {
     if (this.#waits >= MAX_WAITING || departure.happened || ms <= 0) return false
     this.#waits++

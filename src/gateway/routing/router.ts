@@ -33,9 +33,9 @@ export interface RouterOptions {
   readonly fleet: Fleet
   readonly modules: Modules
   readonly egress: Egress
-  /** Answers for the host where signing in comes back to. */
+  /** Serves the sign-in callback host. */
   readonly central?: (head: RequestHead) => Handler | undefined
-  /** Tunnels are reached by `tunnelBackend` unless told. */
+  /** Default `tunnelBackend`. */
   readonly backend?: MakeBackend
   readonly recent?: RecentOptions
   readonly log: Log
@@ -44,13 +44,13 @@ export interface RouterOptions {
 type Owner =
   | { readonly kind: 'edge'; readonly id: string; readonly row: SourceRow }
   | { readonly kind: 'tunnel'; readonly id: string; readonly tunnel: TunnelRecord }
-  /** A reserved domain whose configuration has a backend of its own. */
+  /** A reserved domain whose configuration has its own backend. */
   | { readonly kind: 'domain'; readonly id: string; readonly row: SourceRow }
 
-// A restriction that is not enforced is told of now and then, not for every visitor.
+// Violations of an unenforced restriction are logged now and then, not for every client.
 const WARN_EVERY_MS = 1000
 
-/** Says what answers a visitor. Edges come before tunnels, and a name before the wildcards over it. */
+/** Finds the handler for a client. Edges come before tunnels, and an exact name before wildcards. */
 export class Router {
   readonly #options: RouterOptions
   readonly #index: TunnelIndex
@@ -96,7 +96,10 @@ export class Router {
     this.#configurations.close()
   }
 
-  /** Answers a request: who may not visit is refused, and so is a request for another name than its connection. */
+  /**
+   * Handles a request: clients that are not allowed are rejected, and so are requests for another host than that of
+   * their connection.
+   */
   readonly answer: Endpoint = exchange => {
     try {
       return this.#answer(exchange)
@@ -130,9 +133,9 @@ export class Router {
     return isSecured && this.#owner('https', host) !== undefined ? this.#redirect : this.#offline
   }
 
-  /** The place that requires sign-in at a host; undefined where requests reach a service without it. */
+  /** The place that requires sign-in at a host; undefined if requests reach a service without it. */
   signInPlace(scheme: 'http' | 'https', host: string): string | undefined {
-    // Connections by TLS to such a name never become requests here.
+    // TLS connections to such a name never become requests here.
     if (scheme === 'https' && this.#owner('tls', host) !== undefined) return undefined
     const owner = this.#owner(scheme, host)
     if (owner?.kind === 'tunnel') return this.#tunnels.signInPlace(owner.tunnel)
@@ -140,7 +143,7 @@ export class Router {
     return owner && this.#configurations.signInPlace(owner.row, scheme)
   }
 
-  /** What is done with a TLS connection. A name that nothing answers for is served by HTTP, which says so. */
+  /** What to do with a TLS connection. A name without an endpoint is served by HTTP, with an error page. */
   serverName(name: string | undefined, ip: string): TlsRoute {
     if (name === undefined) return { kind: 'http' }
     const owner = this.#owner('tls', name)
@@ -156,7 +159,7 @@ export class Router {
     return owner.kind === 'edge' ? this.#edges.tls(owner.row) : this.#configurations.tls(owner.row)
   }
 
-  /** Where connections on a port go; each finds what is there when it comes. */
+  /** The target of a port; resolved for each connection. */
   tcp(port: number): Upstream | undefined {
     const { records } = this.#options
     const edge = records.edgeForPort(port)
@@ -169,13 +172,13 @@ export class Router {
       decide: ip => (this.#isRefused(ip) ? 'block' : upstream?.decide?.(ip)),
       dial: async (visitor, first) => {
         if (upstream === undefined || !this.#mayVisit(visitor.ip, `port ${port}`))
-          throw new DialError('offline', `Nothing on port ${port} is served for ${visitor.ip}.`)
+          throw new DialError('offline', `Nothing on port ${port} is served to ${visitor.ip}.`)
         return upstream.dial(visitor, first)
       },
     }
   }
 
-  /** Whether a name is answered for, so that it may have a certificate. */
+  /** Whether a name has an endpoint, so that it may get a certificate. */
   serves(name: string): boolean {
     return (this.#owner('https', name) ?? this.#owner('tls', name)) !== undefined
   }
@@ -193,7 +196,7 @@ export class Router {
   #ownerOf(scheme: 'http' | 'https' | 'tls', name: string): Owner | undefined {
     const row = scheme === 'http' ? undefined : this.#options.records.edgeNamed(name)
     if (row?.kind === `${scheme}_edge`) return { kind: 'edge', id: row.id, row }
-    // An edge of the other protocol has the name for itself.
+    // An edge of the other protocol owns the name.
     if (row !== undefined) return undefined
     const tunnel = this.#index.named(scheme, name)
     if (tunnel !== undefined) return { kind: 'tunnel', id: tunnel.id, tunnel }
@@ -204,7 +207,7 @@ export class Router {
   #refusal({ visitor, head }: Exchange): Reply | undefined {
     const { serverName, scheme, ip } = visitor
     if (scheme === 'https' && serverName !== undefined && serverName !== head.host) {
-      // One edge may have several names, and browsers use one connection for all that a certificate covers.
+      // One edge may have several names, and browsers reuse one connection for all names of a certificate.
       if (this.#owner('https', serverName)?.id !== this.#owner('https', head.host)?.id)
         return errorReply('misdirected', head)
     }
@@ -214,7 +217,7 @@ export class Router {
     return this.#mayVisit(ip, head.host) ? undefined : errorReply('visitor_refused', head, { ip })
   }
 
-  /** A connection may be older than a change of the authorities that its client's certificate must be of. */
+  /** A connection may be older than a change of the CAs for client certificates. */
   #isProved(certificate: ClientCertificate, serverName: string | undefined): boolean {
     const route = serverName === undefined ? undefined : this.#webServerName(serverName)
     if (route?.kind === 'refused') return false
@@ -232,7 +235,7 @@ export class Router {
     if (restriction === undefined || restriction.allows(ip)) return true
     if (!restriction.enforced && performance.now() - this.#warnedAt > WARN_EVERY_MS) {
       this.#warnedAt = performance.now()
-      this.#options.log.warn({ ip, what }, 'an IP restriction that is not enforced would refuse this visitor')
+      this.#options.log.warn({ ip, what }, 'an unenforced IP restriction would deny this client')
     }
     return !restriction.enforced
   }

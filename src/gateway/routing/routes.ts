@@ -9,7 +9,7 @@ interface Match {
   readonly host: string | undefined
 }
 
-/** The routes that have one path in common, those that name a host first, and of these wildcards last. */
+/** The routes with the same path, those that name a host first, wildcards last. */
 type Matches = readonly Match[]
 
 const rank = ({ host }: Match): number => (host === undefined ? 2 : host.startsWith('*.') ? 1 : 0)
@@ -19,7 +19,7 @@ const pick = (matches: Matches | undefined, host: string): SourceRow | undefined
 
 type Places = Map<string, Matches>
 
-/** Rows of releases that did not have the option are without it. */
+/** Rows of releases without the option lack it. */
 export const isNormalizing = (row: SourceRow): boolean => row.body['normalize_path'] === true
 
 function put(places: Places, path: string, match: Match): void {
@@ -30,13 +30,13 @@ function put(places: Places, path: string, match: Match): void {
   )
 }
 
-/** The routes of an edge, found by their paths: the time does not grow with their number. */
+/** The routes of an edge, by path: the lookup time does not grow with their number. */
 export class Routes {
-  /** Whether one of them wants paths in their usual form. */
+  /** Whether one of them normalizes paths. */
   readonly normalizes: boolean
   readonly #exact: Places = new Map()
   readonly #prefixes: Places = new Map()
-  /** Exact paths with another end: with a slash where they have none, and the other way round. */
+  /** Exact paths with the opposite trailing slash. */
   readonly #slashed: Places = new Map()
 
   constructor(rows: readonly SourceRow[]) {
@@ -56,10 +56,9 @@ export class Routes {
   }
 
   /**
-   * The route that answers for a path, exact ones first, then the longest prefix. A path that services could
-   * understand in several ways must lead to one route in all of them, or what one route guards could be reached by
-   * way of another. `normal` is the path in its usual form: routes that want it so are compared with that, and others
-   * answer only where both forms lead to them.
+   * The route for a path: exact ones first, then the longest prefix. All interpretations of a path must lead to one
+   * route, or one route could be used to reach what another one protects. `normal` is the normalized path: routes that
+   * normalize are compared with that, and others match only if both forms lead to them.
    */
   find(host: string, path: string, normal: string): SourceRow | 'ambiguous' | undefined {
     if (!this.normalizes) return this.#findAll(host, readings(path))
@@ -82,7 +81,7 @@ export class Routes {
       const found = pick(this.#prefixes.get(path), host) ?? pick(this.#slashed.get(path), host)
       if (found !== undefined) return found
     }
-    // A prefix ends where a segment does: "/a/b" is tried as itself, then "/a/", "/a", "/".
+    // A prefix ends at a segment boundary: "/a/b" is tried as itself, then "/a/", "/a", "/".
     for (let prefix = path; ;) {
       const found = pick(this.#prefixes.get(prefix), host)
       if (found !== undefined || prefix === '/' || prefix === '') return found

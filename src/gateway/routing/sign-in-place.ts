@@ -2,8 +2,8 @@ import { signInModules } from '#contract/modules/sign-in.ts'
 import { isAsked, optionsOf, type Wishes } from '#gateway/modules/index.ts'
 
 /**
- * The id of what makes an endpoint require sign-in: the record that has the module, or the tunnel whose agent asked for
- * it. Undefined where the endpoint does not require sign-in.
+ * The id of what makes an endpoint require sign-in: the record with the module, or the tunnel whose agent requested it.
+ * Undefined without sign-in.
  */
 export function signInPlaceOf({ rows, agent }: Wishes, tunnelId?: string): string | undefined {
   const row = rows.find(each => signInModules.some(name => optionsOf(each, name) !== undefined))

@@ -4,10 +4,10 @@ import type { SourceRow } from '#registry/records/source.ts'
 import type { TlsTerms } from '#tls/contexts.ts'
 import { edgeTerms, type TlsModules } from '#tls/edge-terms.ts'
 
-/** What an edge or an endpoint configuration says about TLS. */
+/** The TLS options of an edge or an endpoint configuration. */
 export const tlsModulesOf = ({ body }: SourceRow): TlsModules => body
 
-/** What it asks of TLS that ends at `scope`; throws a Problem when it cannot be had. */
+/** Its requirements for TLS that is terminated at `scope`; throws a Problem when they cannot be met. */
 export function termsOf(
   row: SourceRow,
   records: Records,

@@ -31,13 +31,13 @@ export interface TunnelsOptions {
 
 type CompiledConnection = { close(): void } & (
   | { readonly upstream: Upstream; readonly terms: TlsTerms; readonly fault?: undefined }
-  /** It cannot be served as it is configured; requests are answered with the reason. */
+  /** It cannot be served as configured; requests get the reason. */
   | { readonly fault: Endpoint }
 )
 
 const nothing = (): void => undefined
 
-/** What the tunnels of agents do: the modules their agents asked for, behind those of their domain or address. */
+/** The tunnels of agents: the modules that their agents requested, behind those of their domain or address. */
 export class Tunnels {
   readonly #options: TunnelsOptions
   readonly #endpoints: Compilations<CompiledEndpoint>
@@ -57,7 +57,7 @@ export class Tunnels {
       this.#connections.changed(id)
     }
     this.#stop = options.directory.watch({
-      // One that comes back with its old id may ask for other modules.
+      // A returning tunnel with its old id may request other modules.
       added: ({ id }) => changed(id),
       removed: ({ id }) => {
         changed(id)
@@ -105,11 +105,11 @@ export class Tunnels {
     return connection.fault === undefined ? connection.upstream : undefined
   }
 
-  /** How the TLS of a tunnel for https or tls is met. */
+  /** The TLS handling of an https or tls tunnel. */
   tls(tunnel: TunnelRecord): TlsRoute {
     const connection = this.#connection(tunnel)
     const isHttp = tunnel.address?.scheme !== 'tls'
-    // Every request is then answered with the reason, which needs nothing of what is asked of TLS.
+    // Every request then gets the reason, which needs no TLS options.
     if (connection.fault !== undefined) return isHttp ? { kind: 'http' } : { kind: 'refused' }
     const { upstream, terms } = connection
     if (isHttp) return { kind: 'http', terms }

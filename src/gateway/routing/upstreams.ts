@@ -4,20 +4,20 @@ import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { clientAddress } from '#base/client-network.ts'
 import { connectionFilter, everybody } from '#gateway/modules/index.ts'
 
-/** Connects only those that are let in. */
+/** Connects only allowed clients. */
 export function filtered(upstream: Upstream, allows: (ip: string) => boolean): Upstream {
   if (allows === everybody) return upstream
   return {
     ...upstream,
     decide: ip => (allows(ip) && upstream.decide?.(ip) !== 'block' ? 'allow' : 'block'),
     async dial(visitor, first) {
-      if (!allows(visitor.ip)) throw new DialError('offline', `${visitor.ip} is not let in.`)
+      if (!allows(visitor.ip)) throw new DialError('offline', `${visitor.ip} is not allowed.`)
       return upstream.dial(visitor, first)
     },
   }
 }
 
-/** Connections without HTTP to a tunnel with an address of its own. */
+/** Connections without HTTP to a tunnel with its own address. */
 export function tunnelUpstream(tunnel: TunnelRecord, fleet: Pick<Fleet, 'dial'>): Upstream {
   const { options, address, id } = tunnel
   const Proto = address?.scheme ?? ''

@@ -1,23 +1,23 @@
-/** Ways to compress, the preferred one first: what visitors weigh alike is decided by what it saves for its cost. */
+/** Encodings in order of preference: among equal weights the best ratio of savings to cost wins. */
 export const codings = ['zstd', 'br', 'gzip', 'deflate'] as const
 export type Coding = (typeof codings)[number]
 
-/** What a visitor accepts. */
+/** A parsed Accept-Encoding. */
 export interface Choice {
-  /** Undefined when the content is to stay as it is. */
+  /** Undefined when the body should stay unchanged. */
   readonly coding: Coding | undefined
-  /** Content that is not compressed at all is not wanted. */
+  /** Uncompressed content is not acceptable. */
   readonly identityRefused: boolean
 }
 
 const MAX_MEMBERS = 32
 const MAX_LENGTH = 512
-/** Visitors send the same few texts again and again. */
+/** Clients send the same few texts again and again. */
 const REMEMBERED = 200
 const nothing: Choice = { coding: undefined, identityRefused: false }
 const remembered = new Map<string, Choice>()
 
-/** Reads an Accept-Encoding field (RFC 9110 §12.5.3); absent, it asks for nothing. */
+/** Parses Accept-Encoding (RFC 9110 §12.5.3); absent, nothing is requested. */
 export function chooseCoding(accepted: string | undefined): Choice {
   if (accepted === undefined || accepted === '' || accepted.length > MAX_LENGTH) return nothing
   const known = remembered.get(accepted)
@@ -38,7 +38,7 @@ function read(accepted: string): Choice {
   const identity = weights.get('identity')
   const identityRefused = (identity ?? weights.get('*')) === 0
   let best: Coding | undefined
-  // What is asked for as it is, and more than any coding, stays so.
+  // Identity with a higher weight than any coding stays.
   let weight = identity ?? 0
   for (const coding of codings) {
     const own = weights.get(coding) ?? others
@@ -50,7 +50,7 @@ function read(accepted: string): Choice {
   return { coding: best, identityRefused }
 }
 
-/** A weight that is none counts as a refusal. */
+/** An invalid weight counts as 0. */
 function weightOf(parameters: readonly string[]): number {
   const written = parameters.find(parameter => /^q\s*=/.test(parameter))
   if (written === undefined) return 1

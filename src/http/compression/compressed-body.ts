@@ -7,20 +7,19 @@ import { sendChunk } from '#http/send-chunk.ts'
 import { Gathering, giveBack } from '#tunnel/slabs.ts'
 
 const CHUNKED: Framing = { kind: 'chunked' }
-/** What all engines may hold together; when there would be more, answers leave as they are. */
+/** Memory budget of all engines; beyond it responses are sent uncompressed. */
 const budget = new SharedBudget(memoryPart(1 / 8, { least: 32, most: 512 }))
 
 let open = 0
 
-/** How many contents are being compressed. */
+/** How many bodies are being compressed. */
 export const openEngines = (): number => open
 export const canCompress = (party: Party, coding: Coding): boolean =>
   budget.allows(party, methods[coding].bytes)
 
 /**
- * Compresses content on its way. When its sender pauses, what came so far is brought out, so that nobody waits for
- * what has been sent. Beside what the engine holds there is little more than one slab: both sides are held back by the
- * slower one.
+ * Compresses a body while it streams. When the sender pauses, the data so far is flushed, so that the client does not
+ * wait for it. Apart from the engine it holds little more than one slab: the slower side throttles both.
  */
 export class CompressedBody implements Body, BodySink {
   readonly framing = CHUNKED
@@ -32,9 +31,9 @@ export class CompressedBody implements Body, BodySink {
   #raw = false
   #received = 0
   #sent = 0
-  /** Pieces that the engine has been given and not taken yet. */
+  /** Chunks given to the engine and not consumed yet. */
   #writing = 0
-  /** What came meanwhile, in one piece: to give the engine something costs the same whatever its size. */
+  /** Data that arrived meanwhile, as one chunk: the cost per engine call does not depend on the size. */
   readonly #gathering = new Gathering()
   /** What did not fit. */
   #overflow: Buffer[] = []
@@ -55,7 +54,7 @@ export class CompressedBody implements Body, BodySink {
     return this.#sent
   }
 
-  /** Bytes by which the content has become shorter; fewer than none where it does not compress. */
+  /** Bytes saved; negative if the body did not compress. */
   get saved(): number {
     return this.#received - this.#sent
   }
@@ -131,7 +130,7 @@ export class CompressedBody implements Body, BodySink {
     })
   }
 
-  /** Gives the engine what came while it was at work; false when nothing did. */
+  /** Passes the data that arrived meanwhile to the engine; false when there is none. */
   #writeNext(): boolean {
     const next = this.#gathering.length > 0 ? this.#gathering.take() : this.#overflow.shift()
     if (next === undefined) return false
@@ -149,7 +148,7 @@ export class CompressedBody implements Body, BodySink {
     this.#source.resume()
   }
 
-  /** The engine has taken a piece. If nothing comes behind it in this turn, the sender has paused. */
+  /** The engine has consumed a chunk. If none follows in this turn, the sender has paused. */
   #written(): void {
     this.#writing--
     if (this.#over) return
@@ -180,7 +179,7 @@ export class CompressedBody implements Body, BodySink {
     sink.end(this.#raw ? '' : this.#trailers)
   }
 
-  /** A fault of the engine itself. */
+  /** An engine error. */
   #break(error: Error): void {
     const sink = this.#sink
     if (this.#over) return

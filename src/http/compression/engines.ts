@@ -18,27 +18,27 @@ import type { Coding } from '#http/compression/accept-encoding.ts'
 export type Engine = BrotliCompress | Deflate | Gzip | ZstdCompress
 
 interface Method {
-  /** `length` is that of the content, where it is known. */
+  /** `length` is the body length, if known. */
   create(length: number | undefined): Engine
   /** What an engine may hold, in bytes. */
   readonly bytes: number
-  /** All of a short content at once. */
+  /** Compresses a short body at once. */
   whole(bytes: Buffer): Buffer
-  /** Brings out what came so far without forgetting it for what comes next. */
+  /** Flushes the data so far but keeps the dictionary. */
   readonly flush: number
 }
 
 const MEBIBYTE = 1024 * 1024
 
-// Levels that save most of what can be saved, at a speed near that of the link. The windows bound what one slow
-// stream holds: half a megabyte with gzip and deflate, one and a half with zstd, two with br.
+// Levels that save most at a speed near that of the link. The windows limit what one slow stream holds: half a megabyte
+// with gzip and deflate, one and a half with zstd, two with br.
 const deflate = { level: 5 }
 const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = constants
 const { ZSTD_c_compressionLevel, ZSTD_c_windowLog } = constants
 const brotli = { [BROTLI_PARAM_QUALITY]: 4, [BROTLI_PARAM_LGWIN]: 18 }
 const zstd = { [ZSTD_c_compressionLevel]: 3, [ZSTD_c_windowLog]: 18 }
 
-/** How much comes out at once: each piece costs two changes of thread, and memory that short content does not need. */
+/** Output chunk size: each chunk costs two thread switches, and memory that short bodies do not need. */
 const pieces = (length = 0) => ({ chunkSize: length > 262_144 ? 65_536 : 16_384 })
 
 export const methods: Readonly<Record<Coding, Method>> = {
@@ -57,7 +57,7 @@ export const methods: Readonly<Record<Coding, Method>> = {
   },
   br: {
     bytes: 2 * MEBIBYTE,
-    // It is not told the length: from a megabyte on it would take tables of four, and be slower for 4 % less.
+    // The length is not passed: from a megabyte on it would use tables of four, and be slower for 4 % less.
     create: length => createBrotliCompress({ params: brotli, ...pieces(length) }),
     whole: bytes => brotliCompressSync(bytes, { params: brotli }),
     flush: constants.BROTLI_OPERATION_FLUSH,

@@ -1,4 +1,4 @@
-/** What is worth compressing beside all of `text/`, `+json` and `+xml`; other kinds mostly are compressed already. */
+/** Types worth compressing besides `text/`, `+json` and `+xml`; most others are already compressed. */
 const worthwhile = new Set(
   `
   application/ecmascript application/graphql application/javascript application/json application/json-seq
@@ -13,7 +13,7 @@ const worthwhile = new Set(
     .split(/\s+/),
 )
 
-/** Whether content of that type becomes smaller; a type that is not known is left alone. */
+/** Whether a media type is worth compressing; unknown types are not. */
 export function isWorthwhile(contentType: string): boolean {
   const end = contentType.indexOf(';')
   const type = (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()

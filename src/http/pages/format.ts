@@ -1,9 +1,9 @@
 export type Format = 'html' | 'json' | 'text'
 
-/** More entries than that no honest client sends. */
+/** More entries than any legitimate client sends. */
 const MAX_ENTRIES = 64
 
-/** The form that an Accept field asks for most; plain text where it asks for neither, as curl does not. */
+/** The preferred format of an Accept field; plain text without a preference, as with curl. */
 export function formatFor(accept: string): Format {
   let html = 0
   let json = 0

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 
 export interface Page {
   readonly status: number
-  /** As in ERR_ADIT_3200; empty where the refusal has no number. */
+  /** As in ERR_ADIT_3200; empty if the error has no number. */
   readonly code: string
   readonly title: string
   readonly text: string
   readonly visitor: string
   readonly owner: string | undefined
   readonly command: string | undefined
-  /** A way on, on the same site. */
+  /** A link on the same site. */
   readonly link?: { readonly href: string; readonly text: string }
 }
 
@@ -27,7 +27,7 @@ pre{margin:.5rem 0 0;padding:.75rem 1rem;background:var(--ground);border:1px sol
 footer{margin-top:1.75rem;padding-top:.75rem;border-top:1px solid var(--line);color:var(--soft);font-size:.875rem}
 `
 
-/** Names the one style sheet that a page may use, so that nothing slipped into a page can bring its own. */
+/** The hash of the only allowed style sheet, so that injected markup cannot bring its own. */
 export const styleHash = `sha256-${createHash('sha256').update(STYLE).digest('base64')}`
 
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -1,10 +1,10 @@
 import type { SourceRow } from '#registry/records/source.ts'
 
-/** Finds rows by keys that are made from them. Only the entries of a changed row are touched. */
+/** Finds rows by derived keys. Only the entries of a changed row are touched. */
 export class Lookup {
   readonly #keysOf: (row: SourceRow) => readonly string[]
   readonly #rows = new Map<string, SourceRow[]>()
-  /** By id, so that a row leaves exactly where it was added. */
+  /** By id, so that a row is removed exactly where it was added. */
   readonly #keys = new Map<string, readonly string[]>()
 
   constructor(keysOf: (row: SourceRow) => readonly string[]) {
@@ -35,7 +35,7 @@ export class Lookup {
     return this.#rows.get(key) ?? []
   }
 
-  /** The one row under a key that the store keeps unique. */
+  /** The only row under a key that the store keeps unique. */
   one(key: string): SourceRow | undefined {
     return this.#rows.get(key)?.[0]
   }

@@ -4,7 +4,7 @@ import type { SourceRow } from '#registry/records/source.ts'
 /** The kinds whose resources own credentials. */
 export const ownerKinds: readonly string[] = ['user', 'bot_user', 'service_user']
 
-/** A user or bot, as far as its credentials and resources depend on it. */
+/** A user or bot, as needed for its credentials and resources. */
 export interface Owner {
   readonly id: string
   readonly role: 'admin' | 'member'
@@ -14,7 +14,7 @@ export interface Owner {
   readonly subject: string
 }
 
-/** A resource without an owner is shared; any other is for the credentials of its owner and of admins. */
+/** A resource without an owner is shared; any other is for credentials of its owner and of admins. */
 export function mayUse(row: SourceRow, { id, role }: Pick<Owner, 'id' | 'role'>): boolean {
   const owner = textOf(row, 'owner_id')
   return owner === '' || owner === id || role === 'admin'

@@ -13,7 +13,7 @@ import type { Identity } from '#pki/local-authority.ts'
 
 export interface Credential {
   readonly id: string
-  /** What may be bound with it; anything when empty. */
+  /** What may be bound with it; empty allows everything. */
   readonly acl: readonly string[]
   readonly ownerId: string
   /** False: it is rejected, because its owner is not active or does not exist. */
@@ -24,7 +24,7 @@ export interface Certificate extends Identity {
   readonly id: string
 }
 
-/** What became of one row; `before` and `after` are undefined where it did not or does not exist. */
+/** The change of one row; `before` and `after` are undefined where it does not exist. */
 export interface RecordChange {
   readonly kind: string
   readonly id: string
@@ -34,7 +34,7 @@ export interface RecordChange {
 
 type Listener = (change: RecordChange) => void
 
-/** The kinds that the gateway serves from. */
+/** The kinds that the gateway uses. */
 const KINDS = [
   'agent_ingress',
   'acme_challenge',
@@ -62,7 +62,7 @@ const KINDS = [
   'weighted_backend',
   ...ownerKinds,
 ]
-/** What a session can have been started with. */
+/** The credentials of sessions. */
 export const credentialKinds: readonly string[] = [
   'credential',
   'ssh_credential',
@@ -70,7 +70,7 @@ export const credentialKinds: readonly string[] = [
 ]
 const restricting = new Set(['ip_policy', 'ip_policy_rule', 'ip_restriction'])
 
-/** All that is configured, in memory; a change touches only what it is about. */
+/** The configuration, in memory; a change touches only its own rows. */
 export class Records implements Follower {
   readonly #log: Log
   readonly #rows = new Map<string, SourceRow>()
@@ -110,7 +110,7 @@ export class Records implements Follower {
     this.#log = log
   }
 
-  /** Follows a source; resolves when all it has is known. */
+  /** Follows a source; resolves after the first snapshot. */
   async follow(source: Source): Promise<() => void> {
     return source.watch(KINDS, this)
   }
@@ -131,7 +131,7 @@ export class Records implements Follower {
       if (!restricting.has(kind)) continue
       for (const row of [before, after]) if (row !== undefined) this.#restrictions.changed(row)
     }
-    // Only now, so that nobody sees one half of what was changed together.
+    // Only now, so that listeners never see a half-applied change.
     for (const change of done) {
       const { kind, id } = change
       const background = { task: 'configuration', log: this.#log, about: { kind, id } } as const
@@ -140,7 +140,7 @@ export class Records implements Follower {
     }
   }
 
-  /** Tells of every change of these kinds; returns how to stop it. */
+  /** Reports every change of these kinds; returns how to stop it. */
   onChange(kinds: readonly string[], listener: Listener): () => void {
     for (const kind of kinds) {
       const listeners = this.#listeners.get(kind) ?? new Set()
@@ -167,7 +167,7 @@ export class Records implements Follower {
     return this.#credential(this.#tokens.one(tokenHash))
   }
 
-  /** A credential of an agent or of an SSH client, or the authority that vouched for a client's certificate. */
+  /** A credential of an agent or of an SSH client, or the CA that signed a client's certificate. */
   credential(id: string): Credential | undefined {
     const row = this.#rows.get(id)
     return row !== undefined && credentialKinds.includes(row.kind) ? this.#credential(row) : undefined
@@ -178,7 +178,7 @@ export class Records implements Follower {
     return this.#fingerprints.all(fingerprint).flatMap(row => this.#credential(row) ?? [])
   }
 
-  /** Whose certificates are trusted; a public key is a line of authorized_keys. */
+  /** The trusted SSH CAs; a public key is a line of authorized_keys. */
   sshAuthorities(): { readonly id: string; readonly publicKey: string }[] {
     return [...this.all('ssh_certificate_authority')]
       .filter(row => this.#credential(row)?.active === true)
@@ -205,7 +205,7 @@ export class Records implements Follower {
     return this.#restrictions.of(type)
   }
 
-  /** Says whom these IP policies let through; stays true when they change. */
+  /** The filter of these IP policies; it follows their changes. */
   addressesAllowed(policies: readonly string[]): (ip: string) => boolean {
     return this.#restrictions.allowedBy(policies)
   }
@@ -220,7 +220,7 @@ export class Records implements Follower {
     return this.#domains.one(name)
   }
 
-  /** The domain of an account that agents come through when they connect to this name. */
+  /** The agent ingress of a name that agents connect to. */
   agentIngress(name: string): SourceRow | undefined {
     return this.#ingresses.one(name)
   }
@@ -229,7 +229,7 @@ export class Records implements Follower {
     return this.#addrPorts.one(String(port))
   }
 
-  /** The certificate of the nearest reservation that has one; at last that of the shared domain. */
+  /** The certificate of the nearest reservation that has one; else that of the shared domain. */
   certificate(name: string): Certificate | undefined {
     for (const each of [name, ...wildcardsOver(name)]) {
       const found = this.#certificateOf(this.#domains.one(each))
@@ -256,12 +256,12 @@ export class Records implements Follower {
     }
   }
 
-  /** What a certificate authority may ask for over HTTP with this token. */
+  /** The HTTP-01 response for this token. */
   httpChallenges(token: string): readonly SourceRow[] {
     return this.#challenges.all(`http-01 ${token}`)
   }
 
-  /** What a certificate authority may ask for in a TLS handshake with this name; the newest is the last. */
+  /** The TLS-ALPN-01 challenges for this name; the newest is last. */
   tlsChallenges(name: string): readonly SourceRow[] {
     return this.#challenges.all(`tls-alpn-01 ${name}`)
   }
@@ -271,7 +271,7 @@ export class Records implements Follower {
     return this.#edgeNames.one(name)
   }
 
-  /** The HTTPS or TLS edge that answers for a name, itself or by the nearest wildcard. */
+  /** The HTTPS or TLS edge for a name, exact or by the nearest wildcard. */
   edgeForName(name: string): SourceRow | undefined {
     return this.#overName(this.#edgeNames, name)
   }
@@ -331,11 +331,11 @@ export class Records implements Follower {
     return { kind, id, before, after }
   }
 
-  /** A row whose keys cannot be read is found by its id alone. */
+  /** A row with unreadable keys is found only by its id. */
   #look(kind: string, before: SourceRow | undefined, after: SourceRow | undefined): void {
     const lookup = this.#lookups.get(kind)
     if (lookup === undefined) return
-    const background = { task: 'configuration', log: this.#log, failed: 'a record cannot be used' } as const
+    const background = { task: 'configuration', log: this.#log, failed: 'record cannot be used' } as const
     const { id } = after ?? before ?? {}
     guarded({ ...background, about: { kind, id } }, () => {
       if (before !== undefined) lookup.remove(before)

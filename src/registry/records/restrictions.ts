@@ -2,7 +2,7 @@ import { type AddressJudge, addressJudge, type Rule } from '#base/address-filter
 import type { Lookup } from '#registry/records/lookup.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 
-/** Who may use one kind of traffic. */
+/** The address filter of one type of traffic. */
 export interface Restriction {
   readonly id: string
   /** False: violations are only logged. */
@@ -12,7 +12,7 @@ export interface Restriction {
 
 export type Restricted = 'agent' | 'endpoints'
 
-/** What IP policies say, built when they are first asked after a change of theirs. */
+/** IP policy filters, built on first use after a change. */
 export class Restrictions {
   readonly #byType: Lookup
   readonly #rulesByPolicy: Lookup
@@ -35,7 +35,7 @@ export class Restrictions {
     return this.#built.get(type)
   }
 
-  /** Lets those through that a rule of some policy allows and none of any denies; stays true when rules change. */
+  /** Allows addresses that match an allow rule and no deny rule of any policy; it follows changes. */
   allowedBy(policies: readonly string[]): (ip: string) => boolean {
     return ip => {
       let isAllowed = false

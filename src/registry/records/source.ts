@@ -1,11 +1,11 @@
-/** A resource as it is kept, with its secrets opened. */
+/** A stored resource, with its secrets decrypted. */
 export interface SourceRow {
   readonly kind: string
   readonly id: string
   readonly parent: string | null
   readonly version: number
   readonly body: Readonly<Record<string, unknown>>
-  /** False: its secrets could not be opened. It takes its place, but nothing may be served with it. */
+  /** False: its secrets could not be decrypted. It keeps its place, but nothing may be served with it. */
   readonly readable: boolean
 }
 
@@ -14,14 +14,14 @@ export type SourceChange =
   | { readonly op: 'remove'; readonly kind: string; readonly id: string }
 
 export interface Follower {
-  /** All there is; comes first, and again when changes were missed. */
+  /** All rows; comes first, and again when changes were missed. */
   snapshot(rows: readonly SourceRow[]): void
-  /** What changed since, in the order of revisions. A row may be put although it is known, or removed although not. */
+  /** Changes since, in the order of revisions. A put may be for a known row, and a remove for an unknown one. */
   changes(batch: readonly SourceChange[]): void
 }
 
-/** Where the gateway learns what is configured. */
+/** The gateway's source of configuration. */
 export interface Source {
-  /** Resolves when the first snapshot was given; returns how to stop. */
+  /** Resolves after the first snapshot; returns how to stop. */
   watch(kinds: readonly string[], follower: Follower): Promise<() => void>
 }

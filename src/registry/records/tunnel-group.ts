@@ -2,7 +2,7 @@ import type { TunnelRecord } from '#registry/directory.ts'
 import { carries, labelsOf, textOf } from '#registry/records/keys.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 
-/** The tunnels that a backend shares traffic among. */
+/** The tunnels of a group backend. */
 export interface TunnelGroup {
   readonly labels: Readonly<Record<string, string>>
   /** Empty: tunnels of all users may join. */
@@ -14,7 +14,7 @@ export const groupOf = (row: SourceRow): TunnelGroup => ({
   ownerId: textOf(row, 'owner_id'),
 })
 
-/** Labels are no secret, so they alone do not make a tunnel a member: it must be of the owner too. */
+/** Labels are not secret, so a member must also have the same owner. */
 export const joins = (
   tunnel: Pick<TunnelRecord, 'labels' | 'ownerId'>,
   { labels, ownerId }: TunnelGroup,

@@ -3,7 +3,7 @@ import type { parties } from '#contract/kinds/request.ts'
 
 type Party = (typeof parties)[number]
 
-/** On whose side it failed, for answers of the gateway that are not about the visitor. */
+/** The responsible party of gateway errors that are not the client's. */
 const others: Readonly<Partial<Record<ErrorName, Party>>> = {
   endpoint_offline: 'tunnel',
   backend_empty: 'tunnel',
@@ -16,10 +16,10 @@ const others: Readonly<Partial<Record<ErrorName, Party>>> = {
   circuit_open: 'upstream',
 }
 
-/** Who has to act so that the same request is answered; undefined when nothing failed. */
+/** The responsible party of an error; undefined when nothing failed. */
 export function failedParty(status: number, refusal: ErrorName | undefined): Party | undefined {
   if (status < 400) return undefined
-  // An error of the service itself passed through us unchanged.
+  // An error response of the service, forwarded unchanged.
   if (refusal === undefined) return status < 500 ? 'visitor' : 'upstream'
   return others[refusal] ?? (status < 500 ? 'visitor' : 'edge')
 }

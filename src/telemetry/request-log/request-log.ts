@@ -8,21 +8,21 @@ import type { Traffic } from '#telemetry/traffic.ts'
 
 type Body = Record<string, unknown>
 
-/** Takes the lines of the access log; it must bound what waits to be written. */
+/** Writes the lines of the access log; it must limit its buffer. */
 export type WriteLine = (line: string) => void
 
 export interface RequestLogOptions {
   readonly metrics: GatewayMetrics
   readonly log: Log
-  /** How many requests are kept to be looked up. */
+  /** How many requests are kept for look-up. */
   readonly size: number
   /** Undefined: there is no access log. */
   readonly write: WriteLine | undefined
-  /** Who hears of requests beyond that; nobody when absent. */
+  /** Also notified of requests; unused when absent. */
   readonly traffic?: Traffic | undefined
 }
 
-/** Notes every answer: in the metrics, among the last requests, and in the access log. */
+/** Records every response: in the metrics, among the last requests, and in the access log. */
 export class RequestLog implements Observer {
   readonly #options: RequestLogOptions
   readonly #ring: RequestRing
@@ -39,10 +39,10 @@ export class RequestLog implements Observer {
     const { metrics } = this.#options
     metrics.answered(trace.way?.endpoint ?? 'none', visitor.scheme, reply.head.status)
     if (reply.refusal !== undefined) metrics.rejected(reply.refusal)
-    // Only a service has a connection that can have been used before.
+    // Only a service has a connection that can be reused.
     else if (trace.reused !== undefined && trace.asked !== 0)
       metrics.upstreamDuration.observe((trace.answered - trace.asked) / 1000)
-    // What is spoken after a change of protocol is no answer any more.
+    // After an upgrade there is no response to measure.
     if (reply.upgraded !== undefined) metrics.requestDuration.observe((trace.answered - trace.begun) / 1000)
     else if (head?.method !== 'HEAD') trace.answer = reply.body
     this.#ring.put(visitor, head, reply, trace)
@@ -62,7 +62,7 @@ export class RequestLog implements Observer {
     if (kept !== undefined) write?.(`${JSON.stringify(shownRequest(kept))}\n`)
   }
 
-  /** A fault of our own is told in the log. */
+  /** Internal errors are logged. */
   readonly failed: Observer['failed'] = ({ host }, error) =>
     this.#options.log.error({ error, host }, 'a request could not be handled')
 

@@ -3,7 +3,7 @@ import type { Reply, Visitor } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 import type { Trace, Way } from '#http/trace.ts'
 
-/** One request as it was kept. */
+/** One stored request. */
 export interface KeptRequest {
   readonly id: string
   /** Milliseconds since 1970. */
@@ -17,7 +17,7 @@ export interface KeptRequest {
   /** Empty when the head could not be read. */
   readonly method: string
   readonly host: string
-  /** Without its query, which may hold secrets; long ones are cut. */
+  /** Without its query, which may contain secrets; long ones are truncated. */
   readonly path: string
   readonly status: number
   readonly refusal: ErrorName | undefined
@@ -26,18 +26,18 @@ export interface KeptRequest {
   readonly tunnelId: string | undefined
   readonly backendId: string | undefined
   readonly notes: readonly string[]
-  /** Milliseconds after the beginning; undefined for what has not come. */
+  /** Milliseconds after the start; undefined for what has not happened. */
   readonly asked: number | undefined
   readonly answered: number
   readonly ended: number | undefined
-  /** Bytes of content that came with the request, and with its answer; undefined while it has not ended. */
+  /** Body bytes of the request, and of its response; undefined before the end. */
   readonly received: number | undefined
   readonly sent: number | undefined
-  /** Whether the answer left to its end. */
+  /** Whether the response was sent completely. */
   readonly whole: boolean
 }
 
-/** Of each slot: the id, the texts one behind the other, and numbers from here on. */
+/** Of each slot: the id, the texts one after the other, and numbers from here on. */
 const SLOT_BYTES = 528
 const NUMBERS_AT = 480
 const ID_BYTES = 30
@@ -46,20 +46,20 @@ const MAX_IP = 45
 const MAX_HOST = 120
 const MAX_PATH = 255
 
-/** Where a number is in its slot, in units of its own size. */
+/** Offset of a number in its slot, in units of its own size. */
 const [begunAt, receivedAt, sentAt] = [60, 61, 62] as const
 const [askedAt, answeredAt, endedAt] = [126, 127, 128] as const
 const statusAt = 258
 const [passedAt, schemeAt, wholeAt, httpVersionAt, tlsVersionAt] = [518, 519, 520, 521, 522] as const
 /** How long each text is. */
 const lengthsAt = 523
-/** Kept as the place in these; those that are met most come first. */
+/** Stored as the index in these; the most common first. */
 const httpVersions: readonly (string | undefined)[] = ['1.1', '2', '1.0']
 const tlsVersions: readonly (string | undefined)[] = ['TLSv1.3', 'TLSv1.2', 'TLSv1.1', 'TLSv1']
 
 /**
- * The last requests, some of each endpoint. Their texts are copied into one block of memory: kept as objects, each request would outlive
- * its time, and the collector would have to move it. Of what outlives a request anyway only references are kept.
+ * The last requests, some of each endpoint. Their texts are copied into one block of memory: as objects they would be
+ * promoted, and the collector would have to move them. Long-lived objects are kept by reference.
  */
 export class RequestRing {
   readonly #size: number
@@ -73,12 +73,12 @@ export class RequestRing {
   readonly #backendIds: (string | undefined)[]
   readonly #refusals: (ErrorName | undefined)[]
   readonly #notes: (readonly string[] | undefined)[]
-  /** Whose request is in each slot, and how many each has. */
+  /** The endpoint of each slot, and how many slots each has. */
   readonly #endpoints: (string | undefined)[]
   readonly #counts = new Map<string, number>()
-  /** The number of the request in each slot; 0 where there is none. */
+  /** The number of the request in each slot; 0 for an empty one. */
   readonly #numbers: Float64Array
-  /** Requests kept so far; the next one's number is one more. */
+  /** Requests stored so far; the next one's number is one more. */
   #count = 0
   #at = 0
 
@@ -128,7 +128,7 @@ export class RequestRing {
     if (id.length !== ID_BYTES || this.#size === 0) return undefined
     for (let at = 0; ; at++) {
       at = this.#bytes.indexOf(id, at, 'latin1')
-      // A visitor may have sent the id as a path.
+      // A client may have sent the id as a path.
       if (at < 0 || at % SLOT_BYTES === 0) return at < 0 ? undefined : this.#read(at / SLOT_BYTES)
     }
   }
@@ -140,7 +140,7 @@ export class RequestRing {
       yield this.#read(slot)
   }
 
-  /** The request of a trace, while it is kept. */
+  /** The request of a trace, while it is stored. */
   of(trace: Trace): KeptRequest | undefined {
     return this.#has(trace) ? this.#read(trace.keptAt) : undefined
   }
@@ -154,9 +154,8 @@ export class RequestRing {
   }
 
   /**
-   * The next slot in turn whose endpoint has more than it is sure of: half of all slots are divided among the endpoints
-   * there are, so that a flood at one leaves the last requests of the others. As many as half of the slots may be passed
-   * over, but not more in a whole turn.
+   * The next slot whose endpoint has more than its guaranteed share: half of all slots are divided among the endpoints,
+   * so that a flood at one keeps the last requests of the others. At most half of the slots are skipped per round.
    */
   #slotFor(endpoint: string): number {
     const sure = Math.floor(this.#size / 2 / Math.max(1, this.#counts.size))
@@ -204,12 +203,12 @@ export class RequestRing {
   #putProtocols(at: number, { scheme, tls }: Visitor, head: RequestHead | undefined): void {
     const bytes = this.#bytes
     bytes[at + schemeAt] = scheme === 'https' ? 1 : 0
-    // What is not in a list becomes 255, which is in none either.
+    // Values outside of a list become 255, which no list has.
     bytes[at + httpVersionAt] = httpVersions.indexOf(head?.version)
     bytes[at + tlsVersionAt] = tlsVersions.indexOf(tls?.version)
   }
 
-  /** All texts in one go: it is the calls that cost, not the bytes. */
+  /** All texts at once: the calls are what costs, not the bytes. */
   #putTexts(at: number, id: string, ip: string, head: RequestHead | undefined): void {
     const bytes = this.#bytes
     const method = cut(head?.method ?? '', MAX_METHOD)
@@ -266,7 +265,7 @@ export class RequestRing {
   }
 }
 
-/** What has gone through; content that is at hand leaves as a whole. */
+/** Bytes transferred; a body in memory is sent as a whole. */
 function sizeOf(body: Trace['answer']): number {
   if (body === undefined) return 0
   return body.counted ?? (body.framing.kind === 'length' ? body.framing.length : 0)

@@ -5,7 +5,7 @@ import type { KeptRequest } from '#telemetry/request-log/ring.ts'
 
 type Body = Record<string, unknown>
 
-/** A request in the form of the management API, and of a line of the access log. */
+/** A request in the form of the management API, and of an access log line. */
 export function shownRequest(request: KeptRequest): Body {
   const { way, refusal, status, asked, answered, ended } = request
   const entry: CatalogEntry | undefined = refusal && catalog[refusal]
@@ -37,7 +37,9 @@ export function shownRequest(request: KeptRequest): Body {
   }
 }
 
-/** A module that let a request through may still have changed it or its answer; one behind it was not asked. */
+/**
+ * A module that allowed a request may still have changed it or its response; those after the deciding one did not run.
+ */
 function verdict({ passed }: KeptRequest, at: number): string {
   if (at < passed) return 'passed'
   return at === passed ? 'answered' : 'not_reached'
