@@ -4,9 +4,8 @@ interface Kept<Value> {
 }
 
 /**
- * A bounded memory of what was used lately. It has two generations: what is asked for again while it is in the older
- * one moves to the younger, and when that is full, the older one is forgotten. So a hit costs one look-up, and no
- * order is kept.
+ * A bounded cache with two generations: an entry used in the older one moves to the younger, and when that is full, the
+ * older one is dropped. A hit costs one look-up, without LRU order.
  */
 export class Generations<Value> {
   readonly #limit: number
@@ -14,7 +13,7 @@ export class Generations<Value> {
   #old = new Map<string, Kept<Value>>()
   #weight = 0
 
-  /** `limit`: how much the entries of one generation may weigh together. */
+  /** `limit`: total weight of one generation. */
   constructor(limit: number) {
     this.#limit = limit
   }

@@ -1,20 +1,20 @@
 import type { X509Certificate } from 'node:crypto'
 
-/** What visitors must prove in the handshake. */
+/** Requirements for client certificates. */
 export interface ClientTerms {
-  /** In PEM, those of which a visitor needs a certificate. */
+  /** PEM CAs for client certificates. */
   readonly authorities: string
-  /** Who asks: an edge, an endpoint configuration or a tunnel. A session goes on only where it was begun. */
+  /** Who requires it: an edge, an endpoint configuration or a tunnel. Sessions are resumed only in the same scope. */
   readonly scope: string
 }
 
-/** What a client has proved in a handshake that asked for a certificate. */
+/** The result of a handshake with a client certificate. */
 export interface ClientProof extends ClientTerms {
-  /** Its certificate, and the authorities between that are known. */
+  /** Its certificate, and the known intermediate CAs. */
   readonly chain: readonly X509Certificate[]
 }
 
-/** The certificate that a visitor has proved to be its own. */
+/** A verified client certificate. */
 export interface ClientCertificate extends ClientProof {
   readonly commonName: string
   readonly dnsNames: readonly string[]

@@ -1,11 +1,11 @@
-/** Who somebody is, as an identity provider says. */
+/** A user, from an identity provider. */
 export interface Identity {
-  /** What the provider knows the user by, for ever. */
+  /** The permanent id of the user at the provider. */
   readonly id: string
   readonly username: string
-  /** Empty where the provider does not tell, or does not vouch for it. */
+  /** Empty if the provider sends none, or an unverified one. */
   readonly email: string
   readonly name: string
-  /** Further headers for the service behind, such as the organisation that let the user in; names in lower case. */
+  /** Further headers for the service, such as the organisation that allowed the user; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -1,12 +1,12 @@
 /** Something with time limits. */
 export interface Swept {
-  /** Looks at what has waited too long; `now` is the clock of the sweeper. */
+  /** Checks for timeouts; `now` is the clock of the sweeper. */
   sweep(now: number): void
 }
 
 /**
- * One timer for the limits of many connections: setting a timer for each costs more than serving a small request.
- * Its clock moves once a period, which is exact enough for limits of seconds.
+ * One timer for the limits of many connections: a timer for each costs more than serving a small request. Its clock
+ * advances once per period, which is exact enough for limits of seconds.
  */
 export class Sweeper {
   #now = performance.now()
@@ -18,7 +18,7 @@ export class Sweeper {
     this.#periodMs = periodMs
   }
 
-  /** The time of the last sweep; while nothing is watched there are none, and it is the time itself. */
+  /** The time of the last sweep; the current time while nothing is watched. */
   get now(): number {
     return this.#timer === undefined ? performance.now() : this.#now
   }

@@ -4,38 +4,38 @@ import type { TunnelRecord } from '#registry/directory.ts'
 import type { Body } from '#http/body.ts'
 import type { Identity } from '#http/identity.ts'
 
-/** What a request was led to; one for all requests that take the same way. */
+/** The route of a request; shared by all requests that take it. */
 export interface Way {
-  /** What memory of traffic is divided by: the edge, the domain or address, or the tunnel. */
+  /** The budget key of traffic records: the edge, the domain or address, or the tunnel. */
   readonly id?: string
-  /** What answers there: a route of an edge, what is configured for a domain, or a tunnel with an address of its own. */
+  /** What responds there: a route of an edge, a domain's configuration, or a tunnel with its own address. */
   readonly endpoint?: 'edge' | 'domain' | 'ephemeral'
-  /** Of the edge, the route, and the domain or address with modules of its own; undefined where there is none. */
+  /** Of the edge, the route, and the domain or address with its own modules; undefined if there is none. */
   readonly edgeId: string | undefined
   readonly routeId: string | undefined
-  /** What the route asks of paths, for people; undefined where there is no route. */
+  /** The route's path option, for display; undefined without a route. */
   readonly match?: string | undefined
-  /** Names of the modules in the order in which they are met. */
+  /** Names of the modules, in order. */
   readonly modules: readonly string[]
 }
 
 export interface Compressed {
   readonly coding: string
-  /** Bytes by which the answer is shorter. */
+  /** Bytes saved in the response. */
   readonly saved: number
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_LENGTH = 9
 const RANDOM_LENGTH = 18
-// Random characters cost most when asked for one by one.
+// Random characters are expensive one by one.
 const pool = Buffer.alloc(RANDOM_LENGTH * 256)
 let characters = ''
 let used = pool.length
 let lastMs = -1
 let timeText = ''
 
-/** In the form of every id, and in the order of time, but made in a tenth of the time that others take. */
+/** A regular time-ordered id, but created in a tenth of the usual time. */
 function newRequestId(now: number): string {
   const ms = Math.floor(performance.timeOrigin + now)
   if (ms !== lastMs) {
@@ -61,56 +61,56 @@ function base62(value: number): string {
   return text
 }
 
-/** What follows a request to its end, where one does (OpenTelemetry). */
+/** Follows a request to its end, if it is traced (OpenTelemetry). */
 export interface FollowedRequest {
   replied(status: number, refusal: ErrorName | undefined): void
   ended(moment: number, whole: boolean): void
 }
 
-/** What became of one request, noted by each stage as it comes there. */
+/** The record of one request, written by each stage. */
 export class Trace {
-  /** When the head had come, by `performance.now`. */
+  /** When the head was received, by `performance.now`. */
   readonly begun = performance.now()
-  /** Given to the visitor with the answer, so that the request can be found again. */
+  /** Sent to the client in the response, so that the request can be found again. */
   readonly id = newRequestId(this.begun)
   way: Way | undefined
-  /** How many of the way's modules have let the request through. */
+  /** How many modules have allowed the request. */
   passed = 0
-  /** When the backend was asked; 0 while it was not. */
+  /** When the request was sent to the backend; 0 before. */
   asked = 0
-  /** When the head of the answer was there. */
+  /** When the response head arrived. */
   answered = 0
-  /** Who was asked last. */
+  /** The last backend and tunnel used. */
   tunnel: TunnelRecord | undefined
   backendId: string | undefined
-  /** Who the visitor is, once somebody vouches for it. */
+  /** The authenticated user. */
   identity: Identity | undefined
-  /** The client of the identity provider that visitors are sent to. */
+  /** The client id at the identity provider. */
   appClientId: string | undefined
-  /** The name that came with a password, whether or not it was the right one. */
+  /** The user name of basic auth, valid or not. */
   username: string | undefined
-  /** The circuit breaker is open, and let this one through to see how the service does. */
+  /** The circuit breaker is open, and allowed this request as a trial. */
   whileOpen = false
-  /** How the answer was compressed; `saved` is known when it has left. */
+  /** How the response was compressed; `saved` is known at its end. */
   compressed: Compressed | undefined
-  /** Whether the connection to the service had served another request before; undefined while there is none. */
+  /** Whether the upstream connection was reused; undefined before. */
   reused: boolean | undefined
-  /** What comes behind the head, where something does. */
+  /** The request body, if there is one. */
   content: Pick<Body, 'counted'> | undefined
-  /** When the last of it had come; 0 while it has not. */
+  /** When it was received completely; 0 before. */
   contentEnded = 0
-  /** What comes behind the head of the answer; undefined while there is none, and where none is sent. */
+  /** The response body; undefined before, and without one. */
   answer: Pick<Body, 'counted' | 'framing'> | undefined
-  /** Bytes of what is spoken after a change of protocol. */
+  /** Bytes of an upgraded connection. */
   upgraded: { readonly received: number; readonly sent: number } | undefined
-  /** The number under which it is kept, once it is, and the slot. */
+  /** Its number in the request log, and the slot. */
   kept = 0
   keptAt = 0
-  /** Tells of the request when it has ended; undefined unless somebody wants to hear. */
+  /** Reports the request at its end; undefined unless there is a subscriber. */
   tell: ((moment: number) => void) | undefined
-  /** Set while traces are made and the request is one of those that are traced. */
+  /** Set for traced requests. */
   span: FollowedRequest | undefined
-  /** What a module has to say beyond its verdict. */
+  /** Details of a module besides its decision. */
   notes: string[] | undefined
 
   note(text: string): void {

@@ -1,9 +1,9 @@
 import type { Algorithms } from 'ssh2'
 
-/** What is spoken: nothing with SHA-1, no CBC, and a message code only over what was encrypted. */
+/** Supported algorithms: no SHA-1, no CBC, and only encrypt-then-MAC. */
 export const algorithms = {
-  // The client's order decides. No client prefers the first, so the message that Dropbear sends on a guess is
-  // always a wrong guess: ssh2 1.17 drops the guessed message, also a right one, and would wait for ever.
+  // The client's order decides. No client prefers the first, so Dropbear's guessed message is always a wrong guess:
+  // ssh2 1.17 drops the guessed message, even a right one, and would wait forever.
   kex: [
     'ecdh-sha2-nistp384',
     'curve25519-sha256',
@@ -20,6 +20,6 @@ export const algorithms = {
     'aes256-ctr',
   ],
   hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com'],
-  // Compression before sign-in would open the decompressor to everybody, and visitors' data is compressed already.
+  // Compression before sign-in would expose the decompressor to everyone, and tunnel data is often compressed already.
   compress: ['none'],
 } as const satisfies Algorithms

@@ -2,7 +2,7 @@ import type { Terminal } from '#ssh/terminal.ts'
 
 const MAX_KEPT = 64
 
-/** Everybody who watches one ssh connection; mostly one person, none with `ssh -N`. */
+/** All terminals of one ssh connection; mostly one, none with `ssh -N`. */
 export class Audience {
   readonly #terminals = new Set<Terminal>()
   readonly #kept: string[] = []
@@ -20,7 +20,7 @@ export class Audience {
     this.#terminals.forEach(terminal => terminal.line(line))
   }
 
-  /** Kept for whoever comes when nobody is there yet. */
+  /** Kept for the first terminal. */
   complain(text: string): void {
     if (this.#terminals.size === 0 && this.#kept.length < MAX_KEPT) this.#kept.push(text)
     this.#terminals.forEach(terminal => terminal.error(text))

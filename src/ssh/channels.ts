@@ -10,32 +10,32 @@ import { type Place, Places } from '#tunnel/places.ts'
 
 export interface ChannelLimits {
   readonly channels: number
-  /** Milliseconds for the client to reach what it forwards to. */
+  /** Milliseconds for the ssh client to reach its upstream. */
   readonly openTimeout: number
 }
 
-/** Where a visitor comes in: what the client asked to be listened on, and who the visitor is. */
+/** A forwarded connection: the -R that it belongs to, and its client. */
 export interface Route {
   readonly boundAddr: string
   readonly boundPort: number
   readonly visitorIp: string
   readonly visitorPort: number
-  /** Tells that the visitor has gone. */
+  /** Notifies that the client has disconnected. */
   readonly closed: () => void
 }
 
-/** ssh2 writes to the socket without asking whether it is full, so writers are asked to wait by us. */
+/** ssh2 writes to the socket without backpressure, so we throttle writers ourselves. */
 const SOCKET_BYTES = 1024 * 1024
-/** The window that ssh2 gives to each channel is 2 MiB; it does not refuse a client that sends more. */
+/** ssh2's window per channel is 2 MiB; it does not enforce it. */
 const UNREAD_BYTES = 4 * 1024 * 1024
 
-/** The visitors' connections through one ssh connection. */
+/** The connections through one ssh connection. */
 export class Channels {
   readonly #client: SshClient
   readonly #socket: Socket
   readonly #limits: ChannelLimits
   readonly #streams = new Set<DuplexStream>()
-  /** Divided among those who visit. */
+  /** Divided among the clients. */
   readonly #places: Places
   #closed = false
 
@@ -52,7 +52,7 @@ export class Channels {
     return this.#places.open
   }
 
-  /** A client that cannot reach its service gives a stream that ends without a byte. */
+  /** An ssh client that cannot reach its service gives a stream that ends without a byte. */
   async dial(route: Route, first: Buffer): Promise<ByteStream> {
     if (this.#closed) throw new DialError('offline', 'the ssh connection is closed')
     const place = this.#places.take(clientNetwork(route.visitorIp))
@@ -69,7 +69,7 @@ export class Channels {
     return stream
   }
 
-  /** The connection is gone, and all of them with it. */
+  /** The connection has closed, and all of these with it. */
   close(): void {
     this.#closed = true
     for (const stream of this.#streams)
@@ -94,7 +94,7 @@ export class Channels {
 
   #adapt(channel: ServerChannel, place: Place): DuplexStream {
     const stream = fromDuplex(channel, {
-      // `end` of a server's channel closes both directions; an end of ours alone is EOF.
+      // `end` of a server channel closes both directions; only EOF is wanted here.
       finish: () => channel.eof(),
       release: () => channel.end(),
       full: () => this.#socket.writableLength > SOCKET_BYTES,

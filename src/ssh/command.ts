@@ -2,7 +2,7 @@ import { fail } from '#base/errors.ts'
 
 export type Scheme = 'http' | 'https' | 'tcp' | 'tls'
 
-/** What was said after the host name, as in `ssh -R 80:localhost:8080 gateway http --name shop`. */
+/** The command after the host name, as in `ssh -R 80:localhost:8080 gateway http --name shop`. */
 export interface SshCommand {
   /** Undefined: the port of each -R decides. */
   readonly scheme: Scheme | undefined
@@ -39,7 +39,7 @@ export function readCommand(text: string): SshCommand {
   if (command.basicAuth.length > 0 && (scheme === 'tcp' || scheme === 'tls'))
     refuse('--basic-auth needs http or https')
   if (scheme === 'tcp' && (command.name ?? command.domain) !== undefined)
-    refuse('a TCP endpoint has a port, which -R names, and no name of its own')
+    refuse('a TCP endpoint has a port, set with -R, and no name')
   if (command.name !== undefined && command.domain !== undefined) refuse('give --name or --domain, not both')
   return command
 }
@@ -47,7 +47,7 @@ export function readCommand(text: string): SshCommand {
 const isScheme = (word: string): word is Scheme =>
   word === 'http' || word === 'https' || word === 'tcp' || word === 'tls'
 
-/** Reads `--option value` and `--option=value`. */
+/** Parses `--option value` and `--option=value`. */
 class OptionReader {
   readonly #words: string[]
   readonly #labels: Record<string, string> = Object.create(null)
@@ -85,14 +85,14 @@ class OptionReader {
   #label(value: string): void {
     const [, name = '', text = ''] = /^([^=]+)=(.*)$/s.exec(value) ?? []
     if (name === '') refuse('--label needs the form name=value')
-    if (Object.keys(this.#labels).length >= MAX_LABELS) refuse(`at most ${MAX_LABELS} labels are possible`)
+    if (Object.keys(this.#labels).length >= MAX_LABELS) refuse(`at most ${MAX_LABELS} labels are allowed`)
     this.#labels[name] = text
   }
 
   #password(value: string): void {
     const [, username = '', password = ''] = /^([^:]+):(.+)$/s.exec(value) ?? []
     if (username === '') refuse('--basic-auth needs the form user:password')
-    if (this.#basicAuth.length >= MAX_PASSWORDS) refuse(`at most ${MAX_PASSWORDS} passwords are possible`)
+    if (this.#basicAuth.length >= MAX_PASSWORDS) refuse(`at most ${MAX_PASSWORDS} passwords are allowed`)
     this.#basicAuth.push({ username, password })
   }
 }
@@ -104,10 +104,10 @@ function bounded(name: string, value: string): string {
   return Buffer.byteLength(value) <= limit ? value : refuse(`${name} takes at most ${limit} bytes`)
 }
 
-/** Splits as a shell does: ssh joins its arguments with spaces, so what holds spaces is quoted once more. */
+/** Splits like a shell: ssh joins its arguments with spaces, so values with spaces are quoted twice. */
 function splitWords(text: string): string[] {
   // oxlint-disable-next-line no-control-regex -- these are what is refused
-  if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(text)) refuse('it holds control characters')
+  if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(text)) refuse('it contains control characters')
   const words: string[] = []
   const rest = text.replaceAll(WORD, (whole: string) => {
     if (words.length >= MAX_WORDS) refuse(`it has more than ${MAX_WORDS} words`)

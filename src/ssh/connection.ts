@@ -28,9 +28,9 @@ export interface ConnectionLimits extends ChannelLimits {
   readonly commandWait: number
   /** Milliseconds that a command waits for a -R before the usage is shown. */
   readonly forwardWait: number
-  /** Milliseconds that a connection which asks for nothing may stay. */
+  /** Milliseconds that a connection without any request may stay. */
   readonly idleWait: number
-  /** Milliseconds for the client to take its leave. */
+  /** Milliseconds for the client to disconnect. */
   readonly leaveWait: number
   readonly probeTimeout: number
 }
@@ -48,7 +48,7 @@ export interface ConnectionContext {
   readonly facts: Facts
   readonly log: Log
   readonly limits: ConnectionLimits
-  /** The HTTP path tells of requests by `onRequest`, so connections of HTTP endpoints are not told of. */
+  /** The HTTP path reports requests by `onRequest`, so connections of HTTP endpoints are not reported. */
   readonly requestLines: boolean
 }
 
@@ -63,7 +63,7 @@ type Accept = ((chosenPort?: number) => void) | undefined
 const MAX_WAITING = 64
 const SENTENCE_MS = 100
 
-/** One ssh connection that has signed in: each of its -R is a tunnel, and its sessions show what happens. */
+/** One signed-in ssh connection: each -R is a tunnel, and its sessions show events. */
 export class SshConnection implements Connection {
   readonly record: SessionRecord
   readonly #peer: SignedIn
@@ -116,7 +116,7 @@ export class SshConnection implements Connection {
     this.#after(context.limits.idleWait, () => this.#goIdle())
   }
 
-  /** Connections that are open through it. */
+  /** Open connections through it. */
   get streams(): number {
     return this.#channels.open
   }
@@ -154,7 +154,7 @@ export class SshConnection implements Connection {
     this.#leave(1)
   }
 
-  /** A tunnel is taken away while the connection stays. */
+  /** A tunnel is removed while the connection stays. */
   stopTunnel(tunnelId: string, problem: Problem): void {
     if (this.#forwards.of(tunnelId) === undefined) return
     this.#forwards.remove(tunnelId)
@@ -162,7 +162,7 @@ export class SshConnection implements Connection {
     this.#checkIdle()
   }
 
-  /** One line about a request that went through one of the tunnels. */
+  /** Shows a line about a request of one of the tunnels. */
   onRequest(line: string): void {
     this.#audience.say(`${clock()} ${line}`)
   }
@@ -231,7 +231,7 @@ export class SshConnection implements Connection {
     clearTimeout(this.#timer)
     for (const entry of this.#waiting.splice(0)) {
       this.#opening++
-      // One after the other, so that what is shown has the order in which it was asked for.
+      // Serialized, so that output has the order of the requests.
       this.#turn = this.#turn.then(() => this.#run('open', () => this.#open(entry, command)))
     }
   }
@@ -251,7 +251,7 @@ export class SshConnection implements Connection {
       this.#audience.say(forwardText(forward))
     } catch (error) {
       this.#complain(error)
-      // With ExitOnForwardFailure the refusal is the last thing ssh reads; the sentence must be out before.
+      // With ExitOnForwardFailure ssh reads nothing after the failure; the message must be sent before.
       if (this.#audience.size > 0) await setTimeout(SENTENCE_MS)
       if (!this.#closed) reject()
     } finally {
@@ -260,7 +260,7 @@ export class SshConnection implements Connection {
     }
   }
 
-  /** When all that was asked for is answered and no tunnel came of it, a little later there is nothing to stay for. */
+  /** When all requests are handled and no tunnel is open, the connection closes a little later. */
   #checkIdle(wait = this.#context.limits.forwardWait): void {
     const busy = this.#forwards.size + this.#waiting.length + this.#opening > 0
     if (!busy && !this.#leaving) this.#after(wait, () => this.#goIdle())
@@ -278,7 +278,7 @@ export class SshConnection implements Connection {
     this.#audience.complain(known ? error.message : 'The gateway failed to open the tunnel.')
   }
 
-  /** Ends every session with a status and waits a little for the client to go by itself, or it would not show it. */
+  /** Ends every session with a status and waits briefly for the client to disconnect, or it would not show it. */
   #leave(status: number): void {
     if (this.#leaving) return
     this.#leaving = true
@@ -309,13 +309,13 @@ export class SshConnection implements Connection {
       try {
         await work()
       } catch (error) {
-        // The client was told.
+        // The client was notified.
         if (!(error instanceof Problem)) throw error
       }
     })
   }
 
-  /** There is one thing at a time to wait for. */
+  /** Only one timer is active at a time. */
   #after(milliseconds: number, run: () => void): void {
     clearTimeout(this.#timer)
     if (!this.#closed) this.#timer = globalThis.setTimeout(run, milliseconds)
@@ -324,7 +324,7 @@ export class SshConnection implements Connection {
 
 const clock = (): string => new Date().toISOString().slice(11, 19)
 
-/** The URL, or the labels of a tunnel that has none. */
+/** The URL, or the labels of a tunnel without one. */
 const nameOf = ({ url, labels }: TunnelRecord): string =>
   url === ''
     ? Object.entries(labels)

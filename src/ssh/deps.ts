@@ -4,10 +4,10 @@ import type { Connection } from '#registry/fleet.ts'
 import type { Scheme } from '#ssh/command.ts'
 import type { KeyRing } from '#ssh/sign-in.ts'
 
-/** A tunnel that somebody asks for with one -R. */
+/** A tunnel requested with one -R. */
 export interface Wish {
   readonly scheme: Scheme
-  /** A whole name or one label; empty for a random one. */
+  /** A full name or one label; empty for a random one. */
   readonly host: string
   /** For tcp; 0 for a random one. */
   readonly port: number
@@ -17,17 +17,17 @@ export interface Wish {
   readonly basicAuth: readonly { readonly username: string; readonly password: string }[]
 }
 
-/** What the SSH listener needs of the rest of the gateway. */
+/** The gateway functions that the SSH listener uses. */
 export interface SshDeps {
   readonly ring: KeyRing
-  /** Why nobody may sign in from this address, if so. */
+  /** Why signing in from this address is not allowed, if so. */
   refusal(ip: string): Problem | undefined
-  /** Rejects with a Problem whose sentence is shown. */
+  /** Rejects with a Problem whose message is shown. */
   add(record: SessionRecord, connection: Connection): Promise<void>
-  /** `lost`: the connection broke, and the client may come back. */
+  /** `lost`: the connection was lost, and the client may reconnect. */
   remove(sessionId: string, connection: Connection, lost: boolean): Promise<void>
   bind(sessionId: string, wish: Wish): Promise<TunnelRecord>
-  /** The client knows of the tunnel: visitors may come. */
+  /** The client knows the tunnel: connections may start. */
   release(sessionId: string, tunnelId: string): void
   unbind(sessionId: string, tunnelId: string): Promise<void>
 }

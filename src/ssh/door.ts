@@ -9,21 +9,21 @@ export interface DoorOptions {
   readonly log: Log
   /** As OpenSSH's MaxAuthTries. */
   readonly maxFailures: number
-  /** Called once, with what the last attempt has proven. */
+  /** Called once, with the result of the last attempt. */
   readonly onSignIn: (identity: Identity) => void
 }
 
-/** Keys that would do may be asked about without end in OpenSSH; here too many questions are a failure. */
+/** OpenSSH allows unlimited key queries; here too many are a failure. */
 const MAX_QUESTIONS = 20
 const MAX_USER_BYTES = 255
 
-/** The names of RSA algorithms by the hash that ssh2 read from them. */
+/** RSA algorithm names by the hash that ssh2 parsed from them. */
 const RSA_NAMES: Readonly<Record<string, string | undefined>> = {
   sha256: 'rsa-sha2-256',
   sha512: 'rsa-sha2-512',
 }
 
-/** Lets one connection sign in. Nothing is known about who it is until an attempt has been proven. */
+/** Authenticates one connection. Nothing is trusted until an attempt is proven. */
 export class Door {
   readonly #options: DoorOptions
   #failures = 0
@@ -45,7 +45,7 @@ export class Door {
   }
 
   #onAttempt(attempt: AuthContext): void {
-    // Every client starts with "none" to learn what is possible.
+    // Every client starts with "none" to learn the methods.
     if (attempt.method === 'none') attempt.reject(['publickey'])
     else if (attempt.method !== 'publickey') this.#refuse(attempt, 'method')
     else this.#onKey(attempt)
@@ -63,10 +63,10 @@ export class Door {
       this.#refuse(attempt, 'too_many_questions')
       return
     }
-    // RFC 4252 section 7: the response names the offered algorithm, and Dropbear signs with what it reads there;
-    // ssh2 would say ssh-rsa, which means SHA-1.
+    // RFC 4252 section 7: the response names the offered algorithm, and Dropbear signs with that; ssh2 would send
+    // ssh-rsa, which means SHA-1.
     if (attempt.hashAlgo) attempt.key.algo = RSA_NAMES[attempt.hashAlgo] ?? attempt.key.algo
-    // Without a signature this says only that the key would do.
+    // Without a signature this only says that the key is acceptable.
     attempt.accept()
   }
 
@@ -86,7 +86,7 @@ export class Door {
   #refuse(attempt: AuthContext, reason: string): void {
     const { client, ip, log, maxFailures } = this.#options
     this.#failures++
-    log.debug({ ip, reason }, 'an ssh sign-in was refused')
+    log.debug({ ip, reason }, 'ssh sign-in rejected')
     if (this.#failures < maxFailures) attempt.reject(['publickey'])
     else client.end()
   }

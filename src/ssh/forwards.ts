@@ -3,11 +3,11 @@ import type { TunnelRecord } from '#registry/directory.ts'
 import type { Scheme, SshCommand } from '#ssh/command.ts'
 import type { Wish } from '#ssh/deps.ts'
 
-/** One -R: what the client asked to be listened on, in its own words, because it knows it by them. */
+/** One -R: the bind address and port as the client sent them, since it identifies the forward by them. */
 export interface Forward {
   readonly bindAddr: string
   readonly asked: number
-  /** The port the client knows it by: what was asked, or what was chosen for 0. */
+  /** The port the client knows it by: the requested one, or the one chosen for 0. */
   readonly port: number
   readonly tunnel: TunnelRecord
 }
@@ -19,11 +19,11 @@ export interface BindAddress {
 
 const MAX_FORWARDS = 32
 const MAX_NAME = 253
-/** What ssh sends when no name was meant. */
+/** Bind addresses that ssh sends without a name. */
 const ANYWHERE = new Set(['', '*', 'localhost', '0.0.0.0', '::', '127.0.0.1', '::1'])
 const NAME = /^[A-Za-z0-9.-]+$/
 
-/** Refuses a request that cannot become a tunnel, whatever the command is. */
+/** Rejects a request that can never become a tunnel. */
 export function checkBind({ bindAddr, bindPort }: BindAddress, forwards: Forwards): void {
   if (bindAddr.length > MAX_NAME || (!ANYWHERE.has(bindAddr) && !NAME.test(bindAddr)))
     fail('ssh_bind_address')
@@ -32,7 +32,7 @@ export function checkBind({ bindAddr, bindPort }: BindAddress, forwards: Forward
   if (forwards.size >= MAX_FORWARDS) fail('ssh_forward_limit', { limit: MAX_FORWARDS })
 }
 
-/** What a -R means, given the command: `-R [name:]port:host:hostport gateway [http|https|tcp|tls] [options]`. */
+/** The tunnel of a -R, given the command: `-R [name:]port:host:hostport gateway [http|https|tcp|tls] [options]`. */
 export function wishOf({ bindAddr, bindPort }: BindAddress, command: SshCommand): Wish {
   const asked = ANYWHERE.has(bindAddr) ? '' : bindAddr.toLowerCase()
   return {
@@ -47,14 +47,14 @@ export function wishOf({ bindAddr, bindPort }: BindAddress, command: SshCommand)
 }
 
 function schemeOf(port: number, scheme: Scheme | undefined): Scheme {
-  // `-R 80:... -R 443:... gateway http` asks for a site with and without TLS.
+  // `-R 80:... -R 443:... gateway http` requests a site with and without TLS.
   if (scheme === 'http' && port === 443) return 'https'
   if (scheme !== undefined) return scheme
   if (port === 80) return 'http'
   return port === 443 ? 'https' : 'tcp'
 }
 
-/** As it was typed behind -R. */
+/** As written after -R. */
 export const bindText = (bindAddr: string, port: number): string =>
   ANYWHERE.has(bindAddr) ? String(port) : `${bindAddr}:${port}`
 
@@ -66,7 +66,7 @@ export class Forwards {
     return this.#byTunnel.size
   }
 
-  /** Several random ports may be asked for; each other address once. */
+  /** Several random ports may be requested; each other address once. */
   has(bindAddr: string, port: number): boolean {
     return port !== 0 && this.list().some(each => each.bindAddr === bindAddr && each.port === port)
   }
@@ -94,7 +94,7 @@ export class Forwards {
     this.#byTunnel.delete(tunnelId)
   }
 
-  /** The port of the endpoint; where it has none of its own, any number that tells this -R from the others. */
+  /** The port of the endpoint; if it has none, any number that distinguishes this -R. */
   #choosePort(bindAddr: string, { address }: TunnelRecord): number {
     let port = address?.scheme === 'tcp' ? address.port : 1
     while (this.has(bindAddr, port)) port++

@@ -6,20 +6,20 @@ import { uint32, wireString } from '#pki/ssh-wire.ts'
 
 const BLOCK = 8
 
-/** The Ed25519 key with which the gateway proves who it is: PKCS #8 in, what ssh2 reads out. */
+/** The gateway's Ed25519 host key: from PKCS #8 to the form that ssh2 reads. */
 export function opensshHostKey(pem: Secret): Secret {
   const key = readPrivateKey(pem.reveal())
   if (key.asymmetricKeyType !== 'ed25519') throw new Error('the SSH host key must be an Ed25519 key')
   return new Secret(opensshFormat(key))
 }
 
-/** The key in the only form in which ssh2 takes Ed25519 keys (PROTOCOL.key of OpenSSH). */
+/** The only form in which ssh2 accepts Ed25519 keys (PROTOCOL.key of OpenSSH). */
 function opensshFormat(key: KeyObject): string {
   const blob = encodePublicKey(createPublicKey(key))
   const jwk = key.export({ format: 'jwk' })
   const [seed, point] = [jwk.d, jwk.x].map(part => Buffer.from(part ?? '', 'base64url'))
   if (seed === undefined || point === undefined) throw new Error('the SSH host key has no private part')
-  // The two numbers are equal by definition; they tell a wrong passphrase, which there is none of.
+  // Check numbers, equal by definition; they detect a wrong passphrase, and there is none.
   const secret = Buffer.concat([
     uint32(0),
     uint32(0),

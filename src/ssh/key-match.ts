@@ -1,6 +1,6 @@
 import type { Credential } from '#registry/records/records.ts'
 
-/** Which credential a public key stands for, or why for none. */
+/** The credential of a public key, or why there is none. */
 export type KeyMatch =
   { readonly credentialId: string } | { readonly refused: 'unknown_key' | 'ambiguous_key' | 'owner_inactive' }
 
@@ -9,15 +9,15 @@ export interface KeyHolder extends Credential {
   readonly subject: string
 }
 
-/** A user name that can only mean one credential or owner. */
+/** A user name that identifies one credential or owner. */
 const isSelector = (user: string): boolean => /^(cr|sshcr|usr|bot|service)_/.test(user) || user.includes('@')
 
 const isNamed = (user: string, { id, ownerId, subject }: KeyHolder): boolean =>
   user === id || user === ownerId || (subject !== '' && user.toLowerCase() === subject.toLowerCase())
 
 /**
- * Anybody can register a public key, so several owners may have registered the same one. The user name of the client
- * says whose credential is meant; without that a key of several owners stands for none of them.
+ * Anyone can register a public key, so several owners may have registered the same one. The client's user name selects
+ * the credential; without it a key of several owners matches none.
  */
 export function matchKey(user: string, holders: readonly KeyHolder[]): KeyMatch {
   const named = holders.filter(holder => isNamed(user, holder))

@@ -6,15 +6,15 @@ import { DEFAULT_STARTUPS, type StartupLimits } from '#ssh/startups.ts'
 export interface SshLimits extends ConnectionLimits {
   readonly startups: StartupLimits
   readonly penalties: SshPenaltyLimits
-  /** From the first byte to having signed in. */
+  /** From the first byte to the completed sign-in. */
   readonly graceTime: number
   readonly maxFailures: number
-  /** Key exchanges that a client may begin again before it has signed in, and in ten seconds afterwards. */
+  /** Key re-exchanges that a client may start before sign-in, and in ten seconds afterwards. */
   readonly rekeys: { readonly before: number; readonly after: number }
   readonly keepaliveInterval: number
-  /** How many questions may stay without answer; a dead peer is noticed one interval after the last of them. */
+  /** Unanswered keep-alives; a dead peer is detected one interval after the last of them. */
   readonly keepaliveMisses: number
-  /** How long closing waits for clients to go by themselves. */
+  /** How long closing waits for clients to disconnect. */
   readonly closeWait: number
 }
 

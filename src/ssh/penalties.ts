@@ -3,9 +3,9 @@ import { Penalties, type PenaltyLimits } from '#base/penalties.ts'
 export interface SshPenaltyLimits extends PenaltyLimits {
   /** Milliseconds for a connection whose attempts all failed. */
   readonly refused: number
-  /** For one that did not sign in within the time it has. */
+  /** For a sign-in timeout. */
   readonly late: number
-  /** For one that went without an attempt: its key exchange was in vain. */
+  /** For a disconnect without an attempt: its key exchange was wasted. */
   readonly unused: number
 }
 
@@ -20,7 +20,7 @@ export const DEFAULT_PENALTIES: SshPenaltyLimits = {
 
 const GROUP = 'ssh'
 
-/** What sources of ssh connections have to wait for. */
+/** Penalties of ssh client addresses. */
 export class SshPenalties {
   readonly #limits: SshPenaltyLimits
   readonly #penalties: Penalties

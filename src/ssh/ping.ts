@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Connection as SshClient } from 'ssh2'
 
-/** Whether a client answers: any sign of life will do, after a question that every client must answer. */
+/** Whether a client responds: any data after a request that every client must respond to. */
 export function answersPing(client: SshClient, socket: Socket, timeoutMs: number): Promise<boolean> {
   return new Promise(resolve => {
     const finish = (alive: boolean): void => {
@@ -17,7 +17,7 @@ export function answersPing(client: SshClient, socket: Socket, timeoutMs: number
   })
 }
 
-/** ssh2 sends keepalive@openssh.com by itself, but has no public name for it. */
+/** ssh2 sends keepalive@openssh.com itself, but has no public method for it. */
 function sendKeepalive(client: SshClient): void {
   const { _protocol } = client as unknown as { readonly _protocol: { ping(): void } }
   _protocol.ping()

@@ -3,7 +3,7 @@ import type { Connection as SshClient } from 'ssh2'
 
 const PER_MS = 10_000
 
-/** Cuts a client that exchanges keys again and again, which costs the gateway far more than the client. */
+/** Disconnects a client that re-exchanges keys too often, which costs the gateway far more than the client. */
 export function limitRekeys(
   client: SshClient,
   socket: Socket,

@@ -2,13 +2,13 @@ import type { ServerChannel, Session } from 'ssh2'
 import { Terminal } from '#ssh/terminal.ts'
 
 export interface ShellEvents {
-  /** What stands behind the host name; empty for a shell. */
+  /** The command; empty for a shell. */
   readonly started: (command: string, terminal: Terminal) => void
   readonly interrupted: () => void
   readonly closed: () => void
 }
 
-/** Follows one session of a client: a terminal may be asked for, then one command or a shell is started. */
+/** Handles one session of a client: an optional terminal, then one command or a shell. */
 export function followSession(session: Session, { started, interrupted, closed }: ShellEvents): void {
   let pty = false
   let running = false
@@ -21,7 +21,7 @@ export function followSession(session: Session, { started, interrupted, closed }
     accept?.()
     if (name === 'INT' || name === 'TERM') interrupted()
   })
-  // Undefined when the client has taken the session back already, whatever the type says.
+  // Undefined when the client has already closed the session, whatever the type says.
   const start = (command: string, channel: ServerChannel | undefined): void => {
     if (running || channel === undefined) return
     running = true

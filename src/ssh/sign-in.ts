@@ -6,11 +6,11 @@ import { readKeyBlob, sshFingerprint } from '#pki/ssh-key.ts'
 import { sshVerify } from '#pki/ssh-signature.ts'
 import { readSshCertificate, verifySshCertificate, type SshCertificate } from '#pki/ssh-verify.ts'
 
-/** Whom a key or certificate stands for. */
+/** The identity of a key or certificate. */
 export interface Identity {
-  /** The SSH credential of the key; for a certificate whose key is none, the authority that signed it. */
+  /** The SSH credential of the key; for a certificate with an unregistered key, the CA that signed it. */
   readonly credentialId: string
-  /** A certificate opens tunnels only with the extension that sshd asks for too. */
+  /** A certificate opens tunnels only with the extension that sshd requires too. */
   readonly mayForward: boolean
 }
 
@@ -20,21 +20,21 @@ export interface TrustedAuthority {
   readonly key: Buffer
 }
 
-/** What sign-in looks up. */
+/** Look-ups for sign-in. */
 export interface KeyRing {
-  /** The SSH credential that a key with this fingerprint stands for when a client gives this user name. */
+  /** The SSH credential for a key with this fingerprint and this user name. */
   credential(fingerprint: string, user: string): KeyMatch
   authorities(): readonly TrustedAuthority[]
 }
 
-/** One public-key attempt as it came, of which nothing is believed. */
+/** One public-key attempt as received; nothing of it is trusted. */
 export interface Attempt {
   readonly user: string
   readonly ip: string
-  /** The name the client gave; what counts is the one inside the key. */
+  /** The name the client sent; the one inside the key counts. */
   readonly algorithm: string
   readonly key: Buffer
-  /** Undefined while the client only asks whether the key would do. */
+  /** Undefined while the client only queries whether the key is acceptable. */
   readonly proof: Proof | undefined
 }
 
@@ -42,11 +42,11 @@ export interface Proof {
   /** What was signed: the session id and the request. */
   readonly data: Buffer
   readonly signature: Buffer
-  /** The hash that ssh2 read from the name of an RSA algorithm; absent for SHA-1. */
+  /** The hash that ssh2 parsed from the name of an RSA algorithm; absent for SHA-1. */
   readonly hash: string | undefined
 }
 
-/** Why an attempt failed, for the log only: the client hears the same answer each time. */
+/** Why an attempt failed, only for the log: the client always gets the same response. */
 export type Outcome = { readonly identity: Identity; readonly proven: boolean } | { readonly refused: string }
 
 const CODE = 'bad_ssh_certificate'
@@ -80,7 +80,7 @@ function judgeKey(attempt: Attempt, ring: KeyRing): Outcome {
   return { identity: { ...match, mayForward: true }, proven: attempt.proof !== undefined }
 }
 
-/** ssh2 has taken the wrapping off the signature and made ECDSA ones into DER. */
+/** ssh2 has unwrapped the signature and converted ECDSA ones to DER. */
 function isProven(algorithm: SshAlgorithm, key: KeyObject, { data, signature, hash }: Proof): boolean {
   switch (algorithm.keyType) {
     case 'rsa':
@@ -97,7 +97,7 @@ function isProven(algorithm: SshAlgorithm, key: KeyObject, { data, signature, ha
   }
 }
 
-/** ssh2 knows nothing of certificates: it hands over the blob, and the signature as it came. */
+/** ssh2 does not support certificates: it passes on the blob, and the signature as received. */
 function judgeCertificate(attempt: Attempt, ring: KeyRing, now: number): Outcome {
   const certificate = readSshCertificate(attempt.key)
   const authorities = ring.authorities()
@@ -109,12 +109,12 @@ function judgeCertificate(attempt: Attempt, ring: KeyRing, now: number): Outcome
     now,
   })
   if (!verdict.accepted) return { refused: verdict.reason }
-  // Nothing is executed here, so a command that must be run instead of what was asked cannot be.
+  // Nothing is executed here, so force-command cannot be honoured.
   if (certificate.criticalOptions.has('force-command')) return { refused: 'force_command' }
   if (attempt.proof && !isProvenBySubject(certificate, attempt.proof)) return { refused: 'bad_signature' }
   const authority = authorities.find(({ key }) => key.equals(certificate.authority))
   const match = ring.credential(sshFingerprint(certificate.publicKey), attempt.user)
-  // A certificate of a key that is not registered stands for its authority.
+  // A certificate with an unregistered key counts as its CA.
   const isUnknown = 'refused' in match && match.refused === 'unknown_key'
   if ('refused' in match && !isUnknown) return match
   const credentialId = 'refused' in match ? authority?.id : match.credentialId

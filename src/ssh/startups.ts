@@ -1,10 +1,10 @@
 import { FairShare } from '#base/fair-share.ts'
 
-/** As OpenSSH's MaxStartups and PerSourceMaxStartups: how many may be connected without having signed in. */
+/** Like OpenSSH's MaxStartups and PerSourceMaxStartups: limits on unauthenticated connections. */
 export interface StartupLimits {
-  /** From this many on some are turned away, ... */
+  /** From this many on some are rejected, ... */
   readonly start: number
-  /** ... at first this part of them, rising to all ... */
+  /** ... at first this fraction, rising to all ... */
   readonly rate: number
   /** ... at this many. */
   readonly full: number
@@ -14,8 +14,8 @@ export interface StartupLimits {
 export const DEFAULT_STARTUPS: StartupLimits = { start: 10, rate: 0.3, full: 100, perSource: 50 }
 
 /**
- * Counts connections that have not signed in, and says which new ones may come in. A source that has none is let in as
- * long as there is room, and one that has many leaves room for others.
+ * Counts unauthenticated connections and admits new ones. A source without any is admitted while there is room, and one
+ * with many leaves room for others.
  */
 export class Startups {
   readonly #limits: StartupLimits
@@ -32,7 +32,7 @@ export class Startups {
     return this.#share.used
   }
 
-  /** Lets one in and returns how to take it off the count; undefined: turn it away. */
+  /** Admits one and returns its release; undefined: reject it. */
   enter(source: string): (() => void) | undefined {
     const there = this.#share.held(source)
     if (there >= this.#limits.perSource || (there > 0 && this.#random() < this.#refusedPart()))

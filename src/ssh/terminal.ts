@@ -1,20 +1,20 @@
 import type { ServerChannel } from 'ssh2'
 
-/** Lines that a client does not read are dropped past this: a log must not fill the gateway's memory. */
+/** Unread lines beyond this are dropped: a log must not fill the gateway's memory. */
 const MAX_UNREAD = 64 * 1024
 
 const CTRL_C = 3
 const CTRL_D = 4
 const LETTERS_Q = new Set([0x71, 0x51])
 
-/** What somebody sees and types whose ssh has opened a session. */
+/** The terminal of an ssh session. */
 export class Terminal {
   readonly #channel: ServerChannel
   readonly #pty: boolean
   #dropped = 0
   #closed = false
 
-  /** With a terminal at the other end lines end in CR LF, and single keys are heard. */
+  /** With a pty lines end in CR LF, and single keys are read. */
   constructor(channel: ServerChannel, pty: boolean) {
     this.#channel = channel
     this.#pty = pty
@@ -22,7 +22,7 @@ export class Terminal {
     channel.stderr.on('error', () => undefined)
   }
 
-  /** Calls back when the person wants to stop. The end of input is no wish: it may be /dev/null. */
+  /** Calls back when the user wants to stop. The end of input does not count: it may be /dev/null. */
   onQuit(listener: () => void): void {
     this.#channel.on('data', (bytes: Buffer) => {
       if (this.#asksToQuit(bytes)) listener()
@@ -36,7 +36,7 @@ export class Terminal {
       this.#dropped++
       return
     }
-    const missing = this.#dropped > 0 ? this.#encode(`(${this.#dropped} lines left out)`) : ''
+    const missing = this.#dropped > 0 ? this.#encode(`(${this.#dropped} lines dropped)`) : ''
     this.#dropped = 0
     this.#channel.write(missing + this.#encode(text))
   }
@@ -63,7 +63,7 @@ export class Terminal {
   }
 }
 
-/** Paths and names come from strangers, who must not move the cursor of somebody's terminal. */
+/** Paths and names come from strangers, who must not control the user's terminal. */
 const printable = (text: string): string =>
   text
     .slice(0, 4096)

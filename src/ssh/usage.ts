@@ -1,13 +1,13 @@
-/** What ssh shows when it was asked for no tunnel. */
+/** Shown when no tunnel was requested. */
 export const USAGE = [
-  'Welcome to Adit. You are signed in, but have asked for no tunnel. Ask for one with -R:',
+  'Welcome to Adit. You are signed in, but requested no tunnel. Request one with -R:',
   '',
   '  ssh -R 80:localhost:8080 GATEWAY http             a web site under a random name',
   '  ssh -R 443:localhost:8080 GATEWAY                 the same with HTTPS',
   '  ssh -R shop:80:localhost:8080 GATEWAY http        under the name "shop"',
   '  ssh -R 0:localhost:22 GATEWAY tcp                 a TCP port',
-  '  ssh -R 443:localhost:8443 GATEWAY tls             TLS that your service ends itself',
+  '  ssh -R 443:localhost:8443 GATEWAY tls             TLS terminated by your service',
   '',
-  'Options behind the protocol: --name NAME, --domain DOMAIN, --metadata TEXT, --label NAME=VALUE,',
+  'Options after the protocol: --name NAME, --domain DOMAIN, --metadata TEXT, --label NAME=VALUE,',
   '--basic-auth USER:PASSWORD. Press q or Ctrl-C to stop.',
 ]

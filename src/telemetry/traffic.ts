@@ -12,9 +12,9 @@ import {
 import type { SeenConnection } from '#telemetry/traffic/tcp-fields.ts'
 
 export interface TrafficBatch {
-  /** In the order in which it ended. */
+  /** In the order in which they ended. */
   readonly pages: readonly TrafficPage[]
-  /** How many events are missing before these: they came faster than they could be told. */
+  /** How many events are missing before these: they came too fast. */
   readonly dropped: number
 }
 
@@ -23,25 +23,25 @@ export type TellTraffic = (batch: TrafficBatch) => Promise<void> | void
 const GATHER_MS = 25
 const MAX_EVENTS = 10_000
 const MAX_BYTES = 16_777_216
-/** Of these one endpoint may have so much while the others are quiet. */
+/** The share of one endpoint while the others are quiet. */
 const SHARE = 0.75
 const PAGE_BYTES = 131_072
-/** Events that are written together cost less than each when it happens: what writes them stays at hand. */
+/** Writing events in batches costs less: the code and data stay in the caches. */
 const TOGETHER = 64
 
-/** Gathers what is told of traffic. Who tells looks first whether anybody wants it, so that nothing is noted in vain. */
+/** Gathers traffic events. Callers check for subscribers first, so that nothing is recorded in vain. */
 export class Traffic {
   readonly #tell: TellTraffic
   readonly #log: Log
   #lines: Lines | undefined
   #wants = { requests: false, connections: false, fingerprints: false }
-  /** What is not yet written. */
+  /** Not yet serialized. */
   #seen: SeenRequest[] = []
-  /** What is written, and how much that is. */
+  /** Serialized lines, and their size. */
   #pages: TrafficPage[] = []
   #events = 0
   #bytes = 0
-  /** Whose events they are, of those that were gathered since the last batch. */
+  /** The endpoints of the events since the last batch. */
   readonly #share = new FairShare(MAX_EVENTS, SHARE)
   #dropped = 0
   #telling = false
@@ -72,7 +72,7 @@ export class Traffic {
     return this.#wants.connections
   }
 
-  /** Whether the fingerprints of TLS visitors are worth their cost. */
+  /** Whether TLS fingerprints are needed. */
   get wantsFingerprints(): boolean {
     return this.#wants.fingerprints
   }
@@ -90,7 +90,7 @@ export class Traffic {
     this.#tellSoon()
   }
 
-  /** Tells what was gathered, without waiting for more; for the end. */
+  /** Emits what was gathered, without waiting for more; for the shutdown. */
   settle(): Promise<void> {
     return this.#gathered + this.#dropped > 0 ? this.#flush() : Promise.resolve()
   }
@@ -101,7 +101,7 @@ export class Traffic {
 
   /** False: it is dropped, and counted. */
   #hasRoom(endpoint: string): boolean {
-    // One that has most of them leaves some of the memory to the others.
+    // The endpoint with most events leaves some of the memory to the others.
     const isMost = this.#share.held(endpoint) * 2 > this.#share.used
     const isThere = this.#bytes < (isMost ? MAX_BYTES * SHARE : MAX_BYTES) && this.#share.take([endpoint])
     if (!isThere) {
@@ -125,7 +125,7 @@ export class Traffic {
     const lines = this.#lines
     if (lines === undefined || this.#seen.length === 0) return
     const seen = this.#seen
-    // Emptied first: what cannot be written must not be tried for ever.
+    // Cleared first: what cannot be serialized must not be retried forever.
     this.#seen = []
     for (const each of seen) {
       lines.request(each)
@@ -142,7 +142,7 @@ export class Traffic {
     this.#bytes += page.bytes.length
   }
 
-  /** One batch at a time: a reader that is slow makes events go missing, not memory grow. */
+  /** One batch at a time: a slow reader makes events go missing, not memory grow. */
   async #flush(): Promise<void> {
     await inBackground({ task: 'traffic', log: this.#log }, () => this.#pass())
     this.#telling = this.#gathered > 0

@@ -12,21 +12,21 @@ type Option = 'MutualTLSCA' | 'MutualTLSAtEdge'
 const MAX_AUTHORITIES = 10
 const shape = object({ mutual_tls_ca: text(98_304) })
 
-/** In PEM, the authorities of which an agent wants visitors to have certificates; undefined when it wants none. */
+/** The PEM CAs that an agent requires for client certificates; undefined when it requires none. */
 export function agentAuthorities(options: BindOptions): string | undefined {
   const { MutualTLSCA, MutualTLSAtEdge, TLSTermination } = options
   if (MutualTLSCA !== null && MutualTLSAtEdge !== null)
-    refuse('MutualTLSAtEdge', 'MutualTLSCA is given, too, and only one of them can apply')
+    refuse('MutualTLSAtEdge', 'MutualTLSCA is set too, and only one of them can apply')
   if (MutualTLSCA !== null) return authoritiesIn('MutualTLSCA', options)
   if (MutualTLSAtEdge === null) return undefined
   if (TLSTermination === null)
-    refuse('MutualTLSAtEdge', 'TLS must end at the gateway for it: ask for TLSTermination, too')
+    refuse('MutualTLSAtEdge', 'it needs TLS termination at the gateway: set TLSTermination too')
   return authoritiesIn('MutualTLSAtEdge', options)
 }
 
 /**
- * What is asked of the TLS of a tunnel: what its endpoint configuration says, and the authorities of its agent. An
- * agent cannot put its own in the place of those of the configuration. `scope` is the tunnel.
+ * The TLS requirements of a tunnel: those of its endpoint configuration, and the CAs of its agent. An agent cannot
+ * replace the CAs of the configuration. `scope` is the tunnel.
  */
 export function tunnelTerms(configured: TlsTerms, options: BindOptions, scope: string): TlsTerms {
   const authorities = agentAuthorities(options)
@@ -34,7 +34,7 @@ export function tunnelTerms(configured: TlsTerms, options: BindOptions, scope: s
   if (configured.clients !== undefined && configured.clients.authorities !== authorities)
     fail('module_unusable', {
       module: 'mutual_tls',
-      reason: 'the agent names other authorities than the endpoint configuration',
+      reason: 'the agent has other CAs than the endpoint configuration',
     })
   return { ...configured, clients: { authorities, scope } }
 }

@@ -9,14 +9,17 @@ import type { Identity, Leaf, LocalAuthority } from '#pki/local-authority.ts'
 
 export interface CertificatesOptions {
   readonly authority: Pick<LocalAuthority, 'issue'>
-  /** What the default certificate is valid for; see `defaultNames`. */
+  /** The names of the default certificate; see `defaultNames`. */
   readonly names: readonly string[]
   /** The uploaded or issued certificate that serves a name. */
   readonly uploaded: (name: string) => Identity | undefined
-  /** Whether a name without one is served here: then it gets a certificate of the local authority. */
+  /** Whether a name without one is served here: then it gets a certificate of the local CA. */
   readonly serves: (name: string) => boolean
   readonly log: Log
-  /** 48 bytes that they are made from, the same for all processes that share an address; otherwise sessions are not resumed between them. */
+  /**
+   * 48 bytes from which ticket keys are derived, the same for all processes that share an address; otherwise sessions
+   * are not resumed between them.
+   */
   readonly ticketKeys?: Buffer
   readonly now?: () => number
 }
@@ -25,14 +28,14 @@ type Answer = (error: Error | null, context?: SecureContext) => void
 
 const WILDCARD_HOSTS = new Set(['0.0.0.0', '::', ''])
 
-/** Names and addresses of the default certificate; `hosts` are those that listeners are bound to. */
+/** Names and addresses of the default certificate; `hosts` are the listener hosts. */
 export function defaultNames(domain: string, hosts: readonly string[]): string[] {
   const fixed = [domain, `*.${domain}`, 'localhost', '127.0.0.1', '::1']
   const extra = hosts.filter(host => !WILDCARD_HOSTS.has(host) && (isIP(host) !== 0 || hostName(host)))
   return [...new Set([...fixed, ...extra])]
 }
 
-/** Chooses the certificate for a server name. */
+/** Selects the certificate for a server name. */
 export class Certificates {
   readonly #options: CertificatesOptions
   readonly #contexts: Contexts
@@ -49,7 +52,7 @@ export class Certificates {
     return new Certificates(options, await options.authority.issue(options.names))
   }
 
-  /** The context for a name out of a handshake, whatever is in it. Rejects only for terms that cannot be kept. */
+  /** The context for a server name, whatever it contains. Rejects only for requirements that cannot be met. */
   async contextFor(
     serverName: string | undefined,
     terms: TlsTerms = {},
@@ -61,13 +64,13 @@ export class Certificates {
       try {
         return this.#contexts.get(own.certificatePem, own, terms, ticketKey)
       } catch (error) {
-        this.#options.log.error({ error, name }, 'a certificate cannot be served; the local one stands in')
+        this.#options.log.error({ error, name }, 'certificate cannot be served; using the local one')
       }
     }
     return this.#local(name, terms, ticketKey)
   }
 
-  /** Whether there is a certificate for a name, or one can be made; all else gets one that is valid for other names. */
+  /** Whether there is a certificate for a name, or one can be created; otherwise one for other names is served. */
   has(serverName: string): boolean {
     const name = hostName(serverName)
     if (name === undefined) return false
@@ -78,21 +81,21 @@ export class Certificates {
     )
   }
 
-  /** For `tls.createServer`, where an error that is thrown could end the process. */
+  /** For `tls.createServer`, where a thrown error could crash the process. */
   readonly sniCallback = (name: string, answer: Answer): void => void this.#answer(name, answer)
 
-  /** The names of the default certificate are others from now on. */
+  /** Changes the names of the default certificate. */
   async rename(names: readonly string[]): Promise<void> {
     await this.#leaves.rename(names)
     this.#contexts.clear()
   }
 
-  /** Forgets the private key of a certificate that may no longer be in use; one that is gets read again. */
+  /** Drops the private key of a certificate that may no longer be used; if it is, it is loaded again. */
   forget(certificatePem: string): void {
     this.#contexts.forget(certificatePem)
   }
 
-  /** When the default certificate ends. */
+  /** Expiry of the default certificate. */
   get defaultEnd(): number {
     return this.#leaves.standard.notAfter
   }
@@ -109,7 +112,7 @@ export class Certificates {
     return this.#contexts.get('local', this.#leaves.standard, terms, ticketKey)
   }
 
-  /** What cannot be said counts as no. */
+  /** Unknown counts as no. */
   #ask<Question extends 'uploaded' | 'serves'>(
     question: Question,
     name: string,
@@ -117,7 +120,7 @@ export class Certificates {
     try {
       return this.#options[question](name) as ReturnType<CertificatesOptions[Question]>
     } catch (error) {
-      this.#options.log.error({ error, name }, 'the certificate of a name cannot be found out')
+      this.#options.log.error({ error, name }, 'looking up the certificate of a name failed')
       return undefined
     }
   }

@@ -3,9 +3,9 @@ import type { ClientCertificate, ClientTerms } from '#http/client-certificate.ts
 import { proofOf } from '#tls/client-proof.ts'
 import { clientFacts } from '#pki/client-facts.ts'
 
-/** What is known of the visitor after a handshake that asked for a certificate; throws when it cannot be read. */
+/** The client's identity after a handshake with a client certificate; throws when it cannot be read. */
 export function clientCertificate(socket: TLSSocket, terms: ClientTerms): ClientCertificate {
   const certificate = socket.getPeerX509Certificate()
-  if (certificate === undefined) throw new Error('The visitor has no certificate.')
+  if (certificate === undefined) throw new Error('The client has no certificate.')
   return { ...clientFacts(certificate), ...proofOf(socket, terms) }
 }

@@ -1,18 +1,18 @@
 import { isIP } from 'node:net'
 
-/** What a client says, in the clear, before TLS begins. */
+/** What a client sends unencrypted before TLS begins. */
 export interface ClientHello {
-  /** Lower case, without the root dot; undefined when none was sent, or one that cannot be a host name. */
+  /** Lower case, without the root dot; undefined for none or an invalid host name. */
   readonly serverName: string | undefined
-  /** The protocols it can speak, its favourite first. */
+  /** The offered protocols, in order of preference. */
   readonly alpn: readonly string[]
-  /** The name of the key that its ticket is sealed with. */
+  /** The key name of its session ticket. */
   readonly ticketKey?: Buffer
 }
 
 export type Glance =
   | { readonly kind: 'hello'; readonly hello: ClientHello }
-  /** Nothing can be said before this many bytes are there. */
+  /** Nothing can be decided before this many bytes. */
   | { readonly kind: 'more'; readonly bytes: number }
   | { readonly kind: 'not_tls' }
   /** It began like TLS and then broke the protocol. */
@@ -23,9 +23,9 @@ const CLIENT_HELLO = 1
 const RECORD_HEADER = 5
 const MAX_RECORD = 16_384
 const MAX_HELLO = 32_768
-/** Honest clients use one or two; without a limit tiny records would make the work quadratic. */
+/** Normal clients use one or two; without a limit tiny records would make the work quadratic. */
 const MAX_RECORDS = 16
-/** So many bytes always decide: hello, header of its message, headers of its records. */
+/** So many bytes always decide: hello, message header, record headers. */
 export const MAX_PEEK = MAX_HELLO + 4 + MAX_RECORDS * RECORD_HEADER + MAX_RECORD
 
 const SERVER_NAME = 0
@@ -37,7 +37,7 @@ const KEY_NAME = 16
 const NOT_TLS: Glance = { kind: 'not_tls' }
 const MALFORMED: Glance = { kind: 'malformed' }
 
-/** Looks at the first bytes of a connection, however they are cut into records and packets. */
+/** Parses the first bytes of a connection, however they are split into records and packets. */
 export function glanceAtClientHello(bytes: Buffer): Glance {
   if (bytes.length > 0 && bytes[0] !== HANDSHAKE) return NOT_TLS
   if (bytes.length > 1 && bytes[1] !== 3) return NOT_TLS
@@ -58,7 +58,7 @@ export function glanceAtClientHello(bytes: Buffer): Glance {
   return MALFORMED
 }
 
-/** Undefined while the message goes on in the next record. */
+/** Undefined while the message continues in the next record. */
 function glanceAtMessage(fragments: readonly Buffer[]): Glance | undefined {
   const [only] = fragments
   const message = fragments.length === 1 && only ? only : Buffer.concat(fragments)
@@ -71,7 +71,7 @@ function glanceAtMessage(fragments: readonly Buffer[]): Glance | undefined {
   return hello === undefined ? MALFORMED : { kind: 'hello', hello }
 }
 
-/** Reads fields one after another; past the end, every further answer is empty and `broken` is set. */
+/** Reads fields one after another; past the end, results are empty and `broken` is set. */
 export class Cursor {
   readonly #bytes: Buffer
   #at = 0
@@ -105,7 +105,7 @@ export class Cursor {
     return this.#bytes.subarray(start, start + length)
   }
 
-  /** A field that tells its own length first. */
+  /** A length-prefixed field. */
   field(lengthSize: 1 | 2): Buffer {
     return this.take(this.number(lengthSize))
   }
@@ -127,7 +127,7 @@ function readHello(cursor: Cursor): ClientHello | undefined {
     const type = extensions.number(2)
     const content = extensions.field(2)
     if (extensions.broken) return undefined
-    // Of a repeated extension one reader sees the first and another the last, so it is refused.
+    // Parsers differ in which of two repeated extensions they use, so it is rejected.
     if ((type === SERVER_NAME && name) || (type === ALPN && alpn)) return undefined
     if (type === SERVER_NAME && (name = readServerName(content)) === undefined) return undefined
     if (type === ALPN && (alpn = readAlpn(content)) === undefined) return undefined
@@ -136,13 +136,13 @@ function readHello(cursor: Cursor): ClientHello | undefined {
   return { serverName: name?.text, alpn: alpn ?? [], ...(ticketKey && { ticketKey }) }
 }
 
-/** Of several tickets only the first counts. What cannot be read here is for the TLS engine to judge. */
+/** Of several tickets only the first counts. What is unreadable here is left to the TLS engine. */
 function readTicketKey(type: number, content: Buffer): Buffer | undefined {
   const identity = type === SESSION_TICKET ? content : new Cursor(new Cursor(content).field(2)).field(2)
   return identity.length > KEY_NAME ? identity.subarray(0, KEY_NAME) : undefined
 }
 
-/** RFC 6066 §3 knows one type of name, and at most one of each type. */
+/** RFC 6066 §3 defines one type of name, and at most one of each type. */
 function readServerName(content: Buffer): { readonly text: string | undefined } | undefined {
   const outer = new Cursor(content)
   const list = new Cursor(outer.field(2))
@@ -161,7 +161,7 @@ function readAlpn(content: Buffer): readonly string[] | undefined {
   return names
 }
 
-/** A name as certificates and routes are looked up by; undefined for what cannot be one. */
+/** A normalized server name; undefined when it is invalid. */
 export function hostName(text: string): string | undefined {
   const name = text.toLowerCase().replace(/\.$/, '')
   if (name.length > 253 || isIP(name) !== 0) return undefined

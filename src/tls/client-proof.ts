@@ -5,7 +5,7 @@ import type { ClientProof, ClientTerms } from '#http/client-certificate.ts'
 const MAX_CHAIN = 10
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** What the client on a socket has proved to those who asked for it. */
+/** The verified client certificate of a socket. */
 export function proofOf(socket: TLSSocket, { scope, authorities }: ClientTerms): ClientProof {
   const chain: X509Certificate[] = []
   let next = socket.getPeerX509Certificate()
@@ -21,12 +21,12 @@ export function proofOf(socket: TLSSocket, { scope, authorities }: ClientTerms):
   return { scope, authorities, chain }
 }
 
-/** The answer for the authorities that were last asked about: they change seldom, and requests ask each time. */
+/** The result for the last checked CAs: they seldom change, and each request checks. */
 const judged = new WeakMap<ClientProof, { readonly authorities: string; readonly holds: boolean }>()
 
 /**
- * Whether a proof still holds for those who ask for certificates now: an authority may have been removed since the
- * handshake. Where it cannot be seen that the chain leads to one of the present authorities, it does not.
+ * Whether a certificate is still valid for the current CAs: one may have been removed since the handshake. If the chain
+ * does not verifiably lead to a current CA, it is not.
  */
 export function stillHolds(proof: ClientProof, { scope, authorities }: ClientTerms): boolean {
   if (proof.scope !== scope) return false

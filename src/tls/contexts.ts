@@ -3,30 +3,30 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import type { ClientTerms } from '#http/client-certificate.ts'
 import type { Identity } from '#pki/local-authority.ts'
 
-/** What an edge or a tunnel asks of the TLS that ends here. */
+/** TLS requirements of an edge or a tunnel that terminates here. */
 export interface TlsTerms {
-  /** A certificate it brought itself. */
+  /** Its own certificate. */
   readonly identity?: Identity
-  /** 1.2 unless told; older versions are not spoken, whatever is asked for. */
+  /** Default 1.2; older versions are not supported, whatever is requested. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3'
-  /** Visitors need a certificate. */
+  /** Client certificates are required. */
   readonly clients?: ClientTerms
 }
 
 export const TICKET_KEY_BYTES = 48
-/** The name of a key is its first bytes; tickets show it to all who look. */
+/** The name of a key is its first bytes; tickets expose it. */
 const KEY_NAME_BYTES = 16
-/** So long tickets are given out that are sealed with one key; as long again they are taken back. */
+/** How long a key seals new tickets; they are accepted for as long again. */
 const TICKETS_FOR_MS = 12 * 3_600_000
-/** About 30 KiB each; so many, that thousands of domains do not push out one another. */
+/** About 30 KiB each; enough that thousands of domains do not evict each other. */
 const MAX_CONTEXTS = 4000
 /**
- * A session that goes on is not verified again, and each time it gets a new ticket. So that an authority or a
- * certificate between that runs out is noticed, tickets of visitors with certificates are void after this time.
+ * A resumed session is not verified again, and gets a new ticket each time. So that an expired CA or intermediate is
+ * noticed, tickets of clients with certificates expire after this time.
  */
 const VERIFIED_FOR_MS = 3_600_000
 
-// AES-128 first: it is the fastest here, and clients without AES in hardware still get ChaCha20 (secureOptions).
+// AES-128 first: it is the fastest here, and clients without AES hardware still get ChaCha20 (secureOptions).
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -38,7 +38,7 @@ const CIPHERS = [
   ]),
 ].join(':')
 
-// Hybrid with ML-KEM first. Without finite fields, whose exchange costs a server far more than its visitor.
+// Hybrid ML-KEM first. No finite-field groups, which cost a server far more than its client.
 const GROUPS = 'X25519MLKEM768:X25519:prime256v1:secp384r1'
 
 const OPTIONS =
@@ -53,9 +53,9 @@ interface Made {
 }
 
 /**
- * The contexts of TLS, made once for each certificate and terms, and kept while they are in use. A context has one key
- * for tickets, so all are made anew, one by one as they are asked for, when the next key begins. The keys follow from a
- * secret and the time alone: processes that share it agree without talking.
+ * TLS contexts, created once per certificate and requirements, and cached while in use. A context has one ticket key,
+ * so all are created again, on demand, when the next key begins. Keys are derived from a secret and the time: processes
+ * that share it agree without communication.
  */
 export class Contexts {
   readonly #secret: Buffer
@@ -71,14 +71,14 @@ export class Contexts {
   }
 
   /**
-   * `scope` says where a session may go on; it is the same in all processes that share the secret. A visitor with a
-   * ticket gets the context that can open it.
+   * `scope` limits where a session may be resumed; it is the same in all processes that share the secret. A client with
+   * a ticket gets the context that can open it.
    */
   get(scope: string, identity: Identity, terms: TlsTerms, ticketKey?: Buffer): SecureContext {
     const { minVersion = 'TLSv1.2', clients } = terms
     const { certificatePem } = identity
     const asked = clients === undefined ? '' : this.#asked(clients)
-    // Most ask for nothing special: the text itself is found faster than one that is put together each time.
+    // Most have no special requirements: a constant key is found faster than one built each time.
     const isPlain = clients === undefined && minVersion === 'TLSv1.2'
     const key = isPlain ? certificatePem : `${minVersion}\n${asked}\n${certificatePem}`
     const generation = this.#generationOf(clients === undefined ? ticketKey : undefined)
@@ -90,7 +90,7 @@ export class Contexts {
     return context
   }
 
-  /** Lets go of a certificate that is no longer served, and so of its private key. */
+  /** Drops a certificate that is no longer served, with its private key. */
   forget(certificatePem: string): void {
     this.#current.forget(certificatePem)
     this.#previous.forget(certificatePem)
@@ -118,7 +118,7 @@ export class Contexts {
     return ticketKey !== undefined && this.#previous.opens(ticketKey) ? this.#previous : this.#current
   }
 
-  /** A session begun at one door must not open another, whether that one asks for certificates or not. */
+  /** A session of one endpoint must not be resumed at another, whether that one requires certificates or not. */
   #keysFor(clients: ClientTerms): Buffer {
     return derived(this.#secret, this.#asked(clients), 'mutual TLS')
   }
@@ -149,7 +149,7 @@ class Generation {
   get(key: string): SecureContext | undefined {
     const made = this.#contexts.get(key)
     if (made === undefined) return undefined
-    // Put at the end again: the first is the one that was not used for the longest time.
+    // Reinserted at the end: the first is the least recently used.
     this.#contexts.delete(key)
     this.#contexts.set(key, made)
     return made.context
@@ -180,9 +180,9 @@ function make(
   return createSecureContext({
     cert: identity.certificatePem,
     key: identity.privateKeyPem.reveal(),
-    // An empty list, or every public authority could vouch for visitors.
+    // An empty list, or every public CA could sign client certificates.
     ca: clients?.authorities ?? [],
-    // Each of them is trusted by itself, also one whose own issuer is not listed.
+    // Each of them is trusted by itself, even if its issuer is not listed.
     allowPartialTrustChain: clients !== undefined,
     minVersion,
     ciphers: CIPHERS,

@@ -6,7 +6,7 @@ import type { TlsTerms } from '#tls/contexts.ts'
 import { PkiError } from '#pki/pki-error.ts'
 import { readAuthority } from '#pki/x509.ts'
 
-/** The modules of an edge or an endpoint configuration that are about TLS. */
+/** The TLS modules of an edge or an endpoint configuration. */
 export interface TlsModules {
   readonly mutual_tls?: Kept<typeof mutualTls.shape> | null
   readonly tls_termination?: Kept<typeof tlsTermination.shape> | null
@@ -15,8 +15,8 @@ export interface TlsModules {
 type AuthorityPem = (id: string) => string | undefined
 
 /**
- * Whether a TLS edge ends TLS itself; otherwise it is passed on as it comes, also when nothing is said about it.
- * Throws a Problem when visitors need certificates that nobody would then ask them for.
+ * Whether a TLS edge terminates TLS; otherwise it is passed through, which is the default. Throws a Problem when client
+ * certificates are required without termination.
  */
 export function endsAtEdge({ mutual_tls, tls_termination }: TlsModules): boolean {
   const ends = tls_termination?.enabled === true && tls_termination.terminate_at === 'edge'
@@ -25,9 +25,8 @@ export function endsAtEdge({ mutual_tls, tls_termination }: TlsModules): boolean
 }
 
 /**
- * What is asked of the TLS that ends at an edge. `scope` is the place for which visitors prove who they are: the edge,
- * or else the `Place` whose modules meet their requests. Throws a Problem for what cannot be kept: then no handshake
- * may succeed.
+ * The requirements for TLS terminated at an edge. `scope` is what client certificates are valid for: the edge, or else
+ * the `Place` of the modules. Throws a Problem for what cannot be met: then no handshake may succeed.
  */
 export function edgeTerms(
   { mutual_tls, tls_termination }: TlsModules,
@@ -36,7 +35,7 @@ export function edgeTerms(
 ): TlsTerms {
   const termination = tls_termination?.enabled === true ? tls_termination : undefined
   if (termination !== undefined && termination.terminate_at !== 'edge')
-    unusable('tls_termination', 'TLS can only end at the edge here')
+    unusable('tls_termination', 'TLS can only be terminated at the edge here')
   const clients =
     mutual_tls?.enabled === true
       ? { authorities: authoritiesOf(mutual_tls.certificate_authorities, authorityPem), scope }
@@ -45,18 +44,18 @@ export function edgeTerms(
 }
 
 function authoritiesOf(ids: readonly string[], authorityPem: AuthorityPem): string {
-  if (ids.length === 0) unusable('mutual_tls', 'it names no authority')
+  if (ids.length === 0) unusable('mutual_tls', 'it names no CA')
   return ids.map(id => authorityOf(id, authorityPem(id))).join('')
 }
 
-/** Read again, so that the TLS library gets nothing but the one certificate that was judged when it was uploaded. */
+/** Parsed again, so that the TLS library gets exactly the certificate that was checked at the upload. */
 function authorityOf(id: string, pem: string | undefined): string {
-  if (pem === undefined) return unusable('mutual_tls', `the authority ${id} does not exist`)
+  if (pem === undefined) return unusable('mutual_tls', `the CA ${id} does not exist`)
   try {
     return readAuthority(pem).certificatePem
   } catch (error) {
     if (!(error instanceof PkiError)) throw error
-    return unusable('mutual_tls', `the authority ${id} cannot be read`)
+    return unusable('mutual_tls', `the CA ${id} cannot be read`)
   }
 }
 

@@ -7,33 +7,33 @@ import type { Records } from '#registry/records/records.ts'
 
 export interface ExpiryOptions {
   readonly records: Pick<Records, 'all' | 'get'>
-  /** When the certificate ends that all else is served with. */
+  /** Expiry of the default certificate. */
   readonly defaultEnd: () => number
   readonly log: Log
   readonly now?: () => number
 }
 
-/** The ends of all certificates that are served. */
+/** The expiry of all served certificates. */
 export interface Survey {
   /** Milliseconds since 1970. */
   readonly earliest: number
-  /** One of the names of each. */
+  /** One name of each. */
   readonly expiring: readonly string[]
   readonly expired: readonly string[]
 }
 
 const DAY = 86_400_000
-/** Somebody should look: whatever renews by itself has done so long before. */
+/** Needs attention: automatic renewal should have happened long before. */
 const MARGIN = 14 * DAY
 const MAX_NAMED = 20
 
-/** Certificates that live for days only are renewed in their last third, so they are late in their last quarter. */
+/** Short-lived certificates are renewed in their last third, so they are late in their last quarter. */
 function isExpiring(from: number, to: number, now: number): boolean {
   const life = to - from
   return to - now < (life < 3 * MARGIN ? life / 4 : MARGIN)
 }
 
-/** Tells of certificates that end soon, while there is time. */
+/** Reports certificates that expire soon. */
 export class Expiry {
   readonly #options: ExpiryOptions
   readonly #now: () => number
@@ -65,18 +65,17 @@ export class Expiry {
     return { earliest, expiring, expired }
   }
 
-  /** Says so in the log. */
+  /** Logs it. */
   tell(): void {
     const { log } = this.#options
     const { expiring, expired } = this.survey()
     const shown = (names: readonly string[]) => ({ count: names.length, names: names.slice(0, MAX_NAMED) })
-    if (expiring.length > 0) log.warn(shown(expiring), 'certificates end soon')
-    if (expired.length > 0)
-      log.error(shown(expired), 'certificates have ended, and visitors are warned of them')
+    if (expiring.length > 0) log.warn(shown(expiring), 'certificates expire soon')
+    if (expired.length > 0) log.error(shown(expired), 'certificates have expired, and clients reject them')
   }
 }
 
-/** Shows it in the metrics, and in the log now and once a day; returns how to stop. */
+/** Exports metrics, and logs now and once a day; returns how to stop. */
 export function watchExpiry(
   { certificates: gauges }: GatewayMetrics,
   { facts, ...options }: ExpiryOptions & { readonly facts: Facts },
@@ -85,7 +84,7 @@ export function watchExpiry(
   gauges.earliestEnd.from(() => Math.floor(expiry.survey().earliest / 1000))
   gauges.expiring.from(() => expiry.survey().expiring.length)
   gauges.expired.from(() => expiry.survey().expired.length)
-  // All processes know the same; the first one speaks for them.
+  // All processes have the same data; only the first one logs.
   if (facts.processes > 1 && facts.node !== 'w1') return () => undefined
   const tell = (): void => guarded({ task: 'expiry', log: options.log }, () => expiry.tell())
   tell()

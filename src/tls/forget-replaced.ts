@@ -3,7 +3,7 @@ import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import type { Certificates } from '#tls/certificates.ts'
 
-/** Lets go of certificates that are served no longer, and of no others: thousands of them may be in use. */
+/** Drops certificates that are no longer served, and no others: thousands may be in use. */
 export function forgetReplaced(records: Records, certificates: Pick<Certificates, 'forget'>): void {
   const forget = (row: SourceRow | undefined): void => {
     if (row !== undefined) certificates.forget(textOf(row, 'certificate_pem'))
@@ -11,7 +11,7 @@ export function forgetReplaced(records: Records, certificates: Pick<Certificates
   records.onChange(['tls_certificate'], ({ before }) => forget(before))
   records.onChange(['reserved_domain', 'agent_ingress'], ({ before, after }) => {
     const id = before?.body['certificate']
-    // Another domain may have the same certificate; then it is only read once more.
+    // Another domain may have the same certificate; then it is loaded again.
     if (typeof id === 'string' && id !== after?.body['certificate'])
       forget(records.get('tls_certificate', id))
   })

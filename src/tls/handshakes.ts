@@ -5,11 +5,11 @@ import { RoundRobin } from '#base/round-robin.ts'
 import { plainAddress } from '#base/addresses.ts'
 
 export interface HandshakeLimits {
-  /** From the first byte, or its absence, to the end of the handshake. */
+  /** From the connection to the end of the handshake. */
   readonly deadlineMs: number
-  /** Handshakes under way; one more ends the oldest of the address that has most. */
+  /** Concurrent handshakes; one more closes the oldest of the address that has most. */
   readonly pending: number
-  /** Handshakes begun in one turn of the event loop: the signature of each holds up all others. */
+  /** Handshakes started per turn of the event loop: the signature of each blocks all others. */
   readonly perTurn: number
 }
 
@@ -26,9 +26,9 @@ interface Waiting {
 }
 
 /**
- * Bounds the handshakes of a process. When there are too many, the address that has most of them gives up the one that
- * has taken longest: honest ones are quick, so a flood of stalled ones ends itself and cannot keep newcomers out. Those
- * that wait to compute take turns by address.
+ * Limits the handshakes of a process. At the limit, the address with most of them loses its oldest: normal ones are
+ * quick, so a flood of stalled ones evicts itself and cannot keep others out. Those waiting to compute are scheduled
+ * round robin by address.
  */
 export class Handshakes {
   readonly #limits: HandshakeLimits
@@ -48,7 +48,7 @@ export class Handshakes {
     return this.#pending.size
   }
 
-  /** From here on the socket is destroyed unless `leave` comes in time. */
+  /** From here on the socket is destroyed unless `leave` is called in time. */
   enter(socket: Socket): void {
     const oldest = this.#pending.size >= this.#limits.pending ? this.#oldest() : undefined
     const timer = setTimeout(() => socket.destroy(), this.#limits.deadlineMs)
@@ -73,7 +73,7 @@ export class Handshakes {
     if (others?.size === 0) this.#ofClient.delete(pending.client)
   }
 
-  /** Resolves when it is this one's turn to compute. */
+  /** Resolves when this one may compute. */
   turn(socket: Socket): Promise<void> {
     const { promise, resolve: begin } = Promise.withResolvers<void>()
     this.#waiting.push(clientOf(socket), { socket, begin })
@@ -83,7 +83,7 @@ export class Handshakes {
     return promise
   }
 
-  /** Those that were given up meanwhile cost nothing, and must not pile up. */
+  /** Aborted ones cost nothing, and must not pile up. */
   #begin(): void {
     const next = this.#waiting.shift()
     if (next?.socket.destroyed === false) this.#begun++

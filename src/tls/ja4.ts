@@ -18,7 +18,7 @@ const versions: ReadonlyMap<number, string> = new Map([
   [0x0300, 's3'],
 ])
 
-/** What the fingerprint is made from; values that clients invent to keep servers tolerant (RFC 8701) are left out. */
+/** The input of the fingerprint; GREASE values (RFC 8701) are ignored. */
 interface Habits {
   readonly version: number
   readonly ciphers: readonly number[]
@@ -27,7 +27,7 @@ interface Habits {
 
 /**
  * JA4, the fingerprint of a TLS client: https://github.com/FoxIO-LLC/ja4/blob/main/technical_details/JA4.md. The bytes
- * are those of a ClientHello that was understood before.
+ * are those of a ClientHello that was already parsed.
  */
 export function ja4Of(bytes: Buffer): string {
   const { version, ciphers, extensions } = habitsIn(messageIn(bytes))
@@ -37,7 +37,7 @@ export function ja4Of(bytes: Buffer): string {
   return `${first}_${digest(sorted(ciphers))}_${digest(extensionsText(extensions))}`
 }
 
-/** The message without the headers of the records that it came in. */
+/** The message without the record headers. */
 function messageIn(bytes: Buffer): Buffer {
   const fragments: Buffer[] = []
   for (let at = 0; at + RECORD_HEADER <= bytes.length;) {
@@ -83,7 +83,7 @@ const isInvented = (number: number): boolean =>
 
 const counted = (count: number): string => String(Math.min(count, MOST_COUNTED)).padStart(2, '0')
 
-/** The first and last character of the protocol that the client likes best. */
+/** The first and last character of the preferred protocol. */
 function alpnMark(content: Buffer | undefined): string {
   const name = content && new Cursor(new Cursor(content).field(2)).field(1)
   if (name === undefined || name.length === 0) return '00'
@@ -97,7 +97,7 @@ function alpnMark(content: Buffer | undefined): string {
 const hex = (number: number): string => number.toString(16).padStart(4, '0')
 const sorted = (numbers: readonly number[]): string => numbers.map(hex).toSorted().join(',')
 
-/** Name and protocol differ from service to service, so they are counted and not told; the order of algorithms stays. */
+/** Name and protocol differ between services, so they are counted and not hashed; the order of algorithms stays. */
 function extensionsText(extensions: ReadonlyMap<number, Buffer>): string {
   const types = [...extensions.keys()].filter(type => type !== SERVER_NAME && type !== ALPN)
   const algorithms = extensions.get(SIGNATURE_ALGORITHMS)

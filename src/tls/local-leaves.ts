@@ -9,14 +9,14 @@ export interface LocalLeavesOptions {
 }
 
 const MAX_LEAVES = 1000
-/** Visitors of a wildcard can ask for ever new names; each costs some work, so only a few are made at a time. */
+/** Clients of a wildcard can request endless new names; each costs some work, so only a few are created at a time. */
 const MAX_ISSUING = 4
 
 /** A wildcard of a certificate stands for one label. */
 const covered = (names: readonly string[], name: string): boolean =>
   names.includes(name) || names.includes(name.replace(/^[^.]*/, '*'))
 
-/** Certificates of the local authority: the default one, and those made on the spot for single names. */
+/** Certificates of the local CA: the default one, and those created on demand for single names. */
 export class LocalLeaves {
   readonly #options: LocalLeavesOptions
   readonly #leaves = new Map<string, Leaf>()
@@ -47,7 +47,7 @@ export class LocalLeaves {
     this.#names = names
   }
 
-  /** A certificate for one name alone; undefined when none can be made at this moment. */
+  /** A certificate for one name; undefined when none can be created at the moment. */
   async for(name: string): Promise<Leaf | undefined> {
     const known = this.#leaves.get(name)
     if (known !== undefined && !isDue(known, this.#options.now())) return known
@@ -65,7 +65,7 @@ export class LocalLeaves {
       this.#keep(name, leaf)
       return leaf
     } catch (error) {
-      this.#options.log.error({ error, name }, 'the local authority could not sign a certificate')
+      this.#options.log.error({ error, name }, 'the local CA could not sign a certificate')
       return undefined
     } finally {
       this.#issuing.delete(name)

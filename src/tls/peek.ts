@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { glanceAtClientHello, MAX_PEEK, type ClientHello, type Glance } from '#tls/client-hello.ts'
 import { readFirst } from '#tunnel/socket-reads.ts'
 
-/** `bytes` is all that was read; the socket is paused and they are no longer in it. */
+/** `bytes` is all that was read; the socket is paused and no longer contains them. */
 export interface PeekedHello {
   readonly kind: 'hello'
   readonly hello: ClientHello
@@ -12,10 +12,10 @@ export interface PeekedHello {
 export type Peeked =
   | PeekedHello
   | { readonly kind: 'not_tls' | 'malformed'; readonly bytes: Buffer }
-  /** The visitor left first. */
+  /** The client disconnected first. */
   | { readonly kind: 'gone' }
 
-/** Reads until the ClientHello is complete. How long that may take is for the caller, who can destroy the socket. */
+/** Reads until the ClientHello is complete. The caller limits the time by destroying the socket. */
 export function peekClientHello(socket: Socket): Promise<Peeked> {
   const { promise, resolve } = Promise.withResolvers<Peeked>()
   const leave = (): void => resolve({ kind: 'gone' })

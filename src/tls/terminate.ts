@@ -4,24 +4,24 @@ import { secureAfter } from '#tunnel/socket-reads.ts'
 
 export interface Termination {
   readonly context: SecureContext
-  /** As `alpnList` gives it; undefined: the visitor's wish is left unanswered. */
+  /** From `alpnList`; undefined: ALPN is not negotiated. */
   readonly alpn: Buffer | undefined
-  /** Whether the visitor needs a certificate of the context's authorities. */
+  /** Whether a client certificate of the context's CAs is required. */
   readonly clientCertificate: boolean
   readonly now?: () => number
 }
 
 const HIGH_WATER_MARK = 65_536
 
-/** Names of protocols in the order of preference, made once for many handshakes. */
+/** Protocol names in order of preference, built once for many handshakes. */
 export const alpnList = (...names: readonly string[]): Buffer =>
   Buffer.concat(names.map(name => Buffer.from(`${String.fromCharCode(name.length)}${name}`, 'latin1')))
 
-/** Ends TLS on a socket of which `peeked` was read before. Rejects when the handshake fails. */
+/** Terminates TLS on a socket of which `peeked` was read before. Rejects when the handshake fails. */
 export function terminate(socket: Socket, peeked: Buffer, options: Termination): Promise<TLSSocket> {
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>()
   if (socket.destroyed) {
-    reject(new Error('The visitor left before the handshake.'))
+    reject(new Error('The client disconnected before the handshake.'))
     return promise
   }
   secureAfter(socket, peeked, () => {
@@ -54,22 +54,22 @@ function follow(
   { resolve, reject }: Outcome,
 ): void {
   let failure: Error | undefined
-  // The name is undocumented, but nothing depends on it: it only tells why.
+  // The name is undocumented, but nothing depends on it: it is only the reason.
   secured.on('_tlsError', (error: Error) => (failure ??= error))
   secured.on('error', (error: Error) => (failure ??= error))
   const fail = (): void => reject(failure ?? new Error('The handshake failed.'))
   secured.on('close', fail)
-  // The sockets are half-open, so nothing else would end this one before its time is up.
-  const leave = (): void => void secured.destroy(new Error('The visitor left during the handshake.'))
+  // The sockets are half-open, so nothing else would close this one before its timeout.
+  const leave = (): void => void secured.destroy(new Error('The client disconnected during the handshake.'))
   secured.on('end', leave)
   secured.on('secure', () => {
     secured.off('end', leave)
-    // Only `tls.Server` says so of its sockets; who reads this one must not wait for the handshake again.
+    // Only `tls.Server` sets this on its sockets; readers of this one must not wait for the handshake again.
     Object.assign(secured, { secureConnecting: false })
     const fault = clientCertificate ? faultOf(secured, now()) : undefined
-    // Which certificate is wrong cannot be said in an alert: the library lets nobody send one.
+    // The library cannot send an alert that says what is wrong with the certificate.
     if (fault !== undefined) return void secured.destroy(new Error(fault))
-    // Every connection closes one day, and an error that nobody sees would cost it a stack trace.
+    // Every connection closes eventually, and an unused error would cost a stack trace.
     secured.off('close', fail)
     resolve(secured)
   })
@@ -83,17 +83,17 @@ interface Engine {
 }
 
 /**
- * Why the visitor has not proved who it is. This is what `tls.Server` asks for its own sockets; there is no public way,
- * so an engine that does not know the question counts as a refusal. A resumed session can be without a certificate and
- * yet free of errors, and its certificate may have run out since.
+ * Why the client certificate is invalid. This is what `tls.Server` checks for its own sockets; there is no public API,
+ * so an engine without it counts as invalid. A resumed session can lack a certificate without an error, and its
+ * certificate may have expired since.
  */
 function faultOf(secured: TLSSocket, now: number): string | undefined {
   const { ssl } = secured as unknown as { readonly ssl?: Engine }
-  if (typeof ssl?.verifyError !== 'function') return 'The TLS engine does not tell of certificates.'
+  if (typeof ssl?.verifyError !== 'function') return 'The TLS engine does not report certificates.'
   const error = ssl.verifyError()
-  // What Node adds behind the semicolon is advice for clients.
-  if (error) return `The visitor's certificate is refused: ${error.message.replace(/;.*/, '')}.`
+  // Node adds advice for clients after the semicolon.
+  if (error) return `The client certificate is rejected: ${error.message.replace(/;.*/, '')}.`
   const certificate = secured.getPeerX509Certificate()
-  if (certificate === undefined) return 'The visitor has no certificate.'
-  return certificate.validToDate.getTime() > now ? undefined : "The visitor's certificate has run out."
+  if (certificate === undefined) return 'The client has no certificate.'
+  return certificate.validToDate.getTime() > now ? undefined : 'The client certificate has expired.'
 }

@@ -1,19 +1,19 @@
 import { type Party, SharedBudget } from '#base/shared-budget.ts'
 
-/** Content that is being held. */
+/** A body being buffered. */
 export interface Holder {
   readonly party: Party
-  /** Bytes it has of the allowance. */
+  /** Its bytes of the budget. */
   readonly taken: number
-  /** It comes too slowly to be worth its memory while others want it. */
+  /** It is too slow to be worth its memory when others need it. */
   readonly isSlow: boolean
-  /** Gives all of it back at once. */
+  /** Releases all of it at once. */
   giveUp(): void
 }
 
 /**
- * Memory for content of senders that have not proved who they are, divided among endpoints and client addresses; all
- * gateways of a process share it. When there is not enough, the largest that comes slowly makes room.
+ * Memory for bodies of unverified senders, divided among endpoints and client addresses; shared by all gateways of a
+ * process. When it is used up, the largest slow one is evicted.
  */
 export class Allowance {
   readonly #budget: SharedBudget
@@ -42,7 +42,7 @@ export class Allowance {
     if (bytes > 0) this.#budget.release(holder.party, bytes)
   }
 
-  /** Where some is left, only those help that have the same share. */
+  /** Otherwise only evicting those of the same share helps. */
   #slowest(wanting: Holder, isFull: boolean): Holder | undefined {
     const { endpoint, client } = wanting.party
     let largest: Holder | undefined

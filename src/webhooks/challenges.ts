@@ -4,7 +4,7 @@ import { jsonObject, objectIn } from '#webhooks/json.ts'
 import { hmacOf, keyOf } from '#webhooks/signatures.ts'
 import type { Answer, Scheme, Webhook } from '#webhooks/webhook.ts'
 
-/** Challenges are short; only what is as short is looked at. */
+/** Challenges are short; longer requests are not checked. */
 const MAX_CHALLENGE = 4096
 const TOKEN = /^[a-z0-9_+/=.-]{1,256}$/i
 
@@ -26,8 +26,8 @@ const twitterSigned = inHeader({
 })
 
 /**
- * Asks `?crc_token=…` and wants that text signed, in the way in which events are. Whoever asks gets such a signature,
- * so only what cannot be the body of an event is signed: an event is JSON, and no token has a brace or a quote.
+ * Sends `?crc_token=…` and expects that text signed like an event. Anyone can get such a signature, so only text that
+ * cannot be an event body is signed: an event is JSON, and no token has a brace or a quote.
  */
 export const twitter: Scheme = (secret, parts) => {
   const verify = twitterSigned(secret, parts)
@@ -42,7 +42,7 @@ export const twitter: Scheme = (secret, parts) => {
 
 const worldlineSigned = inHeader({ headers: ['x-gcs-signature'], encoding: 'base64' })
 
-/** Asks with a text in a header, and wants to hear the same. */
+/** Sends a text in a header, and expects it back. */
 export const worldline: Scheme = (secret, parts) => {
   const verify = worldlineSigned(secret, parts)
   return webhook => {
@@ -61,7 +61,7 @@ export const worldline: Scheme = (secret, parts) => {
 
 const xeroSigned = inHeader({ headers: ['x-xero-signature'], encoding: 'base64' })
 
-/** Asks with messages that have no event, some of them signed wrongly on purpose, and wants 200 or 401. */
+/** Sends messages without an event, some with a wrong signature on purpose, and expects 200 or 401. */
 export const xero: Scheme = (secret, parts) => {
   const verify = xeroSigned(secret, parts)
   return async webhook => {
@@ -86,7 +86,7 @@ const zoomSigned = inHeader({
   messages: ({ body }, stamp) => [['v0:', stamp, ':', body]],
 })
 
-/** Asks with an event, signed like every other, and wants its token signed. */
+/** Sends an event, signed like every other, and expects its token signed. */
 export const zoom: Scheme = (secret, parts) => {
   const verify = zoomSigned(secret, parts)
   const key = keyOf(secret)

@@ -7,12 +7,12 @@ const STAMP = 'x-contentful-timestamp'
 const NAMES = 'x-contentful-signed-headers'
 const MAX_NAMES = 100
 
-/** The method, the path, the fields that the sender names, and the body, each on a line of its own. */
+/** The method, the path, the fields that the sender names, and the body, each on its own line. */
 function messagesOf(webhook: Webhook): readonly Message[] | undefined {
   const names = only(webhook.fields, NAMES)
     ?.split(',', MAX_NAMES)
     .map(name => name.trim().toLowerCase())
-  // Without it the time could be changed by anybody.
+  // Without it the time could be forged.
   if (names === undefined || !names.includes(STAMP)) return undefined
   const lines = names.map(name => lineOf(webhook, name)).filter(line => line !== undefined)
   const fields = Buffer.from(lines.join(';'), 'latin1')
@@ -25,7 +25,7 @@ function lineOf({ fields, authority }: Webhook, name: string): string | undefine
   return value === undefined ? undefined : `${name}:${value}`
 }
 
-/** The sender's own library escapes a query as a whole, and then all of it once more. */
+/** The sender's own library escapes a query twice. */
 function escapedPath(target: string): string {
   const [path = '', query] = target.split('?', 2)
   return encodeURI(query ? `${path}?${escape(query)}` : path)

@@ -2,13 +2,13 @@ import type { Webhook } from '#webhooks/webhook.ts'
 
 const FORM = /^application\/x-www-form-urlencoded(?:$|[\s;])/i
 const AMPERSAND = 0x26
-/** No sender has as many; sorting more would be work that anybody could ask for. */
+/** More than any sender has; sorting more would be work that any client could cause. */
 const MAX_PARAMETERS = 1000
 const MAX_FORM = 1024 * 1024
 
 export type Parameters = ReadonlyMap<string, readonly string[]>
 
-/** The parameters in the body; undefined when it is something else than a form. A body that is empty has none. */
+/** The form parameters in the body; undefined when it is not a form. An empty body has none. */
 export function formOf({ fields, body }: Webhook): Parameters | undefined {
   if (body.length === 0) return new Map()
   if (!FORM.test(fields.get('content-type') ?? '') || body.length > MAX_FORM || tooMany(body))
@@ -26,7 +26,7 @@ export function parametersOf(text: string): Parameters {
   return found
 }
 
-/** Each name with its values, in the order of names, written one after the other. */
+/** Each name with its values, sorted by name, concatenated. */
 export const sortedText = (
   parameters: Parameters,
   write: (name: string, values: readonly string[]) => string,

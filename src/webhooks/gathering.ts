@@ -6,13 +6,13 @@ import type { Allowance, Holder } from '#webhooks/allowance.ts'
 const FIRST_BYTES = 16 * 1024
 const EMPTY = Buffer.alloc(0)
 
-/** Each second brings as much, or the content is slow; ... */
+/** Minimum bytes per second, below which a body is slow; ... */
 const LEAST_BYTES = 1024
 const LOOK_MS = 1000
-/** ... and one that is slow for so long is given up. */
+/** ... and one that is slow for this long is aborted. */
 const MAX_SLOW_MS = 10_000
 
-/** `cut`: its sender did not finish. `full`: too much of others is being read at this moment. `slow`: it takes too long. */
+/** `cut`: its sender did not finish. `full`: the budget is used up. `slow`: it takes too long. */
 export type GatheringEnd = 'whole' | 'too_large' | 'cut' | 'full' | 'slow'
 
 interface Options {
@@ -23,7 +23,7 @@ interface Options {
   readonly sweeper?: Sweeper
 }
 
-/** Reads content to its end. What it takes of the allowance it has until `release`. */
+/** Reads a whole body. Its part of the budget is held until `release`. */
 export class Gathering implements BodySink, Holder, Swept {
   readonly party: Party
   trailers = ''
@@ -67,7 +67,7 @@ export class Gathering implements BodySink, Holder, Swept {
     return this.#done.promise
   }
 
-  /** The content is given up, or belongs to a sender who has proved who it is. */
+  /** The body is aborted, or its sender is verified. */
   release(): void {
     this.#allowance.giveBack(this, this.#taken)
     this.#taken = 0
@@ -94,7 +94,7 @@ export class Gathering implements BodySink, Holder, Swept {
     if (length > this.#limit) this.#giveUp('too_large')
     else if (!this.#hasRoom(length)) this.#giveUp('full')
     else {
-      // Copied, because pieces can be single bytes, and each may keep the whole of what it was read into.
+      // Copied, because chunks can be single bytes that each retain a whole read buffer.
       piece.copy(this.#bytes, this.#length)
       this.#length = length
     }
@@ -121,7 +121,7 @@ export class Gathering implements BodySink, Holder, Swept {
     return true
   }
 
-  /** What a sender announces is believed only as far as it costs little to be wrong. */
+  /** An announced length is trusted only as far as a wrong one is cheap. */
   #expected(): number {
     const { framing } = this.#body
     return framing.kind === 'length' ? Math.min(framing.length, FIRST_BYTES) : FIRST_BYTES

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { inPairs } from '#webhooks/hmac.ts'
 import { refused, type Scheme } from '#webhooks/webhook.ts'
 
-/** Writing more of it as a string inside JSON would be work that any client could ask for. */
+/** Escaping more of it as a JSON string would be work that any client could cause. */
 const MAX_BODY = 256 * 1024
 const tooLong = refused('its body is too long')
 const unreadable = refused('its body is not text')
@@ -22,10 +22,10 @@ const signed = inPairs({
   ],
 })
 
-/** Hygraph, which was called GraphCMS. */
+/** Hygraph, formerly GraphCMS. */
 export const graphcms: Scheme = (secret, parts) => {
   const verify = signed(secret, parts)
-  // Bytes that are no text all become the same character: two bodies would have one signature.
+  // Invalid UTF-8 all becomes the same character: two bodies would have one signature.
   return webhook => {
     if (webhook.body.length > MAX_BODY) return tooLong
     return isUtf8(webhook.body) ? verify(webhook) : unreadable

@@ -4,7 +4,7 @@ const PIECE_BYTES = 64 * 1024
 const CRLF = Buffer.from('\r\n')
 const EMPTY = Buffer.alloc(0)
 
-/** Content that was read to its end and is passed on as it came, in pieces, so that a slow reader can stop it. */
+/** A buffered body, forwarded unchanged in chunks, so that a slow reader can pause it. */
 export class HeldBody implements Body {
   readonly framing: Framing
   readonly #trailers: string
@@ -42,7 +42,7 @@ export class HeldBody implements Body {
   }
 
   #flow(): void {
-    // A reader may stop and go on while it is given a piece.
+    // A reader may pause and resume while it gets a chunk.
     if (this.#flowing) return
     this.#flowing = true
     while (this.#sink !== undefined && !this.#paused && this.#at < this.#bytes.length) this.#pass(this.#sink)
@@ -64,7 +64,7 @@ export class HeldBody implements Body {
 
   #end(): void {
     const sink = this.#sink
-    // Nothing of it is kept for as long as the answer takes.
+    // Do not retain it until the end of the response.
     this.cancel()
     if (this.#chunked) sink?.data(Buffer.from(`0\r\n${this.#trailers}\r\n`, 'latin1'))
     sink?.end(this.#raw ? '' : this.#trailers)

@@ -13,7 +13,7 @@ import {
 import { stampFault, USUAL_WINDOW } from '#webhooks/stamps.ts'
 import { only, refused, type Scheme, verified, type Webhook } from '#webhooks/webhook.ts'
 
-/** More than any sender has keys at the same time. */
+/** More than any sender has active keys. */
 const MAX_SIGNATURES = 20
 
 const mismatch = refused('its signature does not match')
@@ -22,36 +22,34 @@ type Messages = readonly Message[] | undefined
 
 interface Signed {
   readonly encoding: Encoding
-  /** SHA-256 unless told. */
+  /** Default SHA-256. */
   readonly algorithm?: Algorithm
-  /** The keys in a secret, any of which may have been used; its bytes unless told. */
+  /** The keys in a secret, any of which may have been used; default its bytes. */
   readonly keys?: (secret: string) => readonly KeyObject[]
-  /** Seconds that a signed time may be away from ours. */
+  /** Tolerated difference of a signed time, in seconds. */
   readonly window?: number
 }
 
 export interface HeaderScheme extends Signed {
-  /** Where signatures are; each of these fields may hold some. */
+  /** Headers with signatures; each may have several. */
   readonly headers: readonly string[]
-  /** What stands before each signature. */
+  /** The prefix of each signature. */
   readonly prefix?: string
-  /** It may also be missing. */
+  /** The prefix is optional. */
   readonly bare?: boolean
-  /** What stands between several in one field. */
+  /** The separator of several in one header. */
   readonly separator?: string
-  /** The field with the time that is signed too. */
+  /** The header with the signed time. */
   readonly stamp?: string
-  /**
-   * What is signed, in all forms that it may have; the body unless told. Undefined when a part of it is missing.
-   */
+  /** The signed messages, in all possible forms; default the body. Undefined when a part is missing. */
   readonly messages?: (webhook: Webhook, stamp: string) => Messages | Promise<Messages>
 }
 
-/** Signatures in fields of their own. */
+/** Signatures in separate headers. */
 export const inHeader = (scheme: HeaderScheme): Scheme => {
   const { stamp, window = USUAL_WINDOW, messages = ({ body }) => [[body]] } = scheme
   const unsigned = refused(`it has no signature in ${scheme.headers[0] ?? ''}`)
-  const incomplete = refused('a part of what is signed is missing')
+  const incomplete = refused('a signed part is missing')
   return secret => {
     const matches = matcher(scheme, secret)
     return async webhook => {
@@ -76,7 +74,7 @@ export interface PairsScheme extends Signed {
   readonly message: (webhook: Webhook, stamp: string, pairs: Pairs) => Message
 }
 
-/** Time and signatures in one field: `t=<time>,v1=<signature>`. */
+/** Time and signatures in one header: `t=<time>,v1=<signature>`. */
 export const inPairs = (scheme: PairsScheme): Scheme => {
   const { window = USUAL_WINDOW, message } = scheme
   const unsigned = refused(`it has no signature in ${scheme.header}`)
@@ -97,7 +95,7 @@ export const inPairs = (scheme: PairsScheme): Scheme => {
 /** `<time>.<body>`, as many senders sign. */
 export const stampAndBody = ({ body }: Webhook, stamp: string): Message => [stamp, '.', body]
 
-/** Goes by the first of these fields that is there; older senders sign in other ones. */
+/** Uses the first of these headers that is present; older senders use other ones. */
 export const byHeader =
   (schemes: Readonly<Record<string, Scheme>>): Scheme =>
   (secret, parts) => {
@@ -109,7 +107,7 @@ export const byHeader =
     }
   }
 
-/** Answers whether one of the signatures is that of one of the messages, by one of the keys. */
+/** Whether one of the signatures matches one of the messages and keys. */
 function matcher({ algorithm = 'sha256', encoding, keys }: Signed, secret: string) {
   const known = keys?.(secret) ?? [keyOf(secret)]
   const size = digestBytes[algorithm]

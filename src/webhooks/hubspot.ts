@@ -3,7 +3,7 @@ import { byHeader, inHeader } from '#webhooks/hmac.ts'
 import { bodyHash, type Message, signatureBytes, someEqual } from '#webhooks/signatures.ts'
 import { refused, type Scheme, verified, type Webhook } from '#webhooks/webhook.ts'
 
-/** What the sender signs unescaped although it sends it escaped: `: / ? @ ! $ ' ( ) * , ;` */
+/** Characters that are signed unescaped although they are sent escaped: `: / ? @ ! $ ' ( ) * , ;` */
 const UNESCAPED = /%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi
 
 const unescaped = (address: string): string => address.replace(UNESCAPED, decodeURIComponent)
@@ -23,7 +23,7 @@ const third = inHeader({
   messages: thirdMessages,
 })
 
-/** The versions before: a hash over the secret and what follows, and no time. */
+/** The earlier versions: a hash over the secret and the message, without a time. */
 const earlier: Scheme = secret => async webhook => {
   const { fields, method, body } = webhook
   const signature = signatureBytes(fields.get('x-hubspot-signature') ?? '', 'hex', 32)

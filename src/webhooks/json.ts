@@ -1,6 +1,6 @@
 import { jsonBoundsFault } from '#base/json-bounds.ts'
 
-/** An object in JSON; undefined when the bytes are something else, or would take long to parse. */
+/** A JSON object; undefined when it is not one, or expensive to parse. */
 export function jsonObject(bytes: Buffer): Readonly<Record<string, unknown>> | undefined {
   try {
     const text = bytes.toString()

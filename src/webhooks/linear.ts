@@ -7,7 +7,7 @@ const WINDOW = 60
 
 const signed = inHeader({ headers: ['linear-signature'], encoding: 'hex' })
 
-/** The time is in the body; the field that repeats it is not signed. */
+/** The time is in the body; the header that repeats it is not signed. */
 export const linear: Scheme = (secret, parts) => {
   const verify = signed(secret, parts)
   return async webhook => {

@@ -5,14 +5,14 @@ import { partsOf } from '#webhooks/multipart.ts'
 import { stampFault, USUAL_WINDOW } from '#webhooks/stamps.ts'
 import { refused, type Scheme, verified, type Webhook } from '#webhooks/webhook.ts'
 
-/** Events are far shorter; reading more as JSON would be work that anybody could ask for. */
+/** Events are far shorter; parsing more JSON would be work that any client could cause. */
 const MAX_JSON = 1024 * 1024
 
 type Value = (name: string) => string | undefined
 
 /**
- * The signature stands in the body and is over a time and a token alone: nothing else of the body is signed. Events
- * are JSON; messages that are passed on, and webhooks of old, are forms.
+ * The signature is in the body and covers only a time and a token: nothing else is signed. Events are JSON; forwarded
+ * messages and old webhooks are forms.
  */
 export const mailgun: Scheme = secret => {
   const key = keyOf(secret)
@@ -20,7 +20,7 @@ export const mailgun: Scheme = secret => {
     const value = signatureIn(webhook)
     const stamp = value('timestamp')
     const token = value('token')
-    // Events of a subaccount are signed with the key of the account above it, too.
+    // Events of a subaccount are also signed with the key of the parent account.
     const signatures = [value('signature'), value('parent-signature')]
       .map(text => signatureBytes(text ?? '', 'hex', digestBytes.sha256))
       .filter(bytes => bytes !== undefined)

@@ -5,8 +5,8 @@ const MAX_HEAD = 1024
 const MAX_VALUE = 1024
 
 /**
- * The short fields of a form in parts, of which the first of each name counts. Parsing all of it would be work that
- * any client could ask for: ten mebibytes of small parts take seconds.
+ * The short fields of a multipart form, the first of each name. Parsing all of it would be work that any client could
+ * cause: ten mebibytes of small parts take seconds.
  */
 export function partsOf(body: Buffer, mediaType: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>()

@@ -6,7 +6,7 @@ import { only, type Webhook } from '#webhooks/webhook.ts'
 
 const withoutQuery = (address: string): string => address.split('?', 1)[0] ?? ''
 
-/** The second version: the address without its query, and a nonce. The body is not signed. */
+/** Version 2: the URL without its query, and a nonce. The body is not signed. */
 const second = inHeader({
   headers: ['x-plivo-signature-v2', 'x-plivo-signature-ma-v2'],
   separator: ',',
@@ -29,7 +29,7 @@ const third = inHeader({
   },
 })
 
-/** The address with its query sorted, the parameters of the form sorted, and a nonce. */
+/** The URL with its query sorted, the form parameters sorted, and a nonce. */
 function thirdMessages(webhook: Webhook, nonce: string): readonly Message[] | undefined {
   const form = formOf(webhook)
   if (form === undefined) return undefined
@@ -40,7 +40,7 @@ function thirdMessages(webhook: Webhook, nonce: string): readonly Message[] | un
       .map(value => name + value)
       .join(''),
   )
-  // The sender writes a question mark before a form even when there is no query.
+  // The sender writes a question mark before a form even without a query.
   const tail =
     form.size > 0 ? `?${query}${query === '' ? '' : '.'}${posted}` : query === '' ? '' : `?${query}`
   return addressesOf(webhook).map(address => [withoutQuery(address), tail, '.', nonce])

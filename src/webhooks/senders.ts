@@ -23,7 +23,7 @@ const hubSha256 = (header: string): Scheme =>
 const hubSha1 = (header: string): Scheme =>
   inHeader({ headers: [header], prefix: 'sha1=', encoding: 'hex', algorithm: 'sha1' })
 
-/** Both are sent, or by older senders the second alone. */
+/** Both are sent, or only the second by older senders. */
 const hubBoth = byHeader({
   'x-hub-signature-256': hubSha256('x-hub-signature-256'),
   'x-hub-signature': hubSha1('x-hub-signature'),
@@ -55,8 +55,8 @@ const addressAndBody = (webhook: Webhook): readonly Message[] =>
   addressesOf(webhook).map(address => [address, webhook.body])
 
 /**
- * How each sender signs. Where no window is given and the time is signed, it is 180 seconds. What the senders' pages
- * say, and how sure that is, stands in the contract.
+ * How each sender signs. The default window for a signed time is 180 seconds. The contract has the senders'
+ * documentation, and how certain it is.
  */
 export const senders: Readonly<Record<string, Scheme>> = {
   aftership: base64('aftership-hmac-sha256', 'as-signature-hmac-sha256'),
@@ -96,7 +96,7 @@ export const senders: Readonly<Record<string, Scheme>> = {
     prefix: 'sha1=',
     encoding: 'hex',
     algorithm: 'sha1',
-    // Keys are shown with a prefix that is not part of what is signed with.
+    // Keys are shown with a prefix that is not part of the key.
     keys: secret => [keyOf(secret.replace(/^sk_/, '')), keyOf(secret)],
   }),
   clerk: svix,
@@ -134,7 +134,7 @@ export const senders: Readonly<Record<string, Scheme>> = {
   }),
   mux: paired('mux-signature', 'v1', 300),
   orb: versioned('v1', 'x-orb-signature', 'x-orb-timestamp', 300),
-  // Its pages are gone, and what is remembered of them differs on the prefix.
+  // Its documentation is offline, and copies differ in the prefix.
   orbit: inHeader({ headers: ['x-orbit-signature'], prefix: 'sha256=', bare: true, encoding: 'hex' }),
   pagerduty: inHeader({ headers: ['x-pagerduty-signature'], prefix: 'v1=', separator: ',', encoding: 'hex' }),
   pinwheel: versioned('v2', 'x-pinwheel-signature', 'x-timestamp'),

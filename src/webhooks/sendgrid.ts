@@ -8,7 +8,7 @@ const STAMP = 'x-twilio-email-event-webhook-timestamp'
 /** Two numbers of 256 bits in ASN.1, with room to spare. */
 const MAX_SIGNATURE = 96
 
-/** Signed with a private key of the sender; what is called the secret is the public one. */
+/** Signed with a private key of the sender; the configured secret is the public one. */
 export const sendgrid: Scheme = secret => {
   const key = publicKey(secret)
   return async ({ fields, body, now }) => {
@@ -26,10 +26,10 @@ export const sendgrid: Scheme = secret => {
 function publicKey(secret: string): KeyObject {
   try {
     const key = createPublicKey({ key: Buffer.from(secret, 'base64'), format: 'der', type: 'spki' })
-    // Checking with other curves can take several times as long.
+    // Verification with other curves can take several times as long.
     if (key.asymmetricKeyDetails?.namedCurve === 'prime256v1') return key
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new UnusableSecret('must be the public key that the sender shows')
 }

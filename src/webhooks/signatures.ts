@@ -11,10 +11,10 @@ import { UnusableSecret } from '#webhooks/webhook.ts'
 
 export type Algorithm = 'sha1' | 'sha256' | 'sha512'
 
-/** `either` stands where senders, or their pages, write both. */
+/** `either` if senders, or their documentation, use both. */
 export type Encoding = 'hex' | 'base64' | 'either'
 
-/** What is signed, in pieces, so that a large body need not be copied. */
+/** The signed message, in pieces, so that a large body need not be copied. */
 export type Message = readonly (string | Buffer)[]
 
 export const digestBytes: Readonly<Record<Algorithm, number>> = { sha1: 20, sha256: 32, sha512: 64 }
@@ -25,17 +25,17 @@ const SLICE = 1024 * 1024
 const MAX_KEY = 4096
 const HEX = /^[0-9a-f]+$/i
 const BASE64 = /^[a-z0-9+/]+={0,2}$/i
-// Texts are compared by their digests, because those have one length; the key keeps them from being computed ahead.
+// Texts are compared by their digests, which have one length; the key prevents precomputation.
 const comparisonKey = createSecretKey(randomBytes(32))
 
-/** The bytes of a signature of that size; undefined when the text does not have the form of one. */
+/** The bytes of a signature of that size; undefined when it is malformed. */
 export function signatureBytes(text: string, encoding: Encoding, size: number): Buffer | undefined {
   if (encoding !== 'base64' && text.length === size * 2 && HEX.test(text)) return Buffer.from(text, 'hex')
   const bytes = encoding === 'hex' ? undefined : base64Bytes(text, size)
   return bytes?.length === size ? bytes : undefined
 }
 
-/** What base64 stands for; undefined when it is none, or for more than `maxBytes`. Node's own reader takes anything. */
+/** Decodes base64; undefined when it is invalid, or longer than `maxBytes`. Node's decoder accepts anything. */
 export const base64Bytes = (text: string, maxBytes: number): Buffer | undefined =>
   text.length <= Math.ceil(maxBytes / 3) * 4 && BASE64.test(text) ? Buffer.from(text, 'base64') : undefined
 
@@ -45,7 +45,7 @@ export function hmacOf(algorithm: Algorithm, key: KeyObject, message: Message): 
   return hmac.digest()
 }
 
-/** The same for a message with a body, of which other work of the process need not wait for the end. */
+/** The same for a message with a body, without blocking other work. */
 export async function bodyHmac(algorithm: Algorithm, key: KeyObject, message: Message): Promise<Buffer> {
   const hmac = createHmac(algorithm, key)
   await feed(hmac, message)
@@ -58,7 +58,7 @@ export async function bodyHash(algorithm: Algorithm, message: Message): Promise<
   return hash.digest()
 }
 
-/** Hands a message over in slices. */
+/** Hashes a message in slices. */
 export async function feed(to: { update(piece: string | Buffer): unknown }, message: Message): Promise<void> {
   for (const piece of message) {
     to.update(piece.slice(0, SLICE))
@@ -69,17 +69,17 @@ export async function feed(to: { update(piece: string | Buffer): unknown }, mess
   }
 }
 
-/** Whether one of them is the right one; all are looked at, and each as long as any other. */
+/** Whether one of them is right; all are compared, in constant time. */
 export const someEqual = (signatures: readonly Buffer[], right: Buffer): boolean =>
   signatures.reduce((found, each) => timingSafeEqual(each, right) || found, false)
 
-/** Whether two secrets are the same, in a time that does not tell how much of them is. */
+/** Compares two secrets in constant time. */
 export const sameSecret = (given: Buffer, right: Buffer): boolean =>
   timingSafeEqual(hmacOf('sha256', comparisonKey, [given]), hmacOf('sha256', comparisonKey, [right]))
 
 export const keyOf = (secret: string): KeyObject => createSecretKey(Buffer.from(secret))
 
-/** The key in a secret that is written in base64. */
+/** The key in a base64 secret. */
 export function base64Key(secret: string): KeyObject {
   const bytes = base64Bytes(secret, MAX_KEY)
   if (bytes === undefined || bytes.length === 0)

@@ -10,8 +10,8 @@ const MAX_BYTES = 16 * 1024
 const TIMEOUT_MS = 5000
 
 /**
- * The certificates that messages name. That one is Amazon's is known from where it comes, over TLS, and from nothing
- * else: the certificates above it are not sent along, so that its chain cannot be checked here.
+ * The certificates that messages name. They are trusted only because of their URL, fetched over TLS: intermediate
+ * certificates are not sent, so the chain cannot be checked here.
  */
 export class SnsCertificates {
   readonly #egress: SchemeParts['egress']
@@ -22,7 +22,7 @@ export class SnsCertificates {
     this.#egress = egress
   }
 
-  /** The key of the certificate at an address; a sentence about why there is none. */
+  /** The key of the certificate at a URL; a string is the reason why there is none. */
   async keyAt(address: string, now: number): Promise<KeyObject | string> {
     if (!ADDRESS.test(address)) return 'its certificate is not one of Amazon SNS'
     const certificate = this.#kept.get(address) ?? (await this.#fetched(address))
@@ -37,7 +37,7 @@ export class SnsCertificates {
   #fetched(address: string): Promise<X509Certificate | undefined> {
     const running = this.#fetches.get(address)
     if (running !== undefined) return running
-    // Anybody can name an address, so the calls that this leads to are few at a time.
+    // Any client can name a URL, so few requests run at a time.
     if (this.#fetches.size >= MAX_FETCHES) return Promise.resolve(undefined)
     const fetching = this.#fetch(address).finally(() => this.#fetches.delete(address))
     this.#fetches.set(address, fetching)
@@ -47,7 +47,7 @@ export class SnsCertificates {
   async #fetch(address: string): Promise<X509Certificate | undefined> {
     try {
       const { status, body } = await this.#egress.request(address, {
-        // Another host than the one whose name was checked must not speak for it.
+        // Only the host whose name was checked may respond.
         redirects: 0,
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_BYTES,
@@ -57,7 +57,7 @@ export class SnsCertificates {
       this.#keep(address, certificate)
       return certificate
     } catch {
-      // It cannot be reached, or it is no certificate: either way the message cannot be checked.
+      // Unreachable, or not a certificate: either way the message cannot be verified.
       return undefined
     }
   }

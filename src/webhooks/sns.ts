@@ -12,16 +12,16 @@ import {
   type Webhook,
 } from '#webhooks/webhook.ts'
 
-/** Messages have at most 256 KiB, and JSON may write a byte in six. */
+/** Messages have at most 256 KiB, and JSON may need six bytes for one. */
 const MAX_BODY = 2 * 1024 * 1024
-/** As long as the sender goes on trying to deliver a message. */
+/** How long the sender retries a delivery. */
 const WINDOW = 3600
 /** Those of keys with 8192 bits. */
 const MAX_SIGNATURE = 1024
 
 const confirmation = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']
 
-/** What is signed of each kind of message, in this order; the subject only where there is one. */
+/** The signed fields of each type of message, in this order; the subject only if present. */
 const signedParts: Readonly<Record<string, readonly string[]>> = {
   Notification: ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'],
   SubscriptionConfirmation: confirmation,
@@ -32,7 +32,7 @@ const algorithms: Readonly<Record<string, string>> = { 1: 'RSA-SHA1', 2: 'RSA-SH
 
 type Message = ReadonlyMap<string, string>
 
-/** Amazon signs for everybody, so this tells that SNS has sent a message, and not who owns its topic. */
+/** Amazon signs for all customers, so this proves that SNS sent a message, not who owns its topic. */
 export const sns: Scheme = (secret, { egress }) => {
   if (secret !== '') throw new UnusableSecret('must be absent: messages are signed with a public key')
   const certificates = new SnsCertificates(egress)
@@ -56,7 +56,7 @@ async function check(
 ): Promise<Verdict> {
   const algorithm = algorithms[message.get('SignatureVersion') ?? '']
   const signature = base64Bytes(message.get('Signature') ?? '', MAX_SIGNATURE)
-  if (algorithm === undefined) return refused('the version of its signature is not known')
+  if (algorithm === undefined) return refused('its signature version is unknown')
   if (signature === undefined) return refused('it has no signature')
   const key = await certificates.keyAt(message.get('SigningCertURL') ?? '', now)
   if (typeof key === 'string') return refused(key)

@@ -1,7 +1,7 @@
-/** Seconds for senders that sign a time and recommend no limit. */
+/** Default for senders that sign a time and recommend no limit. */
 export const USUAL_WINDOW = 180
 
-// Seconds have ten digits from 2001 to 2286, milliseconds three more, so each number can be only one of them.
+// Seconds have ten digits from 2001 to 2286, milliseconds three more, so a number is unambiguous.
 const SECONDS = /^\d{10}(?:\.\d{1,9})?$/
 const MILLISECONDS = /^\d{13}$/
 const DATE = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?(Z|[+-]\d\d:?\d\d)?$/
@@ -12,15 +12,15 @@ export function timeIn(stamp: string): number | undefined {
   if (MILLISECONDS.test(stamp)) return Number(stamp)
   const [, date, zone = 'Z'] = DATE.exec(stamp) ?? []
   if (date === undefined) return undefined
-  // A date that names no zone is in UTC, whatever zone this machine is in.
+  // A date without a time zone is UTC, whatever the zone of this machine.
   const time = Date.parse(date + (zone.length === 5 ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone))
   return Number.isNaN(time) ? undefined : time
 }
 
-/** Why a signed time is not accepted; undefined when it is. A clock may be wrong in either direction. */
+/** Why a signed time is rejected; undefined when it is accepted. Clocks may be wrong in either direction. */
 export function stampFault(stamp: string, now: number, windowSeconds: number): string | undefined {
   const time = timeIn(stamp)
-  if (time === undefined) return 'the time in it is not one'
+  if (time === undefined) return 'its time is invalid'
   if (Math.abs(now - time) <= windowSeconds * 1000) return undefined
   return `it was signed more than ${windowSeconds} seconds ${time < now ? 'ago' : 'ahead of our clock'}`
 }

@@ -4,12 +4,12 @@ import { only, type Scheme } from '#webhooks/webhook.ts'
 
 const WINDOW = 300
 
-/** The fields `<name>-id`, `<name>-timestamp` and `<name>-signature`, as Svix made them and others took over. */
+/** The headers `<name>-id`, `<name>-timestamp` and `<name>-signature`, introduced by Svix and used by others. */
 const named = (name: string): Scheme =>
   inHeader({
     headers: [`${name}-signature`],
     separator: ' ',
-    // The others, v1a, are made with a private key; the secret cannot check them.
+    // The others, v1a, are made with a private key; the secret cannot verify them.
     prefix: 'v1,',
     encoding: 'base64',
     keys: secret => [base64Key(secret.replace(/^whsec_/, ''))],

@@ -4,21 +4,21 @@ import { only, refused, type Scheme, UnusableSecret, verified } from '#webhooks/
 const BASIC = /^basic +([a-z0-9+/]+={0,2})$/i
 const SEPARATOR = '::'
 
-const wrong = refused('it does not carry the secret')
+const wrong = refused('it does not contain the secret')
 
-/** A sender that does not sign but sends the secret along. */
+/** A sender that does not sign but sends the secret. */
 export const tokenIn =
   (header: string): Scheme =>
   secret => {
     const right = Buffer.from(secret)
     return ({ fields }) => {
-      // The bytes of a field are kept one to a character.
+      // Header bytes are stored as one character each.
       const given = Buffer.from(only(fields, header) ?? '', 'latin1')
       return sameSecret(given, right) ? verified : wrong
     }
   }
 
-/** A sender that signs in with a user name and a password; the secret is written `username::password`. */
+/** A sender that uses basic auth; the secret is `username::password`. */
 export const basicSecret: Scheme = secret => {
   const at = secret.indexOf(SEPARATOR)
   if (at < 0) throw new UnusableSecret('must have the form username::password')

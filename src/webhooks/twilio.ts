@@ -4,7 +4,7 @@ import { inHeader } from '#webhooks/hmac.ts'
 import { bodyHash, type Message, signatureBytes, someEqual } from '#webhooks/signatures.ts'
 import type { Webhook } from '#webhooks/webhook.ts'
 
-/** The address and behind it the parameters of the form; undefined when the body is not signed that way. */
+/** The URL followed by the form parameters; undefined when the body is not signed that way. */
 function addressAndForm(webhook: Webhook): readonly Message[] | undefined {
   const form = formOf(webhook)
   if (form === undefined) return undefined
@@ -17,7 +17,7 @@ function addressAndForm(webhook: Webhook): readonly Message[] | undefined {
   return addressesOf(webhook).map(address => [address, text])
 }
 
-/** What is not a form is signed by its hash in the query, which is part of the address. */
+/** Other bodies are signed by their hash in the query, which is part of the URL. */
 async function addressWithHash(webhook: Webhook, hash: string): Promise<readonly Message[] | undefined> {
   const given = signatureBytes(hash, 'hex', 32)
   if (given === undefined || !someEqual([given], await bodyHash('sha256', [webhook.body]))) return undefined

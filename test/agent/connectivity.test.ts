@@ -119,7 +119,7 @@ suite('a gateway that cannot be used is explained by the agent and by adit diagn
     const { error, diagnosed } = await failures(`127.0.0.1:${server.bound.http?.port ?? 0}`)
     assert.equal(error.code, 'ERR_ADIT_90303')
     for (const text of [error.message, diagnosed])
-      assert.match(text, /does not speak TLS: .* by default 4443\./)
+      assert.match(text, /does not use TLS: .* by default 4443\./)
   })
 
   test('nothing listens, or the name is not known', async () => {

@@ -156,7 +156,7 @@ const refusals: readonly Case[] = [
   {
     body: { type: AUDIT, fields: ['id'] },
     code: 5401,
-    says: /ip_policy_created\.v0 .*Leave "fields" out.*http_request_complete\.v0 and tcp_connection_closed\.v0/,
+    says: /ip_policy_created\.v0 .*Omit "fields".*http_request_complete\.v0 and tcp_connection_closed\.v0/,
     field: 'fields',
   },
   {
@@ -168,7 +168,7 @@ const refusals: readonly Case[] = [
   {
     body: { type: AUDIT, filter: 'true' },
     code: 5402,
-    says: /ip_policy_created\.v0 cannot be filtered. Leave "filter" out/,
+    says: /ip_policy_created\.v0 cannot be filtered. Omit "filter"/,
     field: 'filter',
   },
   {

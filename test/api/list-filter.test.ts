@@ -108,7 +108,7 @@ suite('the filter of a list', () => {
     '1 + 1 == 2': /cannot be used/,
     'obj.description.matches("(a+)+$")': /"matches" cannot be called like this/,
     'timestamp("yesterday") < obj.created_at': /RFC 3339/,
-    'obj.created_at > timestamp(time.now).add("soon")': /length of time/,
+    'obj.created_at > timestamp(time.now).add("soon")': /a duration is/,
     [`obj.description == "${'x'.repeat(5000)}"`]: /more than 4096/,
     ['!'.repeat(2000) + 'true']: /./,
     [`obj.id in [${'"a",'.repeat(300)}"b"]`]: /./,

@@ -101,7 +101,7 @@ const modules: [string, unknown, number, RegExp?][] = [
   ['ip_restriction', { ip_policy_ids: [none('ipp')] }, 7007],
   ['ip_restriction', { ip_policy_ids: [none('ca')] }, 229],
   ['ip_restriction', { ip_policy_ids: Array.from({ length: 101 }, () => none('ipp')) }, 7013],
-  ['circuit_breaker', { error_threshold_percentage: 1.5 }, 7011, /share/],
+  ['circuit_breaker', { error_threshold_percentage: 1.5 }, 7011, /fraction/],
   ['circuit_breaker', { error_threshold_percentage: -0.1 }, 7011],
   ['circuit_breaker', { tripped_duration: 0 }, 7016],
   ['circuit_breaker', { rolling_window: 0 }, 7017],

@@ -57,7 +57,7 @@ suite('adit api helps', () => {
   }
 
   test('with the collections, their words and the flags of these', async () => {
-    assert.match(await help(), /^ {2}ip-restrictions +Binds IP policies/m)
+    assert.match(await help(), /^ {2}ip-restrictions +Applies IP policies/m)
     assert.match(await help('ip-restrictions'), /^ {2}update \[options\] <id> +Change an IP restriction/m)
     const create = await help('ip-restrictions', 'create')
     assert.match(create, /--type <word> +The traffic that the policies restrict/)

@@ -101,7 +101,7 @@ const mistakes: Readonly<Record<string, () => Mistake>> = {
     args: ['http', '1'],
     environment: { ADIT_AUTHTOKEN: 'x'.repeat(49) },
     code: 4,
-    problem: /The authtoken is not known/,
+    problem: /The authtoken is unknown/,
     fix: /"adit config add-authtoken -"/,
   }),
   'no token': () => ({
@@ -182,7 +182,7 @@ const mistakes: Readonly<Record<string, () => Mistake>> = {
     args: ['http', '1', '--oauth', 'google'],
     code: 1,
     problem: /There is no managed application for Google/,
-    fix: /give a client_id and a client_secret/,
+    fix: /supply a client_id and a client_secret/,
   }),
   'a sender of webhooks': () => ({
     args: ['http', '1', '--verify-webhook', 'githb'],

@@ -24,8 +24,8 @@ suite('the published SDK @ngrok/ngrok: what it is told when it is refused', () =
       forward('2abcdefghijklmnopqrstuvwxyz_1234567890abcdefghijkl'),
       isTold('ERR_NGROK_107', unknown),
     )
-    await assert.rejects(forward('not a token'), isTold('ERR_NGROK_105', /does not look like one/))
-    await assert.rejects(forward(''), isTold('ERR_NGROK_105', /does not look like one/))
+    await assert.rejects(forward('not a token'), isTold('ERR_NGROK_105', /is malformed/))
+    await assert.rejects(forward(''), isTold('ERR_NGROK_105', /is malformed/))
   })
 
   test('a name that another agent has', async () => {

@@ -117,7 +117,7 @@ suite('modules of a route, through TLS', () => {
   })
 
   for (const [why, module, code] of [
-    ['a variable that is not known', { request_headers: { add: { a: '${.no.such}' } } }, 'ERR_ADIT_90180'],
+    ['an unknown variable', { request_headers: { add: { a: '${.no.such}' } } }, 'ERR_ADIT_90180'],
     ['a variable that is not closed', { response_headers: { add: { a: '${.conn' } } }, 'ERR_ADIT_90180'],
     ['a host of an answer', { response_headers: { add: { host: 'a' } } }, 'ERR_ADIT_90181'],
     [

@@ -33,7 +33,7 @@ suite('patterns that are too large', () => {
     const source = { type: 'http_request_complete.v0', filter }
     const subscription = await api.post('/event_subscriptions', { sources: [source] })
     assert.equal(subscription.status, 400)
-    assert.match(subscription.body.msg, /too large together/)
+    assert.match(subscription.body.msg, /too large in total/)
   })
 
   test('are rejected when an agent binds, and its session goes on', async () => {
@@ -41,7 +41,7 @@ suite('patterns that are too large', () => {
     await using agent = await signIn(world.server)
     await assert.rejects(
       agent.listen({ forwardTo: 1, userAgentFilter: { deny: Array(100).fill(LARGE) } }),
-      (error: AgentError) => /UserAgentFilter.*too large together/.test(error.message),
+      (error: AgentError) => /UserAgentFilter.*too large in total/.test(error.message),
     )
     assert.match((await agent.listen({ forwardTo: 1, userAgentFilter: { deny: ['bot'] } })).url, /^https:/)
   })
@@ -73,6 +73,6 @@ suite('patterns that are too large', () => {
     assert.equal(good?.status, 200)
     assert.equal(old?.status, 503)
     assert.equal(old.headers['adit-error-code'], 'ERR_ADIT_90043')
-    assert.match(old.text, /too large together/)
+    assert.match(old.text, /too large in total/)
   })
 })

@@ -80,7 +80,7 @@ const refused: readonly [what: string, filter: string, number: number, says?: Re
     'many patterns',
     Array.from({ length: 90 }, () => 'ev.conn.server_name.matches("a+b")').join('||'),
     5404,
-    /too large together/,
+    /too large in total/,
   ],
   ['nested parentheses', `${'('.repeat(2000)}true${')'.repeat(2000)}`, 5404, /too deeply nested/],
   ['nested lists', `1 in ${'['.repeat(2000)}${']'.repeat(2000)}`, 5404],

@@ -143,7 +143,7 @@ suite('certificates by server name', () => {
     const { certificates } = await newCertificates()
     const identity = { certificatePem: 'nonsense', privateKeyPem: new Secret('nonsense') }
     const context = await certificates.contextFor('a.adit.localhost', { identity })
-    assert.equal(await certificates.contextFor('b.adit.localhost'), context, 'the local one stands in')
+    assert.equal(await certificates.contextFor('b.adit.localhost'), context, 'using the local one')
     const guarded = await certificates.contextFor('a.adit.localhost', {
       identity,
       clients: { authorities: (await newAuthority()).rootPem, scope: 'edge' },

@@ -79,19 +79,19 @@ suite('SEC-21: a visitor whose certificate', () => {
         return { ...leaf, chain: leaf.pem + given(root).pem }
       },
     ],
-    ['has run out', 'certificate has expired', () => person({ issuer: given(root), to: Date.now() - HOUR })],
+    ['has expired', 'certificate has expired', () => person({ issuer: given(root), to: Date.now() - HOUR })],
     [
       'is not valid yet',
       'certificate is not yet valid',
       () => person({ issuer: given(root), from: Date.now() + HOUR }),
     ],
     [
-      'is of a listed authority that has run out',
+      'is of a listed authority that has expired',
       'certificate has expired',
       () => person({ issuer: given(expired) }),
     ],
     [
-      'is of an authority between that has run out',
+      'is of an authority between that has expired',
       'certificate has expired',
       async () => person({ issuer: await authority({ issuer: given(root), to: Date.now() - HOUR }) }),
     ],

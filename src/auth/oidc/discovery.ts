@@ -3,18 +3,18 @@ import { fail } from '#base/errors.ts'
 import type { EgressFetch } from '#auth/sign-in/egress-fetch.ts'
 
 const GOOD_MS = 3_600_000
-/** Many may be waiting to sign in, and the provider may be back in a moment. */
+/** Many users may be waiting, and the provider may be back in a moment. */
 const BAD_MS = 5000
-/** Signed with a key that only the provider has. A secret that we share, or none, proves nothing. */
+/** Signed with a key that only the provider has. A shared secret, or none, proves nothing. */
 const asymmetric = /^(?:RS|PS|ES)(?:256|384|512)$|^EdDSA$|^Ed25519$/
 
 /**
- * The address that an OpenID provider is known by, where it can be used. One without TLS can be used only on this very
- * machine, as tests do: anybody between could say who a visitor is. The egress must allow such addresses too.
+ * A usable issuer URL. Without TLS it is allowed only on loopback, as in tests: anyone in between could forge users.
+ * The egress must allow such addresses too.
  */
 export function issuerUrl(text: string): URL {
   const url = URL.parse(text)
-  if (url === null) return unusable('its issuer is not an address')
+  if (url === null) return unusable('its issuer is not a URL')
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
     return unusable('its issuer has more than a host and a path')
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname)))
@@ -29,7 +29,7 @@ const isLoopback = (host: string): boolean =>
 
 export type Provider = oauth.AuthorizationServer & { readonly authorization_endpoint: string }
 
-/** What an OpenID provider says of itself, asked for at first use and then once in an hour. */
+/** The metadata of an OpenID provider, fetched on first use and then once an hour. */
 export class Discovery {
   readonly #issuer: URL
   readonly #options: oauth.DiscoveryRequestOptions
@@ -46,10 +46,10 @@ export class Discovery {
     }
   }
 
-  /** Rejects when the provider cannot be reached, or says what cannot be used. */
+  /** Rejects when the provider is unreachable, or its metadata unusable. */
   provider(): Promise<Provider> {
     if (this.#asked !== undefined && this.#now() < this.#goodUntil) return this.#asked
-    // As long as the question is under way it stands for its answer.
+    // Concurrent callers share the pending request.
     this.#goodUntil = Infinity
     const asked = this.#ask()
     this.#asked = asked

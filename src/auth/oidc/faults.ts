@@ -8,16 +8,16 @@ const verdicts: Readonly<Record<string, string>> = {
   [oauth.JWT_TIMESTAMP_CHECK]: 'its ID token is not valid at this time',
   [oauth.JWT_CLAIM_COMPARISON]: 'its ID token is for another client, another sign-in or from another issuer',
   [oauth.KEY_SELECTION]: 'it does not have the key that the ID token was signed with',
-  [oauth.JSON_ATTRIBUTE_COMPARISON]: 'it is another issuer than the one asked',
+  [oauth.JSON_ATTRIBUTE_COMPARISON]: 'it is another issuer than expected',
 }
 
-/** Of a sign-in that came to nothing: what a visitor is told. The text of an answer is never part of it. */
+/** The reason for a failed sign-in, for the client. It never contains the text of a response. */
 export function oidcProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (error instanceof oauth.AuthorizationResponseError) return refused(error.error)
   if (error instanceof oauth.ResponseBodyError) {
     if (error.error === 'invalid_grant') return refused(error.error)
-    return unusable(`it answered "${codeOf(error.error)}"`)
+    return unusable(`it responded "${codeOf(error.error)}"`)
   }
   if (error instanceof oauth.WWWAuthenticateChallengeError)
     return unusable('it does not accept the client id and secret')
@@ -25,20 +25,20 @@ export function oidcProblem(error: unknown): Problem {
   if (error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError) {
     const verdict = verdicts[error.code ?? '']
     return new Problem('sign_in_unverified', {
-      reason: verdict ?? 'its answer does not have the form it must have',
+      reason: verdict ?? 'its response is malformed',
     })
   }
-  return unusable('it could not be asked')
+  return unusable('it could not be reached')
 }
 
 const reasons: Readonly<Record<EgressError['code'], string>> = {
-  forbidden: 'its address is in a network that this gateway may not call',
+  forbidden: 'its address is in a network that this gateway may not connect to',
   unresolved: 'its name has no address',
   unreachable: 'it cannot be reached',
   untrusted: 'its certificate is not trusted',
-  timeout: 'it takes too long to answer',
-  too_large: 'it answers too much',
-  invalid: 'it answers what cannot be used',
+  timeout: 'it did not respond in time',
+  too_large: 'its response is too large',
+  invalid: 'its response is invalid',
 }
 
 const refused = (code: string): Problem =>
@@ -46,5 +46,5 @@ const refused = (code: string): Problem =>
 
 const unusable = (reason: string): Problem => new Problem('sign_in_provider', { reason })
 
-/** Codes of the standards only: pages of ours do not carry sentences of others. */
+/** Only standard codes: our pages do not quote external text. */
 const codeOf = (code: string): string => (CODE.test(code) ? code : 'error')

@@ -4,7 +4,7 @@ import { MAX_RSA_BITS } from '#pki/rsa-size.ts'
 const MAX_MODULUS_BYTES = MAX_RSA_BITS / 8
 const MAX_EXPONENT_BYTES = 4
 
-/** Whether a JSON Web Key is an RSA key that is larger than is used. */
+/** Whether a JSON Web Key is an RSA key above the size limit. */
 function isLarge(key: unknown): boolean {
   if (typeof key !== 'object' || key === null) return false
   const { n, e } = key as { readonly n?: unknown; readonly e?: unknown }
@@ -13,7 +13,7 @@ function isLarge(key: unknown): boolean {
   return bytes(n) > MAX_MODULUS_BYTES || bytes(e) > MAX_EXPONENT_BYTES
 }
 
-/** Fetches a JSON Web Key Set without the keys that are too large: a token that is signed with one has no known key. */
+/** Fetches a JSON Web Key Set without oversized keys: a token signed with one has no known key. */
 export const withoutLargeKeys =
   (fetch: EgressFetch): EgressFetch =>
   async (url, options) => {
@@ -30,7 +30,7 @@ function filtered(text: string): string {
     if (!Array.isArray(set.keys)) return text
     return JSON.stringify({ ...set, keys: set.keys.filter(key => !isLarge(key)) })
   } catch {
-    // The library says what is wrong with it.
+    // The library reports the error.
     return text
   }
 }

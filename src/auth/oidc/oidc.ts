@@ -15,7 +15,7 @@ import type { Granted, Memory, SignInMethod } from '#auth/sign-in/sign-in.ts'
 import type { Identity } from '#http/identity.ts'
 
 const CLOCK_TOLERANCE_S = 60
-/** What tells the claims that services are sent in headers, and that lists of addresses are compared with. */
+/** Scopes for the claims in headers and in address lists. */
 const IDENTITY_SCOPES = ['email', 'profile'] as const
 
 export interface OidcOptions {
@@ -24,7 +24,7 @@ export interface OidcOptions {
   /** Undefined for a public client. */
   readonly clientSecret: Secret | undefined
   readonly scopes: readonly string[]
-  /** Who may enter; everybody whom the provider knows when both are empty. */
+  /** Allowed users; everyone at the provider when both are empty. */
   readonly emails: readonly string[]
   readonly domains: readonly string[]
   readonly egress: Egress
@@ -35,8 +35,8 @@ export interface OidcOptions {
 type Claims = Readonly<Record<string, unknown>>
 
 /**
- * Signing in at an OpenID provider: authorisation code flow with PKCE and nonce. There is no way to look again: the
- * module has no interval for it.
+ * OpenID Connect sign-in: authorization code flow with PKCE and nonce. There is no recheck: the module has no interval
+ * for it.
  */
 export class OidcMethod implements SignInMethod {
   readonly provider: SignInMethod['provider']
@@ -51,10 +51,10 @@ export class OidcMethod implements SignInMethod {
   /** For the keys of the provider. */
   readonly #keyRequest: ReturnType<typeof requestOptions>
   readonly #admit: (found: Found) => void
-  /** True where addresses decide who may enter. */
+  /** True if addresses decide about access. */
   readonly #asksEmail: boolean
 
-  /** Throws a Problem when the issuer is not an address that can be used. */
+  /** Throws a Problem when the issuer is not a usable URL. */
   constructor(options: OidcOptions) {
     const { issuer, clientId, egress, now = Date.now } = options
     const url = issuerUrl(issuer)
@@ -96,7 +96,7 @@ export class OidcMethod implements SignInMethod {
     return { url: url.href, memory: { verifier, nonce } }
   }
 
-  /** What the owner asks for and what is needed, unless the provider says that it does not have it. */
+  /** The owner's scopes and the required ones, unless the provider does not support them. */
   #scopeFor({ scopes_supported: supported }: Provider): string {
     const needed = IDENTITY_SCOPES.filter(scope => supported?.includes(scope) ?? true)
     return [...new Set(['openid', ...needed, ...this.#options.scopes])].join(' ')
@@ -105,7 +105,7 @@ export class OidcMethod implements SignInMethod {
   finish({ parameters, memory, callback }: Parameters<SignInMethod['finish']>[0]): Promise<Granted> {
     return this.#explained(async () => {
       const provider = await this.#discovery.provider()
-      // That the state is ours and this browser's was found before; here it is only not to be checked once more.
+      // The state was verified before; only the library's check is skipped here.
       const expected = parameters.get('state') ?? oauth.expectNoState
       const answer = oauth.validateAuthResponse(provider, this.#client, parameters, expected)
       const tokens = await this.#tokens(provider, answer, memory, callback)
@@ -113,7 +113,7 @@ export class OidcMethod implements SignInMethod {
       if (!claims?.sub) return fail('sign_in_unverified', { reason: 'it does not say who you are' })
       const more = await this.#more(provider, claims, tokens.access_token)
       const { email, is } = addressOf(claims, more, this.#options.issuer)
-      // An address that is not verified is none for the service: anybody could have typed it.
+      // An unverified address is not sent to the service: anyone could have entered it.
       const identity = identityOf({ ...more, ...claims }, is === 'unverified' ? '' : email)
       this.#admit({ ...identity, email, vouched: is === 'verified' })
       return {
@@ -124,7 +124,7 @@ export class OidcMethod implements SignInMethod {
     })
   }
 
-  /** The tokens for a code, once the ID token among them is proved to be from the provider and for this sign-in. */
+  /** The tokens for a code, after the ID token is verified to be from the provider and for this sign-in. */
   async #tokens(provider: Provider, answer: URLSearchParams, memory: Memory, callback: string) {
     const { nonce = '', verifier = '' } = memory
     const response = await oauth.authorizationCodeGrantRequest(
@@ -140,7 +140,8 @@ export class OidcMethod implements SignInMethod {
       expectedNonce: nonce,
       requireIdToken: true,
     })
-    // The claims are checked by now. The signature the standard lets a client skip that asked over TLS; we do not.
+    // The claims are checked by now. The standard allows skipping the signature for tokens fetched over TLS; we check
+    // it.
     await oauth.validateApplicationLevelSignature(provider, response, this.#keyRequest)
     return tokens
   }
@@ -148,12 +149,12 @@ export class OidcMethod implements SignInMethod {
   #clientAuth({ token_endpoint_auth_methods_supported: methods }: Provider): oauth.ClientAuth {
     const secret = this.#options.clientSecret?.reveal()
     if (secret === undefined) return oauth.None()
-    // Where nothing is said, "client_secret_basic" is meant (OpenID Connect Discovery 1.0 §3).
+    // The default is "client_secret_basic" (OpenID Connect Discovery 1.0 §3).
     const usesPost = methods?.includes('client_secret_post') && !methods.includes('client_secret_basic')
     return usesPost ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret)
   }
 
-  /** Many providers tell name and address only when asked for them. */
+  /** Many providers send name and address only from the userinfo endpoint. */
   async #more(provider: Provider, claims: oauth.IDToken, accessToken: string): Promise<Claims> {
     const isFlagged = !this.#asksEmail || claims['email_verified'] !== undefined
     if (provider.userinfo_endpoint === undefined || (claims['email'] && claims['name'] && isFlagged))

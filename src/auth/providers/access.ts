@@ -1,7 +1,7 @@
 import { fail } from '#base/errors.ts'
 import type { Found } from '#auth/providers/provider.ts'
 
-/** Who may enter: a user that is in any of these; everybody when all are empty. */
+/** Allowed users: those in any of these; everyone when all are empty. */
 export interface AccessLists {
   readonly emails: readonly string[]
   readonly domains: readonly string[]
@@ -11,7 +11,7 @@ export interface AccessLists {
 
 const ADDRESS = /^[^\s@]+@([^\s@]+)$/
 
-/** Only ASCII letters: there are others whose lower case is one, such as the Kelvin sign's. */
+/** Only ASCII letters: the lower case of others may be one, such as the Kelvin sign's. */
 export const lowerCase = (text: string): string => text.replace(/[A-Z]+/g, letters => letters.toLowerCase())
 
 export const lowerSet = (texts: readonly string[]): ReadonlySet<string> => new Set(texts.map(lowerCase))
@@ -19,7 +19,7 @@ export const lowerSet = (texts: readonly string[]): ReadonlySet<string> => new S
 export const isOpen = (lists: AccessLists): boolean =>
   Object.values<readonly string[]>({ ...lists }).every(list => list.length === 0)
 
-/** Decides on a user that a provider has told of; throws a Problem for one that may not enter. */
+/** Decides about a provider's user; throws a Problem for one that is not allowed. */
 export function gate(title: string, lists: AccessLists): (found: Found) => void {
   if (isOpen(lists)) return () => undefined
   const emails = lowerSet(lists.emails)

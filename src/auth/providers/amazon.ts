@@ -17,7 +17,7 @@ export const amazon: Provider = {
   scopes: () => ['profile'],
   async look(api) {
     const { user_id: id, name, email } = await api.get('/user/profile', profile)
-    // There is no flag: the address is the one that customers sign in with, which Amazon has had confirmed.
+    // There is no flag: the address is the login name, which Amazon has verified.
     return { id, username: email, name, email, vouched: true }
   },
 }

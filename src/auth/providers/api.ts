@@ -6,15 +6,15 @@ import type { Application } from '#auth/providers/setup.ts'
 import { type Field, MessageError } from '#base/json-fields.ts'
 
 const TIMEOUT_MS = 10_000
-/** A hundred teams of GitHub, each with its organisation and its parent, come near to this. */
+/** A hundred GitHub teams, each with its organisation and its parent, come near to this. */
 const MAX_BYTES = 1_048_576
 
-/** The provider does not take the access token, or no longer. */
+/** The provider rejects the access token. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused'
 }
 
-/** Calls to one provider: bounded, and every failure is a Problem that names the provider. */
+/** Requests to one provider: bounded, and every failure is a Problem that names the provider. */
 export class ProviderCalls {
   readonly title: string
   readonly #egress: Egress
@@ -30,9 +30,9 @@ export class ProviderCalls {
     try {
       return await this.#egress.request(url, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, ...request })
     } catch (error) {
-      // Visitors see the page: what went wrong in the operator's network is for the log.
-      this.#log.warn({ error, provider: this.title }, 'an identity provider cannot be asked')
-      return this.trouble('it cannot be reached, or answers too slowly or too much')
+      // Clients see the page: details of the operator's network are only logged.
+      this.#log.warn({ error, provider: this.title }, 'request to an identity provider failed')
+      return this.trouble('it is unreachable, too slow or sends too much')
     }
   }
 
@@ -40,7 +40,7 @@ export class ProviderCalls {
     try {
       return JSON.parse(answer.body.toString())
     } catch {
-      return this.trouble('its answer is not JSON')
+      return this.trouble('its response is not JSON')
     }
   }
 
@@ -49,7 +49,7 @@ export class ProviderCalls {
       return field(value, '')
     } catch (error) {
       if (!(error instanceof MessageError)) throw error
-      return this.trouble('its answer does not have the form it documents')
+      return this.trouble('its response has an undocumented form')
     }
   }
 
@@ -58,7 +58,7 @@ export class ProviderCalls {
   }
 }
 
-/** What a provider can be asked in the name of one user. */
+/** Requests to a provider with one user's token. */
 export class ProviderApi {
   readonly application: Application
   readonly #calls: ProviderCalls
@@ -76,7 +76,7 @@ export class ProviderApi {
     return (await this.page(path, field, headers)).value
   }
 
-  /** The same, and whether the provider has more: RFC 8288, whose address is not followed, only its being there. */
+  /** The same, and whether there is a next page: RFC 8288, whose URL is not followed, only detected. */
   async page<T>(
     path: string,
     field: Field<T>,
@@ -91,12 +91,12 @@ export class ProviderApi {
       },
     })
     if (tokenRefused(answer)) throw new TokenRefused()
-    if (answer.status !== 200) this.trouble(`it answered with status ${answer.status}`)
+    if (answer.status !== 200) this.trouble(`it responded with status ${answer.status}`)
     const value = this.#calls.read(this.#calls.json(answer), field)
     return { value, more: /;\s*rel="?next"?/.test(answer.headers['link'] ?? '') }
   }
 
-  /** Shows that who has the access token is the application itself. */
+  /** Proves that the access token is used by the application itself. */
   proof(): string {
     return createHmac('sha256', this.application.secret.reveal()).update(this.#accessToken).digest('hex')
   }
@@ -110,6 +110,6 @@ function tokenRefused({ status, headers, body }: EgressAnswer): boolean {
   if (status === 401) return true
   // Facebook says the same with its code 190.
   if (status === 400) return /"code":\s*190\b/.test(body.toString('utf8', 0, 4096))
-  // GitHub says 403 as well to who asks too often, which says nothing about the user.
+  // GitHub also sends 403 for rate limits, which says nothing about the user.
   return status === 403 && headers['x-ratelimit-remaining'] !== '0' && headers['retry-after'] === undefined
 }

@@ -2,7 +2,7 @@ import type { Provider } from '#auth/providers/provider.ts'
 import { value } from '#auth/providers/user-fields.ts'
 import { list, object } from '#base/json-fields.ts'
 
-/** A version works for two years at least; calls for one that has ended are answered by the oldest that works. */
+/** A version works for two years at least; after that the oldest working one responds. */
 const VERSION = 'v24.0'
 const MAX_PERMISSIONS = 500
 
@@ -27,7 +27,7 @@ export const facebook: Provider = {
     const { id, name, email } = await api.get(`/me?fields=id,name,email&${proof}`, me)
     const { data } = await api.get(`/me/permissions?limit=${MAX_PERMISSIONS}&${proof}`, permissions)
     const granted = data.filter(({ status }) => status === 'granted').map(({ permission }) => permission)
-    // An address that the user has not confirmed is not told at all.
+    // Unverified addresses are not returned at all.
     return { id, username: email || name, name, email, vouched: true, granted }
   },
 }

@@ -15,7 +15,7 @@ const emails = list(object({ email: value, primary: verified, verified }), PAGE)
 const organizations = list(object({ login: value }), PAGE)
 const teams = list(object({ id: identifier, slug: value, organization: object({ login: value }) }), PAGE)
 
-/** The first membership that is wanted, among the first two hundred. */
+/** The first matching membership, among the first two hundred. */
 async function firstOf<T>(
   api: ProviderApi,
   path: string,
@@ -50,7 +50,7 @@ async function membership(api: ProviderApi, wanted: Wanted) {
   }
 }
 
-/** GitHub does not repeat a scope that another one contains. */
+/** GitHub omits a scope that another one contains. */
 function implied(scope: string): readonly string[] {
   if (scope === 'user') return ['read:user', 'user:email', 'user:follow']
   if (scope === 'repo')

@@ -4,7 +4,7 @@ import { userInfo } from '#auth/providers/user-fields.ts'
 const EMAIL = 'https://www.googleapis.com/auth/userinfo.email'
 const PROFILE = 'https://www.googleapis.com/auth/userinfo.profile'
 
-/** They may be asked for by the short name, and are always told by the long one. */
+/** They may be requested by the short name, and are always returned by the long one. */
 const longNames: Readonly<Record<string, string>> = { email: EMAIL, profile: PROFILE }
 
 /** https://developers.google.com/identity/protocols/oauth2/web-server */
@@ -22,7 +22,7 @@ export const google: Provider = {
   normal: scope => longNames[scope] ?? scope,
   // Without it there is no refresh token.
   parameters: { access_type: 'offline' },
-  // The only question that Google can be made to ask again.
+  // The only prompt that Google can be made to repeat.
   again: { prompt: 'select_account' },
   issuer: 'https://accounts.google.com',
   async look(api) {

@@ -8,7 +8,7 @@ const OLD = ['r_liteprofile', 'r_emailaddress']
 const oldProfile = object({ id: value, localizedFirstName: value, localizedLastName: value })
 const oldEmail = object({ elements: list(object({ 'handle~': object({ emailAddress: value }) }), 10) })
 
-/** Applications from before 2023 have other scopes, and cannot ask for those of OpenID. */
+/** Applications from before 2023 have other scopes, and cannot request those of OpenID. */
 const isOld = (scopes: readonly string[]): boolean =>
   !scopes.includes('openid') && OLD.some(scope => scopes.includes(scope))
 
@@ -17,7 +17,7 @@ async function oldLook(api: ProviderApi): Promise<Found> {
   const { elements } = await api.get('/emailAddress?q=members&projection=(elements*(handle~))', oldEmail)
   const email = elements[0]?.['handle~'].emailAddress ?? ''
   const name = `${localizedFirstName} ${localizedLastName}`.trim()
-  // Only the primary address is told, which is always a confirmed one.
+  // Only the primary address is returned, which is always verified.
   return { id, username: email, name, email, vouched: true }
 }
 
@@ -32,7 +32,7 @@ export const linkedin: Provider = {
     api: 'https://api.linkedin.com/v2',
   },
   scopes: owners => (isOld(owners) ? OLD : ['openid', 'profile', 'email']),
-  // LinkedIn has PKCE for native applications only: one that has a secret is refused as soon as it sends a verifier.
+  // LinkedIn supports PKCE for native applications only: one with a secret is rejected when it sends a verifier.
   withoutProof: true,
   async look(api, { scopes }) {
     if (isOld(scopes)) return oldLook(api)

@@ -15,18 +15,18 @@ const MAX_TEXT = 255
 export interface OAuthOptions {
   readonly provider: Provider
   readonly application: Application
-  /** Of the operator: the service behind gets no tokens of it. */
+  /** The operator's application: the service gets no tokens of it. */
   readonly managed: boolean
-  /** What the owner asks for, beside what is needed. */
+  /** The owner's scopes, in addition to the required ones. */
   readonly scopes: readonly string[]
   readonly access: AccessLists
-  /** True when users are looked at again while their session lasts. */
+  /** True when users are rechecked during their session. */
   readonly lasting: boolean
   readonly egress: Egress
   readonly log: Log
 }
 
-/** Signing in at one of the providers: the authorization code flow with PKCE. */
+/** Sign-in with one of the providers: the authorization code flow with PKCE. */
 export class OAuthMethod implements SignInMethod {
   readonly provider: SignInMethod['provider']
   readonly fingerprint: string
@@ -96,7 +96,7 @@ export class OAuthMethod implements SignInMethod {
     try {
       return await this.#enter(tokens)
     } catch (error) {
-      if (error instanceof TokenRefused) this.#calls.trouble('it refuses the token that it gave')
+      if (error instanceof TokenRefused) this.#calls.trouble('it rejects the token that it issued')
       throw error
     }
   }
@@ -131,12 +131,12 @@ export class OAuthMethod implements SignInMethod {
     const { title, issuer } = this.#provider
     const error = parameters.get('error')
     if (error !== null)
-      fail('oauth_denied', { provider: title, reason: errorCode(error) ?? 'it does not say why' })
-    // Of two answers one could be checked and the other used.
+      fail('oauth_denied', { provider: title, reason: errorCode(error) ?? 'it gives no reason' })
+    // With two values one could be checked and the other used.
     const [code = '', second] = parameters.getAll('code')
     const from = parameters.get('iss')
     if (second !== undefined || code === '' || code.length > MAX_CODE || (issuer && from && from !== issuer))
-      fail('oauth_denied', { provider: title, reason: 'its answer cannot be used' })
+      fail('oauth_denied', { provider: title, reason: 'its response is invalid' })
     return code
   }
 
@@ -146,7 +146,7 @@ export class OAuthMethod implements SignInMethod {
     const { addresses, look } = this.#provider
     const api = new ProviderApi(this.#calls, addresses.api, this.#application, accessToken)
     const found = await look(api, this.#wanted)
-    if (found.id === '') this.#calls.trouble('it does not tell who the user is')
+    if (found.id === '') this.#calls.trouble('it does not identify the user')
     if (found.granted) this.#checkScopes(found.granted)
     this.#admit(found)
     return {

@@ -10,11 +10,11 @@ const me = object({ id: value, displayName: value, mail: value, userPrincipalNam
 const domainOf = (address: string): string => lowerCase(address.slice(address.lastIndexOf('@') + 1))
 
 /**
- * Anybody can open a directory of their own and write any address into `mail`. The name that users sign in with is
- * always in a domain that their directory has proven to own, so `mail` counts only when it is in the same one.
+ * Anyone can create a directory and write any address into `mail`. The login name is always in a verified domain of its
+ * directory, so `mail` counts only when it is in the same one.
  */
 function emailOf(mail: string, principal: string): string {
-  // A guest: the name was made up from an address elsewhere.
+  // A guest: the name is derived from an address elsewhere.
   if (!principal.includes('@') || principal.includes('#EXT#')) return ''
   return mail !== '' && domainOf(mail) === domainOf(principal) ? mail : principal
 }
@@ -30,7 +30,7 @@ export const microsoft: Provider = {
     api: 'https://graph.microsoft.com/v1.0',
   },
   scopes: (_, { lasting }) => (lasting ? ['User.Read', 'offline_access'] : ['User.Read']),
-  // Those of Graph are told with or without its address, in any case.
+  // Graph scopes are returned with or without its URL, in any case.
   normal: scope => lowerCase(scope.startsWith(GRAPH) ? scope.slice(GRAPH.length) : scope),
   untold: new Set(['offline_access', 'openid', 'profile', 'email']),
   again: { prompt: 'login' },

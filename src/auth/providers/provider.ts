@@ -5,70 +5,70 @@ import type { ProviderApi } from '#auth/providers/api.ts'
 export interface Addresses {
   readonly authorize: string
   readonly token: string
-  /** What the paths of all look-ups begin with. */
+  /** The common path prefix of all look-ups. */
   readonly api: string
 }
 
-/** What is wanted of a look at a user. */
+/** Parameters of a user look-up. */
 export interface Wanted {
-  /** The scopes that were asked for. */
+  /** The requested scopes. */
   readonly scopes: readonly string[]
-  /** In lower case; only GitHub knows such. */
+  /** In lower case; only GitHub has them. */
   readonly teams: ReadonlySet<string>
   readonly organizations: ReadonlySet<string>
 }
 
-/** What a provider tells of the user whose token it was asked with. */
+/** A provider's user data. */
 export interface Found {
-  /** What the provider knows the user by, for ever. */
+  /** The permanent id of the user at the provider. */
   readonly id: string
   readonly username: string
   readonly name: string
-  /** Empty where the provider tells none. */
+  /** Empty if the provider sends none. */
   readonly email: string
-  /** False when the provider does not say that the address is the user's own: it is worth nothing then. */
+  /** False when the provider does not confirm that the address is the user's own: it is worthless then. */
   readonly vouched: boolean
-  /** True when the user is in a wanted team or organisation. */
+  /** True when the user is in an allowed team or organisation. */
   readonly member?: boolean
   readonly headers?: Readonly<Record<string, string>>
-  /** Where the look tells what the user has granted. */
+  /** The granted scopes, if the look-up returns them. */
   readonly granted?: readonly string[]
 }
 
 export type ProviderName = keyof typeof oauthProviders
 
-/** What scopes depend on. */
+/** What the required scopes depend on. */
 export interface Use {
-  /** Teams or organisations are looked at. */
+  /** Teams or organisations are checked. */
   readonly memberships: boolean
-  /** Users are looked at again, for longer than an access token lives. */
+  /** Users are rechecked, for longer than an access token lives. */
   readonly lasting: boolean
 }
 
-/** One identity provider: what it is asked for, where, and how its answers are read. */
+/** One identity provider: its requests, URLs and responses. */
 export interface Provider {
   readonly name: ProviderName
   /** As people write it. */
   readonly title: string
   readonly url: string
   readonly addresses: Addresses
-  /** What must be asked for, beside what the owner asks for. */
+  /** Required scopes, in addition to the owner's. */
   readonly scopes: (owners: readonly string[], use: Use) => readonly string[]
-  /** The scope without which no e-mail address is told. */
+  /** The scope that is needed for e-mail addresses. */
   readonly emailScope?: string
-  /** One spelling for scopes that have several. */
+  /** The canonical form of scopes that have several. */
   readonly normal?: (scope: string) => string
-  /** What a granted scope stands for beside itself. */
+  /** Further scopes that a granted one includes. */
   readonly implied?: (scope: string) => readonly string[]
-  /** Scopes that are granted without being told so. */
+  /** Scopes that are granted without being listed. */
   readonly untold?: ReadonlySet<string>
-  /** Further parameters of the address that browsers are sent to. */
+  /** Further parameters of the authorization URL. */
   readonly parameters?: Readonly<Record<string, string>>
-  /** Those that make the provider ask for credentials, or at least for the account, again. */
+  /** Parameters that make the provider ask for credentials, or at least for the account, again. */
   readonly again?: Readonly<Record<string, string>>
-  /** What `iss` in the answer must be, where there is one (RFC 9207). */
+  /** The expected `iss` of the response, if there is one (RFC 9207). */
   readonly issuer?: string
-  /** True where PKCE makes the provider refuse the client. */
+  /** True if PKCE makes the provider reject the client. */
   readonly withoutProof?: boolean
   readonly look: (api: ProviderApi, wanted: Wanted) => Promise<Found>
 }

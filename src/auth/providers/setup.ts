@@ -7,11 +7,11 @@ export interface Application {
   readonly secret: Secret
 }
 
-/** What the operator has set for signing in at the providers. */
+/** The operator's provider settings. */
 export interface OAuthSetup {
   /** The managed application of each provider that has one, by the name of the provider. */
   readonly applications: ReadonlyMap<string, Application>
-  /** Other than the public ones where the operator has servers of its own. */
+  /** Non-public servers of the operator. */
   readonly githubUrl: string
   readonly gitlabUrl: string
 }

@@ -9,7 +9,7 @@ import type { Provider, ProviderName } from '#auth/providers/provider.ts'
 import type { OAuthSetup } from '#auth/providers/setup.ts'
 import { twitch } from '#auth/providers/twitch.ts'
 
-/** Every provider, at the addresses that the operator has set. */
+/** Every provider, with the operator's URLs. */
 export const providersOf = (
   setup: Pick<OAuthSetup, 'githubUrl' | 'gitlabUrl'>,
 ): Readonly<Record<ProviderName, Provider>> => ({

@@ -3,14 +3,14 @@ import type { ProviderCalls } from '#auth/providers/api.ts'
 import type { Application } from '#auth/providers/setup.ts'
 import { type Field, object, optional } from '#base/json-fields.ts'
 
-/** Longer ones would not fit into the headers of the calls that need them. */
+/** Longer ones would not fit into request headers. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/
 const MAX_SCOPES = 8192
 
 export interface Tokens {
   readonly accessToken: string
   readonly refreshToken?: string
-  /** Undefined when the provider does not say: all that was asked for is granted then (RFC 6749 §5.1). */
+  /** Undefined when absent: all requested scopes are granted then (RFC 6749 §5.1). */
   readonly granted?: readonly string[]
 }
 
@@ -25,7 +25,7 @@ const answerFields = object({
   error: optional(anything),
 })
 
-/** The end of a provider at which codes and refresh tokens become access tokens. */
+/** The token endpoint of a provider. */
 export class TokenDesk {
   readonly #calls: ProviderCalls
   readonly #address: string
@@ -48,7 +48,7 @@ export class TokenDesk {
 
   async refresh(refreshToken: string): Promise<Tokens> {
     const tokens = await this.#ask({ grant_type: 'refresh_token', refresh_token: refreshToken })
-    // Where none comes back, the one there is stays good.
+    // Without a new one, the current one stays valid.
     return { refreshToken, ...tokens }
   }
 
@@ -64,13 +64,13 @@ export class TokenDesk {
       },
       body: form.toString(),
     })
-    if (answer.status >= 500) this.#calls.trouble(`it answered with status ${answer.status}`)
+    if (answer.status >= 500) this.#calls.trouble(`it responded with status ${answer.status}`)
     const given = this.#calls.read(this.#calls.json(answer), answerFields)
-    // GitHub answers 200 to what it refuses.
+    // GitHub sends errors with 200.
     if (answer.status !== 200 || given.error !== undefined) this.#refuse(given.error, answer.status)
     const type = given.token_type ?? 'bearer'
     if (given.access_token === '' || typeof type !== 'string' || type.toLowerCase() !== 'bearer')
-      this.#calls.trouble('its answer has no token that can be used')
+      this.#calls.trouble('its response has no usable token')
     return {
       accessToken: given.access_token,
       ...(given.refresh_token !== '' && { refreshToken: given.refresh_token }),
@@ -86,11 +86,11 @@ export class TokenDesk {
   }
 }
 
-/** The code of an error, when it is one: the page that shows it must not say what a stranger wrote. */
+/** A valid error code only: the page must not show text of a stranger. */
 export const errorCode = (error: unknown): string | undefined =>
   typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? error : undefined
 
-/** A list at Twitch, a text elsewhere, with commas at GitHub and LinkedIn. */
+/** A list at Twitch, a string elsewhere, with commas at GitHub and LinkedIn. */
 function scopesIn(scope: unknown): Pick<Tokens, 'granted'> {
   const text = Array.isArray(scope) ? scope.join(' ') : scope
   if (typeof text !== 'string') return {}

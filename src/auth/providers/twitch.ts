@@ -22,7 +22,7 @@ export const twitch: Provider = {
   async look(api) {
     const { data } = await api.get('/users', users, { 'client-id': api.application.id })
     const [user = { id: '', login: '', display_name: '', email: '' }] = data
-    // Only an address that was confirmed is told.
+    // Only verified addresses are returned.
     return {
       id: user.id,
       username: user.login,

@@ -1,17 +1,17 @@
 import { type Field, object, text } from '#base/json-fields.ts'
 
-/** Answers of providers, never more than this of one value. */
+/** Maximum length of one value of a provider response. */
 export const MAX_VALUE = 2048
 export const value = text(MAX_VALUE)
 
-/** Some providers have written the flag as a text. */
+/** Some providers send the flag as a string. */
 export const verified: Field<boolean> = given => given === true || given === 'true'
 
-/** A number where the documents say so, a text elsewhere. */
+/** A number or a string, depending on the provider. */
 export const identifier: Field<string> = (given, name) =>
   Number.isSafeInteger(given) ? String(given) : value(given, name)
 
-/** What a user-info endpoint of OpenID Connect tells. */
+/** User data of an OpenID Connect userinfo endpoint. */
 export const userInfo = object({
   sub: identifier,
   name: value,

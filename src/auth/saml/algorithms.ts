@@ -7,7 +7,7 @@ interface SignatureAlgorithm {
 
 const MORE = 'http://www.w3.org/2001/04/xmldsig-more#'
 
-/** What signatures may be made with; SHA-1, HMAC and DSA are left out on purpose. */
+/** Allowed signature algorithms; SHA-1, HMAC and DSA are excluded on purpose. */
 const signatures: Readonly<Record<string, SignatureAlgorithm>> = {
   [`${MORE}rsa-sha256`]: { hash: 'sha256', keyType: 'rsa' },
   [`${MORE}rsa-sha384`]: { hash: 'sha384', keyType: 'rsa' },
@@ -27,7 +27,7 @@ const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined
   Object.hasOwn(table, name) ? table[name] : undefined
 
 export const signatureAlgorithm = (name: string): SignatureAlgorithm | undefined => own(signatures, name)
-/** The name that Node has for a digest. */
+/** Node's name for a digest. */
 export const digestAlgorithm = (name: string): string | undefined => own(digests, name)
 
 /** Whether one of the keys made the signature. */

@@ -5,28 +5,28 @@ import type { SamlPlace } from '#auth/saml/place.ts'
 import { allNamed, attribute, type Element, elementsOf, one, textIn, XmlFault } from '#auth/saml/xml.ts'
 import type { Identity } from '#http/identity.ts'
 
-/** How far the clock of the provider may be from ours. */
+/** The tolerated clock difference to the provider. */
 export const SKEW_MS = 60_000
 
-/** What a provider vouches for, all of it checked. */
+/** A verified assertion. */
 export interface Accepted {
   /** Of the assertion: each is accepted once. */
   readonly id: string
-  /** From then on it would be refused anyhow. */
+  /** From then on it would be rejected anyway. */
   readonly until: number
-  /** The request that it answers; undefined when the provider began by itself. */
+  /** The request that it responds to; undefined when the provider started the sign-in. */
   readonly request: string | undefined
   readonly identity: Identity
-  /** When the user gave credentials. */
+  /** When the user entered credentials. */
   readonly authenticatedAt: number
-  /** When the provider ends the session, where it says so. */
+  /** When the provider's session ends, if known. */
   readonly sessionUntil: number | undefined
 }
 
 const MAX_NAME = 1024
 const understood = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
 
-/** Checks an assertion, which must be what was signed, and takes from it who signed in. */
+/** Checks a signed assertion and extracts the user. */
 export function readAssertion(assertion: Element, place: SamlPlace, now: number): Accepted {
   const id = attribute(assertion, 'ID') ?? ''
   if (id === '' || id.length > MAX_NAME || attribute(assertion, 'Version') !== '2.0')
@@ -50,11 +50,11 @@ const expired = (reason: string): never => fail('saml_expired', { reason })
 
 function checkConditions(conditions: Element, { entityId }: SamlPlace, now: number): void {
   checkTimes(conditions, now)
-  // SAML core §2.5.1.1: who does not understand a condition must not rely on the assertion.
+  // SAML core §2.5.1.1: an assertion with an unknown condition must not be relied upon.
   const unknown = elementsOf(conditions).find(
     ({ localName, namespaceURI }) => namespaceURI !== ASSERTION || !understood.includes(localName ?? ''),
   )
-  if (unknown !== undefined) notForUs('it has a condition that is not understood')
+  if (unknown !== undefined) notForUs('it has an unknown condition')
   const restrictions = allNamed(conditions, ASSERTION, 'AudienceRestriction')
   const names = (restriction: Element): boolean =>
     allNamed(restriction, ASSERTION, 'Audience').some(audience => textIn(audience) === entityId)
@@ -66,7 +66,7 @@ interface Confirmed {
   readonly request: string | undefined
 }
 
-/** Whoever brings the assertion may use it: here, now, and only in answer to what it says. */
+/** Bearer confirmation: the assertion may be used here, now, and only for the request it names. */
 function confirmation(subject: Element, { acsUrl }: SamlPlace, now: number): Confirmed {
   const bearers = allNamed(subject, ASSERTION, 'SubjectConfirmation')
     .filter(each => attribute(each, 'Method') === BEARER)
@@ -81,7 +81,7 @@ function confirmation(subject: Element, { acsUrl }: SamlPlace, now: number): Con
   return { until, request: answered(data) }
 }
 
-/** The request that an element says it answers. Some providers write an empty one when there is none. */
+/** The request that an element responds to. Some providers write an empty one when there is none. */
 export const answered = (element: Element): string | undefined =>
   attribute(element, 'InResponseTo') || undefined
 
@@ -106,7 +106,7 @@ export interface NameId {
   readonly format: string
 }
 
-/** A provider that does not say which format it uses may use the one that it was asked for. */
+/** A provider that does not name the format may use the requested one. */
 function checkedNameId(element: Element, { settings }: SamlPlace): NameId {
   const value = textIn(element)
   if (value === '' || value.length > MAX_NAME || /\p{Cc}/u.test(value))

@@ -8,7 +8,7 @@ export type Attributes = ReadonlyMap<string, readonly string[]>
 const CLAIMS = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims'
 const MAX_VALUE = 1024
 
-/** What the usual providers call each thing; the first that is there counts. */
+/** The attribute names of common providers; the first one present counts. */
 const names = {
   groups: [
     'groups',
@@ -40,7 +40,7 @@ const names = {
   username: ['username', 'uid', 'urn:oid:0.9.2342.19200300.100.1.1', `${CLAIMS}/upn`],
 } as const
 
-/** All attributes of an assertion; one that is told of twice has the values of both. */
+/** All attributes of an assertion; values of repeated ones are merged. */
 export function attributesOf(assertion: Element): Attributes {
   const found = new Map<string, string[]>()
   for (const statement of allNamed(assertion, ASSERTION, 'AttributeStatement')) {
@@ -52,7 +52,7 @@ export function attributesOf(assertion: Element): Attributes {
   return found
 }
 
-/** A value with structure, such as a NameID in eduPersonTargetedID, is none that we use. */
+/** Structured values, such as a NameID in eduPersonTargetedID, are not used. */
 const valuesOf = (element: Element): string[] =>
   allNamed(element, ASSERTION, 'AttributeValue')
     .filter(value => elementsOf(value).length === 0)
@@ -76,6 +76,6 @@ export function identityOf(
   }
 }
 
-/** The values become headers and are kept: neither long ones nor control characters belong there. */
+/** The values become headers and are stored: no long ones and no control characters. */
 const isUsable = (value: string): boolean =>
   value !== '' && value.length <= MAX_VALUE && !/\p{Cc}/u.test(value)

@@ -3,10 +3,10 @@ import { type Element, escapeAttribute, escapeText, isElement, nodesOf } from '#
 
 const XMLNS = 'http://www.w3.org/2000/xmlns/'
 const TEXT_NODE = 3
-/** How lists of prefixes write the empty one. */
+/** How prefix lists write the empty prefix. */
 const DEFAULT_PREFIX = '#default'
 
-/** Addresses by prefix, the default one under the empty prefix; what an element does not say is said around it. */
+/** Namespaces by prefix, the default one under the empty prefix; inherited from outer elements. */
 class Namespaces {
   readonly #own: ReadonlyMap<string, string>
   readonly #around: Namespaces | undefined
@@ -22,15 +22,15 @@ class Namespaces {
 }
 
 interface Rules {
-  /** Left out with all that is in it: the signature itself. */
+  /** Omitted with its content: the signature itself. */
   readonly without: Element | undefined
   /** Prefixes that are declared wherever they are in scope. */
   readonly inclusive: readonly string[]
 }
 
 /**
- * An element in the form that signatures are made over: Exclusive XML Canonicalization 1.0 without comments. Were it
- * wrong, signatures would not match: it cannot let anything in, because what was signed is read from its result.
+ * An element in canonical form: Exclusive XML Canonicalization 1.0 without comments. A mistake here only makes
+ * signatures fail: it cannot let anything in, because what was signed is read from its result.
  */
 export function canonical(element: Element, { without, inclusive = [] }: Partial<Rules> = {}): string {
   const rules = { without, inclusive: inclusive.map(prefix => (prefix === DEFAULT_PREFIX ? '' : prefix)) }
@@ -68,7 +68,9 @@ interface Declaring {
   readonly rules: Rules
 }
 
-/** What an element must declare: the prefixes that it uses, where no element around it has said the same. */
+/**
+ * The namespaces that an element must declare: the prefixes that it uses, unless an outer element declared the same.
+ */
 function toDeclare({ element, plain, inScope, rendered, rules }: Declaring): [string, string][] {
   const used = new Set([
     element.prefix ?? '',

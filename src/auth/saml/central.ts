@@ -34,7 +34,7 @@ export interface SamlCentralParts {
 
 const KINDS = ['https_edge_route', 'endpoint_configuration']
 
-/** What identity providers talk to, on the central host: `/saml/<id>` and what is below it. */
+/** The SAML endpoints for identity providers, on the central host: `/saml/<id>` and below. */
 export function samlCentral(parts: SamlCentralParts): Handler {
   const central = new SamlCentral(parts)
   return async exchange => {
@@ -43,10 +43,7 @@ export function samlCentral(parts: SamlCentralParts): Handler {
       return await central.answer(exchange)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      parts.log.info(
-        { path: head.path, code: error.code, reason: error.message },
-        'a SAML message was refused',
-      )
+      parts.log.info({ path: head.path, code: error.code, reason: error.message }, 'SAML message rejected')
       return errorReply(error.code, head, error.values)
     }
   }
@@ -101,7 +98,7 @@ class SamlCentral {
     return reply
   }
 
-  /** Where the sign-in was begun; when that was at the provider, where it is to lead. */
+  /** Where the sign-in was started; for one started by the provider, its target. */
   #stateFor({ request }: Accepted, row: SourceRow, place: SamlPlace, relayState: string): State {
     if (request !== undefined) {
       const state = openState(this.#parts.seal, relayState)

@@ -14,28 +14,28 @@ import {
 } from '#auth/saml/xml.ts'
 import { isLargeRsa, MAX_RSA_BITS } from '#pki/rsa-size.ts'
 
-/** How a message gets to the provider. */
+/** How a message is sent to the provider. */
 export interface Door {
   readonly binding: 'redirect' | 'post'
   readonly url: string
 }
 
-/** What the metadata tells of an identity provider. */
+/** An identity provider, from its metadata. */
 export interface IdentityProvider {
   readonly entityId: string
   readonly signIn: Door
-  /** Where answers to its sign-out requests go; undefined when it has no such address. */
+  /** Where logout responses are sent; undefined when it has no such address. */
   readonly signOut: Door | undefined
-  /** Those it signs with: more than one while it changes them. */
+  /** Its signing certificates: several during a rollover. */
   readonly keys: readonly KeyObject[]
 }
 
-/** A signature is checked with each of them until one fits. */
+/** A signature is checked with each of them until one matches. */
 const MAX_KEYS = 10
 
 const bad = (reason: string): never => fail('sign_in_unconfigured', { reason: `of idp_metadata, ${reason}` })
 
-/** Reads metadata; throws a Problem when nobody could sign in with it. */
+/** Parses metadata; throws a Problem when it is unusable. */
 export function identityProvider(metadata: string): IdentityProvider {
   try {
     return fromMetadata(readXml(metadata))
@@ -66,7 +66,7 @@ function fromMetadata(root: Element): IdentityProvider {
   return { entityId, signIn, signOut, keys }
 }
 
-/** Certificates are only how keys are written in metadata (its interoperability profile): whether they expired is not asked. */
+/** Certificates are only containers of keys in metadata (interoperability profile): their expiry is ignored. */
 const certificatesIn = (descriptor: Element): Element[] =>
   within(descriptor).filter(element => isNamed(element, SIGNATURE, 'X509Certificate'))
 
@@ -74,7 +74,7 @@ function keyOf(certificate: Element): KeyObject | undefined {
   try {
     return new X509Certificate(base64(textIn(certificate))).publicKey
   } catch {
-    // One that cannot be read vouches for nothing; another one may.
+    // An unreadable certificate is skipped; another one may work.
     return undefined
   }
 }
@@ -89,7 +89,7 @@ function doorOf(role: Element, service: string, attributeName: string): Door | u
   return undefined
 }
 
-/** Browsers are sent there, so nothing else than an address of the web will do. */
+/** Browsers are redirected there, so it must be an http or https URL. */
 function webAddress(text: string | undefined): string | undefined {
   const url = text === undefined ? null : URL.parse(text.trim())
   return url !== null && /^https?:$/.test(url.protocol) ? url.href : undefined

@@ -28,17 +28,17 @@ import {
 import { parametersOf } from '#auth/sign-in/paths.ts'
 import { signedOutReply } from '#auth/sign-in/signed-out.ts'
 
-/** A sign-out that is older must have been kept back by somebody. */
+/** An older logout request may be a replay. */
 const MAX_AGE_MS = 300_000
 
-/** A sign-out that the provider asks for. */
+/** A logout request of the provider. */
 export interface LogoutRequest {
   readonly id: string
   readonly nameId: string
   readonly relayState: string | undefined
 }
 
-/** Reads and checks a sign-out as it comes by either binding; throws a Problem when it is not the provider's. */
+/** Parses and verifies a logout request of either binding; throws a Problem when it is not the provider's. */
 export async function readLogout(exchange: Exchange, place: SamlPlace, now: number): Promise<LogoutRequest> {
   const { head } = exchange
   const form = head.method === 'POST' ? await readForm(exchange) : undefined
@@ -66,11 +66,11 @@ function checkedRequest(request: Element, place: SamlPlace, now: number): Omit<L
   checkEnvelope(request, place, place.sloUrl)
   checkTimes(request, now)
   if (Math.abs(now - timeOf(request, 'IssueInstant')) > MAX_AGE_MS + SKEW_MS)
-    fail('saml_expired', { reason: 'it is not of this moment' })
+    fail('saml_expired', { reason: 'it is too old or from the future' })
   return { id: attribute(request, 'ID') ?? '', nameId: textIn(one(request, ASSERTION, 'NameID')) }
 }
 
-/** The sessions that somebody has at a place. Which of them belongs to which session at the provider is not kept. */
+/** The sessions of a user at a place. Which one belongs to which provider session is not stored. */
 export function sessionsOf(nameId: string, row: SourceRow, place: SamlPlace, records: Records): string[] {
   const isUser = (user: SourceRow): boolean =>
     textOf(user, 'provider_user_id') === nameId &&
@@ -85,7 +85,7 @@ export function sessionsOf(nameId: string, row: SourceRow, place: SamlPlace, rec
     .map(({ id }) => id)
 }
 
-/** Tells the provider that it is done, by way of the browser. */
+/** Confirms the logout to the provider, through the browser. */
 export async function loggedOutReply(
   place: SamlPlace,
   request: LogoutRequest,

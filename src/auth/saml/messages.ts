@@ -14,12 +14,12 @@ const issuer = (entityId: string): string =>
 
 export interface AuthnAsk {
   readonly id: string
-  /** The user is to give credentials even if the provider knows who it is. */
+  /** The user must enter credentials even in a session at the provider. */
   readonly force: boolean
   readonly now: number
 }
 
-/** Asks the provider who somebody is. */
+/** An AuthnRequest. */
 export function authnRequest(place: SamlPlace, { id, force, now }: AuthnAsk): string {
   const given = attributes({
     ID: id,
@@ -45,7 +45,7 @@ export interface LogoutAnswer {
   readonly now: number
 }
 
-/** Tells the provider what became of its sign-out. */
+/** The result of the provider's logout request. */
 export function logoutResponse(place: SamlPlace, answer: LogoutAnswer): string {
   const given = attributes({
     ID: answer.id,

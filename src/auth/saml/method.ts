@@ -18,7 +18,7 @@ export interface MethodOptions {
   readonly now?: () => number
 }
 
-/** Signing in at the identity provider of one place. Throws a Problem when its metadata cannot be used. */
+/** SAML sign-in of one place. Throws a Problem when its metadata is unusable. */
 export function samlMethod({ placeId, settings, facts, seal, now = Date.now }: MethodOptions): SignInMethod {
   const { entityId, signIn } = providerOf(settings)
 
@@ -51,13 +51,13 @@ export function samlMethod({ placeId, settings, facts, seal, now = Date.now }: M
   }
 }
 
-/** The answer must be to what was asked in this browser, or nothing was asked and the provider may begin. */
+/** The response must belong to a request of this browser, or be IdP-initiated where that is allowed. */
 function checkAnswers(ticket: Ticket, memory: Memory, settings: SamlSettings): void {
   const { request = '', begun = '0' } = memory
   if (ticket.request !== request || (request === '' && !settings.allow_idp_initiated))
     fail('saml_other_request')
   if (settings.force_authn && ticket.authenticatedAt < Number(begun) - SKEW_MS)
-    fail('saml_expired', { reason: 'credentials were not asked for again' })
+    fail('saml_expired', { reason: 'credentials were not requested again' })
 }
 
 const grantedBy = ({ identity, sessionUntil }: Ticket): Granted => ({
@@ -65,7 +65,7 @@ const grantedBy = ({ identity, sessionUntil }: Ticket): Granted => ({
   ...(sessionUntil !== undefined && { until: sessionUntil }),
 })
 
-/** Whoever signed in at another provider, or by other rules, must do so again. */
+/** A session of another provider, or under other rules, must sign in again. */
 const fingerprintOf = ({ idp_metadata, nameid_format, authorized_groups }: SamlSettings): string =>
   createHash('sha256')
     .update(JSON.stringify([idp_metadata, nameid_format, authorized_groups.toSorted()]))

@@ -3,7 +3,7 @@ import { FairShare } from '#base/fair-share.ts'
 /** Room for more sign-ins than happen while an assertion is valid. */
 const LIMIT = 50_000
 
-/** Remembers what may be used once, until it could not be used any more anyhow. */
+/** Remembers single-use values until they expire. */
 export class Once {
   readonly #until = new Map<string, { readonly place: string; readonly until: number }>()
   readonly #room: FairShare
@@ -15,8 +15,8 @@ export class Once {
   }
 
   /**
-   * False when it was used before at this place. When there is no room to remember it, nothing more is let through; of
-   * the room each place has its share.
+   * False when it was used before at this place. When the table is full nothing more is accepted; each place has its
+   * share.
    */
   use(place: string, id: string, until: number): boolean {
     const key = `${place} ${id}`

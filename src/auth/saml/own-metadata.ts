@@ -2,10 +2,7 @@ import { METADATA, POST_BINDING, PROTOCOL, REDIRECT_BINDING, SIGNATURE } from '#
 import type { SamlAddresses, SamlSettings } from '#auth/saml/place.ts'
 import { escapeAttribute, escapeText } from '#auth/saml/xml.ts'
 
-/**
- * What an identity provider needs to know of a place. There is no key to encrypt with: whoever encrypts by default
- * then leaves it.
- */
+/** The service provider metadata of a place. It has no encryption key, so that providers do not encrypt. */
 export function ownMetadata({ entityId, acsUrl, sloUrl }: SamlAddresses, settings: SamlSettings): string {
   const certificate = settings.request_signing_certificate_pem.replace(/-----[A-Z ]+-----|\s/g, '')
   const logout = (binding: string): string =>

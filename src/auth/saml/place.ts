@@ -4,33 +4,33 @@ import type { Facts } from '#registry/facts.ts'
 import { type IdentityProvider, identityProvider } from '#auth/saml/identity-provider.ts'
 import { centralUrl } from '#auth/sign-in/central.ts'
 
-/** Of the paths on the central host. */
+/** In paths on the central host. */
 export const SAML_PREFIX = '/saml/'
 
 export type SamlSettings = Kept<typeof saml.shape>
 
-/** Where the provider finds one route or endpoint configuration. */
+/** The URLs of one route or endpoint configuration. */
 export interface SamlAddresses {
-  /** Also the address of our metadata. */
+  /** Also the URL of our metadata. */
   readonly entityId: string
   readonly acsUrl: string
   readonly sloUrl: string
 }
 
-/** One route or endpoint configuration that asks visitors to sign in with SAML. */
+/** A route or endpoint configuration with SAML sign-in. */
 export interface SamlPlace extends SamlAddresses {
   readonly id: string
   readonly settings: SamlSettings
   readonly provider: IdentityProvider
 }
 
-/** The ports are known only when the listeners are open, so addresses are made when they are asked for. */
+/** The ports are known only when the listeners are open, so URLs are built on demand. */
 export function samlAddresses(id: string, facts: Facts): SamlAddresses {
   const entityId = `${centralUrl(facts)}${SAML_PREFIX}${id}`
   return { entityId, acsUrl: `${entityId}/acs`, sloUrl: `${entityId}/slo` }
 }
 
-/** Metadata is read once for as long as its record stays the same. */
+/** Metadata is parsed once per version of its record. */
 const providers = new WeakMap<SamlSettings, IdentityProvider>()
 
 export function providerOf(settings: SamlSettings): IdentityProvider {

@@ -12,13 +12,10 @@ import type { Seal } from '#auth/sign-in/seal.ts'
 const SCRIPT = 'document.forms[0].submit()'
 const scriptHash = createHash('sha256').update(SCRIPT).digest('base64')
 
-/**
- * The one script is ours. Where forms go is not limited: browsers would apply it to wherever the provider sends people
- * on to, as well.
- */
+/** The only script is ours. form-action is not limited: browsers would also apply it to the provider's redirects. */
 const POLICY = `default-src 'none'; script-src 'sha256-${scriptHash}'; base-uri 'none'; frame-ancestors 'none'`
 
-/** Has the browser send a message to a provider that takes only forms. */
+/** Sends a message through the browser to a provider that accepts only forms. */
 export function formReply({ xml, id, url, kind, relayState, keyPem }: Outgoing): Reply {
   const message = Buffer.from(signedXml(xml, id, keyPem)).toString('base64')
   const field = (name: string, value: string): string =>
@@ -57,7 +54,7 @@ interface Asked {
 const ASKED_MS = 60_000
 const purpose = (placeId: string): string => `saml request ${placeId}`
 
-/** A page of ours that sends the request on: a redirect cannot carry a form. */
+/** A page of ours that forwards the request: a redirect cannot carry a form. */
 export const formUrl = (seal: Seal, place: SamlPlace, asked: Asked): string =>
   `${place.entityId}/sso?request=${seal.seal(purpose(place.id), asked, ASKED_MS)}`
 

@@ -7,7 +7,7 @@ import { base64, XmlFault } from '#auth/saml/xml.ts'
 const MAX_MESSAGE = 262_144
 const SIGNED = ['SAMLRequest', 'RelayState', 'SigAlg'] as const
 
-/** A message that came in a query, and whose signature is one of these keys'. */
+/** A message from a query, signed with one of these keys. */
 export function messageInQuery(target: string, keys: readonly KeyObject[]): string {
   const raw = rawParameters(target)
   const value = (name: string): string => decoded(raw.get(name))
@@ -16,10 +16,8 @@ export function messageInQuery(target: string, keys: readonly KeyObject[]): stri
     throw new SignatureFault('it does not name the algorithm of its signature (SigAlg)')
   const algorithm = signatureAlgorithm(value('SigAlg'))
   if (algorithm === undefined)
-    throw new SignatureFault(
-      'it is not signed with an algorithm that is supported; use RSA or ECDSA with SHA-256',
-    )
-  // Over the text as it was sent: two programs escape the same value differently.
+    throw new SignatureFault('its signature algorithm is not supported; use RSA or ECDSA with SHA-256')
+  // Over the text as sent: programs escape the same value differently.
   const signed = SIGNED.flatMap(name => (raw.has(name) ? [`${name}=${raw.get(name)}`] : [])).join('&')
   const signature = base64(value('Signature'))
   if (!signedByOne(keys, algorithm, { bytes: Buffer.from(signed, 'latin1'), signature }))
@@ -33,7 +31,7 @@ function rawParameters(target: string): Map<string, string> {
   for (const part of mark < 0 ? [] : target.slice(mark + 1).split('&')) {
     const equals = part.indexOf('=')
     const name = equals < 0 ? part : part.slice(0, equals)
-    if (found.has(name)) throw new XmlFault('a part of its query is there twice')
+    if (found.has(name)) throw new XmlFault('a query parameter is repeated')
     found.set(name, equals < 0 ? '' : part.slice(equals + 1))
   }
   return found
@@ -51,6 +49,6 @@ function inflated(bytes: Buffer): string {
   try {
     return inflateRawSync(bytes, { maxOutputLength: MAX_MESSAGE }).toString('utf8')
   } catch {
-    throw new XmlFault('it cannot be unpacked')
+    throw new XmlFault('it cannot be decompressed')
   }
 }

@@ -20,7 +20,7 @@ import {
 const MAX_MESSAGE = 262_144
 const STATUS = /^urn:oasis:names:tc:SAML:2\.0:status:(\w{1,40})$/
 
-/** Reads and checks a sign-in answer as it comes in a form; throws a Problem that says why nobody is let in. */
+/** Parses and verifies a sign-in response from a form; throws a Problem with the reason. */
 export function readResponse(encoded: string, place: SamlPlace, now: number): Accepted {
   return checkedXml(() => {
     const response = readMessage(decodedText(base64(encoded)))
@@ -36,7 +36,7 @@ export function readResponse(encoded: string, place: SamlPlace, now: number): Ac
   })
 }
 
-/** Runs what reads XML, and makes a refusal of what is wrong with it. */
+/** Runs XML code and turns its errors into Problems. */
 export function checkedXml<T>(read: () => T): T {
   try {
     return read()
@@ -55,7 +55,7 @@ export function decodedText(bytes: Buffer): string {
   return bytes.length > MAX_MESSAGE ? unreadable('it is longer than 256 KiB') : utf8.decode(bytes)
 }
 
-/** What makes two readers see different messages, wherever it stands. */
+/** Constructs that make two parsers see different messages. */
 export function refuseDisguises(message: Element): void {
   const elements = within(message)
   if (elements.some(({ localName }) => localName?.startsWith('Encrypted'))) fail('saml_encrypted')
@@ -65,17 +65,17 @@ export function refuseDisguises(message: Element): void {
   if (new Set(ids).size < ids.length) unreadable('two of its elements have the same ID')
   if (elements.filter(({ localName }) => localName === 'Assertion').length > 1)
     unreadable('it has more than one assertion')
-  // A signature stands in what it signs: the message, or the assertion in it.
+  // A signature is inside of what it signs: the message, or the assertion in it.
   const places = [message, ...allNamed(message, ASSERTION, 'Assertion')]
   const isAstray = ({ localName, parentNode }: Element): boolean =>
     localName === 'Signature' && places.every(place => place !== parentNode)
-  if (elements.some(isAstray)) unreadable('a signature stands in an unusual place')
+  if (elements.some(isAstray)) unreadable('a signature is in an unusual place')
 }
 
 function refuseFailure(response: Element): void {
   const status = one(one(response, PROTOCOL, 'Status'), PROTOCOL, 'StatusCode')
   if (attribute(status, 'Value') === SUCCESS) return
-  // Nobody has signed it yet, so nothing of it is shown but a word that could be one of the standard's.
+  // It is not verified yet, so only a value that looks like a standard status is shown.
   const [detail] = allNamed(status, PROTOCOL, 'StatusCode')
   const [, word] = STATUS.exec(attribute(detail ?? status, 'Value') ?? '') ?? []
   fail('saml_refused', { status: word ?? 'unknown' })
@@ -86,7 +86,7 @@ interface Signed {
   readonly assertion: Element
 }
 
-/** The assertion as it was signed, itself or with the message around it. Every signature that is there must be good. */
+/** The assertion as signed, by itself or with the message. All signatures present must be valid. */
 function signedParts(response: Element, { provider }: SamlPlace): Signed {
   const given = one(response, ASSERTION, 'Assertion')
   const [around, inside] = [signatureIn(response), signatureIn(given)]
@@ -97,7 +97,7 @@ function signedParts(response: Element, { provider }: SamlPlace): Signed {
   return fail('saml_signature', { reason: 'neither it nor its assertion is signed' })
 }
 
-/** What a message says of itself: who sent it, and to whom. */
+/** The envelope of a message: sender and destination. */
 export function checkEnvelope(message: Element, { provider }: SamlPlace, address: string): void {
   if (attribute(message, 'Version') !== '2.0') unreadable('it is not of SAML 2.0')
   const destination = attribute(message, 'Destination')

@@ -4,20 +4,20 @@ import { canonical } from '#auth/saml/canonical.ts'
 import { ENVELOPED, EXCLUSIVE, RSA_SHA256, SIGNATURE } from '#auth/saml/names.ts'
 import { readMessage } from '#auth/saml/xml.ts'
 
-/** An ID of XML does not begin with a digit. */
+/** An XML ID does not begin with a digit. */
 export const newId = (): string => `_${randomBytes(20).toString('hex')}`
 
 export interface Outgoing {
   readonly xml: string
   readonly id: string
-  /** Where it goes. */
+  /** Its destination. */
   readonly url: string
   readonly kind: 'SAMLRequest' | 'SAMLResponse'
   readonly relayState: string | undefined
   readonly keyPem: string
 }
 
-/** The address with a message in it: the HTTP-Redirect binding, in which the query is signed and not the message. */
+/** A URL with a message: the HTTP-Redirect binding, where the query is signed and not the message. */
 export async function redirectUrl({ xml, url, kind, relayState, keyPem }: Outgoing): Promise<string> {
   const parts: [string, string][] = [[kind, deflateRawSync(xml).toString('base64')]]
   if (relayState !== undefined) parts.push(['RelayState', relayState])
@@ -29,14 +29,14 @@ export async function redirectUrl({ xml, url, kind, relayState, keyPem }: Outgoi
   return `${before}${joint}${query}&Signature=${encodeURIComponent(signature)}`
 }
 
-/** Everybody who comes to a closed door is sent on with a signature: it must not keep the others waiting. */
+/** Every redirect to the provider is signed: this must not block other work. */
 function signedOnThread(bytes: Buffer, keyPem: string): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   sign('sha256', bytes, keyPem, (error, signature) => (error ? reject(error) : resolve(signature)))
   return promise
 }
 
-/** A message with a signature in it, after its issuer, as the HTTP-POST binding wants it. */
+/** A message with a signature after its issuer, as the HTTP-POST binding requires. */
 export function signedXml(xml: string, id: string, keyPem: string): string {
   const text = canonical(readMessage(xml))
   const digest = createHash('sha256').update(text).digest('base64')
@@ -53,6 +53,6 @@ export function signedXml(xml: string, id: string, keyPem: string): string {
   const signature =
     `<ds:Signature xmlns:ds="${SIGNATURE}">${info}` +
     `<ds:SignatureValue>${value}</ds:SignatureValue></ds:Signature>`
-  // The function keeps "$" in the signature from meaning anything.
+  // The function keeps "$" in the signature literal.
   return text.replace('</saml:Issuer>', end => end + signature)
 }

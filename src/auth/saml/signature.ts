@@ -17,7 +17,7 @@ import {
 
 const MAX_PREFIXES = 64
 
-/** A signature that does not vouch for what it stands in; the message says why, as the end of a sentence. */
+/** An invalid signature; the message is the reason, as the end of a sentence. */
 export class SignatureFault extends Error {
   override readonly name = 'SignatureFault'
 }
@@ -26,21 +26,20 @@ const bad = (reason: string): never => {
   throw new SignatureFault(reason)
 }
 
-/** The signature over an element, which stands directly in it; undefined when there is none. */
+/** The signature of an element, as its direct child; undefined when there is none. */
 export const signatureIn = (element: Element): Element | undefined =>
   maybeOne(element, SIGNATURE, 'Signature')
 
 /**
- * What one of the keys has signed: the element, read again from the very bytes that the signature covers. Nothing may
- * be read from the document itself, in which more can stand than was signed. Keys that the document brings along are
- * ignored.
+ * The signed element, parsed again from exactly the bytes that the signature covers. Nothing may be read from the
+ * document itself, which can contain more than was signed. Keys in the document are ignored.
  */
 export function verified(element: Element, signature: Element, keys: readonly KeyObject[]): Element {
   const info = signedInfo(signature, keys)
   const reference = one(info, SIGNATURE, 'Reference')
   const id = attribute(element, 'ID')
   if (id === undefined || attribute(reference, 'URI') !== `#${id}`)
-    bad('its signature is over something else than the element that it stands in')
+    bad('its signature does not cover its own element')
   const text = canonical(element, { without: signature, inclusive: prefixesOf(transformOf(reference)) })
   const hash = digestAlgorithm(algorithmOf(one(reference, SIGNATURE, 'DigestMethod')))
   if (hash === undefined) return bad('its digest algorithm is not supported; use SHA-256')
@@ -51,9 +50,9 @@ export function verified(element: Element, signature: Element, keys: readonly Ke
   return readMessage(text)
 }
 
-/** What is said of the signed content, read from the bytes that the key has signed. */
+/** The SignedInfo, parsed from the bytes that the key has signed. */
 function signedInfo(signature: Element, keys: readonly KeyObject[]): Element {
-  // Objects are where content is hidden that another reader could find first.
+  // Objects can hide content that another parser finds first.
   if (!hasChildren(signature, ['SignedInfo', 'SignatureValue', 'KeyInfo']))
     bad('its signature has an unusual form')
   const given = one(signature, SIGNATURE, 'SignedInfo')
@@ -85,7 +84,7 @@ function canonicalization(info: Element): Element {
     : bad('its signature does not use exclusive canonicalization')
 }
 
-/** SAML core §5.4.4: the signature is taken out, then the rest is brought into canonical form. */
+/** SAML core §5.4.4: remove the signature, then canonicalize. */
 function transformOf(reference: Element): Element {
   if (!hasChildren(reference, ['Transforms', 'DigestMethod', 'DigestValue']))
     bad('its signature has an unusual form')

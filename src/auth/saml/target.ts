@@ -17,12 +17,12 @@ interface Parts {
   readonly facts: Facts
 }
 
-/** A path on a host. What begins with two slashes of either kind, or holds a blank, may be another host to browsers. */
+/** A path on a host. Browsers may treat two leading slashes of either kind, or a blank, as another host. */
 const PATH = /^\/(?![/\\])[^\s\\]*$/
 
 /**
- * Where a sign-in leads that the provider began. Only addresses that have the place count: anything else would be a way
- * to send users anywhere, with a sign-in in their hands. Without a RelayState, or with a path, it is a host of the place.
+ * The target of an IdP-initiated sign-in. Only URLs of the place count: anything else would be an open redirect with a
+ * sign-in attached. Without a RelayState, or with a path, it is a host of the place.
  */
 export function unaskedTarget(row: SourceRow, relayState: string, parts: Parts): Target {
   if (/^https?:\/\//i.test(relayState)) return namedTarget(row, relayState, parts)
@@ -47,7 +47,9 @@ function namedTarget(row: SourceRow, address: string, { records, facts }: Parts)
   return { origin, returnTo: returnTarget(url.pathname + url.search) }
 }
 
-/** The first host and the path of a route, or the one host of an endpoint configuration; undefined when there is none. */
+/**
+ * The first host and the path of a route, or the only host of an endpoint configuration; undefined when there is none.
+ */
 function homeOf(row: SourceRow, { records, facts }: Parts): Target | undefined {
   const [host, path] =
     row.kind === 'https_edge_route' ? routeHome(row, records) : [onlyHostOf(row, records), '/']

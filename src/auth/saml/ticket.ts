@@ -6,12 +6,12 @@ import type { Identity } from '#http/identity.ts'
 /** Long enough for one redirect. */
 const TICKET_MS = 60_000
 
-/** What the central address found out, on its way to the endpoint that asked. */
+/** The verified sign-in, passed from the central host to the endpoint. */
 export interface Ticket {
   /** Of the assertion. */
   readonly id: string
   readonly identity: Identity
-  /** Empty: the provider began by itself. */
+  /** Empty: the provider started the sign-in. */
   readonly request: string
   readonly authenticatedAt: number
   readonly sessionUntil?: number
@@ -31,10 +31,10 @@ export function sealTicket(seal: Seal, placeId: string, accepted: Accepted): str
   return seal.seal(purpose(placeId), ticket, TICKET_MS)
 }
 
-/** Tickets that were taken; they outlive the configuration of their place. */
+/** Used tickets; they outlive the configuration of their place. */
 const taken = new Once()
 
-/** Undefined when it is not for this place, too old, or taken already. */
+/** Undefined when it is for another place, expired, or already used. */
 export function takeTicket(seal: Seal, placeId: string, text: string): Ticket | undefined {
   const ticket = seal.open(purpose(placeId), text) as Ticket | undefined
   const isNew = ticket !== undefined && taken.use(placeId, ticket.id, Date.now() + TICKET_MS)

@@ -3,7 +3,7 @@ import { documentFault, messageFault } from '#base/xml-bounds.ts'
 
 export type { Element } from '@xmldom/xmldom'
 
-/** XML that cannot be used; the message says why, as the end of a sentence. */
+/** Invalid XML; the message is the reason, as the end of a sentence. */
 export class XmlFault extends Error {
   override readonly name = 'XmlFault'
 }
@@ -12,20 +12,20 @@ const bad = (reason: string): never => {
   throw new XmlFault(reason)
 }
 
-/** The outermost element of a message that may come from anybody. */
+/** The root element of an untrusted message. */
 export function readMessage(xml: string): Element {
   const fault = messageFault(xml)
   return fault === undefined ? parsed(xml) : bad(fault)
 }
 
-/** The outermost element of XML that its owner has put in; comments are fine there. */
+/** The root element of XML from its owner; comments are allowed there. */
 export function readXml(xml: string): Element {
   const fault = documentFault(xml)
   return fault === undefined ? parsed(xml) : bad(fault)
 }
 
 function parsed(xml: string): Element {
-  // Whatever the parser only warns of would be mended by it, and then it is no longer what was sent.
+  // The parser repairs what it only warns about, and then it is no longer what was sent.
   const onError = (_level: string, message: string) => {
     throw new ParseError(message)
   }
@@ -47,10 +47,10 @@ export function* nodesOf(element: Node): Generator<Node> {
 
 export const elementsOf = (element: Element): Element[] => [...nodesOf(element)].filter(isElement)
 
-/** An element and all within it. */
+/** An element and its descendants. */
 export function within(element: Element): Element[] {
   const found = [element]
-  // Grows while it is walked over; no element is met twice, as each has one parent.
+  // Grows during the iteration; each element has one parent, so none is visited twice.
   for (const each of found) found.push(...elementsOf(each))
   return found
 }
@@ -61,7 +61,7 @@ export const isNamed = (element: Element, namespace: string, name: string): bool
 export const allNamed = (parent: Element, namespace: string, name: string): Element[] =>
   elementsOf(parent).filter(element => isNamed(element, namespace, name))
 
-/** The one child of that name; undefined when there is none. */
+/** The only child of that name; undefined when there is none. */
 export function maybeOne(parent: Element, namespace: string, name: string): Element | undefined {
   const [first, second] = allNamed(parent, namespace, name)
   return second === undefined ? first : bad(`it has more than one ${name}`)
@@ -70,10 +70,10 @@ export function maybeOne(parent: Element, namespace: string, name: string): Elem
 export const one = (parent: Element, namespace: string, name: string): Element =>
   maybeOne(parent, namespace, name) ?? bad(`it has no ${name}`)
 
-/** The text of an element that holds nothing else. */
+/** The text of an element without child elements. */
 export function textIn(element: Element): string {
   const parts = [...nodesOf(element)]
-  if (!parts.every(isText)) bad(`${element.localName} does not hold text alone`)
+  if (!parts.every(isText)) bad(`${element.localName} does not contain only text`)
   return parts
     .map(node => node.nodeValue ?? '')
     .join('')
@@ -86,7 +86,7 @@ export const attribute = (element: Element, name: string): string | undefined =>
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** The bytes of base64 that may be broken into lines. */
+/** Decodes base64 that may contain line breaks. */
 export function base64(text: string): Buffer {
   const joined = text.replace(/[ \t\r\n]+/g, '')
   return BASE64.test(joined) ? Buffer.from(joined, 'base64') : bad('it has something that is not base64')
@@ -103,6 +103,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 const escaped = (sign: string): string => ESCAPES[sign] ?? sign
 
-/** Text and attribute values as canonical XML has them, which is also what we write. */
+/** Text and attribute values in canonical XML form, which we also write. */
 export const escapeText = (text: string): string => text.replace(/[&<>\r]/g, escaped)
 export const escapeAttribute = (text: string): string => text.replace(/[&<"\t\n\r]/g, escaped)

@@ -7,9 +7,9 @@ import type { Seal } from '#auth/sign-in/seal.ts'
 const ANSWER_MS = 60_000
 const QUERY = `${SIGNED_IN_PATH}?answer=`
 
-/** The answer of an identity provider, on its way from the callback host to the endpoint that asked. */
+/** The response of an identity provider, passed from the callback host to the endpoint. */
 export interface Answer {
-  /** The state that came back with the answer. It names the flow that the answer belongs to. */
+  /** The state of the response. It names the flow that the response belongs to. */
   readonly state: State
   readonly parameters: URLSearchParams
 }
@@ -23,13 +23,13 @@ const purpose = ({ placeId, origin }: Pick<State, 'placeId' | 'origin'>): string
   `sign-in answer ${placeId} ${origin}`
 
 /**
- * The address at the endpoint that takes an answer. The answer is sealed for the place and the origin of its state: the
- * provider knows one callback address for all endpoints, so a code that another endpoint could read or redeem would
- * sign its owner in as the user. Undefined when the answer is too long for an address.
+ * The URL at the endpoint that receives a response. It is sealed for the place and the origin of its state: the
+ * provider has one callback URL for all endpoints, so a code that another endpoint could read or redeem would sign its
+ * owner in as the user. Undefined when the response is too long for a URL.
  */
 export function answerUrl(seal: Seal, { state, parameters }: Answer): string | undefined {
   const query = parameters.toString()
-  // The page that the user came for counts for less than the sign-in itself.
+  // The requested page matters less than the sign-in itself.
   for (const returnTo of [state.returnTo, '/']) {
     const sealed: Sealed = { state: { ...state, returnTo }, query }
     const text = query.length > MAX_TARGET ? '' : seal.seal(purpose(state), sealed, ANSWER_MS)
@@ -38,7 +38,7 @@ export function answerUrl(seal: Seal, { state, parameters }: Answer): string | u
   return undefined
 }
 
-/** The answer in a query, when it is sealed for this place and origin. */
+/** The response in a query, if it is sealed for this place and origin. */
 export function answerIn(
   query: URLSearchParams,
   seal: Seal,

@@ -9,9 +9,9 @@ import { originOf, parametersOf } from '#auth/sign-in/paths.ts'
 
 const CALLBACK_PATH = '/oauth2/callback'
 
-/** What else is answered on the central host. */
+/** Other handlers on the central host. */
 export interface CentralRoute {
-  /** Of the path, with a slash at its end. */
+  /** Of the path, with a trailing slash. */
   readonly prefix: string
   readonly handler: Handler
 }
@@ -20,15 +20,15 @@ type Names = Pick<Facts, 'domain' | 'httpsPort'>
 
 export const centralHost = ({ domain }: Pick<Facts, 'domain'>): string => `idp.${domain}`
 
-/** Of the one host that identity providers send browsers back to. */
+/** The only host that identity providers redirect browsers to. */
 export const centralUrl = (facts: Names): string => originOf('https', centralHost(facts), facts.httpsPort)
 
-/** The one address that providers know, whatever number of endpoints there are. */
+/** The only redirect URL of all endpoints. */
 export const callbackUrl = (facts: Names): string => centralUrl(facts) + CALLBACK_PATH
 
 /**
- * Sends a browser on to the endpoint where its sign-in began, with what the provider said. Where that is stands in the
- * state that we sealed ourselves; without one nobody is sent anywhere.
+ * Redirects a browser to the endpoint where its sign-in started, with the provider's response. The endpoint is in the
+ * state that we sealed; without one there is no redirect.
  */
 function sendBack(to: HandOver, parameters: URLSearchParams, head: RequestHead): Reply {
   const [text = '', second] = parameters.getAll('state')
@@ -43,11 +43,11 @@ function sendBack(to: HandOver, parameters: URLSearchParams, head: RequestHead):
   }
 }
 
-/** Answers on the central host. It keeps nothing, so any process can answer. */
+/** Serves the central host. It is stateless, so any process can respond. */
 export function centralHandler(to: HandOver, facts: Names, routes: readonly CentralRoute[]): Handler {
   return async (exchange, next) => {
     const { head, visitor } = exchange
-    // Codes and assertions must not travel in the clear a second time.
+    // Codes and assertions must not be sent unencrypted a second time.
     if (visitor.scheme === 'http' && facts.httpsPort !== undefined)
       return redirectReply(centralUrl(facts) + head.target, 308)
     if (head.path === CALLBACK_PATH) return sendBack(to, parametersOf(head.target), head)

@@ -3,13 +3,13 @@ import { Generations } from '#base/generations.ts'
 import type { Session } from '#auth/sign-in/session.ts'
 import type { Granted, SignInMethod } from '#auth/sign-in/sign-in.ts'
 
-/** Requests wait that long for a provider; the question goes on behind them. */
+/** How long requests wait for a provider; the check continues in the background. */
 const WAIT_MS = 3000
 const MAX_KNOWN = 10_000
-/** The least and the most time between two attempts at a provider that does not answer. */
+/** Minimum and maximum delay between attempts at a provider that does not respond. */
 const RETRY_MS = { least: 1000, most: 30_000 } as const
 
-/** What a provider last said of a session's user. */
+/** The provider's last information about a session's user. */
 export interface Checked {
   readonly granted: Granted
   readonly at: number
@@ -18,16 +18,16 @@ export interface Checked {
 export type Verdict =
   | { readonly is: 'granted'; readonly checked: Checked }
   | { readonly is: 'refused' }
-  /** The provider has not answered; it is asked again at `retryAt`. */
+  /** The provider has not responded; retried at `retryAt`. */
   | { readonly is: 'unreachable'; readonly retryAt: number }
 
-/** Asks a provider again who its users are: once at a time for each session, whatever number of requests want to know. */
+/** Rechecks users at a provider: one check at a time per session, shared by all requests. */
 export class Checks {
   readonly #method: SignInMethod
   readonly #now: () => number
   readonly #retryMs: number
   readonly #flights = new Map<string, Promise<Verdict>>()
-  /** Requests that carry an older cookie are answered from here; its refresh token may not be good for a second time. */
+  /** Requests with an older cookie use this result; its refresh token may work only once. */
   readonly #known = new Generations<Checked>(MAX_KNOWN)
   readonly #failed = new Generations<number>(MAX_KNOWN)
 
@@ -37,7 +37,7 @@ export class Checks {
     this.#retryMs = Math.min(RETRY_MS.most, Math.max(RETRY_MS.least, intervalMs / 10))
   }
 
-  /** What is known here that is newer than what the session's cookie holds. */
+  /** Information that is newer than the session's cookie. */
   newer(session: Session): Checked | undefined {
     const known = this.#known.get(session.id)
     return known !== undefined && known.at > session.checked ? known : undefined
@@ -67,7 +67,7 @@ export class Checks {
     try {
       const granted = await this.#method.check?.(session.granted)
       if (granted === undefined) return { is: 'refused' }
-      // Whoever it is now, the session is not theirs.
+      // Now another user, so the session is not theirs.
       if (granted.identity.id !== session.granted.identity.id) return { is: 'refused' }
       const checked = { granted, at: this.#now() }
       this.#known.set(session.id, checked)

@@ -7,11 +7,11 @@ export interface CodeClaim {
   readonly digest: string
   /** Where the code is redeemed. */
   readonly placeId: string
-  /** The network of the client that brought the code. */
+  /** The network of the client that sent the code. */
   readonly network: string
 }
 
-/** `first`: the code may be redeemed. `used`: it was claimed before. `full`: there is no room to remember it. */
+/** `first`: the code may be redeemed. `used`: it was claimed before. `full`: the table is full. */
 export type Claimed = 'first' | 'used' | 'full'
 
 export interface ClaimLimits {
@@ -29,10 +29,10 @@ interface Kept {
 }
 
 /**
- * Lets every authorization code be redeemed once, at one place. All endpoints share one callback address, so a provider
- * cannot tell them apart. The owner of an endpoint with a provider of its own could send a user on to the provider of
- * another endpoint, be given the code of that one by the gateway, and bring it to the other endpoint (the mix-up attack
- * of RFC 9700 §4.4). A code is claimed before it is sent anywhere, so it is worthless afterwards.
+ * Allows every authorization code to be redeemed once, at one place. All endpoints share one callback URL, so a
+ * provider cannot distinguish them. The owner of an endpoint with its own provider could redirect a user to the
+ * provider of another endpoint, get that code from the gateway, and use it at the other endpoint (the mix-up attack of
+ * RFC 9700 §4.4). A code is claimed before it is sent anywhere, so it is worthless afterwards.
  */
 export class CodeClaims {
   readonly #now: () => number
@@ -46,7 +46,7 @@ export class CodeClaims {
     this.#limits = { ...limits, ...changed }
   }
 
-  /** When there is no room the code is not redeemed: to forget an older claim would make its code good again. */
+  /** When the table is full the code is not redeemed: forgetting an older claim would make its code valid again. */
   claim({ digest, placeId, network }: CodeClaim): Claimed {
     this.#expire()
     if (this.#claims.has(digest)) return 'used'

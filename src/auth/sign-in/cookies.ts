@@ -1,7 +1,7 @@
 const HOST_PREFIX = '__Host-'
 const DEFAULT_PREFIX = 'adit.'
 const MAX_CHUNKS = 5
-/** Browsers keep cookies of up to 4096 bytes, name and attributes included. */
+/** Browsers store cookies of up to 4096 bytes, including name and attributes. */
 const CHUNK_CHARACTERS = 3700
 const FLOW_NAME = /^[a-z0-9]{1,40}$/
 
@@ -13,14 +13,14 @@ export interface CookieNames {
   readonly secure: boolean
 }
 
-/** A browser gives and takes cookies named `__Host-` only over TLS and only for this very host. */
+/** Browsers accept and send `__Host-` cookies only over TLS and only for this host. */
 export function cookieNames(prefix: string, scheme: 'http' | 'https'): CookieNames {
   const secure = scheme === 'https'
   const start = (secure ? HOST_PREFIX : '') + (prefix || DEFAULT_PREFIX)
   return { session: `${start}session`, flow: `${start}flow.`, secure }
 }
 
-/** Tells whether a cookie is one of ours, under either scheme: no service may read or set any of them. */
+/** Whether a cookie is one of ours, in either scheme: services may neither read nor set them. */
 export function ownCookies(prefix: string): (name: string) => boolean {
   const start = prefix || DEFAULT_PREFIX
   return name => {
@@ -29,7 +29,7 @@ export function ownCookies(prefix: string): (name: string) => boolean {
   }
 }
 
-/** Texts of which one is in the name of each of our cookies. */
+/** Each of our cookie names contains one of these texts. */
 export function ownMarks(prefix: string): readonly string[] {
   const { session, flow } = cookieNames(prefix, 'http')
   return [session, flow]
@@ -38,11 +38,11 @@ export function ownMarks(prefix: string): readonly string[] {
 const isOwn = (rest: string): boolean =>
   rest === 'session' || (rest.startsWith('session.') && rest.length === 9) || rest.startsWith('flow.')
 
-/** What a Cookie field holds. */
+/** A parsed Cookie header. */
 export interface Jar {
-  /** Of a name that was sent twice, the first. */
+  /** The first of repeated names. */
   readonly ours: ReadonlyMap<string, string>
-  /** All others, as they were sent. */
+  /** All others, unchanged. */
   readonly rest: string
 }
 
@@ -60,7 +60,7 @@ export function readCookies(text: string, isOurs: (name: string) => boolean): Ja
   return { ours, rest: rest.join('; ') }
 }
 
-/** The text that was spread over the session's cookies; undefined when some of it is missing. */
+/** The text split over the session's cookies; undefined when some of it is missing. */
 export function joinSession(jar: Jar, { session }: CookieNames): string | undefined {
   const first = jar.ours.get(session)
   if (first?.[1] !== '.') return undefined
@@ -75,7 +75,7 @@ export function joinSession(jar: Jar, { session }: CookieNames): string | undefi
   return text
 }
 
-/** Values of Set-Cookie that keep a session, and take back what an earlier one left over. */
+/** Set-Cookie values that store a session, and delete leftovers of an earlier one. */
 export function keepSession(text: string, names: CookieNames, jar: Jar, seconds: number): string[] {
   const count = Math.max(1, Math.ceil(text.length / CHUNK_CHARACTERS))
   const chunks = Array.from({ length: count }, (_, at) => {
@@ -88,13 +88,13 @@ export function keepSession(text: string, names: CookieNames, jar: Jar, seconds:
   return [...chunks, ...left.filter(name => jar.ours.has(name)).map(name => dropCookie(name, names))]
 }
 
-/** Takes back every cookie of the session, and of sign-ins that were begun. */
+/** Deletes every cookie of the session, and of unfinished sign-ins. */
 export const dropAll = (names: CookieNames, jar: Jar): string[] =>
   [...new Set([names.session, ...jar.ours.keys()])]
     .filter(name => name.startsWith(names.session) || name.startsWith(names.flow))
     .map(name => dropCookie(name, names))
 
-/** The flows that the browser knows of; their ids begin with their time, so the oldest come first. */
+/** The flows of the browser; their ids begin with their time, so the oldest come first. */
 export const flowsIn = (jar: Jar, { flow }: CookieNames): string[] =>
   [...jar.ours.keys()]
     .filter(name => name.startsWith(flow) && FLOW_NAME.test(name.slice(flow.length)))

@@ -30,10 +30,10 @@ import type { Granted, SignInMethod, SignInTerms } from '#auth/sign-in/sign-in.t
 import type { Identity } from '#http/identity.ts'
 import { signedOutReply } from '#auth/sign-in/signed-out.ts'
 
-/** Characters of Cookie fields whose sessions need not be opened again. */
+/** Cookie header bytes whose sessions are cached. */
 const MEMORY_CHARACTERS = 4_000_000
 
-/** What a Cookie field stands for. */
+/** A parsed and decrypted Cookie header. */
 interface Known {
   readonly host: string
   readonly scheme: 'http' | 'https'
@@ -42,7 +42,7 @@ interface Known {
   /** The cookies of the service. */
   readonly cookies: string
   readonly user: Identity
-  /** What the service is told of the user. */
+  /** The user headers for the service. */
   readonly told: string
 }
 
@@ -56,7 +56,7 @@ export class Door {
   readonly #flows: Flows
   readonly #known = new Generations<Known>(MEMORY_CHARACTERS)
   readonly #isOurs: (name: string) => boolean
-  /** One of them is in the name of each of our cookies. */
+  /** Each of our cookie names contains one of these. */
   readonly #marks: readonly string[]
 
   constructor(shared: Shared, method: SignInMethod, terms: SignInTerms, place: Place) {
@@ -70,7 +70,7 @@ export class Door {
     this.#marks = ownMarks(terms.cookiePrefix)
   }
 
-  /** Costs no decryption for a session that was seen lately. */
+  /** Needs no decryption for a recently seen session. */
   handle(exchange: Exchange, next: Endpoint): Promise<Reply> {
     const { head, visitor } = exchange
     exchange.trace.appClientId = this.#method.clientId
@@ -90,8 +90,8 @@ export class Door {
   }
 
   /**
-   * Without TLS, codes and cookies could be read on their way, and any host of the same domain could plant a session:
-   * browsers take a cookie for this host alone only by HTTPS.
+   * Without TLS, codes and cookies could be intercepted, and any host of the same domain could inject a session:
+   * browsers accept host-only cookies only over HTTPS.
    */
   #secured(head: RequestHead): Reply {
     const { facts, placeAt } = this.#shared
@@ -131,8 +131,8 @@ export class Door {
   }
 
   /**
-   * A page can follow a redirect to a provider, a script cannot: the browser would refuse it the provider's page, which
-   * is of another origin, and all that the script sees is a failure of the network. It is told 401 instead.
+   * A page can follow a redirect to a provider, a script cannot: the provider's page is of another origin, and the
+   * script sees only a network error. So it gets 401 instead.
    */
   async #turnAway(guest: Guest): Promise<Reply> {
     const { head } = guest.exchange
@@ -140,7 +140,7 @@ export class Door {
     return headers.withCookies(errorReply('sign_in_required', head), this.#leftOver(guest))
   }
 
-  /** The method and content of a request that was caught are not kept: whoever comes back does so with GET. */
+  /** Method and body of an intercepted request are not kept: the browser returns with GET. */
   async #begin(guest: Guest, returnTo: string, again: boolean): Promise<Reply> {
     const { seal, facts } = this.#shared
     const { origin, exchange } = guest
@@ -149,7 +149,7 @@ export class Door {
     try {
       const { url, memory } = await this.#method.begin({ state, callback: callbackUrl(facts), again })
       const flow = { flowId, fingerprint: this.#method.fingerprint, memory }
-      // Who asks to sign in again keeps the session until that is done.
+      // A user who signs in again keeps the session until that is done.
       const dropped = again ? [] : this.#leftOver(guest)
       return headers.withCookies(redirectReply(url, 302), [...dropped, ...this.#flows.keep(flow, guest)])
     } catch (error) {
@@ -170,7 +170,7 @@ export class Door {
     return headers.withCookies(signedOutReply(guest.exchange.head), dropAll(guest.names, guest.jar))
   }
 
-  /** The browser is back from the provider. */
+  /** The browser has returned from the provider. */
   async #return(guest: Guest): Promise<Reply> {
     const { head } = guest.exchange
     const { seal } = this.#shared
@@ -196,13 +196,13 @@ export class Door {
     }
   }
 
-  /** The client went back in its history, or loaded the page twice; or it is not the one that began. */
+  /** The client went back in its history, or loaded the page twice; or it is not the one that started. */
   async #ended(guest: Guest, state: State): Promise<Reply> {
     if (await this.#sessions.find(guest)) return redirectReply(returnUrl(state), 302)
     return errorReply('sign_in_browser', guest.exchange.head)
   }
 
-  /** Claims the code in an answer, before it is sent to any provider; false when it was used before. */
+  /** Claims the code of a response before it is sent to any provider; false when it was used before. */
   async #claim(parameters: URLSearchParams, { exchange }: Guest): Promise<boolean> {
     const codes = parameters.getAll('code')
     if (codes.length === 0) return true
@@ -213,7 +213,7 @@ export class Door {
     return claimed === 'first'
   }
 
-  /** Every sign-in makes a session of its own; one that was there before ends, so that no session outlives its use. */
+  /** Every sign-in creates a new session; the previous one ends, so that no session outlives its use. */
   async #enter(guest: Guest, granted: Granted): Promise<string[]> {
     try {
       const cookies = await this.#sessions.begin(guest, granted)
@@ -234,10 +234,10 @@ export class Door {
   #failed(error: unknown, head: RequestHead): Reply {
     if (error instanceof Problem) return errorReply(error.code, head, error.values)
     this.#shared.log.warn({ error, place: this.#place.id }, 'signing in failed')
-    return errorReply('sign_in_provider', head, { reason: 'it could not be asked' })
+    return errorReply('sign_in_provider', head, { reason: 'it could not be reached' })
   }
 
-  /** Cookies of a session that is no more. */
+  /** Cookies of a session that no longer exists. */
   #leftOver({ jar, names }: Guest): string[] {
     return [...jar.ours.keys()]
       .filter(name => name.startsWith(names.session))

@@ -1,6 +1,6 @@
 import type { Egress } from '#base/egress.ts'
 
-/** What a provider answers is short; more is a mistake or an attack. */
+/** Provider responses are short; more is a mistake or an attack. */
 const MAX_BYTES = 262_144
 const TIMEOUT_MS = 10_000
 const withoutContent = new Set([204, 205, 304])
@@ -13,7 +13,7 @@ export interface FetchOptions {
 
 export type EgressFetch = (url: string, options?: FetchOptions) => Promise<Response>
 
-/** The one way out in the form in which libraries want it. Redirects were followed, by the rules of that way. */
+/** The egress client as a `fetch` for libraries. It has already followed redirects, by its own rules. */
 export const egressFetch =
   (egress: Egress): EgressFetch =>
   async (url, { method = 'GET', headers = {}, body } = {}) => {
@@ -32,5 +32,5 @@ function contentOf(body: unknown): string | Buffer {
   if (typeof body === 'string') return body
   if (body instanceof URLSearchParams) return body.toString()
   if (body instanceof Uint8Array) return Buffer.from(body)
-  throw new TypeError('Only texts, forms and bytes can be sent.')
+  throw new TypeError('Only strings, forms and bytes can be sent.')
 }

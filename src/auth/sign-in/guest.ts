@@ -3,14 +3,14 @@ import { cookieNames, type CookieNames, type Jar } from '#auth/sign-in/cookies.t
 import { originOf } from '#auth/sign-in/paths.ts'
 import type { Shared } from '#auth/sign-in/shared.ts'
 
-/** Whoever sends a request, as far as signing in goes. */
+/** The client of a request, as needed for sign-in. */
 export interface Guest {
   readonly exchange: Exchange
   readonly jar: Jar
   readonly names: CookieNames
-  /** Of the endpoint as its visitors write it; its port is the one we are configured with. */
+  /** The endpoint's origin as clients write it; with the configured port. */
   readonly origin: string
-  /** What cookies are sealed for: this host, this place and this kind of cookie. They open nowhere else. */
+  /** The audience of cookies: this host, this place and this kind of cookie. They are invalid elsewhere. */
   readonly audience: string
 }
 

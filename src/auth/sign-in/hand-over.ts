@@ -11,9 +11,9 @@ export interface HandOver {
 }
 
 /**
- * Redirects a browser from the callback host to the endpoint where its sign-in began. Throws a Problem when that host
- * does not require sign-in at the same place now: its owner may have changed, or the name may lead to TLS that is passed
- * on, where a service reads every address.
+ * Redirects a browser from the callback host to the endpoint where its sign-in started. Throws a Problem when that host
+ * does not require sign-in at the same place now: its owner may have changed, or the name may lead to passed-through
+ * TLS, where a service sees every URL.
  */
 export function handOver({ seal, placeAt }: HandOver, answer: Answer, status: 302 | 303): Reply {
   const { origin, placeId } = answer.state

@@ -7,12 +7,12 @@ import type { Granted } from '#auth/sign-in/sign-in.ts'
 const MAX_VALUE = 1024
 const MAX_TOKEN = 8192
 const NAME = /^[a-z0-9-]{1,100}$/
-// Printable ASCII but "%", which is what the others are written with.
+// Printable ASCII except "%", which is the escape character.
 const UNSAFE = /[^\x20-\x24\x26-\x7e]/gu
 
-/** The fields of a request, taken apart in one pass. */
+/** The request headers, split in one pass. */
 export interface Parted {
-  /** Everything but cookies and what only the gateway may say of a visitor, as lines. */
+  /** Everything except cookies and headers that only the gateway may set, as lines. */
   readonly lines: string
   /** What the Cookie fields hold. */
   readonly cookie: string
@@ -38,13 +38,13 @@ export function partFields({ text }: Fields): Parted {
   return { lines: from === 0 ? text : lines + text.slice(from), cookie }
 }
 
-/** The fields of a request as the service gets them. */
+/** The request headers for the service. */
 export const joinFields = ({ lines }: Parted, cookies: string, identity: string): Fields =>
   new Fields(cookies === '' ? lines + identity : `${lines}Cookie: ${cookies}\r\n${identity}`)
 
 /**
- * The lines that tell a service who its visitor is. All but printable ASCII, and "%", is percent-encoded as UTF-8, so
- * that a name can neither end a line nor be read in two ways.
+ * The user headers for the service. Everything except printable ASCII, and "%", is percent-encoded as UTF-8, so that a
+ * name can neither end a line nor be ambiguous.
  */
 export function identityLines({ identity, accessToken, refreshToken }: Granted, withTokens: boolean): string {
   const told = new Map<string, string>()
@@ -65,7 +65,7 @@ export function identityLines({ identity, accessToken, refreshToken }: Granted, 
     .join('')
 }
 
-/** Within our families, wherever a method put it: only those are kept free of what visitors claim. */
+/** Within our header families, whatever the method: only those are stripped from client requests. */
 const bare = (name: string): string => {
   const family = identityFamilies.find(each => name.startsWith(each))
   return family ? name.slice(family.length) : name
@@ -73,11 +73,11 @@ const bare = (name: string): string => {
 
 const encoded = (value: string): string => value.replace(UNSAFE, percent).trim()
 
-// Half of a surrogate pair has no UTF-8; Buffer writes the replacement character for it, where others would throw.
+// A lone surrogate has no UTF-8; Buffer writes the replacement character for it, where others would throw.
 const percent = (sign: string): string =>
   Buffer.from(sign).reduce((text, byte) => `${text}%${byte.toString(16).toUpperCase().padStart(2, '0')}`, '')
 
-/** An answer of the service without cookies that have our names. `marks` are texts of which one is in each of those. */
+/** A response without cookies that have our names. Each of those contains one of `marks`. */
 export function withoutOwnCookies(
   reply: Reply,
   marks: readonly string[],
@@ -97,12 +97,12 @@ export function withoutOwnCookies(
 }
 
 function setsOwn(line: string, isOurs: (name: string) => boolean): boolean {
-  // A cookie without a name travels as its value alone, which may look like one with a name.
+  // A nameless cookie is sent as its value alone, which may look like one with a name.
   const [, name] = /^set-cookie:[\s=]*([^=;]*)/i.exec(line) ?? []
   return name !== undefined && isOurs(name.trim())
 }
 
-/** A reply that sets cookies of ours. It belongs to one visitor, which the caches between must know. */
+/** A response that sets our cookies. It belongs to one client, which caches must know. */
 export function withCookies(reply: Reply, cookies: readonly string[]): Reply {
   if (cookies.length === 0) return reply
   const { fields } = reply.head

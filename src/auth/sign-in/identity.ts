@@ -5,12 +5,12 @@ import type { Identity } from '#http/identity.ts'
 const MAX_ID = 512
 const MAX_TEXT = 255
 const CONTROL = /\p{Cc}/u
-/** Of all headers together: with the rest it must fit into a cookie. */
+/** Of all headers together: with the rest they must fit into a cookie. */
 const MAX_HEADERS = 2048
 
 /**
- * What a provider says of somebody, within bounds. An id is never cut: two users would become one. What is longer than
- * any name or address is left out instead.
+ * A provider's user data, within bounds. An id is never truncated: two users would become one. Other values that are
+ * too long are omitted.
  */
 export function checkedIdentity(granted: Granted): Granted {
   const { id, username, email, name, headers = {} } = granted.identity

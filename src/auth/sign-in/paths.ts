@@ -1,20 +1,20 @@
-/** Asks the provider to prompt again; comes back to "/". */
+/** Makes the provider prompt again; returns to "/". */
 export const LOG_IN_PATH = '/auth/authn'
 export const LOG_OUT_PATH = '/auth/logout'
 /** Where a sign-in ends, on the endpoint's own host. */
 export const SIGNED_IN_PATH = '/.adit/signed-in'
 
-/** Paths that an endpoint with sign-in keeps for itself; they are never forwarded. */
+/** Paths that an endpoint with sign-in handles itself; they are never forwarded. */
 export const isSignInPath = (path: string): boolean =>
   path === LOG_IN_PATH || path === LOG_OUT_PATH || path === SIGNED_IN_PATH
 
 const OWN_FOLDER = '/.adit'
 
-/** Paths of the gateway on every host. No service is ever sent one, whether or not its endpoint requires sign-in. */
+/** Gateway paths on every host. They are never forwarded, with or without sign-in. */
 export const isReservedPath = (path: string): boolean =>
   path.startsWith(OWN_FOLDER) && (path.length === OWN_FOLDER.length || path[OWN_FOLDER.length] === '/')
 
-/** What stands behind the "?" of a target. */
+/** The query of a target. */
 export function parametersOf(target: string): URLSearchParams {
   const mark = target.indexOf('?')
   return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1))

@@ -2,14 +2,14 @@ import type { Records } from '#registry/records/records.ts'
 import { Generations } from '#base/generations.ts'
 
 const KIND = 'application_session'
-/** A row that another process wrote is here within that time, if all is well. */
+/** A row written by another process normally arrives within this time. */
 const YOUNG_MS = 5000
 const YOUNG_WAIT_MS = 1000
 const NEW_WAIT_MS = 2000
 const MAX_WAITING = 1000
 const MAX_ENDED = 10_000
 
-/** Knows which sessions are still there: those whose rows nobody has deleted. */
+/** Knows which sessions exist: those whose rows are not deleted. */
 export class Presence {
   readonly #records: Records
   readonly #now: () => number
@@ -21,29 +21,29 @@ export class Presence {
     this.#now = now
     records.onChange([KIND], ({ id, after }) => {
       if (after !== undefined) this.#waiting.get(id)?.forEach(tell => tell())
-      // What was here and is gone need not be waited for.
+      // A deleted session need not be waited for.
       else this.#ended.set(id, true)
     })
   }
 
-  /** Whether it is known here that the session is there. */
+  /** Whether the session is known to exist. */
   isKnown(sessionId: string): boolean {
     return this.#records.get(KIND, sessionId) !== undefined && this.#ended.get(sessionId) === undefined
   }
 
-  /** The same, but what was made a moment ago is waited for. */
+  /** The same, but waits for one that was just created. */
   async isThere(sessionId: string, begun: number): Promise<boolean> {
     if (this.#ended.get(sessionId)) return false
     if (this.isKnown(sessionId)) return true
     return this.#now() - begun < YOUNG_MS && this.#appears(sessionId, YOUNG_WAIT_MS)
   }
 
-  /** Waits for the row of a new session: the browser must not be back before it. */
+  /** Waits for the row of a new session: the browser must not return before it. */
   async settled(sessionId: string): Promise<void> {
     if (!this.isKnown(sessionId)) await this.#appears(sessionId, NEW_WAIT_MS)
   }
 
-  /** Takes effect here at once, and with the row everywhere. */
+  /** Takes effect here at once, and elsewhere with the row. */
   ended(sessionId: string): void {
     this.#ended.set(sessionId, true)
   }

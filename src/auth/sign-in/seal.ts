@@ -18,14 +18,14 @@ interface Key {
 }
 
 export interface SealOptions {
-  /** Keys of before: what they sealed still opens. */
+  /** Previous keys: what they sealed is still valid. */
   readonly older?: readonly Buffer[]
   readonly now?: () => number
 }
 
 /**
- * Seals values that travel through hands we do not trust. What was sealed for one purpose never opens for another; who
- * something is meant for (a host, a place) belongs into the purpose.
+ * Encrypts values that travel through untrusted hands. A value sealed for one purpose never opens for another; its
+ * audience (a host, a place) belongs into the purpose.
  */
 export class Seal {
   readonly #current: Key
@@ -38,7 +38,7 @@ export class Seal {
     this.#now = now
   }
 
-  /** Text of the characters of base64url, which opens for so many milliseconds. */
+  /** Base64url text, valid for so many milliseconds. */
   seal(purpose: string, value: unknown, ttlMs: number): string {
     const salt = randomBytes(SALT_BYTES)
     const head = Buffer.concat([Buffer.of(VERSION), this.#current.id, salt])
@@ -53,16 +53,16 @@ export class Seal {
       cipher.final(),
     ]
     const text = Buffer.concat([head, cipher.getAuthTag(), ...parts]).toString('base64url')
-    if (text.length > MAX_TEXT) throw new RangeError('That is too much to be sealed.')
+    if (text.length > MAX_TEXT) throw new RangeError('The value is too large to be sealed.')
     return text
   }
 
-  /** What was sealed for this purpose; undefined for everything else, whatever is wrong with it. */
+  /** The value sealed for this purpose; undefined for anything invalid. */
   open(purpose: string, text: string): unknown {
     return this.openUntil(purpose, text)?.value
   }
 
-  /** The same, with the time until which it opens. */
+  /** The same, with its expiry. */
   openUntil(purpose: string, text: string): { readonly value: unknown; readonly until: number } | undefined {
     if (text.length > MAX_TEXT || !TEXT.test(text)) return undefined
     const bytes = Buffer.from(text, 'base64url')
@@ -78,12 +78,12 @@ export class Seal {
 }
 
 function keyOf(secret: Buffer): Key {
-  if (secret.length !== KEY_BYTES) throw new TypeError('A key to seal with has 32 bytes.')
+  if (secret.length !== KEY_BYTES) throw new TypeError('A sealing key must have 32 bytes.')
   const id = createHash('sha256').update('adit seal key id\0').update(secret).digest().subarray(0, ID_BYTES)
   return { id, secret }
 }
 
-/** A key for each message: however many are sealed, no two ever meet under the same key and nonce. */
+/** A key per message: however many are sealed, no key and nonce are ever reused. */
 function messageKey({ secret }: Key, salt: Buffer, purpose: string): { key: Buffer; nonce: Buffer } {
   const bytes = createHmac('sha512', secret).update(salt).update(purpose).digest()
   return { key: bytes.subarray(0, 32), nonce: bytes.subarray(32, 44) }
@@ -102,7 +102,7 @@ function decrypted(known: Key, purpose: string, bytes: Buffer): Buffer | undefin
   try {
     return Buffer.concat([decipher.update(bytes.subarray(HEAD_BYTES + TAG_BYTES)), decipher.final()])
   } catch {
-    // Changed, cut, or sealed for another purpose: all the same to whoever asks.
+    // Modified, truncated, or sealed for another purpose: callers cannot tell the difference.
     return undefined
   }
 }

@@ -16,12 +16,12 @@ export interface SignInOptions {
   readonly visitors: Visitors
   readonly placeAt: PlaceAt
   readonly log: Log
-  /** What else the host of the central callback answers. */
+  /** Other handlers on the central callback host. */
   readonly central?: readonly CentralRoute[]
   readonly now?: () => number
 }
 
-/** Signing in, for all places of a gateway. */
+/** Sign-in for all places of a gateway. */
 export function createSignIn(options: SignInOptions): SignIn {
   const { facts, records, visitors, placeAt, log, central = [], now = Date.now } = options
   const seal = new Seal(options.key, { now })
@@ -31,7 +31,7 @@ export function createSignIn(options: SignInOptions): SignIn {
   return {
     seal,
     handler(method, terms, place) {
-      // What browsers keep must be good at the next tunnel of the same name, too.
+      // Sessions must stay valid at the next tunnel of the same name.
       const lasting = { ...place, id: place.recordId ?? place.id }
       const door = new Door(shared, method, terms, lasting)
       return (exchange, next) => door.handle(exchange, next)

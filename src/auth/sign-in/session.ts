@@ -7,25 +7,25 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 /** Browsers keep no cookie for longer. */
 const LONGEST = 400 * DAY
-/** With an identity of usual length beside them, that fits into five cookies. */
+/** Together with a usual identity this fits into five cookies. */
 const MAX_TOKENS = 12_000
 
-/** Somebody's session at one place, as the cookie holds it. Times are milliseconds. */
+/** A session at one place, as stored in the cookie. Times are milliseconds. */
 export interface Session {
   readonly id: string
   readonly granted: Granted
-  /** The address of who vouched for the user; tokens are shown to nobody else. */
+  /** The URL of the user's provider; tokens are sent to no other. */
   readonly provider: string
-  /** Of the configuration under which the user was let in. */
+  /** The configuration under which the user was allowed. */
   readonly fingerprint: string
   readonly begun: number
-  /** When the provider last said who the user is. */
+  /** When the provider last confirmed the user. */
   readonly checked: number
   /** When the cookie was made. */
   readonly seen: number
 }
 
-/** When a session ends if it is not used any more. */
+/** When an unused session expires. */
 export function endOf({ begun, seen, granted }: Session, terms: SignInTerms): number {
   return Math.min(
     seen + LONGEST,
@@ -35,25 +35,25 @@ export function endOf({ begun, seen, granted }: Session, terms: SignInTerms): nu
   )
 }
 
-/** How old a cookie gets before the browser is given a newer one, so that it tells nearly when the session was used. */
+/** The age at which a cookie is renewed, so that it shows the last use approximately. */
 export const renewalMs = ({ inactivityTimeout }: SignInTerms): number =>
   inactivityTimeout > 0 ? Math.min(MINUTE, inactivityTimeout * 100) : DAY
 
-/** When the provider is to be asked again. */
+/** When the provider must be asked again. */
 export const checkAt = ({ checked }: Session, { authCheckInterval }: SignInTerms): number =>
   authCheckInterval > 0 ? checked + authCheckInterval * 1000 : Infinity
 
 const purpose = ({ audience }: Guest): string => `sign-in session ${audience}`
 
-/** The session that a guest's cookies hold, whether or not it has ended. */
+/** The session in a client's cookies, expired or not. */
 export function openSession(seal: Seal, guest: Guest): Session | undefined {
   const text = joinSession(guest.jar, guest.names)
   return text === undefined ? undefined : (seal.open(purpose(guest), text) as Session | undefined)
 }
 
 /**
- * The cookies that hold a session for so long. Tokens too long for cookies are left out; where they are needed to ask
- * the provider again, the session then ends when that is due.
+ * The cookies for a session. Tokens too long for cookies are left out; if they are needed for a recheck, the session
+ * ends when that is due.
  */
 export function sessionCookies(seal: Seal, guest: Guest, session: Session, ttlMs: number): string[] {
   const { accessToken = '', refreshToken = '' } = session.granted

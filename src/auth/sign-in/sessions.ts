@@ -17,22 +17,22 @@ import type { Granted, SignInMethod, SignInTerms } from '#auth/sign-in/sign-in.t
 const TELL_MS = 60_000
 const MAX_TOLD = 50_000
 
-/** A session that a request belongs to. */
+/** The session of a request. */
 export interface Found {
   readonly session: Session
-  /** Nothing about it need be looked at again before. */
+  /** Until then nothing needs to be checked again. */
   readonly goodUntil: number
-  /** Cookies to set with the answer. */
+  /** Cookies to set in the response. */
   readonly cookies: readonly string[]
 }
 
 interface Current {
   readonly session: Session
-  /** When the provider is to be asked next. */
+  /** When the next recheck is due. */
   readonly checkAt: number
 }
 
-/** The sessions of one place. They are in the browsers; what is kept here only saves work. */
+/** The sessions of one place. They are stored in the browsers; this is only a cache. */
 export class Sessions {
   readonly #shared: Shared
   readonly #method: SignInMethod
@@ -49,7 +49,7 @@ export class Sessions {
     this.#checks = new Checks(method, terms.authCheckInterval * 1000, shared.now)
   }
 
-  /** The session of a guest; undefined when there is none, or it has ended. */
+  /** The session of a client; undefined when there is none, or it has ended. */
   async find(guest: Guest): Promise<Found | undefined> {
     const { seal, presence, now } = this.#shared
     const opened = openSession(seal, guest)
@@ -63,7 +63,7 @@ export class Sessions {
     return this.#renewed(guest, opened, current)
   }
 
-  /** Writes down who came, and returns the cookies that make a session of it. */
+  /** Records the sign-in, and returns the session cookies. */
   async begin(guest: Guest, granted: Granted): Promise<string[]> {
     const { visitors, presence, seal, now } = this.#shared
     const { visitor, head } = guest.exchange
@@ -93,7 +93,7 @@ export class Sessions {
     return sessionCookies(seal, guest, { id: sessionId, ...draft }, expiresAt - begun)
   }
 
-  /** Ends the session that the guest's cookies hold. */
+  /** Ends the session in the client's cookies. */
   async end(guest: Guest): Promise<void> {
     const session = openSession(this.#shared.seal, guest)
     if (session !== undefined) await this.#end(session.id)
@@ -103,12 +103,12 @@ export class Sessions {
     const { presence, visitors, log } = this.#shared
     presence.ended(sessionId)
     await visitors.ended(sessionId).catch((error: unknown) => {
-      // The browser loses its cookies in any case; the row goes when it expires.
+      // The cookies are deleted in any case; the row is deleted when it expires.
       log.warn({ error, sessionId }, 'could not save the end of a session')
     })
   }
 
-  /** The session as its provider last vouched for it; undefined when it no longer does. */
+  /** The session as last confirmed by its provider; undefined when it is revoked. */
   async #checked(opened: Session): Promise<Current | undefined> {
     const { now } = this.#shared
     const { fingerprint, provider } = this.#method
@@ -124,7 +124,7 @@ export class Sessions {
       const vouched = this.#vouched(session, verdict.checked)
       return { session: vouched, checkAt: checkAt(vouched, this.#terms) }
     }
-    // A provider that is down for a moment must not throw everybody out; one that is down for long vouches for nobody.
+    // A short provider outage must not end sessions; a long one does.
     const latest = session.checked + 2 * this.#terms.authCheckInterval * 1000
     if (!isCurrent || now() >= latest) return undefined
     return { session, checkAt: Math.min(verdict.retryAt, latest) }
@@ -141,7 +141,7 @@ export class Sessions {
     const isRenewed = current.session !== opened || time >= opened.seen + every
     const session = isRenewed ? { ...current.session, seen: time } : opened
     const end = endOf(session, this.#terms)
-    // A cookie is as good as when it was made, also for those that ignore the newer one.
+    // A cookie stays as valid as when it was issued, also for clients that ignore the newer one.
     const goodUntil = Math.min(
       endOf(opened, this.#terms),
       current.checkAt,
@@ -152,7 +152,7 @@ export class Sessions {
     return { session, goodUntil, cookies }
   }
 
-  /** Says that a session is used, if it was not said lately; returns when it is to be said again. */
+  /** Records that a session is used, unless that was done lately; returns when it is due again. */
   #tell(sessionId: string, expiresAt: number): number {
     const { now, visitors } = this.#shared
     const time = now()
@@ -163,7 +163,7 @@ export class Sessions {
     return time + TELL_MS
   }
 
-  /** What the cookie must hold: tokens only where somebody will need them. */
+  /** The cookie content: tokens only if they are needed. */
   #kept(granted: Granted): Granted {
     const isAsked = this.#method.check !== undefined && this.#terms.authCheckInterval > 0
     return isAsked || this.#method.passesTokens ? granted : withoutTokens(granted)

@@ -5,7 +5,7 @@ import type { Seal } from '#auth/sign-in/seal.ts'
 import type { PlaceAt } from '#auth/sign-in/sign-in.ts'
 import type { Visitors } from '#auth/sign-in/visitors.ts'
 
-/** What every place with sign-in uses. */
+/** Common dependencies of all sign-in places. */
 export interface Shared {
   readonly seal: Seal
   readonly facts: Pick<Facts, 'domain' | 'httpPort' | 'httpsPort'>

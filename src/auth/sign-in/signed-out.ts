@@ -3,7 +3,7 @@ import type { RequestHead } from '#http/head.ts'
 import { pageReply } from '#http/pages.ts'
 import { LOG_IN_PATH } from '#auth/sign-in/paths.ts'
 
-/** Says that somebody is signed out, here; the session at the provider is between the two of them. */
+/** Confirms the sign-out here; the session at the provider is not affected. */
 export const signedOutReply = (head: RequestHead): Reply =>
   pageReply(head, {
     status: 200,

@@ -4,7 +4,7 @@ import type { SignInTerms } from '#auth/sign-in/sign-in.ts'
 
 type Options = Kept<ReturnType<typeof signInFields>>
 
-/** What a record says that every way to sign in has. */
+/** A record's common sign-in options. */
 export const recordTerms = (options: Options, authCheckInterval = 0): SignInTerms => ({
   optionsPassthrough: options.options_passthrough,
   cookiePrefix: options.cookie_prefix,
@@ -13,7 +13,7 @@ export const recordTerms = (options: Options, authCheckInterval = 0): SignInTerm
   authCheckInterval,
 })
 
-/** Agents cannot say any of it: their sessions last as long as the browser keeps them. */
+/** Agents cannot set them: their sessions last as long as the browser keeps them. */
 export const agentTerms: SignInTerms = {
   optionsPassthrough: false,
   cookiePrefix: '',

@@ -3,12 +3,12 @@ import type { Claimed, CodeClaim } from '#auth/sign-in/code-claims.ts'
 import type { SignInMethod } from '#auth/sign-in/sign-in.ts'
 import type { Identity } from '#http/identity.ts'
 
-/** Somebody has signed in. */
+/** A completed sign-in. */
 export interface Arrival {
   readonly identity: Identity
   readonly provider: SignInMethod['provider']
   readonly place: Place
-  /** Of the endpoint, as in its public address. */
+  /** Of the endpoint, as in its public URL. */
   readonly publicUrl: string
   readonly ip: string
   readonly userAgent: string
@@ -16,11 +16,11 @@ export interface Arrival {
   readonly expiresAt: number
 }
 
-/** Where users and their sessions are written down, for the API to show and to end. */
+/** Records users and their sessions, for the API to show and delete. */
 export interface Visitors {
   /** Resolves when both are written; rejects when they cannot be. */
   signedIn(arrival: Arrival): Promise<{ readonly userId: string; readonly sessionId: string }>
-  /** A session was used; told at most once a minute by each process. */
+  /** A session was used; recorded at most once a minute by each process. */
   active(sessionId: string, expiresAt: number): void
   ended(sessionId: string): Promise<void>
   /** Claims a code for one place, over all processes of the server. */

@@ -14,11 +14,11 @@ function allowsAddress(rule: string, address: Address): boolean {
   return hostPort?.port === address.port && covers(hostPort.host, address.host)
 }
 
-/** Does a credential's list of rules let it bind this? An empty list lets it bind anything. */
+/** Whether a credential's rules allow this bind. An empty list allows everything. */
 export function mayBind(acl: readonly string[], address: Address | undefined, labels: Labels): boolean {
   if (acl.length === 0 || acl.includes('*')) return true
   if (address !== undefined) return acl.some(rule => rule.startsWith(PREFIX) && allowsAddress(rule, address))
-  // Every label leads traffic to the tunnel, so every one must be allowed.
+  // Every label attracts traffic to the tunnel, so every one must be allowed.
   return Object.entries(labels).every(([name, value]) => acl.includes(`${PREFIX}${name}=${value}`))
 }
 
@@ -30,7 +30,7 @@ const labelsText = (labels: Labels): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(', ')
 
-/** Refuses what the list does not allow. */
+/** Rejects what the list does not allow. */
 export function requireMayBind(acl: readonly string[], address: Address | undefined, labels: Labels): void {
   if (mayBind(acl, address, labels)) return
   fail('acl_refused', {

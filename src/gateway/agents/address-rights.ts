@@ -14,7 +14,7 @@ export interface RightsOptions {
   readonly online: OnlineNames
 }
 
-/** What is known of one name: undefined where nothing claims it. */
+/** The claim on one name; undefined if there is none. */
 type Verdict = 'granted' | 'denied' | undefined
 
 export interface Claimant {
@@ -23,7 +23,7 @@ export interface Claimant {
   readonly returns: boolean
 }
 
-/** Decides which names and ports the tunnels of a user may have. */
+/** Decides which names and ports the tunnels of a user may use. */
 export class AddressRights {
   readonly #options: RightsOptions
 
@@ -31,7 +31,7 @@ export class AddressRights {
     this.#options = options
   }
 
-  /** Rejects a name that belongs to another user, itself or by a name above it, or that is held back. */
+  /** Rejects a restricted name, and one that belongs to another user itself or through a parent domain. */
   requireName(host: string, claimant: Claimant): void {
     const verdict = this.#verdict(host, claimant)
     if (verdict === 'denied') fail('address_of_other', { address: host })
@@ -51,13 +51,13 @@ export class AddressRights {
       fail('address_of_other', { address })
   }
 
-  /** The nearest name that anything claims decides. */
+  /** The nearest claimed name decides. */
   #verdict(host: string, claimant: Claimant): Verdict {
     const reserved = this.#options.records.domainNamed(host)
     if (reserved !== undefined) return this.#ofRow(reserved, claimant)
     for (const wildcard of wildcardsOver(host)) {
       const above = wildcard.slice(2)
-      // All names below the shared domain would belong to whoever had that one.
+      // Otherwise the owner of the shared domain would own all names below it.
       if (above === this.#options.domain) return undefined
       const verdict = this.#below(above, wildcard, claimant)
       if (verdict !== undefined) return verdict
@@ -65,7 +65,7 @@ export class AddressRights {
     return undefined
   }
 
-  /** What the name above, and the wildcard there, say about the names below. */
+  /** The claim of the parent domain, and of its wildcard, on names below. */
   #below(above: string, wildcard: string, claimant: Claimant): Verdict {
     const { records, online } = this.#options
     const { ownerId, returns } = claimant
@@ -80,7 +80,7 @@ export class AddressRights {
     return verdicts.find(verdict => verdict === 'denied') ?? verdicts.find(verdict => verdict !== undefined)
   }
 
-  /** A label of another script must not read as a name that is held back or belongs to another user. */
+  /** A label of another script must not look like a restricted name or one of another user. */
   #requireUnlike(host: string, label: string, claimant: Claimant): void {
     const { domain, records, online } = this.#options
     const ascii = readsAs(label)

@@ -33,7 +33,7 @@ export interface AddressesOptions {
   readonly online: OnlineNames
 }
 
-/** Says which addresses there are, what they are called and whom they belong to. */
+/** Knows which addresses exist, their URLs and their owners. */
 export class Addresses {
   readonly #facts: Facts
   readonly #records: Records
@@ -47,12 +47,12 @@ export class Addresses {
     this.#rights = new AddressRights({ domain: facts.domain, records, online })
   }
 
-  /** A name that nobody is likely to have; whether it is free shows when it is taken. */
+  /** A random name; the directory decides whether it is free. */
   randomName(scheme: NameScheme, claimant: Claimant): Place {
     return this.name(scheme, `${randomLabel()}.${this.#facts.domain}`, claimant)
   }
 
-  /** A name that was asked for. */
+  /** A requested name. */
   name(scheme: NameScheme, host: string, claimant: Claimant): Place {
     const port = scheme === 'http' ? this.#facts.httpPort : this.#facts.httpsPort
     if (port === undefined) return fail('listener_off', { scheme })
@@ -64,7 +64,7 @@ export class Addresses {
     return { address: { scheme, host }, url, domainId, addrId: undefined }
   }
 
-  /** A port that nobody has, from a random place on so that a freed one is not reused at once. */
+  /** A free port, from a random start so that a freed one is not reused at once. */
   async randomPort(): Promise<Place> {
     const { first, last } = this.#facts.randomTcpPorts
     const count = last - first + 1
@@ -78,7 +78,7 @@ export class Addresses {
     return fail('ports_exhausted', { first, last })
   }
 
-  /** A port that was asked for. Where the tunnel had it a moment ago, we may still be listening there. */
+  /** A requested port. If the tunnel had it a moment ago, we may still be listening there. */
   async port(port: number, { ownerId, returns }: Claimant): Promise<Place> {
     const { first, last } = this.#facts.tcpPorts
     if (port < first || port > last)
@@ -113,13 +113,13 @@ export class Addresses {
     return ports
   }
 
-  /** Names under the shared domain are for all; any other must have been reserved. */
+  /** Names under the shared domain are for all; any other must be reserved. */
   #reservationFor(host: string): string | undefined {
     const { domain } = this.#facts
     const reserved = this.#records.reservedDomain(host)
     const isShared = host === domain || covers(`*.${domain}`, host)
     if (isShared && isOwnName(host, domain))
-      fail('bind_name', { name: host, reason: 'the server answers for it itself' })
+      fail('bind_name', { name: host, reason: 'it is used by the server itself' })
     if (host.startsWith('*.') && reserved?.body['domain'] !== host)
       fail('bind_name', { name: host, reason: 'a wildcard must be reserved first' })
     if (reserved === undefined && !isShared) fail('name_not_reserved', { name: host, domain })

@@ -14,7 +14,7 @@ interface CommandForm {
   readonly request: object
   readonly unsupported: ErrorName & `${Command}_unsupported`
   readonly failed: ErrorName & `${Command}_failed`
-  /** What the agent said at login: empty when it can, otherwise why not; null when it knows no such command. */
+  /** From the login: empty when supported, otherwise the reason; null when the agent does not know the command. */
   readonly excuse: (extra: AuthRequest['Extra']) => string | null
 }
 
@@ -43,10 +43,10 @@ const forms: Readonly<Record<Command, CommandForm>> = {
   },
 }
 
-/** The sentence of the catalogue ends with a stop already. */
+/** The catalogue's sentence already ends with a full stop. */
 const asReason = (text: string): string => text.trim().replace(/\.+$/, '')
 
-/** Gives a command to an agent; resolves when it has accepted it. */
+/** Sends a command to an agent; resolves when it has accepted it. */
 export async function sendCommand(
   session: Session,
   command: Command,
@@ -55,14 +55,14 @@ export async function sendCommand(
 ): Promise<void> {
   const { type, request, unsupported, failed, excuse } = forms[command]
   const reason = excuse(extra)
-  if (reason === null) fail(unsupported, { reason: 'it is too old to know that command' })
+  if (reason === null) fail(unsupported, { reason: 'it is too old for this command' })
   if (reason !== '') fail(unsupported, { reason: asReason(reason) })
   const { Error: refusal } = await call(
     session,
     { type, request, answer: plainAnswer },
     { deadlineMs },
   ).catch((error: unknown) => {
-    // Too late, cut short or not understood: whether it was carried out cannot be known.
+    // Late, truncated or invalid: whether the command was executed is unknown.
     if (error instanceof TunnelError || error instanceof MessageError) return fail('command_unanswered')
     throw error
   })

@@ -10,18 +10,18 @@ import { encodeProxyHeader } from '#tunnel/proxy-header.ts'
 import type { Session } from '#tunnel/session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 
-/** How long a client that has its share of an agent's connections waits for one of them to end. */
+/** How long a client that has used its share of an agent's connections waits for one of them to close. */
 const WAIT_MS = 10_000
 
 export interface AgentDial {
   readonly tunnel: TunnelRecord
   readonly header: ProxyHeader
   readonly first: Buffer
-  /** The agent resets some streams of a burst, which may be opened once more. */
+  /** The agent resets some streams of a burst, which may be retried once. */
   readonly retries: boolean
 }
 
-/** Opens a connection through an agent. Type, header and the first bytes leave in one frame. */
+/** Opens a connection through an agent. Type, header and the first bytes are sent in one frame. */
 export async function dialAgent(session: Session, dial: AgentDial): Promise<ByteStream> {
   const { tunnel, header, first, retries } = dial
   const bytes = Buffer.concat([encodeProxyHeader({ ...header, Id: plainId(tunnel.id) }), first])
@@ -37,6 +37,6 @@ async function open(session: Session, bytes: Buffer, client: string): Promise<By
     const isBusy = error instanceof TunnelError && error.code === 'streams_exhausted'
     throw isBusy
       ? new DialError('busy', 'The agent has reached its connection limit.', error)
-      : new DialError('offline', 'The agent is not connected any more.', error)
+      : new DialError('offline', 'The agent is no longer connected.', error)
   }
 }

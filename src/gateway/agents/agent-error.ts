@@ -3,7 +3,7 @@ import { MessageError } from '#base/json-fields.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 
 /**
- * A refusal in the form that agents read: the text, and the code on a line of its own. Their prefix is fixed in the
+ * An error in the form that agents parse: the text, and the code on a line of its own. The prefix is fixed in the
  * agents; a code with another one would be shown as part of the text.
  */
 export function agentError(error: unknown): string {

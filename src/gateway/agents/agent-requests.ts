@@ -17,7 +17,7 @@ import {
   type UnbindRequest,
 } from '#tunnel/messages.ts'
 
-/** What an agent that has signed in may ask for. */
+/** The requests of a signed-in agent. */
 export class AgentRequests {
   readonly #sessions: Sessions
   readonly #sessionId: string
@@ -67,7 +67,7 @@ export class AgentRequests {
     return { Id: plainId(record.id), Error: '' }
   }
 
-  /** The agent is ready for connections to a tunnel that it knows by this id. */
+  /** The agent is ready for connections to the tunnel with this id. */
   release(id: string): void {
     this.#sessions.release(this.#sessionId, legId(id, this.#leg))
   }
@@ -91,8 +91,8 @@ export class AgentRequests {
 }
 
 /**
- * The options as they came, with the address that was given. An agent sends them back when it binds again, and one
- * family refuses the answer when a member it counts on is missing or null.
+ * The options as received, with the assigned address. An agent sends them back when it binds again, and one family
+ * rejects the response when an expected member is missing or null.
  */
 function echo(given: JsonObject, { address, url, options }: TunnelRecord): JsonObject {
   const { Auth, Subdomain, HostHeaderRewrite, ProxyProto, MutualTLSAtAgent }: BindOptions = options

@@ -27,25 +27,25 @@ import type { TunnelStream } from '#tunnel/stream.ts'
 export interface AgentOptions extends LoginOptions {
   readonly sessions: Sessions
   readonly heartbeat?: HeartbeatOptions
-  /** Time for an agent to sign in. */
+  /** Time to sign in. */
   readonly loginMs?: number
-  /** Time for an agent to answer a command. */
+  /** Time to respond to a command. */
   readonly commandMs?: number
 }
 
 const LOGIN_MS = 10_000
-// Before an agent has signed in nothing it sends can be large, and it has not much to ask.
+// Before sign-in messages are small, and few.
 const LOGIN_BYTES = 65_536
 const LOGIN_REQUESTS = 4
 // As many as the tunnels of a session, which may all be bound again at once.
 const MAX_REQUESTS = 300
-// An agent knows a tunnel only a little after it has finished the request for it.
+// An agent knows a tunnel only shortly after it has finished the request for it.
 const SETTLE_MS = 15
-// One that never finishes the request is ready all the same.
+// One that never finishes the request counts as ready after this.
 const FINISH_MS = 2000
 const FAREWELL_MS = 1000
 const STOP_TUNNEL_MS = 1000
-// Fewer than our agents take, because those that were given up are freed there a moment later.
+// Fewer than our agents accept, because they free reset ones a moment later.
 const OWN_STREAMS = 980
 const OWN_LEAVE_MS = 20
 const OWN_WINDOW = 4 * 1024 * 1024
@@ -57,11 +57,11 @@ interface Signed {
   readonly requests: AgentRequests
 }
 
-/** One agent: what it asks for is answered, and connections are opened through it. */
+/** One agent: handles its requests, and opens connections through it. */
 export class AgentSession implements Connection {
-  /** Resolves when the agent has signed in or gone. */
+  /** Resolves when the agent has signed in or disconnected. */
   readonly settled: Promise<void>
-  /** Resolves when the connection is over and nothing is left of the agent. */
+  /** Resolves when the connection is closed and cleaned up. */
   readonly ended: Promise<void>
   readonly #options: AgentOptions
   readonly #arrival: Arrival
@@ -73,7 +73,7 @@ export class AgentSession implements Connection {
   #running = 0
   #over = false
 
-  /** `ip` is where the agent connects from, in its plain form. */
+  /** `ip` is the agent's address, in its plain form. */
   constructor(socket: TLSSocket, ip: string, options: AgentOptions) {
     this.#options = options
     const { localAddress = '', servername } = socket
@@ -98,7 +98,7 @@ export class AgentSession implements Connection {
     )
   }
 
-  /** Connections that are open through the agent. */
+  /** Open connections through the agent. */
   get streams(): number {
     return this.#session.streamsOf(streamTypes.proxy)
   }
@@ -125,7 +125,7 @@ export class AgentSession implements Connection {
       ErrorCode: problem.number === undefined ? null : `ERR_NGROK_${problem.number}`,
     }
     const opened = this.#session.open(streamTypes.stopTunnel, Buffer.from(JSON.stringify(request)))
-    // There is no answer, and one family never finishes the stream.
+    // There is no response, and one family never finishes the stream.
     opened.then(
       stream => setTimeout(() => stream.reset('stream_cancelled'), STOP_TUNNEL_MS).unref(),
       () => undefined,
@@ -136,7 +136,7 @@ export class AgentSession implements Connection {
     this.#session.close('none', reason)
   }
 
-  /** Takes no more connections, waits for those that are open, then lets the agent go elsewhere. */
+  /** Stops opening connections, waits for the open ones, then disconnects the agent. */
   drain(timeoutMs: number): Promise<void> {
     return this.#session.drain(timeoutMs)
   }
@@ -155,7 +155,7 @@ export class AgentSession implements Connection {
       answerHeartbeat(stream)
       return
     }
-    // What is being collected for each request is bounded, so their number must be too.
+    // Each request has a bounded buffer, so their number must be bounded too.
     if (this.#running >= (this.#signed === undefined ? LOGIN_REQUESTS : MAX_REQUESTS)) {
       this.#session.refuse(stream)
       return
@@ -197,18 +197,18 @@ export class AgentSession implements Connection {
     const answer = (message: Request): Promise<object> =>
       handle(message).catch((error: unknown) => {
         const text = agentError(error)
-        if (text === 'Internal error.') this.#options.log.error({ error }, 'an agent could not be served')
+        if (text === 'Internal error.') this.#options.log.error({ error }, 'serving an agent failed')
         return { Error: text }
       })
     const limits = this.#signed === undefined ? { limit: LOGIN_BYTES, deadlineMs: LOGIN_MS } : {}
     try {
       await serve(stream, { request, handle: answer }, limits)
     } catch (error) {
-      this.#options.log.debug({ error, ip: this.#arrival.ip }, 'an agent sent what cannot be read')
+      this.#options.log.debug({ error, ip: this.#arrival.ip }, 'agent sent an invalid message')
     }
   }
 
-  /** Answers a request for a tunnel; connections reach it when the agent has seen the answer. */
+  /** Responds to a bind; connections follow when the agent has seen the response. */
   async #serveTunnel<Request>(
     stream: TunnelStream,
     request: Field<Request>,
@@ -222,13 +222,13 @@ export class AgentSession implements Connection {
     })
     if (id === undefined || this.#signed === undefined) return
     const { extra, requests } = this.#signed
-    // Our own agents know a tunnel before they read anything that follows the answer.
+    // Adit agents know a tunnel before they read anything after the response.
     if (!extra.UserAgent.startsWith('adit/')) await finished(stream)
     requests.release(id)
   }
 
   async #auth(request: messages.AuthRequest): Promise<messages.AuthAnswer | { readonly Error: string }> {
-    if (this.#signing) throw new MessageError('The agent has signed in already.')
+    if (this.#signing) throw new MessageError('The agent has already signed in.')
     this.#signing = true
     const { sessions, log } = this.#options
     try {
@@ -242,10 +242,10 @@ export class AgentSession implements Connection {
         throw new TunnelError('session_closed', 'The connection was closed.')
       }
       this.#begin(extra)
-      log.info({ session: record.id, ip: this.#arrival.ip, agent: extra.UserAgent }, 'an agent has signed in')
+      log.info({ session: record.id, ip: this.#arrival.ip, agent: extra.UserAgent }, 'agent signed in')
       return welcome(request, record, this.#options)
     } catch (error) {
-      // The refusal is read first; then there is nothing left to say.
+      // The error is read first; then there is nothing left to send.
       setTimeout(() => this.#session.close(), FAREWELL_MS).unref()
       throw error
     }
@@ -259,16 +259,16 @@ export class AgentSession implements Connection {
   }
 }
 
-/** The connection broke: neither side has taken its leave. */
+/** The connection was lost: neither side has closed it. */
 const isLoss = ({ code }: TunnelError): boolean => code !== 'none' && code !== 'remote_gone_away'
 
-/** What broke a connection; undefined when one of both sides has ended it as usual. */
+/** Why a connection was lost; undefined for a normal close. */
 function failureOf({ code, message, cause }: TunnelError): string | undefined {
   if (code === 'none' || code === 'remote_gone_away') return undefined
   return code === 'peer_eof' && cause === undefined ? undefined : message
 }
 
-/** Resolves a moment after the peer has finished a stream. */
+/** Resolves shortly after the peer has finished a stream. */
 async function finished(stream: TunnelStream): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, FINISH_MS)

@@ -13,17 +13,17 @@ const web: readonly Proto[] = ['http', 'https']
 const any: readonly Proto[] = ['http', 'https', 'tcp', 'tls']
 const none: readonly Proto[] = []
 
-/** Where each option can be used. One that is asked for elsewhere is refused, never left out without a word. */
+/** Where each option can be used. An option elsewhere is rejected, never ignored silently. */
 const usable: Readonly<Record<keyof BindOptions, readonly Proto[]>> = {
-  // Where the endpoint is; read by `wantedAddress`, and what does not belong to a protocol is not looked at.
+  // The address; read by `wantedAddress`, options of other protocols are ignored.
   URL: any,
   Domain: any,
   Hostname: any,
   Subdomain: any,
   Addr: any,
-  // What the agent tells about itself.
+  // Descriptions by the agent.
   LocalUrlScheme: any,
-  // What is done with traffic.
+  // Traffic options.
   Auth: web,
   BasicAuth: web,
   HostHeaderRewrite: web,
@@ -55,7 +55,7 @@ const unbound: Place = {
 export const readProto = (text: string): Proto =>
   protos.includes(text) ? (text as Proto) : fail('bind_protocol', { proto: text })
 
-/** Refuses options that this gateway cannot serve on such an endpoint, or whose content it cannot use. */
+/** Rejects options that this gateway cannot serve on such an endpoint, or whose content is invalid. */
 export function checkOptions(proto: Proto, options: BindOptions, modules: Modules): void {
   for (const [option, places] of Object.entries(usable)) {
     if (!isAsked(options[option as keyof BindOptions]) || places.includes(proto)) continue
@@ -64,14 +64,14 @@ export function checkOptions(proto: Proto, options: BindOptions, modules: Module
   }
   if (![0, 1, 2].includes(options.ProxyProto))
     fail('bind_option', { option: 'ProxyProto', reason: 'the versions are 1 and 2' })
-  // Compiled once to see whether it can be: what serves the tunnel compiles it again.
+  // Compiled once for validation: the tunnel compiles it again.
   if (web.includes(proto)) modules.build({ rows: [], agent: options }, unbound)
   else connectionFilter(options)
   agentAuthorities(options)
   if (options.TLSTermination) terminationIdentity(options.TLSTermination)
 }
 
-/** What stands beside the options and narrows who may visit. */
+/** Fields next to the options that restrict access. */
 export function checkExtras(extra: {
   readonly IPPolicyRef: string
   readonly Bindings: readonly string[]
@@ -79,7 +79,7 @@ export function checkExtras(extra: {
   if (extra.IPPolicyRef !== '')
     fail('bind_option', { option: 'IPPolicyRef', reason: 'this server does not have it' })
   const narrow = extra.Bindings.find(binding => binding !== '' && binding !== 'public')
-  // An endpoint that was meant to be internal must not become public.
+  // An internal endpoint must not become public.
   if (narrow !== undefined)
     fail('bind_option', {
       option: 'Bindings',

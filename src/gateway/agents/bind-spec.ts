@@ -2,23 +2,23 @@ import type { BindOptions } from '#tunnel/messages.ts'
 
 interface About {
   readonly forwardsTo: string
-  /** `http2` where the upstream speaks that; all else is HTTP/1. */
+  /** `http2` for an HTTP/2 upstream; anything else is HTTP/1. */
   readonly forwardsProto: string
   readonly metadata: string
-  /** Connections to the tunnel wait until `release`: the agent is not ready for them before. */
+  /** Connections to the tunnel wait until `release`: the agent is not ready before. */
   readonly waits?: boolean
 }
 
-/** A tunnel with an address of its own. */
+/** A tunnel with its own address. */
 export interface AddressSpec extends About {
   readonly kind: 'address'
   readonly proto: string
   readonly options: BindOptions
   /** The tunnel that the agent had before its connection was lost; empty for a new one. */
   readonly tunnelId: string
-  /** The proof that it had it. */
+  /** The token that proves it. */
   readonly token: string
-  /** It shares its address with other endpoints of the same owner that say so too. */
+  /** It shares its address with other endpoints of the same owner that request the same. */
   readonly pooling: boolean
 }
 

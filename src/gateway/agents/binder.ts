@@ -28,14 +28,14 @@ export interface BinderOptions {
   readonly proofs: Proofs
   readonly modules: Modules
   readonly now: () => number
-  /** Whether the agent that holds an address can be made to give it up to another one. */
+  /** Whether the agent that holds an address can be evicted for another one. */
   readonly displace: (holder: TunnelRecord, newcomer: Entry) => Promise<boolean>
 }
 
-/** What is kept of a tunnel that an agent asks for again. */
+/** The state of a tunnel that an agent requests again. */
 interface Identified {
   readonly id: string
-  /** Undefined for one that starts now. */
+  /** Undefined for a new one. */
   readonly startedAt: string | undefined
 }
 
@@ -46,7 +46,7 @@ interface Earlier extends Identified {
 
 const noOptions = bindOptions({}, '')
 
-/** Finds the address of a new tunnel and takes it. */
+/** Assigns and claims the address of a new tunnel. */
 export class Binder {
   readonly #options: BinderOptions
   readonly #addresses: Addresses
@@ -56,11 +56,11 @@ export class Binder {
     this.#addresses = new Addresses(options)
   }
 
-  /** Lists a tunnel with the address it asks for, or with one of our choice. */
+  /** Adds a tunnel with the requested address, or a random one. */
   async bindAddress(entry: Entry, spec: AddressSpec, credential: Credential): Promise<TunnelRecord> {
     const proto = readProto(spec.proto)
     const earlier = this.#earlier(entry, spec, credential)
-    // What was accepted stands: an agent that returns may have lost what we did not tell it, such as a password.
+    // The accepted options stay: a returning agent may lack some that it never got back, such as a password.
     const options = earlier?.options ?? spec.options
     checkOptions(proto, options, this.#options.modules)
     const wanted = wantedAddress(proto, options, this.#options.facts.domain)
@@ -75,7 +75,7 @@ export class Binder {
     return chosen ? this.#take(entry, make(chosen)) : this.#takeAny(wanted, claimant, make)
   }
 
-  /** Lists a tunnel that carries labels. */
+  /** Adds a labelled tunnel. */
   async bindLabels(
     entry: Entry,
     spec: LabelSpec,
@@ -89,7 +89,7 @@ export class Binder {
     return this.#take(entry, { ...this.#record(entry, spec, earlier), ...base, labels, options: noOptions })
   }
 
-  /** The tunnel that an agent asks for again, if it is its own: its id alone is no proof of that. */
+  /** The tunnel that an agent requests again, if it is its own: the id alone proves nothing. */
   #earlier(entry: Entry, { tunnelId, token }: AddressSpec, credential: Credential): Earlier | undefined {
     if (tunnelId === '') return undefined
     const proof = this.#options.proofs.tunnel(token)
@@ -125,7 +125,7 @@ export class Binder {
     return fail('ports_exhausted', this.#options.facts.randomTcpPorts)
   }
 
-  /** The directory decides who of several takes an address; a holder that is gone is cleared away first. */
+  /** The directory decides who gets an address; a dead holder is evicted first. */
   async #take(entry: Entry, record: TunnelRecord): Promise<TunnelRecord> {
     const { directory, displace } = this.#options
     for (let contests = 0; ; contests++) {

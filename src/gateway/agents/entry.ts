@@ -1,10 +1,10 @@
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { Connection } from '#registry/fleet.ts'
 
-/** A tunnel of a session, and whether connections may be opened through it. */
+/** A tunnel of a session, and whether it is ready for connections. */
 export class Held {
   readonly record: TunnelRecord
-  /** False: left from an earlier connection of the agent, which has not asked for it again yet. */
+  /** False: left from an earlier connection of the agent, and not requested again yet. */
   readonly bound: boolean
   readonly #settled = Promise.withResolvers<void>()
   #open = false
@@ -24,12 +24,12 @@ export class Held {
     this.#settled.resolve()
   }
 
-  /** The tunnel is gone, or another connection of its agent has it: who waits looks again. */
+  /** The tunnel is closed, or another connection of its agent has it: waiters check again. */
   giveUp(): void {
     this.#settled.resolve()
   }
 
-  /** Resolves when something has become of it, or the time is over. */
+  /** Resolves on a change, or when the time is over. */
   whenSettled(timeoutMs: number): Promise<void> {
     return within(this.#settled.promise, timeoutMs)
   }
@@ -60,13 +60,13 @@ export class Entry {
     this.connection = connection
   }
 
-  /** Takes over what an earlier connection of the same agent had; it is served again once it is bound again. */
+  /** Takes over the tunnels of an earlier connection of the same agent; each is served again once it is bound. */
   inherit(earlier: Entry): void {
     for (const [id, held] of earlier.tunnels) this.tunnels.set(id, new Held(held.record, false))
     for (const [key, count] of earlier.#labelled) this.#labelled.set(key, count)
   }
 
-  /** Bindings under way. */
+  /** Bindings in progress. */
   get pending(): number {
     return this.#pending
   }
@@ -81,12 +81,12 @@ export class Entry {
     this.#bindEnded = undefined
   }
 
-  /** Resolves when the first of the bindings under way has ended, or the time is over. */
+  /** Resolves when one of the bindings in progress has ended, or the time is over. */
   whenBindEnds(timeoutMs: number): Promise<void> {
     return within((this.#bindEnded ??= Promise.withResolvers<void>()).promise, timeoutMs)
   }
 
-  /** How many tunnels with these labels there have been; one more each time it is asked. */
+  /** Counts the tunnels with these labels; one more on each call. */
   countLabelled(key: string): number {
     const count = this.#labelled.get(key) ?? 0
     this.#labelled.set(key, count + 1)

@@ -7,20 +7,20 @@ const MAX_SESSIONS = 10_000
 type Labels = Readonly<Record<string, string>>
 export type Left = Pick<TunnelRecord, 'id' | 'startedAt'>
 
-/** Labels in one spelling, to compare them. */
+/** Labels in canonical form, for comparison. */
 export const labelsKey = (labels: Labels): string =>
   JSON.stringify(Object.entries(labels).toSorted(([left], [right]) => (left < right ? -1 : 1)))
 
 /**
- * The id of the labelled tunnel that a session asks for as the `count`th of its kind. It follows from what the agent
- * says again when it returns, so that it has the same id at a gateway that knows nothing of before.
+ * The id of a session's `count`th labelled tunnel of its kind. It is derived from what the agent sends again when it
+ * reconnects, so it is the same at a gateway without memory of it.
  */
 export const labelledId = (sessionId: string, labels: Labels, count: number): string =>
   derivedId('tn', sessionId, `${labelsKey(labels)} ${count}`)
 
 /**
- * Labelled tunnels whose agent lost its connection. Its request to have one back carries only the labels, but the
- * program behind it goes on using the id it was first given.
+ * Labelled tunnels whose agent lost its connection. Its request to restore one has only the labels, but the program
+ * behind it keeps using the id it first got.
  */
 export class LabelMemory {
   readonly #left = new Map<string, Map<string, Left[]>>()
@@ -39,7 +39,7 @@ export class LabelMemory {
     if (this.#left.size > MAX_SESSIONS && oldest !== undefined) this.#left.delete(oldest)
   }
 
-  /** Each is given back once. */
+  /** Each is restored once. */
   take(sessionId: string, labels: Labels): Left | undefined {
     return this.#left.get(sessionId)?.get(labelsKey(labels))?.shift()
   }

@@ -9,7 +9,7 @@ import type { Credential, Records } from '#registry/records/records.ts'
 import type { Proofs } from '#gateway/agents/proofs.ts'
 import type { AuthAnswer, AuthRequest } from '#tunnel/messages.ts'
 
-/** Where an agent comes from, and where it has connected to. */
+/** The agent's address, and the one it connected to. */
 export type Arrival = Pick<SessionRecord, 'ip' | 'localIp' | 'serverName'>
 
 export interface LoginOptions {
@@ -24,7 +24,7 @@ const SHOWN = 12
 
 type ConnectAddresses = AuthAnswer['Extra']['ConnectAddresses']
 
-/** Finds the credential of a token, or says what is wrong with it. */
+/** Finds the credential of a token, or rejects the token. */
 function credentialOf(token: string, records: Records): Credential {
   if (!/^[\x21-\x7e]{1,512}$/.test(token)) {
     const shown = token.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, SHOWN)
@@ -38,19 +38,16 @@ function checkAddress(ip: string, credential: Credential, { records, log }: Logi
   const restriction = records.restriction('agent')
   if (restriction === undefined || restriction.allows(ip)) return
   if (restriction.enforced) fail('agent_address_refused', { ip })
-  log.warn(
-    { ip, credential: credential.id },
-    'an IP restriction that is not enforced would refuse this agent',
-  )
+  log.warn({ ip, credential: credential.id }, 'an unenforced IP restriction would deny this agent')
 }
 
-/** Decides whether an agent may come in, and as which session. */
+/** Authenticates an agent and determines its session. */
 export function login(request: AuthRequest, arrival: Arrival, options: LoginOptions): SessionRecord {
   const { facts, records, proofs, now = Date.now } = options
   const { ClientId, Extra } = request
   const credential = credentialOf(Extra.AuthToken, records)
   checkAddress(arrival.ip, credential, options)
-  // An agent that returns proves by its cookie that it is the one it says it is; any other is a new one.
+  // A returning agent proves its session by its cookie; any other gets a new one.
   const startedAt = isId(ClientId) ? proofs.sessionStart(Extra.Cookie, ClientId, credential.id) : undefined
   return {
     id: startedAt === undefined ? newId('ts') : legId(ClientId, legNumber(Extra.LegNumber)),
@@ -71,8 +68,8 @@ export function login(request: AuthRequest, arrival: Arrival, options: LoginOpti
 const legNumber = (given: number): number => Math.min(Math.max(given, 0), MAX_LEGS - 1)
 
 /**
- * Offers a second connection where there is a second process to have it with. The address is the one that the agent
- * has dialled, which it knows better than we do; so only our own agents are told.
+ * Offers a second connection if there is a second process for it. The address is the one that the agent dialled, which
+ * it knows better; so only Adit agents get the offer.
  */
 function furtherConnections({ Extra }: AuthRequest, { processes, region }: Facts): ConnectAddresses {
   if (processes < 2 || !Extra.UserAgent.startsWith('adit/')) return undefined

@@ -1,6 +1,6 @@
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
 
-/** Whose tunnels are online at each name, in any scheme. */
+/** The owner of the online tunnels at each name, in any scheme. */
 export class OnlineNames {
   readonly #tunnels = new Map<string, Map<string, TunnelRecord>>()
   readonly #stop: () => void

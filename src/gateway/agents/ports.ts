@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 
-/** Can this machine listen on a port? Another program may have it, which no record tells. */
+/** Whether this machine can listen on a port. Another program may have it, which no record shows. */
 export function isPortFree(port: number, host: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const server = createServer()

@@ -6,7 +6,7 @@ const BEAT_BYTES = 4
 const ANSWER_MS = 1500
 const POLL_MS = 20
 
-/** Asks an agent for a sign of life: any bytes after a beat was sent will do. */
+/** Probes an agent: any bytes after a heartbeat count. */
 export async function probe(session: Session, answerMs = ANSWER_MS): Promise<boolean> {
   const begun = performance.now()
   const signal = AbortSignal.timeout(answerMs)
@@ -15,11 +15,11 @@ export async function probe(session: Session, answerMs = ANSWER_MS): Promise<boo
     stream.write(randomBytes(BEAT_BYTES))
     while (!signal.aborted && !stream.closed && session.lastInput <= begun)
       await new Promise(resolve => setTimeout(resolve, POLL_MS))
-    // Some agents flood zeros when a heartbeat is finished; only RST ends it.
+    // Some agents flood zeros when a heartbeat is finished; only RST stops it.
     stream.reset('stream_cancelled')
     return session.lastInput > begun
   } catch {
-    // The session is over, or so full that nothing can be asked.
+    // The session is closed, or too busy to probe.
     return false
   }
 }

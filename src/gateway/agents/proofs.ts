@@ -4,24 +4,24 @@ import { sameText, Sealer } from '#base/secrets.ts'
 import type { Address } from '#registry/directory.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
 
-/** What a token says about a tunnel that was accepted before. */
+/** The content of a token for a previously accepted tunnel. */
 export interface TunnelProof {
   readonly id: string
   readonly credentialId: string
   readonly address: Address
   readonly startedAt: string
-  /** Undefined where they were too large for a token. */
+  /** Undefined if they were too large for a token. */
   readonly options: BindOptions | undefined
 }
 
-// What agents keep of a token, and what is read of one.
+// The stored and the parsed form of a token.
 const MAX_TOKEN = 4096
 const MAX_CONTENT = 65_536
 const PURPOSE = 'tunnel'
 
 /**
- * Makes and reads what agents hand back after a lost connection. Every gateway process of an installation has the same
- * key, so an agent may return to another one. Nothing in it can be made or read by anybody else.
+ * Creates and verifies the tokens that agents return after a lost connection. All processes of an installation have the
+ * same key, so an agent may return to another one. No one else can create or read a token.
  */
 export class Proofs {
   readonly #key: Buffer
@@ -33,7 +33,7 @@ export class Proofs {
     this.#sealer = new Sealer(createHmac('sha256', key).update('tokens').digest())
   }
 
-  /** Proves that its bearer owns a session: knowing the session's id is not enough to take it over. */
+  /** Proves ownership of a session: the session id is not enough to take it over. */
   cookie(session: {
     readonly id: string
     readonly credentialId: string
@@ -43,7 +43,7 @@ export class Proofs {
     return `${startedAt} ${this.#sign(id, credentialId, startedAt)}`
   }
 
-  /** When the session started that a cookie proves; undefined when it proves nothing. */
+  /** The start time of the session that a cookie proves; undefined when it is invalid. */
   sessionStart(cookie: string, id: string, credentialId: string): string | undefined {
     const [startedAt = '', mac = ''] = cookie.split(' ')
     return sameText(mac, this.#sign(id, credentialId, startedAt)) ? startedAt : undefined
@@ -54,7 +54,7 @@ export class Proofs {
     return token.length <= MAX_TOKEN ? token : this.#seal({ ...proof, options: undefined })
   }
 
-  /** What a token says, if it is one of ours. */
+  /** The content of a valid token. */
   tunnel(token: string): TunnelProof | undefined {
     if (token === '') return undefined
     try {
@@ -63,7 +63,7 @@ export class Proofs {
       const proof = JSON.parse(json) as TunnelProof
       return { ...proof, options: proof.options && bindOptions(proof.options, '') }
     } catch {
-      // Of another installation, or made up: it proves nothing.
+      // From another installation, or forged.
       return undefined
     }
   }

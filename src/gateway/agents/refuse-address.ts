@@ -3,7 +3,7 @@ import type { Added, TunnelRecord } from '#registry/directory.ts'
 import { plainId } from '#registry/legs.ts'
 import { addressText } from '#gateway/agents/acl.ts'
 
-/** Says why a tunnel cannot have its address. The session that holds it is named only to its own user. */
+/** Rejects an address with the reason. The session that holds it is shown only to its own user. */
 export function refuseAddress(
   record: TunnelRecord,
   { holder, conflict }: Added & { readonly ok: false },

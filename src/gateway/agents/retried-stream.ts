@@ -1,18 +1,18 @@
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import type { TunnelError } from '#tunnel/frame.ts'
 
-// More than this is not kept for a second try.
+// More than this is not buffered for a retry.
 const KEPT_BYTES = 65_536
 
 /**
- * A connection that is opened once more when the agent had no room for it at that moment. One family of agents resets
- * some streams of a burst; nothing of them has reached the service, so all that was sent is sent again.
+ * A connection that is retried once when the agent had no room for it. One family of agents resets some streams of a
+ * burst; nothing of them has reached the service, so everything is sent again.
  */
 export class RetriedStream implements ByteStream {
   readonly #reopen: () => Promise<ByteStream>
   #stream: ByteStream
   #sink: Sink | undefined
-  // Undefined once there is no second try.
+  // Undefined once a retry is impossible.
   #sent: Buffer[] | undefined = []
   #size = 0
   #ended = false

@@ -35,7 +35,7 @@ import type { ProxyHeader } from '#tunnel/messages.ts'
 
 const MAX_SESSIONS = 100_000
 const MAX_TUNNELS = 256
-// How long an agent that returned may take to bind again what it had.
+// How long a returning agent may take to bind its tunnels again.
 const REBIND_MS = 10_000
 // How long a connection waits for its agent to be ready.
 const READY_MS = 5000
@@ -48,14 +48,14 @@ export interface SessionsOptions {
   readonly modules: Modules
   readonly log: Log
   readonly now?: () => number
-  /** Asks an agent of any process; by default those of this one. */
+  /** Probes an agent of any process; by default those of this one. */
   readonly probe?: Fleet['probe']
   readonly maxSessions?: number
-  /** What one credential and one owner may have online; not bounded when absent. */
+  /** Limits per credential and per owner; unlimited when absent. */
   readonly limits?: UsageLimits
 }
 
-/** The agents that are connected to this process, and what they may do. */
+/** The agents connected to this process, and their permissions. */
 export class Sessions implements Fleet {
   readonly #options: SessionsOptions
   readonly #binder: Binder
@@ -64,7 +64,7 @@ export class Sessions implements Fleet {
   readonly #byCredential = new Map<string, Set<Entry>>()
   readonly #labels = new LabelMemory()
   readonly #turns = new Turns()
-  // Sessions that this process itself is taking out of the directory.
+  // Sessions that this process itself is removing from the directory.
   readonly #removing = new Set<string>()
   readonly #stopWatching: (() => void)[]
   #recheck: NodeJS.Immediate | undefined
@@ -99,13 +99,13 @@ export class Sessions implements Fleet {
     clearImmediate(this.#recheck)
   }
 
-  /** An agent has signed in. It takes the place of an earlier connection of the same session. */
+  /** An agent has signed in. It replaces an earlier connection of the same session. */
   async add(record: SessionRecord, connection: Connection): Promise<void> {
     const limit = this.#options.maxSessions ?? MAX_SESSIONS
     const earlier = this.#entries.get(record.id)
     if (earlier === undefined && this.#entries.size >= limit) fail('agent_sessions_full', { limit })
     const { ownerId } = this.#requireCredential(record)
-    // An authority for SSH certificates without an owner stands for itself.
+    // An SSH CA without an owner counts as its own owner.
     const entry = new Entry(record, ownerId || record.credentialId, connection)
     const isListed = this.#options.directory.sessions.has(record.id)
     const listed = isListed ? undefined : this.#usage?.take(holderOf(entry), ofSession(record))
@@ -118,7 +118,7 @@ export class Sessions implements Fleet {
     }
   }
 
-  /** A connection is over. Nothing happens when another one has taken its place. */
+  /** A connection has closed. Ignored when another one has replaced it. */
   async remove(id: string, connection: Connection, end: SessionEnd = { lost: false }): Promise<void> {
     const entry = this.#entries.get(id)
     if (entry?.connection !== connection) return
@@ -132,7 +132,7 @@ export class Sessions implements Fleet {
     })
   }
 
-  /** Makes a tunnel for an agent, or gives back the one it had. */
+  /** Creates a tunnel for an agent, or restores the one it had. */
   async bind(sessionId: string, spec: BindSpec): Promise<TunnelRecord> {
     const entry = this.#entries.get(sessionId)
     if (entry === undefined) return fail('agent_not_signed_in')
@@ -157,21 +157,21 @@ export class Sessions implements Fleet {
     this.#entries.get(sessionId)?.tunnels.get(tunnelId)?.release()
   }
 
-  /** What an agent shows to have a tunnel back after its connection was lost. */
+  /** The token that restores a tunnel after a lost connection. */
   tokenOf({ id, sessionId, address, startedAt, options }: TunnelRecord): string {
     const credentialId = this.#options.directory.sessions.get(sessionId)?.credentialId
     if (address === undefined || credentialId === undefined) return ''
     return this.#options.proofs.token({ id: plainId(id), credentialId, address, startedAt, options })
   }
 
-  /** Takes a tunnel away. It may be gone already: some agents say so several times. */
+  /** Closes a tunnel. It may already be closed: some agents send this several times. */
   async unbind(sessionId: string, tunnelId: string): Promise<void> {
     this.#entries.get(sessionId)?.drop(tunnelId)
     const { directory } = this.#options
     if (directory.tunnels.get(tunnelId)?.sessionId === sessionId) await directory.removeTunnel(tunnelId)
   }
 
-  /** Changes what a tunnel says about itself. */
+  /** Changes the description of a tunnel. */
   async patch(
     sessionId: string,
     tunnelId: string,
@@ -221,7 +221,7 @@ export class Sessions implements Fleet {
       const left = deadline - performance.now()
       if (entry === undefined || held?.open === true || left <= 0) return
       if (held !== undefined) await held.whenSettled(left)
-      // Listed already, though its binding has not ended.
+      // Already listed, though its binding has not ended.
       else if (entry.pending > 0) await entry.whenBindEnds(left)
       else return
     }
@@ -258,8 +258,8 @@ export class Sessions implements Fleet {
     this.#leave(earlier)
     entry.inherit(earlier)
     for (const held of earlier.tunnels.values()) held.giveUp()
-    earlier.connection.close('The agent has connected again.')
-    // What it does not ask for again by then, it has closed while it was away.
+    earlier.connection.close('The agent has reconnected.')
+    // Tunnels that are not requested again by then were closed meanwhile.
     setTimeout(() => this.#run(() => this.#dropUnbound(entry)), REBIND_MS).unref()
   }
 
@@ -281,7 +281,7 @@ export class Sessions implements Fleet {
     return this.#binder.bindLabels(entry, spec, { acl: credential.acl, earlier })
   }
 
-  /** The credential may have been deleted, or its owner deactivated, after the agent signed in with it. */
+  /** The credential may have been deleted, or its owner deactivated, after the sign-in. */
   #requireCredential({ credentialId }: SessionRecord): Credential {
     const credential = this.#options.records.credential(credentialId) ?? fail('agent_token_unknown')
     return credential.active ? credential : fail('agent_owner_inactive')
@@ -295,7 +295,7 @@ export class Sessions implements Fleet {
     return [...entry.tunnels.values()].find(isLeft)?.record
   }
 
-  /** Never one that the session has used: some agents give a tunnel up several times, and late. */
+  /** Never an id that the session has used: some agents close a tunnel several times, and late. */
   #newLabelled(entry: Entry, { labels }: LabelSpec): string {
     const { id } = entry.record
     for (;;) {
@@ -310,7 +310,7 @@ export class Sessions implements Fleet {
   async #hold(entry: Entry, record: TunnelRecord, waits: boolean): Promise<void> {
     const current = this.#entries.get(record.sessionId)
     if (current !== entry) {
-      // The connection went while the address was being taken; its successor may have the tunnel already.
+      // The connection closed while the address was being claimed; its successor may already have the tunnel.
       if (current?.tunnels.get(record.id)?.bound !== true) await this.unbind(record.sessionId, record.id)
       fail('agent_not_signed_in')
     }
@@ -319,7 +319,7 @@ export class Sessions implements Fleet {
     if (!waits) held.release()
   }
 
-  /** Whether the holder of an address makes room for a newcomer: only for itself, or when it does not answer. */
+  /** Whether the holder of an address is evicted: only by itself, or when it does not respond. */
   async #displace(holder: TunnelRecord, newcomer: Entry): Promise<boolean> {
     const { directory, facts, log } = this.#options
     if (holder.sessionId === newcomer.record.id) {
@@ -349,14 +349,14 @@ export class Sessions implements Fleet {
     await this.remove(sessionId, entry.connection, { error: reason, lost: false })
   }
 
-  /** The agent has come back through another process; what is left of it here is dead. */
+  /** The agent has reconnected through another process; the rest here is dead. */
   #elsewhere({ id, node }: SessionRecord): void {
     const entry = this.#entries.get(id)
     if (entry !== undefined && entry.record.node !== node)
-      entry.connection.close('The agent has connected again.')
+      entry.connection.close('The agent has reconnected.')
   }
 
-  /** Another process gave an address of this agent to a newcomer, because it did not answer. */
+  /** Another process gave an address of this agent to another one, because it did not respond. */
   #dismissed({ id, node }: SessionRecord): void {
     const entry = this.#entries.get(id)
     if (entry?.record.node === node && !this.#removing.has(id))
@@ -391,7 +391,7 @@ export class Sessions implements Fleet {
     }
   }
 
-  /** Rules come in batches; the sessions are looked through once for all of them. */
+  /** Rules change in batches; the sessions are checked once for all of them. */
   #recheckAddresses(): void {
     this.#recheck ??= setImmediate(() => {
       this.#recheck = undefined

@@ -15,16 +15,13 @@ export interface Parts {
   readonly log: Log
 }
 
-/** Connects the SSH listener with the sessions and the configuration of this process. */
+/** Connects the SSH listener to the sessions and the configuration of this process. */
 export const gatewayDeps = ({ sessions, records, log }: Parts): SshDeps => ({
   ring: keyRing(records),
   refusal(ip) {
     const restriction = records.restriction('agent')
     if (restriction === undefined || restriction.allows(ip)) return undefined
-    log.warn(
-      { ip, restriction: restriction.id, enforced: restriction.enforced },
-      'an ssh client is not allowed',
-    )
+    log.warn({ ip, restriction: restriction.id, enforced: restriction.enforced }, 'ssh client not allowed')
     return restriction.enforced ? new Problem('agent_address_refused', { ip }) : undefined
   },
   add: (record, connection) => sessions.add(record, connection),
@@ -50,7 +47,7 @@ const holdersOf = (fingerprint: string, records: Records): KeyHolder[] =>
 
 function specOf(wish: Wish): BindSpec {
   const { forwardsTo, metadata, labels, scheme } = wish
-  // The client knows a random port only once it was told, so nobody may come before.
+  // The client learns a random port from the response, so no connection may start before.
   const about = { forwardsTo, forwardsProto: 'http1', metadata, waits: true }
   if (Object.keys(labels).length > 0) return { ...about, kind: 'labels', labels }
   const isNew = { tunnelId: '', token: '', pooling: false }

@@ -1,10 +1,10 @@
-/** Lets work on one thing be done in the order in which it was asked for. */
+/** Serial queue per key. */
 export class Turns {
   readonly #last = new Map<string, Promise<void>>()
 
   async take(key: string, work: () => Promise<void>): Promise<void> {
     const before = this.#last.get(key)
-    // What failed before has been told to whom it concerned.
+    // Earlier failures were already reported to their callers.
     const turn = before === undefined ? work() : before.then(work, work)
     this.#last.set(key, turn)
     try {

@@ -4,7 +4,7 @@ import { plainId } from '#registry/legs.ts'
 
 const KIB = 1024
 
-/** What one credential or one owner may have online at once. */
+/** Limits on what one credential or one owner may have online. */
 export interface Share {
   readonly sessions: number
   readonly tunnels: number
@@ -17,13 +17,13 @@ export interface UsageLimits {
   readonly owner: Share
 }
 
-/** Who has something online: one counts for both. */
+/** The credential and the owner of an item: it counts for both. */
 export interface Holder {
   readonly credentialId: string
   readonly ownerId: string
 }
 
-/** What an item takes of a share. */
+/** The cost of an item. */
 export type Amount = Readonly<Record<'sessions' | 'tunnels' | 'tcpPorts' | 'bytes', number>>
 
 const nothing: Amount = { sessions: 0, tunnels: 0, tcpPorts: 0, bytes: 0 }
@@ -54,11 +54,11 @@ export interface UsageOptions {
   readonly directory: Directory
   readonly limits: UsageLimits
   readonly ownerOf: (session: SessionRecord) => string
-  /** The TCP ports that one owner may have beside the limit, so that some are left for others. */
+  /** Additional limit on an owner's TCP ports, so that some are left for others. */
   readonly portShare: (ownerId: string) => number
 }
 
-/** Counts what each credential and each owner has online, in all processes, and what is being opened here. */
+/** Counts what each credential and each owner has online in all processes, and what is being opened here. */
 export class Usage {
   readonly #options: UsageOptions
   readonly #items = new Map<string, Item>()
@@ -82,7 +82,7 @@ export class Usage {
     this.#stop()
   }
 
-  /** Takes a share for what is about to be listed; rejects where none is left. Returns how to give it back. */
+  /** Reserves a share for an item about to be added; rejects if none is left. Returns how to release it. */
   take(holder: Holder, amount: Amount): () => void {
     this.#require(holder, amount)
     const keys = keysOf(holder)

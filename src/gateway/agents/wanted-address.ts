@@ -3,12 +3,12 @@ import { nameFault, normalName } from '#base/hosts.ts'
 import type { Proto } from '#gateway/agents/bind-options.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
-/** What an agent asks to be reached at; without a name or a port it takes what it is given. */
+/** The address that an agent requests; without a name or a port it gets a random one. */
 export type Wanted =
   | { readonly scheme: 'http' | 'https' | 'tls'; readonly host: string | undefined }
   | { readonly scheme: 'tcp'; readonly port: number | undefined }
 
-/** The host and port in a URL or an address, whatever of the two is there. */
+/** The host and port in a URL or an address, whichever is present. */
 function partsOf(text: string): { host: string; port: string } {
   const rest = text.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/[/?#].*$/, '')
   const colon = rest.lastIndexOf(':')
@@ -25,7 +25,7 @@ function readPort(text: string): number | undefined {
     : fail('bind_port', { port: digits, reason: 'it is not a number' })
 }
 
-/** A name in full and in its one spelling; one without a dot is meant to be under the shared domain. */
+/** A full name in canonical form; one without a dot is under the shared domain. */
 export function readHost(text: string, base: string): string | undefined {
   const given = normalName(partsOf(text).host)
   if (given === '') return undefined

@@ -2,14 +2,14 @@ import { isUtf8 } from 'node:buffer'
 import { closeCodes, type CloseCode, MAX_CONTROL, opcodes } from '#http/websocket/frames.ts'
 import { Utf8Check } from '#http/websocket/utf8-check.ts'
 
-/** Who is told what came; nothing follows a close or a breach. */
+/** Receives the events; nothing follows a close or a breach. */
 export interface FrameListener {
-  /** A part of a message: messages are passed on as they come, and never held. */
+  /** A part of a message: messages are streamed, never buffered. */
   content(bytes: Buffer): void
   ping(content: Buffer): void
   /** `code` is undefined when none was given. */
   close(code: number | undefined): void
-  /** The peer does not speak the protocol; the code says in which way. */
+  /** The peer violates the protocol; the code says how. */
   breach(reason: string, code: CloseCode): void
 }
 
@@ -19,13 +19,13 @@ const MASKED = 0x80
 const MASK_BYTES = 4
 const MAX_HEAD = 14
 
-/** Reads the frames that a client of WebSocket sends (RFC 6455 §5), however its bytes are split. */
+/** Parses the frames of a WebSocket client (RFC 6455 §5), however the bytes are split. */
 export class FrameReader {
   readonly #listener: FrameListener
   readonly #head = Buffer.alloc(MAX_HEAD)
   readonly #mask = Buffer.alloc(MASK_BYTES)
   #headLength = 0
-  /** Bytes of the present frame's content that have not come; undefined while its head is read. */
+  /** Outstanding payload bytes of the current frame; undefined while its head is read. */
   #left: number | undefined
   #opcode: number = opcodes.continuation
   #masked = 0
@@ -39,7 +39,7 @@ export class FrameReader {
     this.#listener = listener
   }
 
-  /** Takes bytes, which are changed in place: content travels masked. */
+  /** Takes bytes, which are changed in place: payloads are masked. */
   push(bytes: Buffer): void {
     let at = 0
     while (at < bytes.length && !this.#over) {
@@ -74,11 +74,11 @@ export class FrameReader {
     if ((first & RESERVED) !== 0) return 'a reserved bit is set'
     if ((second & MASKED) === 0) return 'a frame is not masked'
     if (opcode >= opcodes.close) {
-      if (opcode > opcodes.pong) return 'an opcode is not known'
+      if (opcode > opcodes.pong) return 'an opcode is unknown'
       if ((first & FIN) === 0) return 'a control frame is fragmented'
       return (second & 0x7f) > MAX_CONTROL ? 'a control frame is too long' : undefined
     }
-    if (opcode > opcodes.binary) return 'an opcode is not known'
+    if (opcode > opcodes.binary) return 'an opcode is unknown'
     const continues = opcode === opcodes.continuation
     if (continues !== this.#inMessage) return 'fragments are out of order'
     return undefined
@@ -90,11 +90,11 @@ export class FrameReader {
     head.copy(this.#mask, 0, this.#headLength - MASK_BYTES, this.#headLength)
     this.#headLength = 0
     if (!Number.isSafeInteger(length)) {
-      this.#breach('a frame is longer than any')
+      this.#breach('a frame is too long')
       return
     }
     if (!isShortest(length, (head[1] ?? 0) & 0x7f)) {
-      this.#breach('the length of a frame is written with more bytes than it needs')
+      this.#breach('the length of a frame is not minimally encoded')
       return
     }
     this.#opcode = (head[0] ?? 0) & 0x0f
@@ -134,11 +134,11 @@ export class FrameReader {
   #close(content: Buffer): void {
     const code = content.length >= 2 ? content.readUInt16BE() : undefined
     if (content.length === 1 || (code !== undefined && !isSendable(code))) {
-      this.#breach('its reason to close is not one')
+      this.#breach('its close code is invalid')
       return
     }
     if (!isUtf8(content.subarray(2))) {
-      this.#breach('its reason to close is not UTF-8', closeCodes.notText)
+      this.#breach('its close reason is not UTF-8', closeCodes.notText)
       return
     }
     this.#over = true
@@ -162,15 +162,15 @@ function contentLength(head: Buffer): number {
   return short === 126 ? head.readUInt16BE(2) : head.readUInt32BE(2) * 2 ** 32 + head.readUInt32BE(6)
 }
 
-/** RFC 6455 §5.2: a length has one way to be written. `written` is what the second byte says of it. */
+/** RFC 6455 §5.2: lengths must be minimally encoded. `written` is the second byte's value. */
 const isShortest = (length: number, written: number): boolean =>
   written < 126 || length > (written === 126 ? 125 : 0xffff)
 
-/** RFC 6455 §7.4: the others are kept back, or never travel. */
+/** RFC 6455 §7.4: the others are reserved, or never sent. */
 const isSendable = (code: number): boolean =>
   (code >= 1000 && code <= 1014 && (code < 1004 || code > 1006)) || (code >= 3000 && code <= 4999)
 
-/** Takes the mask off; `done` bytes of the frame came before. Four at a time, since whole uploads pass here. */
+/** Unmasks; `done` bytes of the frame came before. Four at a time, since whole uploads pass here. */
 function unmask(bytes: Buffer, mask: Buffer, done: number): void {
   const { length } = bytes
   let at = 0

@@ -8,12 +8,12 @@ export const MAX_CONTROL = 125
 const FIN = 0x80
 const LENGTH_16 = 126
 const LENGTH_64 = 127
-/** Longer content leaves in several messages, so that receivers need not hold more. */
+/** Longer data is sent in several messages, so that receivers need not buffer more. */
 const MAX_MESSAGE = 1024 * 1024
-// Up to here copying content behind its head costs less than two writes.
+// Up to this size copying a payload after its head is cheaper than two writes.
 const COPIED_BYTES = 16_384
 
-/** A whole frame of control. */
+/** A complete control frame. */
 export function controlFrame(opcode: number, content: Buffer): Buffer {
   const frame = Buffer.allocUnsafe(2 + content.length)
   frame[0] = FIN | opcode
@@ -28,7 +28,7 @@ export function closeFrame(code: number): Buffer {
   return controlFrame(opcodes.close, content)
 }
 
-/** Content as binary messages, in pieces that are to be sent one after the other. */
+/** Data as binary messages, in pieces to be sent in order. */
 export function* binaryFrames(content: Buffer): Generator<Buffer> {
   for (let at = 0; at < content.length; at += MAX_MESSAGE) {
     const part = content.subarray(at, at + MAX_MESSAGE)

@@ -10,14 +10,14 @@ import {
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 
-/** A visitor that sends on although nobody listens any more is cut off; this much may have been on its way. */
+/** A client that keeps sending after the end is reset; this much may have been in flight. */
 const MAX_IGNORED = 1024 * 1024
-/** So long a service may take to end its side after the visitor has. */
+/** How long a service may take to close after the client has. */
 const LINGER_MS = 10_000
 
 /**
- * A plain connection, seen by a visitor as WebSocket: what the visitor writes here are frames, whose content goes to
- * the service as bare bytes, and what the service sends becomes binary messages.
+ * A TCP connection presented as a WebSocket: the client writes frames, whose payload is sent to the service as bare
+ * bytes, and data of the service becomes binary messages.
  */
 export class WebSocketTcpStream implements ByteStream {
   readonly #service: ByteStream
@@ -25,16 +25,16 @@ export class WebSocketTcpStream implements ByteStream {
   #sink: Sink | undefined
   #rest: Buffer | undefined
   #paused = false
-  /** The latest ping that a visitor who does not read was not answered; RFC 6455 §5.5.3 asks for no more. */
+  /** The latest unanswered ping of a client that does not read; RFC 6455 §5.5.3 requires no more. */
   #pong: Buffer | undefined
-  /** We have said goodbye: nothing may follow in that direction. */
+  /** We have sent a close frame: nothing may follow in that direction. */
   #closeSent = false
-  /** What the visitor sends has no meaning any more. */
+  /** Data from the client is ignored. */
   #deaf = false
   #ignored = 0
-  /** The visitor has ended its connection. */
+  /** The client has closed its connection. */
   #ended = false
-  /** The service is left to itself. */
+  /** The connection to the service was reset. */
   #released = false
   #linger: NodeJS.Timeout | undefined
   #taken = true
@@ -103,12 +103,12 @@ export class WebSocketTcpStream implements ByteStream {
       return true
     }
     this.#taken = true
-    // Content is unmasked in place; who may look again at the bytes keeps theirs.
+    // Payloads are unmasked in place; a caller that reuses the bytes must copy them.
     this.#reader.push(spent ? bytes : Buffer.from(bytes))
     return this.#taken
   }
 
-  /** The visitor's connection has ended, with or without a goodbye; the service may still have something to say. */
+  /** The client's connection has ended, with or without a close frame; the service may still send data. */
   end(bytes?: Buffer): void {
     if (bytes !== undefined) this.write(bytes)
     this.#deaf = true
@@ -154,7 +154,7 @@ export class WebSocketTcpStream implements ByteStream {
     this.#sayGoodbye(code)
   }
 
-  /** Says that nothing follows, once, and ends that direction: a visitor that never answers is then known as gone. */
+  /** Sends a close frame once, and ends that direction: a client that never responds then counts as gone. */
   #sayGoodbye(code: number): void {
     if (this.#closeSent) return
     this.#closeSent = true
@@ -163,7 +163,7 @@ export class WebSocketTcpStream implements ByteStream {
     if (this.#ended) this.#finish()
   }
 
-  /** What the visitor sent before its goodbye still reaches the service, whose own words nobody hears any more. */
+  /** What the client sent before its close frame still reaches the service, whose own data is dropped. */
   #release(): void {
     if (this.#released) return
     this.#released = true
@@ -178,7 +178,7 @@ export class WebSocketTcpStream implements ByteStream {
     const sink = this.#sink
     if (this.#ignored <= MAX_IGNORED || sink === undefined) return
     this.abort()
-    sink.closed(new TunnelError('stream_closed', 'The visitor sends on after the end.'))
+    sink.closed(new TunnelError('stream_closed', 'The client keeps sending after the end.'))
   }
 
   #finish(): void {

@@ -2,16 +2,16 @@ import { isUtf8 } from 'node:buffer'
 
 const NOTHING = Buffer.alloc(0)
 
-/** Checks a text that comes in pieces, which may end within a character. */
+/** Validates a text that arrives in chunks, which may end within a character. */
 export class Utf8Check {
-  /** The first bytes of a character whose others have not come. */
+  /** The first bytes of an incomplete character. */
   #begun: Buffer = NOTHING
 
-  /** False: what came so far cannot be text. */
+  /** False: not valid UTF-8 so far. */
   push(bytes: Buffer): boolean {
     const text = this.#begun.length === 0 ? bytes : Buffer.concat([this.#begun, bytes])
     const whole = text.length - begunBytes(text)
-    // A copy, because the bytes are the caller's.
+    // A copy, because the caller owns the bytes.
     this.#begun = whole === text.length ? NOTHING : Buffer.from(text.subarray(whole))
     return isUtf8(text.subarray(0, whole))
   }
@@ -24,7 +24,7 @@ export class Utf8Check {
   }
 }
 
-/** How many bytes at the end begin a character that has more. */
+/** How many bytes at the end begin an incomplete character. */
 function begunBytes(text: Buffer): number {
   for (let back = 1; back <= Math.min(3, text.length); back++) {
     const byte = text[text.length - back] ?? 0

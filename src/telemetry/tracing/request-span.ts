@@ -8,7 +8,7 @@ import { plainId } from '#registry/legs.ts'
 import type { FollowedRequest, Trace } from '#http/trace.ts'
 import { flagsAfter, newSpanId, newTraceId, type TraceParent } from '#telemetry/tracing/trace-context.ts'
 
-/** A span as it is sent: JSON of OTLP. */
+/** A span in OTLP JSON. */
 export interface Span {
   readonly traceId: string
   readonly spanId: string
@@ -24,26 +24,26 @@ export interface Span {
 
 const [SERVER, CLIENT] = [2, 3] as const
 const [UNSET, ERROR] = [0, 2] as const
-/** Bits above those of W3C: we know whether the parent is in another program, and it is. */
+/** Bits beyond the W3C flags: whether the parent is known to be remote, and it is. */
 const [KNOWN, REMOTE] = [0x100, 0x200] as const
 const MAX_TEXT = 1024
 const SWITCHING = 101
-/** Others could have any name, and there would be no bound to the names of spans. */
+/** Other methods could have any name, and span names would be unbounded. */
 const methods = new Set('GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH'.split(' '))
 const defaultPorts = { http: 80, https: 443 } as const
 const STATIC = `${staticBackend.prefix}_`
 
 type Facts = readonly (readonly [key: string, value: string | number | undefined])[]
 
-/** Follows one request that is traced, and makes its spans when it has ended. */
+/** Follows one traced request, and creates its spans at the end. */
 export class RequestSpan implements FollowedRequest {
-  /** What the service behind is told to be a part of. */
+  /** The trace context for the service. */
   readonly onward: TraceParent
   readonly #spanId = newSpanId()
   readonly #parent: TraceParent | undefined
   readonly #exchange: Exchange
   readonly #put: (span: Span) => void
-  /** 0 while there is no answer. */
+  /** 0 without a response. */
   #status = 0
   #refusal: ErrorName | undefined
   #isOver = false
@@ -64,7 +64,7 @@ export class RequestSpan implements FollowedRequest {
   ended(moment: number, whole: boolean): void {
     if (this.#isOver) return
     this.#isOver = true
-    // The end of a connection that has changed its protocol is neither early nor late.
+    // The end of an upgraded connection is neither early nor late.
     const isCut = !whole && this.#status !== SWITCHING
     this.#put(this.#server(moment, isCut))
     if (hasAsked(this.#exchange.trace)) this.#put(this.#client(moment))
@@ -96,7 +96,7 @@ export class RequestSpan implements FollowedRequest {
     }
   }
 
-  /** From passing the request on to the head of the answer. */
+  /** From forwarding the request to the response head. */
   #client(moment: number): Span {
     const { head, trace } = this.#exchange
     const { traceId, spanId, flags } = this.onward
@@ -122,7 +122,7 @@ export class RequestSpan implements FollowedRequest {
     }
   }
 
-  /** What went wrong, in a word; statuses from `worst` on are failures. */
+  /** The error type; statuses from `worst` on are failures. */
   #failure(worst: number): string | undefined {
     if (this.#status === 0) return 'unanswered'
     return this.#status < worst ? undefined : (this.#refusal ?? String(this.#status))
@@ -138,7 +138,7 @@ export class RequestSpan implements FollowedRequest {
 
 const wall = (moment: number): string => nanoseconds(performance.timeOrigin + moment)
 
-/** Whether there was a service to ask: some backends answer by themselves, and some lead to nobody. */
+/** Whether an upstream was involved: some backends respond themselves, and some have no target. */
 const hasAsked = ({ asked, tunnel, backendId }: Trace): boolean =>
   asked > 0 && (tunnel !== undefined || backendId?.startsWith(STATIC) === true)
 
@@ -152,7 +152,7 @@ const methodFacts = ({ method }: RequestHead): Facts => [
   ['http.request.method_original', methods.has(method) ? undefined : method],
 ]
 
-/** The query and all fields but the user agent are left out: they hold secrets. */
+/** The query and all headers but the user agent are omitted: they contain secrets. */
 function requestFacts({ head, visitor }: Exchange): Facts {
   return [
     ...methodFacts(head),
@@ -173,7 +173,7 @@ function wayFacts({ id, way, passed, backendId, tunnel }: Trace, status: number)
     ['adit.route_id', way?.routeId],
     ['adit.backend_id', backendId],
     ['adit.tunnel_id', tunnel && plainId(tunnel.id)],
-    // The module that has answered in the place of the service.
+    // The module that responded in place of the service.
     ['adit.module', status === 0 ? undefined : way?.modules[passed]],
   ]
 }

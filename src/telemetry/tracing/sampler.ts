@@ -2,20 +2,20 @@ import type { Counter } from '#base/metrics.ts'
 import { isSampled, type TraceParent } from '#telemetry/tracing/trace-context.ts'
 
 export interface SamplerOptions {
-  /** Of requests that are part of no trace, the share that begins one: 0 to 1. */
+  /** Fraction of requests without a trace that start one: 0 to 1. */
   readonly share: number
-  /** Requests that were to be traced: those that are, and those that came when too many were. */
+  /** Sampled requests: those that are traced, and those over the limit. */
   readonly recorded: Counter
   readonly limited: Counter
   readonly now?: () => number
   readonly random?: () => number
 }
 
-/** Requests per second. Whoever visits can ask for a trace, so what others ask for has a bound of its own. */
+/** Requests per second. Any client can request a trace, so those have their own limit. */
 const ASKED_PER_SECOND = 100
 const OWN_PER_SECOND = 500
 
-/** Decides which requests are traced: as their sender decided, and of all others a share. */
+/** Decides which requests are traced: as their sender decided, and a fraction of all others. */
 export class Sampler {
   readonly #options: SamplerOptions
   readonly #random: () => number
@@ -41,7 +41,7 @@ export class Sampler {
   }
 }
 
-/** So many in a second; what was not used may be used in the next one. */
+/** So many per second; unused ones carry over to the next. */
 class Allowance {
   readonly #rate: number
   readonly #now: () => number

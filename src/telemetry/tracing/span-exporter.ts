@@ -12,7 +12,7 @@ export interface ExporterOptions {
   readonly url: string
   readonly headers: ReadonlyMap<string, Secret>
   readonly egress: Egress
-  /** Who sends: the name of the service, its version, and which of its processes. */
+  /** The resource: service name, version, and process. */
   readonly service: { readonly name: string; readonly version: string; readonly node: string }
   readonly sent: Counter
   readonly dropped: Counter
@@ -23,7 +23,7 @@ export interface ExporterOptions {
 export interface ExporterPace {
   /** How long to gather after a first span. */
   readonly gatherMs: number
-  /** What the first wait after a failure is at most; the bound doubles from there. */
+  /** The maximum first delay after a failure; it doubles from there. */
   readonly firstWaitMs: number
   readonly closeMs: number
 }
@@ -35,17 +35,17 @@ const MAX_TRIES = 6
 const MAX_WAIT_MS = 30_000
 const TIMEOUT_MS = 10_000
 const MAX_ANSWER = 65_536
-/** The answers that OTLP allows to try again after. */
+/** The responses after which OTLP allows a retry. */
 const passing = new Set([429, 502, 503, 504])
 const lasting = new Set<EgressError['code']>(['forbidden', 'invalid'])
 
 interface Failed {
   readonly reason: string
-  /** For how long the collector asks to be left alone; undefined: it is no use to try again. */
+  /** The collector's Retry-After; undefined: retrying is useless. */
   readonly waitMs: number | undefined
 }
 
-/** Sends spans to a collector in the background. Those that come faster than they leave are dropped, and counted. */
+/** Sends spans to a collector in the background. Spans beyond the buffer are dropped and counted. */
 export class SpanExporter {
   readonly #options: ExporterOptions
   readonly #pace: ExporterPace
@@ -81,7 +81,7 @@ export class SpanExporter {
     else this.#timer ??= setTimeout(() => this.#start(), this.#pace.gatherMs).unref()
   }
 
-  /** Sends what waits, as far as that is possible in a moment. */
+  /** Sends what is buffered, as far as possible in a moment. */
   async close(): Promise<void> {
     this.#closing.abort()
     const { promise: late, resolve } = Promise.withResolvers<void>()
@@ -106,7 +106,7 @@ export class SpanExporter {
     const { log } = this.#options
     this.#running ??= inBackground({ task: 'tracing', log }, () => this.#sendAll()).finally(() => {
       this.#running = undefined
-      // What came while the last batch was on its way is gathered too.
+      // Spans that arrived during the last batch are gathered too.
       if (this.#waiting.length > 0 && !this.#isClosed)
         this.#timer = setTimeout(() => this.#start(), this.#pace.gatherMs).unref()
     })
@@ -118,7 +118,7 @@ export class SpanExporter {
     } while (this.#isEnough && !this.#isClosed)
   }
 
-  /** Less than a batch is worth sending only when nothing more is to come. */
+  /** A partial batch is sent only when nothing more is expected. */
   get #isEnough(): boolean {
     return this.#waiting.length >= (this.#closing.signal.aborted ? 1 : MAX_BATCH)
   }
@@ -163,7 +163,7 @@ export class SpanExporter {
     }
   }
 
-  /** The collector may take only some of a batch; the others must not be sent again. */
+  /** The collector may accept only part of a batch; the rest must not be sent again. */
   #taken({ body }: EgressAnswer, count: number): void {
     const rejected = Math.min(count, Math.max(0, rejectedIn(body.toString(), 'rejectedSpans') || 0))
     this.#options.sent.add(count - rejected)
@@ -174,7 +174,7 @@ export class SpanExporter {
     if (count > 0) this.#options.dropped.add(count)
   }
 
-  /** Once when it begins to fail, and once when it works again. */
+  /** Logged once when it starts to fail, and once when it works again. */
   #tell(failed: Failed | undefined): void {
     const { log } = this.#options
     if (failed !== undefined) {
@@ -185,7 +185,7 @@ export class SpanExporter {
     }
   }
 
-  /** Anything up to a bound that doubles, so that all who failed at once do not come back at once. */
+  /** Full jitter: a random delay up to a doubling bound, so that retries do not synchronize. */
   async #wait(askedMs: number): Promise<void> {
     const bound = Math.min(MAX_WAIT_MS, this.#pace.firstWaitMs * 2 ** Math.min(this.#failures - 1, 16))
     const { signal } = this.#closing
@@ -197,5 +197,5 @@ export class SpanExporter {
 function refused({ status, headers }: EgressAnswer): Failed {
   const seconds = Number(/^\d{1,6}$/.exec(headers['retry-after'] ?? '')?.[0] ?? 0)
   const waitMs = passing.has(status) ? Math.min(seconds * 1000, MAX_WAIT_MS) : undefined
-  return { reason: `The collector answered ${status}.`, waitMs }
+  return { reason: `The collector responded with ${status}.`, waitMs }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Fields } from '#http/fields.ts'
 
-/** The span that a request is a part of, as its sender tells it (W3C Trace Context). */
+/** The parent span of a request (W3C Trace Context). */
 export interface TraceParent {
   /** 32 and 16 digits, lower-case hex. */
   readonly traceId: string
@@ -12,14 +12,14 @@ export interface TraceParent {
 const PARENT = 'traceparent'
 const STATE = 'tracestate'
 const SAMPLED = 1
-/** The sender vouches that the id of its trace is random; whoever passes it on keeps that. */
+/** The sender asserts that its trace id is random; this is propagated. */
 const RANDOM = 2
 const FORM = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(?:-.*)?$/
-/** Of the only version there is; later ones may be longer. */
+/** Of the current version; later ones may be longer. */
 const VERSION = '00'
 const LENGTH = 55
 
-/** Undefined when there is none, or none that is valid: which of two would be meant nobody knows. */
+/** Undefined when there is no valid one: two would be ambiguous. */
 export function parentIn(fields: Fields): TraceParent | undefined {
   const text = fields.get(PARENT)
   if (text === undefined || (text.startsWith(VERSION) && text.length !== LENGTH)) return undefined
@@ -33,13 +33,13 @@ export const isSampled = ({ flags }: TraceParent): boolean => (flags & SAMPLED) 
 export const newTraceId = (): string => randomBytes(16).toString('hex')
 export const newSpanId = (): string => randomBytes(8).toString('hex')
 
-/** The flags of what follows from a request that is traced. */
+/** The flags for a traced request. */
 export const flagsAfter = (parent: TraceParent | undefined): number =>
   SAMPLED | ((parent?.flags ?? 0) & RANDOM)
 
 /**
- * The fields of a request that is passed on as a part of `own`. Without a valid parent a tracestate belongs to nothing
- * and must not be passed on (W3C Trace Context §3.3).
+ * The headers of a request forwarded as a part of `own`. Without a valid parent a tracestate is meaningless and must
+ * not be forwarded (W3C Trace Context §3.3).
  */
 export function fieldsWithin(fields: Fields, own: TraceParent, parent: TraceParent | undefined): Fields {
   const flags = own.flags.toString(16).padStart(2, '0')

@@ -10,27 +10,27 @@ import { Sampler } from '#telemetry/tracing/sampler.ts'
 import { SpanExporter } from '#telemetry/tracing/span-exporter.ts'
 import { fieldsWithin, parentIn } from '#telemetry/tracing/trace-context.ts'
 
-/** What the operator has set for traces. */
+/** The operator's trace settings. */
 export interface TracingSetup {
-  /** Where the collector takes spans. */
+  /** The collector's URL for spans. */
   readonly url: string
   readonly headers: ReadonlyMap<string, Secret>
-  /** Of requests that are part of no trace, the share that is traced. */
+  /** Fraction of requests without a trace that are traced. */
   readonly share: number
-  /** As which service we are shown. */
+  /** Our service name. */
   readonly service: string
 }
 
 export interface TracingOptions {
   readonly setup: TracingSetup
-  /** Reaches private networks too: the operator has chosen the address. */
+  /** May reach private networks: the operator has chosen the address. */
   readonly egress: Egress
   readonly facts: Pick<Facts, 'version' | 'node'>
   readonly metrics: Pick<GatewayMetrics, 'traces' | 'spans'>
   readonly log: Log
 }
 
-/** Traces of requests for OpenTelemetry. It stands around what answers, so that without it nothing costs anything. */
+/** OpenTelemetry traces. It wraps the handler, so that it costs nothing when it is off. */
 export class Tracing {
   readonly #sampler: Sampler
   readonly #exporter: SpanExporter
@@ -42,7 +42,7 @@ export class Tracing {
     this.#exporter = new SpanExporter({ url, headers, egress, service, log, ...metrics.spans })
   }
 
-  /** Follows the requests that are traced; what they are passed on with names the span here. */
+  /** Follows traced requests; forwarded ones carry the span id. */
   around(answer: Endpoint): Endpoint {
     const { put } = this.#exporter
     return exchange => {
@@ -69,7 +69,7 @@ export class Tracing {
     }
   }
 
-  /** Lets what waits leave, for a moment. */
+  /** Sends what is buffered, for a moment. */
   close(): Promise<void> {
     return this.#exporter.close()
   }

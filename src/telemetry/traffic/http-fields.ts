@@ -6,14 +6,14 @@ import type { Trace } from '#http/trace.ts'
 import { wallTime } from '#telemetry/traffic/moments.ts'
 import { type Getters, type Write, writerOf } from '#telemetry/traffic/writer.ts'
 
-/** A request that is over. */
+/** A finished request. */
 export interface SeenRequest {
   readonly visitor: Visitor
-  /** Undefined when it could not be read. */
+  /** Undefined when it could not be parsed. */
   readonly head: RequestHead | undefined
   readonly reply: Reply
   readonly trace: Trace
-  /** When the last byte of the answer left, by `performance.now`. */
+  /** When the last byte of the response was sent, by `performance.now`. */
   readonly ended: number
 }
 
@@ -28,7 +28,7 @@ const getters: Getters<typeof table, SeenRequest> = {
   'ip_policy.decision': ({ reply, trace }) =>
     reply.refusal === 'visitor_refused' ? 'block' : decision(trace, 'ip_restriction'),
   ja4_fingerprint: ({ visitor }) => visitor.ja4,
-  // There are no traffic policies here, so none has anything to say.
+  // Traffic policies are not supported, so this is empty.
   'traffic_policy.logs': () => [],
   'backend.connection_reused': ({ trace }) => trace.reused,
   'basic_auth.decision': ({ trace }) => decision(trace, 'basic_auth'),
@@ -69,17 +69,17 @@ const getters: Getters<typeof table, SeenRequest> = {
   'webhook_verification.decision': ({ trace }) => decision(trace, 'webhook_verification'),
 }
 
-/** What was declared, or what came where nothing was. */
+/** The declared length, or the received one. */
 const lengthOf = (framing: Framing, counted: number | undefined): number | undefined =>
   framing.kind === 'length' ? framing.length : framing.kind === 'none' ? 0 : counted
 
-/** Undefined while content is still to come, as when it is answered before its end. */
+/** Undefined while the body is incomplete, as when the response came before its end. */
 function lastByteOf({ begun, content, contentEnded }: Trace): number | undefined {
   if (content === undefined) return wallTime(begun)
   return contentEnded === 0 ? undefined : wallTime(contentEnded)
 }
 
-/** Undefined where the module was not met. It may be there several times: of the record and of the agent. */
+/** Undefined when the module did not run. It may occur several times: from the record and from the agent. */
 function decision({ way, passed }: Trace, name: string): 'allow' | 'block' | undefined {
   const modules = way?.modules
   if (modules === undefined || modules.length === 0) return undefined

@@ -6,21 +6,21 @@ import { momentText, wallTime } from '#telemetry/traffic/moments.ts'
 import { type SeenConnection, tcpWriter } from '#telemetry/traffic/tcp-fields.ts'
 import type { Write } from '#telemetry/traffic/writer.ts'
 
-/** What somebody wants to hear of each kind of traffic; empty: nobody wants any. It travels between processes. */
+/** The selected fields of each event type; empty: no subscriber. Sent between processes. */
 export interface WantedTraffic {
-  /** In whose name it is told. */
+  /** The account of the events. */
   readonly accountId: string
   readonly http: readonly HttpField[]
   readonly tcp: readonly TcpField[]
 }
 
-/** Events as they leave, each a line of JSON. Plain data: it travels between processes. */
+/** Events as sent, each a line of JSON. Plain data, so that it can be sent between processes. */
 export interface TrafficPage {
   readonly bytes: Buffer
-  /** Where each line ends; the byte there is a line feed. */
+  /** The end of each line; the byte there is a line feed. */
   readonly ends: readonly number[]
   readonly types: readonly TrafficType[]
-  /** Whose traffic it is: what is kept of it is divided by this. */
+  /** The endpoint of each event: the budget key. */
   readonly endpoints: readonly string[]
   /** Nothing else is in their objects. */
   readonly fields: Readonly<Record<TrafficType, readonly string[]>>
@@ -30,16 +30,16 @@ const REQUEST = 'http_request_complete.v0'
 const CONNECTION = 'tcp_connection_closed.v0'
 const LINE_FEED = 10
 const SIZE = 262_144
-/** UTF-8 needs so many bytes for a character of a text. */
+/** Maximum UTF-8 bytes per character. */
 const MOST_BYTES = 3
 
 export const endpointOfRequest = ({ trace }: SeenRequest): string => trace.way?.id ?? ''
 
-/** Connections without HTTP are told apart by where they came in. */
+/** Connections without HTTP are distinguished by port and server name. */
 export const endpointOfConnection = ({ visitor }: SeenConnection): string =>
   `${visitor.localPort} ${visitor.serverName ?? ''}`
 
-/** Writes events of traffic, as somebody wants them. */
+/** Serializes traffic events with the selected fields. */
 export class Lines {
   readonly #fields: TrafficPage['fields']
   readonly #request: Line<SeenRequest>
@@ -69,7 +69,7 @@ export class Lines {
   }
 
   request(seen: SeenRequest): void {
-    // The id of the request is in the form of every id, so that the event can be found by it and the other way round.
+    // The request id is a regular id, so that the event can be found by it and vice versa.
     this.#put(this.#request, seen, `ev_${seen.trace.id.slice(3)}`)
     this.#endpoints.push(endpointOfRequest(seen))
   }
@@ -79,7 +79,7 @@ export class Lines {
     this.#endpoints.push(endpointOfConnection(seen))
   }
 
-  /** What was written since the last time. */
+  /** What was serialized since the last call. */
   take(): TrafficPage {
     const bytes = Buffer.from(this.#bytes.subarray(0, this.#at))
     const page = {

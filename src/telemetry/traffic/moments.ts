@@ -3,7 +3,7 @@ const REMEMBERED = 256
 const moments: number[] = Array.from({ length: REMEMBERED }, () => -1)
 const texts: string[] = Array.from({ length: REMEMBERED }, () => '')
 
-/** Milliseconds since 1970 as RFC 3339. Those of events are close to each other, and many are the same. */
+/** Milliseconds since 1970 as RFC 3339. Times of events are close together, and many are equal. */
 export function momentText(ms: number): string {
   const whole = Math.floor(ms)
   const slot = whole % REMEMBERED
@@ -14,5 +14,5 @@ export function momentText(ms: number): string {
   return texts[slot] ?? ''
 }
 
-/** A moment by `performance.now` as milliseconds since 1970. */
+/** A `performance.now` time as milliseconds since 1970. */
 export const wallTime = (moment: number): number => performance.timeOrigin + moment

@@ -3,15 +3,15 @@ import type { Guest } from '#http/exchange.ts'
 import { wallTime } from '#telemetry/traffic/moments.ts'
 import { type Getters, type Write, writerOf } from '#telemetry/traffic/writer.ts'
 
-/** A connection without HTTP that is over. Moments are by `performance.now`. */
+/** A finished connection without HTTP. Times are by `performance.now`. */
 export interface SeenConnection {
   readonly visitor: Guest
   readonly begun: number
   readonly ended: number
-  /** Bytes of the visitor, and those it was sent. */
+  /** Bytes from the client, and to it. */
   readonly received: number
   readonly sent: number
-  /** What the IP policies have said; undefined where there are none. */
+  /** The decision of the IP policies; undefined without any. */
   readonly decision: 'allow' | 'block' | undefined
 }
 
@@ -25,7 +25,7 @@ const getters: Getters<typeof table, SeenConnection> = {
   'conn.start_ts': ({ visitor, begun }) => wallTime(visitor.since ?? begun),
   'ip_policy.decision': ({ decision }) => decision,
   ja4_fingerprint: ({ visitor }) => visitor.ja4,
-  // There are no traffic policies here, so none has anything to say.
+  // Traffic policies are not supported, so this is empty.
   'traffic_policy.logs': () => [],
   'conn.bytes_in': ({ received }) => received,
   'conn.bytes_out': ({ sent }) => sent,

@@ -3,7 +3,7 @@ import type { Fields } from '#http/fields.ts'
 import { headersText } from '#telemetry/traffic/headers.ts'
 import { momentText } from '#telemetry/traffic/moments.ts'
 
-/** What is known of a field before it is text. */
+/** The value of a field before serialization. */
 interface Values {
   readonly text: string
   readonly number: number
@@ -16,25 +16,25 @@ interface Values {
 
 type Table = Readonly<Record<string, TrafficField>>
 
-/** Where each field of a type of event comes from; undefined where its value is not known. */
+/** The getter of each field of an event type; undefined for an unknown value. */
 export type Getters<Declared extends Table, Seen> = {
   readonly [Name in keyof Declared]: (seen: Seen) => Values[Declared[Name]['type']] | undefined
 }
 
-/** Appends what was seen to a text, as an object of JSON. */
+/** Appends a record to a text, as a JSON object. */
 export type Write<Seen> = (seen: Seen, text: string) => string
 
 interface Leaf<Seen> {
   readonly path: readonly string[]
   readonly get: (seen: Seen) => Values[keyof Values] | undefined
-  /** Its value as JSON, without the quotes where it is in quotes. */
+  /** Its JSON value, without the quotes. */
   readonly text: (value: Values[keyof Values]) => string
   readonly quote: '"' | ''
   /** Often the same as in the last request of the connection. */
   readonly isAlike: boolean
 }
 
-/** So many characters of each connection are kept, for each run of its fields. */
+/** Cached characters per connection and run of fields. */
 const MAX_KEPT = 1024
 const NEEDS_ESCAPE = /[^ !#-[\]-~]/
 
@@ -51,7 +51,7 @@ const alikeTypes: ReadonlySet<keyof Values> = new Set(['text', 'number', 'yes_no
 
 const quotes = { text: '"', number: '', yes_no: '', moment: '"', headers: '', lines: '' } as const
 
-/** What was written of some fields: it stands for all requests of which they, and what stood before, are the same. */
+/** The cached text of some fields: valid for all requests in which they, and the text before, are the same. */
 interface Written {
   readonly values: readonly unknown[]
   readonly before: number
@@ -60,10 +60,9 @@ interface Written {
 }
 
 /**
- * Compiled once for a selection, because events are made for every request. Fields come in one order, so what stands
- * between two values that follow each other is known beforehand, whichever are left out. And as the requests of one
- * connection are much alike, what was written of one is taken for the next where nothing of it is different: `owner`
- * says which belong together, if any do.
+ * Compiled once per selection, because events are created for every request. Fields have a fixed order, so the text
+ * between two consecutive values is known in advance, whichever are absent. Requests of one connection are much alike,
+ * so unchanged text is reused: `owner` groups them.
  */
 export function writerOf<Declared extends Table, Seen>(
   table: Declared,
@@ -76,13 +75,13 @@ export function writerOf<Declared extends Table, Seen>(
     const name = path.join('.')
     return leafOf(path, table[name]?.type ?? 'text', getters[name])
   })
-  // The row before the first is for what nothing stands before.
+  // The row before the first is for the first field.
   const between = [undefined, ...leaves].map(from => leaves.map(to => textBetween(from, to)))
   const closings = [undefined, ...leaves].map(endAfter)
   const known = new WeakMap<object, Written[]>()
   const values: unknown[] = leaves.map(() => undefined)
 
-  /** The fields of a run as text, behind the one at `before`. */
+  /** The fields of a run as text, after the one at `before`. */
   function written({ from, to }: Run, before: number): Written {
     const ends: number[] = []
     let text = ''
@@ -96,10 +95,10 @@ export function writerOf<Declared extends Table, Seen>(
       if (shown === value) ends[at - from] = text.length
       last = at + 1
     }
-    // To look into it makes one piece of the many.
+    // Reading it flattens the rope.
     text.charCodeAt(0)
-    // Texts of requests are parts of their whole heads, which must not stay with every connection: those kept are parts
-    // of this text. One with escapes is not in there as it is, and is never found to be the same.
+    // Header texts are slices of whole heads, which must not be retained by every connection: cached ones are slices of
+    // this text. One with escapes is not found in it, and never reused.
     const kept = values.slice(from, to).map((value, at) => {
       if (typeof value !== 'string') return value
       const end = ends[at]
@@ -148,7 +147,7 @@ export function writerOf<Declared extends Table, Seen>(
   }
 }
 
-/** Fields from one up to another, which are alike in many requests, or a single one that is not. */
+/** Consecutive fields that are alike in many requests, or a single one that is not. */
 interface Run {
   readonly from: number
   readonly to: number
@@ -167,7 +166,7 @@ function runsOf(alike: readonly boolean[]): Run[] {
   return runs
 }
 
-/** In the given order, but members of one object one behind the other. */
+/** In the given order, but members of one object together. */
 function inGroups(paths: readonly (readonly string[])[], depth = 0): (readonly string[])[] {
   return [...Map.groupBy(paths, path => path[depth])].flatMap(([, within]) =>
     within.length === 1 ? within : inGroups(within, depth + 1),
@@ -182,14 +181,14 @@ function leafOf<Seen>(
   return {
     path,
     get: get ?? (() => undefined),
-    // `Getters` says that what it gets is of this type.
+    // `Getters` guarantees this type.
     text: texts[type] as Leaf<Seen>['text'],
     quote: quotes[type],
     isAlike: alikeTypes.has(type),
   }
 }
 
-/** Ends the objects that only the one is in, and begins those that only the other is in. */
+/** Closes the objects that only the first is in, and opens those of the second. */
 function textBetween<Seen>(from: Leaf<Seen> | undefined, to: Leaf<Seen>): string {
   const names = (path: readonly string[]): string => path.map(name => `${JSON.stringify(name)}:`).join('{')
   if (from === undefined) return `{${names(to.path)}${to.quote}`

@@ -108,7 +108,7 @@ for (const name of names) {
         'oauth_denied',
         'access_denied',
       )
-      await assertRefused(finish('error=%3Cb%3E&code=1'), 'oauth_denied', 'does not say why')
+      await assertRefused(finish('error=%3Cb%3E&code=1'), 'oauth_denied', 'gives no reason')
       await assertRefused(finish('code='), 'oauth_denied')
       await assertRefused(finish('code=1&code=2'), 'oauth_denied')
       await assertRefused(finish(`code=${'x'.repeat(9000)}`), 'oauth_denied')

@@ -33,7 +33,7 @@ suite('an agent that signs in', () => {
     await using gateway = await startGateway()
     const agent = await TestAgent.connect(gateway)
     const { Error: text } = await agent.auth('not-a-token-of-ours')
-    assert.match(text, /^The authtoken is not known.*\n\nERR_NGROK_107\n$/s)
+    assert.match(text, /^The authtoken is unknown.*\n\nERR_NGROK_107\n$/s)
     assert.equal(gateway.directory.sessions.size, 0)
     await agent.session.closed
   })
@@ -63,7 +63,7 @@ suite('an agent that signs in', () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token)
-    assert.match((await agent.auth(token)).Error, /signed in already/)
+    assert.match((await agent.auth(token)).Error, /already signed in/)
     assert.equal(gateway.directory.sessions.size, 1)
   })
 

@@ -53,7 +53,7 @@ suite('an agent that returns', () => {
     const bound = await agent.bind('https', { Domain: 'mine' })
     const labelled = await agent.label({ app: 'a' })
     const back = await again(gateway, agent, token)
-    assert.match((await agent.session.closed).message, /connected again/)
+    assert.match((await agent.session.closed).message, /reconnected/)
     assert.equal(back.clientId, agent.clientId)
     assert.equal(gateway.directory.sessions.size, 1)
     assert.ok(gateway.directory.tunnels.has(bound.Id))

@@ -77,7 +77,7 @@ class Group implements AsyncDisposable {
       probe: id => sessions.probe(id),
       dial: async (tunnel, header, first) => {
         this.dialled.push(tunnel.id)
-        if (this.down.has(tunnel.id)) throw new DialError('offline', 'The agent is not connected any more.')
+        if (this.down.has(tunnel.id)) throw new DialError('offline', 'The agent is no longer connected.')
         return sessions.dial(tunnel, header, first)
       },
     }

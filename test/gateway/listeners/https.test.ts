@@ -182,7 +182,7 @@ suite('HTTPS visitors', () => {
     client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     const answer = (await buffer(client)).toString()
     assert.match(answer, /^HTTP\/1\.1 400 /)
-    assert.match(answer, /speaks HTTPS/)
+    assert.match(answer, /plain HTTP on an HTTPS port/)
   })
 })
 
