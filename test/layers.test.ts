@@ -108,6 +108,19 @@ suite('imports', () => {
         }
     })
 
+  test('form no circle between files, types included', () => {
+    const state = new Map<string, 'open' | 'done'>()
+    const visit = (file: string, path: readonly string[]): void => {
+      if (state.get(file) === 'done') return
+      const circle = [...path.slice(path.indexOf(file)), file].join(' -> ')
+      assert.notEqual(state.get(file), 'open', `circular import: ${circle}`)
+      state.set(file, 'open')
+      for (const target of ownImportsOf(file)) visit(target, [...path, file])
+      state.set(file, 'done')
+    }
+    for (const file of files) visit(file, [])
+  })
+
   test('of the contract and the reference stay usable in a browser', () => {
     const seen = new Set<string>()
     const visit = (file: string): void => {

@@ -1,7 +1,8 @@
 import { AgentError } from '#agent/agent-error.ts'
+import { replay } from '#agent/capture/replay.ts'
 import type { Endpoint } from '#agent/endpoint.ts'
 import { plainText } from '#agent/plain-text.ts'
-import { Tunnel } from '#agent/tunnel.ts'
+import type { Tunnel } from '#agent/tunnel.ts'
 import type { BindAnswer, BindRequest, StartTunnelWithLabelRequest } from '#tunnel/messages.ts'
 
 /** A tunnel from the first request for it to its end, over all connections of the agent. */
@@ -18,7 +19,7 @@ export class Binding {
     const { promise, resolve } = Promise.withResolvers<AgentError | undefined>()
     this.closed = promise
     this.#tellClosed = resolve
-    this.tunnel = new Tunnel(this, () => close(this))
+    this.tunnel = new BoundTunnel(this, () => close(this))
   }
 
   /** Empty before it was granted. */
@@ -73,5 +74,56 @@ export class Binding {
   labelledRequest(labels: Readonly<Record<string, string>>): StartTunnelWithLabelRequest {
     const { forwardsTo, forwardsProto, metadata } = this.endpoint
     return { Labels: labels, ForwardsTo: forwardsTo, ForwardsProto: forwardsProto, Metadata: metadata }
+  }
+}
+
+/** What a program sees of a binding. */
+class BoundTunnel implements Tunnel {
+  readonly #binding: Binding
+  readonly #close: () => Promise<void>
+
+  constructor(binding: Binding, close: () => Promise<void>) {
+    this.#binding = binding
+    this.#close = close
+  }
+
+  get id(): string {
+    return this.#binding.id
+  }
+
+  get url(): string {
+    return this.#binding.url
+  }
+
+  get name(): string {
+    return this.#binding.endpoint.name
+  }
+
+  get proto(): string {
+    return this.#binding.endpoint.proto
+  }
+
+  get forwardsTo(): string {
+    return this.#binding.endpoint.forwardsTo
+  }
+
+  get metadata(): string {
+    return this.#binding.endpoint.metadata
+  }
+
+  get labels(): Readonly<Record<string, string>> | undefined {
+    return this.#binding.endpoint.labels
+  }
+
+  get closed(): Promise<AgentError | undefined> {
+    return this.#binding.closed
+  }
+
+  replay(request: Buffer, replayOf: string): Promise<string> {
+    return replay(this.#binding.endpoint, request, replayOf)
+  }
+
+  close(): Promise<void> {
+    return this.#close()
   }
 }

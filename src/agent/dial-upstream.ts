@@ -95,3 +95,12 @@ export function dialReason(error: Error, { text }: Target): string {
   ].join(', ')
   return `${text} cannot be reached: ${reasons}`
 }
+
+/** The response of an agent whose upstream cannot be reached. */
+export function badGateway(text: string): Buffer {
+  const body = Buffer.from(text)
+  const head =
+    'HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain; charset=utf-8\r\n' +
+    `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n`
+  return Buffer.concat([Buffer.from(head), body])
+}

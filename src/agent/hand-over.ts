@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { Counted } from '#agent/counted.ts'
 import type { Endpoint } from '#agent/endpoint.ts'
-import type { ConnectionInfo } from '#agent/options.ts'
+import type { ConnectionInfo } from '#agent/events.ts'
 import { tell } from '#agent/tell.ts'
 import { endTls } from '#agent/terminate.ts'
 import type { Visit } from '#agent/visit.ts'

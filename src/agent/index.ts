@@ -6,6 +6,7 @@ import type { Tunnel } from '#agent/tunnel.ts'
 export { AgentError } from '#agent/agent-error.ts'
 export { CaptureStore } from '#agent/capture/capture-store.ts'
 export type { Agent } from '#agent/agent.ts'
+export type * from '#agent/events.ts'
 export type * from '#agent/options.ts'
 export type { Tunnel } from '#agent/tunnel.ts'
 

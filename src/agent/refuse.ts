@@ -1,3 +1,4 @@
+import { badGateway } from '#agent/dial-upstream.ts'
 import { isWeb, type Visit } from '#agent/visit.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
@@ -15,15 +16,6 @@ export function refuse(visit: Visit, reason: string): Buffer {
   discardInput(visit.stream)
   visit.stream.end(page)
   return page
-}
-
-/** The response of an agent whose upstream cannot be reached. */
-export function badGateway(text: string): Buffer {
-  const body = Buffer.from(text)
-  const head =
-    'HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain; charset=utf-8\r\n' +
-    `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n`
-  return Buffer.concat([Buffer.from(head), body])
 }
 
 function discardInput(stream: TunnelStream): void {

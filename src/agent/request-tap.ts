@@ -1,4 +1,4 @@
-import type { RequestEvent } from '#agent/options.ts'
+import type { RequestEvent } from '#agent/events.ts'
 import type { Tap } from '#tunnel/splice.ts'
 
 const REQUEST = /^([A-Z]{1,32}) ([\x21-\x7e]{1,2048}) HTTP\/1\.[01](?:\r\n|$)/

@@ -1,7 +1,7 @@
 import type { ErrorName } from '#base/errors.ts'
 import { flag, line, moment, text } from '#contract/schema.ts'
-import { named } from '#contract/shape-schema.ts'
-import { computed, input, maybe, sparse, type Field, type Shape } from '#contract/shape.ts'
+import { named, maybe } from '#contract/shape-schema.ts'
+import { computed, input, sparse, type Field, type Shape } from '#contract/shape.ts'
 
 export type Verb = 'create' | 'get' | 'list' | 'update' | 'delete'
 const allVerbs: readonly Verb[] = ['create', 'get', 'list', 'update', 'delete']

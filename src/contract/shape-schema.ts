@@ -1,5 +1,5 @@
-import { object, partly, type TSchema, type TUnsafe } from '#contract/schema.ts'
-import type { Field, Shape, View } from '#contract/shape.ts'
+import { nullable, object, partly, type TSchema, type TUnsafe } from '#contract/schema.ts'
+import type { Create, Field, Kept, Shape, View } from '#contract/shape.ts'
 
 export const writtenName = (name: string, field: Field): string => field.as ?? name
 
@@ -44,4 +44,37 @@ export function readSchema<S extends Shape>(shape: S): TUnsafe<View<S>> {
     properties[name] = field.sparse ? partly(schema) : schema
   }
   return withTitle(object(properties), shape, '') as unknown as TUnsafe<View<S>>
+}
+
+/** An object that is always there. */
+export const nested = <S extends Shape>(shape: S, doc?: string) =>
+  ({
+    write: writeSchema(shape, 'create'),
+    read: readSchema(shape),
+    create: 'optional',
+    update: true,
+    shape,
+    ...(doc && { doc }),
+  }) as Field<{
+    in: Create<S>
+    kept: Kept<S>
+    out: View<S>
+    create: 'optional'
+    update: true
+    as: undefined
+    read: true
+  }>
+
+/** An object that is null until it is given, and replaced whole when it is given again. */
+export const maybe = <S extends Shape>(shape: S, doc?: string) => {
+  const field = nested(shape, doc)
+  return { ...field, read: nullable(readSchema(shape)), fallback: null } as unknown as Field<{
+    in: Create<S>
+    kept: Kept<S> | null
+    out: View<S> | null
+    create: 'optional'
+    update: true
+    as: undefined
+    read: true
+  }>
 }

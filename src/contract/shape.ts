@@ -9,7 +9,6 @@ import {
   type Static,
   type TSchema,
 } from '#contract/schema.ts'
-import { readSchema, writeSchema } from '#contract/shape-schema.ts'
 
 /** What TypeScript knows of a field: as written, stored and read, and when a caller may write it. */
 export interface FieldTypes {
@@ -227,39 +226,6 @@ export const refs = <const As extends string>(
     as: As
     read: true
   }>
-
-/** A required object. */
-export const nested = <S extends Shape>(shape: S, doc?: string) =>
-  ({
-    write: writeSchema(shape, 'create'),
-    read: readSchema(shape),
-    create: 'optional',
-    update: true,
-    shape,
-    ...(doc && { doc }),
-  }) as Field<{
-    in: Create<S>
-    kept: Kept<S>
-    out: View<S>
-    create: 'optional'
-    update: true
-    as: undefined
-    read: true
-  }>
-
-/** An object that is null until it is set, and replaced as a whole. */
-export const maybe = <S extends Shape>(shape: S, doc?: string) => {
-  const field = nested(shape, doc)
-  return { ...field, read: nullable(readSchema(shape)), fallback: null } as unknown as Field<{
-    in: Create<S>
-    kept: Kept<S> | null
-    out: View<S> | null
-    create: 'optional'
-    update: true
-    as: undefined
-    read: true
-  }>
-}
 
 type NamesBy<S extends Shape, Operation extends 'create' | 'update', Need> = {
   [N in keyof S]: Operation extends 'create'

@@ -1,11 +1,9 @@
 import { Socket } from 'node:net'
 import { Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
-import { CaptureTap } from '#agent/capture/capture-tap.ts'
-import type { Capture } from '#agent/capture/capture-tap.ts'
+import { CaptureTap, type Capture } from '#agent/capture/capture-tap.ts'
 import type { CaptureEvent } from '#agent/capture/capture-store.ts'
-import { dialBehind, dialReason } from '#agent/dial-upstream.ts'
+import { dialBehind, dialReason, badGateway } from '#agent/dial-upstream.ts'
 import type { Endpoint } from '#agent/endpoint.ts'
-import { badGateway } from '#agent/refuse.ts'
 import { refuseEndpoint } from '#agent/refuse-endpoint.ts'
 
 /** The caller is answered after this time; the response is recorded until the upstream ends it. */

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
-import { addAgentFlags, flagsOf } from '#cli/agent/flags.ts'
+import { addAgentFlags } from '#cli/agent/flags.ts'
+import { flagsOf } from '#cli/agent/given-flags.ts'
 import { HOSTED_VERSION, isHostedName } from '#cli/invoked-as.ts'
 import metadata from '../../../package.json' with { type: 'json' }
 

@@ -1,7 +1,8 @@
 import { Command } from 'commander'
 import { aboutCommands } from '#cli/agent/about-commands.ts'
 import { authtokenCommand, configCommand, diagnoseCommand } from '#cli/agent/config-command.ts'
-import { addAgentFlags, addTunnelFlags, flagsOf } from '#cli/agent/flags.ts'
+import { addAgentFlags, addTunnelFlags } from '#cli/agent/flags.ts'
+import { flagsOf } from '#cli/agent/given-flags.ts'
 import { serviceCommand } from '#cli/agent/service/command.ts'
 import type { TunnelKind } from '#cli/agent/tunnel-option.ts'
 

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
-import { addAgentFlags, flagsOf } from '#cli/agent/flags.ts'
+import { addAgentFlags } from '#cli/agent/flags.ts'
+import { flagsOf } from '#cli/agent/given-flags.ts'
 
 const actions = () => import('#cli/agent/config-actions.ts')
 

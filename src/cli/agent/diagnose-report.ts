@@ -3,7 +3,7 @@ import { settleAgent } from '#cli/agent/agent-settings.ts'
 import { readConfig } from '#cli/agent/config.ts'
 import { diagnose, type Finding } from '#cli/agent/diagnose.ts'
 import { configsOf } from '#cli/agent/open.ts'
-import type { Flags } from '#cli/agent/flags.ts'
+import type { Flags } from '#cli/agent/given-flags.ts'
 import { printable, printableJson } from '#cli/printable.ts'
 
 const styles = { ok: 'green', failed: 'red', skipped: 'dim' } as const

@@ -4,9 +4,6 @@ import { hostedFlags } from '#cli/agent/hosted-flags.ts'
 import type { TunnelKind } from '#cli/agent/tunnel-option.ts'
 import { flagName, optionRows } from '#cli/agent/tunnel-options.ts'
 
-/** What was given for each flag, by its long name. */
-export type Flags = ReadonlyMap<string, readonly string[]>
-
 const repeated = (text: string, before: readonly string[] = []): string[] => [...before, text]
 
 /** A flag keeps every value it was given; what that means is for others to say. */
@@ -53,15 +50,4 @@ export function addTunnelFlags(command: Command, kind: TunnelKind): Command {
   for (const [flag, { kinds }] of Object.entries(hostedFlags))
     if (kinds?.includes(kind) === true) command.addOption(hidden(flag, '<value>'))
   return command
-}
-
-/** What was given on the command line. */
-export function flagsOf(command: Command): Flags {
-  const given = command.options.flatMap(option => {
-    const name = option.attributeName()
-    if (command.getOptionValueSource(name) !== 'cli') return []
-    const value: unknown = command.getOptionValue(name)
-    return [[option.long ?? option.flags, [value].flat().map(String)] as const]
-  })
-  return new Map(given)
 }

@@ -1,4 +1,4 @@
-import type { Flags } from '#cli/agent/flags.ts'
+import type { Flags } from '#cli/agent/given-flags.ts'
 import { bindTlsSchemes } from '#cli/agent/hosted-keys.ts'
 import { addressed, type TunnelKind, web } from '#cli/agent/tunnel-option.ts'
 import { UsageError } from '#cli/failure.ts'

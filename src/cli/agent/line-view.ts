@@ -1,4 +1,4 @@
-import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/options.ts'
+import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/events.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { agentLogLevels } from '#cli/agent/log-levels.ts'
 import { labelText, type NoteLevel, type View } from '#cli/agent/view.ts'

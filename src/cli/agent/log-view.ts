@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { AgentError } from '#agent/agent-error.ts'
-import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/options.ts'
+import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/events.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { agentLogLevels } from '#cli/agent/log-levels.ts'
 import { writtenLine, type LineFields, type LineFormat, type LineLevel } from '#cli/agent/log-lines.ts'

@@ -1,6 +1,7 @@
 import type { Agent } from '#agent/index.ts'
 import type { CaptureEvent, CaptureStore } from '#agent/capture/capture-store.ts'
-import type { ConnectionEvent, EndpointOptions } from '#agent/options.ts'
+import type { EndpointOptions } from '#agent/options.ts'
+import type { ConnectionEvent } from '#agent/events.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { endpointsOf } from '#cli/agent/plan.ts'
 import type { NamedPlan, Plan } from '#cli/agent/tunnel-option.ts'

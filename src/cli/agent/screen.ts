@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import type { AgentStatus } from '#agent/options.ts'
+import type { AgentStatus } from '#agent/events.ts'
 import { qrLines } from '#cli/agent/qr-code.ts'
 import type { ShownRequest, Traffic } from '#cli/agent/traffic.ts'
 import { labelText, type NoteLevel } from '#cli/agent/view.ts'

@@ -1,4 +1,4 @@
-import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/options.ts'
+import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/events.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { copySequence, openInBrowser, Keys, type Key } from '#cli/agent/keys.ts'
 import { screenLines, type Scene } from '#cli/agent/screen.ts'

@@ -1,4 +1,4 @@
-import type { ConnectionEvent, RequestEvent } from '#agent/options.ts'
+import type { ConnectionEvent, RequestEvent } from '#agent/events.ts'
 
 const SHOWN_REQUESTS = 10
 const KEPT_DURATIONS = 1000

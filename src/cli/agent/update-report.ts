@@ -1,6 +1,6 @@
 import { settleAgent } from '#cli/agent/agent-settings.ts'
 import { readConfig } from '#cli/agent/config.ts'
-import type { Flags } from '#cli/agent/flags.ts'
+import type { Flags } from '#cli/agent/given-flags.ts'
 import { configsOf } from '#cli/agent/open.ts'
 import { isUpdate, newestVersion } from '#cli/agent/update.ts'
 import { CommandError, exitCodes } from '#cli/failure.ts'

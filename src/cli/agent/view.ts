@@ -1,5 +1,5 @@
 import type { AgentError } from '#agent/agent-error.ts'
-import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/options.ts'
+import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/events.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 
 export type NoteLevel = 'info' | 'warn' | 'error'

@@ -1,7 +1,8 @@
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { certificateManagement, certificateStatus } from '#contract/kinds/certificate-management.ts'
 import { line, listOf, nullable } from '#contract/schema.ts'
-import { computed, fixed, idOf, input, internal, maybe, required } from '#contract/shape.ts'
+import { computed, fixed, idOf, input, internal, required } from '#contract/shape.ts'
+import { maybe } from '#contract/shape-schema.ts'
 import { tlsCertificates } from '#contract/targets.ts'
 
 export const agentIngress = kind({

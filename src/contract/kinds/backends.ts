@@ -1,6 +1,7 @@
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { flag, integer, line, listOf, mapOf, text } from '#contract/schema.ts'
-import { idOf, idText, input, nested, optional, required, shownRefs } from '#contract/shape.ts'
+import { idOf, idText, input, optional, required, shownRefs } from '#contract/shape.ts'
+import { nested } from '#contract/shape-schema.ts'
 import { backends } from '#contract/targets.ts'
 
 const about = {

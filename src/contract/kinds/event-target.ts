@@ -1,5 +1,6 @@
 import { flag, integer, line, mapOf } from '#contract/schema.ts'
-import { input, maybe, nested, optional, required, secret, sensitive } from '#contract/shape.ts'
+import { input, optional, required, secret, sensitive } from '#contract/shape.ts'
+import { maybe, nested } from '#contract/shape-schema.ts'
 
 const word = (doc?: string) => input(line({ maxBytes: 2048 }), doc)
 const masked = () => secret(input(line({ maxBytes: 4096 })), 'masked')

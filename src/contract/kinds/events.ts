@@ -2,7 +2,8 @@ import { filterableNames, trafficTypes } from '#contract/events/field-names.ts'
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { eventTarget } from '#contract/kinds/event-target.ts'
 import { also, integer, line, listOf, moment, nullable, object, partly, text } from '#contract/schema.ts'
-import { computed, fixed, input, nested, refs, required, shownRef, sparse } from '#contract/shape.ts'
+import { computed, fixed, input, refs, required, shownRef, sparse } from '#contract/shape.ts'
+import { nested } from '#contract/shape-schema.ts'
 import { eventDestinations } from '#contract/targets.ts'
 
 export const eventDestination = kind({

@@ -1,7 +1,8 @@
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { certificateManagement, certificateStatus } from '#contract/kinds/certificate-management.ts'
 import { line, listOf, nullable, object, oneOf } from '#contract/schema.ts'
-import { computed, fixed, input, maybe, ref, sparse, writeOnly } from '#contract/shape.ts'
+import { computed, fixed, input, ref, sparse, writeOnly } from '#contract/shape.ts'
+import { maybe } from '#contract/shape-schema.ts'
 import { regionField, regions } from '#contract/kinds/region.ts'
 import { endpointConfigurations, tlsCertificates } from '#contract/targets.ts'
 

@@ -1,7 +1,8 @@
 import { module } from '#contract/kind.ts'
 import { signInFields } from '#contract/modules/sign-in.ts'
 import { line, listOf, uint32 } from '#contract/schema.ts'
-import { input, maybe, nested, secret } from '#contract/shape.ts'
+import { input, secret } from '#contract/shape.ts'
+import { maybe, nested } from '#contract/shape-schema.ts'
 
 const names = (doc: string) =>
   input(listOf(line({ maxBytes: 255 }), { refusals: { maxItems: 'list_too_long' } }), doc)

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { flagsOf } from '#cli/agent/flags.ts'
+import { flagsOf } from '#cli/agent/given-flags.ts'
 import type { ServiceAction } from '#cli/agent/service/service.ts'
 
 const actions = () => import('#cli/agent/service/actions.ts')

@@ -1,7 +1,7 @@
 import type { Agent } from '#agent/index.ts'
 import { AgentError } from '#agent/agent-error.ts'
 import type { CaptureStore } from '#agent/capture/capture-store.ts'
-import type { AgentStatus } from '#agent/options.ts'
+import type { AgentStatus } from '#agent/events.ts'
 import { NameTakenError, type RunningTunnel, type RunningTunnels } from '#cli/agent/running-tunnels.ts'
 import type { NamedPlan } from '#cli/agent/tunnel-option.ts'
 import { ApiFailure, notReady } from '#cli/agent/web/api-failure.ts'
