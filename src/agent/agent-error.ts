@@ -10,13 +10,13 @@ export interface AgentErrorOptions {
 /** Why an agent or a tunnel is not online. */
 export class AgentError extends Error {
   override readonly name = 'AgentError'
-  /** The number of the error, such as ERR_ADIT_107; absent where it has none. */
+  /** The error number, such as ERR_ADIT_107; absent if it has none. */
   readonly code: string | undefined
-  /** Trying again changes nothing: a person has to. */
+  /** A retry cannot succeed: the user has to act. */
   readonly permanent: boolean
 
   constructor(message: string, { code, permanent = false, cause }: AgentErrorOptions = {}) {
-    // Part of it may come from a gateway, and a person reads it in a terminal.
+    // Part of it may come from a gateway, and is shown in a terminal.
     super(plainText(message), cause === undefined ? undefined : { cause })
     this.code = code
     this.permanent = permanent
@@ -29,18 +29,18 @@ export class AgentError extends Error {
   }
 }
 
-/** The numbers with which a gateway says that the same request will be refused again. */
+/** Error numbers with which a gateway says that a retry will fail again. */
 const permanentNumbers = {
   signIn: new Set([105, 107, 108, 90050, 90250]),
-  // An address that another one has is not among them: it may become free.
+  // An address in use is not among them: it may become free.
   bind: new Set([90053, 90054, 90055, 90056, 90057, 90058, 90059]),
 }
 
-/** Reads a refusal of a gateway: the text, and the number on a line of its own. */
+/** Parses an error of a gateway: the text, and the number on a line of its own. */
 export function refusal(text: string, of: keyof typeof permanentNumbers): AgentError {
   const number = /ERR_[A-Z]{1,16}_(\d{1,9})/.exec(text)?.[1]
   const lines = text.split(/\r?\n/).filter(line => line.trim() !== '' && !/ERR_[A-Z]{1,16}_\d/.test(line))
-  const message = lines.join(' ') || 'The gateway refused without a reason.'
+  const message = lines.join(' ') || 'The gateway rejected the request without a reason.'
   return new AgentError(message, {
     code: number === undefined ? undefined : `ERR_ADIT_${number}`,
     permanent: permanentNumbers[of].has(Number(number)),

@@ -21,7 +21,7 @@ const FAREWELL_MS = 2000
 
 const closedError = (cause?: unknown): AgentError => AgentError.of(new Problem('agent_closed', {}), { cause })
 
-/** A program that is signed in at a gateway, and stays so. */
+/** An agent that is signed in at a gateway, and reconnects. */
 export class Agent {
   /** Resolves when the agent was closed. */
   readonly closed: Promise<void>
@@ -88,7 +88,7 @@ export class Agent {
     return new Set([...this.#bindings].map(({ tunnel }) => tunnel))
   }
 
-  /** Opens an endpoint; without a connection it waits for one. */
+  /** Opens an endpoint; waits for a connection if there is none. */
   async listen(options: EndpointOptions): Promise<Tunnel> {
     const binding = new Binding(readEndpoint(options), it => this.#drop(it))
     for (;;) {
@@ -96,7 +96,7 @@ export class Agent {
       try {
         await link.bind(binding)
       } catch (error) {
-        // What was asked on a connection that ended meanwhile is asked again on the next one.
+        // A request on a connection that closed meanwhile is repeated on the next one.
         if (!link.over) throw error
         continue
       }
@@ -107,7 +107,7 @@ export class Agent {
     }
   }
 
-  /** Takes every tunnel offline, says goodbye and ends. */
+  /** Closes every tunnel and the connection. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -115,12 +115,12 @@ export class Agent {
 
   async #close(): Promise<void> {
     this.#signedIn.reject(closedError(this.#options.signal?.reason))
-    // Nobody may be waiting for it.
+    // It may have no listener.
     this.#signedIn.promise.catch(() => undefined)
     const farewell = new AbortController()
     const dropped = Promise.all([...this.#bindings].map(binding => this.#drop(binding)))
     void dropped.then(() => farewell.abort())
-    // A gateway that does not answer must not keep the program from ending.
+    // An unresponsive gateway must not keep the program from exiting.
     await pause(FAREWELL_MS, farewell.signal)
     const legs = [...this.#legs.values()]
     for (const leg of legs) leg.stop()
@@ -173,20 +173,20 @@ export class Agent {
     return [...this.#nodes].flatMap(([leg, node]) => (leg === number || node === undefined ? [] : [node]))
   }
 
-  /** A second connection, to another process of the gateway, keeps tunnels online when the first one is lost. */
+  /** A second connection, to another gateway process, keeps tunnels online when the first one is lost. */
   #beginSecond(address: string | undefined): void {
     if (address === undefined || this.#legs.has(1)) return
     try {
-      // The empty text stands for the address that was dialled.
+      // An empty string means the dialled address.
       this.#begin(1, address === '' ? this.#server : serverAddress(address))
     } catch {
-      // What the gateway names is no address: one connection will do.
+      // The gateway's address is invalid: one connection is enough.
     }
   }
 
   #offline(number: number, error: AgentError, retryInMs: number): boolean {
     this.#nodes.delete(number)
-    // The gateway has become one of a single process.
+    // The gateway now has a single process.
     if (number > 0 && !this.#offersSecond) return false
     if (!this.#wasOnline && error.permanent) {
       this.#signedIn.reject(error)
@@ -197,7 +197,7 @@ export class Agent {
     return true
   }
 
-  /** A connection that tunnels can be on. */
+  /** A connection that can carry tunnels. */
   #link(): Link | undefined {
     for (const { link } of this.#legs.values()) if (link?.over === false) return link
     return undefined

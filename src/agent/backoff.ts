@@ -3,7 +3,7 @@ import type { RetryOptions } from '#agent/options.ts'
 const BASE_MS = 500
 const CAP_MS = 30_000
 
-/** How long to wait before the next attempt: full jitter, so that many agents do not come back at the same moment. */
+/** Delay before the next attempt: full jitter, so that many agents do not reconnect at once. */
 export class Backoff {
   readonly capMs: number
   readonly #baseMs: number

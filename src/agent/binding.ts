@@ -5,7 +5,7 @@ import { plainText } from '#agent/plain-text.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import type { BindAnswer, BindRequest, StartTunnelWithLabelRequest } from '#tunnel/messages.ts'
 
-/** A tunnel from the first request for it to its end, over all connections of the agent. */
+/** A tunnel from its first request to its end, over all connections of the agent. */
 export class Binding {
   readonly endpoint: Endpoint
   readonly tunnel: Tunnel
@@ -35,12 +35,12 @@ export class Binding {
     return this.#over
   }
 
-  /** What the gateway answered is what later connections ask for. */
+  /** Later connections request what the gateway returned. */
   accept({ Id, URL, Extra }: BindAnswer): void {
     this.#granted = { id: Id, url: plainText(URL), token: Extra.Token }
   }
 
-  /** Labelled tunnels have another id on every connection; the first one is what the program knows. */
+  /** Labelled tunnels have another id on every connection; the program knows the first one. */
   acceptLabelled(id: string): void {
     this.#granted ??= { id, url: '', token: '' }
   }
@@ -50,7 +50,7 @@ export class Binding {
     this.#tellClosed(error)
   }
 
-  /** The request for this tunnel, the first one or one for the same tunnel again. */
+  /** The bind request for this tunnel, the first one or a later one for the same tunnel. */
   request(): BindRequest {
     const { proto, forwardsTo, forwardsProto, metadata, description, pooling, wire } = this.endpoint
     return {

@@ -14,7 +14,7 @@ const names = new Map<number, CommandName>([
 
 export const commandOf = (type: number): CommandName | undefined => names.get(type)
 
-/** Carries out a command of the gateway and answers it. */
+/** Executes a command of the gateway and responds. */
 export async function serveCommand(
   name: CommandName,
   stream: TunnelStream,

@@ -41,7 +41,7 @@ export class Connections {
     return this.#limit
   }
 
-  /** Takes a stream; `find` says whose it is, perhaps after a tunnel that is being bound. */
+  /** Takes a stream; `find` returns its tunnel, perhaps after waiting for one that is being bound. */
   accept(stream: TunnelStream, find: (id: string) => Promise<Binding | undefined>): void {
     if (this.#open >= this.#limit) {
       stream.reset('stream_refused')
@@ -60,7 +60,7 @@ export class Connections {
         return
       }
     } catch {
-      // What cannot be read, or is of no tunnel of ours, is closed without a word as every agent does.
+      // Invalid streams, or streams of an unknown tunnel, are closed silently, as every agent does.
     }
     stream.abort()
     this.#open--
@@ -91,7 +91,7 @@ export class Connections {
     return handOver(visit, take, capture)
   }
 
-  /** Forwards what does not begin with the service's own bytes: the header of a proxy, or TLS that ends here. */
+  /** Forwards a stream that begins with other bytes than the service's: a PROXY header, or TLS terminated here. */
   async #forwardBehind(visit: Visit, target: Target): Promise<void> {
     const { binding, header, stream, done } = visit
     const { terminator, proxyProto } = binding.endpoint
@@ -129,7 +129,7 @@ export class Connections {
           return
         }
         failure = dialReason(error, target)
-        // Not written into the call: without a tap it would not be evaluated.
+        // Not inlined in the call: without a tap it would not be evaluated.
         const page = refuse(visit, failure)
         tap?.received(page)
       },
@@ -146,7 +146,7 @@ const captureOf = ({ binding, header }: Visit, onRequest?: OnRequest): CaptureTa
   binding.endpoint.capture &&
   new CaptureTap(binding.endpoint.capture, plainText(header.ClientAddr), { onRequest })
 
-/** Tells of the beginning of a connection, and by what it returns of its end. */
+/** Reports the start of a connection; the returned function reports its end. */
 function notes(
   onConnection: (event: ConnectionEvent) => void,
   { tunnel }: Binding,

@@ -1,7 +1,7 @@
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import type { Tap } from '#tunnel/splice.ts'
 
-/** A stream that knows how many bytes have passed, and shows them to a tap. */
+/** A stream that counts its bytes, and shows them to a tap. */
 export class Counted implements ByteStream {
   received = 0
   sent = 0

@@ -7,7 +7,7 @@ export interface DialedServer {
   readonly text: string
 }
 
-/** What OpenSSL and Node report when plain text comes where TLS was expected. */
+/** Errors of OpenSSL and Node for plain text instead of TLS. */
 const NOT_TLS =
   /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|UNEXPECTED_MESSAGE|UNSUPPORTED_PROTOCOL)$/
 
@@ -15,14 +15,15 @@ const advice: Readonly<Record<string, string>> = {
   ECONNREFUSED:
     'nothing listens there (ECONNREFUSED). Check that the gateway runs and that this is its agent_addr, by default port 4443',
   ENOTFOUND: 'its name is unknown (ENOTFOUND). Check the spelling of --server and the DNS of this machine',
-  EAI_AGAIN: 'its name cannot be resolved now (EAI_AGAIN). Check the network and the DNS of this machine',
+  EAI_AGAIN:
+    'its name cannot be resolved at the moment (EAI_AGAIN). Check the network and the DNS of this machine',
   ECONNRESET:
-    'the connection was closed during the TLS handshake (ECONNRESET). Check that a firewall or proxy on the way lets TLS to this port pass',
-  EHOSTUNREACH: 'no route leads there (EHOSTUNREACH). Check the network of this machine',
-  ENETUNREACH: 'no route leads there (ENETUNREACH). Check the network of this machine',
+    'the connection was closed during the TLS handshake (ECONNRESET). Check that no firewall or proxy in between blocks TLS to this port',
+  EHOSTUNREACH: 'no route to the host (EHOSTUNREACH). Check the network of this machine',
+  ENETUNREACH: 'no route to the network (ENETUNREACH). Check the network of this machine',
 }
 
-/** Why no connection to a gateway could be made: the problem, its cause and what to change. */
+/** Why connecting to a gateway failed: the problem, its cause and what to change. */
 export function dialFailure(error: unknown, { text: server }: DialedServer, waitedMs: number): AgentError {
   if (error instanceof AgentError) return error
   const { code = '', name, message } = error as NodeJS.ErrnoException
@@ -30,19 +31,19 @@ export function dialFailure(error: unknown, { text: server }: DialedServer, wait
     return AgentError.of(new Problem('agent_not_tls', { server }), { permanent: true, cause: error })
   const isLate = name === 'AbortError' || name === 'TimeoutError' || code === 'ETIMEDOUT'
   const reason = isLate
-    ? `no answer within ${waitedMs / 1000} s. Check the address, and that a firewall lets this port through`
+    ? `no response within ${waitedMs / 1000} s. Check the address, and that no firewall blocks this port`
     : (advice[code] ?? (code || message))
   return AgentError.of(new Problem('agent_unreachable', { server, reason }), { cause: error })
 }
 
-/** The HTTPS listener and most web servers end the handshake when they are not asked for HTTP. */
+/** The HTTPS listener and most web servers abort the handshake if HTTP is not offered. */
 export const wrongPort = ({ text: server }: DialedServer, cause: unknown): AgentError =>
   AgentError.of(new Problem('agent_wrong_port', { server }), { permanent: true, cause })
 
 const day = (date: Date): string => date.toISOString().slice(0, 10)
 const minute = (date: Date): string => `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
-/** Why the certificate of a gateway is not accepted; undefined when it is. */
+/** Why the certificate of a gateway is rejected; undefined when it is accepted. */
 export function trustFailure(
   socket: TLSSocket,
   { host, text: server }: DialedServer,
@@ -79,7 +80,7 @@ export function trustFailure(
   )
 }
 
-/** The local CA of a gateway has this name. */
+/** The name of a gateway's local CA. */
 const LOCAL = /Adit/
 
 function untrustedReason(issuer: string, ca: string | undefined): string {
@@ -88,7 +89,7 @@ function untrustedReason(issuer: string, ca: string | undefined): string {
       ? ''
       : ` ${ca === 'host' ? 'The CAs of this machine do' : `The file ${ca} does`} not have it.`
   const fix = LOCAL.test(issuer)
-    ? 'That is the local CA of a gateway: copy ca.pem from its data folder and name it with --ca'
-    : 'That is not the CA of a gateway: a proxy that intercepts TLS, or another server, may be on the way. If you trust it, name its CA with --ca'
+    ? 'That is the local CA of a gateway: copy ca.pem from its data folder and set it with --ca'
+    : 'That is not the CA of a gateway: a proxy that intercepts TLS, or another server, may be in between. If you trust it, set its CA with --ca'
   return `it was issued by ${issuer}, which is not trusted here.${used} ${fix}`
 }

@@ -19,7 +19,7 @@ export interface ServerAddress {
   readonly text: string
 }
 
-/** The process that answers has another connection of this agent, and so it is not the one that is looked for. */
+/** The responding process has another connection of this agent, so another one is needed. */
 export class TakenError extends Error {
   override readonly name = 'TakenError'
 
@@ -47,14 +47,14 @@ export function serverAddress(given: string): ServerAddress {
 
 export interface DialOptions {
   readonly trust: Trust
-  /** The proxy on the way; that of the environment when absent. */
+  /** The proxy; by default that of the environment. */
   readonly proxy: string | undefined
-  /** Processes of the gateway that are not wanted. */
+  /** Gateway processes to avoid. */
   readonly taken: readonly string[]
   readonly signal: AbortSignal
 }
 
-/** Connects to a gateway and sees to it that it is the one that was meant. */
+/** Connects to a gateway and verifies its identity. */
 export async function dialGateway(server: ServerAddress, options: DialOptions): Promise<TLSSocket> {
   const { taken, signal } = options
   const limit = AbortSignal.any([signal, AbortSignal.timeout(DIAL_MS)])
@@ -74,7 +74,7 @@ export const handshakeFailure = (error: unknown, server: ServerAddress, waitedMs
     ? wrongPort(server, error)
     : dialFailure(error, server, waitedMs)
 
-/** Begins TLS with a gateway. Nothing may be sent before `trustFailure` has found nothing. */
+/** Starts TLS with a gateway. Nothing may be sent before `trustFailure` returns undefined. */
 export const beginTls = (
   socket: Socket,
   { host }: ServerAddress,
@@ -86,7 +86,7 @@ export const beginTls = (
     servername: isIP(host) === 0 ? host : '',
     secureContext: trust.contextFor(host),
     ALPNProtocols: [OWN_ALPN, ...taken.map(elsewhereAlpn)],
-    // The caller looks, while the certificate can still be read to say what is wrong with it.
+    // The caller checks, while the certificate can still be read to explain an error.
     rejectUnauthorized: false,
   })
 

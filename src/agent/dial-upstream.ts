@@ -6,7 +6,7 @@ import type { Target } from '#agent/target.ts'
 
 const DIAL_MS = 10_000
 
-/** Asking the system for this name takes a thread and a file; the answer is known, and either may be the one. */
+/** Resolving this name takes a thread and a file; the result is known, and either may be the one. */
 const localhost: LookupFunction = (_, __, answer) =>
   answer(null, [
     { address: '127.0.0.1', family: 4 },
@@ -14,8 +14,8 @@ const localhost: LookupFunction = (_, __, answer) =>
   ])
 
 /**
- * Begins a connection to the service behind an endpoint; bytes may be written at once. `plain`: the visitor's own TLS
- * goes to the service as it is.
+ * Opens a connection to the service behind an endpoint; bytes may be written at once. `plain`: the client's own TLS is
+ * passed through.
  */
 export function dialUpstream(endpoint: Endpoint, target: Target, plain: boolean): Socket {
   const encrypted = target.encrypted && !plain
@@ -27,14 +27,14 @@ export function dialUpstream(endpoint: Endpoint, target: Target, plain: boolean)
   return socket
 }
 
-/** Ends an attempt that takes too long. */
+/** Aborts an attempt that takes too long. */
 function limit(socket: Socket, event: 'connect' | 'secureConnect'): void {
-  const timer = setTimeout(() => socket.destroy(new Error(`no answer within ${DIAL_MS / 1000} s`)), DIAL_MS)
+  const timer = setTimeout(() => socket.destroy(new Error(`no response within ${DIAL_MS / 1000} s`)), DIAL_MS)
   const settled = (): void => clearTimeout(timer)
   socket.once(event, settled).once('close', settled)
 }
 
-/** Where to connect to, in the words of Node. */
+/** The target as Node options. */
 export function placeOf({ place }: Target) {
   if ('path' in place) return { path: place.path, allowHalfOpen: true }
   return place.host === 'localhost'
@@ -56,7 +56,7 @@ function tlsOptions(
   }
 }
 
-/** As `dialUpstream`, with bytes that come before all others, also before the service's TLS. */
+/** Like `dialUpstream`, with bytes that are sent first, even before the service's TLS. */
 export async function dialBehind(
   endpoint: Endpoint,
   target: Target,
@@ -73,16 +73,16 @@ export async function dialBehind(
 }
 
 const explanations: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there (ECONNREFUSED). Start the service, or give the port that it has',
+  ECONNREFUSED: 'nothing listens there (ECONNREFUSED). Start the service, or use its port',
   ENOENT: 'there is no such socket (ENOENT). Start the service, or check the path',
   ENOTFOUND: 'its name is unknown (ENOTFOUND). Check the address that the tunnel forwards to',
-  EPROTO: 'it does not speak TLS (EPROTO). Write http:// instead of https://',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS (EPROTO). Write http:// instead of https://',
+  EPROTO: 'it does not use TLS (EPROTO). Write http:// instead of https://',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not use TLS (EPROTO). Write http:// instead of https://',
 }
 
-// The usual case is a service of one's own with a self-signed certificate.
+// Usually the user's own service with a self-signed certificate.
 const untrusted = (code: string): string =>
-  `its certificate is not trusted (${code}). Name its CA with --upstream-tls-verify-cas, or accept any certificate with --no-verify-upstream (verify_upstream: false)`
+  `its certificate is not trusted (${code}). Set its CA with --upstream-tls-verify-cas, or accept any certificate with --no-verify-upstream (verify_upstream: false)`
 
 const explained = (code: string): string =>
   explanations[code] ?? (/CERT|VERIFY|SIGNED/.test(code) ? untrusted(code) : code)

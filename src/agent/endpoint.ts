@@ -12,7 +12,7 @@ import type { Terminator } from '#agent/terminate.ts'
 import { wireModules } from '#agent/wire-modules.ts'
 import type { JsonObject } from '#base/json-fields.ts'
 
-/** An endpoint as it is asked for, read once. */
+/** Parsed endpoint options. */
 export interface Endpoint {
   /** Empty for a labelled tunnel. */
   readonly proto: EndpointProto | ''
@@ -34,7 +34,7 @@ export interface Endpoint {
   readonly onConnection: EndpointOptions['onConnection']
   readonly terminator: Terminator | undefined
   readonly capture: Capture | undefined
-  /** What is asked of the gateway. */
+  /** The bind request. */
   readonly wire: JsonObject
 }
 
@@ -74,11 +74,11 @@ export function readEndpoint(options: EndpointOptions): Endpoint {
 function checkCombination(options: EndpointOptions, proto: EndpointProto | '', servesFiles: boolean): void {
   const { forwardTo, onConnection, terminate, proxyProto = 0 } = options
   if ((forwardTo === undefined) === (onConnection === undefined))
-    refuse('give either an address to forward to or a function that takes the connections')
+    refuse('set either an address to forward to or a function that takes the connections')
   if (terminate !== undefined && proto !== 'tls')
-    refuse('TLS ends in the agent only for endpoints of type tls')
+    refuse('the agent terminates TLS only for endpoints of type tls')
   if (servesFiles && (proxyProto > 0 || options.upstreamProtocol === 'http2'))
-    refuse('files are shown by this agent itself, which takes neither a PROXY header nor HTTP/2')
+    refuse('files are served by this agent itself, which supports neither a PROXY header nor HTTP/2')
 }
 
 function protoOf({ proto, url }: EndpointOptions): EndpointProto {
@@ -88,7 +88,7 @@ function protoOf({ proto, url }: EndpointOptions): EndpointProto {
     : refuse(`"${given}" is not http, https, tcp or tls`)
 }
 
-/** The options of a Bind in the form of the wire. What does not fit a protocol is sent too: the gateway says so. */
+/** Bind options in wire format. Options that do not fit a protocol are sent too: the gateway rejects them. */
 function wireOptions(proto: EndpointProto | '', options: EndpointOptions): JsonObject {
   const { url, domain, remoteAddr, hostHeader, proxyProto = 0 } = options
   return {
@@ -106,7 +106,7 @@ function wireOptions(proto: EndpointProto | '', options: EndpointOptions): JsonO
   }
 }
 
-/** A labelled tunnel has no options of its own: what visitors meet is configured where it is used. */
+/** A labelled tunnel has no options: they are configured at its backend's edge. */
 function checkLabelled(options: EndpointOptions, wire: JsonObject): void {
   const { url, domain, remoteAddr, proto, poolingEnabled } = options
   if (poolingEnabled) refuse('tunnels with the same labels share traffic anyway, without pooling')

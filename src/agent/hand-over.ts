@@ -11,18 +11,18 @@ import type { Tap } from '#tunnel/splice.ts'
 
 type Taker = (stream: Duplex, info: ConnectionInfo) => void
 
-/** Gives a connection to the program that the agent is part of, or to another part of the agent. */
+/** Passes a connection to the embedding program, or to another part of the agent. */
 export async function handOver(visit: Visit, take: Taker | undefined, tap?: Tap): Promise<void> {
   const { binding, header, stream, done } = visit
   const { endpoint, tunnel } = binding
   const counted = new Counted(stream, tap)
   const outer = asDuplex(counted)
-  // A visitor who leaves is no reason to end the program, even if it does not listen for that.
+  // A client that disconnects must not crash the program, even without a listener.
   outer.on('error', () => undefined)
   outer.once('close', () => done(counted.received, counted.sent))
   const duplex = await open(outer, endpoint).catch(() => undefined)
   if (duplex === undefined) return
-  // Servers of all kinds ask a socket who is at its other end.
+  // Servers of all kinds ask a socket for its peer.
   const visitor = parseHostPort(header.ClientAddr)
   Object.defineProperties(duplex, {
     remoteAddress: { value: visitor?.host.replace(/^\[(.*)\]$/, '$1') },
@@ -37,7 +37,7 @@ export async function handOver(visit: Visit, take: Taker | undefined, tap?: Tap)
   tell(given => take?.(duplex, given), info)
 }
 
-/** The connection as the program wants it; one whose handshake fails is closed. */
+/** The connection as the program needs it; one whose handshake fails is closed. */
 async function open(outer: Duplex, { terminator }: Endpoint): Promise<Duplex> {
   if (terminator === undefined) return outer
   try {

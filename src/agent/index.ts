@@ -11,12 +11,12 @@ export type * from '#agent/options.ts'
 export type { Tunnel } from '#agent/tunnel.ts'
 
 /**
- * Signs in at a gateway and stays connected. A gateway that cannot be reached is tried again for as long as `signal`
- * allows; a refusal that no further attempt changes rejects with an AgentError.
+ * Signs in at a gateway and stays connected. An unreachable gateway is retried as long as `signal` allows; a permanent
+ * error rejects with an AgentError.
  */
 export const connect = (options: AgentOptions = {}): Promise<Agent> => Agent.connect(options)
 
-/** Opens one endpoint with an agent of its own, which is closed with it. */
+/** Opens one endpoint with its own agent, which is closed with it. */
 export async function forward(options: ForwardOptions): Promise<Tunnel> {
   const { onConnection, ...rest } = options
   const agent = await connect(rest)

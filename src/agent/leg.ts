@@ -9,9 +9,9 @@ import type { Trust } from '#agent/trust.ts'
 import { Problem } from '#base/errors.ts'
 import type { AuthAnswer } from '#tunnel/messages.ts'
 
-// Which process answers is chance where several share a port, and one that is not wanted says so at little cost.
+// Which process responds is random if several share a port, and a wrong one is detected at little cost.
 const QUICK_TRIES = 4
-// Attempts in a row without a pause would load a machine that has trouble already.
+// Attempts without a pause would load a machine that is already in trouble.
 const LEAST_MS = 50
 
 export interface LegOptions extends Omit<LinkOptions, 'server'> {
@@ -20,15 +20,15 @@ export interface LegOptions extends Omit<LinkOptions, 'server'> {
   readonly trust: Trust
   readonly identity: () => Identity
   readonly bindings: ReadonlySet<Binding>
-  /** The processes of the gateway that have another connection of the agent. */
+  /** The gateway processes that have another connection of the agent. */
   readonly taken: () => readonly string[]
-  /** A gateway has let the agent in. False: not here, try again. */
+  /** The agent has signed in. False: wrong process, try again. */
   readonly online: (answer: AuthAnswer, link: Link) => boolean
-  /** The connection is lost or could not be made. False: give up. */
+  /** The connection is lost or failed. False: give up. */
   readonly offline: (error: AgentError, retryInMs: number) => boolean
 }
 
-/** One of the agent's connections, made again whenever it is lost. */
+/** One of the agent's connections, reopened whenever it is lost. */
 export class Leg {
   readonly done: Promise<void>
   readonly #options: LegOptions
@@ -43,7 +43,7 @@ export class Leg {
     this.done = this.#run()
   }
 
-  /** The connection that tunnels are on now. */
+  /** The connection that carries tunnels now. */
   get link(): Link | undefined {
     return this.#link
   }
@@ -53,7 +53,7 @@ export class Leg {
     this.#link?.close()
   }
 
-  /** Asks for a tunnel on the present connection, until it is granted or will never be. */
+  /** Requests a tunnel on the current connection, until it is granted or permanently rejected. */
   async keepBound(binding: Binding): Promise<void> {
     const link = this.#link
     while (link !== undefined && !link.over && !binding.over) {
@@ -61,7 +61,7 @@ export class Leg {
         await link.bind(binding)
         return
       } catch (error) {
-        // The first connection decides: another one may only know less.
+        // The first connection decides: another one may have older information.
         if (error instanceof AgentError && error.permanent && this.#options.number === 0) {
           this.#options.stopped(binding, error)
           return
@@ -90,7 +90,7 @@ export class Leg {
     return again ? least : Math.max(least, this.#backoff.next())
   }
 
-  /** Connects and stays connected for as long as it lasts; says why it ended. */
+  /** Connects and runs until the connection ends; returns why it ended. */
   async #connectOnce(): Promise<AgentError> {
     const { server, trust, number, agent, identity, taken } = this.#options
     const { signal } = this.#stop

@@ -24,7 +24,7 @@ import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
 const OWN_WINDOW = 1_048_576
-// Streams that are no connections: heartbeats and commands, and connections that wait for the gateway's end.
+// Streams that are not connections: heartbeats and commands, and half-closed connections.
 const SPARE_STREAMS = 256
 const MAX_COMMANDS = 16
 const COMMAND_BYTES = 65_536
@@ -33,9 +33,9 @@ const UNBIND_MS = 2000
 export interface LinkOptions {
   readonly agent: AgentOptions
   readonly connections: Connections
-  /** How the gateway is called in errors. */
+  /** The gateway's name in errors. */
   readonly server: string
-  /** The gateway takes a tunnel away. */
+  /** The gateway closes a tunnel. */
   readonly stopped: (binding: Binding, error: AgentError) => void
 }
 
@@ -78,7 +78,7 @@ export class Link {
     return answer
   }
 
-  /** Asks for a tunnel. Rejects with an AgentError, also when the connection ends meanwhile. */
+  /** Requests a tunnel. Rejects with an AgentError, also when the connection ends meanwhile. */
   async bind(binding: Binding): Promise<void> {
     const work =
       binding.endpoint.labels === undefined ? this.#bindAddress(binding) : this.#bindLabels(binding)
@@ -92,9 +92,9 @@ export class Link {
     }
   }
 
-  /** Gives a tunnel back. The connection may be over: then the gateway has done so already. */
+  /** Closes a tunnel. If the connection has ended, the gateway has already done so. */
   async unbind(binding: Binding): Promise<void> {
-    // A request that is still under way could be served after this one.
+    // A pending bind could be processed after this one.
     await this.#binding.get(binding)?.catch(() => undefined)
     for (const [id, bound] of this.#bound) {
       if (bound !== binding) continue
@@ -104,14 +104,14 @@ export class Link {
     }
   }
 
-  /** Says goodbye and ends the connection. */
+  /** Closes the connection gracefully. */
   close(): void {
     this.#session.close()
   }
 
   async #bindAddress(binding: Binding): Promise<void> {
     const request = binding.request()
-    // A tunnel that is asked for again has a known id, under which connections may come at once.
+    // A returning tunnel has a known id, under which connections may arrive at once.
     if (binding.id !== '') this.#bound.set(binding.id, binding)
     const answer = await call(this.#session, { type: streamTypes.bind, request, answer: bindAnswer })
     if (answer.Error !== '') {
@@ -156,7 +156,10 @@ export class Link {
     else stream.reset('stream_refused')
   }
 
-  /** The tunnel of a connection. It may follow the answer that made the tunnel so closely that both are read as one. */
+  /**
+   * The tunnel of a connection. It may follow the response that created the tunnel so closely that both are read at
+   * once.
+   */
   async #find(id: string): Promise<Binding | undefined> {
     const found = this.#bound.get(id)
     if (found !== undefined || this.#binding.size === 0) return found
@@ -164,7 +167,7 @@ export class Link {
     return this.#bound.get(id)
   }
 
-  /** Bounds how many commands a gateway may have under way; one that cannot be read is dropped. */
+  /** Limits concurrent commands; an invalid one is dropped. */
   #run(stream: TunnelStream, work: () => Promise<void>): void {
     if (this.#commands >= MAX_COMMANDS) {
       stream.reset('stream_refused')

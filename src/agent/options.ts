@@ -13,8 +13,8 @@ export interface UpdateRequest {
 }
 
 /**
- * What the API may ask an agent to do. One that throws refuses, and its message is the reason. The answer leaves when it
- * has returned: a program that closes the agent does so after that.
+ * Commands of the API. A handler that throws rejects the command with its message. The response is sent after it
+ * returns: a program that closes the agent does so after that.
  */
 export interface Commands {
   readonly stop?: (() => Promise<void> | void) | undefined
@@ -30,28 +30,28 @@ export interface RetryOptions {
 }
 
 export interface AgentOptions {
-  /** `host:port`; ADIT_SERVER_ADDR or 127.0.0.1:4443 when absent. */
+  /** `host:port`; default ADIT_SERVER_ADDR or 127.0.0.1:4443. */
   readonly server?: string | undefined
-  /** ADIT_AUTHTOKEN when absent. */
+  /** Default ADIT_AUTHTOKEN. */
   readonly authtoken?: string | undefined
-  /** PEM text or the path of a file with it, beside the CAs that the machine trusts; `host` for those alone. */
+  /** PEM text or the path of a file with it, in addition to the machine's CAs; `host` for only those. */
   readonly ca?: string | undefined
-  /** `ca` counts alone. */
+  /** Trust only `ca`. */
   readonly caOnly?: boolean | undefined
-  /** `http://host:port` or `socks5://host:port`; that of the environment (https_proxy, no_proxy) when absent. */
+  /** `http://host:port` or `socks5://host:port`; default that of the environment (https_proxy, no_proxy). */
   readonly proxy?: string | undefined
   readonly metadata?: string | undefined
-  /** Stands behind `adit/<version>`. */
+  /** Appended to `adit/<version>`. */
   readonly userAgent?: string | undefined
   readonly onStatus?: ((status: AgentStatus) => void) | undefined
   readonly onConnection?: ((event: ConnectionEvent) => void) | undefined
   readonly onRequest?: ((event: RequestEvent) => void) | undefined
   readonly commands?: Commands | undefined
-  /** Why a command cannot be carried out here. */
+  /** Why a command is not supported here. */
   readonly unsupported?: Readonly<Partial<Record<CommandName, string>>> | undefined
   readonly retry?: RetryOptions | undefined
   readonly heartbeat?: HeartbeatOptions | undefined
-  /** Connections to services at once; more are refused. */
+  /** Concurrent connections to services; more are rejected. */
   readonly maxConnections?: number | undefined
   /** Closes the agent. */
   readonly signal?: AbortSignal | undefined
@@ -63,9 +63,9 @@ export interface HeaderChanges {
   readonly remove?: readonly string[] | undefined
 }
 
-/** How visitors sign in, and who of them may come in: everybody when nobody is named. */
+/** Sign-in options, and the allowed users: everyone when none is named. */
 export interface SignInOptions {
-  /** The application that is registered at the provider. */
+  /** The application registered at the provider. */
   readonly clientId?: string | undefined
   readonly clientSecret?: string | undefined
   readonly scopes?: readonly string[] | undefined
@@ -74,7 +74,7 @@ export interface SignInOptions {
 }
 
 export interface OAuthOptions extends SignInOptions {
-  /** Such as `google` or `github`; without `clientId` the gateway must have an application of its own there. */
+  /** Such as `google` or `github`; without `clientId` the gateway must have its own application there. */
   readonly provider: string
 }
 
@@ -86,41 +86,41 @@ export interface OidcOptions extends SignInOptions {
 export interface WebhookOptions {
   /** The sender, such as `github` or `stripe`. */
   readonly provider: string
-  /** What it signs with; senders with a public key of their own have none. */
+  /** The signing secret; senders with a public key have none. */
   readonly secret?: string | undefined
 }
 
 /** Regular expressions in the syntax of RE2. */
 export interface UserAgentFilter {
-  /** A match is let in, whatever `deny` says. */
+  /** A match is allowed, even if `deny` matches. */
   readonly allow?: readonly string[] | undefined
   readonly deny?: readonly string[] | undefined
 }
 
-/** TLS that ends in the agent; each is PEM text or the path of a file with it. */
+/** TLS termination in the agent; each is PEM text or the path of a file with it. */
 export interface Termination {
   readonly crt: string
   readonly key: string
-  /** Visitors must have a certificate of this authority. */
+  /** Require client certificates from this CA. */
   readonly clientCa?: string | undefined
 }
 
 export interface EndpointOptions {
-  /** `https` when absent and `url` says nothing else. */
+  /** Default `https`, unless `url` says otherwise. */
   readonly proto?: EndpointProto | undefined
-  /** How the tunnel is called on this machine, such as in the log. */
+  /** The tunnel's name on this machine, such as in the log. */
   readonly name?: string | undefined
-  /** A name under the shared domain, or a whole domain. */
+  /** A name under the shared domain, or a full domain. */
   readonly domain?: string | undefined
   readonly url?: string | undefined
   /** Of a TCP endpoint, `host:port`. */
   readonly remoteAddr?: string | undefined
-  /** A labelled tunnel, which backends find, instead of an address. */
+  /** A labelled tunnel for tunnel-group backends, instead of an address. */
   readonly labels?: Readonly<Record<string, string>> | undefined
   readonly metadata?: string | undefined
-  /** Sent to the gateway, and shown as metadata when there is none. */
+  /** Sent to the gateway, and shown if there is no metadata. */
   readonly description?: string | undefined
-  /** Shares the address with other endpoints of the same owner that are opened with it too. */
+  /** Shares the address with other endpoints of the same owner that set it too. */
   readonly poolingEnabled?: boolean | undefined
   /** 8080, `host:port`, `https://host:port`, `unix:/path` or `file:///folder`. */
   readonly forwardTo?: string | number | undefined
@@ -136,20 +136,20 @@ export interface EndpointOptions {
   readonly responseHeaders?: HeaderChanges | undefined
   readonly allowCidrs?: readonly string[] | undefined
   readonly denyCidrs?: readonly string[] | undefined
-  /** Answers are compressed for visitors that accept it. */
+  /** Compress responses for clients that accept it. */
   readonly compression?: boolean | undefined
-  /** From 0 to 1: the share of failed requests at which the service is left alone for a while. */
+  /** From 0 to 1: the error rate at which requests to the service are stopped for a while. */
   readonly circuitBreaker?: number | undefined
   readonly oauth?: OAuthOptions | undefined
   readonly oidc?: OidcOptions | undefined
   readonly verifyWebhook?: WebhookOptions | undefined
   readonly userAgentFilter?: UserAgentFilter | undefined
-  /** Of https endpoints; PEM text or the path of a file with it: visitors must have a certificate of one of these. */
+  /** For https endpoints; PEM text or the path of a file with it: require client certificates from one of these CAs. */
   readonly mutualTlsCas?: string | undefined
-  /** Visitors come by WebSocket, and the service gets what is in their messages. */
+  /** Accept WebSocket connections and forward the content of their messages over TCP. */
   readonly websocketTcpConverter?: boolean | undefined
   readonly terminate?: Termination | undefined
-  /** False: the certificate of an https service is not looked at. */
+  /** False: the certificate of an https service is not verified. */
   readonly verifyUpstream?: boolean | undefined
   /** Records HTTP/1 requests and responses that are forwarded to `forwardTo`. */
   readonly capture?: Capture | undefined

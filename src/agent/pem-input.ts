@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { AgentError } from '#agent/agent-error.ts'
 import { Problem } from '#base/errors.ts'
 
-/** PEM text as it was given, or the content of the file that was named. */
+/** PEM text as given, or the content of the named file. */
 export function pemInput(given: string): string {
   if (given.includes('-----BEGIN ')) return given
   try {

@@ -1,6 +1,6 @@
 const MAX_SHOWN = 2000
 
-/** What a gateway sent, as text that can be shown: a terminal obeys control characters. */
+/** Gateway text that is safe to show: a terminal interprets control characters. */
 export const plainText = (text: string): string =>
   text
     .slice(0, MAX_SHOWN)

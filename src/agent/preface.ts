@@ -7,7 +7,7 @@ const TEXT_BYTES = 107
 const MAX_BYTES = 536
 const DEADLINE_MS = 10_000
 
-/** Length of the PROXY header at the start of these bytes, of version 1 or 2; undefined while it is not all there. */
+/** Length of the PROXY header at the start of these bytes, of version 1 or 2; undefined while it is incomplete. */
 function prefaceLength(bytes: Buffer): number | undefined {
   const seen = Math.min(bytes.length, SIGNATURE.length)
   if (bytes.subarray(0, seen).equals(SIGNATURE.subarray(0, seen))) {
@@ -22,7 +22,7 @@ function prefaceLength(bytes: Buffer): number | undefined {
   return undefined
 }
 
-/** Takes the PROXY header from the start of a stream, which the gateway puts there when an endpoint asked for it. */
+/** Removes the PROXY header that the gateway sends at the start of a stream if an endpoint requested it. */
 export async function readPreface(stream: TunnelStream): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const timer = setTimeout(() => reject(new MessageError('No PROXY header came.')), DEADLINE_MS)

@@ -22,7 +22,7 @@ export interface ProbedLogin {
   readonly version: string
 }
 
-/** Tries a connection to a gateway part by part, to find out which one does not work. */
+/** Tests a connection to a gateway part by part, to find the one that fails. */
 export class Probe implements Disposable {
   readonly #session: Session
   readonly #server: string
@@ -35,7 +35,7 @@ export class Probe implements Disposable {
     })
   }
 
-  /** What a gateway tells before anybody has signed in; only a gateway can. */
+  /** Information that a gateway sends before sign-in; only a gateway can. */
   async gateway(): Promise<ProbedGateway> {
     const request = { type: streamTypes.srvInfo, request: {}, answer: srvInfoAnswer }
     const { Region } = await call(this.#session, request, { deadlineMs: DEADLINE_MS })

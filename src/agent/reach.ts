@@ -7,7 +7,7 @@ import { proxyFor } from '#agent/proxy/proxy-url.ts'
 import { socks5 } from '#agent/proxy/socks5.ts'
 import { Problem } from '#base/errors.ts'
 
-/** A TCP connection to the gateway, through a proxy where there is one. */
+/** A TCP connection to the gateway, through a proxy if there is one. */
 export async function reach(
   target: { readonly host: string; readonly port: number },
   proxyUrl: string | undefined,
@@ -29,7 +29,7 @@ export async function reach(
   } catch (error) {
     const { code, message, name } = error as NodeJS.ErrnoException
     const late = name === 'AbortError' || name === 'TimeoutError'
-    const why = late ? 'no answer came in time' : (code ?? message)
+    const why = late ? 'no response in time' : (code ?? message)
     const reason =
       error instanceof ProxyError ? message : `cannot be reached: ${why}. Check proxy_url or https_proxy`
     throw AgentError.of(new Problem('agent_proxy', { proxy: proxy.text, reason }), { cause: error })

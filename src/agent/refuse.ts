@@ -2,11 +2,11 @@ import { badGateway } from '#agent/dial-upstream.ts'
 import { isWeb, type Visit } from '#agent/visit.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
-// How long a gateway may go on sending what nobody reads.
+// How long a gateway may keep sending unread data.
 const DISCARD_MS = 10_000
 const EMPTY = Buffer.alloc(0)
 
-/** Tells the gateway that the service cannot be reached: as an HTTP answer where that is spoken, else by the end. */
+/** Reports an unreachable service to the gateway: as an HTTP response if the protocol is HTTP, else by closing. */
 export function refuse(visit: Visit, reason: string): Buffer {
   if (!isWeb(visit)) {
     visit.stream.abort()

@@ -7,7 +7,7 @@ const LINE_BYTES = 2120
 const STATUS_BYTES = 12
 const HEAD_END = '\r\n\r\n'
 
-/** Is called with every request when its response begins. */
+/** Called with every request when its response begins. */
 export type OnRequest = (request: Omit<RequestEvent, 'tunnel'>) => void
 
 export interface RequestLine {
@@ -15,15 +15,15 @@ export interface RequestLine {
   readonly path: string
 }
 
-/** That of the request that begins here. */
+/** Of the request that begins here. */
 export function requestLine(text: string): RequestLine | undefined {
   const [, method, path] = REQUEST.exec(text) ?? []
   return method === undefined || path === undefined ? undefined : { method, path }
 }
 
 /**
- * Sees the requests of a connection go by. A request starts where the gateway speaks after an answer, since it has one
- * at a time under way, so only the first line of what passes need be looked at.
+ * Observes the requests of a connection. A request starts where the gateway sends after a response, since it has one at
+ * a time, so only first lines are parsed.
  */
 export class RequestTap implements Tap {
   readonly #tell: OnRequest
@@ -49,7 +49,7 @@ export class RequestTap implements Tap {
   }
 }
 
-/** The status of the answer that begins here. One of 1xx, other than 101, only announces it. */
+/** The status of the response that begins here. 1xx other than 101 is interim. */
 function statusOf(bytes: Buffer): number | undefined {
   const match = STATUS.exec(bytes.toString('latin1', 0, STATUS_BYTES))
   if (match === null) return undefined

@@ -14,13 +14,13 @@ const SILENCE_MS = 10_000
 
 export const agentVersion: string = metadata.version
 
-/** Who the agent is for the gateway; kept from one connection to the next. */
+/** The agent's identity for the gateway; kept across connections. */
 export interface Identity {
   readonly clientId: string
   readonly cookie: string
 }
 
-/** What the agent says of a command: empty when it can, otherwise why not. */
+/** Support for a command: empty when supported, otherwise the reason. */
 export function excuse(command: CommandName, { commands, unsupported }: AgentOptions): string {
   const reason = unsupported?.[command] ?? ''
   return reason !== '' || commands?.[command] !== undefined ? reason : NO_CALLBACK
@@ -37,7 +37,7 @@ export function signInRequest(options: AgentOptions, identity: Identity, leg: nu
       AuthToken: options.authtoken ?? process.env['ADIT_AUTHTOKEN'] ?? '',
       Version: metadata.version,
       Hostname: '',
-      // The gateway knows its own agents by the first word: they are ready for connections at once.
+      // The gateway recognises Adit agents by the first word: they are ready for connections at once.
       UserAgent: `adit/${metadata.version} ${options.userAgent ?? `node/${process.versions.node}`}`,
       Metadata: options.metadata ?? '',
       Cookie: identity.cookie,

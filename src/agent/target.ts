@@ -3,12 +3,12 @@ import type { EndpointProto } from '#agent/options.ts'
 import { Problem } from '#base/errors.ts'
 import { parseHostPort } from '#base/hosts.ts'
 
-/** Where the service is to which connections are passed on. */
+/** The address of the service. */
 export interface Target {
   readonly place: { readonly host: string; readonly port: number } | { readonly path: string }
-  /** The service speaks TLS. */
+  /** The service uses TLS. */
   readonly encrypted: boolean
-  /** How it is shown. */
+  /** How it is displayed. */
   readonly text: string
 }
 
@@ -24,7 +24,7 @@ export function readTarget(given: string | number, proto: EndpointProto | ''): T
   const isWeb = proto !== 'tcp' && proto !== 'tls'
   const url = URL.parse(schemes.test(hostPort) ? hostPort : `${isWeb ? 'http' : 'tcp'}://${hostPort}`)
   const port = url?.port === '' ? ports[url.protocol] : Number(url?.port)
-  // A bare name has no port that could be meant; with a scheme it has the usual one.
+  // A bare name has no default port; with a scheme it has that of the scheme.
   const isComplete = schemes.test(hostPort) || parseHostPort(hostPort) !== undefined
   if (!url || !isComplete || !isPlain(url) || !port) return refuse(value)
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
@@ -36,7 +36,7 @@ export function readTarget(given: string | number, proto: EndpointProto | ''): T
   }
 }
 
-/** Connections are passed on as they are, so nothing but host and port has a meaning. */
+/** Connections are forwarded unchanged, so only host and port have a meaning. */
 const isPlain = ({ pathname, search, hash, username, password, hostname }: URL): boolean =>
   hostname !== '' && ['', '/'].includes(pathname) && !search && !hash && !username && !password
 

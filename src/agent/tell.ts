@@ -1,6 +1,6 @@
 /**
- * Calls what a program gave us to be called. What it throws is a fault of that program: it is thrown again on its own,
- * where it does not end a connection or change what we were doing.
+ * Calls a callback of the program. What it throws is an error of the program: it is rethrown separately, where it
+ * neither closes a connection nor changes our state.
  */
 export function tell<Event>(listener: ((event: Event) => void) | undefined, event: Event): void {
   try {

@@ -7,17 +7,17 @@ import { Problem } from '#base/errors.ts'
 import { isLoopbackHost } from '#base/hosts.ts'
 import { dataFolder } from '#base/running-server.ts'
 
-/** Whom an agent takes for a gateway. */
+/** Which gateways an agent trusts. */
 export class Trust {
-  /** As it was named. */
+  /** As configured. */
   readonly given: string | undefined
   readonly #named: readonly string[]
   readonly #isOnly: boolean
   #context: { readonly local: string; readonly made: SecureContext } | undefined
 
   /**
-   * `ca` is PEM text, the path of a file with it, or `host` for the store of the system. It counts beside the CAs that
-   * the machine trusts, so that a gateway may change to a public certificate; with `only` it counts alone.
+   * `ca` is PEM text, the path of a file with it, or `host` for the system's store. It is trusted in addition to the
+   * machine's CAs, so that a gateway may change to a public certificate; with `only` it is the only one.
    */
   constructor(ca: string | undefined, only = false) {
     this.given = ca
@@ -26,14 +26,14 @@ export class Trust {
   }
 
   contextFor(host: string): SecureContext {
-    // On the gateway's own machine its authority is at hand; it may have been made since the last attempt.
+    // On the gateway's own machine its CA file is used; it may have been created since the last attempt.
     const local = !this.#isOnly && isLoopbackHost(host) ? localAuthority() : ''
     if (this.#context?.local !== local) this.#context = { local, made: this.#make(local) }
     return this.#context.made
   }
 
   #make(local: string): SecureContext {
-    // The roots of the system are read only where they can count: it takes time and memory.
+    // The system's roots are read only if they are used: it takes time and memory.
     const needsRoots = this.given === 'host' || (!this.#isOnly && local === '')
     const roots = needsRoots ? systemAuthorities() : []
     const ca = [...roots, ...this.#named, ...(local === '' ? [] : [local])]
@@ -50,7 +50,7 @@ function localAuthority(): string {
   try {
     return readFileSync(join(dataFolder(process.env), 'ca.pem'), 'utf8')
   } catch {
-    // The agent was started elsewhere, or may not look into the gateway's folder.
+    // The agent was started elsewhere, or may not read the gateway's folder.
     return ''
   }
 }

@@ -1,22 +1,22 @@
 import type { AgentError } from '#agent/agent-error.ts'
 
-/** An endpoint that is online for as long as its agent is, until it is closed. */
+/** An endpoint that is online as long as its agent is, until it is closed. */
 export interface Tunnel {
   readonly id: string
-  /** Where visitors reach it; empty for a labelled tunnel. */
+  /** Its public URL; empty for a labelled tunnel. */
   readonly url: string
-  /** How it is called on this machine; empty where nothing was said. */
+  /** Its name on this machine; empty if not set. */
   readonly name: string
   /** Empty for a labelled tunnel. */
   readonly proto: string
   readonly forwardsTo: string
   readonly metadata: string
   readonly labels: Readonly<Record<string, string>> | undefined
-  /** Resolves when the tunnel is gone: without an error when it was closed here. */
+  /** Resolves when the tunnel is closed: without an error when it was closed here. */
   readonly closed: Promise<AgentError | undefined>
   /**
-   * Sends an HTTP/1 request straight to the upstream and records it as a replay of `replayOf`. Resolves to the id of the
-   * new exchange when the response is complete, or when it takes longer than a client may wait.
+   * Sends an HTTP/1 request straight to the upstream and records it as a replay of `replayOf`. Resolves to the id of
+   * the new exchange when the response is complete, or when it takes longer than a client may wait.
    */
   replay(request: Buffer, replayOf: string): Promise<string>
   close(): Promise<void>

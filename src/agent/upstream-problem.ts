@@ -7,7 +7,7 @@ import { readTarget } from '#agent/target.ts'
 
 const WAIT_MS = 2000
 
-/** What is wrong with the service of an endpoint before anyone asks for it; undefined when something listens there. */
+/** The problem with an endpoint's service before the first request; undefined when it is listening. */
 export async function upstreamProblem({ forwardTo, proto }: EndpointOptions): Promise<string | undefined> {
   if (forwardTo === undefined || isFolder(forwardTo)) return undefined
   const target = readTarget(forwardTo, proto ?? '')
@@ -23,7 +23,7 @@ export async function upstreamProblem({ forwardTo, proto }: EndpointOptions): Pr
     )
     const where = 'host' in target.place ? `${target.place.host}:${target.place.port}` : target.text
     return isRefused
-      ? `Nothing is listening on ${where} yet. Start your service there, or give the port that it has.`
+      ? `Nothing is listening on ${where} yet. Start your service there, or use its port.`
       : undefined
   } finally {
     socket.on('error', () => undefined).destroy()

@@ -2,7 +2,7 @@ import type { Binding } from '#agent/binding.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
-/** A connection of a visitor, and whom it is for. */
+/** A client connection, and its tunnel. */
 export interface Visit {
   readonly binding: Binding
   readonly header: ProxyHeader
@@ -13,6 +13,6 @@ export interface Visit {
 
 const HTTPS_EDGE = '3'
 
-/** Whether the gateway speaks HTTP on it. */
+/** Whether it carries HTTP. */
 export const isWeb = ({ header: { Proto, EdgeType }, binding }: Visit): boolean =>
   Proto === 'http' || Proto === 'https' || (binding.endpoint.labels !== undefined && EdgeType === HTTPS_EDGE)

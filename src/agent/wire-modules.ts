@@ -15,7 +15,7 @@ type Module = JsonObject | null
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** What the gateway is asked to do with traffic, in the form of the wire; null for what nobody asks for. */
+/** The traffic options in wire format; null for unset ones. */
 export function wireModules(options: EndpointOptions): Readonly<Record<string, Module>> {
   const { hostHeader = '', oauth, oidc, verifyWebhook } = options
   const host = hostHeader === '' || hostHeader === 'rewrite' ? [] : [`host:${hostHeader}`]
@@ -39,8 +39,8 @@ const onOff = (given = false): Module => (given ? {} : null)
 
 function circuitBreaker(share: number | undefined): Module {
   if (share === undefined) return null
-  // What is no number would arrive as none at all, which means zero.
-  if (!(share >= 0 && share <= 1)) refuse('the share of a circuit breaker is a number from 0 to 1')
+  // NaN would arrive as null, which means zero.
+  if (!(share >= 0 && share <= 1)) refuse('the threshold of a circuit breaker is a number from 0 to 1')
   return { error_threshold: share }
 }
 
@@ -79,11 +79,11 @@ function signIn(options: SignInOptions): JsonObject {
 
 const webhookOf = ({ provider, secret = '' }: WebhookOptions): JsonObject => ({ provider, secret })
 
-/** Only certificates are sent: a file may hold the key of an authority as well. */
+/** Only certificates are sent: the file may also contain the CA's key. */
 function authorities(given: string | undefined): Module {
   if (given === undefined) return null
   const found = pemInput(given).match(CERTIFICATE)
-  if (found === null) return refuse('the authorities of visitors are not certificates in PEM')
+  if (found === null) return refuse('the CAs for client certificates are not certificates in PEM')
   return { mutual_tls_ca: Buffer.from(`${found.join('\n')}\n`).toString('base64') }
 }
 

@@ -13,10 +13,10 @@ import { singletons } from '#contract/singletons.ts'
 
 const AFTER_HELP = `
 The key comes from --key-file, ADIT_API_KEY or the file api-key of the data folder (ADIT_DATA_DIR), so in the
-folder where the server runs nothing need be said. On a terminal answers are tables, elsewhere JSON.
+server's folder no options are needed. Output is a table on a terminal, and JSON elsewhere.
 
-Exit codes: 0 done, 1 refused, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict, 69 not reachable or an
-error of the server, 75 too many calls, 130 interrupted.
+Exit codes: 0 success, 1 rejected, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict, 69 unreachable or a
+server error, 75 rate limited, 130 interrupted.
 
 Examples:
   $ adit api self
@@ -39,7 +39,7 @@ function count(text: string): number {
   throw new InvalidArgumentError('It must be a whole number from 1.')
 }
 
-/** What was given for the fields, apart from what is about the call. */
+/** The values of the fields, apart from options of the request itself. */
 function givenIn(command: Command, flags: readonly Flag[]): Given {
   const values: Record<string, unknown> = command.opts()
   return new Map(
@@ -55,12 +55,16 @@ function addOperation(group: Command, operation: Operation): void {
   const command = group.command(dashed(operation.word)).description(operation.summary)
   for (const param of operation.params) command.argument(`<${dashed(param)}>`, paramDoc(operation, param))
   for (const option of flags.flatMap(optionsOf)) command.addOption(option)
-  if (operation.input) command.option('--json <file|-|{...}>', 'The whole body; flags are set over it.')
-  if (operation.method === 'DELETE') command.option('-y, --yes', 'Do not ask.')
+  if (operation.input)
+    command.option('--json <file|-|{...}>', 'The whole body as JSON; flags override its fields.')
+  if (operation.method === 'DELETE') command.option('-y, --yes', 'Do not ask for confirmation.')
   if (isList(operation) && isPaged(operation.kind)) {
-    command.option('--limit <number>', 'At most so many; all when absent.', count)
+    command.option('--limit <number>', 'Maximum number; all by default.', count)
     command.option('--before-id <id>', 'Only resources older than this id.')
-    command.option('--filter <expression>', 'Only what this is true of, such as obj.description == "shop".')
+    command.option(
+      '--filter <expression>',
+      'Only resources for which this CEL expression is true, such as obj.description == "shop".',
+    )
     for (const [name, { doc, moment }] of Object.entries(operation.kind.filters ?? {}))
       command.option(`--${dashed(name)} <${moment ? 'moment' : 'text'}>`, doc)
   }
@@ -70,16 +74,16 @@ function addOperation(group: Command, operation: Operation): void {
   )
 }
 
-/** `adit api`: everything that the management API can do, one command for each of its operations. */
+/** `adit api`: one command for each operation of the management API. */
 export function apiCommand(): Command {
   const api = new Command('api')
     .description('Call the management API.')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
-    .option('--url <url>', 'Where the API is; ADIT_API_URL, or this machine, when absent.', address)
-    .option('--key-file <file>', 'File that holds the API key.')
-    .addOption(new Option('-o, --output <format>', 'How answers are written.').choices(formats))
-    .option('-q, --quiet', 'Print ids only.')
+    .option('--url <url>', 'URL of the API; default ADIT_API_URL, or this machine.', address)
+    .option('--key-file <file>', 'File with the API key.')
+    .addOption(new Option('-o, --output <format>', 'Output format.').choices(formats))
+    .option('-q, --quiet', 'Print only ids.')
     .addHelpText('after', AFTER_HELP)
   for (const [name, { path, summary }] of Object.entries(singletons)) {
     const command = api.command(name).description(summary)

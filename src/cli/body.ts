@@ -3,7 +3,7 @@ import { text as readAll } from 'node:stream/consumers'
 import { UsageError } from '#cli/failure.ts'
 import { jsonIn, valueOf, type Flag } from '#cli/flags.ts'
 
-/** What was given for each flag, by field; a switch gives "true" or "false". */
+/** The values of each flag, by field; a switch gives "true" or "false". */
 export type Given = ReadonlyMap<string, readonly string[]>
 
 async function contentOf(path: string, flag: string): Promise<string> {
@@ -30,7 +30,7 @@ async function wholeBody(given: string | undefined): Promise<object> {
   throw new UsageError('--json must be a JSON object')
 }
 
-/** The body of a call: what --json gives, and over it the flags. */
+/** The request body: --json, with the flags over it. */
 export async function bodyOf(
   flags: readonly Flag[],
   given: Given,

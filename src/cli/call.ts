@@ -28,12 +28,12 @@ function connect(options: ConnectionOptions): Send {
 }
 
 function print(text: string): void {
-  // The reader has gone, as `head` does: nobody is left to tell.
+  // The reader has closed the pipe, as `head` does.
   process.stdout.on('error', () => process.exit(0))
   process.stdout.write(text)
 }
 
-/** Everything, or as much as was asked for, however many pages that takes. */
+/** All items, or up to the limit, over all pages. */
 async function collect(
   list: Method,
   ids: readonly string[],
@@ -55,7 +55,7 @@ async function collect(
   return items
 }
 
-/** What a list is narrowed by. */
+/** The list filters. */
 function filtersIn({ kind }: Operation, options: CallOptions): Record<string, string> {
   const given = new Map<string, unknown>(Object.entries(options))
   const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
@@ -65,7 +65,7 @@ function filtersIn({ kind }: Operation, options: CallOptions): Record<string, st
   )
 }
 
-/** Carries out one operation and prints its answer. */
+/** Runs one operation and prints the response. */
 export async function call(
   operation: Operation,
   ids: readonly string[],
@@ -85,7 +85,7 @@ export async function call(
   if (answer === undefined && process.stderr.isTTY && !options.quiet) process.stderr.write('Done.\n')
 }
 
-/** Reads something that exists once. */
+/** Reads a singleton. */
 export async function callSingleton(path: string, options: CommonOptions): Promise<void> {
   print(outputOf(await connect(options)({ method: 'GET', path }), [], options))
 }

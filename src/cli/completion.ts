@@ -1,6 +1,6 @@
 import { Argument, Command, type Option } from 'commander'
 
-/** What a shell can complete after one command. */
+/** The completions after one command. */
 interface Completable {
   /** The words before it, such as `adit api ip-policies`. */
   readonly path: string
@@ -48,7 +48,7 @@ function completables(command: Command, path: string): Completable[] {
 const optionWords = ({ long, description }: Option): Word[] =>
   long ? [{ text: long, doc: description }] : []
 
-/** Options and files may stand between the words, so the words that are commands find the place. */
+/** Options and files may be between the words, so only words that are commands count. */
 const bashScript = (all: readonly Completable[]): string => `# bash completion of adit
 _adit() {
   local current=\${COMP_WORDS[COMP_CWORD]} place=adit word

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { DeclinedError, exitCodes } from '#cli/failure.ts'
 import { printable } from '#cli/printable.ts'
 
-/** Asks before something is removed, but only a person: a script has said what it wants by calling. */
+/** Asks for confirmation, but only interactively: a script has decided already. */
 export async function confirm(what: string): Promise<void> {
   if (!process.stdin.isTTY) return
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
@@ -13,5 +13,5 @@ export async function confirm(what: string): Promise<void> {
     prompt.question(`${printable(what)} [y/N] `, resolve)
   })
   prompt.close()
-  if (!/^y(es)?$/i.test(answer.trim())) throw new DeclinedError('nothing was removed')
+  if (!/^y(es)?$/i.test(answer.trim())) throw new DeclinedError('nothing was deleted')
 }

@@ -16,10 +16,10 @@ export interface Connection {
   readonly token: Secret
 }
 
-/** The server's settings that say where it is. A mistake in another one is the server's business. */
+/** The server's settings that determine its URL. Errors in others are ignored here. */
 const VARIABLES = ['ADIT_CONFIG', 'ADIT_API_URL', 'ADIT_API_ADDR', 'ADIT_API_KEY', 'ADIT_DATA_DIR']
 
-/** Where to call and with which key: on the server's own machine and folder, nothing need be said. */
+/** The URL and the key: on the server's machine and in its folder no options are needed. */
 export function findConnection(options: ConnectionOptions, environment: NodeJS.ProcessEnv): Connection {
   const relevant = Object.fromEntries(VARIABLES.map(name => [name, environment[name]]))
   const settings = readSettings(new Map(), relevant)
@@ -30,7 +30,7 @@ export function findConnection(options: ConnectionOptions, environment: NodeJS.P
 }
 
 function localUrl({ api_addr: address }: Settings): string {
-  if (!address) throw new UsageError('the API is turned off here; say with --url where to call')
+  if (!address) throw new UsageError('the API is disabled here; set its URL with --url')
   const anywhere = address.host === '0.0.0.0' || address.host === '::'
   const host = anywhere ? '127.0.0.1' : address.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`

@@ -23,7 +23,7 @@ const writeFlag = ({ flag, form, field }: Flag, value: unknown): string => {
   return `${flag} ${quoted(form === 'json' ? JSON.stringify(value) : String(value))}`
 }
 
-/** The body that the reference shows for the kind, or its part for a module. */
+/** The reference's example body of the kind, or its part for a module. */
 function exampleBody({ collection, does }: Operation): Body {
   const bodies: Readonly<Record<string, Body | undefined>> = examples
   if (!('module' in does)) return bodies[collection] ?? {}
@@ -48,14 +48,14 @@ function idsFor({ params, kind }: Operation): string[] {
   })
 }
 
-/** A command line that a person can change and use. */
+/** A command line that a person can adapt. */
 export function exampleOf(operation: Operation): string {
   const words = ['adit api', dashed(operation.collection), dashed(operation.word)]
   const extra = isList(operation) ? ['--output table'] : flagsFor(operation)
   return [...words, ...idsFor(operation), ...extra].join(' ')
 }
 
-/** Which resource a path parameter names. */
+/** The resource that a path parameter names. */
 export function paramDoc(operation: Operation, param: string): string {
   const kind = param === 'id' || param === operation.kind.key ? operation.kind : parentOf(operation.kind)
   const name = kind.name.replaceAll('_', ' ')

@@ -2,27 +2,27 @@ import { catalog, type CatalogEntry } from '#base/catalog.ts'
 import { ApiError, ArgumentError, UnreachableError } from '#client/errors.ts'
 import { printable } from '#cli/printable.ts'
 
-/** The command cannot be carried out as it was written. */
+/** Wrong usage. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** There is no key to call with. */
+/** No API key. */
 export class NoKeyError extends Error {
   override readonly name = 'NoKeyError'
 }
 
-/** A person was asked and said no, or a key was pressed to stop. */
+/** Cancelled by the user. */
 export class DeclinedError extends Error {
   override readonly name = 'DeclinedError'
 }
 
-/** A configuration that cannot be used. */
+/** An invalid configuration. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** A command that ended with something to tell people and scripts. */
+/** A failed command, with a message for people and an exit code for scripts. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
   readonly exitCode: number
@@ -33,7 +33,7 @@ export class CommandError extends Error {
   }
 }
 
-/** What scripts compare; documented, so never renumbered. */
+/** Documented exit codes, so never renumbered. */
 export const exitCodes = {
   failure: 1,
   usage: 2,
@@ -81,11 +81,11 @@ export interface Failure {
   readonly exitCode: number
 }
 
-/** What to tell a person and a script; undefined for what nobody foresaw. */
+/** Message and exit code of an error; undefined for unexpected ones. */
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof ApiError) return { text: printable(linesOf(error)), exitCode: exitCodeOf(error) }
   if (error instanceof UnreachableError) {
-    const text = `${error.message}\n  Is it running? --url or ADIT_API_URL says where to call.`
+    const text = `${error.message}\n  Is it running? Set its URL with --url or ADIT_API_URL.`
     return { text: printable(text), exitCode: exitCodes.unavailable }
   }
   if (error instanceof ArgumentError) return { text: printable(error.message), exitCode: exitCodes.usage }

@@ -30,7 +30,7 @@ function docOf({ schema, required, form, flag, kinds, fallback }: Flag): string 
   ].join(' ')
 }
 
-/** The options with which a field of a body is given. */
+/** The options of a body field. */
 export function optionsOf(flag: Flag): Option[] {
   const option = new Option(`${flag.flag} ${placeholders[flag.form]}`.trim(), docOf(flag)).helpGroup(
     'Fields:',

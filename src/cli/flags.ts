@@ -3,7 +3,7 @@ import { UsageError } from '#cli/failure.ts'
 import type { Operation } from '#contract/operations.ts'
 import { writtenName } from '#contract/shape-schema.ts'
 
-/** What a flag needs to know of the JSON Schema of its field. */
+/** The JSON Schema keywords that flags need. */
 export interface FieldSchema {
   readonly type?: string
   readonly enum?: readonly string[]
@@ -17,7 +17,7 @@ export interface FieldSchema {
 
 export type Form = 'text' | 'choice' | 'number' | 'switch' | 'list' | 'map' | 'json'
 
-/** One field of a body as it is given on the command line. */
+/** One body field as a command line flag. */
 export interface Flag {
   readonly field: string
   readonly flag: string
@@ -26,7 +26,7 @@ export interface Flag {
   readonly required: boolean
   /** The kinds whose ids it takes. */
   readonly kinds: readonly string[]
-  /** What holds when it is not given; a change leaves things as they are. */
+  /** The default; an update leaves absent fields unchanged. */
   readonly fallback: unknown
 }
 
@@ -84,7 +84,7 @@ function choiceIn(text: string, { flag, schema }: Flag): string {
   throw new UsageError(`${flag} must be one of ${schema.enum?.join(', ') ?? ''}, not "${text}"`)
 }
 
-/** `a,b`, or a JSON array for items that hold commas. */
+/** `a,b`, or a JSON array for items with commas. */
 function listIn(text: string, flag: string): unknown[] {
   if (text.startsWith('[')) return jsonIn(text, flag) as unknown[]
   return text.split(',').flatMap(item => item.trim() || [])
@@ -101,7 +101,7 @@ function mapIn(text: string, { flag, schema }: Flag): object {
   return { [name]: numeric ? numberIn(value, flag) : value }
 }
 
-/** What the given texts mean; where a flag holds one value, the last one counts. */
+/** The value of the given texts; for a single value the last one counts. */
 export function valueOf(flag: Flag, given: readonly string[]): unknown {
   const last = given.at(-1) ?? ''
   switch (flag.form) {

@@ -1,19 +1,19 @@
 import { basename } from 'node:path'
 
 const VARIABLE = 'ADIT_INVOKED_AS'
-/** The version of the hosted agent whose command line and log this program has; wrappers compare it. */
+/** The version of the hosted agent whose command line and log this program implements; wrappers compare it. */
 export const HOSTED_VERSION = '3.39.10'
 
 function invokedAs(): string {
   const given = process.env[VARIABLE]
-  // Programs that this one starts were not invoked by that name.
+  // Programs started by this one were not invoked by that name.
   delete process.env[VARIABLE]
   return given ?? basename(process.argv[1] ?? process.argv0)
 }
 
 /**
- * Whether the program was started as `ngrok`: by a link or a launcher of that name, in the place of the hosted agent.
- * Defaults and messages are then those that programs which start the hosted agent expect.
+ * Whether the program was started as `ngrok`: by a link or launcher of that name, in place of the hosted agent.
+ * Defaults and messages are then those that wrappers expect.
  */
 export const isHostedName: boolean = /^ngrok(\.\w+)?$/i.test(invokedAs())
 
@@ -28,7 +28,7 @@ export function hostedError(text: string): string {
   return marked.map(line => `ERROR:  ${line}`.trimEnd()).join('\n')
 }
 
-/** Takes the variables of the hosted agent where ours are not set. */
+/** Uses the variables of the hosted agent where ours are not set. */
 export function adoptHostedVariables(environment: NodeJS.ProcessEnv): void {
   const token = environment['NGROK_AUTHTOKEN']
   if (isHostedName && token !== undefined) environment['ADIT_AUTHTOKEN'] ??= token

@@ -11,9 +11,9 @@ export interface OutputOptions {
   readonly quiet?: boolean
 }
 
-/** What tells little of a resource in a list, or is too long for a row. */
+/** Columns that say little in a list, or are too long for a row. */
 const NOT_IN_TABLES = new Set(['uri', 'metadata'])
-/** These are shown after what distinguishes the kind. */
+/** Shown after the columns that are specific to the kind. */
 const LAST = ['description', 'created_at']
 
 /** The columns of a list of such resources. */
@@ -32,7 +32,7 @@ const idOf = (value: unknown): string[] => {
   return typeof known === 'string' ? [`${known}\n`] : []
 }
 
-/** A terminal that does not know its size says 0. */
+/** A terminal of unknown size reports 0. */
 const roomOn = (stream: NodeJS.WriteStream): number => (stream.isTTY && stream.columns) || Infinity
 
 /** The text for standard output: for people on a terminal, for programs elsewhere. */

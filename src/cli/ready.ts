@@ -4,10 +4,10 @@ import { CommandError, exitCodes } from '#cli/failure.ts'
 
 const TIMEOUT_MS = 4000
 
-/** `adit ready`: the health check of containers and scripts, which need no other program for it. */
+/** `adit ready`: a health check for containers and scripts, without further programs. */
 export function readyCommand(): Command {
   return new Command('ready')
-    .description('Check that the server of this machine is ready to serve.')
+    .description('Check that the server on this machine is ready.')
     .option('--data-dir <folder>', 'data folder of the server (ADIT_DATA_DIR, default ./data)')
     .addHelpText('after', `\nExit codes: 0 ready, ${exitCodes.unavailable} not ready or not running.`)
     .action(async ({ dataDir = dataFolder(process.env) }: { dataDir?: string }) => {

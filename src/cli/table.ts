@@ -4,7 +4,7 @@ import { printable } from '#cli/printable.ts'
 type Item = Readonly<Record<string, unknown>>
 
 const GAP = '  '
-/** Longer cells are cut: the whole value is in the record and in JSON. */
+/** Longer cells are truncated: JSON output has the whole value. */
 const MAX_CELL = 40
 
 const isItem = (value: unknown): value is Item =>
@@ -45,7 +45,7 @@ function columnOf(name: string, items: readonly Item[], isKey: boolean): Column 
   return { name, cells, width: Math.max(name.length, ...cells.map(widthOf)) }
 }
 
-/** As many columns as the terminal has room for; the first is always there. */
+/** As many columns as fit; the first is always shown. */
 function fitting(columns: readonly Column[], room: number): Column[] {
   let used = 0
   const cutAt = columns.findIndex(({ width }, at) => {
@@ -55,7 +55,7 @@ function fitting(columns: readonly Column[], room: number): Column[] {
   return cutAt === -1 ? [...columns] : columns.slice(0, cutAt)
 }
 
-/** Rows under the names of their fields, leaving out fields that are empty in every row. */
+/** Rows under their field names, without columns that are empty in every row. */
 export function table(items: readonly Item[], names: readonly string[], room: number): string {
   if (items.length === 0) return 'None.\n'
   const columns = names
@@ -74,7 +74,7 @@ export function table(items: readonly Item[], names: readonly string[], room: nu
 const isPart = (value: unknown): value is Item =>
   isItem(value) && !('id' in value && Object.keys(value).length === 2) && Object.values(value).length > 0
 
-/** One resource, a field per line; parts of it are set in. */
+/** One resource, a field per line; nested fields are indented. */
 export function record(item: Item, indent = ''): string {
   const width = Math.max(...Object.keys(item).map(name => name.length))
   const lines = Object.entries(item).map(([name, value]) => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** The root of a gateway, as it is kept and known. */
+/** A gateway's root certificate. */
 export interface Root {
   readonly path: string
   readonly pem: string
@@ -10,12 +10,12 @@ export interface Root {
   readonly sha256: string
 }
 
-/** A place where Linux keeps authorities of its own, and the program that reads them. */
+/** A Linux trust store, and the program that updates it. */
 export interface SystemStore {
   readonly system: string
   readonly folder: string
   readonly update: readonly string[]
-  /** What else the program needs to be told when one was removed. */
+  /** Further arguments of the program after a removal. */
   readonly removed: readonly string[]
 }
 
@@ -34,11 +34,11 @@ export const systemStores: readonly SystemStore[] = [
   },
 ]
 
-/** Several gateways may be trusted, so each has a file of its own. */
+/** Several gateways may be trusted, so each has its own file. */
 export const fileIn = (folder: string, { sha256 }: Root): string =>
   join(folder, `adit-${sha256.slice(0, 12).toLowerCase()}.crt`)
 
-/** One word of a shell, whatever is in it. */
+/** One shell word, whatever it contains. */
 const word = (text: string): string =>
   /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
@@ -49,7 +49,7 @@ interface Section {
 }
 
 const KEYCHAIN = '/Library/Keychains/System.keychain'
-/** Browsers with an own list of authorities keep one in each profile. */
+/** Browsers with their own trust store have one in each profile. */
 const PROFILES =
   '~/.mozilla/firefox/*/cert9.db ~/snap/firefox/common/.mozilla/firefox/*/cert9.db ~/.pki/nssdb/cert9.db'
 const inProfiles = (command: string): string =>
@@ -86,11 +86,11 @@ function sectionsFor(root: Root): Section[] {
 }
 
 const FIREFOX = `
-Firefox on macOS and Windows trusts what the system trusts; elsewhere the file can also be chosen in its settings:
+Firefox on macOS and Windows uses the system's trust store; elsewhere the file can also be imported in its settings:
 Privacy & Security, View Certificates, Authorities, Import.
 `
 
-/** The commands by which each system is made to trust a root, or to do so no longer. */
+/** The commands for each system to trust a root, or to remove it. */
 export function commandsText(root: Root, action: 'install' | 'uninstall'): string {
   const sections = sectionsFor(root).map(
     section => `${section.title}:\n${section[action].map(line => `  ${line}\n`).join('')}`,

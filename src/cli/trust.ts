@@ -15,26 +15,26 @@ interface TrustOptions {
 }
 
 const AFTER_HELP = `
-The root is the file ca.pem of the data folder, which the first start of "adit serve" makes. Whoever trusts it trusts
-every certificate of that gateway, so install it only where the gateway is your own. As root, on Debian, Ubuntu, Fedora
-and Red Hat, it is installed; elsewhere the commands that do it are printed.
+The root certificate is the file ca.pem of the data folder, created at the first start of "adit serve". It can sign for
+any name, so install it only for your own gateway. As root, on Debian, Ubuntu, Fedora and Red Hat, it is installed;
+elsewhere the commands are printed.
 `
 
-/** `adit trust`: makes this machine trust the certificates that a gateway makes by itself. */
+/** `adit trust`: makes this machine trust the gateway's local CA. */
 export function trustCommand(): Command {
   return new Command('trust')
-    .description('Trust the certificates that a gateway without a public domain makes for itself.')
+    .description('Trust the local CA of a gateway without a public domain.')
     .option('--data-dir <folder>', 'data folder of the gateway (ADIT_DATA_DIR, default ./data)')
     .option('--print', 'change nothing; print the commands for every system')
-    .option('--uninstall', 'trust them no longer')
-    .option('--system-dir <folder>', 'only put the file there, as for an image of another system')
+    .option('--uninstall', 'remove the local CA from the trust store')
+    .option('--system-dir <folder>', 'only copy the file, as for the image of another system')
     .addHelpText('after', AFTER_HELP)
     .action((options: TrustOptions) => {
       process.stdout.write(trust(options, process.env['ADIT_DATA_DIR']))
     })
 }
 
-/** Does what the options ask for, and says what was done. */
+/** Runs the requested action and reports it. */
 export function trust(options: TrustOptions, dataDir?: string): string {
   const root = readRoot(join(options.dataDir ?? dataDir ?? settings.data_dir.fallback ?? '', 'ca.pem'))
   const action = options.uninstall === true ? 'uninstall' : 'install'
@@ -52,16 +52,15 @@ function readRoot(given: string): Root {
   const pem = readIfThere(path)
   if (pem === undefined)
     throw new CommandError(
-      `There is no ${path}. The first start of "adit serve" makes it; --data-dir says where to look.`,
+      `There is no ${path}. The first start of "adit serve" creates it; set the data folder with --data-dir.`,
       exitCodes.notFound,
     )
   const certificate = certificateOf(pem)
-  if (certificate?.ca !== true)
-    throw new CommandError(`${path} is not the certificate of an authority.`, exitCodes.config)
+  if (certificate?.ca !== true) throw new CommandError(`${path} is not a CA certificate.`, exitCodes.config)
   const name = /^CN=(.+)$/m.exec(certificate.subject)?.[1] ?? 'Adit local authority'
   const digits = (fingerprint: string): string => fingerprint.replaceAll(':', '')
   const { fingerprint, fingerprint256 } = certificate
-  // Only the one that is shown, whatever else the file may hold.
+  // Only the displayed certificate, whatever else the file contains.
   return {
     path,
     pem: certificate.toString(),
@@ -89,7 +88,7 @@ function certificateOf(pem: string): X509Certificate | undefined {
   }
 }
 
-/** The store of this machine, if we may change it. */
+/** The trust store of this machine, if we may change it. */
 const ownStore = (): SystemStore | undefined =>
   process.platform === 'linux' && process.getuid?.() === 0
     ? systemStores.find(({ folder }) => existsSync(folder))
@@ -117,7 +116,6 @@ function settled(root: Root, store: SystemStore, action: 'install' | 'uninstall'
   } catch (error) {
     throw new CommandError(`${program} failed: ${(error as Error).message}`, exitCodes.failure)
   }
-  const rest =
-    'Browsers with an own list of authorities, such as Firefox, need it too: see adit trust --print.\n'
+  const rest = 'Browsers with their own trust store, such as Firefox, need it too: see adit trust --print.\n'
   return `${done}Ran ${program}\n${action === 'install' ? rest : ''}`
 }

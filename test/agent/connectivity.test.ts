@@ -127,7 +127,7 @@ suite('a gateway that cannot be used is explained by the agent and by adit diagn
     for (const text of [refused.error.message, refused.diagnosed])
       assert.match(text, /nothing listens there \(ECONNREFUSED\)\. Check that the gateway runs/)
     const unknown = await failures('gateway.invalid:1')
-    assert.match(unknown.error.message, /its name (is unknown|cannot be resolved now) \(E\w+\)\. Check /)
+    assert.match(unknown.error.message, /its name (is unknown|cannot be resolved at the moment) \(E\w+\)\. Check /)
   })
 
   test('it rejects the address of the agent', async () => {
@@ -151,7 +151,7 @@ suite('a gateway that cannot be used is explained by the agent and by adit diagn
         found?.detail ?? '',
         /may not connect from 127\.0\.0\.1: .* Allow this address in an IP policy/,
       )
-      assert.match(found?.advice ?? '', /The token is not the trouble: .*ip-restrictions list/)
+      assert.match(found?.advice ?? '', /The token is fine: .*ip-restrictions list/)
     } finally {
       await server.api.delete(`/ip_restrictions/${restriction.id}`)
     }
@@ -302,7 +302,7 @@ suite('an agent behind a proxy', () => {
     for (const [url, message] of [
       [
         `http://${address}`,
-        `The proxy http://${address} wants a user name and password: write them as http://user:password@host:port.`,
+        `The proxy http://${address} requires a user name and password: write them as http://user:password@host:port.`,
       ],
       [`socks5://${address}`, `The proxy socks5://${address} is not a SOCKS5 proxy.`],
       [

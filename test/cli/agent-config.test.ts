@@ -288,7 +288,7 @@ tunnels:
     writeFileSync(config.path, tunnel(`    mutual_tls_cas: ${config.path}`))
     const { code, stderr } = await runAdit(['config', 'check', config.path])
     assert.equal(code, 78)
-    assert.match(stderr, /the tunnel "web": .*the authorities of visitors are not certificates in PEM/)
+    assert.match(stderr, /the tunnel "web": .*the CAs for client certificates are not certificates in PEM/)
   })
 
   test('refuses a file that everybody can write, as every command does', async () => {
@@ -301,7 +301,7 @@ tunnels:
     ]) {
       const { code, stderr } = await runAdit(args, config.environment)
       assert.equal(code, 78)
-      assert.match(stderr, /can be written by everybody; take that away with chmod o-w/)
+      assert.match(stderr, /is world-writable; fix it with chmod o-w/)
     }
   })
 })

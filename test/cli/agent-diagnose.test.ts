@@ -69,7 +69,7 @@ suite('adit diagnose', () => {
     assertFails(
       await findings(['--server', `127.0.0.1:${port}`]),
       'tls',
-      /does not speak TLS.*agent_addr/,
+      /does not use TLS.*agent_addr/,
       /^$/,
     )
   })
@@ -93,7 +93,7 @@ suite('adit diagnose', () => {
     await once(other, 'listening')
     const address = `127.0.0.1:${(other.address() as AddressInfo).port}`
     const found = await findings(['--server', address, '--ca', files.certificate])
-    assertFails(found, 'protocol', /./, /Something else than a gateway/)
+    assertFails(found, 'protocol', /./, /Another program/)
     other.close()
   })
 

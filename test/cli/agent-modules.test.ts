@@ -147,7 +147,7 @@ suite('adit http says what is wrong', () => {
     assert.deepEqual([missing.code, /\/nonexistent.*ENOENT/.test(missing.stderr)], [78, true])
     const wrong = await run(files.oauth)
     assert.equal(wrong.code, 2)
-    assert.match(wrong.stderr, /the authorities of visitors are not certificates in PEM/)
+    assert.match(wrong.stderr, /the CAs for client certificates are not certificates in PEM/)
     assert.ok(!wrong.stderr.includes(CLIENT.secret))
   })
 })

@@ -62,7 +62,7 @@ suite('adit service', () => {
     ])
     const gone = await service('start')
     assert.equal(gone.code, 3)
-    assert.match(gone.stderr, /there is no service: .* Make it with "adit service install"/)
+    assert.match(gone.stderr, /there is no service: .* Create it with "adit service install"/)
   })
 
   test('is not installed for a file without tunnels', async () => {
@@ -71,7 +71,7 @@ suite('adit service', () => {
     assert.equal(code, 78)
     assert.match(
       stderr,
-      /has no tunnels, so that a service would have nothing to do\. Add one with "adit config edit"/,
+      /has no tunnels, so a service would have nothing to do\. Add one with "adit config edit"/,
     )
   })
 
@@ -124,6 +124,6 @@ suite('commands about the program', () => {
     version = 'none'
     const failed = await runAdit(['update'], here.environment)
     assert.equal(failed.code, 69)
-    assert.match(failed.stderr, /cannot be found out: .* Check update_url/)
+    assert.match(failed.stderr, /cannot be determined: .* Check update_url/)
   })
 })

@@ -83,7 +83,7 @@ suite('the view on a terminal', () => {
     const environment = { PATH: `${folder}:${process.env['PATH'] ?? ''}` }
     await using agent = agentOnTerminal(server, ['http', '1', '--name', 'keyed'], { environment })
     const [, url = ''] = await agent.sees(/(https:\/\/keyed\.adit\.localhost:\d+)/)
-    await agent.sees(/q ends it, \? for help/)
+    await agent.sees(/q quits, \? for help/)
     agent.child.stdin?.write('?')
     await agent.sees(/c {2}copy the address to the clipboard/)
     agent.child.stdin?.write('c')

@@ -228,8 +228,8 @@ tunnels:
   })
 
   for (const [args, complaint] of [
-    [[], /say which tunnels, --all or --none; \S+ has shop, back\n/],
-    [['shop', '--all'], /say which tunnels, --all or --none/],
+    [[], /name the tunnels, or use --all or --none; \S+ has shop, back\n/],
+    [['shop', '--all'], /name the tunnels, or use --all or --none/],
     [['none'], /there is no tunnel "none"; \S+ has shop, back\n/],
   ] as const) {
     test(`refuses ${JSON.stringify(args)}`, async () => {

@@ -185,7 +185,7 @@ suite('adit api', () => {
       runOnTerminal(['api', 'ip-policies', 'delete', id], { environment, prompt: '[y/N]', input })
     const declined = await answer('n\n')
     assert.equal(declined.code, 1)
-    assert.match(declined.stdout, /\[y\/N\].*nothing was removed/s)
+    assert.match(declined.stdout, /\[y\/N\].*nothing was deleted/s)
     assert.equal((await answer('\u0003')).code, 130)
     assert.equal((await adit('ip-policies', 'get', id)).code, 0)
     assert.equal((await answer('y\n')).code, 0)

@@ -243,7 +243,7 @@ suite('adit config import', () => {
     assert.deepEqual(plans, plansOf(second))
     const again = await runAdit(['config', 'import', source.path, '--config', target])
     assert.equal(again.code, 78)
-    assert.match(again.stderr, /exists already\. Move it away, or say with --config where to write/)
+    assert.match(again.stderr, /already exists\. Move it, or set another path with --config/)
   })
 
   test('finds the file in its usual place, and prints with --dry-run', async () => {

@@ -146,7 +146,7 @@ const mistakes: Readonly<Record<string, () => Mistake>> = {
     environment: { ADIT_DATA_DIR: '/nonexistent', ADIT_AUTHTOKEN: server.authtoken },
     code: 1,
     problem: /is not trusted: it was issued by O=Adit/,
-    fix: /copy ca\.pem from its data folder and name it with --ca/,
+    fix: /copy ca\.pem from its data folder and set it with --ca/,
   }),
   'a file that is not YAML': () => ({
     args: ['start', '--all', '--config', file('tunnels:\n  a: 1\n b: 2\n')],
@@ -201,7 +201,7 @@ const mistakes: Readonly<Record<string, () => Mistake>> = {
     args: ['api', 'tunnels', 'list', '--url', 'http://127.0.0.1:1'],
     code: 69,
     problem: /no answer from http:\/\/127\.0\.0\.1:1/,
-    fix: /Is it running\? --url or ADIT_API_URL/,
+    fix: /Is it running\? Set its URL with --url or ADIT_API_URL/,
   }),
   'a wrong API key': () => ({
     args: ['api', 'tunnels', 'list', '--url', server.api.url],
@@ -293,7 +293,7 @@ suite('a mistake is answered with its cause and what to change', () => {
     const [, url = ''] = await agent.sees(/^url=(\S+) /m)
     await visit(url)
     await agent.sees(
-      /its certificate is not trusted \(\w+\)\. Name its CA with --upstream-tls-verify-cas, or accept/,
+      /its certificate is not trusted \(\w+\)\. Set its CA with --upstream-tls-verify-cas, or accept/,
     )
   })
 

@@ -80,7 +80,7 @@ suite('adit trust', () => {
       writeFileSync(join(strange, 'ca.pem'), content)
       const refused = await runAdit(['trust', '--data-dir', strange, '--system-dir', systemDir])
       assert.equal(refused.code, 78)
-      assert.match(refused.stderr, /not the certificate of an authority/)
+      assert.match(refused.stderr, /not a CA certificate/)
     }
     const lost = await runAdit(['trust', '--data-dir', dataDir, '--system-dir', folder.file('not/there')])
     assert.equal(lost.code, 1)

@@ -20,7 +20,7 @@ export type CaptureEvent =
 
 type Listener = (event: CaptureEvent) => void
 
-/** What the objects of an exchange take beside its bytes. */
+/** The overhead of an exchange besides its bytes. */
 const EXCHANGE_BYTES = 1024
 const COMPACT_AFTER = 64
 const MAX_NUMBER = 0x100_0000
@@ -86,7 +86,7 @@ export class CaptureStore {
   }
 
   add(exchange: Exchange, part: 'request' | 'response', bytes: Buffer): void {
-    // What was evicted or cleared is no longer recorded.
+    // Evicted or cleared exchanges are no longer recorded.
     if (exchange.isKept) this.#keep(exchange[part].add(bytes, this.#limits.maxMessageBytes))
   }
 
@@ -115,7 +115,7 @@ export class CaptureStore {
       oldest.isKept = false
       this.#bytes -= EXCHANGE_BYTES + oldest.request.kept + oldest.response.kept
     }
-    // Not each time: to move the others up costs more than to keep a few for longer.
+    // Not each time: moving the others costs more than keeping a few for longer.
     if (this.#first >= COMPACT_AFTER) {
       this.#exchanges = this.#exchanges.slice(this.#first)
       this.#first = 0

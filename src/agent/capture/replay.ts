@@ -6,7 +6,7 @@ import { dialBehind, dialReason, badGateway } from '#agent/dial-upstream.ts'
 import type { Endpoint } from '#agent/endpoint.ts'
 import { refuseEndpoint } from '#agent/refuse-endpoint.ts'
 
-/** The caller is answered after this time; the response is recorded until the upstream ends it. */
+/** The caller gets a response after this time; the exchange is recorded until the upstream ends it. */
 const WAIT_MS = 2000
 const IDLE_MS = 60_000
 
@@ -55,7 +55,7 @@ async function dial(endpoint: Endpoint): Promise<Duplex> {
   return joined(responses, requests)
 }
 
-/** The types of `Duplex.from` know only streams of the web here. */
+/** The types of `Duplex.from` know only web streams here. */
 const joined = (readable: Readable, writable: Writable): Duplex =>
   Duplex.from({ readable, writable } as unknown as Parameters<typeof Duplex.from>[0])
 

@@ -4,8 +4,8 @@ export interface ByteRange {
 }
 
 /**
- * The one range that a Range header asks for. Undefined: the whole file, because the header has another form (RFC 9110
- * §14.2 allows to ignore it). `unsatisfiable`: nothing of the file lies in it.
+ * The single range of a Range header. Undefined: the whole file, because the header has another form (RFC 9110 §14.2
+ * allows ignoring it). `unsatisfiable`: nothing of the file is in it.
  */
 export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []

@@ -40,6 +40,6 @@ const types: Readonly<Record<string, string>> = {
   '.zip': 'application/zip',
 }
 
-/** The type of a file by its name; what is not known is offered as a download. */
+/** The type of a file by its name; unknown types are downloads. */
 export const contentType = (path: string): string =>
   types[extname(path).toLowerCase()] ?? 'application/octet-stream'

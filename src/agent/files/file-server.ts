@@ -6,7 +6,7 @@ import { contentType } from '#agent/files/content-types.ts'
 import { openFile, type OpenedFile } from '#agent/files/open-file.ts'
 import type { OnRequest } from '#agent/request-tap.ts'
 
-/** Serves the files of one folder over connections that it is given. It lists no folders and follows no link out. */
+/** Serves the files of one folder. It lists no folders and follows no link outside. */
 export class FileServer {
   readonly #root: string
   readonly #server: Server
@@ -18,7 +18,7 @@ export class FileServer {
     this.#server = createServer((request, response) => void this.#answer(request, response))
   }
 
-  /** Takes a connection of a gateway. `seen` is called when a request was answered. */
+  /** Takes a connection of a gateway. `seen` is called after each response. */
   serve(stream: Duplex, seen: OnRequest | undefined): void {
     if (seen) this.#seen.set(stream, seen)
     this.#server.emit('connection', stream)
@@ -29,7 +29,7 @@ export class FileServer {
     try {
       await this.#send(request, response)
     } catch {
-      // The client left, or the file cannot be read to its end: what was promised cannot be kept.
+      // The client disconnected, or the file became unreadable: the announced length cannot be sent.
       response.destroy()
     }
   }
@@ -110,7 +110,7 @@ async function sendBytes(
   else response.end()
 }
 
-/** Whether the client has this very file already (RFC 9110 §13.2.2). */
+/** Whether the client already has this file (RFC 9110 §13.2.2). */
 function isKnown({ headers }: IncomingMessage, tag: string, modified: Date): boolean {
   const tags = headers['if-none-match']
   if (tags !== undefined) return tags.split(',').some(each => ['*', tag, `W/${tag}`].includes(each.trim()))
@@ -118,7 +118,7 @@ function isKnown({ headers }: IncomingMessage, tag: string, modified: Date): boo
   return modified.getTime() <= since
 }
 
-/** A range of a file that has changed since is no use to the client. */
+/** A range of a file that has changed since is useless to the client. */
 function mayUseRange({ headers }: IncomingMessage, tag: string, modified: Date): boolean {
   const condition = headers['if-range']
   return (

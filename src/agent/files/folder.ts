@@ -6,7 +6,7 @@ import { refuseEndpoint as refuse } from '#agent/refuse-endpoint.ts'
 
 export interface Folder {
   readonly server: FileServer
-  /** How it is shown. */
+  /** How it is displayed. */
   readonly text: string
 }
 
@@ -16,7 +16,7 @@ export const isFolder = (given: string | number | undefined): given is string =>
 /** The folder of `file:///path`; undefined for other addresses. */
 export function folderOf(given: string | number | undefined, proto: EndpointProto | ''): Folder | undefined {
   if (!isFolder(given)) return undefined
-  if (proto === 'tcp' || proto === 'tls') refuse('files can only be shown over HTTP: use "adit http"')
+  if (proto === 'tcp' || proto === 'tls') refuse('files can only be served over HTTP: use "adit http"')
   const root = rootOf(given)
   return { server: new FileServer(root), text: given }
 }

@@ -5,11 +5,11 @@ import { join, relative, sep } from 'node:path'
 export interface OpenedFile {
   readonly handle: FileHandle
   readonly stats: Stats
-  /** Of the file that is sent; its name decides on the type. */
+  /** Of the file that is sent; its name determines the type. */
   readonly path: string
 }
 
-/** A folder that was asked for without the slash at its end. */
+/** A folder requested without the trailing slash. */
 export interface Redirect {
   readonly redirect: string
 }
@@ -18,10 +18,10 @@ const INDEX = 'index.html'
 // Opening a pipe would wait for a writer.
 const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
-/** Names that begin with a dot hold settings and secrets, such as .env and .git. */
+/** Names that begin with a dot contain settings and secrets, such as .env and .git. */
 const isHidden = (part: string): boolean => part.startsWith('.') && part !== '.well-known'
 
-/** The parts of a path of a URL; undefined for what cannot be the path of a file to be shown. */
+/** The segments of a URL path; undefined if it cannot be a served file. */
 function partsOf(pathname: string): string[] | undefined {
   let decoded: string
   try {
@@ -35,7 +35,7 @@ function partsOf(pathname: string): string[] | undefined {
   return parts.some(isHidden) ? undefined : parts
 }
 
-/** Whether a path without links lies in the folder, and no part of it is hidden. */
+/** Whether a path without links is in the folder, and no part of it is hidden. */
 function isInside(root: string, path: string): boolean {
   const inner = relative(root, path)
   if (inner === '') return true
@@ -44,8 +44,8 @@ function isInside(root: string, path: string): boolean {
 }
 
 /**
- * Opens the file of a URL's path. `root` has no links in it. Undefined: there is none that may be shown, because it does
- * not exist, is hidden, lies outside of the folder or is neither a file nor a folder with an index.
+ * Opens the file of a URL path. `root` has no links in it. Undefined: it does not exist, is hidden, is outside of the
+ * folder or is neither a file nor a folder with an index.
  */
 export async function openFile(root: string, pathname: string): Promise<OpenedFile | Redirect | undefined> {
   const parts = partsOf(pathname)
@@ -59,7 +59,7 @@ export async function openFile(root: string, pathname: string): Promise<OpenedFi
   return index === undefined ? undefined : opened(root, index)
 }
 
-/** The path without links, when it lies in the folder. */
+/** The path without links, if it is in the folder. */
 async function resolved(root: string, path: string): Promise<string | undefined> {
   const real = await realpath(path).catch(() => undefined)
   return real !== undefined && isInside(root, real) ? real : undefined
@@ -69,7 +69,7 @@ async function opened(root: string, path: string): Promise<OpenedFile | undefine
   const handle = await open(path, READ).catch(() => undefined)
   if (handle === undefined) return undefined
   const stats = await handle.stat()
-  // A folder on the way may have been replaced by a link since it was resolved.
+  // A parent folder may have been replaced by a link since it was resolved.
   const [again, now] = await Promise.all([resolved(root, path), lstat(path).catch(() => undefined)])
   const isSame = again === path && now?.ino === stats.ino && now.dev === stats.dev
   if (isSame && stats.isFile()) return { handle, stats, path }

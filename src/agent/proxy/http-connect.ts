@@ -5,8 +5,8 @@ import type { Proxy } from '#agent/proxy/proxy-url.ts'
 import { ProxyError } from '#agent/proxy/proxy-error.ts'
 
 const reasons: Readonly<Record<number, string>> = {
-  407: 'wants a user name and password: write them as http://user:password@host:port',
-  403: 'does not allow connections to the gateway: ask who runs it, or use a port that it allows, such as 443',
+  407: 'requires a user name and password: write them as http://user:password@host:port',
+  403: 'does not allow connections to the gateway: ask its operator, or use a port that it allows, such as 443',
 }
 
 /** Opens a connection to a host through a proxy with the method CONNECT. */
@@ -38,7 +38,7 @@ export async function httpConnect(
   })
   request.once('response', response => {
     response.destroy()
-    reject(new ProxyError('is not a proxy: it answered CONNECT like a web server'))
+    reject(new ProxyError('is not a proxy: it responded to CONNECT like a web server'))
   })
   request.once('error', reject)
   request.end()

@@ -1,4 +1,4 @@
-/** What a proxy answered, in words that follow its name. */
+/** A proxy's error, in words that follow its name. */
 export class ProxyError extends Error {
   override readonly name = 'ProxyError'
 }

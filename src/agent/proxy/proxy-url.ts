@@ -3,14 +3,14 @@ import { AgentError } from '#agent/agent-error.ts'
 import { Problem } from '#base/errors.ts'
 import { isLoopbackHost } from '#base/hosts.ts'
 
-/** A proxy on the way to the gateway. */
+/** A proxy for the connection to the gateway. */
 export interface Proxy {
   readonly kind: 'http' | 'https' | 'socks5'
   readonly host: string
   readonly port: number
   readonly user: string
   readonly password: string
-  /** How it is shown: without the password. */
+  /** How it is displayed: without the password. */
   readonly text: string
 }
 
@@ -45,7 +45,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The proxy for a gateway: the one that was given, else that of the environment, which loopback never needs. */
+/** The proxy for a gateway: the given one, else that of the environment, which loopback never needs. */
 export function proxyFor(
   host: string,
   given: string | undefined,
@@ -64,7 +64,7 @@ export function proxyFor(
   })
 }
 
-/** `no_proxy` is a list of names, which stand for all below them too, or `*`. */
+/** `no_proxy` is a list of names, which include their subdomains, or `*`. */
 const isExempt = (host: string, list: string): boolean =>
   list
     .split(',')

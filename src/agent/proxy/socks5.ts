@@ -16,8 +16,8 @@ const failures: Readonly<Record<number, string>> = {
   2: 'does not allow connections to the gateway',
   3: 'cannot reach the network of the gateway',
   4: 'cannot reach the gateway',
-  5: 'found nothing that listens at the address of the gateway',
-  6: 'waited too long for the gateway',
+  5: 'got no listener at the address of the gateway',
+  6: 'timed out connecting to the gateway',
 }
 
 /** Opens a connection to a host through a SOCKS proxy (RFC 1928, RFC 1929); the proxy resolves the name. */
@@ -27,7 +27,7 @@ export async function socks5(
   signal: AbortSignal,
 ): Promise<Socket> {
   const socket = connect({ host: proxy.host, port: proxy.port, signal })
-  // Between two answers nothing else listens for it.
+  // Between two responses nothing else listens for it.
   socket.on('error', () => undefined)
   try {
     await once(socket, 'connect', { signal })
@@ -51,7 +51,7 @@ async function signIn(socket: Socket, { user, password }: Proxy): Promise<void> 
   if (version !== VERSION) throw new ProxyError('is not a SOCKS5 proxy')
   if (method === NO_AUTHENTICATION) return
   if (method !== PASSWORD || user === '')
-    throw new ProxyError('wants a user name and password: write them as socks5://user:password@host:port')
+    throw new ProxyError('requires a user name and password: write them as socks5://user:password@host:port')
   const [name, word] = [Buffer.from(user).subarray(0, 255), Buffer.from(password).subarray(0, 255)]
   socket.write(Buffer.from([1, name.length, ...name, word.length, ...word]))
   const [, status] = await take(socket, 2)
@@ -64,7 +64,7 @@ function addressOf(host: string): number[] {
   return [DOMAIN, name.length, ...name]
 }
 
-/** Exactly so many bytes; what follows stays in the socket. */
+/** Exactly so many bytes; the rest stays in the socket. */
 async function take(socket: Socket, size: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   let bytes = Buffer.alloc(0)
@@ -75,7 +75,7 @@ async function take(socket: Socket, size: number): Promise<Buffer> {
     if (bytes.length > size) socket.unshift(bytes.subarray(size))
     resolve(bytes.subarray(0, size))
   }
-  const lost = (): void => reject(new ProxyError('closed the connection in the middle of its answer'))
+  const lost = (): void => reject(new ProxyError('closed the connection in the middle of its response'))
   socket.on('data', read).once('close', lost).once('error', reject)
   socket.resume()
   try {

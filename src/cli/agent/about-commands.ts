@@ -16,7 +16,7 @@ const versionCommand = (): Command =>
 
 function updateCommand(): Command {
   const command = new Command('update')
-    .description('Say whether there is a newer version. Nothing is downloaded.')
+    .description('Check for a newer version. Nothing is downloaded.')
     .addOption(new Option('--channel <name>').hideHelp())
   return addAgentFlags(command).action(async () => {
     const { reportUpdate } = await import('#cli/agent/update-report.ts')

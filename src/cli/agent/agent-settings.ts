@@ -11,13 +11,13 @@ import type { FileValue } from '#cli/agent/config-file.ts'
 import { readSecretFile } from '#cli/agent/secret-file.ts'
 import { ConfigError, UsageError } from '#cli/failure.ts'
 
-/** A setting of the agent itself: a key of its file, and where it says so a flag and a variable. */
+/** A setting of the agent itself: a key of its file, and optionally a flag and a variable. */
 interface AgentSetting<Value> {
   readonly form: Form<Value>
   readonly doc: string
   readonly flag?: string
   readonly variable?: string
-  /** A function where it depends on the machine. */
+  /** A function if it depends on the machine. */
   readonly fallback?: Value | ((environment: NodeJS.ProcessEnv) => Value)
   readonly secret?: true
   /** The flag works but is not advertised. */
@@ -90,14 +90,14 @@ export const agentSettings = {
   }),
   ca: setting({
     form: text('file|host', 'the path of a file, or host'),
-    doc: "CA of the gateway's certificate, beside those that this machine trusts; host: only these.",
+    doc: "CA of the gateway's certificate, in addition to those of this machine; host: only those of this machine.",
     flag: '--ca',
     variable: 'ADIT_CA_FILE',
   }),
-  ca_only: setting({ form: yesNo, doc: 'Trust the CA of --ca and no other.', flag: '--ca-only' }),
+  ca_only: setting({ form: yesNo, doc: 'Trust only the CA of --ca.', flag: '--ca-only' }),
   proxy_url: setting({
     form: proxyForm,
-    doc: 'Proxy on the way to the gateway: http://host:port or socks5://host:port. (https_proxy, no_proxy)',
+    doc: 'Proxy for the connection to the gateway: http://host:port or socks5://host:port. (https_proxy, no_proxy)',
     flag: '--proxy-url',
     secret: true,
   }),
@@ -109,18 +109,18 @@ export const agentSettings = {
   }),
   log_format: setting({
     form: choice(['term', 'logfmt', 'json']),
-    doc: 'Form of the log: term, logfmt or json; term is logfmt where there is no terminal.',
+    doc: 'Log format: term, logfmt or json; term is logfmt without a terminal.',
     flag: '--log-format',
   }),
   log_level: setting({
     form: choice(agentLogLevels),
-    doc: 'The least important lines that are written.',
+    doc: 'Log level.',
     flag: '--log-level',
     fallback: 'info',
   }),
   inspect: setting({
     form: onOff,
-    doc: 'Whether requests are listed; on in a terminal and off in lines when absent.',
+    doc: 'List and capture requests; by default on in a terminal and off in log lines.',
     flag: '--inspect',
   }),
   inspect_db_size: setting({
@@ -130,13 +130,13 @@ export const agentSettings = {
   }),
   web_addr: setting({
     form: webAddress,
-    doc: 'Address of the inspector and the local API, or false; 127.0.0.1:4040 or the next free port when absent.',
+    doc: 'Address of the inspector and the local API, or false; default 127.0.0.1:4040 or the next free port.',
     flag: '--web-addr',
     variable: 'ADIT_WEB_ADDR',
   }),
   web_allow_hosts: setting({
     form: list('host', 'a list of addresses, networks, host names and .suffixes'),
-    doc: 'Host names by which the inspector may be reached, beside localhost.',
+    doc: 'Additional host names for the inspector, besides localhost.',
   }),
   update_check: setting({
     form: yesNo,
@@ -144,7 +144,7 @@ export const agentSettings = {
     fallback: true,
   }),
   update_url: setting({
-    form: text('url', 'an address such as https://example.com/adit.json'),
+    form: text('url', 'a URL such as https://example.com/adit.json'),
     doc: 'A JSON document with the newest "version".',
   }),
   update_command: setting({
@@ -161,11 +161,11 @@ type ValueOf<Name extends AgentSettingName> = Exclude<
 
 export interface Origin<Value> {
   readonly value: Value
-  /** Where it was said; undefined: nowhere, it is the default. */
+  /** Its source; undefined: the default. */
   readonly origin: string | undefined
 }
 
-/** Every setting that has a value, and where it comes from. */
+/** Every setting with its value and source. */
 export type AgentSettings = {
   readonly [Name in AgentSettingName]: (typeof agentSettings)[Name] extends { fallback: unknown }
     ? Origin<ValueOf<Name>>
@@ -180,7 +180,7 @@ export interface SettingSources {
 
 export const settingRows = Object.entries(agentSettings) as [AgentSettingName, AgentSetting<unknown>][]
 
-/** Settles every setting: flag before variable before file before default. */
+/** Resolves every setting: flag, variable, file, default, in this order. */
 export function settleAgent(sources: SettingSources): AgentSettings {
   const settled = settingRows.map(([name, spec]) => [name, settle(name, spec, sources)] as const)
   const settings = Object.fromEntries(settled) as AgentSettings
@@ -218,13 +218,13 @@ function tokenFile({ flags }: SettingSources): Origin<string> | undefined {
   if (path === undefined) return undefined
   const token = authtoken.read(readSecretFile(path))
   if (token !== undefined) return { value: token, origin: path }
-  throw new ConfigError(`the file ${path} must hold an authtoken: ${authtoken.what}`)
+  throw new ConfigError(`the file ${path} must contain an authtoken: ${authtoken.what}`)
 }
 
-/** Is the gateway on this machine? */
+/** Whether the gateway is on this machine. */
 export const isLocal = (server: string): boolean => isLoopbackHost(parseHostPort(server)?.host ?? '')
 
-/** In the folder where a gateway runs its first credential is at hand. */
+/** In the folder of a running gateway its first credential is used. */
 function localToken(settings: AgentSettings, environment: NodeJS.ProcessEnv): Origin<string> | undefined {
   if (!isLocal(settings.server.value)) return undefined
   const path = join(dataFolder(environment), 'authtoken')
@@ -232,7 +232,7 @@ function localToken(settings: AgentSettings, environment: NodeJS.ProcessEnv): Or
     const token = authtoken.read(readFileSync(path, 'utf8').trim())
     return token === undefined ? undefined : { value: token, origin: path }
   } catch {
-    // The agent was started elsewhere, or may not look into the gateway's folder.
+    // The agent was started elsewhere, or may not read the gateway's folder.
     return undefined
   }
 }

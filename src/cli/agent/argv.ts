@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander'
 
-/** Options that wrappers of the hosted agent write before the command. */
+/** Options that wrappers of the hosted agent put before the command. */
 const LEADING = /^--?(config|log|log-format|log-level|authtoken|region)(=.*)?$/s
 const LONG = /^--?([a-z][a-z0-9-]+)(?:=(.*))?$/is
 const SWITCH_WORD = /^(true|false|on|off)$/i
@@ -8,11 +8,11 @@ const SWITCH_WORD = /^(true|false|on|off)$/i
 export interface CommandLine {
   /** Begins with the command. */
   readonly words: readonly string[]
-  /** What stood before it. */
+  /** The arguments before it. */
   readonly leading: readonly string[]
 }
 
-/** Finds the command, before which options may stand. */
+/** Finds the command, which options may precede. */
 export function commandLine(args: readonly string[]): CommandLine {
   let at = 0
   for (let match = LEADING.exec(args[at] ?? ''); match; match = LEADING.exec(args[at] ?? ''))
@@ -34,11 +34,11 @@ const optionOf = (command: Command, arg: string): Option | undefined => {
 }
 
 /**
- * Rewrites options in the one spelling that commander reads: two dashes where one was written, and a value for every
- * switch. Options before the command count where the command has them.
+ * Rewrites options to the form that commander parses: two dashes instead of one, and a value for every switch. Options
+ * before the command apply if the command has them.
  */
 export function spelledOut({ words, leading }: CommandLine, program: Command): string[] {
-  // Its options follow from the contract, which the hosted agent's habits do not concern.
+  // Its options are derived from the contract and have no hosted forms.
   if (words[0] === 'api') return [...words]
   const command = commandOf(program, words)
   const { options, rest } = spelled(words, command)

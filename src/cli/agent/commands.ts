@@ -17,7 +17,7 @@ const tunnelCommands: readonly TunnelCommand[] = [
   {
     kind: 'http',
     argument: '<port|host:port|url>',
-    doc: 'Start an HTTP tunnel to a service of this machine.',
+    doc: 'Start an HTTP tunnel to a local service.',
     examples: [
       'http 3000',
       'http 3000 --name shop',
@@ -59,7 +59,9 @@ const examplesText = (examples: readonly string[]): string =>
 function tunnelCommand({ kind, argument, doc, examples }: TunnelCommand): Command {
   const command = new Command(kind).description(doc).argument(argument, 'Address of the service.')
   addAgentFlags(addTunnelFlags(command, kind), kind)
-  command.showHelpAfterError(`(for example: adit ${examples[0] ?? kind}; adit ${kind} --help tells more)`)
+  command.showHelpAfterError(
+    `(for example: adit ${examples[0] ?? kind}; adit ${kind} --help lists all options)`,
+  )
   command.addHelpText('before', examplesText(examples)).addHelpText('after', AFTER_HELP)
   return command.action(async (target: string) => {
     const { openOne } = await import('#cli/agent/open.ts')
@@ -71,8 +73,8 @@ function startCommand(): Command {
   const command = new Command('start')
     .description('Start tunnels of the configuration file.')
     .argument('[names...]', 'Which ones.')
-    .option('--all', 'All of them.')
-    .option('--none', 'None: programs open them through the local API.')
+    .option('--all', 'Start all tunnels.')
+    .option('--none', 'Start none: programs open them through the local API.')
   addAgentFlags(command)
   command
     .addHelpText('before', examplesText(['start shop', 'start --all --config adit.yml']))
@@ -83,7 +85,7 @@ function startCommand(): Command {
   })
 }
 
-/** The commands of the agent. What they do is loaded when one of them runs. */
+/** The agent commands. Their code is loaded when one of them runs. */
 export const agentCommands = (): Command[] => [
   ...tunnelCommands.map(tunnelCommand),
   startCommand(),

@@ -16,18 +16,18 @@ const MASK = '********'
 
 export const printPath = (): void => void process.stdout.write(`${configPath(process.env)}\n`)
 
-/** `adit config check`: everything that can be known without a gateway. */
+/** `adit config check`: all checks that need no gateway. */
 export function check(file: string | undefined): void {
   const path = file ?? configPath(process.env)
   const { tunnels, remarks } = readConfig([path], process.env)
   for (const [name, { plan, options }] of tunnels) checkEndpoints(name, options.get('addr')?.at ?? path, plan)
   const count = tunnels.size === 1 ? 'one tunnel' : `${tunnels.size} tunnels`
-  // The first words are those of the hosted agent, which programs look for.
+  // Programs look for the first words, which are those of the hosted agent.
   process.stdout.write(`Valid configuration file at ${printable(path)}: ${count}\n`)
   for (const remark of remarks) process.stdout.write(`  ${printable(remark)}\n`)
 }
 
-/** Reads what the options name, such as certificates. */
+/** Reads the files that options name, such as certificates. */
 function checkEndpoints(name: string, at: string, plan: FileTunnel['plan']): void {
   try {
     for (const endpoint of endpointsOf(plan, false)) readEndpoint(endpoint)
@@ -42,7 +42,7 @@ interface Shown {
   readonly origin: string
 }
 
-/** `adit config show`: what holds and where it was said, without secrets. */
+/** `adit config show`: effective values and their source, without secrets. */
 export function show(flags: Flags): void {
   const config = readConfig(configsOf(flags), process.env)
   const settled = settleAgent({ flags, environment: process.env, file: config.settings })
@@ -57,9 +57,7 @@ export function show(flags: Flags): void {
   process.stdout.write(
     flags.has('--json')
       ? `${printableJson(JSON.stringify({ path, exists, settings: Object.fromEntries(settings), tunnels: Object.fromEntries(tunnels) }, null, 2))}\n`
-      : printable(
-          `# ${path}${exists ? '' : ' (there is none)'}\n${textOf(settings, '')}${tunnelsText(tunnels)}`,
-        ),
+      : printable(`# ${path}${exists ? '' : ' (not found)'}\n${textOf(settings, '')}${tunnelsText(tunnels)}`),
   )
 }
 

@@ -6,14 +6,14 @@ const actions = () => import('#cli/agent/config-actions.ts')
 
 /** `adit config`: the agent's file. */
 export function configCommand(): Command {
-  const config = new Command('config').description("Look at the agent's configuration file, and change it.")
+  const config = new Command('config').description("Show, check and change the agent's configuration file.")
   config
     .command('path')
-    .description('Print where the file is.')
+    .description('Print the path of the file.')
     .action(async () => (await actions()).printPath())
   config
     .command('check')
-    .description('Say whether the file is fine, or what is wrong and where.')
+    .description('Check the file and report errors with their position.')
     .argument('[file]', 'Another file.')
     .option('--config <file>', 'The same.')
     .action(async (file: string | undefined, { config: other }: { config?: string }) =>
@@ -26,8 +26,8 @@ export function configCommand(): Command {
   addAgentFlags(show).action(async () => (await actions()).show(flagsOf(show)))
   const add = config
     .command('add-authtoken')
-    .description('Keep an authtoken in the file, readable only by you; the rest of the file stays as it is.')
-    .argument('<token|->', 'The token; - reads it from standard input, where nobody else sees it.')
+    .description('Store an authtoken in the file, readable only by you; the rest of the file is unchanged.')
+    .argument('<token|->', 'The token; - reads it from standard input, where other users cannot see it.')
     .option('--config <file>', 'Another file.')
   add.action(async (token: string) => (await actions()).keepAuthtoken(token, flagsOf(add)))
   addLogFlags(add)
@@ -52,12 +52,12 @@ function addFileCommands(config: Command): void {
   server.action(async (address: string) => (await actions()).keepServer(address, flagsOf(server)))
   const edit = config
     .command('edit')
-    .description('Open the file in the editor of VISUAL or EDITOR, then check it.')
+    .description('Open the file in VISUAL or EDITOR, then check it.')
     .option('--config <file>', 'Another file.')
   edit.action(async () => (await import('#cli/agent/config-files.ts')).edit(flagsOf(edit)))
   const upgrade = config
     .command('upgrade')
-    .description('Say which version the file has; every version is read as it is.')
+    .description('Print the version of the file; every version is supported.')
     .option('--config <file>', 'Another file.')
     .addOption(new Option('--relocate').hideHelp())
     .addOption(new Option('--dry-run').hideHelp())
@@ -65,7 +65,7 @@ function addFileCommands(config: Command): void {
   const bring = config
     .command('import')
     .description('Convert a file of the hosted agent, and list what has no equivalent.')
-    .argument('[file]', 'The file; the one in its usual place when absent.')
+    .argument('[file]', 'The file; by default the one at its usual path.')
     .option('--config <file>', 'Where to write.')
     .option('--dry-run', 'Print the new file instead of writing it.')
   bring.action(async (file: string | undefined) =>
@@ -89,12 +89,12 @@ export function authtokenCommand(): Command {
   return command.action(async (token: string) => (await actions()).keepAuthtoken(token, flagsOf(command)))
 }
 
-/** `adit diagnose`: the way to the gateway, step by step. */
+/** `adit diagnose`: the connection to the gateway, step by step. */
 export function diagnoseCommand(): Command {
   const command = new Command('diagnose')
     .description('Diagnose the connection to the gateway.')
     .option('--json', 'As JSON.')
-    .addHelpText('after', '\nExit codes: 0 all is well, 1 something is broken.')
+    .addHelpText('after', '\nExit codes: 0 success, 1 failure.')
   return addAgentFlags(command).action(async () => {
     const { reportDiagnosis } = await import('#cli/agent/diagnose-report.ts')
     process.exitCode = await reportDiagnosis(flagsOf(command))

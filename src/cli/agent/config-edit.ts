@@ -22,14 +22,14 @@ import {
 import { hostedVersion } from '#cli/agent/hosted-config.ts'
 import { ConfigError } from '#cli/failure.ts'
 
-/** The settings that commands write, and where they stand in each version of the file. */
+/** The settings that commands write, and their position in each file version. */
 const places = {
   authtoken: { own: ['authtoken'], 2: ['authtoken'], 3: ['agent', 'authtoken'] },
   server: { own: ['server'], 2: ['server_addr'], 3: ['agent', 'connect_url'] },
 } as const
 export type WrittenSetting = keyof typeof places
 
-/** Writes one setting into the agent's file and leaves everything else in it as it is. */
+/** Writes one setting to the agent's file and leaves the rest unchanged. */
 export function writeSetting(path: string, name: WrittenSetting, value: string): void {
   const present = readConfigText(path)
   if (present) checkConfig(present)
@@ -41,7 +41,7 @@ export function writeSetting(path: string, name: WrittenSetting, value: string):
 const line = (key: string, value: string): string => `${key}: ${scalar(value)}\n`
 const scalar = (value: string): string => stringify(value, { lineWidth: 0 }).trimEnd()
 
-/** The new text: the value replaced where it stands, or a line more at the end. */
+/** The new text: the value replaced in place, or a line added. */
 function withValue(present: ConfigText, name: WrittenSetting, value: string): string {
   const { path, text, document } = present
   const version = hostedVersion(present)
@@ -53,12 +53,12 @@ function withValue(present: ConfigText, name: WrittenSetting, value: string): st
     ? text.slice(0, start) + scalar(value) + text.slice(end)
     : `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${added}`
   if (holds(path, edited, name, value)) return edited
-  // Braces, an end marker or a map inside: the text cannot simply be lengthened, so that it is written anew.
+  // With braces, an end marker or a nested map text cannot be appended, so the file is rewritten.
   document.setIn(place, value)
   const rewritten = document.toString({ lineWidth: 0 })
   if (holds(path, rewritten, name, value)) return rewritten
   throw new ConfigError(
-    `${path} has a form that cannot be changed; write "${place.join('.')}:" into it by hand`,
+    `${path} cannot be changed automatically; write "${place.join('.')}:" into it by hand`,
   )
 }
 

@@ -24,22 +24,22 @@ const OTHERS_WRITE = 0o002
 export const OWNER_ONLY = 0o600
 export const OWNER_FOLDER = 0o700
 
-/** A value with the place where it stands, as path:line:column. */
+/** A value with its position, as path:line:column. */
 export interface FileValue {
   readonly raw: unknown
   readonly at: string
 }
 
-/** A file of the agent, in the form in which it was written. */
+/** A parsed agent file with its source positions. */
 export interface ConfigText {
   readonly path: string
   readonly text: string
   readonly document: Document
-  /** path:line:column of something in it. */
+  /** path:line:column of a node. */
   readonly at: (node: unknown) => string
 }
 
-/** Where the file of the agent is, unless said otherwise. */
+/** The default path of the agent's file. */
 export function configPath(environment: NodeJS.ProcessEnv, platform = process.platform): string {
   if (isHostedName) {
     const [usual = '', ...others] = hostedPaths(environment, platform)
@@ -54,7 +54,7 @@ export function configPath(environment: NodeJS.ProcessEnv, platform = process.pl
   return join(home, '.config', 'adit', 'adit.yml')
 }
 
-/** Where the hosted agent has its file, in its third and second version. */
+/** Default paths of the hosted agent's file, in its third and second version. */
 export function hostedPaths(environment: NodeJS.ProcessEnv, platform = process.platform): string[] {
   const home = environment['HOME'] ?? homedir()
   const old = join(home, '.ngrok2', 'ngrok.yml')
@@ -76,9 +76,9 @@ function contentOf(path: string): string | undefined {
     file = openSync(path, 'r')
     const stats = fstatSync(file)
     const { mode, size } = stats
-    // Whoever can write it chooses what this account runs and shows to the world.
+    // Anyone who can write it controls what this account runs and exposes.
     if (process.platform !== 'win32' && stats.isFile() && (mode & OTHERS_WRITE) !== 0)
-      throw new ConfigError(`${path} can be written by everybody; take that away with chmod o-w`)
+      throw new ConfigError(`${path} is world-writable; fix it with chmod o-w`)
     if (size > MAX_BYTES) throw new ConfigError(`${path} is larger than ${MAX_BYTES} bytes`)
     return readFileSync(file, 'utf8')
   } catch (error) {
@@ -118,7 +118,7 @@ function parsed(path: string, text: string, lineCounter: LineCounter): Document 
   }
 }
 
-/** Each alias is one more copy of what it stands for, so their number bounds what a small file can become. */
+/** Each alias is a copy of its anchor, so their number limits what a small file can expand to. */
 function boundAliases(document: Document, at: (node: unknown) => string): void {
   let count = 0
   visit(document, {
@@ -143,7 +143,7 @@ export function pairsOf(node: unknown, document: Document): Pair[] | undefined {
   return isMap(map) ? map.items : undefined
 }
 
-/** A text, number, flag, list or map of such as a plain value; what is deeper is not looked at. */
+/** A string, number, flag, list or map of such as a plain value; deeper nesting is ignored. */
 export function plainValue(node: unknown, document: Document, depth = 2): unknown {
   const value = resolved(node, document)
   if (isScalar(value)) return value.value

@@ -12,7 +12,7 @@ import { configOf } from '#cli/agent/open.ts'
 import { ConfigError, UsageError } from '#cli/failure.ts'
 import { printable } from '#cli/printable.ts'
 
-/** `adit config edit`: the file in an editor, which makes it when there is none. */
+/** `adit config edit`: opens the file in an editor, creating it if needed. */
 export async function edit(flags: Flags): Promise<void> {
   const path = configOf(flags) ?? configPath(process.env)
   if (!existsSync(path)) {
@@ -50,11 +50,11 @@ function present(path: string): Config {
 
 export function rejectApiKey(): never {
   throw new UsageError(
-    'the agent keeps no API key: "adit api" takes it from ADIT_API_KEY or from the file that --key-file names.',
+    'the agent stores no API key: "adit api" takes it from ADIT_API_KEY or from the file that --key-file names.',
   )
 }
 
-/** `adit config import`: a file of the hosted agent as one of ours. */
+/** `adit config import`: converts a file of the hosted agent. */
 export function importHosted(file: string | undefined, flags: Flags): void {
   const source = file ?? hostedPaths(process.env).find(path => existsSync(path))
   if (source === undefined)
@@ -62,7 +62,7 @@ export function importHosted(file: string | undefined, flags: Flags): void {
       `there is no file of the hosted agent in ${hostedPaths(process.env).join(' or ')}; name it`,
     )
   const config = present(source)
-  if (config.hosted === undefined) throw new ConfigError(`${source} is a file of Adit already`)
+  if (config.hosted === undefined) throw new ConfigError(`${source} is already a file of Adit`)
   const text = ownText(config)
   if (flags.has('--dry-run')) process.stdout.write(printable(text))
   else write(configOf(flags) ?? configPath(process.env), source, text)
@@ -71,13 +71,13 @@ export function importHosted(file: string | undefined, flags: Flags): void {
 
 function write(path: string, source: string, text: string): void {
   if (existsSync(path))
-    throw new ConfigError(`${path} exists already. Move it away, or say with --config where to write`)
+    throw new ConfigError(`${path} already exists. Move it, or set another path with --config`)
   mkdirSync(dirname(path), { recursive: true, mode: OWNER_FOLDER })
   replaceFile(path, text)
   process.stdout.write(`${printable(source)} was converted to ${printable(path)}\n`)
 }
 
-/** A tunnel that lacks a rule is left out, for a person to complete. */
+/** A tunnel that lacks a rule is omitted, for a person to complete. */
 function ownText({ settings, tunnels }: Config): string {
   const all = [...tunnels]
   const complete = all.filter(([, { missing }]) => missing.length === 0)
@@ -90,7 +90,7 @@ function ownText({ settings, tunnels }: Config): string {
     }),
   }
   const omitted = left.flatMap(([name, { missing }]) =>
-    missing.map(each => `# The tunnel ${JSON.stringify(name)} was left out: ${printable(each)}\n`),
+    missing.map(each => `# The tunnel ${JSON.stringify(name)} was omitted: ${printable(each)}\n`),
   )
   return `${omitted.join('')}${stringify(content, { lineWidth: 0 })}`
 }

@@ -3,7 +3,7 @@ import { nearest } from '#base/nearest.ts'
 import { keyOf, pairsOf, type ConfigText } from '#cli/agent/config-file.ts'
 import { ConfigError } from '#cli/failure.ts'
 
-/** What other agents call an option of ours. */
+/** Names of other agents for our options. */
 const otherNames: Readonly<Record<string, string>> = {
   hostname: 'domain',
   subdomain: 'domain',
@@ -35,13 +35,13 @@ export function knownKey(text: ConfigText, pair: Pair, known: readonly string[])
   return isScalar(pair.key) && known.includes(name) ? name : unknownKey(text, pair, known)
 }
 
-/** Says by throwing where an unknown key is, and which one was probably meant. */
+/** Throws with the position of an unknown key, and the most similar known one. */
 export function unknownKey({ at }: ConfigText, { key }: Pair, known: readonly string[]): never {
   const name = keyOf(key).slice(0, 100)
   const other = otherNames[name]
   const meant = other !== undefined && known.includes(other) ? other : nearest(name, known)
   const hint = meant === undefined ? '' : ` Did you mean "${meant}"?`
   throw new ConfigError(
-    `${at(key)}: "${name}" is not known here.${hint} Allowed are ${[...new Set(known)].join(', ')}`,
+    `${at(key)}: "${name}" is unknown.${hint} Allowed are ${[...new Set(known)].join(', ')}`,
   )
 }

@@ -22,7 +22,7 @@ export interface FileTunnel {
   readonly plan: Plan
   /** What was written, by key. */
   readonly options: ReadonlyMap<string, FileValue>
-  /** Why it cannot be opened as it was written. */
+  /** Why it cannot be started as written. */
   readonly missing: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export interface Config {
   readonly tunnels: ReadonlyMap<string, FileTunnel>
   /** The version, when it is a file of the hosted agent. */
   readonly hosted?: string
-  /** What in such a file has no equivalent here. */
+  /** Parts of such a file without an equivalent. */
   readonly remarks: readonly string[]
 }
 
@@ -45,7 +45,7 @@ const targetForm = address(
 )
 const topKeys = [...settingRows.map(([name]) => name), 'tunnels']
 
-/** Reads the agent's file, or those that were named, which must be there; what a later one says counts. */
+/** Reads the agent's file, or the given ones, which must exist; later ones take precedence. */
 export function readConfig(given: readonly string[], environment: NodeJS.ProcessEnv): Config {
   const [first, ...others] = given.map(readNamed)
   if (first === undefined) return readDefault(configPath(environment))
@@ -89,7 +89,7 @@ export function checkConfig(text: ConfigText): Config {
   return { path, exists: true, settings, tunnels, remarks: [] }
 }
 
-/** The same checks for a file of the hosted agent, whose values stand where they were written. */
+/** The same checks for a file of the hosted agent. */
 function checkHosted(path: string, hosted: string, { settings, tunnels, remarks }: HostedConfig): Config {
   for (const [name, { raw, at }] of settings) {
     const { form } = agentSettings[name as AgentSettingName]
@@ -141,20 +141,20 @@ function plannedTunnel(
     [...options].flatMap(([key, value]) => (key in tunnelOptions ? [[key as OptionKey, value.raw]] : [])),
   )
   return planOf(kind, targetOf(options, kind, place), raw, (key, complaint) => {
-    // A value is wrong where it stands, an option that does not belong where it is named.
+    // A wrong value is reported at its position, a misplaced option at its name.
     const at = complaint.startsWith('must ') ? options.get(key)?.at : (keys.get(key) ?? options.get(key)?.at)
     throw new ConfigError(`${at ?? place}: "${key}" ${complaint}`)
   })
 }
 
-/** A key by itself, or the keys of the map that it holds. */
+/** A key by itself, or the keys of its map. */
 function innerPairs(text: ConfigText, key: string, pair: Pair): [string, Pair][] {
   const inner = optionRows.flatMap(([full]) =>
     full.startsWith(`${key}.`) ? [full.slice(key.length + 1)] : [],
   )
   if (inner.length === 0) return [[key, pair]]
   const pairs = mapOf(text, pair.value, `"${key}"`)
-  // Who wrote "oauth:" and no more must not get a tunnel that is open to everybody.
+  // An empty "oauth:" must not create an unprotected tunnel.
   if (pairs.length === 0)
     throw new ConfigError(`${text.at(pair.key)}: "${key}" is empty; it may have ${inner.join(', ')}`)
   return pairs.map(each => [`${key}.${knownKey(text, each, inner)}`, each])

@@ -13,17 +13,17 @@ import type { AgentSettings } from '#cli/agent/agent-settings.ts'
 
 const WAIT_MS = 5000
 const ADDRESS_ADVICE =
-  'The token is not the trouble: on the gateway, "adit api ip-restrictions list" shows which policies apply.'
+  'The token is fine: on the gateway, "adit api ip-restrictions list" shows which policies apply.'
 
 export interface Finding {
   readonly step: string
   readonly result: 'ok' | 'failed' | 'skipped'
   readonly detail: string
-  /** What a person can do. */
+  /** Advice for the user. */
   readonly advice?: string
 }
 
-/** A step that did not work, and what can be done. */
+/** A failed step, with advice. */
 class StepError extends Error {
   readonly advice: string
 
@@ -33,7 +33,7 @@ class StepError extends Error {
   }
 }
 
-/** What one step leaves for the next ones. */
+/** State passed from one step to the next. */
 interface Trial {
   readonly settings: AgentSettings
   readonly server: ServerAddress
@@ -44,7 +44,7 @@ interface Trial {
 
 interface Step {
   readonly name: string
-  /** Says in a line what was found. */
+  /** The result in one line. */
   readonly run: (trial: Trial) => Promise<string>
   readonly advice: string
 }
@@ -54,23 +54,23 @@ const steps: readonly Step[] = [
   {
     name: 'tcp',
     run: connect,
-    advice: 'Is the gateway running, is this the address of agent_addr, and does a firewall let it through?',
+    advice: 'Check that the gateway runs, that this is its agent_addr, and that no firewall blocks it.',
   },
   {
     name: 'tls',
     run: encrypt,
-    advice: 'Something else than a gateway may listen there: this is the port of agent_addr.',
+    advice: 'Another program may listen there: use the port of agent_addr.',
   },
   {
     name: 'protocol',
     run: ask,
-    advice: 'Something else than a gateway, or a proxy that ends TLS, may listen there.',
+    advice: 'Another program, or a proxy that terminates TLS, may listen there.',
   },
-  { name: 'login', run: signIn, advice: 'Try again; the log of the gateway tells more.' },
+  { name: 'login', run: signIn, advice: 'Try again; see the gateway log for details.' },
   { name: 'heartbeat', run: beat, advice: 'The connection loses data, or the gateway is overloaded.' },
 ]
 
-/** Tries the way to the gateway step by step; what follows a step that failed is not tried. */
+/** Checks the connection to the gateway step by step; stops at the first failure. */
 export async function diagnose(settings: AgentSettings): Promise<Finding[]> {
   const trial: Trial = { settings, server: serverAddress(settings.server.value) }
   const findings: Finding[] = []
@@ -99,7 +99,7 @@ async function tried({ name, run, advice }: Step, trial: Trial): Promise<Finding
 }
 
 async function resolve({ server: { host }, settings }: Trial): Promise<string> {
-  if (isIP(host) !== 0) return `${host} is an address already`
+  if (isIP(host) !== 0) return `${host} is already an address`
   const proxy = proxyFor(host, settings.proxy_url?.value, process.env)
   if (proxy) return `${host} is resolved by the proxy ${proxy.text}`
   const found = await lookup(host, { all: true })
@@ -117,14 +117,14 @@ async function connect(trial: Trial): Promise<string> {
   return `connected to ${server.text} in ${(performance.now() - begun).toFixed(1)} ms`
 }
 
-/** Waits for an event; errors that come later are told by whatever waits then. */
+/** Waits for an event; later errors are reported by the next wait. */
 async function settled(socket: Socket, event: string): Promise<void> {
   socket.on('error', () => undefined)
   try {
     await once(socket, event, { signal: AbortSignal.timeout(WAIT_MS) })
   } catch (error) {
     const isLate = (error as Error).name === 'AbortError'
-    throw isLate ? new Error(`no answer within ${WAIT_MS / 1000} s`, { cause: error }) : error
+    throw isLate ? new Error(`no response within ${WAIT_MS / 1000} s`, { cause: error }) : error
   }
 }
 
@@ -132,7 +132,7 @@ async function encrypt(trial: Trial): Promise<string> {
   const { settings, server, tcp } = trial
   if (!tcp) throw new Error('there is no connection')
   const trust = new Trust(settings.ca?.value, settings.ca_only?.value)
-  // Untrusted ones are looked at too, to tell what is wrong with them; nothing is sent to them.
+  // Untrusted certificates are read too, to explain the problem; nothing is sent to such a peer.
   trial.tls = beginTls(tcp, server, { trust, taken: [] })
   await settled(trial.tls, 'secureConnect').catch((error: unknown) => {
     throw handshakeFailure(error, server, WAIT_MS)
@@ -158,13 +158,13 @@ async function ask(trial: Trial): Promise<string> {
   if (!trial.tls) throw new Error('there is no connection')
   trial.probe = new Probe(trial.tls, trial.server.text)
   const { region } = await trial.probe.gateway()
-  return `a gateway answers, region ${region}`
+  return `a gateway responds, region ${region}`
 }
 
 async function signIn({ probe, settings }: Trial): Promise<string> {
   const { authtoken } = settings
   const advice =
-    'Set ADIT_AUTHTOKEN to the token of an agent credential, or keep it with "adit config add-authtoken -".'
+    'Set ADIT_AUTHTOKEN to the token of an agent credential, or store it with "adit config add-authtoken -".'
   if (authtoken === undefined || probe === undefined) throw new StepError('there is no authtoken', advice)
   try {
     const { session, version } = await probe.login({ authtoken: authtoken.value })

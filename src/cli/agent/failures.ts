@@ -3,15 +3,15 @@ import { CommandError, exitCodes } from '#cli/failure.ts'
 
 const TOKEN_HINT =
   'The token of an agent credential comes from --authtoken-file, ADIT_AUTHTOKEN or the configuration file; ' +
-  '"adit config add-authtoken -" reads it and keeps it there. ' +
-  'On the machine of the gateway it is the file authtoken in its data folder.'
+  '"adit config add-authtoken -" stores it there. ' +
+  "On the gateway's machine it is the file authtoken in its data folder."
 
 interface Meaning {
   readonly exitCode: number
   readonly hint?: string
 }
 
-/** What the numbers that agents meet mean to scripts, and what a person can do. */
+/** Exit codes of error numbers, and advice for users. */
 const meanings: Readonly<Record<string, Meaning>> = {
   ERR_ADIT_105: { exitCode: exitCodes.auth, hint: TOKEN_HINT },
   ERR_ADIT_107: { exitCode: exitCodes.auth, hint: TOKEN_HINT },
@@ -29,7 +29,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   ERR_ADIT_90302: { exitCode: exitCodes.failure, hint: '"adit diagnose" shows the certificate.' },
 }
 
-/** The gateway does not take this agent's credential. */
+/** The gateway rejects this agent's credential. */
 export const isAuthFailure = ({ code = '' }: AgentError): boolean =>
   code === 'ERR_ADIT_105' || code === 'ERR_ADIT_107'
 
@@ -38,7 +38,7 @@ const signInCodes = new Set(['105', '107', '108', '90050', '90250'].map(number =
 /** The gateway rejected the agent itself, not one of its tunnels. */
 export const isSignInFailure = (code: string): boolean => signInCodes.has(code)
 
-/** What a person is told of an error of the agent. */
+/** The user's message for an agent error. */
 export function commandError(error: AgentError): CommandError {
   const { exitCode, hint } = meanings[error.code ?? ''] ?? { exitCode: exitCodes.failure }
   const lines = [error.message, error.code && `code ${error.code}`, hint].filter(line => line !== undefined)

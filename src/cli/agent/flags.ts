@@ -6,7 +6,7 @@ import { flagName, optionRows } from '#cli/agent/tunnel-options.ts'
 
 const repeated = (text: string, before: readonly string[] = []): string[] => [...before, text]
 
-/** A flag keeps every value it was given; what that means is for others to say. */
+/** A flag keeps every value it was given; others interpret them. */
 const valued = (flag: string, placeholder: string, doc: string): Option =>
   flag.startsWith('--no-')
     ? new Option(flag, doc)
@@ -16,14 +16,12 @@ const hidden = (flag: string, placeholder: string): Option => valued(flag, place
 
 const orVariable = (name: string | undefined): string => (name === undefined ? '' : ` (${name})`)
 
-/** The flags of the agent itself: where the gateway is, who we are, how we tell what happens. */
+/** The flags of the agent itself: gateway, credential, log. */
 export function addAgentFlags(command: Command, kind?: TunnelKind): Command {
   command.addOption(valued('--config', '<file>', 'Configuration file of the agent.').helpGroup('Agent:'))
-  command.addOption(
-    valued('--authtoken-file', '<file>', 'File that holds the authtoken.').helpGroup('Agent:'),
-  )
+  command.addOption(valued('--authtoken-file', '<file>', 'File with the authtoken.').helpGroup('Agent:'))
   for (const [, { flag, form, doc, variable, hidesFlag = false }] of settingRows) {
-    // What tunnels have too has been added with their flags.
+    // Flags that tunnels share were added with theirs.
     if (flag === undefined || command.options.some(({ long }) => long === flag)) continue
     const option = valued(flag, form.placeholder, doc + orVariable(variable)).helpGroup('Agent:')
     command.addOption(option.hideHelp(hidesFlag || isForOthers(flag, kind)))
@@ -33,7 +31,7 @@ export function addAgentFlags(command: Command, kind?: TunnelKind): Command {
   return command
 }
 
-/** An option of tunnels of other kinds, which this kind accepts without an effect. */
+/** A tunnel option of other kinds, which this kind accepts and ignores. */
 const isForOthers = (flag: string, kind: TunnelKind | undefined): boolean =>
   kind !== undefined && optionRows.some(row => flagName(row) === flag && !row[1].kinds.includes(kind))
 
@@ -44,7 +42,7 @@ export function addTunnelFlags(command: Command, kind: TunnelKind): Command {
     if (!kinds.includes(kind)) continue
     command.addOption(valued(flagName(row), form.placeholder, doc + orVariable(variable?.name)))
     for (const other of otherFlags)
-      command.addOption(valued(other, form.placeholder, `The same as ${flagName(row)}.`))
+      command.addOption(valued(other, form.placeholder, `Alias of ${flagName(row)}.`))
     for (const alias of aliases) command.addOption(hidden(alias, form.placeholder))
   }
   for (const [flag, { kinds }] of Object.entries(hostedFlags))

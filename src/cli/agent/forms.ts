@@ -1,15 +1,15 @@
 import { parseHostPort } from '#base/hosts.ts'
 import { readSecretFile } from '#cli/agent/secret-file.ts'
 
-/** How a value is written, as flags and in YAML. Both give a raw value, which is read in one place. */
+/** The form of a value, as a flag and in YAML. Both give a raw value, which is parsed in one place. */
 export interface Form<Value> {
   /** The words after "must be". */
   readonly what: string
-  /** How the flag shows it; empty for a switch. */
+  /** Its placeholder in the help; empty for a switch. */
   readonly placeholder: string
-  /** What the texts of a repeated flag stand for. */
+  /** The raw value of a repeated flag. */
   readonly fromFlag: (texts: readonly string[]) => unknown
-  /** Undefined when the raw value is not one. */
+  /** Undefined when the raw value is invalid. */
   readonly read: (raw: unknown) => Value | undefined
 }
 
@@ -37,13 +37,13 @@ export const hostPort: Form<string> = {
   },
 }
 
-/** A secret. Other people of the machine see what stands on a command line, so the flag names a file with it. */
+/** A secret. Other users of the machine see command lines, so the flag names a file with it. */
 export const secretLine: Form<string> = {
-  ...text('file', 'a text of one line, as a flag a file with it'),
+  ...text('file', 'one line of text; the flag takes a file with it'),
   fromFlag: texts => readSecretFile(last(texts)),
 }
 
-/** Text that is often only a number, which YAML gives as one. */
+/** Text that is often only a number, which YAML parses as one. */
 export const address = (placeholder: string, what: string): Form<string> => ({
   what,
   placeholder: `<${placeholder}>`,
@@ -80,7 +80,7 @@ export const list = (
   read: raw => (Array.isArray(raw) && raw.every(item => isLine(item) && isItem(item)) ? raw : undefined),
 })
 
-/** Words out of a few; as a flag also with commas between them. */
+/** Words out of a few; as a flag also comma-separated. */
 export const choices = <const Word extends string>(words: readonly Word[]): Form<readonly Word[]> => ({
   what: `a list of ${words.join(' and ')}`,
   placeholder: `<${words.join(',')}>`,
@@ -93,7 +93,7 @@ export const choices = <const Word extends string>(words: readonly Word[]): Form
 
 /** `name=value`, or in YAML a map. */
 export const pairs: Form<Readonly<Record<string, string>>> = {
-  what: 'a map of names to texts, as a flag name=value',
+  what: 'a map of names to values; the flag takes name=value',
   placeholder: '<name=value>',
   fromFlag: texts => {
     const found = texts.map(each => /^([^=]+)=(.*)$/s.exec(each)?.slice(1))
@@ -116,10 +116,10 @@ const switchWords = new Map<string, boolean>([
   ['0', false],
 ])
 
-/** What a word after a switch stands for; undefined when it is not one of them. */
+/** The value of a word after a switch; undefined when it is not one. */
 const switchWord = (word: string): boolean | undefined => switchWords.get(word.toLowerCase())
 
-/** A switch: on by its flag alone, or by what stands after "=". */
+/** A switch: on by its flag alone, or by its value after "=". */
 export const yesNo: Form<boolean> = {
   what: 'true or false',
   placeholder: '[true|false]',

@@ -14,22 +14,22 @@ import { ConfigError } from '#cli/failure.ts'
 const hostedVersions: readonly string[] = ['2', '3']
 const DEPTH = 4
 
-/** A tunnel of the hosted agent's file in the keys of ours. */
+/** A tunnel of the hosted agent's file with our keys. */
 export interface HostedTunnel {
   readonly place: string
   readonly options: ReadonlyMap<string, FileValue>
-  /** Why it must not be opened as it is. */
+  /** Why it must not be started as it is. */
   readonly missing: readonly string[]
 }
 
 export interface HostedConfig {
   readonly settings: ReadonlyMap<string, FileValue>
   readonly tunnels: ReadonlyMap<string, HostedTunnel>
-  /** What has no equivalent here, with its place. */
+  /** Parts without an equivalent, with their position. */
   readonly remarks: readonly string[]
 }
 
-/** The version of the hosted agent's file that this is; undefined: it is one of ours. */
+/** The version of a hosted agent's file; undefined: it is one of ours. */
 export function hostedVersion({ document }: ConfigText): string | undefined {
   const pairs = pairsOf(document.contents, document) ?? []
   const version = pairs.find(({ key }) => keyOf(key) === 'version')
@@ -42,7 +42,7 @@ export function hostedVersion({ document }: ConfigText): string | undefined {
   return isHosted ? '2' : undefined
 }
 
-/** Reads a file of the hosted agent. Keys that it does not have are errors, as there. */
+/** Parses a file of the hosted agent. Unknown keys are errors, as there. */
 export function readHosted(text: ConfigText): HostedConfig {
   const reader = new HostedReader(text)
   for (const pair of mapOf(text, text.document.contents, 'the file')) reader.top(pair)
@@ -108,7 +108,8 @@ class HostedReader implements HostedConfig {
       const name = named && plainValue(named.value, document)
       if (typeof name !== 'string' || name === '')
         throw new ConfigError(`${at(item)}: an endpoint must have a "name"`)
-      if (this.tunnels.has(name)) throw new ConfigError(`${at(item)}: "${name}" is the name of another one`)
+      if (this.tunnels.has(name))
+        throw new ConfigError(`${at(item)}: "${name}" is already the name of another one`)
       const rest = pairs.filter(each => each !== named)
       this.#add(name, at(item), rest, hostedEndpointKeys, { proto: 'http' })
     }
@@ -154,7 +155,7 @@ class HostedReader implements HostedConfig {
   }
 }
 
-/** An option that has the same name here; its parts are written with a dot. */
+/** An option with the same name here; nested keys are written with a dot. */
 const ownOption =
   (name: string) =>
   (raw: unknown): Translation => {

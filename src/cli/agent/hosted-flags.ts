@@ -3,7 +3,7 @@ import { bindTlsSchemes } from '#cli/agent/hosted-keys.ts'
 import { addressed, type TunnelKind, web } from '#cli/agent/tunnel-option.ts'
 import { UsageError } from '#cli/failure.ts'
 
-/** What becomes of a flag of the hosted agent: it is rejected, replaced by flags of ours, or ignored with a note. */
+/** How a flag of the hosted agent is handled: rejected, replaced by flags of ours, or ignored with a note. */
 type Outcome =
   | { readonly reject: string }
   | { readonly flags: Readonly<Record<string, readonly string[]>> }
@@ -30,14 +30,14 @@ const inFile = (flag: string, variable: string) => (): Outcome => ({
 function bindTls(value: string): Outcome {
   const schemes = bindTlsSchemes[value]
   return schemes === undefined
-    ? { reject: 'must be true, false or both; --scheme says the same' }
+    ? { reject: 'must be true, false or both; see --scheme' }
     : { flags: { '--scheme': schemes } }
 }
 
 function terminateAt(value: string, flags: Flags): Outcome {
   if (value === 'upstream') return 'accepted'
   if (value === 'edge')
-    return { reject: 'edge is not supported: use "adit http", whose TLS the gateway ends' }
+    return { reject: 'edge is not supported: use "adit http", where the gateway terminates TLS' }
   if (value !== 'agent') return { reject: 'must be agent or upstream' }
   return flags.has('--crt') && flags.has('--key')
     ? 'accepted'
@@ -46,7 +46,7 @@ function terminateAt(value: string, flags: Flags): Outcome {
 
 export const hostedFlags: Readonly<Record<string, HostedFlag>> = {
   '--region': {
-    outcome: value => ({ note: `--region ${value} is ignored: the gateway is the one that --server names` }),
+    outcome: value => ({ note: `--region ${value} is ignored: --server selects the gateway` }),
   },
   '--binding': {
     kinds: addressed,
@@ -78,11 +78,11 @@ export const hostedFlags: Readonly<Record<string, HostedFlag>> = {
 
 export interface TranslatedFlags {
   readonly flags: Flags
-  /** What the user should know about flags without an effect. */
+  /** Notes for the user about ignored flags. */
   readonly notes: readonly string[]
 }
 
-/** Replaces the flags of the hosted agent by those that mean the same here. */
+/** Replaces flags of the hosted agent by their equivalents. */
 export function translateFlags(given: Flags): TranslatedFlags {
   const flags = new Map(given)
   const notes: string[] = []

@@ -1,9 +1,9 @@
 /** What a key of the hosted agent's file becomes here. */
 export type Translation =
   | { readonly set: Readonly<Record<string, unknown>> }
-  /** It has no equivalent, and the rest works without it. */
+  /** No equivalent, and the rest works without it. */
   | { readonly ignored: string }
-  /** It has no equivalent, and without it the tunnel would be another one than was asked for. */
+  /** No equivalent, and without it the tunnel would not do what its configuration says. */
   | { readonly missing: string }
 
 type Translate = (raw: unknown) => Translation
@@ -34,7 +34,7 @@ export const hostedAgentKeys: Readonly<Record<string, Translate>> = {
   update: same('update_check'),
   http_proxy: same('proxy_url'),
   socks5_proxy: raw => ({ set: { proxy_url: `socks5://${String(raw).replace(/^socks5:\/\//, '')}` } }),
-  region: ignored('is ignored: the gateway is the one that "server" names'),
+  region: ignored('is ignored: "server" selects the gateway'),
   api_key: ignored('is not read from this file: set ADIT_API_KEY for "adit api"'),
   connect_interface: noEquivalent,
   connect_timeout: noEquivalent,
@@ -55,7 +55,7 @@ const noPolicy = (): Translation => ({
     'has no equivalent: use options such as basic_auth, oauth, allow_cidrs and request_headers, or an edge (docs/edges.md)',
 })
 
-/** The schemes that `bind_tls` stands for. */
+/** The schemes of `bind_tls`. */
 export const bindTlsSchemes: Readonly<Record<string, readonly string[]>> = {
   true: ['https'],
   false: ['http'],
@@ -67,7 +67,7 @@ function labels(raw: unknown): Translation {
   return { set: { labels: Object.fromEntries(raw.map(each => String(each).split(/=(.*)/s, 2))) } }
 }
 
-/** A map whose keys become options of ours, each under a name. */
+/** A map whose keys become options of ours. */
 const parts =
   (names: Readonly<Record<string, string>>): Translate =>
   raw => {
@@ -100,7 +100,7 @@ export const hostedTunnelKeys: Readonly<Record<string, Translate>> = {
   }),
   terminate_at: raw =>
     raw === 'edge'
-      ? { missing: 'edge has no equivalent: use proto http, whose TLS the gateway ends' }
+      ? { missing: 'edge has no equivalent: use proto http, where the gateway terminates TLS' }
       : nothing,
   policy: noPolicy,
   policy_inbound: noPolicy,

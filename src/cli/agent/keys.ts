@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 
 const CTRL_C = '\u0003'
 
-/** What a key does, and what the help says of it. */
+/** The action of a key, and its help. */
 export interface Key {
   readonly doc: string
   readonly run: () => void
@@ -14,7 +14,7 @@ export class Keys implements Disposable {
   readonly #input: NodeJS.ReadStream
   readonly #keys: Readonly<Record<string, Key>>
 
-  /** Undefined where there is nobody who could press one. */
+  /** Undefined without an interactive terminal. */
   static read(input: NodeJS.ReadStream, keys: Readonly<Record<string, Key>>): Keys | undefined {
     return input.isTTY && isForeground() ? new Keys(input, keys) : undefined
   }
@@ -23,13 +23,13 @@ export class Keys implements Disposable {
     this.#input = input
     this.#keys = keys
     input.setRawMode(true).setEncoding('utf8').on('data', this.#pressed).resume()
-    // Waiting for a key is no reason to go on.
+    // Waiting for a key must not keep the process alive.
     input.unref()
   }
 
   readonly #pressed = (text: string): void => {
     for (const key of text) {
-      // In this mode the terminal does not send the signal by itself.
+      // In this mode the terminal does not send the signal itself.
       if (key === CTRL_C) process.kill(process.pid, 'SIGINT')
       else this.#keys[key]?.run()
     }
@@ -41,11 +41,11 @@ export class Keys implements Disposable {
   }
 }
 
-/** A program in the background is stopped when it changes the terminal. */
+/** A background process is stopped when it changes the terminal. */
 function isForeground(): boolean {
   if (process.platform !== 'linux') return true
   try {
-    // Behind the name, which may hold anything: state, parent, group, session, terminal, foreground group.
+    // After the name, which may contain anything: state, parent, group, session, terminal, foreground group.
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? []
     return fields[2] === fields[5]
   } catch {
@@ -58,7 +58,7 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/** Shows an address in the browser of this machine; says by the callback why it cannot. */
+/** Opens a URL in the browser of this machine; reports failures to the callback. */
 export function openInBrowser(url: string, failed: (reason: string) => void): void {
   const [program = '', ...args] = openers[process.platform] ?? ['xdg-open']
   const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true })
@@ -66,6 +66,6 @@ export function openInBrowser(url: string, failed: (reason: string) => void): vo
   child.unref()
 }
 
-/** Has the terminal put a text on the clipboard, also through ssh (OSC 52). */
+/** Copies a text through the terminal, also over ssh (OSC 52). */
 export const copySequence = (text: string): string =>
   `\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`

@@ -17,7 +17,7 @@ interface Line {
 
 export interface LineOptions {
   readonly format: 'text' | 'json'
-  /** The least that is written; `silent` for none. */
+  /** The minimum level; `silent` for none. */
   readonly level: string
   readonly write: (text: string) => void
   readonly now: () => Date
@@ -48,13 +48,13 @@ function lineOf({ state, error, retryInMs, region, serverVersion }: AgentStatus)
   }
 }
 
-/** One event per line, for logs and scripts; the form of a line does not change between releases. */
+/** One event per line, for logs and scripts; the format is stable between releases. */
 export class LineView implements View {
   readonly isTerminal = false
   readonly #options: LineOptions
   #state: AgentStatus['state'] | undefined
   #hasOpened = false
-  /** What is told only after the addresses. */
+  /** Events held back until the addresses are printed. */
   #pending: Line | undefined
 
   constructor(options: LineOptions) {
@@ -67,9 +67,9 @@ export class LineView implements View {
 
   status(status: AgentStatus): void {
     const { state, error } = status
-    // Why it ends is printed by the program.
+    // The program prints the reason for the end.
     if (state === 'closed') return
-    // The same is told again with other numbers; only attempts that fail are news each time.
+    // Repeated states with other numbers are skipped; only failed attempts are reported each time.
     if (state === this.#state && error === undefined) return
     this.#state = state
     const line = lineOf(status)
@@ -82,7 +82,7 @@ export class LineView implements View {
     for (const { url, forwardsTo, labels } of tunnels) {
       const where = labels === undefined ? { url } : { labels: labelText(labels) }
       const fields = { ...where, forwards_to: forwardsTo }
-      // People and scripts look for this line, so nothing stands before the address.
+      // People and scripts look for this line, so it begins with the address.
       if (this.#options.format === 'text') this.#print('info', pairsOf(fields))
       else this.#write({ level: 'info', msg: 'tunnel', fields })
     }

@@ -1,2 +1,2 @@
-/** Levels of the agent's log, most talkative first. */
+/** Log levels, most verbose first. */
 export const agentLogLevels = ['debug', 'info', 'warn', 'error', 'crit', 'silent'] as const

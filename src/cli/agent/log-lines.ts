@@ -1,4 +1,4 @@
-/** How a line of the log is written, as the hosted agent does: programs that start it read them. */
+/** The log line format of the hosted agent, which wrappers parse. */
 export type LineFormat = 'logfmt' | 'json' | 'term'
 export type LineLevel = 'dbug' | 'info' | 'warn' | 'eror' | 'crit'
 export type LineFields = Readonly<Record<string, string | number>>
@@ -20,7 +20,7 @@ function localTime(time: Date): string {
   return `${local}${offset < 0 ? '-' : '+'}${pad(hours)}${pad(minutes)}`
 }
 
-/** Readers split lines as a shell does, so that a quote of either kind must not stand alone. */
+/** Readers split lines like a shell, so quotes must be balanced. */
 const isPlain = (text: string): boolean => /^[\x21\x23-\x26\x28-\x3c\x3e-\x5b\x5d-\x7e]+$/.test(text)
 const escapeControl = (text: string): string =>
   text.replaceAll(/[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu, character =>

@@ -2,10 +2,10 @@ import { openSync, writeSync } from 'node:fs'
 import { OWNER_ONLY } from '#cli/agent/config-file.ts'
 import { ConfigError } from '#cli/failure.ts'
 
-/** What a reader may leave unread before lines are dropped. */
+/** Unread bytes after which lines are dropped. */
 const MAX_WAITING = 1_048_576
 
-/** Takes whole lines. A log that cannot be written must not keep tunnels from working. */
+/** Writes whole lines. A log that cannot be written must not affect tunnels. */
 export type LogOutput = (text: string) => void
 
 /** A program that started the agent may never read its output, which must not fill the memory. */

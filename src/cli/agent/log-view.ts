@@ -22,7 +22,7 @@ const noteLevels = { info: 'info', warn: 'warn', error: 'eror' } as const satisf
   LineLevel
 >
 
-/** Tells events in the lines of the hosted agent, which wrappers and scripts wait for. */
+/** Logs events in the lines of the hosted agent, which wrappers and scripts wait for. */
 export class LogView implements View {
   readonly isTerminal = false
   readonly #options: LogOptions
@@ -51,7 +51,7 @@ export class LogView implements View {
     if (error === undefined) return
     const wait = retryInMs === undefined ? {} : { retry_in_ms: Math.round(retryInMs) }
     const about = { obj: 'csess', id: this.#session, err: error.message, ...wait }
-    // Some wrappers give up at the first error, and an agent that has not been online yet may still be.
+    // Some wrappers stop at the first error, and an agent that was never online may still connect.
     if (!this.#wasOnline) this.#line('warn', 'failed to connect session', about)
     else if (wasOnline) this.#line('eror', 'session closed, starting reconnect loop', about)
     else this.#line('eror', 'failed to reconnect session', about)
@@ -78,7 +78,7 @@ export class LogView implements View {
   }
 
   note(level: NoteLevel, message: string): void {
-    // Every line of an error has its text under one name.
+    // Every line of an error has its text in one field.
     this.#line(noteLevels[level], message, level === 'error' ? { err: message } : {})
   }
 

@@ -10,10 +10,10 @@ import { runAgent } from '#cli/agent/run.ts'
 import type { NamedPlan, Plan, TunnelKind } from '#cli/agent/tunnel-option.ts'
 import { ConfigError, UsageError } from '#cli/failure.ts'
 
-/** What the tunnel of a command line is called. */
+/** The name of a command line's tunnel. */
 const COMMAND_LINE = 'command_line'
 
-/** `adit http` and its like: one tunnel, from flags. */
+/** `adit http` and the like: one tunnel, from flags. */
 export async function openOne(kind: TunnelKind, target: string, given: Flags): Promise<number> {
   const { flags, notes } = translateFlags(given)
   const plan = planOfFlags(kind, target, flags)
@@ -35,7 +35,7 @@ export async function openNamed(names: readonly string[], given: Flags): Promise
   // The same exit code as for a file that was named.
   if (!config.exists) throw new ConfigError(listed(config, known))
   if (all === names.length > 0)
-    throw new UsageError(`say which tunnels, --all or --none; ${listed(config, known)}`)
+    throw new UsageError(`name the tunnels, or use --all or --none; ${listed(config, known)}`)
   const unknown = names.find(name => !config.tunnels.has(name))
   if (unknown !== undefined) throw new UsageError(`there is no tunnel "${unknown}"; ${listed(config, known)}`)
   const wanted = all ? known : [...new Set(names)]
@@ -43,18 +43,18 @@ export async function openNamed(names: readonly string[], given: Flags): Promise
   const plans = wanted.flatMap(name => {
     const tunnel = config.tunnels.get(name)
     const [missing] = tunnel?.missing ?? []
-    // A tunnel without a rule that it was written with could be open to everyone.
+    // A tunnel without one of its rules could be open to everyone.
     if (missing !== undefined) throw new ConfigError(`the tunnel "${name}" cannot be opened: ${missing}`)
     return tunnel === undefined ? [] : [{ name, plan: tunnel.plan }]
   })
   return open(flags, config, plans, notes)
 }
 
-/** The files that were named: the flag may be repeated, and have commas. */
+/** The given files: the flag may be repeated, and have commas. */
 export const configsOf = (flags: Flags): readonly string[] =>
   (flags.get('--config') ?? []).flatMap(each => each.split(',')).filter(each => each !== '')
 
-/** The one that is written to. */
+/** The file that is written to. */
 export const configOf = (flags: Flags): string | undefined => configsOf(flags).at(-1)
 
 function open(

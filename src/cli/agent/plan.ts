@@ -10,15 +10,15 @@ import {
 import { flagName, optionRows, type OptionKey } from '#cli/agent/tunnel-options.ts'
 import type { EndpointOptions } from '#agent/options.ts'
 
-/** What was given for the options, by key, before it is read. */
+/** The given options, by key, before parsing. */
 export type RawOptions = ReadonlyMap<OptionKey, unknown>
-/** Says where an option was given that is no good, by throwing. */
+/** Throws with the position of an invalid option. */
 export type Refuse = (key: OptionKey, complaint: string) => never
 
 const join = (left: unknown, right: unknown): unknown =>
   typeof left === 'object' && left !== null ? { ...left, ...(right as object) } : right
 
-/** Options that are parts of one thing, such as headers to add and to remove, are put together. */
+/** Merges options that are parts of one value, such as headers to add and to remove. */
 function merged(into: PlanPart, more: PlanPart): PlanPart {
   const parts = Object.entries(more).map(([name, value]) => [name, join(into[name as keyof Plan], value)])
   return { ...into, ...Object.fromEntries(parts) }
@@ -29,7 +29,7 @@ function readOption(option: TunnelOption<unknown>, raw: unknown): PlanPart | und
   return value === undefined ? undefined : option.to(value)
 }
 
-/** Reads the options of one tunnel and sees to it that they fit together. */
+/** Parses the options of one tunnel and checks that they fit together. */
 export function planOf(kind: TunnelKind, target: string, raw: RawOptions, refuse: Refuse): Plan {
   let parts: PlanPart = { forwardTo: target }
   for (const [key, option] of optionRows) {
@@ -40,7 +40,7 @@ export function planOf(kind: TunnelKind, target: string, raw: RawOptions, refuse
     parts = merged(parts, part)
   }
   checkWhole(raw, refuse)
-  // What may be missing from parts has just been found to be there.
+  // Required parts were checked above.
   const plan = parts as Plan
   checkTogether(kind, plan, refuse)
   return plan.labels === undefined && kind !== 'tunnel'
@@ -48,7 +48,7 @@ export function planOf(kind: TunnelKind, target: string, raw: RawOptions, refuse
     : plan
 }
 
-/** Of what has several parts, the one without which the others mean nothing. */
+/** The part without which the others mean nothing. */
 const mainParts: readonly (readonly [key: OptionKey, name: string])[] = [
   ['oauth.provider', 'a provider'],
   ['oidc.issuer_url', 'an issuer'],
@@ -68,11 +68,11 @@ function checkTogether(kind: TunnelKind, plan: Plan, refuse: Refuse): void {
   if (plan.crt !== undefined && plan.key === undefined) refuse('crt', 'needs a key as well')
   if (plan.key !== undefined && plan.crt === undefined) refuse('key', 'needs a crt as well')
   if (kind === 'tls' && plan.mutualTlsCas !== undefined && plan.crt === undefined)
-    refuse('mutual_tls_cas', 'needs a crt and a key as well, for TLS that ends in this agent')
+    refuse('mutual_tls_cas', 'needs a crt and a key as well, to terminate TLS in this agent')
   if (plan.domain !== undefined && plan.url !== undefined) refuse('url', 'and a domain cannot both be given')
 }
 
-/** The plan with what stands in variables and is missing from it. */
+/** The plan with missing values from variables. */
 export function withVariables(plan: Plan, environment: NodeJS.ProcessEnv): Plan {
   let parts: PlanPart = plan
   for (const [, option] of optionRows) {
@@ -102,7 +102,7 @@ export function planOfFlags(
 ): Plan {
   const given = optionRows.flatMap(row => {
     const texts = flagsFor(flagName(row), row[1]).flatMap(name => flags.get(name) ?? [])
-    // What cannot even be taken apart is shown to the form too, which then says what it must be.
+    // An unparsable value is passed to the form too, which then says what it must be.
     return texts.length === 0 ? [] : [[row[0], row[1].form.fromFlag(texts) ?? texts] as const]
   })
   const refuse: Refuse = (key, complaint) => {
@@ -112,7 +112,7 @@ export function planOfFlags(
   return planOf(kind, target, new Map(given), refuse)
 }
 
-/** The endpoints that make a tunnel. */
+/** The endpoints of a tunnel. */
 export function endpointsOf(plan: Plan, isLocal: boolean): EndpointOptions[] {
   const { schemes, crt, key, ...endpoint } = plan
   if (crt !== undefined && key !== undefined) return [terminated(endpoint, crt, key)]
@@ -124,7 +124,7 @@ export function endpointsOf(plan: Plan, isLocal: boolean): EndpointOptions[] {
   return wanted.map(proto => ({ ...endpoint, proto }))
 }
 
-/** An endpoint whose TLS ends in this agent, which then asks for certificates itself. */
+/** An endpoint whose TLS is terminated in this agent, which then requires certificates itself. */
 function terminated(endpoint: EndpointOptions, crt: string, key: string): EndpointOptions {
   const { mutualTlsCas: clientCa, ...rest } = endpoint
   return { ...rest, terminate: { crt, key, ...(clientCa !== undefined && { clientCa }) } }

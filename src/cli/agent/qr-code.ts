@@ -1,10 +1,10 @@
 import { encodeQR } from 'qr'
 
-/** Light modules around the code; phones read it with two, which leaves room on a terminal of 24 lines. */
+/** Quiet zone; phones accept two modules, which leaves room on a terminal of 24 lines. */
 const BORDER = 2
 const HALVES = [' ', '▄', '▀', '█'] as const
 
-/** A QR code as lines of half blocks, each of which holds two rows; blocks stand for dark modules, or for light ones. */
+/** A QR code as lines of half blocks, each with two rows; blocks are the dark modules, or the light ones. */
 export function qrLines(text: string, blocksAreDark: boolean): string[] {
   const rows = encodeQR(text, 'raw', { ecc: 'low', border: BORDER })
   return rows

@@ -5,8 +5,8 @@ export const restartExcuse = (): string =>
   process.platform === 'win32' ? 'an agent on Windows cannot replace its process' : ''
 
 /**
- * Starts the program anew in this process: with the same number, terminal and supervisor, and with what is installed
- * by now. Returns only when that fails.
+ * Replaces the process image: same process id, terminal and supervisor, with the currently installed program. Returns
+ * only when that fails.
  */
 export function replaceProcess(): number {
   process.execve?.(process.execPath, [process.execPath, ...ownArguments()], process.env)

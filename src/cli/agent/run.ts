@@ -18,14 +18,14 @@ import { captureStore, startInspector } from '#cli/agent/web/inspector.ts'
 import type { WebServer } from '#cli/agent/web/web-server.ts'
 import { exitCodes } from '#cli/failure.ts'
 
-/** How long tunnels may take to be closed before the program ends anyway. */
+/** How long closing tunnels may take before the program exits anyway. */
 const CLOSE_MS = 5000
-/** Time for the answer to a command to leave before the connection is closed. */
+/** Time for the response to a command before the connection is closed. */
 const ANSWER_MS = 100
 
 type Ending = { readonly exitCode: number } | 'restart'
 
-/** Keeps tunnels online until a person, the gateway or an error ends that; returns the exit code. */
+/** Keeps tunnels online until the user, the gateway or an error stops it; returns the exit code. */
 export async function runAgent(
   settings: AgentSettings,
   plans: readonly NamedPlan[],
@@ -99,7 +99,7 @@ class Run {
   #onSignal(signal: NodeJS.Signals, exitCode: number): void {
     process.once(signal, () => {
       this.#ending.resolve({ exitCode })
-      // Whoever asks twice does not want to wait.
+      // A second signal exits at once.
       process.once(signal, () => {
         this.#view.close()
         process.exit(exitCode)
@@ -151,7 +151,7 @@ class Run {
         this.#tunnels.connection(event)
         this.#view.connection(event)
       },
-      // Looking at every request costs as much as carrying it.
+      // Inspecting every request costs as much as forwarding it.
       onRequest: lists ? event => this.#view.request(event) : undefined,
       commands: {
         stop: () => this.#endSoon({ exitCode: 0 }, 'stopped by the gateway'),
@@ -162,7 +162,7 @@ class Run {
     }
   }
 
-  /** A service that is not there yet is named at once, not with the first request. */
+  /** A missing service is reported at once, not with the first request. */
   async #probe(plan: Plan): Promise<void> {
     const problem = await upstreamProblem(plan)
     if (problem !== undefined && !this.#stop.signal.aborted) this.#view.note('warn', problem)
@@ -173,7 +173,7 @@ class Run {
     setTimeout(() => this.#ending.resolve(ending), ANSWER_MS)
   }
 
-  /** The gateway may take a tunnel away; when none is left there is nothing to do. */
+  /** The gateway may close a tunnel; when none is left the program exits. */
   async #watch(agent: Agent, tunnel: Tunnel): Promise<void> {
     const error = await tunnel.closed
     if (error === undefined) return

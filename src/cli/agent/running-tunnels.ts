@@ -12,14 +12,14 @@ export interface RunningTunnel {
   readonly name: string
   readonly tunnel: Tunnel
   readonly endpoint: EndpointOptions
-  /** What it was started from. */
+  /** Its configuration. */
   readonly plan: Plan
   readonly connections: Meter
   readonly requests: Meter
   openConnections: number
 }
 
-/** A name that a running tunnel, or one that is being started, has already. */
+/** A name that is already used by a running or starting tunnel. */
 export class NameTakenError extends Error {
   override readonly name = 'NameTakenError'
 

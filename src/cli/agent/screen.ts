@@ -8,7 +8,7 @@ import type { Tunnel } from '#agent/tunnel.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** All that is to be seen at one moment. */
+/** The state that is shown. */
 export interface Scene {
   readonly now: number
   readonly status: AgentStatus
@@ -19,10 +19,10 @@ export interface Scene {
   readonly inspector: string | undefined
   readonly tunnels: readonly Tunnel[]
   readonly traffic: Traffic
-  /** Lines of the help about keys: empty while it is hidden, undefined where there are no keys. */
+  /** Help lines about keys: empty while hidden, undefined without keys. */
   readonly help: readonly string[] | undefined
   readonly notes: readonly { readonly level: NoteLevel; readonly message: string }[]
-  /** An address that is shown as a QR code, which takes the screen. */
+  /** An address shown as a QR code, which takes the whole screen. */
   readonly qrUrl: string | undefined
 }
 
@@ -31,7 +31,7 @@ export interface Size {
   readonly rows: number
 }
 
-/** A piece of a line; styles are put on after it was cut. */
+/** A piece of a line; styles are applied after truncation. */
 interface Piece {
   readonly text: string
   readonly style?: Style
@@ -42,7 +42,7 @@ const MIN_ROOM = 20
 const piece = (text: string, style?: Style): Piece => (style === undefined ? { text } : { text, style })
 const row = (label: string, ...pieces: Piece[]): Piece[] => [piece(label.padEnd(LABEL), 'dim'), ...pieces]
 
-/** The lines of the view, no longer than the terminal is wide and no more than it is high. */
+/** The lines of the view, limited to the width and height of the terminal. */
 export function screenLines(scene: Scene, size: Size, isColoured: boolean): string[] {
   const columns = size.columns - 1
   const lines =
@@ -69,7 +69,7 @@ function statusLines(scene: Scene, columns: number): Piece[][] {
   return [
     [
       piece('adit', 'bold'),
-      piece(scene.help === undefined ? '  Ctrl-C ends it' : '  q ends it, ? for help', 'dim'),
+      piece(scene.help === undefined ? '  Ctrl-C quits' : '  q quits, ? for help', 'dim'),
     ],
     ...(scene.help ?? []).map(line => [piece(`  ${line}`)]),
     [],
@@ -89,7 +89,7 @@ function statusLines(scene: Scene, columns: number): Piece[][] {
   ]
 }
 
-/** A row that is continued on more lines where the terminal is narrow: addresses and reasons are never cut. */
+/** A row that wraps on a narrow terminal: addresses and reasons are never truncated. */
 function folded(label: string, pieces: readonly Piece[], columns: number): Piece[][] {
   // On a very narrow terminal the labels would leave too little room.
   const indent = columns >= LABEL + MIN_ROOM ? LABEL : 0
@@ -148,7 +148,7 @@ function connectionsOf(traffic: Traffic): string {
   return `${traffic.open} open, ${traffic.total} in all, ${traffic.rate.toFixed(2)}/s`
 }
 
-/** Of requests: connections are kept open, so that how long they last says nothing. */
+/** Of requests: connections are kept open, so their duration says nothing. */
 function durationLines(traffic: Traffic): Piece[][] {
   const [half, most] = [traffic.percentile(0.5), traffic.percentile(0.9)]
   if (half === undefined || most === undefined) return []

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '#cli/failure.ts'
 
-/** What a file holds that has nothing but a secret, which most editors end with a line feed. */
+/** The content of a secret file, without the final line feed that most editors add. */
 export function readSecretFile(path: string): string {
   try {
     return readFileSync(path, 'utf8').trim()

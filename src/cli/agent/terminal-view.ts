@@ -12,11 +12,11 @@ const CLEAR_BELOW = `${ESCAPE}J`
 const CLEAR_LINE = `${ESCAPE}K`
 const CLEAR_ALL = `${ESCAPE}2J${ESCAPE}H`
 
-/** Bursts of events are drawn as one. */
+/** Bursts of events are drawn once. */
 const DRAW_MS = 100
 const TICK_MS = 1000
 const MAX_NOTES = 3
-/** A terminal that does not know its size says 0. */
+/** A terminal of unknown size reports 0. */
 const USUAL = { columns: 80, rows: 24 }
 
 export interface TerminalOptions {
@@ -26,11 +26,11 @@ export interface TerminalOptions {
   readonly now: () => number
   /** Where keys come from. */
   readonly input: NodeJS.ReadStream
-  /** The user wants to end it. */
+  /** The user wants to quit. */
   readonly quit: () => void
 }
 
-/** Redraws a few lines in place. What was on the screen before stays above, and the last picture stays at the end. */
+/** Redraws a few lines in place. Earlier output stays above, and the last picture stays at the end. */
 export class TerminalView implements View {
   readonly isTerminal = true
   readonly #options: TerminalOptions
@@ -54,11 +54,11 @@ export class TerminalView implements View {
     this.#options = options
     this.#traffic = new Traffic(now)
     this.#since = now()
-    // NO_COLOR, FORCE_COLOR and the kind of terminal are Node's to judge.
+    // Node evaluates NO_COLOR, FORCE_COLOR and the terminal type.
     this.#isColoured = terminal.hasColors()
     terminal.write(HIDE_CURSOR)
     terminal.on('resize', this.#resized)
-    // Whatever ends the process, its terminal must not be left without a cursor.
+    // However the process exits, the cursor must be visible again.
     process.once('exit', this.#restore)
     this.#keys = Keys.read(options.input, this.#actions)
     this.#tick = setInterval(() => this.#draw(), TICK_MS)
@@ -90,7 +90,7 @@ export class TerminalView implements View {
 
   connection(event: ConnectionEvent): void {
     this.#traffic.connection(event)
-    // A service that is away is away for every request; once is enough until something else is to tell.
+    // An unreachable service fails every request; one message is enough until another one.
     const { failure } = event
     if (failure !== undefined && this.#notes.at(-1)?.message !== failure) this.note('warn', failure)
     this.#drawSoon()
@@ -180,14 +180,14 @@ export class TerminalView implements View {
     return this.#showsHelp ? Object.entries(this.#actions).map(([key, { doc }]) => `${key}  ${doc}`) : []
   }
 
-  /** The lines that were drawn may be broken differently now, so that nobody knows where they begin. */
+  /** The terminal may have rewrapped the drawn lines, so their start is unknown. */
   readonly #resized = (): void => {
     this.#options.terminal.write(CLEAR_ALL)
     this.#drawn = 0
     this.#draw()
   }
 
-  /** What is known of the gateway stays true while it is away. */
+  /** Gateway facts stay valid while it is offline. */
   #known(): Pick<AgentStatus, 'region' | 'serverVersion'> {
     const { region, serverVersion } = this.#status
     return { ...(region !== undefined && { region }), ...(serverVersion !== undefined && { serverVersion }) }
@@ -206,7 +206,7 @@ export class TerminalView implements View {
     const size = { columns: terminal.columns || USUAL.columns, rows: terminal.rows || USUAL.rows }
     const lines = screenLines(this.#scene(), size, this.#isColoured)
     const back = this.#drawn === 0 ? '' : `${ESCAPE}${this.#drawn}A`
-    // Written over line by line, so that nothing flickers, and at once, so that no half picture is seen.
+    // Overwritten line by line to avoid flicker, in one write to avoid partial pictures.
     terminal.write(`\r${back}${lines.map(line => `${line}${CLEAR_LINE}\n`).join('')}${CLEAR_BELOW}`)
     this.#drawn = lines.length
   }

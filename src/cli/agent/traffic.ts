@@ -8,7 +8,7 @@ export interface ShownRequest extends Pick<RequestEvent, 'method' | 'path' | 'st
   readonly at: number
 }
 
-/** What passed through the tunnels, in a space that does not grow with it. */
+/** Traffic statistics in constant space. */
 export class Traffic {
   readonly #now: () => number
   readonly #durations: number[] = []
@@ -62,13 +62,13 @@ export class Traffic {
     return this.#perSecond.reduce((sum, count) => sum + count, 0) / SECONDS
   }
 
-  /** How long at most that part of the last requests took; undefined before the first one. */
+  /** A percentile of the last request durations; undefined before the first one. */
   percentile(part: number): number | undefined {
     const sorted = this.#durations.toSorted((left, right) => left - right)
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]
   }
 
-  /** Forgets the seconds that are a minute old. */
+  /** Clears seconds that are a minute old. */
   #turnTo(now: number): void {
     const second = Math.floor(now / 1000)
     const passed = Math.min(second - this.#second, SECONDS)

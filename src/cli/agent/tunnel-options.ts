@@ -10,19 +10,19 @@ const isNetwork = (item: string): boolean => {
   return isIP(ip) !== 0 && Number(bits) <= (isIP(ip) === 4 ? 32 : 128)
 }
 
-/** Every option of a tunnel. A dot in a key is a map in YAML. */
+/** Every tunnel option. A dot in a key is a map in YAML. */
 export const tunnelOptions = {
   domain: option({
-    form: text('name', 'a name under the shared domain or a whole domain'),
-    doc: 'Name under the shared domain, or a whole domain.',
+    form: text('name', 'a name under the shared domain or a full domain'),
+    doc: 'Name under the shared domain, or a full domain.',
     kinds: named,
     otherFlags: ['--name'],
     aliases: ['--hostname', '--subdomain'],
     to: domain => ({ domain }),
   }),
   url: option({
-    form: text('url', 'an address such as https://name.example.com'),
-    doc: 'The whole address.',
+    form: text('url', 'a URL such as https://name.example.com'),
+    doc: 'The full public URL.',
     kinds: addressed,
     to: url => ({ url }),
   }),
@@ -35,33 +35,33 @@ export const tunnelOptions = {
   }),
   labels: option({
     form: pairs,
-    doc: 'Label of a tunnel without an address, which backends find. Repeatable.',
+    doc: 'Label for tunnel-group backends, instead of an address. Repeatable.',
     kinds: every,
     flag: '--label',
     to: labels => ({ labels }),
   }),
   schemes: option({
     form: choices(['https', 'http']),
-    doc: 'https, http or both; https, and http too when the gateway is on this machine.',
+    doc: 'https, http or both; default https, and also http if the gateway is on this machine.',
     kinds: web,
     flag: '--scheme',
     to: schemes => ({ schemes }),
   }),
   metadata: option({
     form: text('text'),
-    doc: 'Any text; it is shown with the tunnel.',
+    doc: 'Any text; the API shows it with the tunnel.',
     kinds: every,
     to: metadata => ({ metadata }),
   }),
   description: option({
     form: text('text'),
-    doc: 'Any text; it is shown as metadata when there is none.',
+    doc: 'Any text; the API shows it if there is no metadata.',
     kinds: every,
     to: description => ({ description }),
   }),
   pooling_enabled: option({
     form: yesNo,
-    doc: 'Share the address with other agents of the same owner that say so too.',
+    doc: 'Share the address with other agents of the same owner that enable this too.',
     kinds: addressed,
     to: poolingEnabled => ({ poolingEnabled }),
   }),
@@ -81,35 +81,35 @@ export const tunnelOptions = {
   }),
   'request_headers.add': option({
     form: list('name:value', 'a list of name: value', isHeader),
-    doc: 'Header that requests get. Repeatable.',
+    doc: 'Add a request header. Repeatable.',
     kinds: web,
     flag: '--request-header-add',
     to: add => ({ requestHeaders: { add } }),
   }),
   'request_headers.remove': option({
     form: list('name', 'a list of names'),
-    doc: 'Header that requests lose. Repeatable.',
+    doc: 'Remove a request header. Repeatable.',
     kinds: web,
     flag: '--request-header-remove',
     to: remove => ({ requestHeaders: { remove } }),
   }),
   'response_headers.add': option({
     form: list('name:value', 'a list of name: value', isHeader),
-    doc: 'Header that answers get. Repeatable.',
+    doc: 'Add a response header. Repeatable.',
     kinds: web,
     flag: '--response-header-add',
     to: add => ({ responseHeaders: { add } }),
   }),
   'response_headers.remove': option({
     form: list('name', 'a list of names'),
-    doc: 'Header that answers lose. Repeatable.',
+    doc: 'Remove a response header. Repeatable.',
     kinds: web,
     flag: '--response-header-remove',
     to: remove => ({ responseHeaders: { remove } }),
   }),
   allow_cidrs: option({
     form: list('network', 'a list of networks such as 10.0.0.0/8', isNetwork),
-    doc: 'Only visitors of this network come in. Repeatable.',
+    doc: 'Allow only clients from this network. Repeatable.',
     kinds: addressed,
     flag: '--allow-cidr',
     aliases: ['--cidr-allow'],
@@ -117,7 +117,7 @@ export const tunnelOptions = {
   }),
   deny_cidrs: option({
     form: list('network', 'a list of networks such as 10.0.0.0/8', isNetwork),
-    doc: 'Visitors of this network do not come in. Repeatable.',
+    doc: 'Deny clients from this network. Repeatable.',
     kinds: addressed,
     flag: '--deny-cidr',
     aliases: ['--cidr-deny'],
@@ -126,33 +126,33 @@ export const tunnelOptions = {
   ...moduleOptions,
   proxy_proto: option({
     form: choice([1, 2]),
-    doc: 'Version of the PROXY protocol header that the service gets first.',
+    doc: 'Version of the PROXY protocol header sent to the service.',
     kinds: addressed,
     aliases: ['--upstream-proxy-protocol'],
     to: proxyProto => ({ proxyProto }),
   }),
   upstream_protocol: option({
     form: choice(['http1', 'http2']),
-    doc: 'What the service speaks.',
+    doc: 'Protocol of the service.',
     kinds: ['http', 'tunnel'],
     aliases: ['--app-protocol'],
     to: upstreamProtocol => ({ upstreamProtocol }),
   }),
   crt: option({
     form: text('file', 'the path of a file'),
-    doc: 'Certificate, for TLS that ends in this agent.',
+    doc: 'Certificate, to terminate TLS in this agent.',
     kinds: ['tls'],
     to: crt => ({ crt }),
   }),
   key: option({
     form: text('file', 'the path of a file'),
-    doc: 'Its private key.',
+    doc: 'Private key of the certificate.',
     kinds: ['tls'],
     to: key => ({ key }),
   }),
   verify_upstream: option({
     form: yesNo,
-    doc: 'Do not look at the certificate of an https service.',
+    doc: 'Do not verify the certificate of an https service.',
     kinds: every,
     flag: '--no-verify-upstream',
     aliases: ['--upstream-tls-verify'],
@@ -160,7 +160,7 @@ export const tunnelOptions = {
   }),
   upstream_tls_verify_cas: option({
     form: text('file|host', 'the path of a file, or host'),
-    doc: 'CAs that the certificate of an https service must come from; host: those of this machine.',
+    doc: 'CAs for the certificate of an https service; host: those of this machine.',
     kinds: every,
     to: upstreamCas => ({ upstreamCas }),
   }),
@@ -174,7 +174,7 @@ export const tunnelOptions = {
 
 export type OptionKey = keyof typeof tunnelOptions
 
-/** The rows of the table; what a row means is only known to itself. */
+/** The rows of the table, with their types erased. */
 export const optionRows = Object.entries(tunnelOptions) as [OptionKey, TunnelOption<unknown>][]
 
 /** The keys of a tunnel in YAML: those with a dot are maps. */

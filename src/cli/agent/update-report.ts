@@ -7,7 +7,7 @@ import { CommandError, exitCodes } from '#cli/failure.ts'
 import { printable } from '#cli/printable.ts'
 import metadata from '../../../package.json' with { type: 'json' }
 
-/** `adit update`: reports, and leaves installing to the one who installed this version. */
+/** `adit update`: only reports; installing is left to the user. */
 export async function reportUpdate(flags: Flags): Promise<void> {
   const { settings: file } = readConfig(configsOf(flags), process.env)
   const { update_url: url } = settleAgent({ flags, environment: process.env, file })

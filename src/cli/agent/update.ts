@@ -5,7 +5,7 @@ import type { AgentSettings } from '#cli/agent/agent-settings.ts'
 import type { NoteLevel } from '#cli/agent/view.ts'
 import metadata from '../../../package.json' with { type: 'json' }
 
-// The gateway waits 10 s for an answer.
+// The gateway waits 10 s for a response.
 const ASK_MS = 8000
 const MAX_DOCUMENT = 65_536
 const INSTALL_MS = 600_000
@@ -20,7 +20,7 @@ function versionOf(text: string): Version | undefined {
   return major === undefined ? undefined : [Number(major), Number(minor), Number(patch)]
 }
 
-/** Newer, but not by a major version: that takes a person. */
+/** Newer, but not a new major version: that needs a person. */
 export function isUpdate(from: string, to: string): boolean {
   const [present, offered] = [versionOf(from), versionOf(to)]
   if (!present || !offered || present[0] !== offered[0]) return false
@@ -32,8 +32,8 @@ const refuse = (reason: string): never => {
 }
 
 /**
- * Carries out updates that the gateway asks for. What is asked, fetched and run is only what the owner of this agent
- * has written down: a gateway decides on nothing but the moment.
+ * Runs updates that the gateway requests. URL and command come from the agent's configuration: the gateway only decides
+ * when.
  */
 export class Updater {
   readonly #settings: Pick<AgentSettings, 'update_check' | 'update_url' | 'update_command'>
@@ -48,11 +48,11 @@ export class Updater {
     this.#note = note
   }
 
-  /** Resolves when an update has begun; rejects with the reason why there is none. */
+  /** Resolves when an update has started; rejects with the reason if there is none. */
   async update({ version: wanted }: Pick<UpdateRequest, 'version'>): Promise<void> {
     const { update_check: check, update_url: url, update_command: command } = this.#settings
     if (!check.value) refuse('update checks are disabled in the configuration')
-    if (this.#state === 'running') refuse('an update is running already')
+    if (this.#state === 'running') refuse('an update is already running')
     if (this.#state === 'installed') refuse('an update was installed and waits for a restart')
     if (url === undefined) return refuse('no way to update is configured (update_url)')
     this.#state = 'running'
@@ -77,7 +77,7 @@ export class Updater {
   }
 }
 
-/** The version that a document names. */
+/** The version in a document. */
 export async function newestVersion(url: string): Promise<string> {
   try {
     const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(ASK_MS) })
@@ -87,7 +87,7 @@ export async function newestVersion(url: string): Promise<string> {
     throw new Error('the document has no plain version')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    return refuse(`the newest version cannot be found out: ${reason}`)
+    return refuse(`the newest version cannot be determined: ${reason}`)
   }
 }
 
@@ -102,7 +102,7 @@ async function boundedText(answer: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Runs a program to its end; says why that failed. */
+/** Runs a program to its end; returns why it failed. */
 async function install([program = '', ...args]: readonly string[]): Promise<string | undefined> {
   const child = spawn(program, args, { stdio: 'ignore', timeout: INSTALL_MS })
   try {

@@ -8,16 +8,16 @@ import type { View } from '#cli/agent/view.ts'
 import { isHostedName } from '#cli/invoked-as.ts'
 
 const now = (): Date => new Date()
-/** The hosted agent writes nothing to a pipe unless it is asked to. */
+/** The hosted agent writes nothing to a pipe unless asked to. */
 const noLog = isHostedName ? 'false' : undefined
 
-/** A view that is redrawn on a terminal, lines elsewhere, and a log where one is asked for. */
+/** A redrawn view on a terminal, lines elsewhere, and a log if requested. */
 export function viewFor(settings: AgentSettings, latency: () => number | undefined, quit: () => void): View {
   const { log, log_format: format, log_level: level, server } = settings
   const { stdout } = process
   const target = log?.value ?? (format === undefined ? noLog : 'stdout')
   if (target === 'text' || target === 'json') return lineView(target, level.value)
-  // A terminal without a way to move the cursor says that it is dumb.
+  // TERM=dumb: the cursor cannot be moved.
   const isShown = stdout.isTTY && target !== 'stdout' && process.env['TERM'] !== 'dumb'
   const shown = isShown
     ? new TerminalView({
@@ -40,11 +40,11 @@ export function viewFor(settings: AgentSettings, latency: () => number | undefin
   return shown ? bothViews(shown, logged) : logged
 }
 
-/** Lines of our own, whose form does not change. */
+/** Our own lines, in a stable format. */
 const lineView = (format: 'text' | 'json', level: string): View =>
   new LineView({ format, level, write: streamOutput(process.stdout), now })
 
-/** The form for people is for terminals; a file or a program gets what can be read again. */
+/** The human-readable format is for terminals; files and programs get a parsable one. */
 function formatOf(format: 'term' | 'logfmt' | 'json', target: string): 'term' | 'logfmt' | 'json' {
   const stream = target === 'stdout' ? process.stdout : target === 'stderr' ? process.stderr : undefined
   return format === 'term' && stream?.isTTY !== true ? 'logfmt' : format

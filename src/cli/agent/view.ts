@@ -4,22 +4,22 @@ import type { Tunnel } from '#agent/tunnel.ts'
 
 export type NoteLevel = 'info' | 'warn' | 'error'
 
-/** Shows a person or a log what the agent does. */
+/** Shows users or a log what the agent does. */
 export interface View {
-  /** Somebody watches it. */
+  /** There is a viewer. */
   readonly isTerminal: boolean
-  /** The inspector and the local API are at this address. */
+  /** The address of the inspector and the local API. */
   inspector(url: string): void
   status(status: AgentStatus): void
-  /** These are online, beside others that were told of before. */
+  /** These are online, in addition to those reported before. */
   opened(tunnels: readonly Tunnel[]): void
   connection(event: ConnectionEvent): void
   request(event: RequestEvent): void
-  /** Anything else that somebody should know. */
+  /** Any other message for the user. */
   note(level: NoteLevel, message: string): void
-  /** It ends for this reason, which the program prints itself. */
+  /** The reason for the end, which the program prints itself. */
   failed(error: AgentError): void
-  /** Leaves the terminal as it was. */
+  /** Restores the terminal. */
   close(): void
 }
 

@@ -29,7 +29,7 @@ function execute([program = '', ...args]: readonly string[]): number {
   const { code } = (error ?? {}) as NodeJS.ErrnoException
   if (error)
     throw new CommandError(
-      `${program} cannot be run: ${code ?? error.message}. This command needs the service manager of the system; run "adit start --all" by the one you have.`,
+      `${program} cannot be run: ${code ?? error.message}. This command needs the service manager of the system; otherwise run "adit start --all" with your own supervisor.`,
       exitCodes.unavailable,
     )
   return status ?? 1
@@ -50,7 +50,7 @@ export function install(flags: Flags): void {
   const { tunnels, path } = readConfig(files, process.env)
   if (tunnels.size === 0)
     throw new ConfigError(
-      `${path} has no tunnels, so that a service would have nothing to do. Add one with "adit config edit"`,
+      `${path} has no tunnels, so a service would have nothing to do. Add one with "adit config edit"`,
     )
   const { file, install: commands } = manager(flags, files)
   if (file) {
@@ -68,7 +68,7 @@ export function uninstall(flags: Flags): void {
   const { file, uninstall: commands } = manager(flags, [])
   if (file && !existsSync(file.path))
     throw new CommandError(`there is no service: ${file.path} does not exist`, exitCodes.notFound)
-  // One that does not run cannot be stopped, which is no reason to keep it.
+  // Stopping a stopped service fails, which does not matter here.
   const [stop = [], ...rest] = commands
   execute(stop)
   if (file) rmSync(file.path, { force: true })
@@ -81,7 +81,7 @@ export function control(action: ServiceAction, flags: Flags): number {
   const { file, run } = manager(flags, [])
   if (file && !existsSync(file.path))
     throw new CommandError(
-      `there is no service: ${file.path} does not exist. Make it with "adit service install"`,
+      `there is no service: ${file.path} does not exist. Create it with "adit service install"`,
       exitCodes.notFound,
     )
   return run[action].reduce((_, command) => execute(command), 0)

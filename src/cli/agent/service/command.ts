@@ -8,16 +8,16 @@ const docs: Readonly<Record<ServiceAction, string>> = {
   start: 'Start the service.',
   stop: 'Stop the service.',
   restart: 'Restart the service, with a changed file.',
-  status: 'Show whether it runs, and its last lines.',
+  status: 'Show the service status and its last log lines.',
 }
 
-/** `adit service`: the agent in the care of the system. */
+/** `adit service`: runs the agent under the system's service manager. */
 export function serviceCommand(): Command {
   const service = new Command('service')
-    .description('Run the tunnels of the configuration file as a service of the system.')
+    .description('Run the tunnels of the configuration file as a system service.')
     .addHelpText('after', '\nsystemd on Linux; launchd on macOS and a task on Windows are untested.')
   const user = (command: Command): Command =>
-    command.option('--user', 'For this user alone; always so without root.')
+    command.option('--user', 'For this user only; always the case without root.')
   const install = user(service.command('install'))
     .description('Install the service.')
     .option('--config <file>', 'Configuration file of the agent.')

@@ -1,17 +1,17 @@
-/** How the agent is run by the system, whichever that is. */
+/** How the system runs the agent, for any service manager. */
 export interface ServiceSpec {
   /** Program and arguments. */
   readonly command: readonly string[]
   readonly home: string
-  /** For this user alone, instead of the machine. */
+  /** For this user only, instead of the machine. */
   readonly isUser: boolean
 }
 
 export type ServiceAction = 'start' | 'stop' | 'restart' | 'status'
 
-/** What installing and removing takes: a file, and programs of the system that are told about it. */
+/** A service definition: a file, and the commands that register it. */
 export interface ServiceManager {
-  /** Undefined where the system keeps it in a place of its own. */
+  /** Undefined if the system stores it elsewhere. */
   readonly file: { readonly path: string; readonly text: string } | undefined
   readonly install: readonly (readonly string[])[]
   readonly uninstall: readonly (readonly string[])[]

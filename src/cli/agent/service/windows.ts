@@ -2,7 +2,7 @@ import { SERVICE_NAME, type ServiceManager, type ServiceSpec } from '#cli/agent/
 
 const quoted = (word: string): string => `"${word.replaceAll('"', String.raw`\"`)}"`
 
-/** A task that begins at logon, or with the machine: a service would have to speak to the service manager. */
+/** A task that starts at logon, or at boot: a real service would have to implement the service API. */
 export function windowsTask({ command, isUser }: ServiceSpec): ServiceManager {
   const task = (verb: string, ...args: readonly string[]): string[] => [
     'schtasks',

@@ -3,11 +3,11 @@ import type { CaptureStore } from '#agent/capture/capture-store.ts'
 import type { Exchange } from '#agent/capture/exchange.ts'
 import { summaryJson } from '#cli/agent/web/request-json.ts'
 
-/** Changes are sent together, so that a page keeps up with thousands of requests per second. */
+/** Changes are batched, so that a page keeps up with thousands of requests per second. */
 const BATCH_MS = 100
 /** Comments keep proxies from closing a quiet stream. */
 const QUIET_MS = 15_000
-/** A page that reads more slowly gets the whole list again later. */
+/** A slower page gets the whole list again later. */
 const MAX_UNREAD = 4 * 1_048_576
 
 /** Sends the captured exchanges and then every change, as server-sent events. */

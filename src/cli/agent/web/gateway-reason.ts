@@ -4,7 +4,7 @@ import { dataFolder, runningServer } from '#base/running-server.ts'
 
 const TIMEOUT_MS = 3000
 
-/** What the management API says of a request, or why it cannot be asked. */
+/** The management API's record of a request, or why it is not available. */
 export type GatewayReason =
   | { readonly available: true; readonly request: unknown }
   | { readonly available: false; readonly reason: string }
@@ -21,15 +21,15 @@ export async function gatewayReason(
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
     if (response.ok) return { available: true, request: await response.json() }
-    return unavailable(`${url} answered with status ${response.status}`)
+    return unavailable(`${url} responded with status ${response.status}`)
   } catch {
-    return unavailable(`${url} does not answer`)
+    return unavailable(`${url} does not respond`)
   }
 }
 
 /**
- * The API of the environment, or that of a server whose data folder is at hand. `adit api` also reads the settings of the
- * server for this, which are not part of the agent's package.
+ * The API of the environment, or of a server with a local data folder. `adit api` also reads the server's settings for
+ * this, which are not part of the agent's package.
  */
 function connection(environment: NodeJS.ProcessEnv) {
   const folder = dataFolder(environment)

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { isLoopbackHost } from '#base/hosts.ts'
 
-/** Host without port and brackets, in lower case; undefined when it is not one. */
+/** Host without port and brackets, in lower case; undefined when it is invalid. */
 export const hostOf = (value: string | undefined): string | undefined =>
   /^(?:\[([0-9a-f:.]+)\]|([^:[\]/\s@]+))(?::\d{1,5})?$/i
     .exec(value ?? '')
@@ -22,8 +22,8 @@ export interface HostRules {
 export type HostCheck = (headers: IncomingHttpHeaders) => string | undefined
 
 /**
- * Returns why a request is rejected, or undefined. A page of another site can make a browser send requests here, by its
- * own name after DNS rebinding or by ours; its Host or Origin then is not that of this server.
+ * Why a request is rejected, or undefined. A page of another site can make a browser send requests here, by its own
+ * name after DNS rebinding or by ours; its Host or Origin then is not that of this server.
  */
 export function hostCheck(rules: HostRules): HostCheck {
   const isListed = listed(rules.allowed)

@@ -7,7 +7,7 @@ export class OptionError extends Error {
   override readonly name = 'OptionError'
 }
 
-/** Keys that wrappers send along and that mean nothing to a tunnel. */
+/** Keys that wrappers send and that mean nothing to a tunnel. */
 const ignored = new Set([
   'authtoken',
   'binPath',
@@ -26,7 +26,7 @@ const ignored = new Set([
 /** Keys of old wrappers for the same thing. */
 const synonyms: Readonly<Record<string, string>> = { httpauth: 'auth' }
 
-/** The options of a tunnel as the hosted service's agent takes them, by the keys that Adit has for them. */
+/** Tunnel options in the hosted agent's form, by Adit's keys. */
 export function hostedOptions(given: Readonly<Record<string, unknown>>): Map<OptionKey, unknown> {
   const options = new Map<OptionKey, unknown>()
   for (const [key, value] of Object.entries(given)) {

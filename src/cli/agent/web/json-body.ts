@@ -3,7 +3,7 @@ import { ApiFailure } from '#cli/agent/web/api-failure.ts'
 
 const MAX_BYTES = 16 * 1_048_576
 
-/** Reads a JSON body. Other types are rejected, because a page of another site can send those without being asked. */
+/** Parses a JSON body. Other types are rejected, because a page of another site can send those without a preflight. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const [type = ''] = (request.headers['content-type'] ?? '').split(';')
   if (type.trim().toLowerCase() !== 'application/json')

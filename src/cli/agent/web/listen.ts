@@ -17,11 +17,11 @@ export interface Listening {
   /** `host:port`, numeric. */
   readonly address: string
   readonly servers: readonly Server[]
-  /** The default port was taken. */
+  /** The default port was in use. */
   readonly isAlternative: boolean
 }
 
-/** Listens on the given address, or on the default one and on the next free port when that is taken. */
+/** Listens on the given address, or on the default one, with the next free port if that is in use. */
 export async function listen(given: string | undefined, makeServer: () => Server): Promise<Listening> {
   const wanted = given === undefined ? undefined : parseHostPort(given)
   if (wanted !== undefined) return { ...(await listenExactly(wanted, makeServer)), isAlternative: false }
@@ -30,7 +30,7 @@ export async function listen(given: string | undefined, makeServer: () => Server
     if (servers) return { address: `${DEFAULT_HOST}:${port}`, servers, isAlternative: port !== DEFAULT_PORT }
   }
   throw new WebAddressError(
-    `every port from ${DEFAULT_PORT} to ${DEFAULT_PORT + ALTERNATIVES} of ${DEFAULT_HOST} is taken; set web_addr to another one, or to false`,
+    `every port from ${DEFAULT_PORT} to ${DEFAULT_PORT + ALTERNATIVES} of ${DEFAULT_HOST} is in use; set web_addr to another one, or to false`,
   )
 }
 

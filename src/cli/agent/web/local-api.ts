@@ -12,9 +12,9 @@ import { detailJson, requestJson } from '#cli/agent/web/request-json.ts'
 import { readTunnelBody } from '#cli/agent/web/tunnel-body.ts'
 import { endpointJson, tunnelJson } from '#cli/agent/web/tunnel-json.ts'
 
-/** A start is answered within the 4 seconds that wrappers wait. */
+/** A start gets a response within the 4 seconds that wrappers wait. */
 const READY_MS = 3000
-/** Scripts read the list once, as soon as the API answers: it waits for tunnels that are being opened. */
+/** Scripts read the list once, as soon as the API responds: it waits for tunnels that are being opened. */
 const OPENING_MS = 1000
 const DEFAULT_LIMIT = 100
 
@@ -114,7 +114,7 @@ export class LocalApi {
     throw new ApiFailure('method', `the methods are ${allow}`, { allow })
   }
 
-  /** Only of requests that were captured, because every user of this machine can ask. */
+  /** Only for captured requests, because every user of this machine can ask. */
   #reason(requestId: string): Promise<object> {
     const isCaptured = this.#options.captures
       .list()
@@ -161,7 +161,7 @@ export class LocalApi {
     try {
       return { status: before ? 200 : 201, body: endpointJson(await this.#start(plan)) }
     } catch (error) {
-      // An endpoint that cannot be changed continues as it was.
+      // An endpoint that cannot be changed continues unchanged.
       if (before) await this.#start({ name, plan: before.plan }).catch(() => undefined)
       throw error
     }
@@ -181,7 +181,7 @@ export class LocalApi {
     } catch (error) {
       throw startFailure(error)
     }
-    // The caller repeats the request, so that what opens later must not have its name.
+    // The caller repeats the request, so what opens later must not have its name.
     void started.then(late => late.map(({ tunnel }) => tunnel.close())).catch(() => undefined)
     throw notReady()
   }
@@ -232,7 +232,7 @@ function limitOf(text: string | null): number {
   throw new ApiFailure('bad_request', 'limit: must be a whole number')
 }
 
-/** What a promise resolves to, or undefined when that takes longer. */
+/** The result of a promise, or undefined when it takes longer. */
 async function within<Value>(milliseconds: number, work: Promise<Value>): Promise<Value | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>()
   const timer = setTimeout(() => resolve(undefined), milliseconds)

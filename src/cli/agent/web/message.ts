@@ -3,7 +3,7 @@ import zlib from 'node:zlib'
 export interface Message {
   readonly startLine: string
   readonly headers: Readonly<Record<string, readonly string[]>>
-  /** As it passed, with chunk sizes and encodings. */
+  /** As forwarded, with chunk sizes and encodings. */
   readonly body: Buffer
 }
 
@@ -11,7 +11,7 @@ const HEAD_END = '\r\n\r\n'
 /** A small body can decompress to a very large one. */
 const MAX_DECODED = 8 * 1_048_576
 
-/** Takes a captured message apart. */
+/** Parses a captured message. */
 export function readMessage(raw: Buffer): Message {
   const end = raw.indexOf(HEAD_END)
   const head = raw.toString('latin1', 0, end === -1 ? raw.length : end)
@@ -24,11 +24,11 @@ export function readMessage(raw: Buffer): Message {
   return { startLine, headers, body: end === -1 ? Buffer.alloc(0) : raw.subarray(end + HEAD_END.length) }
 }
 
-/** `content-type` as `Content-Type`, by which programs look headers up. */
+/** `content-type` as `Content-Type`, which programs expect. */
 const canonical = (name: string): string =>
   name.toLowerCase().replaceAll(/(^|-)[a-z]/g, letter => letter.toUpperCase())
 
-/** The body as the program at the other end reads it. What cannot be decoded is returned as it is. */
+/** The decoded body. If it cannot be decoded it is returned unchanged. */
 export function decodedBody({ headers, body }: Message): Buffer {
   const isChunked = headers['Transfer-Encoding']?.some(value => /\bchunked\b/i.test(value)) ?? false
   const whole = isChunked ? unchunked(body) : body
@@ -44,7 +44,7 @@ export function decodedBody({ headers, body }: Message): Buffer {
 }
 
 function decoded(body: Buffer, coding: string): Buffer {
-  // A body that was kept in part is decoded as far as it goes.
+  // A partially kept body is decoded as far as possible.
   const limits = { maxOutputLength: MAX_DECODED }
   const { constants } = zlib
   if (coding === 'gzip' || coding === 'x-gzip')
@@ -52,7 +52,7 @@ function decoded(body: Buffer, coding: string): Buffer {
   if (coding === 'deflate') return zlib.inflateSync(body, { ...limits, finishFlush: constants.Z_SYNC_FLUSH })
   if (coding === 'br')
     return zlib.brotliDecompressSync(body, { ...limits, finishFlush: constants.BROTLI_OPERATION_FLUSH })
-  // The agent also runs on versions of Node without it; the error leaves the body as it is.
+  // Some supported versions of Node lack it; the error leaves the body unchanged.
   if (coding === 'zstd') return zlib.zstdDecompressSync(body, limits)
   return body
 }

@@ -8,7 +8,7 @@ export interface WebPage {
 
 const INSPECTOR = '/ui/inspector/index.html'
 
-/** Where the pages of the inspector are; old programs and bookmarks know several. */
+/** Paths of the inspector; old programs and bookmarks use several. */
 const pages: ReadonlySet<string> = new Set(['/inspect/http', '/status'])
 const moved: ReadonlySet<string> = new Set(['/', '/inspect', '/http/in'])
 
@@ -18,12 +18,12 @@ const types: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
 }
 
-/** Nothing is loaded from elsewhere, and nothing that was captured can run. */
+/** No external resources, and no captured content can run. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src blob: data:; connect-src 'self'; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-/** The pages of the inspector and their parts; undefined when a path has none. */
+/** The pages of the inspector and their parts; undefined for an unknown path. */
 export function pageFor(path: string): WebPage | undefined {
   if (moved.has(path)) return { status: 302, headers: { location: '/inspect/http' }, body: '' }
   const name = pages.has(path) ? INSPECTOR : path

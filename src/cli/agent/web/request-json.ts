@@ -8,7 +8,7 @@ const ipOf = (address: string): string => address.replace(/^\[?(.*?)\]?:\d+$/, '
 
 const nanoseconds = (milliseconds: number): number => Math.round(milliseconds * NANOSECONDS)
 
-/** An exchange as `/api/requests/http` shows it. */
+/** An exchange in the form of `/api/requests/http`. */
 export const requestJson = (exchange: Exchange): object => ({
   uri: `/api/requests/http/${exchange.id}`,
   id: exchange.id,
@@ -20,7 +20,7 @@ export const requestJson = (exchange: Exchange): object => ({
   response: exchange.status === undefined ? null : responsePart(exchange),
 })
 
-/** The same with decoded bodies and what else the inspector shows. */
+/** The same with decoded bodies and further details for the inspector. */
 export const detailJson = (exchange: Exchange): object => ({
   ...requestJson(exchange),
   ...(exchange.replayOf !== undefined && { replay_of: exchange.replayOf }),

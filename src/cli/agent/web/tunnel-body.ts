@@ -41,7 +41,7 @@ function kindOf(proto: unknown, { labels }: Readonly<Record<string, unknown>>): 
   return invalid(`proto: the protocol name must be one of http, tcp, tls; ${shown}`)
 }
 
-/** Where port 443 alone is given, the upstream speaks TLS. */
+/** Port 443 alone means a TLS upstream. */
 const secure: Readonly<Record<string, string>> = { http: 'https://localhost:443', tls: 'tls://localhost:443' }
 
 function targetOf(addr: unknown, kind: TunnelKind): string {
@@ -51,7 +51,7 @@ function targetOf(addr: unknown, kind: TunnelKind): string {
   return text.trim() === '443' ? (secure[kind] ?? text) : text
 }
 
-/** Reads options, and everything that can be known without a gateway. */
+/** Parses options, with all checks that need no gateway. */
 export function plan(
   kind: TunnelKind,
   target: string,

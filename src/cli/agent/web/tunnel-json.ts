@@ -14,7 +14,7 @@ const configOf = ({ tunnel, endpoint }: RunningTunnel): object => ({
   inspect: endpoint.capture !== undefined,
 })
 
-/** A tunnel as `/api/tunnels` shows it; scripts read it with grep, so that the order of keys matters. */
+/** A tunnel in the form of `/api/tunnels`; scripts use grep, so the order of keys matters. */
 export function tunnelJson(running: RunningTunnel): object {
   const { name, tunnel } = running
   return {
@@ -32,7 +32,7 @@ export function tunnelJson(running: RunningTunnel): object {
 const labelList = (labels: Readonly<Record<string, string>>): string[] =>
   Object.entries(labels).map(([name, value]) => `${name}=${value}`)
 
-/** The same as `/api/endpoints` shows it: with the fields of both. */
+/** The same in the form of `/api/endpoints`: with the fields of both. */
 export function endpointJson(running: RunningTunnel): object {
   const { name, tunnel, endpoint } = running
   return {

@@ -10,7 +10,7 @@ const scriptOf = (source: string): string =>
 
 let loaded: ReadonlyMap<string, string> | undefined
 
-/** The files of the user interface by the path they are served at. Packages contain them instead of reading them. */
+/** The user interface files by their path. Packages embed them instead of reading them. */
 export function uiFiles(): ReadonlyMap<string, string> {
   loaded ??= readUiFiles()
   return loaded

@@ -26,7 +26,7 @@ const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-/** A page that sends nothing within this time is dropped. */
+/** A client that sends nothing within this time is dropped. */
 const REQUEST_MS = 30_000
 
 /** The HTTP server of the inspector and the local API. */
@@ -71,7 +71,7 @@ export class WebServer {
     const server = createServer({ requestTimeout: REQUEST_MS }, (request, response) => {
       void this.#serve(request, response)
     })
-    // The process may end while a browser keeps its connection.
+    // The process may exit while a browser keeps its connection.
     return server
   }
 
@@ -110,7 +110,7 @@ export class WebServer {
     const { method = 'GET' } = request
     const segments = decoded(rest)
     const body = () => readJson(request)
-    // The list is read by HEAD too, with which some programs look whether the agent runs.
+    // HEAD works too, with which some programs check whether the agent runs.
     const { status, body: result } = await this.#options.api.handle({
       method: method === 'HEAD' ? 'GET' : method,
       segments: segments.at(-1) === '' ? segments.slice(0, -1) : segments,
