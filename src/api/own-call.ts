@@ -1,8 +1,8 @@
 import type { Call, Deps } from '#api/call.ts'
 
 /**
- * What the server does by itself, as the API sees it: without a key, which events tell as the source System. `base` is
- * the address of the API in events.
+ * Actions of the server itself, as the API sees them: without a key, in events as the source System. `base` is the API
+ * URL in events.
  */
 export const ownCall = (api: Deps, base: string): Call => ({
   ...api,

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { BLOCK, damaged, readTarHeader, tarHeader, type TarEntry } from '#backup/tar-header.ts'
 
 const CHUNK = 1_048_576
-/** Texts in an archive are small; anything larger is not one of ours. */
+/** Texts in an archive are small; a larger one is not ours. */
 const MAX_TEXT = 65_536
 
 /** What was put into an archive. */
@@ -86,7 +86,7 @@ export class ArchiveReader {
   }
 }
 
-/** Copies that many bytes; answers their SHA-256. */
+/** Copies that many bytes; returns their SHA-256. */
 function copyBytes(source: number, target: number, size: number): string {
   const hash = createHash('sha256')
   const buffer = Buffer.allocUnsafe(Math.min(CHUNK, size))

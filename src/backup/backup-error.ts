@@ -6,7 +6,7 @@ export class BackupError extends ExitError {
   readonly exitCode = 1
 }
 
-/** Does something with files and says in words for people what could not be done. */
+/** Runs a file operation and turns errors into messages for people. */
 export function attempt<Result>(what: string, work: () => Result): Result {
   try {
     return work()

@@ -12,11 +12,11 @@ import metadata from '../../package.json' with { type: 'json' }
 
 export interface BackedUp {
   readonly files: readonly string[]
-  /** Things that the operator must keep by other means. */
+  /** What the operator must back up by other means. */
   readonly missing: readonly string[]
 }
 
-/** Writes the database as it stands and the files that belong to it into one file that only its owner can read. */
+/** Writes a snapshot of the database and its files into one file that only its owner can read. */
 export function backUp(settings: Settings, target: string): BackedUp {
   const database = settings.database_url === undefined ? DATABASE : undefined
   check(settings, target, database)
@@ -37,7 +37,7 @@ function check({ data_dir: folder }: Settings, target: string, database: string 
   if (!existsSync(needed))
     throw new BackupError(`there is nothing to back up: ${needed} (ADIT_DATA_DIR) does not exist`)
   for (const path of [target, `${target}.partial`, `${target}.database`])
-    if (existsSync(path)) throw new BackupError(`${path} exists already; give the backup a new name`)
+    if (existsSync(path)) throw new BackupError(`${path} already exists; choose another name`)
 }
 
 function copyDatabase(settings: Settings, copy: string): void {
@@ -46,7 +46,7 @@ function copyDatabase(settings: Settings, copy: string): void {
   checkCopy(settings, copy)
 }
 
-/** A backup whose secrets cannot be opened would be found out too late. */
+/** A backup whose secrets cannot be decrypted would be noticed too late. */
 function checkCopy(settings: Settings, copy: string): void {
   const meta = attempt('the database cannot be backed up', () => checkSqlite(copy))
   const key = findMasterKey(settings)
@@ -55,15 +55,15 @@ function checkCopy(settings: Settings, copy: string): void {
   if (key === undefined) return
   const { keyId } = new Sealer(Buffer.from(key.reveal(), 'base64'))
   if (keyId !== expected)
-    throw new BackupError(`the master key (${keyId}) is not the one of the database (${expected})`)
+    throw new BackupError(`the master key (${keyId}) is not that of the database (${expected})`)
 }
 
-/** Whoever keeps the key elsewhere wants it apart from the database, so it is not put beside it here. */
+/** A key that is stored elsewhere is kept apart from the database, so it is not included. */
 const missing = ({ database_url: url, data_dir: folder }: Settings): string[] => [
-  ...(url === undefined ? [] : ['the PostgreSQL database itself is not in it: use pg_dump for that']),
+  ...(url === undefined ? [] : ['the PostgreSQL database itself is not included: use pg_dump']),
   ...(existsSync(join(folder, 'master.key'))
     ? []
-    : ['the master key is not in it: keep it apart, nothing opens without it']),
+    : ['the master key is not included: back it up separately, secrets cannot be decrypted without it']),
 ]
 
 function write({ data_dir: folder }: Settings, path: string, copy: string | undefined): Manifest {
@@ -93,7 +93,7 @@ function write({ data_dir: folder }: Settings, path: string, copy: string | unde
   }
 }
 
-/** The name is there only when all of it is on disk. */
+/** The name appears only when all of it is on disk. */
 function settle(partial: string, target: string): void {
   renameSync(partial, target)
   const folder = openSync(dirname(target), 'r')

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { settled, withPlace, type PlaceOptions } from '#base/place-options.ts'
 
-/** `adit backup`: keeps everything in one file, while the server runs or not. */
+/** `adit backup`: everything in one file, whether or not the server runs. */
 export function backupCommand(): Command {
   return withPlace(new Command('backup'))
     .description('Back up the database and keys of a server into one file; it may be running.')
@@ -9,22 +9,22 @@ export function backupCommand(): Command {
     .action(async (file: string, options: PlaceOptions) => {
       const { backUp } = await import('#backup/backup.ts')
       const { files, missing } = backUp(settled(options), file)
-      process.stdout.write(`${file} holds ${files.join(', ')}. Keep it safe: it opens everything.\n`)
+      process.stdout.write(`${file} contains ${files.join(', ')}. Keep it safe: it contains all secrets.\n`)
       for (const each of missing) process.stderr.write(`adit: ${each}\n`)
     })
 }
 
-/** `adit restore`: puts a backup into an empty data folder. */
+/** `adit restore`: restores a backup into an empty data folder. */
 export function restoreCommand(): Command {
   return withPlace(new Command('restore'))
-    .description('Put a backup into an empty data folder.')
-    .argument('<file>', 'what adit backup has written')
+    .description('Restore a backup into an empty data folder.')
+    .argument('<file>', 'a file written by adit backup')
     .action(async (file: string, options: PlaceOptions) => {
       const { restore } = await import('#backup/restore.ts')
       const settings = settled(options)
       const { manifest } = restore(settings, file)
-      process.stdout.write(`${settings.data_dir} is as it was at ${manifest.created_at}. Start the server.\n`)
+      process.stdout.write(`${settings.data_dir} is restored to ${manifest.created_at}. Start the server.\n`)
       if (manifest.database === 'postgresql')
-        process.stderr.write('adit: the PostgreSQL database itself was not in it: use pg_restore for that\n')
+        process.stderr.write('adit: the PostgreSQL database itself is not included: use pg_restore\n')
     })
 }

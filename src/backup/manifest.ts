@@ -4,10 +4,10 @@ import { damaged } from '#backup/tar-header.ts'
 export const MANIFEST = 'backup.json'
 export const DATABASE = 'adit.db'
 
-/** What belongs to an installation. Lock and journal of the database belong to the process that has it open. */
+/** The files of an installation. Lock and journal of the database belong to the running process. */
 export const keptFiles: readonly string[] = ['master.key', 'ca.pem', 'api-key', 'authtoken']
 
-/** The last file of a backup: a backup without it was not finished. */
+/** The last file of a backup: without it the backup is incomplete. */
 export interface Manifest {
   readonly format: 1
   /** Of the program that made it. */

@@ -8,17 +8,17 @@ import { damaged } from '#backup/tar-header.ts'
 import { prepareDataFolder } from '#base/data-folder.ts'
 import { checkSqlite } from '#store/sqlite-copy.ts'
 
-/** File systems make it at the top of a volume. */
+/** File systems create it at the top of a volume. */
 const NOT_OURS = 'lost+found'
 const allowed: ReadonlySet<string> = new Set([DATABASE, ...keptFiles])
-/** Others need the root that they trust. */
+/** Other users need the root that they trust. */
 const modeOf = (name: string): number => (name === 'ca.pem' ? 0o644 : 0o600)
 
 export interface Restored {
   readonly manifest: Manifest
 }
 
-/** Puts a backup into an empty data folder: all of it, or nothing. */
+/** Restores a backup into an empty data folder: all of it, or nothing. */
 export function restore(settings: Settings, source: string): Restored {
   const { data_dir: folder } = settings
   const file = attempt(`${source} cannot be read`, () => openSync(source, 'r'))
@@ -27,7 +27,7 @@ export function restore(settings: Settings, source: string): Restored {
     const others = readdirSync(folder).filter(name => name !== NOT_OURS)
     if (others.length > 0)
       throw new BackupError(
-        `${folder} (ADIT_DATA_DIR) is not empty: a backup is put into an empty folder only`,
+        `${folder} (ADIT_DATA_DIR) is not empty: a backup can only be restored into an empty folder`,
       )
     return { manifest: unpack(new ArchiveReader(file), folder) }
   } finally {
@@ -42,7 +42,7 @@ function unpack(archive: ArchiveReader, folder: string): Manifest {
     const manifest = attempt(`${folder} cannot be written`, () => takeAll(archive, stored, partial))
     if (stored.some(({ name }) => name === DATABASE))
       attempt('this backup cannot be used', () => checkSqlite(partial(DATABASE)))
-    // The database comes last: a server that is started too early must not find it without its key.
+    // The database comes last: a server started too early must not find it without its key.
     const order = stored
       .map(({ name }) => name)
       .toSorted((a, b) => Number(a === DATABASE) - Number(b === DATABASE))
@@ -58,7 +58,7 @@ function unpack(archive: ArchiveReader, folder: string): Manifest {
   }
 }
 
-/** Takes out every file; the manifest at the end tells whether they are what was put in. */
+/** Extracts every file; the manifest at the end verifies them. */
 function takeAll(archive: ArchiveReader, stored: Stored[], partial: (name: string) => string): Manifest {
   for (let entry = archive.next(); entry !== undefined; entry = archive.next()) {
     if (entry.name === MANIFEST) return checked(readManifest(archive.text(entry)), stored)

@@ -43,7 +43,7 @@ export function readTarHeader(block: Buffer): TarEntry | undefined {
   const sum = Number.parseInt(textAt(block, SUM_AT, SUM_WIDTH), 8)
   const type = String.fromCharCode(block[156] ?? 0)
   if (sum !== checksum(block) || textAt(block, 257, 5) !== 'ustar') damaged()
-  if (type !== '0') throw new BackupError('this backup has something in it that is not a file')
+  if (type !== '0') throw new BackupError('this backup has an entry that is not a file')
   return { name: textAt(block, 0, NAME_WIDTH), size: sizeIn(block) }
 }
 
@@ -69,5 +69,5 @@ function checksum(block: Buffer): number {
 }
 
 export function damaged(): never {
-  throw new BackupError('this is no backup of Adit, or it is damaged')
+  throw new BackupError('this is not an Adit backup, or it is damaged')
 }

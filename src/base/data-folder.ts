@@ -18,7 +18,7 @@ import { StartError } from '#base/start-error.ts'
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Makes sure that the data folder is there, is ours alone, and can be written. */
+/** Ensures that the data folder exists, is private, and can be written. */
 export function prepareDataFolder(path: string): void {
   try {
     makeFolder(path)
@@ -31,7 +31,7 @@ export function prepareDataFolder(path: string): void {
   }
 }
 
-/** One after the other: asked for all at once, Node does not come back from a place such as /proc. */
+/** One after the other: recursively, Node hangs on a path such as /proc. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return
   const parent = dirname(path)
@@ -54,7 +54,7 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** Keeps a secret in the data folder so that only its owner can read it. */
+/** Stores a secret in the data folder, readable only by its owner. */
 export function keepSecret(folder: string, name: string, secret: Secret): void {
   const path = join(folder, name)
   try {
@@ -65,17 +65,17 @@ export function keepSecret(folder: string, name: string, secret: Secret): void {
   }
 }
 
-/** Removes a secret that turned out to be of no use. */
+/** Deletes a secret that is not needed. */
 export const forgetSecret = (folder: string, name: string): void =>
   rmSync(join(folder, name), { force: true })
 
-/** A secret kept before, if there is one. */
+/** A stored secret, if there is one. */
 export function keptSecret(folder: string, name: string): Secret | undefined {
   const text = readIfThere(join(folder, name))
   return text === undefined || text === '' ? undefined : new Secret(text)
 }
 
-/** The key that seals secrets: given, from a file, or the one kept before; undefined when there is none yet. */
+/** The master key: from a setting, from a file, or the stored one; undefined when there is none yet. */
 export function findMasterKey(settings: Settings): Secret | undefined {
   const { master_key: key, master_key_file: file, data_dir: folder } = settings
   if (key && file !== undefined) throw new StartError('set ADIT_MASTER_KEY or ADIT_MASTER_KEY_FILE, not both')
@@ -83,7 +83,7 @@ export function findMasterKey(settings: Settings): Secret | undefined {
   return file === undefined ? fromFile(join(folder, 'master.key')) : (fromFile(file) ?? notThere(file))
 }
 
-/** Makes the key on the first start and keeps it. */
+/** Creates the key at the first start and stores it. */
 export function makeMasterKey(settings: Settings): Secret {
   const made = new Secret(randomBytes(MASTER_KEY_BYTES).toString('base64'))
   keepSecret(settings.data_dir, 'master.key', made)

@@ -1,9 +1,9 @@
-/** What a peer sent does not have the form the protocol gives it. */
+/** A message of a peer that violates the protocol. */
 export class MessageError extends Error {
   override readonly name = 'MessageError'
 }
 
-/** Reads one value of a message; `undefined` stands for a member that is absent. */
+/** Parses one value of a message; `undefined` is an absent member. */
 export type Field<T> = (value: unknown, name: string) => T
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
@@ -16,7 +16,7 @@ const wrong = (name: string, wanted: string): never => {
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Text of at most `limit` characters; absent and null are the empty text, as in the agents' own readers. */
+/** Text of at most `limit` characters; absent and null are the empty string, as in the agents' own parsers. */
 export const text =
   (limit: number): Field<string> =>
   (value, name) => {
@@ -35,7 +35,7 @@ export const integer: Field<number> = (value, name) => {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : wrong(name, 'an integer')
 }
 
-/** Keeps apart what is absent (or null) and what is given. */
+/** Distinguishes absent (or null) from given. */
 export const nullable =
   <T>(field: Field<T>): Field<T | null> =>
   (value, name) =>
@@ -66,7 +66,7 @@ export const texts =
     return Object.fromEntries(entries.map(([key, item]) => [read(key, name), read(item, name)]))
   }
 
-/** An object that is passed on as it came. The size of the whole message bounds it. */
+/** An object that is forwarded unchanged. The size of the whole message limits it. */
 export const anyObject: Field<JsonObject> = (value, name) => {
   if (value === undefined || value === null) return {}
   return isObject(value) ? value : wrong(name, 'an object')
@@ -74,7 +74,7 @@ export const anyObject: Field<JsonObject> = (value, name) => {
 
 type Shape<T> = { readonly [Name in keyof T]: Field<T[Name]> }
 
-/** An object with these members, in any case of their names; others are ignored. */
+/** An object with these members, in any case; others are ignored. */
 export const object =
   <T extends object>(shape: Shape<T>): Field<T> =>
   (value, name) => {

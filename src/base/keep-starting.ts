@@ -5,8 +5,8 @@ export type Stop = () => Promise<void>
 const RETRY_MS = 30_000
 
 /**
- * Starts a part that the server can do without for a while. A failure, such as a full disk, is logged and the start is
- * tried again; the rest of the server does not wait for it. Resolves after the first attempt to what stops the part.
+ * Starts a part that the server can do without for a while. A failure, such as a full disk, is logged and retried; the
+ * rest of the server does not wait. Resolves after the first attempt to what stops the part.
  */
 export async function keepStarting(
   background: Background,

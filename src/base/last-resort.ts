@@ -1,7 +1,7 @@
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 
-/** An error that no handler has taken, in this process or in one of its workers. */
+/** Uncaught errors of this process and its workers. */
 export interface Uncaught {
   readonly count: number
   /** RFC 3339; undefined while there was none. */
@@ -11,8 +11,8 @@ export interface Uncaught {
 const LOG_EVERY_MS = 1000
 
 /**
- * Takes the errors that no handler has taken. Node would end the process, and with it every tunnel, for an error that
- * concerns one connection or one record; so the listeners keep serving, and the error is logged, counted and reported.
+ * Handles uncaught errors. Node would exit, and with it every tunnel, for an error of one connection or one record; so
+ * the server continues, and the error is logged, counted and reported.
  */
 export class LastResort implements Disposable {
   readonly #log: Log
@@ -22,7 +22,7 @@ export class LastResort implements Disposable {
   #loggedAt = -Infinity
   #skipped = 0
 
-  /** `reported` is called for every error, also where the log line is left out. */
+  /** `reported` is called for every error, even if the log line is dropped. */
   constructor(log: Log, reported: () => void = () => undefined) {
     this.#log = log
     this.#reported = reported
@@ -45,7 +45,7 @@ export class LastResort implements Disposable {
       this.#reported()
       this.#write(error)
     } catch {
-      // A log that cannot be written must not lead back here.
+      // A failing log must not lead back here.
     }
   }
 
@@ -55,7 +55,7 @@ export class LastResort implements Disposable {
     this.#last = timestamp(Date.now())
   }
 
-  /** At most one line a second: an error that every request causes must not fill the disk. */
+  /** At most one line a second: an error in every request must not fill the disk. */
   #write(error: unknown): void {
     const now = performance.now()
     if (now - this.#loggedAt < LOG_EVERY_MS) {

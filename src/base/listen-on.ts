@@ -94,29 +94,29 @@ async function bound(socket: UdpSocket, host: string, port: number): Promise<voi
 
 interface Trouble {
   readonly reason: string
-  /** What to do beside setting another address; absent where only that helps. */
+  /** Advice besides setting another address; absent if there is none. */
   readonly remedy?: string
 }
 
 const troubles: Readonly<Record<string, Trouble>> = {
-  EADDRINUSE: { reason: 'another program uses it already', remedy: 'stop that program' },
+  EADDRINUSE: { reason: 'another program uses it', remedy: 'stop that program' },
   EACCES: {
     reason: 'this user may not open it',
     remedy: 'run as root or with the capability CAP_NET_BIND_SERVICE',
   },
   EADDRNOTAVAIL: { reason: 'this machine does not have that address' },
-  ENOTFOUND: { reason: 'that name is not known' },
+  ENOTFOUND: { reason: 'the name is unknown' },
 }
 
-/** Says why a listener could not be opened, which setting to change, and how. */
+/** Why a listener could not be opened, and which setting to change. */
 export function cannotListen(error: unknown, { host, port }: Address, variable: string): StartError {
   const { code = '', message } = error as NodeJS.ErrnoException
   const { reason, remedy } = troubles[code] ?? { reason: message }
-  const otherwise = `set ${variable}=HOST:PORT to another one, or ${variable}=off to do without`
+  const otherwise = `set ${variable}=HOST:PORT to another one, or ${variable}=off to disable it`
   const advice = remedy === undefined ? otherwise : `${remedy}, ${otherwise}`
   return new StartError(`cannot listen on ${host}:${port} (${variable}): ${reason}; ${advice}`)
 }
 
-/** The host at which this machine itself reaches a listener; those on all addresses have none of their own. */
+/** The host at which this machine reaches a listener; wildcard binds have no host of their own. */
 export const hostHere = ({ host }: Address): string =>
   host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host

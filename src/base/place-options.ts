@@ -8,12 +8,12 @@ export interface PlaceOptions {
   readonly databaseUrl?: string
 }
 
-/** The settings that tell where a server keeps what it has. */
+/** The settings that locate a server's data. */
 export const withPlace = (command: Command): Command =>
   command
     .option('--config <file>', 'YAML file with settings, as of adit serve')
-    .option('--data-dir <folder>', 'data folder; ADIT_DATA_DIR, or ./data')
-    .option('--database-url <url>', 'a PostgreSQL database that is used instead of a file; ADIT_DATABASE_URL')
+    .option('--data-dir <folder>', 'data folder (ADIT_DATA_DIR, default ./data)')
+    .option('--database-url <url>', 'a PostgreSQL database instead of a file (ADIT_DATABASE_URL)')
 
 export function settled({ config, dataDir, databaseUrl }: PlaceOptions): Settings {
   const given = Object.entries({ config, data_dir: dataDir, database_url: databaseUrl })

@@ -2,14 +2,14 @@ import { inBackground } from '#base/background.ts'
 import { Problem, type ErrorName } from '#base/errors.ts'
 import { type Log, silentLog } from '#base/log.ts'
 
-/** One end of the pipe between the first process and a worker: `process`, or the child as its parent sees it. */
+/** One end of the pipe between the first process and a worker: `process`, or the child in the parent. */
 export interface Pipe {
   send?(message: unknown, done?: (error: Error | null) => void): boolean
   on(event: 'message', listener: (message: unknown) => void): unknown
   on(event: 'disconnect', listener: () => void): unknown
 }
 
-/** An error as it crosses the pipe: a Problem stays one, of others only the text is left. */
+/** An error on the pipe: a Problem stays one, of others only the text is kept. */
 interface Refused {
   readonly message: string
   readonly problem: { readonly code: ErrorName; readonly values: Problem['values'] } | undefined
@@ -40,7 +40,7 @@ const refused = (error: unknown): Refused => ({
   problem: error instanceof Problem ? { code: error.code, values: error.values } : undefined,
 })
 
-/** Questions, answers and notices between two processes. */
+/** Requests, responses and notifications between two processes. */
 export class Channel {
   readonly #pipe: Pipe
   readonly #methods: Methods
@@ -71,7 +71,7 @@ export class Channel {
     this.#send({ is: 'notice', name, argument })
   }
 
-  /** The other process is gone: nothing is sent any more, nor done that it has asked for and that is still unread. */
+  /** The other process has exited: nothing is sent, and unread requests are dropped. */
   close(): void {
     this.#closed = true
     for (const { reject } of this.#waiting.values()) reject(new Error('The other process has ended.'))
@@ -79,7 +79,7 @@ export class Channel {
   }
 
   #send(message: Message): void {
-    // A pipe that breaks meanwhile is told by its end, which fails all that waits.
+    // A broken pipe is noticed by its end, which fails all pending requests.
     if (!this.#closed) this.#pipe.send?.(message, () => undefined)
   }
 

@@ -27,7 +27,7 @@ import { tracingParts, tracingSetup } from '#telemetry/tracing/setup.ts'
 import { usePlainReads } from '#tunnel/socket-reads.ts'
 import { LocalAuthority, type Identity } from '#pki/local-authority.ts'
 
-/** The gateway as the rest of the server sees it, in however many processes it runs. */
+/** The gateway for the rest of the server, in however many processes it runs. */
 export interface GatewaySide {
   readonly live: LiveView
   readonly bound: Gateway['bound']
@@ -48,7 +48,7 @@ export interface TrafficReports {
   tell(batch: TrafficBatch): void
 }
 
-/** What a gateway is made of, wherever it runs. */
+/** The dependencies of a gateway, wherever it runs. */
 export interface GatewayParts {
   readonly settings: Settings
   readonly version: string
@@ -113,17 +113,17 @@ const variables: Readonly<Record<ListenerName, string>> = {
   ssh: 'ADIT_SSH_ADDR',
 }
 
-/** What keeps a gateway from starting, as a sentence for the operator where it is one. */
+/** Why a gateway cannot start, as a sentence for the operator if possible. */
 export const startProblem = (error: unknown): unknown =>
   error instanceof ListenError ? cannotListen(error.cause, error.address, variables[error.listener]) : error
 
-/** The requests of a gateway in this very process. */
+/** The requests of a gateway in this process. */
 const ownHistory = (requests: RequestLog): RequestHistory => ({
   find: async id => requests.find(id),
   list: async page => requests.list(page),
 })
 
-/** A gateway in this very process. */
+/** A gateway in this process. */
 export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
   const { settings, version, source, root, keys, visitors, sharesPorts, log } = parts
   usePlainReads(!settings.fast_reads)

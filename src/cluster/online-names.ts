@@ -8,7 +8,7 @@ const FILE = 'online-names.json'
 const WRITE_MS = 1000
 const MAX_NAMES = 10_000
 
-/** The names that were online when the server was stopped or ended; what cannot be read counts as none. */
+/** The names that were online when the server stopped; an unreadable file counts as empty. */
 export function namesBefore(dataDir: string): string[] {
   try {
     const names: unknown = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8'))
@@ -18,7 +18,7 @@ export function namesBefore(dataDir: string): string[] {
   }
 }
 
-/** Keeps the names that are online in a file, so that a server that is started again knows whom to expect. */
+/** Stores the online names in a file, so that a restarted server knows which agents to expect. */
 export class OnlineNamesFile {
   readonly #path: string
   readonly #log: Log
@@ -36,7 +36,7 @@ export class OnlineNamesFile {
     })
   }
 
-  /** To be called while the agents are still connected: they are who is expected after a restart. */
+  /** Called while the agents are still connected: they are expected after a restart. */
   async close(): Promise<void> {
     this.#stop()
     if (this.#timer !== undefined) this.#write()

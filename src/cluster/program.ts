@@ -1,9 +1,9 @@
 import { extname, join } from 'node:path'
 import { isSea } from 'node:sea'
 
-/** Asks the single executable for a worker. */
+/** Starts the single executable as a worker. */
 export const WORKER_WORD = 'adit-worker'
 
-/** What to fork for a worker: a file beside this one, in the source or in a bundle, or the executable itself. */
+/** What to fork for a worker: a file next to this one, in the source or in a bundle, or the executable itself. */
 export const workerProgram = (): string =>
   isSea() ? WORKER_WORD : join(import.meta.dirname, `worker-program${extname(import.meta.filename)}`)

@@ -6,7 +6,7 @@ import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
 import type { OAuthSetup } from '#auth/providers/setup.ts'
 import type { TracingSetup } from '#telemetry/tracing/tracing.ts'
 
-/** What a worker is told when it starts. Secrets travel as text, over a pipe that only the two processes have. */
+/** The start message of a worker. Secrets are sent as text, over a private pipe. */
 export interface WorkerStart {
   readonly node: string
   readonly options: Pick<GatewayOptions, 'facts' | 'addresses' | 'publicPorts' | 'limits'>
@@ -22,11 +22,11 @@ export interface WorkerStart {
   readonly tracing: PlainTracingSetup | undefined
   /** The folder with the sockets over which workers reach each other. */
   readonly peerFolder: string
-  /** All that is online already. */
+  /** The current online state. */
   readonly directory: readonly DirectoryChange[]
 }
 
-/** What the operator has set for the OAuth providers, as it travels. */
+/** The operator's OAuth applications, serialized. */
 interface PlainOAuthSetup extends Omit<OAuthSetup, 'applications'> {
   readonly applications: ReadonlyMap<string, { readonly id: string; readonly secret: string }>
 }
@@ -44,7 +44,7 @@ export const openedOAuth = (setup: PlainOAuthSetup): OAuthSetup => ({
   applications: mapped(setup.applications, ({ id, secret }) => ({ id, secret: new Secret(secret) })),
 })
 
-/** What the operator has set for traces, as it travels. */
+/** The trace settings, serialized. */
 interface PlainTracingSetup extends Omit<TracingSetup, 'headers'> {
   readonly headers: ReadonlyMap<string, string>
 }

@@ -16,7 +16,7 @@ export type DirectoryChange =
   | { readonly is: 'tunnel_added'; readonly tunnel: TunnelRecord }
   | { readonly is: 'tunnel_removed'; readonly tunnel: TunnelRecord; readonly lost: boolean }
 
-/** A worker's copy of the directory: the first process decides, and tells every worker what has changed. */
+/** A worker's copy of the directory: the first process decides, and sends every worker the changes. */
 export class SharedDirectory implements Directory {
   readonly sessions = new Map<string, SessionRecord>()
   readonly tunnels = new Map<string, TunnelRecord>()
@@ -40,7 +40,7 @@ export class SharedDirectory implements Directory {
     return () => this.#listeners.delete(listener)
   }
 
-  /** The pipe keeps the order, so a change is known here before the answer to who made it. */
+  /** The pipe preserves order, so a change arrives here before the response to its request. */
   apply(change: DirectoryChange): void {
     switch (change.is) {
       case 'session_added':

@@ -23,7 +23,7 @@ import { tracingParts } from '#telemetry/tracing/setup.ts'
 import { openedOAuth, openedTracing, type WorkerStart } from '#cluster/protocol.ts'
 import { SharedDirectory, type DirectoryChange } from '#cluster/shared-directory.ts'
 
-/** A gateway process of several: it serves visitors and agents, and asks the first process about all else. */
+/** A gateway process: it serves clients and agents, and asks the first process about all else. */
 class Worker implements Source {
   readonly #channel: Channel
   readonly #directory: SharedDirectory
@@ -61,10 +61,10 @@ class Worker implements Source {
     this.#directory = new SharedDirectory(this.#channel, log)
   }
 
-  /** Tells the first process of an error that no handler has taken; the log of this process has it. */
+  /** Reports an uncaught error to the first process; the log of this process has it. */
   readonly reportUncaught = (): void => this.#channel.notify('uncaught', null)
 
-  /** The first snapshot comes before the answer. */
+  /** The first snapshot comes before the response. */
   async watch(kinds: readonly string[], follower: Follower): Promise<() => void> {
     this.#follower = follower
     await this.#channel.request('watch', kinds)
@@ -127,7 +127,7 @@ class Worker implements Source {
       socketOf: other => join(folder, `${other}.sock`),
     })
     this.#peers = peers
-    // Before any agent is let in: visitors of other processes may ask for it at once.
+    // Before any agent is accepted: clients of other processes may need it at once.
     this.#reachable = peers.listen()
     const dial: Fleet['dial'] = (tunnel, header, first) =>
       tunnel.node === node ? local.dial(tunnel, header, first) : peers.dial(tunnel, header, first)
@@ -145,12 +145,12 @@ class Worker implements Source {
   }
 }
 
-// Given by the first process, which has checked it.
+// Validated by the first process.
 const log = createLog((process.argv.at(-1) ?? 'info') as LogLevel)
 const worker = new Worker(log)
 void new LastResort(log, worker.reportUncaught)
-// Without the first process a worker knows nothing any more; it is started again with it.
+// Without the first process a worker is useless; it is restarted with it.
 process.on('disconnect', () => process.exit(0))
-// The first process says when to stop; a terminal tells all processes at once.
+// The first process decides when to stop; a terminal signals all processes at once.
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => undefined)

@@ -30,7 +30,7 @@ import { plainOAuth, plainTracing, type WorkerStart } from '#cluster/protocol.ts
 import type { DirectoryChange } from '#cluster/shared-directory.ts'
 
 const RESTART_MS = 1000
-// A worker that has drained ends with its pipe; this is for one that hangs.
+// A drained worker exits with its pipe; this is for one that hangs.
 const EXIT_MS = 2000
 
 type Body = Record<string, unknown>
@@ -42,7 +42,7 @@ interface Worker {
   unwatch?: () => void
 }
 
-/** Gateways in processes of their own, on the same ports; this process decides what they must agree on. */
+/** Gateways in separate processes, on the same ports; this process makes the common decisions. */
 class Workers {
   readonly directory: LocalDirectory
   readonly #recent: RecentNames
@@ -50,7 +50,7 @@ class Workers {
   readonly #parts: GatewayParts
   readonly #workers = new Map<string, Worker>()
   readonly #peerFolder = mkdtempSync(join(tmpdir(), 'adit-'))
-  /** Of this process itself, whose time and memory count too. */
+  /** Of this process itself, whose CPU and memory count too. */
   readonly #own = new Registry()
   readonly #loop = watchLoop(this.#own)
   #bound: Gateway['bound'] = {}
@@ -83,7 +83,7 @@ class Workers {
     return this.#bound
   }
 
-  /** The first one settles the ports, where they are left to the system; the others join it there. */
+  /** The first one determines ports that the system assigns; the others join it there. */
   async start(count: number): Promise<void> {
     this.#bound = await this.#spawn('w1')
     const others = Array.from({ length: count - 1 }, (_, index) => `w${index + 2}`)
@@ -115,7 +115,7 @@ class Workers {
     return newest(found.flat(), ({ id }) => String(id), page)
   }
 
-  /** What those answer that can. */
+  /** The results of responsive workers. */
   async #askAll<Result>(method: string, argument: unknown): Promise<Result[]> {
     const asked = [...this.#workers.values()].map(({ channel }) => channel.request<Result>(method, argument))
     const answered = await Promise.allSettled(asked)
@@ -220,27 +220,27 @@ class Workers {
     }
   }
 
-  /** What a worker held is gone with it; another one takes its place. */
+  /** The state of a worker is lost with it; another one replaces it. */
   #exited(worker: Worker, code: number | null): void {
     worker.unwatch?.()
-    // What it has asked for may still be in the pipe; it must not be listed again.
+    // Its requests may still be in the pipe; they must not be executed.
     worker.channel.close()
     if (this.#workers.get(worker.node) === worker) this.#workers.delete(worker.node)
     this.directory.removeNode(worker.node)
     if (this.#closing || this.#bound === undefined) return
-    this.#parts.log.error({ node: worker.node, code }, 'a gateway process has ended; it is started again')
+    this.#parts.log.error({ node: worker.node, code }, 'gateway process exited; restarting it')
     setTimeout(() => this.#again(worker.node), RESTART_MS)
   }
 
   #again(node: string): void {
     if (this.#closing) return
     const { log } = this.#parts
-    const failed = 'a gateway process could not be started'
+    const failed = 'gateway process could not be started'
     void inBackground({ task: 'workers', log, failed, about: { node } }, async () => {
       try {
         await this.#spawn(node)
       } catch (error) {
-        // Its end has it tried again.
+        // Its exit triggers a retry.
         this.#workers.get(node)?.child.kill('SIGKILL')
         throw error
       }

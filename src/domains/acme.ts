@@ -28,7 +28,7 @@ import { StartError } from '#base/start-error.ts'
 
 export interface AcmeOptions {
   readonly settings: Settings
-  /** Undefined: nothing is issued. */
+  /** Undefined: no certificates are issued. */
   readonly client: AcmeClient | undefined
   readonly api: Deps
   readonly source: Source
@@ -37,18 +37,18 @@ export interface AcmeOptions {
 }
 
 export interface AcmeSide {
-  /** To be called when the listeners are open: authorities come to see. `base` is the address of the API in events. */
+  /** Called when the listeners are open: CAs connect for validation. `base` is the API URL in events. */
   start(base: string): Promise<void>
-  /** As Prometheus reads them. */
+  /** In the Prometheus format. */
   metrics(): string
   close(): Promise<void>
 }
 
-/** SQLite is read by this machine alone, and its gateways hear of a challenge at once. */
+/** SQLite is used by this machine only, and its gateways get a challenge at once. */
 const SETTLE_LOCAL_MS = 500
 const TIDY_MS = 3_600_000
 
-/** The authority that the settings name; nobody is called yet. */
+/** The CA of the settings; no request is sent yet. */
 export function openAuthority(settings: Settings): AcmeClient | undefined {
   const { acme_directory: directory, acme_ca_file: file, egress_allow: allow = [] } = settings
   if (directory === undefined) return undefined
@@ -69,10 +69,10 @@ function roots(file: string): string {
   }
 }
 
-/** What issues certificates for reserved domains, once it is started. */
+/** Issues certificates for reserved domains, once it is started. */
 export function openAcme(options: AcmeOptions): AcmeSide {
   const registry = new Registry()
-  const results = registry.counters('adit_acme_orders_total', 'Orders for certificates.', ['result'])
+  const results = registry.counters('adit_acme_orders_total', 'Certificate orders.', ['result'])
   const counters = { issued: results.with('issued'), failed: results.with('failed') }
   const { client } = options
   let stop = async (): Promise<void> => undefined
@@ -80,7 +80,7 @@ export function openAcme(options: AcmeOptions): AcmeSide {
     async start(base) {
       const call = ownCall(options.api, base)
       const { log } = options
-      const failed = 'certificates cannot be looked after yet'
+      const failed = 'certificate management cannot start yet'
       stop = await keepStarting({ task: 'acme', log, failed }, () =>
         client === undefined
           ? startWithout(options, call)
@@ -97,7 +97,7 @@ interface Start extends AcmeOptions, Pick<IssuerOptions, 'onResult'> {
   readonly call: Call
 }
 
-/** Nothing is issued, and those who wait for a certificate are told so. */
+/** No certificates are issued, and waiting domains report it. */
 function startWithout({ settings, source, log }: AcmeOptions, call: Call): Promise<() => Promise<void>> {
   const ground = groundOf(settings)
   const domains = new ReservedDomains({ call, source, log, ground })
@@ -106,7 +106,7 @@ function startWithout({ settings, source, log }: AcmeOptions, call: Call): Promi
 
 function groundOf(settings: Settings): Ground {
   const { domain, public_addresses: given, dns_addr: dns, database_url: database } = settings
-  // A listener that only this machine reaches is no address to set in DNS, unless somebody says so.
+  // A loopback listener is not an address for DNS, unless configured.
   const addresses = given ?? publicAddresses(settings).filter(address => !isLoopback(address))
   return {
     domain,
@@ -117,7 +117,7 @@ function groundOf(settings: Settings): Ground {
   }
 }
 
-/** Names that only a private network knows are ordered where its operator has gone so far as to answer DNS for them. */
+/** Private names are ordered if the operator serves DNS for them. */
 const isOrdered = ({ domain, answersDns }: Ground): boolean =>
   !isLocalName(domain) && (answersDns || isPublicName(domain))
 
@@ -150,7 +150,7 @@ async function start(options: Start): Promise<() => Promise<void>> {
   }
 }
 
-/** The ways by which an authority can come to see a name. */
+/** The challenge types with which a CA can validate a name. */
 function visits({ http_addr: http, https_addr: https }: Settings): ChallengeType[] {
   const byHttp: ChallengeType[] = http === undefined ? [] : ['http-01']
   return https === undefined ? byHttp : [...byHttp, 'tls-alpn-01']

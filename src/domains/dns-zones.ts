@@ -4,17 +4,17 @@ import { addressSets, caaSet, cnameSet, nsSet, txtSet, type RecordSet } from '#d
 import { nearest, Zone, ZoneTable, type Zones } from '#dns/zone.ts'
 import type { Follower, SourceChange, SourceRow } from '#registry/records/source.ts'
 
-/** The kinds of rows that DNS answers from. */
+/** The kinds of rows that DNS is built from. */
 export const dnsKinds = ['agent_ingress', 'reserved_domain', 'acme_challenge'] as const
 
 export interface DnsFacts {
   /** The shared domain. */
   readonly domain: string
-  /** Where all names lead. */
+  /** The addresses of all names. */
   readonly addresses: readonly string[]
-  /** Where the name servers are asked, if not at all of these. */
+  /** The addresses of the name servers, if they differ. */
   readonly askedAt?: readonly string[]
-  /** The authorities that may issue certificates; any when empty. */
+  /** The CAs that may issue certificates; any when empty. */
   readonly authorities: readonly string[]
   readonly now?: () => number
 }
@@ -23,13 +23,13 @@ type Entry = readonly [name: string, set: RecordSet]
 
 const TTL = 300
 const DELEGATION_TTL = 3600
-/** Short, so that a record for a challenge is seen although the name was asked for a moment before. */
+/** Short, so that a challenge record is seen although the name was queried a moment before. */
 const NEGATIVE_TTL = 30
-/** An authority may see the next challenge's text a second later. */
+/** A CA may see the next challenge's text a second later. */
 const CHALLENGE_TTL = 1
-/** Answers to several challenges of one name at a time; a certificate for a name and its wildcard needs two. */
+/** Concurrent challenges of one name; a certificate for a name and its wildcard needs two. */
 const MAX_CHALLENGES = 16
-/** Names of the shared domain that stand for this server whatever wildcards say; see `OWN_LABELS`. */
+/** Names of the shared domain that belong to this server whatever wildcards exist; see `OWN_LABELS`. */
 const OWN_HOSTS = ['api', 'idp', 'tunnel']
 
 const text = ({ body }: SourceRow, field: string): string => {
@@ -42,7 +42,7 @@ const texts = ({ body }: SourceRow, field: string): string[] => {
   return Array.isArray(value) ? value.filter(each => typeof each === 'string') : []
 }
 
-/** What DNS answers, made from the settings and from what is stored; made anew when somebody asks after a change. */
+/** The DNS zones, built from the settings and the store; rebuilt on demand after a change. */
 export class DnsZones implements Zones, Follower {
   readonly #facts: DnsFacts
   readonly #rows = new Map<string, SourceRow>()
@@ -113,7 +113,7 @@ export class DnsZones implements Zones, Follower {
       ...[domain, ...hosts].flatMap(name => this.#leadsHere(name)),
       ...servers.flatMap(name => this.#leadsHere(name, askedAt)),
     ]
-    // Names of challenges are there only as long as the challenge; the wildcard must not stand in for them.
+    // Challenge names exist only as long as the challenge; the wildcard must not match them.
     return { apex: domain, servers, entries, reserved: [`acme.${domain}`] }
   }
 
@@ -125,8 +125,8 @@ export class DnsZones implements Zones, Follower {
   }
 
   /**
-   * RFC 4592 §2.2.2: the names above one that exists are there, too, and so the wildcard of the shared domain no longer
-   * stands for them and their neighbours. They go on leading here while something is proven below them.
+   * RFC 4592 §2.2.2: the ancestors of an existing name exist too, so the shared domain's wildcard no longer matches
+   * them and their neighbours. They keep their addresses while a challenge exists below them.
    */
   #above(challenges: readonly string[]): Entry[] {
     const { domain } = this.#facts
@@ -154,13 +154,13 @@ interface Plan {
   readonly reserved: readonly string[]
 }
 
-/** A custom name within a domain that is delegated here needs nobody to set its records. Others are nobody's zone. */
+/** A custom name within a delegated domain needs no records from its owner. Others are not in our zones. */
 function aliasesOf(row: SourceRow): Entry[] {
   const domain = text(row, 'domain')
   const [target, challenge] = [text(row, 'cname_target'), text(row, 'acme_challenge_cname_target')]
   return [
     ...(target === '' ? [] : [[domain, cnameSet(target, TTL)] as const]),
-    // The shared domain proves itself at its own name.
+    // The shared domain is validated at its own name.
     ...(challenge === '' || challenge === challengeName(domain)
       ? []
       : [[challengeName(domain), cnameSet(challenge, TTL)] as const]),
@@ -172,7 +172,7 @@ const challengeName = (domain: string): string => `_acme-challenge.${domain.repl
 const isOpen = ({ body: { expires_at: until } }: SourceRow, now: number): boolean =>
   (typeof until === 'string' ? Date.parse(until) : Number(until)) > now
 
-/** RFC 8555 §8.4: at the name that the owner has pointed here, and at the name itself where it is ours. */
+/** RFC 8555 §8.4: at the name that the owner has pointed here, and at the name itself if it is ours. */
 function challengesOf(rows: readonly SourceRow[]): Entry[] {
   const proofs = new Map<string, Set<string>>()
   for (const row of rows) {

@@ -16,7 +16,7 @@ import { dnsKinds, DnsZones } from '#domains/dns-zones.ts'
 export interface DnsSide {
   /** Undefined when it is off. */
   readonly bound: Address | undefined
-  /** Things to tell the operator. */
+  /** Warnings for the operator. */
   readonly warnings: readonly string[]
   /** As Prometheus reads them; empty when it is off. */
   metrics(): string
@@ -25,7 +25,7 @@ export interface DnsSide {
 
 const off: DnsSide = { bound: undefined, warnings: [], metrics: () => '', close: () => undefined }
 
-/** Starts the DNS server, unless it is off. One process answers for all of a machine. */
+/** Starts the DNS server, unless it is off. One process serves it for the whole machine. */
 export async function startDns(
   settings: Settings,
   source: Source,
@@ -60,7 +60,7 @@ export async function startDns(
 }
 
 const NO_ADDRESS =
-  'DNS answers no addresses: this machine has no public one of its own. Set ADIT_PUBLIC_ADDRESSES to those that lead to it.'
+  'DNS has no addresses to return: this machine has no public address. Set ADIT_PUBLIC_ADDRESSES to its public ones.'
 
 function counter(registry: Registry): (result: Result) => void {
   const family = registry.counters('adit_dns_queries_total', 'Queries to the DNS server.', ['result'])
@@ -68,7 +68,7 @@ function counter(registry: Registry): (result: Result) => void {
   return result => counters[result]?.add()
 }
 
-/** Of all addresses that lead here those at which DNS can be asked: it may be bound to one of them. */
+/** The public addresses at which DNS can be queried: it may be bound to one of them. */
 export function nameServerAddresses(
   dns: Address | undefined,
   addresses: readonly string[],
@@ -77,7 +77,7 @@ export function nameServerAddresses(
   return host !== undefined && addresses.includes(host) ? [host] : addresses
 }
 
-/** Where DNS sends visitors and agents: what is set, else what the listeners are bound to. */
+/** The addresses for clients and agents: the configured ones, else those of the listeners. */
 export function publicAddresses(
   settings: Pick<Settings, 'public_addresses' | 'https_addr' | 'http_addr'>,
   interfaces?: typeof networkInterfaces,
@@ -85,7 +85,7 @@ export function publicAddresses(
   if (settings.public_addresses !== undefined) return settings.public_addresses
   const host = (settings.https_addr ?? settings.http_addr)?.host ?? ''
   if (host !== '0.0.0.0' && host !== '::') return isIP(host) === 0 ? [] : [host]
-  // On every address of the machine: those that the world can reach. `::` takes IPv4 too.
+  // For a wildcard bind: the public addresses of the machine. `::` includes IPv4.
   return machineAddresses(interfaces).filter(
     address => (host === '::' || !isIPv6(address)) && isPublicAddress(address),
   )

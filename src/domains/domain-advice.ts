@@ -9,15 +9,15 @@ import { nameServerAddresses, publicAddresses } from '#domains/dns.ts'
 
 export interface PublicDomain {
   readonly domain: string
-  /** Where the world reaches this server; empty when that is not known. */
+  /** The public addresses of this server; empty when unknown. */
   readonly addresses: readonly string[]
-  /** Whether the server answers DNS for the domain itself. */
+  /** Whether the server serves DNS for the domain. */
   readonly answersDns: boolean
   /** At which of the addresses it does. */
   readonly askedAt: readonly string[]
-  /** Where it could; undefined where the machine has no address of its own. */
+  /** Where it could; undefined if the machine has no public address. */
   readonly dnsHost: string | undefined
-  /** What keeps the world from reaching it, and what to do, as lines; empty when nothing is known to. */
+  /** What prevents public access, and what to do, as lines; empty when nothing is known. */
   readonly missing: readonly string[]
 }
 
@@ -29,14 +29,14 @@ export interface DomainFacts {
   readonly machine: readonly string[]
 }
 
-/** Stands in records for an address that only the operator knows. */
+/** Placeholder in records for an address that only the operator knows. */
 const UNKNOWN = 'ADDRESS'
 
-/** Names under these are of this machine alone; no DNS is needed for them. */
+/** Names under these are local; no DNS is needed for them. */
 export const isLocalName = (domain: string): boolean =>
   /(^|\.)(localhost|test|invalid|internal)$/.test(domain)
 
-/** How the world can come to the shared domain. */
+/** How the shared domain can be reached from the internet. */
 export function publicDomain({ settings, dns, machine }: DomainFacts): PublicDomain {
   const { domain, public_addresses: given } = settings
   const isPublic = isPublicName(domain)
@@ -64,15 +64,15 @@ function whatIsMissing({ settings, dns, addresses, isPublic }: Barriers): string
   const { domain, http_addr: http, https_addr: https, agent_addr: agent } = settings
   const isHidden = (address: Address | undefined): boolean =>
     address !== undefined && isLoopback(address.host)
-  const nobody = `  Nobody can reach ${domain} yet:`
+  const nobody = `  ${domain} cannot be reached yet:`
   const anyHidden = [http, https, dns].some(isHidden)
   if (addresses.length === 0 && (isPublic || !anyHidden))
     return [
-      `${nobody} this machine has no public address of its own. Start it with the one that leads to it:`,
+      `${nobody} this machine has no public address. Start it with its public one:`,
       '',
       `    ADIT_PUBLIC_ADDRESSES=${UNKNOWN}`,
       '',
-      ...(anyHidden ? ['  Listeners that are not set are open to the world then.', ''] : []),
+      ...(anyHidden ? ['  Listeners that are not configured are then open to the internet.', ''] : []),
     ]
   if (!anyHidden) return []
   const open = [
@@ -82,18 +82,18 @@ function whatIsMissing({ settings, dns, addresses, isPublic }: Barriers): string
     ...(isHidden(dns) ? [`ADIT_DNS_ADDR=${addresses[0] ?? UNKNOWN}:53`] : []),
   ]
   return [
-    `${nobody} these listen for this machine alone. Start it with`,
+    `${nobody} these listen only on this machine. Start it with`,
     '',
     `    ${open.join(' ')}`,
     '',
-    '  or, where something in front of it leads here, with ADIT_PUBLIC_ADDRESSES.',
+    '  or, behind a proxy or NAT, with ADIT_PUBLIC_ADDRESSES.',
     '',
   ]
 }
 
 type Target = Pick<PublicDomain, 'domain' | 'addresses' | 'answersDns' | 'askedAt'>
 
-/** A record as the form of a registrar wants it. */
+/** A record in the form that registrars ask for. */
 type DnsRecord = readonly [name: string, type: string, value: string]
 
 const addressRecord = (name: string, address: string): DnsRecord => [
@@ -110,7 +110,7 @@ function dnsRecords({ domain, addresses, answersDns, askedAt }: Target): DnsReco
   return [...servers.map(server => [domain, 'NS', server] as const), ...lead(servers, askedAt)]
 }
 
-/** The records to set so that names under the domain lead here, each as a line of a zone. */
+/** The records that point the domain here, each as a line of a zone. */
 export const recordsToSet = (target: Target): string[] => dnsRecords(target).map(record => record.join(' '))
 
 /** The same, in columns. */
@@ -129,7 +129,7 @@ export function domainAdvice(target: PublicDomain): string[] {
   const { domain, addresses, answersDns, missing } = target
   if (isLocalName(domain)) return []
   const known = addresses.length > 0 ? target : { ...target, addresses: [UNKNOWN], askedAt: [UNKNOWN] }
-  // Whoever starts it anew may choose anew.
+  // A restart can use other settings.
   if (addresses.length === 0 && !answersDns) return [...missing, ...bothWays(known)]
   return [...missing, ...(answersDns ? delegation(known) : plainRecords(known))]
 }
@@ -144,13 +144,13 @@ const delegation = (target: PublicDomain): string[] => [
 const plainRecords = (target: PublicDomain): string[] => [
   `  Set these records in the DNS of ${target.domain}:`,
   ...table(target),
-  `  With ADIT_DNS_ADDR=${bracketed(target.dnsHost ?? 'HOST')}:53 this server answers DNS for it, and gets a certificate`,
+  `  With ADIT_DNS_ADDR=${bracketed(target.dnsHost ?? 'HOST')}:53 this server serves its DNS, and gets a certificate`,
   '  for all its names.',
   '',
 ]
 
 const bothWays = (target: PublicDomain): string[] => [
-  `  If this server answers DNS (ADIT_DNS_ADDR), set at the registrar of ${target.domain}, or in the zone above it:`,
+  `  If this server serves DNS (ADIT_DNS_ADDR), set at the registrar of ${target.domain}, or in the zone above it:`,
   ...table({ ...target, answersDns: true }),
   `  Otherwise (ADIT_DNS_ADDR=off) set in the DNS of ${target.domain}:`,
   ...table({ ...target, answersDns: false }),

@@ -3,20 +3,20 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Dns } from '#acme/dns.ts'
 import type { PublicDomain } from '#domains/domain-advice.ts'
 
-/** How it stands with the certificate of the domain. */
+/** The state of the domain's certificate. */
 export type CertificateStanding =
   /** `why` is a whole sentence. */
   | { readonly is: 'never'; readonly why: string }
-  /** `looksAt`: DNS was not right when it was looked at, and this is when it is looked at again. */
+  /** `looksAt`: the DNS check failed, and this is when it is repeated. */
   | { readonly is: 'waiting'; readonly text: string; readonly looksAt?: string }
   | { readonly is: 'there'; readonly text: string; readonly fingerprint: string }
 
-/** What is watched beside DNS. */
+/** What is watched besides DNS. */
 export interface Site {
-  /** The domain as visitors write it. */
+  /** The domain's URL. */
   readonly url: string
   certificate(): Promise<CertificateStanding>
-  /** The fingerprint of the certificate that visitors are shown; rejects when they are shown none. */
+  /** The fingerprint of the served certificate; rejects when there is none. */
   shown(): Promise<string | undefined>
 }
 
@@ -41,10 +41,10 @@ const DNS_WAIT_MS = 5000
 const LONGEST_DNS_WAIT_MS = 60_000
 const WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
-/** A log that is kept must not fill up with a domain that nobody mends. */
+/** A log must not fill up with a domain that stays misconfigured. */
 const MAX_LINES = 50
 
-/** Looks until the domain leads here and is served with its certificate; tells each time that something has changed. */
+/** Checks until the domain points here and is served with its certificate; reports every change. */
 export async function watchDomain(
   target: Pick<PublicDomain, 'domain' | 'addresses'>,
   dns: Pick<Dns, 'addresses'>,
@@ -75,10 +75,10 @@ class Watch {
     this.#signal = signal
   }
 
-  /** Looks, less and less often, until it is done. */
+  /** Checks, less and less often, until it is done. */
   async follow(look: () => Promise<Standing>, { firstWaitMs, longestWaitMs }: Steps): Promise<void> {
     for (let delay = firstWaitMs; !this.#signal.aborted; delay = Math.min(delay * 1.5, longestWaitMs)) {
-      // What cannot be looked at now, as a database that does not answer, is looked at again.
+      // A failed check, such as an unavailable database, is repeated.
       const standing = await look().catch(() => undefined)
       if (standing !== undefined) this.#tell(standing.text)
       if (standing?.done) return
@@ -86,7 +86,7 @@ class Watch {
     }
   }
 
-  /** The last line is told however many were before it. */
+  /** The last line is printed however many were before it. */
   end(text: string): void {
     if (!this.#signal.aborted) this.#told(text)
   }
@@ -98,12 +98,12 @@ class Watch {
     this.#told(
       this.#lines <= MAX_LINES
         ? text
-        : 'Nothing more is told here until it is done; certificate_management_status of the domain tells the rest.',
+        : 'No further progress is shown here; see certificate_management_status of the domain.',
     )
   }
 }
 
-/** How it stands with the certificate, once DNS leads here. */
+/** The state of the certificate, once DNS points here. */
 class Ordering {
   readonly #domain: string
   readonly #site: Site
@@ -123,45 +123,46 @@ class Ordering {
     return { done: standing.is === 'there', text: `Certificate of ${this.#domain}: ${this.#text(standing)}` }
   }
 
-  /** What was missing in DNS before it led here says nothing any more; what is at the next look, does. */
+  /** A DNS failure from before is outdated; the next check counts. */
   #text(standing: Exclude<CertificateStanding, { is: 'never' }>): string {
     const looksAt = standing.is === 'waiting' ? standing.looksAt : undefined
     this.#firstLook ??= looksAt ?? ''
     return looksAt === undefined || looksAt !== this.#firstLook
       ? standing.text
-      : `ordered when DNS has been looked at again, at ${looksAt}.`
+      : `ordered after the next DNS check, at ${looksAt}.`
   }
 }
 
-/** How it stands with DNS, in one sentence. */
+/** The state of DNS, in one sentence. */
 async function dnsStanding(
   { domain, addresses }: Pick<PublicDomain, 'domain' | 'addresses'>,
   dns: Pick<Dns, 'addresses'>,
 ): Promise<Standing> {
-  // A name that nobody has asked for before, so that no cache knows it.
+  // A fresh name, so that no cache has it.
   const below = `check-${randomBytes(6).toString('hex')}.${domain}`
   const waiting = `Waiting for DNS of ${domain}:`
   try {
     const [own, other] = await Promise.all([dns.addresses(domain), dns.addresses(below)])
     const leadsHere = (found: readonly string[]): boolean =>
       found.length > 0 && found.every(address => addresses.includes(address))
-    if (leadsHere(own) && leadsHere(other)) return { done: true, text: `DNS of ${domain} leads here.` }
+    if (leadsHere(own) && leadsHere(other))
+      return { done: true, text: `DNS of ${domain} points to this server.` }
     const strange = [...new Set([...own, ...other])].filter(address => !addresses.includes(address))
     if (strange.length > 0)
-      return { done: false, text: `${waiting} it leads to ${strange.slice(0, 3).join(', ')}.` }
-    if (own.length === other.length) return { done: false, text: `${waiting} it is not there yet.` }
+      return { done: false, text: `${waiting} it points to ${strange.slice(0, 3).join(', ')}.` }
+    if (own.length === other.length) return { done: false, text: `${waiting} no record yet.` }
     const absent = own.length === 0 ? domain : `*.${domain}`
-    return { done: false, text: `${waiting} ${absent} is not there yet.` }
+    return { done: false, text: `${waiting} ${absent} has no record yet.` }
   } catch {
-    return { done: false, text: `${waiting} name servers do not answer.` }
+    return { done: false, text: `${waiting} name servers do not respond.` }
   }
 }
 
-/** Until visitors are shown the very certificate that was issued. */
+/** Until exactly the issued certificate is served. */
 async function servedStanding(site: Site): Promise<Standing> {
   const standing = await site.certificate()
   if (standing.is !== 'there') return { done: false, text: '' }
   const shown = await site.shown().catch(() => undefined)
   if (shown === standing.fingerprint) return { done: true, text: '' }
-  return { done: false, text: `The certificate is there, and ${site.url} is not served with it yet.` }
+  return { done: false, text: `The certificate is issued, but ${site.url} is not served with it yet.` }
 }

@@ -17,7 +17,7 @@ import type { Store } from '#store/store.ts'
 export interface SharedDomainParts {
   readonly settings: Settings
   readonly store: Store
-  /** Where visitors are served by HTTPS. */
+  /** The HTTPS listener for clients. */
   readonly https: Address | undefined
   readonly dns: Address | undefined
 }
@@ -25,14 +25,14 @@ export interface SharedDomainParts {
 export interface SharedDomain {
   /** What to set in DNS, for people; empty where nothing is needed. */
   readonly advice: readonly string[]
-  /** Tells how it stands with the domain until it is served; at once at its end where that cannot come by itself. */
+  /** Reports progress until the domain is served; returns at once if that is impossible. */
   watch(options: Watching): Promise<void>
 }
 
 const HANDSHAKE_MS = 5000
 const MAX_TEXT = 600
 
-/** What an operator is told of the shared domain. */
+/** Messages about the shared domain for the operator. */
 export function sharedDomain(parts: SharedDomainParts): SharedDomain {
   const { settings, dns } = parts
   const target = publicDomain({ settings, dns, machine: machineAddresses() })
@@ -45,7 +45,7 @@ export function sharedDomain(parts: SharedDomainParts): SharedDomain {
   }
 }
 
-/** The address of a host under which visitors reach it by HTTPS. */
+/** The public HTTPS URL of a host. */
 export function httpsUrl(host: string, { public_https_port: mapped }: Settings, https?: Address): string {
   const port = mapped ?? https?.port ?? 443
   return `https://${host}${port === 443 ? '' : `:${port}`}`
@@ -54,7 +54,7 @@ export function httpsUrl(host: string, { public_https_port: mapped }: Settings, 
 function siteOf({ settings, store, https }: SharedDomainParts): Site {
   const { domain } = settings
   const url = httpsUrl(domain, settings, https)
-  const local = `${url} is served with a certificate of the local authority, whose root is ca.pem`
+  const local = `${url} is served with a certificate of the local CA, whose root is ca.pem`
   const absent =
     settings.acme_directory === undefined
       ? `No certificate is ordered, because ADIT_ACME_DIRECTORY is off: ${local}.`
@@ -71,7 +71,7 @@ function siteOf({ settings, store, https }: SharedDomainParts): Site {
   }
 }
 
-/** How it stands with the certificate of a reserved name; undefined where none is to come. */
+/** The certificate state of a reserved name; undefined if none is expected. */
 export async function certificateOf(domain: string, store: Store): Promise<CertificateStanding | undefined> {
   const row = await store.holder({ namespace: DOMAINS, value: domain })
   if (row?.kind !== reservedDomain.name) return undefined
@@ -89,7 +89,7 @@ export async function certificateOf(domain: string, store: Store): Promise<Certi
   if (next === null) return { is: 'waiting', text }
   return {
     is: 'waiting',
-    text: `${text} Next try at ${next}.`,
+    text: `${text} Next attempt at ${next}.`,
     ...(error === 'DNS_ERROR' && { looksAt: next }),
   }
 }
@@ -105,7 +105,7 @@ async function thereOf(id: string, store: Store): Promise<CertificateStanding | 
   return { is: 'there', text, fingerprint: fingerprint256 }
 }
 
-/** Others wrote the text, and a terminal obeys what it is sent. */
+/** External text, and a terminal interprets control characters. */
 const plain = (text: string): string =>
   text
     .slice(0, MAX_TEXT)
@@ -114,13 +114,13 @@ const plain = (text: string): string =>
 
 const sentence = (text: string): string => plain(text).replace(/\.?$/, '.')
 
-/** The fingerprint of what visitors of the name are shown, asked of our own listener as they would. */
+/** The fingerprint of the served certificate, from our own listener. */
 async function shownAt(https: Address, servername: string): Promise<string | undefined> {
   const socket = connect({
     host: hostHere(https),
     port: https.port,
     servername,
-    // It is compared with the one that was issued, whoever did that.
+    // It is compared with the issued one, whoever issued it.
     rejectUnauthorized: false,
   })
   try {

@@ -16,23 +16,23 @@ function help(part: [string, Setting<unknown>][]): string {
 
 const helpText = (): string => `
 Every setting is a flag, an environment variable or a key of the YAML file given with --config
-(ADIT_CONFIG), in order of precedence. The file's keys are the flags without dashes: data_dir.
+(ADIT_CONFIG), in order of precedence. The file's keys are the flags without leading dashes, with underscores: data_dir.
 
 ${help(all)}
 
-"off" turns a listener off.
+"off" disables a listener.
 `
 
-/** `adit serve`: runs the platform until it is told to stop. */
+/** `adit serve`: runs the platform until it is stopped. */
 export function serveCommand(): Command {
   const command = new Command('serve')
     .description("Run the platform: management API, gateway and agents' listener.")
     .option('--config <file>', 'YAML file with settings')
     .addHelpText('after', helpText())
     .action(async (options: Record<string, string>) => {
-      // Before the settings are read, of which its mark is none.
+      // Before the settings are read, because its mark is not a setting.
       const starter = findStarter()
-      // A process that cannot serve must end, which its open channel would prevent.
+      // A process that cannot serve must exit, which its open channel would prevent.
       await run(options, starter).finally(() => starter?.leave())
     })
   for (const [name, { example, doc }] of all)
@@ -42,7 +42,7 @@ export function serveCommand(): Command {
 
 async function run(options: Readonly<Record<string, string>>, starter: Starter | undefined): Promise<void> {
   const flags = new Map(Object.entries(options).map(([name, value]) => [snake(name), value]))
-  // Loaded only now: other commands start in half the time without the server's parts.
+  // Loaded only now: other commands start in half the time without the server's code.
   const { publicDefaults } = await import('#base/public-defaults.ts')
   const settled = readSettings(flags, process.env, publicDefaults)
   const [{ serve }, { live }, { welcome }, { hostHere }, { LastResort }, { createLog }, { inBackground }] =
@@ -63,7 +63,7 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
     ...(url !== undefined && { api_url: url }),
     ...(bound.agent && { agent_addr: `${hostHere(bound.agent)}:${bound.agent.port}` }),
   })
-  // Before anybody is told that it runs, since whoever knows may stop it at once.
+  // Before the start is announced, since it may be stopped at once then.
   const watching = new AbortController()
   const lived = live({ running, starter, log, onEnd: () => watching.abort() })
   process.stdout.write(welcome(running, settled))

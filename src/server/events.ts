@@ -22,16 +22,16 @@ export interface EventsOptions {
   readonly accountId: string
   readonly log: Log
   readonly now: () => number
-  /** True while another process uses the same database in a file. */
+  /** True while another process uses the same SQLite database. */
   readonly isShared?: () => boolean
   readonly pace?: Partial<Pace>
 }
 
-/** Events as the rest of the server sees them. */
+/** Events for the rest of the server. */
 export interface EventsSide {
-  /** Where gateways tell what happens. */
+  /** Receives events from gateways. */
   readonly traffic: TrafficHub
-  /** Adds what has happened, and how its delivery stands, to what is online. */
+  /** Adds audit events and delivery states to the live API. */
   live(online: Live): Live
   start(): Promise<void>
   metrics(): string
@@ -54,7 +54,7 @@ export function openEvents(options: EventsOptions): EventsSide {
     log,
     now,
     build: target => buildDestination(target, parts),
-    // A SQLite database is used by another process only while one succeeds the other.
+    // Two processes share a SQLite database only during a replacement.
     get alone() {
       return settings.database_url === undefined && isShared?.() !== true
     },

@@ -13,7 +13,7 @@ import type { Claim, Store, Write } from '#store/store.ts'
 
 const ADMIN_EMAIL = 'admin@localhost'
 
-/** What identifies the installation in the store. */
+/** The identity of the installation in the store. */
 export interface Account {
   readonly id: string
   readonly createdAt: string
@@ -26,7 +26,7 @@ export async function findAccount(store: Store, now: number): Promise<Account> {
 
 const KEY_ID = 'master_key_id'
 
-/** Opens secrets with the key that the store's were sealed with; a new store gets a new key. */
+/** Opens the store's secrets with the right key; a new store gets a new key. */
 export async function openSealer(store: Store, settings: Settings): Promise<Sealer> {
   const found = findMasterKey(settings)
   if (!found && (await store.readMeta(KEY_ID)) !== undefined) {
@@ -39,8 +39,8 @@ export async function openSealer(store: Store, settings: Settings): Promise<Seal
   const known = await store.claimMeta(KEY_ID, sealer.keyId)
   if (known === sealer.keyId) return sealer
   throw new StartError(
-    `the secrets in this database were sealed with another master key (${known}, not ${sealer.keyId}); ` +
-      'start with the key it was made with: ADIT_MASTER_KEY, ADIT_MASTER_KEY_FILE or master.key in the data folder',
+    `the secrets in this database were encrypted with another master key (${known}, not ${sealer.keyId}); ` +
+      'start with its original key: ADIT_MASTER_KEY, ADIT_MASTER_KEY_FILE or master.key in the data folder',
   )
 }
 
@@ -65,8 +65,8 @@ function insertion({ kind, id, fields, parent, claim }: Row, now: number): Write
 }
 
 /**
- * Makes the first admin with a key and an agent credential, if there is no user yet. The tokens are written to
- * the data folder before the store knows them: a crash in between leaves them usable, never lost.
+ * Creates the first admin with a key and an agent credential, if there is no user yet. The tokens are written to the
+ * data folder before the store: a crash in between leaves them usable, never lost.
  */
 export async function firstStart(
   store: Store,
@@ -87,7 +87,7 @@ export async function firstStart(
   keepSecret(folder, 'authtoken', secrets.authtoken)
   const outcome = await store.commit(firstRows(ids, secrets).map(row => insertion(row, now)))
   if (outcome.ok) return secrets
-  // Another process on the same database was quicker: its admin is the first, and what was made here opens nothing.
+  // Another process on the same database was faster: its admin is the first, and the tokens made here are void.
   if (!givenKey) forgetSecret(folder, 'api-key')
   if (!givenToken) forgetSecret(folder, 'authtoken')
   return undefined
@@ -99,7 +99,7 @@ function firstRows(
 ): Row[] {
   const [keyHash, agentHash] = [tokenHash(key.reveal()), tokenHash(authtoken.reveal())]
   const owned = (token_hash: string) => ({
-    description: 'made on first start',
+    description: 'created at the first start',
     owner_id: ids.user,
     token_hash,
   })

@@ -22,7 +22,7 @@ function made(): Kept {
   }
 }
 
-/** The keys that all gateways of an installation share, kept sealed in its store; the first start makes them. */
+/** The keys shared by all gateways of an installation, encrypted in its store; created at the first start. */
 export async function openGatewayKeys(store: Store, sealer: Sealer): Promise<GatewayKeys> {
   const sealed =
     (await store.readMeta(META)) ?? (await store.claimMeta(META, sealer.seal(JSON.stringify(made()), META)))

@@ -5,7 +5,7 @@ import type { Running } from '#server/serve.ts'
 import { Successor, type End, type Starter } from '#server/succession.ts'
 
 const DAY_MS = 86_400_000
-/** After SIGTERM what runs may take 30 seconds to finish; what is left then is closed, and this is for what hangs. */
+/** After SIGTERM requests may take 30 seconds to finish; the rest is closed then, and this is for what hangs. */
 const EXIT_MS = 34_000
 
 export interface LifetimeOptions {
@@ -17,15 +17,15 @@ export interface LifetimeOptions {
 }
 
 /**
- * Serves until it is told to stop. SIGUSR2 starts a successor that serves on the same ports; the process that was started
- * first then stays as its parent, so that a service manager goes on to see one process, and passes on what it is told.
+ * Serves until it is stopped. SIGUSR2 starts a successor on the same ports; the first process then stays as its parent,
+ * so that a service manager sees one process, and forwards signals.
  */
 export async function live(options: LifetimeOptions): Promise<number> {
   const { running, starter, log, onEnd } = options
   const stopped = stopSignal()
   // Waiting for a signal does not keep a process alive, and its listeners may all be off.
   const alive = setInterval(() => undefined, DAY_MS)
-  // Only the first process is known outside, so only it is told to replace the server.
+  // Only the first process is known outside, so only it gets the signal.
   const restarts = starter ? undefined : new Restarts(running, log)
   const end = await Promise.race([
     stopped,
@@ -44,7 +44,7 @@ export async function live(options: LifetimeOptions): Promise<number> {
   return restarts.accompany(stopped)
 }
 
-/** The servers that succeed the first one, as its process sees them. */
+/** The successors of the first server, from its process. */
 class Restarts {
   /** Resolves when the first successor serves. */
   readonly replaced: Promise<End>
@@ -52,7 +52,7 @@ class Restarts {
   readonly #log: Log
   readonly #replaced = Promise.withResolvers<End>()
   #current: Successor | undefined
-  /** A server is being replaced: until the one before has released everything, the next one has to wait. */
+  /** A replacement is in progress: until the previous one has released everything, the next one has to wait. */
   #isBusy = false
   #isWanted = false
 
@@ -63,12 +63,12 @@ class Restarts {
     process.on('SIGUSR2', () => this.#want())
   }
 
-  /** This process ends: it is not replaced any more. */
+  /** This process is exiting: it is no longer replaced. */
   stop(): void {
     this.#isBusy = true
   }
 
-  /** Stays beside the server until it ends, and resolves to its exit code. */
+  /** Stays until the server exits, and resolves to its exit code. */
   async accompany(stopped: Promise<End>): Promise<number> {
     void stopped.then(() => this.#current?.tell('stop'))
     this.#complete()
@@ -93,7 +93,7 @@ class Restarts {
     void inBackground({ task: 'restart', log: this.#log }, () => this.#restart())
   }
 
-  /** The server before the present one has released everything. */
+  /** The previous server has released everything. */
   #complete(): void {
     this.#current?.tell('released')
     this.#isBusy = false

@@ -21,8 +21,8 @@ export interface AuthorityPlace {
 }
 
 /**
- * The identity of the installation's own authority; the first start makes it. Its key is kept sealed in the store, so that
- * all processes on one database sign with the same one; its root is put into the data folder for people to trust.
+ * The local CA of the installation; created at the first start. Its key is encrypted in the store, so that all
+ * processes on one database sign with the same one; its root is in the data folder for people to trust.
  */
 export async function openLocalRoot(place: AuthorityPlace): Promise<Identity> {
   const { store, sealer, dataDir, now = Date.now } = place
@@ -34,7 +34,7 @@ export async function openLocalRoot(place: AuthorityPlace): Promise<Identity> {
   return root
 }
 
-/** The date tells apart the roots of several installations in the list of a browser. */
+/** The date distinguishes the roots of several installations in a browser. */
 const newRoot = (now: () => number): Promise<Identity> =>
   makeLocalRoot(`Adit local authority ${new Date(now()).toISOString().slice(0, 10)}`, now())
 
@@ -54,7 +54,7 @@ function unsealed(text: string, sealer: Sealer): Identity {
   }
 }
 
-/** Writes the file whole or not at all: another process may be reading it. */
+/** Writes the file atomically: another process may be reading it. */
 function publish(path: string, pem: string): void {
   const draft = `${path}.${process.pid}`
   try {

@@ -4,7 +4,7 @@ import { type Counter, Registry } from '#base/metrics.ts'
 import type { StoreErrorCode } from '#store/store-error.ts'
 import type { StoreObserver } from '#store/measured-engine.ts'
 
-/** In seconds. Most work of SQLite takes less than a millisecond, a flush to disk some. */
+/** In seconds. Most SQLite work takes less than a millisecond, a flush to disk some. */
 const STORE_BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 const API_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -19,32 +19,32 @@ const STORE_ERRORS = [
   'unusable',
 ] as const satisfies readonly StoreErrorCode[]
 
-/** What the first process counts: calls to the API, and what the database and the configuration do. */
+/** Metrics of the first process: API requests, database and configuration. */
 export class ServerMetrics {
   readonly #registry = new Registry()
   readonly answered: Answered = this.#countCalls()
   readonly store: StoreObserver = this.#countStore()
   #full: () => void = () => undefined
 
-  /** `uncaught` counts the errors that no handler has taken, of all processes. */
+  /** `uncaught` counts uncaught errors of all processes. */
   constructor(uncaught: () => number = () => 0) {
     this.#registry
-      .counter('adit_uncaught_errors_total', 'Errors that no handler has taken; the server continues.')
+      .counter('adit_uncaught_errors_total', 'Uncaught errors; the server continues.')
       .from(uncaught)
   }
 
-  /** Calls back whenever the database has no space left for a write. */
+  /** Calls back whenever a write fails because the disk is full. */
   onFull(listener: () => void): void {
     this.#full = listener
   }
 
-  /** Shows how far what is served follows what is written. */
+  /** Exports the latest applied change. */
   follow(source: { readonly revision: number; readonly failures: number }): void {
     this.#registry
-      .gauge('adit_config_revision', 'The latest change that all parts of the server follow.', 'max')
+      .gauge('adit_config_revision', 'The latest change that all parts of the server have applied.', 'max')
       .from(() => source.revision)
     this.#registry
-      .counter('adit_config_apply_errors_total', 'Changes that could not be read or opened.')
+      .counter('adit_config_apply_errors_total', 'Changes that could not be read or decrypted.')
       .from(() => source.failures)
   }
 
@@ -53,7 +53,7 @@ export class ServerMetrics {
   }
 
   #countCalls(): Answered {
-    const calls = this.#registry.counters('adit_api_requests_total', 'Calls to the API that were answered.', [
+    const calls = this.#registry.counters('adit_api_requests_total', 'API requests.', [
       'method',
       'code_class',
     ])
@@ -62,12 +62,12 @@ export class ServerMetrics {
     const others = byMethod.get('other') ?? []
     const duration = this.#registry.histogram(
       'adit_api_request_duration_seconds',
-      'From the head of a call to its answer.',
+      'From the request head to the response.',
       API_BOUNDS,
     )
     const limited = this.#registry.counter(
       'adit_api_rate_limited_total',
-      'Calls refused because a key made too many.',
+      'Requests rejected by the rate limit of a key.',
     )
     return (method, status, seconds) => {
       const counters = byMethod.get(method) ?? others
@@ -83,8 +83,8 @@ export class ServerMetrics {
       read: this.#registry.histogram('adit_store_read_seconds', `Look-ups ${help}`, STORE_BOUNDS),
       write: this.#registry.histogram('adit_store_write_seconds', `Transactions ${help}`, STORE_BOUNDS),
     }
-    const errors = this.#registry.counters('adit_store_errors_total', 'Failures of the database.', ['reason'])
-    // All from the start, so that the first failure is seen as a rise.
+    const errors = this.#registry.counters('adit_store_errors_total', 'Database errors.', ['reason'])
+    // All from the start, so that the first failure shows as an increase.
     for (const each of STORE_ERRORS) errors.with(each)
     return {
       took: (work, seconds) => durations[work].observe(seconds),

@@ -11,10 +11,9 @@ const MAX_EVENTS = 10_000
 const MAX_BYTES = 16_777_216
 
 /**
- * Brings events into their order. Those of agents are known here at once, while gateways gather those of visitors for a
- * moment and other processes need one more; so what is told of an agent waits for what happened before, and what
- * happened after waits behind it. While no agent comes or goes nothing is held. Moments are RFC 3339 in UTC with
- * milliseconds, so the order of their texts is that of time.
+ * Sorts events. Agent events are known at once, while gateways batch client events for a moment and other processes
+ * take longer; so an agent event waits for earlier events, and later ones wait behind it. Without agent events nothing
+ * is held. Times are RFC 3339 in UTC with milliseconds, so their text order is the time order.
  */
 export class OrderedHold {
   readonly #tell: Tell
@@ -23,24 +22,24 @@ export class OrderedHold {
   #held: OutgoingEvent[] = []
   #bytes = 0
   #dropped = 0
-  /** What happened up to here has had its time to arrive when the timer ends. */
+  /** Events up to here have had time to arrive when the timer fires. */
   #horizon = ''
   #timer: NodeJS.Timeout | undefined
 
-  /** `now` is the moment as events have it. */
+  /** `now` in the form of event times. */
   constructor(tell: Tell, now: () => string, holdMs = HOLD_MS) {
     this.#tell = tell
     this.#now = now
     this.#holdMs = holdMs
   }
 
-  /** An agent has come or gone. */
+  /** An agent has connected or disconnected. */
   hold(event: OutgoingEvent): void {
     if (this.#timer === undefined) this.#wait()
     this.#keep([event])
   }
 
-  /** What gateways tell. */
+  /** Events from gateways. */
   pass(events: readonly OutgoingEvent[], dropped: number): void {
     if (this.#timer === undefined) {
       this.#tell(events, dropped)
@@ -50,7 +49,7 @@ export class OrderedHold {
     this.#keep(events)
   }
 
-  /** Tells all that is held. */
+  /** Emits all held events. */
   flush(): void {
     if (this.#timer === undefined) return
     clearTimeout(this.#timer)
@@ -75,7 +74,7 @@ export class OrderedHold {
     this.#timer = undefined
     const ordered = this.#held.toSorted(inTime)
     const isDue = ({ at }: OutgoingEvent): boolean => at <= this.#horizon
-    // Without an agent among them the rest has nothing to wait for.
+    // Without an agent event the rest has nothing to wait for.
     if (ordered.every(event => isDue(event) || rankOf(event) === 0)) {
       this.#release(ordered, [])
       return
@@ -94,7 +93,7 @@ export class OrderedHold {
   }
 }
 
-/** In the same millisecond an agent comes before what its visitors do, and goes after it. */
+/** In the same millisecond an agent connects before its clients' events, and disconnects after them. */
 const rankOf = ({ type }: OutgoingEvent): number => (type === START ? -1 : type === STOP ? 1 : 0)
 
 function inTime(one: OutgoingEvent, other: OutgoingEvent): number {

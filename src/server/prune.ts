@@ -7,15 +7,15 @@ import type { Store } from '#store/store.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Events that a destination has not taken are kept so long, even where the audit log is kept for less. */
+/** Undelivered events are kept this long, even if the audit log is kept for less. */
 const UNDELIVERED_DAYS = 7
-/** A follower that is further behind takes a snapshot instead. */
+/** A follower that is further behind loads a snapshot instead. */
 const KEPT_CHANGES = 100_000
 
 export interface Pruned {
   readonly store: Store
   readonly signIns: Pick<SignIns, 'prune'>
-  /** How long the audit log goes back. */
+  /** Retention of the audit log. */
   readonly auditDays: number
   /** The number of the latest event before which all are delivered. */
   readonly delivered: () => Promise<number>
@@ -23,24 +23,24 @@ export interface Pruned {
   readonly now: () => number
 }
 
-/** Removes what is out of date, once. */
+/** Deletes expired rows, once. */
 export async function prune({ store, signIns, auditDays, delivered, now }: Pruned): Promise<void> {
   await signIns.prune()
   const changesUpTo = (await store.revision()) - KEPT_CHANGES
   const daysAgo = (days: number): string => timestamp(now() - days * DAY_MS)
   const undelivered = Math.max(auditDays, UNDELIVERED_DAYS)
-  // Before those who keep count of them are asked how far they are.
+  // Before the followers are asked for their position.
   await pruneDeadLetters(store, now() - undelivered * DAY_MS)
   await store.prune({ changesUpTo, eventsBefore: daysAgo(auditDays), eventsUpTo: await delivered() })
   await store.prune({ changesUpTo, eventsBefore: daysAgo(undelivered) })
 }
 
-/** Keeps the change log, the outbox and the sessions of visitors from growing for ever; returns how to stop. */
+/** Limits the change log, the outbox and the sign-in sessions; returns how to stop. */
 export function startPruning(pruned: Pruned): () => void {
   const background = {
     task: 'prune',
     log: pruned.log,
-    failed: 'could not remove what is out of date',
+    failed: 'deleting expired rows failed',
   } as const
   const timer = setInterval(() => void inBackground(background, () => prune(pruned)), HOUR_MS)
   timer.unref()

@@ -4,19 +4,19 @@ import type { Uncaught } from '#base/last-resort.ts'
 import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
 
-/** Below this the database can no longer be relied on to take a change. */
+/** Below this free space a change may fail. */
 const MIN_FREE_BYTES = 1_048_576
-/** A full disk is tried with a write, and anybody may ask whether the server is ready. */
+/** A full disk is tested with a write, and anyone may query readiness. */
 const TRY_EVERY_MS = 1000
 
 export interface ReadinessOptions {
   readonly store: Pick<Store, 'ping' | 'tryWrite'>
-  /** The folder of a database in a file; undefined where the database is elsewhere. */
+  /** The folder of a SQLite database; undefined for another one. */
   readonly folder: string | undefined
   readonly uncaught: () => Uncaught
 }
 
-/** Says whether the server can do its work, and what of it is impaired. */
+/** Determines whether the server works, and what is impaired. */
 export class Readiness {
   readonly #options: ReadinessOptions
   #isFull = false
@@ -31,7 +31,7 @@ export class Readiness {
     this.#isFull = true
   }
 
-  /** What is impaired while the server still serves; rejects with what is missing while it cannot. */
+  /** What is impaired while the server still works; rejects with the reason when it does not. */
   async check(): Promise<readonly Degraded[]> {
     await this.#options.store.ping()
     const { count, last } = this.#options.uncaught()
@@ -63,13 +63,13 @@ export class Readiness {
 const FULL: Degraded = {
   code: 'storage_full',
   message:
-    'The disk of the database is full: reading and traffic work, changes are rejected with 507. Free some space; no restart is needed.',
+    'The database disk is full: reads and traffic work, changes are rejected with 507. Free some space; no restart is needed.',
 }
 
 const uncaughtText = (count: number, last: string): string =>
-  `${count} uncaught error${count === 1 ? '' : 's'} since the start, the last at ${last}. See the log of the server, and restart it when that suits.`
+  `${count} uncaught error${count === 1 ? '' : 's'} since the start, the last at ${last}. See the server log, and restart at a convenient time.`
 
-/** Where the system does not tell, a write that fails does. */
+/** If the system does not report it, a failing write does. */
 async function freeBytes(folder: string): Promise<number> {
   try {
     const { bavail, bsize } = await statfs(folder)

@@ -10,7 +10,7 @@ import type { Change, Row, Store } from '#store/store.ts'
 const PAGE = 1000
 const POLL_MS = 2000
 
-/** Rows of the server's own kinds, such as what a certificate authority is to be answered, have no sealed fields. */
+/** Rows of the server's own kinds, such as ACME challenges, have no secret fields. */
 const published: ReadonlyMap<string, Kind> = new Map(
   Object.values(collections).map(kind => [kind.name, kind]),
 )
@@ -19,11 +19,11 @@ export interface RecordSourceOptions {
   readonly store: Store
   readonly sealer: Sealer
   readonly log: Log
-  /** How often the store is asked although nobody rang; a change made by another process is seen by then. */
+  /** Poll interval of the store; a change by another process is seen by then. */
   readonly pollMs?: number
 }
 
-/** Tells the gateway what the store holds. While the store fails, the last known state stands. */
+/** Feeds the gateway with the store's rows. While the store fails, the last known state is used. */
 export class RecordSource implements Source {
   readonly #options: RecordSourceOptions
   readonly #bells = new Set<() => void>()
@@ -34,17 +34,17 @@ export class RecordSource implements Source {
     this.#options = options
   }
 
-  /** The change up to which every follower knows all; 0 while nobody follows. */
+  /** The change that every follower has applied; 0 without followers. */
   get revision(): number {
     return this.#readers.size === 0 ? 0 : Math.min(...[...this.#readers].map(({ revision }) => revision))
   }
 
-  /** How often changes could not be read, or the secrets of a resource not opened. */
+  /** How often changes could not be read, or secrets not be decrypted. */
   get failures(): number {
     return this.#failures
   }
 
-  /** Something was written: it is read at once instead of at the next poll. */
+  /** A write was committed: read it now instead of at the next poll. */
   ring(): void {
     for (const bell of this.#bells) bell()
   }
@@ -56,7 +56,7 @@ export class RecordSource implements Source {
     this.#readers.add(reader)
     const bell = () => reader.wake()
     this.#bells.add(bell)
-    // What was written between the snapshot and here rang no bell.
+    // Writes between the snapshot and here sent no notification.
     reader.wake()
     return () => {
       this.#bells.delete(bell)
@@ -70,7 +70,7 @@ interface ReaderOptions extends RecordSourceOptions {
   readonly failed: () => void
 }
 
-/** One follower's place in the sequence of changes. */
+/** One follower's position in the change log. */
 class Reader {
   readonly #options: ReaderOptions
   readonly #kinds: ReadonlySet<string>
@@ -92,7 +92,7 @@ class Reader {
     return this.#revision
   }
 
-  /** What a follower throws is its own fault: the store was read, and the others go on. */
+  /** An error of a follower is its own: the store was read, and the others continue. */
   get #background(): Background {
     return { task: 'configuration', log: this.#options.log, failed: 'a change could not be applied' }
   }
@@ -107,7 +107,7 @@ class Reader {
     if (!this.#running) void inBackground(this.#background, () => this.#run())
   }
 
-  /** Reads everything. The revision is read first: what changes meanwhile is then read once more as a change. */
+  /** Reads everything. The revision is read first: concurrent changes are then read again as changes. */
   async load(): Promise<void> {
     const { store } = this.#options
     const revision = await store.revision()
@@ -151,7 +151,7 @@ class Reader {
       const revision = await store.revision()
       if (revision === this.#revision) return
       const changes = await store.changes(this.#revision, PAGE)
-      // A gap: they were pruned before they were read, or the database is another one than before.
+      // A gap: changes were pruned before they were read, or it is another database.
       if (changes[0]?.revision !== this.#revision + 1) return this.load()
       const batch = await this.#resolve(changes)
       if (this.#stopped) return
@@ -160,7 +160,7 @@ class Reader {
     }
   }
 
-  /** Each row once, where it changed last, as it is now. */
+  /** Each row once, at its last change, as it is now. */
   async #resolve(changes: readonly Change[]): Promise<SourceChange[]> {
     const ours = changes.filter(({ kind }) => this.#kinds.has(kind))
     if (ours.length === 0) return []
@@ -195,7 +195,7 @@ function requireObject(value: unknown): SourceRow['body'] {
   throw new TypeError('The text of a row is not a JSON object.')
 }
 
-/** What is left of a row that cannot be read: its place is found by what is not secret, if there is anything. */
+/** The rest of an unreadable row: non-secret fields identify its place, if there are any. */
 function sealedBody(row: Row): SourceRow['body'] {
   try {
     return requireObject(bodyOf(row))

@@ -32,35 +32,35 @@ import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
 import metadata from '../../package.json' with { type: 'json' }
 
-/** What runs may take this long to finish. */
+/** Running requests may take this long to finish. */
 export const DRAIN_MS = 30_000
-/** The same where a successor serves already: until then its clients do not reach agents that are still in use here. */
+/** The same when a successor is ready: until then its clients do not reach agents that are still used here. */
 const MOVE_OUT_MS = 5000
 
 export interface Running {
-  /** Where the API is reached from this machine; undefined when it is switched off. */
+  /** The API address for this machine; undefined when it is off. */
   readonly url: string | undefined
   /** Where the gateway listens. */
   readonly bound: GatewaySide['bound']
   /** Where the DNS server listens; undefined when it is switched off. */
   readonly dns: Address | undefined
-  /** What to set in DNS, for people; empty where nothing is needed. */
+  /** DNS records to set, for people; empty when none are needed. */
   readonly advice: readonly string[]
-  /** Tells how it stands with that until the domain is served. */
+  /** Reports progress until the domain is served. */
   watchDomain(options: Watching): Promise<void>
   /** Set on the first start only. */
   readonly first: FirstSecrets | undefined
-  /** Things to tell the operator. */
+  /** Warnings for the operator. */
   readonly warnings: readonly string[]
   /** A successor is about to start: it uses the same database and ports until this one is closed. */
   share(): void
   /** The successor did not start. Never rejects. */
   unshare(): Promise<void>
-  /** Finishes what runs and releases everything; with a successor, agents move to it as soon as they can. */
+  /** Finishes running requests and releases everything; with a successor, agents move to it as soon as they can. */
   close(options?: { readonly successor?: boolean }): Promise<void>
 }
 
-/** How a server starts beside the one that it succeeds. */
+/** How a server starts beside its predecessor. */
 export interface Succession {
   /** Resolves when the other server has released everything. */
   readonly released: Promise<void>
@@ -80,7 +80,7 @@ async function open(settings: Settings, observer: StoreObserver, shared: boolean
   }
 }
 
-/** Errors that no handler has taken, and where those of workers are noted. */
+/** Uncaught errors, including those of workers. */
 export interface Uncaughts {
   readonly uncaught: Uncaught
   note(): void
@@ -91,11 +91,11 @@ const NONE: Uncaughts = { uncaught: { count: 0, last: undefined }, note: () => u
 /** How the process that starts the platform came about. */
 export interface Beginning {
   readonly uncaughts?: Uncaughts
-  /** Set where the process takes over from one that runs. */
+  /** Set if the process replaces a running one. */
   readonly succession?: Succession | undefined
 }
 
-/** Starts the platform. Worker processes write logs of their own, to standard error. */
+/** Starts the platform. Worker processes write their own logs, to standard error. */
 export async function serve(
   settings: Settings,
   log = createLog(settings.log_level),
@@ -172,7 +172,7 @@ async function serveFrom(
       accountCreatedAt: account.createdAt,
       domain: settings.domain,
       region: settings.region,
-      // One address for signing in serves all endpoints, so an identity provider needs to know only one.
+      // One sign-in callback serves all endpoints, so an identity provider needs only one URL.
       signInUrl: httpsUrl(`idp.${settings.domain}`, settings, gateway.bound.https),
       tcpPorts: settings.tcp_ports,
       randomTcpPorts: randomPorts(settings),
@@ -250,9 +250,9 @@ async function serveFrom(
       dns.close()
       const quiet = successor ? gateway.moveOut(MOVE_OUT_MS) : gateway.quiesce(DRAIN_MS)
       await Promise.all([acme.close(), expiry.close(), api.close(), quiet])
-      // Agents that are disconnected try again only a few times at once, so as little as possible comes after this.
+      // Disconnected agents retry only a few times at once, so as little as possible comes after this.
       await gateway.drain(0)
-      // Last, so that what happened until then leaves too.
+      // Last, so that events until then are sent too.
       await events.close()
       await store[Symbol.asyncDispose]()
     },
@@ -272,10 +272,10 @@ async function listen(
   }
 }
 
-/** A key given for the first start that is not in use may surprise: say so. */
+/** An unused key for the first start may surprise: warn about it. */
 async function unknownFirstKey(store: Store, { api_key: key }: Settings): Promise<string[]> {
   if (!key || (await store.holder({ namespace: API_TOKENS, value: tokenHash(key.reveal()) }))) return []
   return [
-    'ADIT_API_KEY is not a key of this database: it counts only on the first start, when there is no user yet.',
+    'ADIT_API_KEY is not a key of this database: it is used only at the first start, when there is no user yet.',
   ]
 }

@@ -12,17 +12,17 @@ const sshSignIn = [sshCredential, sshCertificateAuthority]
 export interface SessionEnd {
   /** RFC 3339. */
   readonly at: string
-  /** Undefined when it ended in good order. */
+  /** Undefined for a normal end. */
   readonly error: string | undefined
 }
 
-/** With its address, where the public one of the API is known: there is no call that it could be told by. */
+/** With its URI, if the public URL of the API is known: there is no request to derive it from. */
 function refTo(id: string, kinds: readonly Kind[], apiUrl: string | undefined): { id: string; uri?: string } {
   const kind = kinds.find(each => hasPrefixOf(each, id))
   return apiUrl === undefined || kind === undefined ? { id } : { id, uri: `${apiUrl}${kind.path}/${id}` }
 }
 
-/** What is told of an agent that has come or gone, as JSON. */
+/** The event of an agent that connected or disconnected, as JSON. */
 export function sessionText(
   session: SessionRecord,
   apiUrl: string | undefined,
@@ -40,10 +40,10 @@ export function sessionText(
     metadata: session.metadata,
     os: session.os,
     arch: session.arch,
-    // As others know the protocol, whichever version of it our own agents speak.
+    // The public protocol name, whichever version Adit agents use.
     transport: isSsh ? 'ssh' : 'muxado',
     started_at: session.startedAt,
-    // Sessions have no end of their own here, and no version of an agent is turned away.
+    // Sessions do not expire here, and no agent version is rejected.
     expires_at: null,
     stopped_at: end?.at ?? null,
     deprecated: null,

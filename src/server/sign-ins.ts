@@ -15,7 +15,7 @@ import type { Claim, Row, Store, Write } from '#store/store.ts'
 
 const USERS = 'application_user'
 const ATTEMPTS = 8
-/** More browsers than anybody has; a script that signs in again and again pushes its own old sessions out. */
+/** More browsers than any user has; a script that keeps signing in evicts its own old sessions. */
 const MAX_SESSIONS = 100
 const MAX_MARKING = 1000
 const PAGE = 1000
@@ -27,7 +27,7 @@ export interface SignInsOptions {
   readonly now?: () => number
 }
 
-/** Writes down who signs in to endpoints. */
+/** Records sign-ins to endpoints. */
 export class SignIns implements Visitors {
   readonly #store: Store
   readonly #sealer: Sealer
@@ -57,16 +57,16 @@ export class SignIns implements Visitors {
       ]
       const outcome = await this.#store.commit(batch)
       if (outcome.ok) return { userId: user.id, sessionId: session.id }
-      // Somebody else has written the same user at the same moment, or deleted it.
+      // The same user was written or deleted concurrently.
     }
     throw new Error('A sign-in could not be saved: its user changes all the time.')
   }
 
   active(sessionId: string, expiresAt: number): void {
-    // It is told again in a minute; what is still being written then need not pile up.
+    // It is reported again in a minute; pending writes need not pile up.
     if (this.#marking.has(sessionId) || this.#marking.size >= MAX_MARKING) return
     this.#marking.add(sessionId)
-    const failed = 'the use of a session was not written down'
+    const failed = 'recording the use of a session failed'
     const background = { task: 'sign_in', log: this.#log, failed, about: { sessionId } } as const
     void inBackground(background, () => this.#mark(sessionId, expiresAt)).then(() =>
       this.#marking.delete(sessionId),
@@ -86,7 +86,7 @@ export class SignIns implements Visitors {
     return this.#codes.claim(claim)
   }
 
-  /** Removes the sessions that have ended by themselves. */
+  /** Deletes expired sessions. */
   async prune(): Promise<void> {
     const time = timestamp(this.#now())
     for (let before: string | undefined, full = true; full;) {
@@ -95,7 +95,7 @@ export class SignIns implements Visitors {
         ...(before !== undefined && { before }),
       })
       for (const row of page) {
-        // Times of one form compare as texts do.
+        // Times of one form compare like strings.
         if (String(bodyOf(row)['expires_at']) < time)
           await this.#store.commit([{ op: 'remove', id: row.id, version: row.version }])
       }
@@ -133,7 +133,7 @@ export class SignIns implements Visitors {
       application_user: userId,
       last_active: time,
       expires_at: timestamp(expiresAt),
-      // A tunnel and the endpoint that it opens share the rest of their ids.
+      // A tunnel and its endpoint share the rest of their ids.
       endpoint: place.id.startsWith('tn_') ? `ep_${randomPart(place.id)}` : null,
       edge: place.edgeId ?? null,
       route: place.id.startsWith('edghtsrt_') ? place.id : null,
@@ -141,7 +141,7 @@ export class SignIns implements Visitors {
     return this.#row(applicationSession, { id, parent: userId, version: 1, body })
   }
 
-  /** The oldest sessions of a user who has too many. */
+  /** The oldest sessions beyond the limit. */
   async #surplus(userId: string): Promise<Write[]> {
     const rows = await childRows(applicationSession.name, userId, { store: this.#store })
     return rows.slice(MAX_SESSIONS - 1).map(({ id, version }) => ({ op: 'remove', id, version }))
@@ -175,7 +175,7 @@ export class SignIns implements Visitors {
 
 const bodyOf = (row: Row): Body => JSON.parse(row.body) as Body
 
-/** A user is whom one provider knows by one id, wherever they sign in. */
+/** A user is one id at one provider, at any endpoint. */
 const claimOf = ({ provider, identity }: Arrival): Claim =>
   userClaim(provider.name, provider.url, identity.id)
 
@@ -184,7 +184,7 @@ function claimOfBody(body: Body): Claim {
   return userClaim(name, url, String(body['provider_user_id']))
 }
 
-/** Ids of providers may be longer than what a claim can hold. */
+/** Provider ids may be longer than a claim. */
 const userClaim = (...parts: readonly string[]): Claim => ({
   namespace: USERS,
   value: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),

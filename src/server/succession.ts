@@ -5,28 +5,28 @@ import type { Running } from '#server/serve.ts'
 
 /** Marks a process that was started to succeed another one. */
 const VARIABLE = 'ADIT_SUCCEEDS'
-/** The server before it goes on until then, so nothing is lost by waiting. */
+/** The previous server continues until then, so waiting loses nothing. */
 const READY_MS = 300_000
 
-/** What a process is told by the one that started it. */
+/** Messages from the parent process. */
 type Order = 'share' | 'unshare' | 'released' | 'leave' | 'stop'
 
-/** Why a server ends: for good, or because its successor serves already. */
+/** Why a server ends: for good, or because its successor is ready. */
 export type End = 'stop' | 'leave'
 
-/** The process that started this one, seen from here. */
+/** The parent process, as seen from here. */
 export interface Starter {
-  /** Resolves when the server before this one has released everything. */
+  /** Resolves when the previous server has released everything. */
   readonly released: Promise<void>
-  /** Resolves when this server is to end. */
+  /** Resolves when this server should end. */
   readonly ended: Promise<End>
-  /** This server serves. It is told when another one succeeds it in turn. */
+  /** This server is ready. It is notified when it is replaced in turn. */
   ready(running: Pick<Running, 'share' | 'unshare'>): void
   /** This process is about to end. */
   leave(): void
 }
 
-/** Undefined in a process that succeeds no other. */
+/** Undefined in a process without a predecessor. */
 export function findStarter(): Starter | undefined {
   const isSuccessor = process.env[VARIABLE] !== undefined && process.send !== undefined
   delete process.env[VARIABLE]
@@ -54,7 +54,7 @@ export function findStarter(): Starter | undefined {
   }
 }
 
-/** A server in a process of its own that was started to succeed the present one. */
+/** A successor in a separate process. */
 export class Successor {
   /** Resolves to the exit code. */
   readonly exited: Promise<number>
@@ -65,7 +65,7 @@ export class Successor {
     this.exited = once(child, 'exit').then(([code]: (number | null)[]) => code ?? 1)
   }
 
-  /** Starts the same program with the same arguments; rejects unless it serves in time. */
+  /** Starts the same program with the same arguments; rejects unless it is ready in time. */
   static async start(): Promise<Successor> {
     const child = spawn(process.execPath, ownArguments(), {
       env: { ...process.env, [VARIABLE]: '1' },

@@ -15,11 +15,11 @@ type Wanted = ReadonlyMap<string, ReadonlySet<string>>
 export interface HubOptions {
   readonly tell: Tell
   readonly accountId: string
-  /** The public address of the API, where it is known. */
+  /** The public URL of the API, if known. */
   readonly apiUrl?: string | undefined
 }
 
-/** Between the gateways and the delivery of events: who wants what, and what has happened. */
+/** Connects gateways and event delivery: subscribed fields in one direction, events in the other. */
 export class TrafficHub {
   readonly #hold: OrderedHold
   readonly #followers = new Set<(wanted: WantedTraffic) => void>()
@@ -31,7 +31,7 @@ export class TrafficHub {
     this.#options = options
   }
 
-  /** What gateways must tell of. */
+  /** What gateways must report. */
   get wanted(): WantedTraffic {
     return {
       accountId: this.#options.accountId,
@@ -40,7 +40,7 @@ export class TrafficHub {
     }
   }
 
-  /** Types of events, and the fields that somebody needs of those that have fields to choose from. */
+  /** Event types, and the needed fields of those with selectable fields. */
   want(wanted: Wanted): void {
     this.#wanted = wanted
     for (const follower of this.#followers) follower(this.wanted)
@@ -56,17 +56,17 @@ export class TrafficHub {
     this.#hold.pass(pages.flatMap(eventsOf), dropped)
   }
 
-  /** Tells what is held back for the sake of its order; for the end. */
+  /** Emits held events; for the shutdown. */
   flush(): void {
     this.#hold.flush()
   }
 
-  /** Tells of the agents that come and go. An agent has several connections, of which the first stands for all. */
+  /** Reports agents that connect and disconnect. The first connection of an agent stands for all. */
   watch(directory: Directory): void {
     const online = new Set<string>()
     directory.watch({
       sessionAdded: session => {
-        // One that is replaced has not gone.
+        // A replaced session has not ended.
         if (!isFirstLeg(session) || online.has(session.id)) return
         online.add(session.id)
         this.#session(START, session)
@@ -88,10 +88,10 @@ export class TrafficHub {
   }
 }
 
-/** By the clock that gateways take the moments of visitors from; the system's own may be set meanwhile. */
+/** By the clock of gateway events; the system clock may be changed meanwhile. */
 const now = (): number => wallTime(performance.now())
 
-/** In the order in which they are declared; names that are not are nobody's. */
+/** In declaration order; unknown names are dropped. */
 function wantedOf<Type extends TrafficType>(
   wanted: Wanted,
   type: Type,

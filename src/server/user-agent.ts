@@ -1,4 +1,4 @@
-/** What a User-Agent field tells of a browser; empty where it does not. */
+/** The browser in a User-Agent field; empty if unknown. */
 export interface UserAgent {
   readonly raw: string
   readonly browser_name: string
@@ -12,7 +12,7 @@ const MAX_RAW = 512
 
 type Pattern = readonly [name: string, pattern: RegExp]
 
-/** The first that matches: browsers name those they descend from, so the more special come first. */
+/** The first match: browsers also name those they descend from, so the more specific come first. */
 const browsers: readonly Pattern[] = [
   ['Edge', /\bEdg(?:e|A|iOS)?\/([\d.]{1,32})/],
   ['Opera', /\b(?:OPR|Opera)\/([\d.]{1,32})/],
@@ -48,7 +48,7 @@ function first(patterns: readonly Pattern[], text: string): readonly [name: stri
   return ['', '']
 }
 
-/** Good enough for a list of one's sessions; nothing is decided by it. */
+/** Good enough for a list of sessions; nothing depends on it. */
 export function userAgentOf(text: string): UserAgent {
   const raw = text.slice(0, MAX_RAW).replace(/[^\x20-\x7e]/g, '')
   const [browser, browserVersion] = first(browsers, raw)

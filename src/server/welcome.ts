@@ -8,12 +8,12 @@ interface Row {
   readonly value: string
 }
 
-/** What a person sees when the platform has started. */
+/** The start message. */
 export function welcome(running: Running, settings: Settings): string {
   const { url, first, warnings } = running
   const file = (name: string) => join(relative('.', settings.data_dir) || '.', name)
   const api = settings.api_url ?? url
-  // Whoever gave the key knows it, and output may be kept for long.
+  // A configured key is known already, and output may be kept for long.
   const made = settings.api_key === undefined ? first?.apiKey : undefined
   const rows = [...addresses(running, api), ...(made ? [{ label: 'API key', value: made.reveal() }] : [])]
   return [
@@ -21,7 +21,7 @@ export function welcome(running: Running, settings: Settings): string {
     '  Adit is running.',
     '',
     ...rows.map(({ label, value }) => `  ${label.padEnd(12)} ${value}`),
-    ...(made ? [`  ${''.padEnd(12)} shown only now, kept in ${file('api-key')}`] : []),
+    ...(made ? [`  ${''.padEnd(12)} shown only once, stored in ${file('api-key')}`] : []),
     '',
     ...running.advice,
     ...tunnel(running, settings),
@@ -49,7 +49,7 @@ function addresses({ bound, dns }: Running, api: string | undefined): Row[] {
   ]
 }
 
-/** The one command that shows a local port to the world. */
+/** The command that exposes a local port. */
 function tunnel({ bound: { agent } }: Running, settings: Settings): string[] {
   if (agent === undefined) return []
   const host = hostHere(agent)
@@ -57,12 +57,7 @@ function tunnel({ bound: { agent } }: Running, settings: Settings): string[] {
     ...(host === '127.0.0.1' && agent.port === 4443 ? [] : [`ADIT_SERVER_ADDR=${host}:${agent.port} `]),
     ...(settings.data_dir === './data' ? [] : [`ADIT_DATA_DIR=${relative('.', settings.data_dir)} `]),
   ].join('')
-  return [
-    '  Show a local port to the world, in another terminal:',
-    '',
-    `    ${variables}bin/adit http 3000`,
-    '',
-  ]
+  return ['  Expose a local port, in another terminal:', '', `    ${variables}bin/adit http 3000`, '']
 }
 
 const firstCall = (api: string, keyFile: string): string[] => [

@@ -1,11 +1,11 @@
-/** Someone who gives a peer credit, and may have to wait with it. */
+/** A stream that gives credit to its peer, and may have to delay it. */
 export interface Granter {
   grant(): void
 }
 
 /**
- * The unread bytes of all streams of a session, and who waits with credit until they are fewer. Never more than the
- * limit, half of it again for windows that grew, and an initial window for each stream.
+ * The unread bytes of all streams of a session, and the streams that delay credit until there are fewer. Never more
+ * than the limit, half of it again for grown windows, and an initial window for each stream.
  */
 export class Budget {
   readonly #limit: number
@@ -30,7 +30,7 @@ export class Budget {
     return this.#unread * 2 > this.#limit
   }
 
-  /** Lets a window be larger by so much, which is memory the peer may fill; false: all that may be lent is lent. */
+  /** Lends memory for a larger window, which the peer may fill; false: nothing is left to lend. */
   lend(bytes: number): boolean {
     if (this.#lent + bytes > this.#limit / 2) return false
     this.#lent += bytes

@@ -2,8 +2,8 @@ import { Duplex } from 'node:stream'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 /**
- * A stream as node's Duplex, for code that wants one. It stays half-open: end it when the peer has ended, or use
- * it in a pipeline. Destroying it gives the stream up as `abort` does.
+ * A stream as a node Duplex. It stays half-open: end it when the peer has ended, or use it in a pipeline. Destroying it
+ * aborts the stream.
  */
 export function asDuplex(stream: ByteStream): Duplex {
   let written: (() => void) | undefined

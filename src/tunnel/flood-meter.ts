@@ -2,20 +2,20 @@ import { TunnelError } from '#tunnel/frame.ts'
 
 const WINDOW_MS = 10_000
 
-/** What a peer may cause in one window; an honest one stays far below. */
+/** What a peer may cause in one window; a normal one stays far below. */
 const allowance = {
-  /** Streams that were opened and refused, or given up by the peer itself. */
+  /** Streams that were opened and rejected, or reset by the peer itself. */
   refused: 1000,
   /** Frames for streams that do not exist. */
   stray: 10_000,
 } as const
 
-// Credit and resets that were under way when a stream ended are no fault of the peer.
+// Credit and resets in flight when a stream ended are legitimate.
 const LATE_FRAMES = 100
 
 export type Flood = keyof typeof allowance
 
-/** Counts the frames of a peer that cost work and lead to nothing. */
+/** Counts useless frames of a peer. */
 export class FloodMeter {
   readonly #now: () => number
   #since = -Infinity
@@ -26,12 +26,12 @@ export class FloodMeter {
     this.#now = now
   }
 
-  /** A stream has ended, so frames for it may come late. */
+  /** A stream has ended, so frames for it may arrive late. */
   finished(): void {
     this.#finished++
   }
 
-  /** Throws a TunnelError when there were too many of them. */
+  /** Throws a TunnelError when there were too many. */
   count(flood: Flood): void {
     const now = this.#now()
     if (now - this.#since >= WINDOW_MS) this.#restart(now)

@@ -1,10 +1,10 @@
 export const HEADER_BYTES = 8
-/** What either side may send on a stream before it is granted more; fixed by the protocol. */
+/** The initial window of either side; fixed by the protocol. */
 export const INITIAL_WINDOW = 262_144
 export const MAX_ID = 0x7fff_ffff
-/** The largest body of a frame we write: large enough for bulk, small enough that others get their turn. */
+/** The largest frame body we write: large enough for bulk, small enough for fairness. */
 export const MAX_FRAME = 65_536
-/** A stream id nobody ever opens. Credit for it is ignored by every agent, which makes it a harmless sign of life. */
+/** A stream id that is never opened. Credit for it is ignored by every agent, which makes it a harmless keep-alive. */
 export const NUDGE_ID = 0x7fff_fffe
 
 export const frameTypes = { rst: 0, data: 1, wndinc: 2, goaway: 3 } as const
@@ -38,10 +38,10 @@ const names = new Map<number, TunnelErrorCode>(
   Object.entries(errorCodes).map(([name, code]) => [code, name as TunnelErrorCode]),
 )
 
-/** The name of a code received from a peer; peers may use numbers this protocol does not list. */
+/** The name of a code from a peer; peers may use unlisted numbers. */
 export const errorName = (code: number): TunnelErrorCode => names.get(code) ?? 'unknown'
 
-/** Why a stream or a session ended other than by both sides being finished. */
+/** Why a stream or a session ended abnormally. */
 export class TunnelError extends Error {
   override readonly name = 'TunnelError'
   readonly code: TunnelErrorCode
@@ -54,7 +54,7 @@ export class TunnelError extends Error {
 
 const sessionLost: ReadonlySet<TunnelErrorCode> = new Set(['session_closed', 'peer_eof', 'remote_gone_away'])
 
-/** Whether a stream ended because the connection that carries it did. */
+/** Whether a stream ended because its connection did. */
 export const isSessionLost = (error: unknown): boolean =>
   error instanceof TunnelError && sessionLost.has(error.code)
 

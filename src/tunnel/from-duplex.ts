@@ -4,26 +4,26 @@ import { TunnelError } from '#tunnel/frame.ts'
 import { HeldBytes } from '#tunnel/held-bytes.ts'
 import type { Occupant } from '#tunnel/places.ts'
 
-/** How a stream that is shared or half-closes in its own way differs from a plain Duplex. */
+/** How a shared stream, or one with its own half-close, differs from a plain Duplex. */
 export interface DuplexHabits {
-  /** Finishes our direction once all bytes are out; `end` of the Duplex when absent. */
+  /** Half-closes once all bytes are sent; default `end` of the Duplex. */
   readonly finish?: () => void
   /** Both directions are finished. */
   readonly release?: () => void
-  /** As `hold` and `rest` of the stream, where it is counted among others. */
+  /** `hold` and `rest` of the stream, if it is counted among others. */
   readonly hold?: (client: string | undefined) => boolean
   readonly rest?: () => void
-  /** It is given up for the sake of others. */
+  /** It is evicted in favour of others. */
   readonly evicted?: () => void
-  /** What is below the Duplex takes no more for now; call `wake` on the stream when it does again. */
+  /** The layer below the Duplex is full; call `wake` on the stream when it is not. */
   readonly full?: () => boolean
 }
 
-/** How much may wait in the Duplex before a writer is asked to wait. */
+/** Bytes that may be buffered in the Duplex before writers must wait. */
 const WAITING_BYTES = 256 * 1024
 const EMPTY = Buffer.alloc(0)
 
-/** Reads and writes a Duplex as a ByteStream. A socket must allow half-open, or our end finishes both ways. */
+/** Adapts a Duplex to a ByteStream. A socket must allow half-open, or our end closes both directions. */
 export const fromDuplex = (duplex: Duplex, habits: DuplexHabits = {}): DuplexStream =>
   new DuplexStream(duplex, habits)
 
@@ -62,7 +62,7 @@ export class DuplexStream implements ByteStream, Occupant {
     return this.#peerFinished
   }
 
-  /** Bytes of the peer that wait for a reader. */
+  /** Unread bytes from the peer. */
   get waiting(): number {
     return this.#held.length + this.#duplex.readableLength
   }
@@ -80,11 +80,11 @@ export class DuplexStream implements ByteStream, Occupant {
     this.#habits.rest?.()
   }
 
-  /** Gives the stream up for the sake of others, and its reader hears of it. */
+  /** Evicts the stream in favour of others, and notifies its reader. */
   evict(): void {
     if (this.#closed) return
     this.#habits.evicted?.()
-    this.#close(new TunnelError('streams_exhausted', 'The connection was given up: others needed its place.'))
+    this.#close(new TunnelError('streams_exhausted', 'The connection was evicted: others needed its place.'))
     this.#duplex.destroy()
   }
 
@@ -99,7 +99,7 @@ export class DuplexStream implements ByteStream, Occupant {
 
   detach(rest: Buffer = EMPTY): void {
     this.#sink = undefined
-    // The next reader must hear of the end too.
+    // The next reader must get the end too.
     this.#endTold = false
     if (rest.length > 0 && !this.#closed) this.#held.unshift(rest)
   }
@@ -136,14 +136,14 @@ export class DuplexStream implements ByteStream, Occupant {
     this.#duplex.destroy()
   }
 
-  /** What is below has room again. */
+  /** The layer below has room again. */
   wake(): void {
     if (!this.#writerWaits || this.#unsent > 0 || this.#closed || this.#habits.full?.() === true) return
     this.#writerWaits = false
     this.#sink?.writable?.()
   }
 
-  /** The stream is over: what carried it is gone. */
+  /** The stream is closed: its transport is gone. */
   fail(error: TunnelError): void {
     this.#close(error)
   }
@@ -185,7 +185,7 @@ export class DuplexStream implements ByteStream, Occupant {
     this.#deliver()
   }
 
-  /** Gives out what is there, then lets the Duplex flow or stand still as the reader wants it. */
+  /** Delivers buffered data, then lets the Duplex flow or pause as the reader needs. */
   #deliver(): void {
     if (this.#delivering || this.#closed) return
     this.#delivering = true
@@ -197,7 +197,7 @@ export class DuplexStream implements ByteStream, Occupant {
     }
     this.#delivering = false
     if (this.#closed) return
-    // A Duplex that stands still tells neither of its end nor of its close, so it stands only as long as it must.
+    // A paused Duplex reports neither its end nor its close, so it is paused only as long as necessary.
     if (!this.#peerFinished) {
       if (this.#paused || this.#held.length > 0) this.#duplex.pause()
       else this.#duplex.resume()
@@ -219,11 +219,11 @@ export class DuplexStream implements ByteStream, Occupant {
     }
   }
 
-  /** What the Duplex gave before is still read; then the reader hears that nothing can be written any more. */
+  /** Earlier data is still read; then the reader learns that writing is no longer possible. */
   #gone(): void {
     this.#duplexClosed = true
     if (this.#peerFinished) this.#settle()
-    else this.fail(new TunnelError('stream_closed', 'The connection was cut.'))
+    else this.fail(new TunnelError('stream_closed', 'The connection was aborted.'))
   }
 
   #close(error: TunnelError | undefined): void {
@@ -231,7 +231,7 @@ export class DuplexStream implements ByteStream, Occupant {
     this.#closed = true
     this.#error = error
     this.#held.clear()
-    // Whatever still comes is thrown away, so that the end and the close of the Duplex come through.
+    // Further data is dropped, so that the end and the close of the Duplex are reported.
     this.#duplex.resume()
     const sink = this.#sink
     this.#sink = undefined

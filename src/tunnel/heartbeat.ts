@@ -6,20 +6,20 @@ import type { TunnelStream } from '#tunnel/stream.ts'
 
 export interface HeartbeatOptions {
   readonly intervalMs?: number
-  /** Silence of the peer, on every stream, after which the session is closed. */
+  /** Silence of the peer on all streams after which the session is closed. */
   readonly limitMs?: number
 }
 
 const BEAT_BYTES = 4
 
-/** Cuts a stream into beats of 4 bytes, however they were fragmented. */
+/** Splits a stream into beats of 4 bytes, however they were fragmented. */
 function beats(take: (beat: Buffer) => void): (bytes: Buffer) => void {
   let rest = Buffer.alloc(0)
   return bytes => {
     const all = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
     let at = 0
     for (; at + BEAT_BYTES <= all.length; at += BEAT_BYTES) take(all.subarray(at, at + BEAT_BYTES))
-    // A copy, because what is left must not keep a whole socket read alive.
+    // A copy, because the rest must not retain a whole socket read.
     rest = Buffer.from(all.subarray(at))
   }
 }
@@ -32,7 +32,7 @@ export function answerHeartbeat(stream: TunnelStream): void {
       if (!stream.write(Buffer.from(beat))) stream.pause()
     }),
     writable: () => stream.resume(),
-    // An agent that sees FIN on a heartbeat floods zeros; only RST ends such a stream.
+    // An agent that sees FIN on a heartbeat floods zeros; only RST stops it.
     end: () => stream.reset('stream_cancelled'),
     closed: () => undefined,
   })
@@ -67,7 +67,7 @@ class Heartbeat {
     const deadline = this.#session.lastInput + this.#limitMs
     if (now >= deadline) {
       const silent = `The peer was silent for ${this.#limitMs} ms.`
-      // The cause tells it from an end that the peer has made itself.
+      // The cause distinguishes it from a close by the peer.
       this.#session.fail(new TunnelError('peer_eof', silent, new Error('No heartbeat was answered.')))
       return
     }
@@ -80,7 +80,7 @@ class Heartbeat {
   }
 
   #beat(now: number): void {
-    // Never more than one beat is under way.
+    // At most one beat is in flight.
     if (this.#sent !== undefined || this.#opening) return
     if (this.#stream === undefined) {
       void this.#open()
@@ -96,7 +96,7 @@ class Heartbeat {
     try {
       this.#stream = await this.#session.open(streamTypes.heartbeat)
     } catch {
-      // The session is over or full; the next turn tries again, and silence is measured all the same.
+      // The session is closed or full; the next turn retries, and silence is measured anyway.
       return
     } finally {
       this.#opening = false
@@ -127,6 +127,6 @@ class Heartbeat {
 
 export type { Heartbeat }
 
-/** Sends beats to the peer, measures how long it takes to echo them, and closes the session when it is silent. */
+/** Sends beats to the peer, measures the round trip, and closes the session when it is silent. */
 export const startHeartbeat = (session: Session, options?: HeartbeatOptions): Heartbeat =>
   new Heartbeat(session, options)

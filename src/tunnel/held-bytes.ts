@@ -1,8 +1,8 @@
 const BLOCK_BYTES = 16_384
 
 /**
- * Bytes that wait for a slow reader. A piece that is a small part of the memory it lies in is copied, or one byte
- * of it would keep a whole socket read alive; memory stays within twice the bytes held, plus one block.
+ * Bytes buffered for a slow reader. A small slice of a large buffer is copied, or one byte would retain a whole socket
+ * read; memory stays within twice the bytes held, plus one block.
  */
 export class HeldBytes {
   #pieces: Buffer[] = []
@@ -10,7 +10,7 @@ export class HeldBytes {
   #tailFilled = 0
   length = 0
 
-  /** True: the piece was copied, and is not looked at again. */
+  /** True: the piece was copied, and may be released. */
   push(piece: Buffer): boolean {
     this.length += piece.length
     if (piece.length * 2 >= piece.buffer.byteLength && piece.length >= BLOCK_BYTES / 2) {
@@ -56,7 +56,7 @@ export class HeldBytes {
   }
 
   #append(piece: Buffer, at: number): number {
-    // The first block is as small as its first piece: most streams hold a few bytes once.
+    // The first block is as small as its first piece: most streams buffer a few bytes once.
     this.#tail ??= Buffer.allocUnsafeSlow(
       this.#pieces.length === 0 ? Math.min(BLOCK_BYTES, piece.length - at) : BLOCK_BYTES,
     )

@@ -8,8 +8,8 @@ const closing = new Set([0x7d, 0x5d])
 const blank = new Set([0x20, 0x09, 0x0a, 0x0d])
 
 /**
- * Collects one JSON object from pieces of any size. It looks at every byte once to find the end, because one agent
- * family does not mark it, and parses only then.
+ * Collects one JSON object from chunks of any size. It scans every byte once to find the end, because one agent family
+ * does not mark it, and parses only then.
  */
 export class JsonCollector {
   readonly #limit: number
@@ -22,7 +22,7 @@ export class JsonCollector {
     this.#limit = limit
   }
 
-  /** The object, once its last byte was given; throws when it is too large or cannot be read. */
+  /** The object, once it is complete; throws when it is too large or invalid. */
   push(bytes: Buffer): JsonObject | undefined {
     const end = this.#scan(bytes)
     this.#bytes.push(bytes.subarray(0, end))

@@ -12,8 +12,8 @@ import {
 } from '#base/json-fields.ts'
 
 /**
- * The messages of the agent protocol. Names are those of the wire: a value of one of these types, made into JSON,
- * is what the peers expect, and the reader of that name takes what they send.
+ * The messages of the agent protocol. Names are those of the wire: a value of one of these types, as JSON, is what
+ * peers expect, and the parser of that name reads what they send.
  */
 type MessageOf<Reader> = Reader extends Field<infer T> ? T : never
 
@@ -22,7 +22,7 @@ const line = text(1024)
 const metadata = text(4096)
 const token = text(4096)
 const errorText = text(16_384)
-// A policy document may be large; the limit of the whole message is what bounds it in the end.
+// A policy document may be large; the message limit applies in the end.
 const document = text(1_048_576)
 
 export const authRequest = object({
@@ -69,7 +69,7 @@ export const authAnswer = object({
     DeprecationWarning: optional(nullable(object({ NextMin: name, NextDate: name, Msg: metadata }))),
     ConnectAddresses: optional(list(object({ Region: name, ServerAddr: line }), 64)),
     AgentSessionID: optional(name),
-    // Which process of the gateway answers; our own agents keep their two connections on different ones.
+    // The responding gateway process; Adit agents keep their two connections on different ones.
     Node: optional(name),
   }),
 })
@@ -80,7 +80,7 @@ export const bindRequest = object({
   Proto: text(16),
   ForwardsTo: line,
   ForwardsProto: text(16),
-  // Kept as it came, because the answer echoes it; `bindOptions` reads it.
+  // Kept as received, because the response echoes it; `bindOptions` parses it.
   Opts: anyObject,
   Extra: object({
     Name: optional(name),
@@ -94,7 +94,7 @@ export const bindRequest = object({
 })
 export type BindRequest = MessageOf<typeof bindRequest>
 
-/** The options of every protocol; modules keep the form of the wire, null where they are not asked for. */
+/** The options of every protocol; modules keep their wire form, null when unset. */
 export const bindOptions = object({
   URL: line,
   Domain: line,
@@ -173,7 +173,7 @@ export type StopTunnelRequest = MessageOf<typeof stopTunnelRequest>
 /** The request of Restart, Stop and SrvInfo. */
 export const emptyRequest = object({})
 
-/** The answer of Restart, Stop, Update and PatchTunnelState; an empty text is success. */
+/** The response of Restart, Stop, Update and PatchTunnelState; an empty string is success. */
 export const plainAnswer = object({ Error: errorText })
 export type PlainAnswer = MessageOf<typeof plainAnswer>
 

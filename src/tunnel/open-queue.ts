@@ -12,15 +12,15 @@ interface Waiting {
 export interface OpenLimits {
   readonly maxOpen: number
   readonly maxWaiting: number
-  /** How long a stream that was reset here counts on: the other side frees it only later. */
+  /** How long a stream that was reset here still counts: the peer frees it later. */
   readonly leaveMs: number
 }
 
-/** How often those who wait are looked at again: connections may have stalled meanwhile. */
+/** How often waiting opens are checked: connections may have stalled meanwhile. */
 const LOOK_MS = 250
-/** Streams that serve the session itself; they are of no client. */
+/** Streams of the session itself; they belong to no client. */
 const OWN = ''
-/** Counts open streams, and lets openings wait above the limit: in order for one client, the one with fewest first. */
+/** Counts open streams, and queues opens above the limit: in order for one client, the client with fewest first. */
 export class OpenQueue {
   readonly places: Places
   readonly #maxWaiting: number
@@ -38,7 +38,7 @@ export class OpenQueue {
     this.#maxWaiting = maxWaiting
   }
 
-  /** Takes a place for a client, at once or when there is one for it. */
+  /** Takes a slot for a client, at once or when there is one. */
   async enter(options: OpenOptions): Promise<Place> {
     if (this.#stopped !== undefined) throw this.#stopped
     const { client, signal } = options
@@ -48,21 +48,21 @@ export class OpenQueue {
     return place ?? this.#wait(key, options)
   }
 
-  /** Gives a place back; whoever waits may take it. */
+  /** Releases a slot; a waiting open may take it. */
   leave(place: Place): void {
     this.places.leave(place)
     this.admit()
   }
 
-  /** Gives a place back that the other side will know of only later. */
+  /** Releases a slot that the peer frees only later. */
   leaveSoon(place: Place): void {
     this.places.evacuate(place)
     setTimeout(() => this.leave(place), this.#leaveMs).unref()
   }
 
-  /** Lets in who waits and has a place now. */
+  /** Admits waiting opens that have a slot now. */
   admit(): void {
-    // A stream that is evicted gives its place back while it is being asked for.
+    // An evicted stream releases its slot while it is being requested.
     if (this.#admitting || this.#waiting.size === 0) return
     this.#admitting = true
     for (let admits = true; admits;) {
@@ -96,7 +96,7 @@ export class OpenQueue {
     const { promise, resolve, reject } = Promise.withResolvers<Place>()
     const waiting: Waiting = { client, admit: resolve, refuse: reject }
     const giveUp = (): void => {
-      // At once, so that no place is given to it any more.
+      // At once, so that it gets no more slots.
       this.#forget(waiting)
       reject(signal?.aborted === true ? signal.reason : tooMany())
     }
@@ -112,7 +112,7 @@ export class OpenQueue {
     }
   }
 
-  /** The latest of the client that has most of those who wait makes room, unless that is the one that comes. */
+  /** The latest of the client with most waiting opens is rejected, unless that is the new one. */
   #refuseOne(client: string): boolean {
     const largest = this.#waiters.largest()
     if (largest === undefined || this.#waiters.of(client) + 1 >= this.#waiters.most) return false

@@ -27,19 +27,19 @@ export class Outgoing {
     return this.#finished
   }
 
-  /** Bytes wait that the peer has given credit for. */
+  /** Unsent bytes that the peer has given credit for. */
   get sendable(): boolean {
     return this.#queue.length > 0 && this.#window > 0
   }
 
-  /** Sends the first frame of a stream, which holds at least its type and header. */
+  /** Sends the first frame of a stream, which has at least its type and header. */
   start(bytes: Buffer, flags: number): void {
     const first = bytes.subarray(0, MAX_FRAME)
     this.#frame(first, flags, false)
     if (first.length < bytes.length) this.write(bytes.subarray(first.length), false)
   }
 
-  /** True: all of it is on its way. */
+  /** True: all of it is sent. */
   write(bytes: Buffer, spent: boolean): boolean {
     if (this.#ending)
       throw new TunnelError('stream_closed', 'Bytes were written after the end of the stream.')
@@ -47,7 +47,7 @@ export class Outgoing {
     return this.#queue.length === 0
   }
 
-  /** Sends Latin-1 text at once, if that is possible; false: it was not sent. */
+  /** Sends Latin-1 text at once, if possible; false: it was not sent. */
   sendText(text: string): boolean {
     const { length } = text
     const fits = length <= this.#window && length <= TEXT_BYTES && this.#queue.length === 0
@@ -63,7 +63,7 @@ export class Outgoing {
     this.#sendOrKeep(bytes, FIN, false)
   }
 
-  /** Forgets what waits and finishes at once; FIN needs no credit. */
+  /** Drops what waits and finishes at once; FIN needs no credit. */
   cut(): void {
     this.#queue = []
     this.#ending = true
@@ -74,13 +74,13 @@ export class Outgoing {
     this.#queue = []
   }
 
-  /** False: the peer gave more credit than a window can be. */
+  /** False: the peer gave more credit than a window can have. */
   allow(increment: number): boolean {
     this.#window += increment
     return this.#window <= MAX_ID
   }
 
-  /** Sends one frame of what waits; true when it was the last of a stream that goes on. */
+  /** Sends one frame; true when it was the last of a stream that continues. */
   pump(): boolean {
     const first = this.#queue[0]
     if (first === undefined || this.#window === 0) return false
@@ -93,7 +93,7 @@ export class Outgoing {
     return done && !this.#ending
   }
 
-  /** Puts `flags` on the last frame, which `pump` does for what is kept. */
+  /** Sets `flags` on the last frame; for buffered data `pump` does. */
   #sendOrKeep(bytes: Buffer, flags: number, spent: boolean): void {
     const behind = this.#queue.length > 0
     const sends = !behind && !this.#writer.fullFor(bytes.length)

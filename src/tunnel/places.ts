@@ -1,42 +1,42 @@
 import { FairShare } from '#base/fair-share.ts'
 import { Holdings } from '#base/holdings.ts'
 
-/** What has a place: a connection that can be given up for the sake of others. */
+/** The holder of a slot: a connection that can be evicted. */
 export interface Occupant {
-  /** When bytes last went through, by `performance.now`. */
+  /** Time of the last bytes, by `performance.now`. */
   readonly movedAt: number
-  /** Bytes wait here that its client does not read. */
+  /** It has bytes that its client does not read. */
   readonly isUnread: boolean
-  /** Gives the connection up; its place is given back a little later. */
+  /** Evicts the connection; its slot is released a little later. */
   evict(): void
 }
 
-/** One of the connections that may be open at a time. */
+/** One of the concurrent connections. */
 export interface Place {
-  /** Set as soon as the connection is there. */
+  /** Set as soon as the connection exists. */
   occupant: Occupant | undefined
   readonly client: string | undefined
 }
 
 interface Held extends Place {
   client: string | undefined
-  /** `idle`: kept for further requests. `leaving`: given up here, but the other side may not have noticed yet. */
+  /** `idle`: kept for reuse. `leaving`: aborted here, but the peer may not have noticed yet. */
   state: 'used' | 'idle' | 'leaving'
 }
 
-/** One address may have so much of the whole while nobody else needs it, ... */
+/** The share of one address while no other needs more, ... */
 const SHARE = 0.5
-/** ... and always as many as a browser opens. */
+/** ... and at least as many as a browser opens. */
 const LEAST = 8
-/** For so long a client may leave unread what has come for it, while others have to wait. */
+/** How long a client may leave data unread while others have to wait. */
 const UNREAD_MS = 500
-/** Without a byte for so long, and others wait: it may be the client, the service, or both that have nothing to say. */
+/** Stalled for this long while others wait: client, service or both may be silent. */
 const SILENT_MS = 10_000
 
 /**
- * Divides the connections of an agent among client addresses. Each has its share of them; a connection that is kept for
- * further requests belongs to none, and makes room when it is needed. A client that waits while another holds twice as
- * many as it would have itself gets the place of one that stands still there: of one that is not read if there is any.
+ * Divides the connections of an agent among client addresses. Each has its share; an idle connection belongs to none,
+ * and is evicted when needed. A client that waits while another holds twice as many as it would have gets the slot of a
+ * stalled connection there: preferably one that is not read.
  */
 export class Places {
   readonly #max: number
@@ -58,7 +58,7 @@ export class Places {
     return this.#clients.of(client)
   }
 
-  /** A place for a client, or for nobody in particular; undefined: it has to wait for one. */
+  /** A slot for a client, or for none; undefined: it has to wait. */
   take(client: string | undefined): Place | undefined {
     const keys = keysOf(client)
     const isAllowed = this.#share.allows(keys)
@@ -73,7 +73,7 @@ export class Places {
     return place
   }
 
-  /** Gives a connection that is idle to a client; false: the client has its share. */
+  /** Assigns an idle connection to a client; false: the client has used its share. */
   hold(place: Place, client: string | undefined): boolean {
     const held = place as Held
     if (held.state === 'leaving' || !this.#all.has(held)) return false
@@ -85,12 +85,12 @@ export class Places {
     return true
   }
 
-  /** The connection is kept, but not used by anybody. */
+  /** The connection is idle. */
   rest(place: Place): void {
     this.#release(place as Held, 'idle')
   }
 
-  /** The connection is given up, and the other side will free it a little later. */
+  /** The connection is aborted, and the peer frees it a little later. */
   evacuate(place: Place): void {
     const held = place as Held
     this.#release(held, 'leaving')
@@ -111,11 +111,11 @@ export class Places {
     held.client = undefined
   }
 
-  /** One that is idle for a client that has not its share, else one that stands still. */
+  /** An idle one for a client below its share, else a stalled one. */
   #victimFor(client: string | undefined, isAllowed: boolean): Occupant | undefined {
     if (isAllowed) return this.#oldest(({ state }) => state === 'idle')
     const held = client === undefined ? 0 : this.#clients.of(client)
-    // More than an equal part, and than twice of what the one that waits would have.
+    // More than an equal part, and than twice what the waiting one would have.
     const much = Math.max(this.#max / (this.#clients.keys + 1), 2 * held + 1)
     if (this.#clients.most <= much) return undefined
     const isLarge = (place: Held): boolean =>

@@ -16,7 +16,7 @@ export function encodeProxyHeader(header: ProxyHeader): Buffer {
   return bytes
 }
 
-/** Length of the whole header in bytes, once its first 8 are there. */
+/** Length of the whole header in bytes, once its first 8 are available. */
 function announced(bytes: Buffer): number | undefined {
   if (bytes.length < LENGTH_BYTES) return undefined
   const length = bytes.readBigInt64LE()
@@ -31,7 +31,7 @@ function parse(json: Buffer): JsonObject {
   return message
 }
 
-/** Reads the header in front of a proxied connection; the stream then has no reader, and its bytes follow. */
+/** Reads the header of a proxied connection; the stream then has no reader, and its bytes follow. */
 export async function readProxyHeader(stream: TunnelStream, deadlineMs = 10_000): Promise<ProxyHeader> {
   const { promise, resolve, reject } = Promise.withResolvers<ProxyHeader>()
   const timer = setTimeout(

@@ -1,9 +1,9 @@
 import { frameTypes, HEADER_BYTES, MAX_ID, TunnelError } from '#tunnel/frame.ts'
 import { lastingCopy } from '#tunnel/slabs.ts'
 
-/** What a parsed frame leads to. A DATA frame is `begin`, any number of `piece`, then `finish`. */
+/** Receives parsed frames. A DATA frame is `begin`, any number of `piece`, then `finish`. */
 export interface FrameHandler {
-  /** False: nobody wants the pieces. */
+  /** False: the pieces are dropped. */
   begin(id: number, flags: number, length: number): boolean
   piece(bytes: Buffer): void
   finish(): void
@@ -15,21 +15,21 @@ export interface FrameHandler {
 const WORD_BYTES = 4
 const GOAWAY_FIXED_BYTES = 8
 const SMALL_READ = 16_384
-// The text is for people; a longer one is cut rather than collected.
+// The text is for people; a longer one is truncated.
 const GOAWAY_TEXT_BYTES = 1024
 const PART_BYTES = GOAWAY_FIXED_BYTES + GOAWAY_TEXT_BYTES
 
 /**
- * Cuts socket reads into frames. Bodies of DATA are passed on as they come, never collected, so the announced length
- * costs no memory. Throws a TunnelError on input no peer may send.
+ * Splits socket reads into frames. DATA bodies are streamed, never collected, so the announced length costs no memory.
+ * Throws a TunnelError on invalid input.
  */
 export class FrameReader {
   readonly #handler: FrameHandler
-  // Holds a header, or the body of a control frame, that arrived in several reads. Most sessions never need it, and
-  // cut from the common pool it would keep far more than itself alive.
+  // A header, or the body of a control frame, that arrived in several reads. Most sessions never need it, and a slice
+  // of the common pool would retain far more than itself.
   #part: Buffer | undefined
   #filled = 0
-  // The control frame whose body comes next: how much of it is looked at, its type and its stream.
+  // The current control frame: how much of its body is read, its type and its stream.
   #controlBytes = 0
   #controlType = 0
   #controlId = 0
@@ -41,14 +41,14 @@ export class FrameReader {
     this.#handler = handler
   }
 
-  /** Ignores everything from here on, also the rest of what is being read. */
+  /** Ignores all further input, including the rest of the current read. */
   stop(): void {
     this.#stopped = true
   }
 
-  /** Reads the first `length` bytes; where they do not last, what is passed on is copied. */
+  /** Reads the first `length` bytes; borrowed bytes are copied before they are passed on. */
   push(read: Buffer, length: number, readLasts: boolean): void {
-    // One copy for many small frames; a large read is copied frame by frame, so that each can be given back alone.
+    // One copy for many small frames; a large read is copied frame by frame, so that each can be released alone.
     const lasting = readLasts || length <= SMALL_READ
     const bytes = lasting && !readLasts ? lastingCopy(read, 0, length) : read
     let at = 0
@@ -89,7 +89,7 @@ export class FrameReader {
     const id = header.readUInt32BE(at + 4)
     const type = kind >>> 4
     if (type === frameTypes.goaway) {
-      // One agent family leaves the fixed part out of the length, so any length has to be taken.
+      // One agent family omits the fixed part from the length, so any length is accepted.
       if (length < GOAWAY_FIXED_BYTES) this.#leave(0, 0, '')
       else this.#expectControl(type, id, Math.min(length, PART_BYTES))
       return

@@ -7,14 +7,14 @@ export interface Distance {
   roundTripMs: number | undefined
 }
 
-// Below this the initial window does not hold anything up, and a larger one would only make others wait.
+// Below this the initial window is no bottleneck, and a larger one would only delay others.
 const NEAR_MS = 1
 const FAST_ROUND_TRIPS = 2
 const SLOW_ROUND_TRIPS = 8
 
 /**
- * What the peer may send on one stream. Between our own ends it grows while the stream is read as fast as it may come,
- * because a window is what can be under way in one round trip, and shrinks when the stream is slow or memory short.
+ * The receive window of one stream. Between Adit ends it grows while the stream is read as fast as it arrives, because
+ * a window limits what is in flight in one round trip, and shrinks when the stream is slow or memory short.
  */
 export class ReceiveWindow {
   readonly #budget: Budget
@@ -22,7 +22,7 @@ export class ReceiveWindow {
   #size = INITIAL_WINDOW
   #credit = INITIAL_WINDOW
   #largest = INITIAL_WINDOW
-  // Bytes granted since then, to see how long it takes to read a whole window.
+  // Bytes granted since then, to measure how long reading a whole window takes.
   #measured = 0
   #measuredSince: number | undefined
 
@@ -31,7 +31,7 @@ export class ReceiveWindow {
     this.#distance = distance
   }
 
-  /** Credit for more than is thrown away before a stream is reset, if the peer has not so much; 0 if it has. */
+  /** Credit for the bytes dropped before a reset, if the peer has less; 0 otherwise. */
   refill(): number {
     const increment = this.#credit > INITIAL_WINDOW / 2 ? 0 : INITIAL_WINDOW - this.#credit
     this.#credit += increment
@@ -46,19 +46,19 @@ export class ReceiveWindow {
     this.#largest = largest
   }
 
-  /** False: the peer was not allowed to send so much. */
+  /** False: the peer exceeded its window. */
   receive(length: number): boolean {
     if (length > this.#credit) return false
     this.#credit -= length
     return true
   }
 
-  /** Whether it is time to give credit: at half a window, so that small reads do not cost a frame each. */
+  /** Whether credit is due: at half a window, so that small reads do not cost a frame each. */
   isDue(held: number): boolean {
     return (this.#size - this.#credit - held) * 2 >= this.#size
   }
 
-  /** The credit to give for all that was read, while `held` bytes were not. */
+  /** The credit for all bytes read, while `held` bytes were not. */
   grant(held: number): number {
     const read = this.#size - this.#credit - held
     if (this.#largest > INITIAL_WINDOW) this.#adapt(read)
@@ -67,7 +67,7 @@ export class ReceiveWindow {
     return increment
   }
 
-  /** Gives back what the budget lent. */
+  /** Returns what the budget lent. */
   close(): void {
     this.#budget.unlend(this.#size - INITIAL_WINDOW)
     this.#size = INITIAL_WINDOW
@@ -93,7 +93,7 @@ export class ReceiveWindow {
     if (more > 0 && this.#budget.lend(more)) this.#size += more
   }
 
-  /** At half a window read, not more than the other half is under way, so the peer never has too much credit. */
+  /** With half a window read, at most the other half is in flight, so the peer never has too much credit. */
   #halve(): void {
     const less = Math.min(this.#size - INITIAL_WINDOW, Math.floor(this.#size / 2))
     this.#budget.unlend(less)

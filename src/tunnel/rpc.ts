@@ -5,15 +5,15 @@ import type { Session } from '#tunnel/session.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
 export interface RpcOptions {
-  /** Time for the other side's message to arrive. */
+  /** Timeout for the peer's message. */
   readonly deadlineMs?: number
-  /** Largest message taken; policies and certificate bundles travel in these. */
+  /** Largest accepted message; policies and certificate bundles are sent in these. */
   readonly limit?: number
 }
 
 const DEADLINE_MS = 30_000
 const LIMIT = 1_048_576
-// One agent family answers without ever finishing the stream; the other needs a moment for its FIN.
+// One agent family responds without ever finishing the stream; the other needs a moment for its FIN.
 const FINISH_MS = 1000
 
 const encode = (message: object): Buffer => Buffer.from(JSON.stringify(message))
@@ -30,7 +30,7 @@ async function readMessage(stream: TunnelStream, options: RpcOptions): Promise<J
   )
   stream.attach({
     data: bytes => {
-      // What follows the message (a line break, for one) has no meaning.
+      // What follows the message (such as a line break) has no meaning.
       if (settled) return
       try {
         const message = collector.push(bytes)
@@ -51,13 +51,13 @@ async function readMessage(stream: TunnelStream, options: RpcOptions): Promise<J
   }
 }
 
-/** Frees a stream whose exchange is over, also where the peer never finishes it. */
+/** Frees a stream after its exchange, even if the peer never finishes it. */
 function release(stream: TunnelStream): void {
   stream.abort()
   if (!stream.closed) setTimeout(() => stream.reset('stream_cancelled'), FINISH_MS).unref()
 }
 
-/** Sends a request and reads its answer. Whether the answer is a refusal is in its `Error`. */
+/** Sends a request and reads its response. An error is in its `Error`. */
 export async function call<Answer>(
   session: Session,
   {
@@ -76,8 +76,8 @@ export async function call<Answer>(
 }
 
 /**
- * Answers the request on a stream of the peer: one JSON object, and FIN with it. A message that cannot be read and
- * a handler that throws are answered with `Error`; the promise then rejects, so that the caller can report it.
+ * Responds to a request of the peer: one JSON object, and FIN with it. An invalid message and a handler that throws get
+ * a response with `Error`; the promise then rejects, so that the caller can report it.
  */
 export async function serve<Request>(
   stream: TunnelStream,

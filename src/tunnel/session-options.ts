@@ -2,11 +2,11 @@ import type { FloodMeter } from '#tunnel/flood-meter.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
 export interface OpenOptions {
-  /** Ends the wait for a place. */
+  /** Ends the wait for a slot. */
   readonly signal?: AbortSignal | undefined
-  /** How long it may wait for a place; without it, as long as the session lasts. */
+  /** How long it may wait for a slot; default as long as the session lasts. */
   readonly waitMs?: number | undefined
-  /** Whom the stream is for: what may be open at once is divided among clients. */
+  /** The client of the stream: slots are divided among clients. */
   readonly client?: string | undefined
 }
 
@@ -15,18 +15,20 @@ export interface SessionOptions {
   readonly role: 'client' | 'server'
   /** A stream of the peer whose type is known. Without it every stream is refused. */
   readonly accept?: (type: number, stream: TunnelStream) => void
-  /** Streams of ours that may be open at once; some agents die at 512. */
+  /** Our concurrent streams; some agents crash at 512. */
   readonly maxOpen?: number
-  /** How long a stream that we reset still counts, in milliseconds: some agents free it late, and die of one too many. */
+  /**
+   * How long a stream that we reset still counts, in milliseconds: some agents free it late, and crash at one too many.
+   */
   readonly leaveMs?: number
-  /** Openings that may wait for another stream to finish. */
+  /** Opens that may wait for another stream to finish. */
   readonly maxWaiting?: number
-  /** Streams of the peer that may be open at once; more are refused. */
+  /** Concurrent streams of the peer; more are rejected. */
   readonly maxAccepted?: number
-  /** How large the window of a proxy stream may become on a long way; more than the initial one only with a peer of our own. */
+  /** Maximum window of a proxy stream on a long path; more than the initial one only between Adit ends. */
   readonly growTo?: number
   /** Unread bytes of all streams beyond which no credit is given; windows grow by half of this together. */
   readonly memoryLimit?: number
-  /** Ends the session with a peer that floods; without it such frames are only ignored. */
+  /** Closes the session with a flooding peer; without it such frames are only ignored. */
   readonly floods?: FloodMeter
 }

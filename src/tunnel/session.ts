@@ -21,7 +21,7 @@ import type { OpenOptions, SessionOptions } from '#tunnel/session-options.ts'
 import { type Link, TunnelStream } from '#tunnel/stream.ts'
 import { FrameWriter } from '#tunnel/writer.ts'
 
-// How long a peer may take to close its side of the connection after ours.
+// How long a peer may take to close its side after ours.
 const LINGER_MS = 1000
 const TYPE_BYTES = 4
 
@@ -29,7 +29,7 @@ const TYPE_BYTES = 4
 export class Session {
   /** Send a small frame when input produced no output, so that a peer with Nagle's algorithm gets its ACK immediately. */
   nudge = false
-  /** Why the session ended; resolves when no frame will come or go any more. Code `none`: it was closed here. */
+  /** Why the session ended; resolves when no more frames are sent or received. Code `none`: it was closed here. */
   readonly closed: Promise<TunnelError>
   readonly #socket: Duplex
   readonly #accept: SessionOptions['accept']
@@ -87,37 +87,37 @@ export class Session {
     socket.on('error', error => this.#end(new TunnelError('peer_eof', 'The connection failed.', error)))
   }
 
-  /** Streams that exist now, of both sides. */
+  /** Open streams of both sides. */
   get streams(): number {
     return this.#streams.size
   }
 
-  /** Those of them that are of one type. */
+  /** Open streams of one type. */
   streamsOf(type: number): number {
     let count = 0
     for (const stream of this.#streams.values()) if (stream.type === type) count++
     return count
   }
 
-  /** Bytes of all streams that wait for a reader. */
+  /** Unread bytes of all streams. */
   get unread(): number {
     return this.#budget.unread
   }
 
-  /** When the last bytes of the peer came, on the clock of `performance.now`. */
+  /** When the peer last sent bytes, by `performance.now`. */
   get lastInput(): number {
     return this.#lastInput
   }
 
-  /** A measured round trip. The shortest is remembered: a longer one says how much was under way, not how far it is. */
+  /** A measured round trip. The shortest is kept: a longer one shows the load, not the distance. */
   measured(roundTripMs: number): void {
     this.#distance.roundTripMs = Math.min(roundTripMs, this.#distance.roundTripMs ?? roundTripMs)
   }
 
   /**
-   * Opens a stream: its type and `first` leave in one frame. Waits while too many are open, or its client has its share
-   * of them; rejects with `streams_exhausted` when too many wait already or it has waited for `waitMs`, and with
-   * `session_closed` when the session is over.
+   * Opens a stream: its type and `first` are sent in one frame. Waits while too many are open, or its client has used
+   * its share; rejects with `streams_exhausted` when too many wait already or after `waitMs`, and with `session_closed`
+   * when the session is closed.
    */
   async open(
     type: number,
@@ -142,18 +142,18 @@ export class Session {
     return stream
   }
 
-  /** Ends the session now. Streams still open fail; what they sent so far is written first. */
+  /** Closes the session now. Open streams fail; what they sent so far is written first. */
   close(code: TunnelErrorCode = 'none', text = ''): void {
     this.#end(new TunnelError(code, text || 'The session was closed.'))
   }
 
-  /** Turns away a stream of the peer. */
+  /** Rejects a stream of the peer. */
   refuse(stream: TunnelStream, code: TunnelErrorCode = 'stream_refused'): void {
     stream.reset(code)
     this.#floods?.count('refused')
   }
 
-  /** Drops the connection without a word: the peer is known not to read it. */
+  /** Drops the connection silently: the peer is known not to read it. */
   fail(reason: TunnelError): void {
     this.#end(reason, false)
   }
@@ -216,7 +216,7 @@ export class Session {
     if (this.nudge && this.#heard) this.#writer.schedule()
   }
 
-  /** A fault in what one peer sent, or in the code that serves it, must not reach other sessions. */
+  /** An error in one peer's input, or in the code that serves it, must not affect other sessions. */
   #fault(error: unknown): void {
     this.#end(error instanceof TunnelError ? error : new TunnelError('internal', 'A stream failed.', error))
   }
@@ -281,7 +281,7 @@ export class Session {
   }
 
   #answerReset(id: number, code: TunnelErrorCode): void {
-    // A peer that does not read gets no answers, or they would pile up for as long as it sends.
+    // A peer that does not read gets no responses, or they would pile up as long as it sends.
     if (!this.#writer.fullFor(0)) this.#writer.reset(id, errorCodes[code])
   }
 
@@ -289,13 +289,13 @@ export class Session {
     this.#heard = true
     const stream = this.#streams.get(id)
     if (stream === undefined) this.#floods?.count('stray')
-    // A stream that the peer opens only to take it back costs as much as one that is refused.
+    // A stream that the peer opens and resets costs as much as a rejected one.
     else if (id % 2 !== this.#nextId % 2) this.#floods?.count('refused')
     stream?.fail(new TunnelError(errorName(code), 'The stream was reset by the peer.'))
   }
 
   #window(id: number, increment: number): void {
-    // Two ends that both nudge must not do so in turns for ever.
+    // Two ends that both nudge must not do so in turns forever.
     this.#heard ||= id !== NUDGE_ID
     const stream = this.#streams.get(id)
     if (stream === undefined) this.#floods?.count('stray')
@@ -307,7 +307,7 @@ export class Session {
       for (const stream of this.#ready) {
         if (this.#writer.full) break
         this.#ready.delete(stream)
-        // It asks for its next turn behind the others, so that a large transfer does not hold them up.
+        // It requests its next turn behind the others, so that a large transfer does not block them.
         stream.pump()
       }
     } catch (error) {
@@ -355,7 +355,7 @@ export class Session {
     this.#writer.leave(this.#lastPeerId, reason.code, reason.message)
     const timer = setTimeout(() => this.#socket.destroy(), LINGER_MS)
     this.#socket.once('close', () => clearTimeout(timer))
-    // What still comes is read and dropped: unread input would turn our end into a reset that loses the GOAWAY.
+    // Further input is read and dropped: unread input would turn our close into a reset that loses the GOAWAY.
     this.#socket.once('end', () => this.#socket.destroy())
   }
 }

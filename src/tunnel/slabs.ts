@@ -1,18 +1,18 @@
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 
-// Copies up to this size are cut from shared blocks; a larger one gets a slab of its own, which can be used again.
+// Copies up to this size are slices of shared blocks; a larger one gets its own slab, which can be reused.
 const SMALL_BYTES = 16_384
 const BLOCK_BYTES = 65_536
 const SLAB_SIZES = [32_768, 65_536, 131_072] as const
 const LARGEST_SLAB = 131_072
-// Slabs kept of each size. More exist only while much is under way, and are then left to the collector.
+// Pooled slabs of each size. More exist only under load, and are then left to the garbage collector.
 const KEPT_SLABS = 64
 
 interface Slab {
   readonly memory: Buffer
   readonly free: Slab[]
-  /** Bytes handed out that were not given back. */
+  /** Bytes handed out and not released. */
   used: number
 }
 
@@ -33,7 +33,7 @@ function takeSlab(bytes: number): Slab | undefined {
   return undefined
 }
 
-/** A copy of `source` from `from` to `to` that stays as it is for as long as anybody holds it. */
+/** A copy of `source` from `from` to `to` that stays valid as long as it is held. */
 export function lastingCopy(source: Buffer, from: number, to: number): Buffer {
   const length = to - from
   if (length <= SMALL_BYTES) return smallCopy(source, from, to)
@@ -57,9 +57,9 @@ function smallCopy(source: Buffer, from: number, to: number): Buffer {
 }
 
 /**
- * Says that nobody will look at these bytes again, so that large reads need no new memory. It is never wrong to leave
- * this out; it is wrong to say it twice, or of bytes that somebody else may have kept. Parts of what was read may be
- * given back one by one, and bytes that no read has brought are left alone.
+ * Releases bytes, so that large reads need no new memory. Omitting this is always safe; calling it twice, or for bytes
+ * that others may have kept, is not. Parts of a read may be released one by one, and bytes that no read has brought are
+ * ignored.
  */
 export function giveBack(bytes: Buffer): void {
   if (bytes.length === 0) return
@@ -69,10 +69,10 @@ export function giveBack(bytes: Buffer): void {
   if (slab.used === 0 && slab.free.length < KEPT_SLABS) slab.free.push(slab)
 }
 
-/** Whether what is written now has to wait, and not only for the end of this turn. */
+/** Whether data written now has to wait beyond the end of this turn. */
 const isBehind = (socket: Writable): boolean => socket.writableLength > 0 && socket.writableCorked === 0
 
-/** What has to wait for a slow reader must not keep the rest of a shared block alive. */
+/** Data that waits for a slow reader must not retain the rest of a shared block. */
 function alone(bytes: Buffer): Buffer {
   if (bytes.length * 2 >= bytes.buffer.byteLength) return bytes
   const copy = Buffer.allocUnsafeSlow(bytes.length)
@@ -80,10 +80,10 @@ function alone(bytes: Buffer): Buffer {
   return copy
 }
 
-/** Writes bytes that nobody else will look at, and gives them back when the socket has taken them. */
+/** Writes owned bytes, and releases them when the socket has taken them. */
 export function writeSpent(socket: Writable, bytes: Buffer): boolean {
   if (bytes.length <= SMALL_BYTES) return socket.write(isBehind(socket) ? alone(bytes) : bytes)
-  // Another stream may pass the bytes on to a reader who keeps them.
+  // Another stream may pass the bytes on to a reader that keeps them.
   if (!(socket instanceof Socket)) return socket.write(bytes)
   return socket.write(bytes, error => {
     // After an error the socket may still hold the memory.
@@ -91,7 +91,7 @@ export function writeSpent(socket: Writable, bytes: Buffer): boolean {
   })
 }
 
-/** Joins small reads into one piece. */
+/** Joins small reads into one chunk. */
 export class Gathering {
   #slab: Slab | undefined
   length = 0
@@ -107,7 +107,7 @@ export class Gathering {
     this.length += count
   }
 
-  /** All that was added, to be kept or given back. */
+  /** All that was added, to be kept or released. */
   take(): Buffer {
     const slab = this.#slab
     if (slab === undefined) return Buffer.alloc(0)

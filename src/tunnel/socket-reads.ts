@@ -3,37 +3,37 @@ import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import { Gathering, giveBack, lastingCopy } from '#tunnel/slabs.ts'
 
-/** Who reads a socket. */
+/** The reader of a socket. */
 export interface SocketReader {
-  /** Bytes that stay valid for as long as they are held; `giveBack` and `writeSpent` let their memory be used again. */
+  /** Owned bytes, valid as long as they are held; `giveBack` and `writeSpent` release their memory. */
   data(bytes: Buffer): void
-  /** The peer is finished; comes after all bytes. */
+  /** The peer has half-closed; comes after all bytes. */
   end(): void
 }
 
-/** Reading that can be stopped: after `pause` nothing is delivered, not even the end, until `resume`. */
+/** Pausable reading: after `pause` nothing is delivered, not even the end, until `resume`. */
 export interface SocketReads {
   pause(): void
   resume(): void
 }
 
-/** Who cuts up the first `length` bytes before the call returns; afterwards they change, unless they are lasting. */
+/** Parses the first `length` bytes before the call returns; afterwards they change, unless they are lasting. */
 export interface PassingReader {
   pass(bytes: Buffer, length: number, lasting: boolean): void
   end(): void
 }
 
-// One buffer for the reads of all sockets: they are read one at a time, and what was read is used or copied at once.
+// One buffer for the reads of all sockets: they are read one at a time, and data is used or copied at once.
 const scratch = Buffer.allocUnsafeSlow(131_072)
-// Node decrypts one TLS record at a time. A full one is seldom the last, and large pieces cost less further on.
+// Node decrypts one TLS record at a time. A full one is seldom the last, and large chunks cost less further on.
 const FULL_RECORD = 16_384
 
 // What node's `onread` option sets on a socket. That option is for outgoing plain sockets only, so its members are set
-// from here; without them every read allocates 64 KiB, which costs more than all else on the path of bulk data.
+// from here; without them every read allocates 64 KiB, which costs more than all else for bulk data.
 type Opened = Duplex &
   Record<symbol, unknown> & {
     readonly _handle?: { useUserBuffer?(buffer: Buffer): void } | null
-    /** Of a TLS socket: its handshake is not over. */
+    /** A TLS socket still in its handshake. */
     readonly secureConnecting?: boolean
     readonly connecting?: boolean
   }
@@ -59,7 +59,10 @@ function engineOf(secured: TLSSocket): Engine | undefined {
   return engine ?? undefined
 }
 
-/** Has a socket read into the one buffer; a read that answers false is the last until `resume`. False: it cannot. */
+/**
+ * Makes a socket read into the shared buffer; a read that returns false is the last until `resume`. False: not
+ * possible.
+ */
 function readIntoScratch(socket: Opened, read: (count: number) => boolean): boolean {
   const { _handle: handle } = socket
   if (plain || internals === undefined || typeof handle?.useUserBuffer !== 'function') return false
@@ -72,15 +75,15 @@ function readIntoScratch(socket: Opened, read: (count: number) => boolean): bool
 const internals = findInternals()
 let plain = false
 
-/** Makes sockets from now on be read by `data` events, for a node whose internals have another meaning. */
+/** Reads sockets by `data` events from now on, for a node with other internals. */
 export function usePlainReads(yes: boolean): void {
   plain = yes
 }
 
 /**
- * Reads a socket without an allocation for each read. Takes accepted and outgoing sockets, also before they are
+ * Reads a socket without an allocation for each read. Supports accepted and outgoing sockets, also before they are
  * connected, and TLS sockets, also before their handshake; other streams are read by `data` events. From here on
- * nobody else may read or pause the socket. Errors and the close stay its own events; after `destroy` nothing comes.
+ * nothing else may read or pause the socket. Errors and the close stay its own events; after `destroy` nothing comes.
  */
 export function readSocket(socket: Duplex, reader: SocketReader): SocketReads {
   const passing: PassingReader = {
@@ -91,14 +94,14 @@ export function readSocket(socket: Duplex, reader: SocketReader): SocketReads {
   return new Reads(socket, passing, true)
 }
 
-/** As `readSocket`, without the copy that makes bytes last. */
+/** Like `readSocket`, without the copy that makes bytes owned. */
 export function readPassing(socket: Duplex, reader: PassingReader): SocketReads {
   return new Reads(socket, reader, false)
 }
 
 /**
- * Reads a socket that was just accepted until `take` has enough; it is then paused, and free for any other reader. If
- * there is none and it goes on, what comes is thrown away.
+ * Reads a just accepted socket until `take` has enough; it is then paused, and free for any other reader. Without one,
+ * further data is dropped.
  */
 export function readFirst(socket: Socket, take: (bytes: Buffer) => boolean): void {
   let isEnough = false
@@ -115,8 +118,8 @@ export function readFirst(socket: Socket, take: (bytes: Buffer) => boolean): voi
 }
 
 /**
- * Begins TLS on a socket of which `first` was read before. The engine is fed with those bytes and reads from the
- * system's socket itself from then on, so that the connection runs as if nobody had looked.
+ * Starts TLS on a socket of which `first` was read before. The engine gets those bytes and reads from the system's
+ * socket itself from then on, as if nothing had been read.
  */
 export function secureAfter(socket: Socket, first: Buffer, secure: () => TLSSocket): void {
   const isFast = !plain && internals !== undefined
@@ -129,7 +132,7 @@ export function secureAfter(socket: Socket, first: Buffer, secure: () => TLSSock
 class Reads implements SocketReads {
   readonly #socket: Opened
   readonly #reader: PassingReader
-  // Whether joined records are kept by the reader, which then need not copy them.
+  // Whether joined records are owned by the reader, which then need not copy them.
   readonly #keeps: boolean
   readonly #encrypted: boolean
   readonly #gathered = new Gathering()
@@ -137,7 +140,7 @@ class Reads implements SocketReads {
     this.#scheduled = false
     this.#flush()
   }
-  // What came before the start or after `pause`: node decrypts all it has read, whatever it is told meanwhile.
+  // Data from before the start or after `pause`: node decrypts all it has read, even when paused.
   #held: Buffer[] = []
   #scheduled = false
   #paused = false
@@ -170,7 +173,7 @@ class Reads implements SocketReads {
   }
 
   get #stopped(): boolean {
-    // A socket that has ended destroys itself, perhaps before a reader that pauses has had the last bytes.
+    // An ended socket destroys itself, perhaps before a paused reader has got the last bytes.
     return this.#paused || (this.#socket.destroyed && !this.#ended)
   }
 
@@ -187,7 +190,7 @@ class Reads implements SocketReads {
     else socket.resume()
   }
 
-  /** What was read before this reader came. It waits a moment, until the caller has what `readSocket` returns. */
+  /** Data from before this reader. It is delivered after the caller has the result of `readSocket`. */
   #takeEarly(): void {
     for (;;) {
       const early = this.#socket.read() as Buffer | null
@@ -218,7 +221,7 @@ class Reads implements SocketReads {
     this.#flush()
   }
 
-  /** Delivers what waits, and the end after it. */
+  /** Delivers buffered data, and the end after it. */
   #flush(): void {
     while (!this.#stopped) {
       const bytes = this.#held.shift()

@@ -5,29 +5,29 @@ import { writeSpent } from '#tunnel/slabs.ts'
 import { readSocket, type SocketReads } from '#tunnel/socket-reads.ts'
 
 export interface SpliceEnd {
-  /** Bytes the socket's peer sent, and bytes it was sent. */
+  /** Bytes from the socket's peer, and to it. */
   readonly received: number
   readonly sent: number
-  /** Why it was cut short; undefined when both sides had finished. */
+  /** Why it was aborted; undefined when both sides had finished. */
   readonly error: Error | undefined
 }
 
-/** Looks at bytes that pass by; they must not be kept or changed. */
+/** Observes passing bytes; they must not be kept or changed. */
 export interface Tap {
   received(bytes: Buffer): void
   sent(bytes: Buffer): void
 }
 
 export interface SpliceOptions {
-  /** Counts as received, though it was not read here: it left with the opening of the stream. */
+  /** Counts as received, though it was not read here: it was sent with the opening of the stream. */
   readonly alreadySent?: number
   readonly tap?: Tap | undefined
   readonly ended?: ((end: SpliceEnd) => void) | undefined
-  /** The socket is gone before both sides had finished: tells the stream's peer, by `abort` when absent. */
+  /** The socket closed before both sides had finished: notifies the stream's peer, default `abort`. */
   readonly giveUp?: ((error: Error) => void) | undefined
 }
 
-/** Joins a socket and a stream: bytes, half-close and resets pass both ways, and no more than fits. */
+/** Connects a socket and a stream: bytes, half-close and resets go both ways, with backpressure. */
 export function splice(socket: Socket, stream: ByteStream, options: SpliceOptions = {}): void {
   new Splice(socket, stream, options).start()
 }
@@ -100,7 +100,7 @@ class Splice implements Sink {
   }
 
   #socketClosed(): void {
-    // After both ends were passed on the stream finishes on its own; otherwise its peer must hear that we cut.
+    // After both ends were forwarded the stream finishes by itself; otherwise its peer must be notified.
     const finished = this.#socketEnded && this.#socket.writableFinished
     if (!finished) this.#error ??= new Error('The connection was closed.')
     if (!this.#streamClosed && this.#error !== undefined) this.#giveUp(this.#error)
@@ -117,11 +117,11 @@ class Splice implements Sink {
   }
 }
 
-/** Ends a connection so that its peer does not take what it has for the whole. */
+/** Closes a connection so that its peer does not take partial data for complete. */
 export function cut(socket: Socket): void {
-  // A FIN under way cannot be taken back, and node never closes a socket that is reset at that moment.
+  // A FIN in flight cannot be taken back, and node never closes a socket that is reset at that moment.
   const isEnding = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0
-  // Only TCP that is connected can be reset; of TLS the missing close_notify tells the same.
+  // Only connected TCP can be reset; for TLS the missing close_notify has the same meaning.
   const isTcp = !('encrypted' in socket) && !socket.connecting && socket.remoteAddress !== undefined
   if (isTcp && !isEnding) socket.resetAndDestroy()
   else socket.destroy()

@@ -14,31 +14,31 @@ export interface Link {
   readonly budget: Budget
   readonly distance: Distance
   readonly places: Places
-  /** When the peer was last heard, by `performance.now`. */
+  /** When the peer last sent bytes, by `performance.now`. */
   readonly lastInput: number
-  /** Asks for `pump` when the socket can take bytes. */
+  /** Requests `pump` when the socket can take bytes. */
   ready(stream: TunnelStream): void
   forget(stream: TunnelStream): void
-  /** A stream is kept open, but not used. */
+  /** A stream is open, but idle. */
   rest(place: Place): void
 }
 
 const EMPTY = Buffer.alloc(0)
-// After an abort a well-behaved peer stops soon; one that sends on past this is told by RST.
+// After an abort a well-behaved peer stops soon; beyond this it gets RST.
 const DISCARDED_BYTES = INITIAL_WINDOW / 2
 
 /**
- * One stream of a session: a pair of byte streams with half-close and a window each. It is no node Duplex, because
- * that costs more than all of the rest on the path of a small request; `asDuplex` makes one where that is wanted.
+ * One stream of a session: a bidirectional byte stream with half-close and a window each way. Not a node Duplex, which
+ * costs more than all the rest of a small request; `asDuplex` makes one if needed.
  */
 export class TunnelStream implements ByteStream, Occupant {
   readonly id: number
   /** The type in front of every stream; undefined until the peer has sent it. */
   type: number | undefined
-  /** Where it counts among the streams that were opened here. */
+  /** Its slot among the streams opened here. */
   place: Place | undefined
   movedAt = performance.now()
-  /** It was ended by us, at once and both ways. */
+  /** We closed it, at once and both ways. */
   wasReset = false
   readonly #link: Link
   readonly #out: Outgoing
@@ -49,7 +49,7 @@ export class TunnelStream implements ByteStream, Occupant {
   #delivering = false
   #peerFinished = false
   #endTold = false
-  // Defined once the stream was aborted: how much of the peer was thrown away since.
+  // Defined once the stream was aborted: bytes of the peer dropped since.
   #discarded: number | undefined
   #closed = false
   #error: TunnelError | undefined
@@ -65,7 +65,7 @@ export class TunnelStream implements ByteStream, Occupant {
     return this.#closed
   }
 
-  /** Bytes that wait for a reader here. */
+  /** Unread bytes. */
   get held(): number {
     return this.#held.length
   }
@@ -78,7 +78,7 @@ export class TunnelStream implements ByteStream, Occupant {
     return this.#peerFinished
   }
 
-  /** Gives the stream its reader; what came before is delivered at once. */
+  /** Attaches a reader; buffered bytes are delivered at once. */
   attach(sink: Sink): void {
     if (this.#closed) {
       sink.closed(this.#error)
@@ -88,7 +88,7 @@ export class TunnelStream implements ByteStream, Occupant {
     this.#deliver()
   }
 
-  /** Takes the reader away, for another one; `rest` is what it was given but did not use. */
+  /** Detaches the reader, for another one; `rest` is what it got but did not use. */
   detach(rest: Buffer = EMPTY): void {
     this.#sink = undefined
     if (rest.length === 0 || this.#closed) return
@@ -123,13 +123,13 @@ export class TunnelStream implements ByteStream, Occupant {
     return done
   }
 
-  /** As `write`, for text whose characters are bytes: heads of messages, which need no buffer of their own. */
+  /** Like `write`, for binary strings: message heads, which need no buffer of their own. */
   writeText(text: string): boolean {
     if (this.#closed || this.#discarded !== undefined || this.#out.sendText(text)) return true
     return this.write(Buffer.from(text, 'latin1'))
   }
 
-  /** Finishes our direction, after the bytes that still wait; the peer may go on sending. */
+  /** Half-closes, after the buffered bytes; the peer may keep sending. */
   end(bytes: Buffer = EMPTY): void {
     if (this.#closed || this.#discarded !== undefined) return
     this.#out.end(bytes)
@@ -137,8 +137,8 @@ export class TunnelStream implements ByteStream, Occupant {
   }
 
   /**
-   * Gives the stream up in the way that frees it in every agent: FIN, then input is thrown away, and RST only if
-   * it keeps coming. The stream stays counted until the peer has finished, and its reader hears no more.
+   * Aborts the stream in the way that frees it in every agent: FIN, then input is dropped, and RST only if it keeps
+   * coming. The stream stays counted until the peer has finished, and its reader gets no more events.
    */
   abort(): void {
     if (this.#closed || this.#discarded !== undefined) return
@@ -146,24 +146,24 @@ export class TunnelStream implements ByteStream, Occupant {
     this.#discardRest()
   }
 
-  /** As `abort`, for the sake of others, and its reader hears of it. */
+  /** Like `abort`, in favour of others, and its reader is notified. */
   evict(): void {
     if (this.#closed || this.#discarded !== undefined) return
     const sink = this.#sink
     this.#sink = undefined
     if (this.place !== undefined) this.#link.places.evacuate(this.place)
     this.#discardRest()
-    sink?.closed(new TunnelError('streams_exhausted', 'The stream was given up: others needed its place.'))
+    sink?.closed(new TunnelError('streams_exhausted', 'The stream was evicted: others needed its place.'))
   }
 
-  /** Ends both directions at once. Some agents then leak the stream: prefer `abort` for a proxied connection. */
+  /** Closes both directions at once. Some agents then leak the stream: prefer `abort` for a proxied connection. */
   reset(code: TunnelErrorCode): void {
     if (this.#closed) return
     this.#sendReset(code)
     this.fail(new TunnelError(code, 'The stream was reset by this side.'))
   }
 
-  /** The session's word that the stream is over. */
+  /** The session reports that the stream has ended. */
   fail(error: TunnelError): void {
     if (this.#closed) return
     this.#out.clear()
@@ -171,13 +171,13 @@ export class TunnelStream implements ByteStream, Occupant {
     this.#close(error)
   }
 
-  /** Sends the first frame, with SYN; the session has put the type in front. */
+  /** Sends the first frame, with SYN; the session has prepended the type. */
   start(bytes: Buffer, flags: number): void {
     this.#out.start(bytes, flags)
     this.#afterSending()
   }
 
-  /** Sends one frame of what waits, then asks for another turn if there is more. */
+  /** Sends one frame, then requests another turn if there is more. */
   pump(): void {
     this.movedAt = this.#link.lastInput
     if (this.#out.pump()) this.#sink?.writable?.()
@@ -190,23 +190,23 @@ export class TunnelStream implements ByteStream, Occupant {
     else this.reset('flow_control')
   }
 
-  /** Lets the peer have a larger window while that makes the stream faster. */
+  /** Grows the peer's window while that makes the stream faster. */
   mayGrowTo(window: number): void {
     this.#window.mayGrowTo(window)
   }
 
-  /** Returns credit for what was read, if it is time to. */
+  /** Returns credit for what was read, if it is due. */
   grant(): void {
     if (!this.#window.isDue(this.#held.length)) return
     if (this.#closed || this.#peerFinished || this.#discarded !== undefined) return
-    // One that is read as fast as it comes holds nothing, and does not wait for those that are not read.
+    // A stream that is read as fast as it arrives buffers nothing, and does not wait for those that are not read.
     if (this.#held.length > 0 && !this.#link.budget.mayGrant(this)) return
     const increment = this.#window.grant(this.#held.length)
-    // Credit of 0 kills the session of some agents.
+    // Credit of 0 crashes the session of some agents.
     if (increment > 0) this.#link.writer.window(this.id, increment)
   }
 
-  /** A DATA frame is announced. False: it is larger than what the peer was allowed to send. */
+  /** A DATA frame is announced. False: it exceeds the peer's window. */
   expect(length: number): boolean {
     return this.#window.receive(length)
   }
@@ -223,7 +223,7 @@ export class TunnelStream implements ByteStream, Occupant {
       this.movedAt = this.#link.lastInput
       this.#sink.data(bytes)
       this.#delivering = false
-      // The reader may have handed some of it on to another one.
+      // The reader may have passed some of it on to another one.
       if (this.#held.length > 0) this.#deliver()
       else this.grant()
       return
@@ -232,7 +232,7 @@ export class TunnelStream implements ByteStream, Occupant {
     this.#link.budget.hold(bytes.length)
   }
 
-  /** Removes the first bytes; for the type in front of a stream, before it has a reader. */
+  /** Removes the first bytes; for the stream type, before it has a reader. */
   take(count: number): Buffer {
     this.#link.budget.release(count)
     return this.#held.take(count)
@@ -249,7 +249,7 @@ export class TunnelStream implements ByteStream, Occupant {
     this.#discarded = 0
     this.#dropHeld()
     this.#out.cut()
-    // A peer that waits for credit can neither go on nor finish, and its stream would count as open for ever.
+    // A peer without credit can neither continue nor finish, and its stream would count as open forever.
     const credit = this.#peerFinished ? 0 : this.#window.refill()
     if (credit > 0) this.#link.writer.window(this.id, credit)
     this.#settle()
@@ -283,7 +283,7 @@ export class TunnelStream implements ByteStream, Occupant {
     else if (this.#out.sendable) this.#link.ready(this)
   }
 
-  /** Lets the session forget a stream that is finished both ways, and tells the reader once it has read all. */
+  /** Removes a stream that is finished both ways from the session, and notifies the reader once it has read all. */
   #settle(): void {
     if (!this.#out.finished || !this.#peerFinished) return
     this.#window.close()

@@ -30,14 +30,14 @@ const keep = (slab: Buffer): void => {
 }
 
 /**
- * Collects the frames of one turn of the event loop and writes them at once. Small bodies are copied, large ones
- * go by reference: whoever passes one must not change it afterwards.
+ * Collects the frames of one turn of the event loop and writes them at once. Small bodies are copied, large ones passed
+ * by reference: the caller must not change them afterwards.
  */
 export class FrameWriter {
   readonly #socket: Duplex
   readonly #beforeFlush: () => void
   readonly #flushed: () => void
-  // A socket is done with memory it has written; another stream may have passed it on to a reader who keeps it.
+  // A socket is done with memory it has written; another stream may have passed it on to a reader that keeps it.
   readonly #reuses: boolean
   readonly #encrypted: boolean
   readonly #turnEnds = (): void => {
@@ -54,7 +54,7 @@ export class FrameWriter {
   #pending = 0
   #scheduled = false
 
-  /** `beforeFlush` may still add frames of this turn; `flushed` is called when the socket took what it was given. */
+  /** `beforeFlush` may still add frames of this turn; `flushed` is called when the socket took its data. */
   constructor(socket: Duplex, beforeFlush: () => void, flushed: () => void) {
     this.#socket = socket
     this.#beforeFlush = beforeFlush
@@ -67,7 +67,9 @@ export class FrameWriter {
     return this.#pending + this.#socket.writableLength >= HIGH_WATER
   }
 
-  /** Whether a frame of this size has to wait; a small one need not, or it would wait behind a frame of every stream. */
+  /**
+   * Whether a frame of this size has to wait; a small one need not, or it would wait behind a frame of every stream.
+   */
   fullFor(bytes: number): boolean {
     return (
       this.#pending + this.#socket.writableLength >= (bytes <= PROMPT_BYTES ? 2 * HIGH_WATER : HIGH_WATER)
@@ -79,7 +81,7 @@ export class FrameWriter {
     return this.#pending === 0
   }
 
-  /** `spent` bodies are given back as soon as they are sent. */
+  /** `spent` bodies are released as soon as they are sent. */
   data(id: number, flags: number, body: Buffer, spent: boolean): void {
     const length = body.length
     const copied = length <= COPIED_BYTES
@@ -98,7 +100,7 @@ export class FrameWriter {
     if (spent) this.#spent.push(body)
   }
 
-  /** Latin-1 text, at most `TEXT_BYTES` of it: it goes into the slab without becoming a buffer of its own. */
+  /** Latin-1 text, at most `TEXT_BYTES` of it: it is written to the slab without a buffer of its own. */
   text(id: number, flags: number, text: string): void {
     const slab = this.#reserve(HEADER_BYTES + text.length)
     putHeader(slab, this.#filled, text.length, DATA | flags, id)
@@ -114,7 +116,7 @@ export class FrameWriter {
     this.#word(frameTypes.wndinc, id, increment)
   }
 
-  /** Writes what is collected, then GOAWAY, then ends the socket: nothing may follow that frame. */
+  /** Writes the collected frames, then GOAWAY, then ends the socket: nothing may follow that frame. */
   leave(lastId: number, code: TunnelErrorCode, text: string): void {
     this.#seal()
     const frame = encodeGoaway(lastId, code, text)
@@ -137,7 +139,7 @@ export class FrameWriter {
     this.#filled += HEADER_BYTES + WORD_BYTES
   }
 
-  /** The slab in which so many bytes after the filled ones are free, and are now to be filled. */
+  /** The slab with so many free bytes after the filled ones, which are now filled. */
   #reserve(bytes: number): Buffer {
     if (this.#slab !== undefined && this.#filled + bytes > SLAB_BYTES) this.#retireSlab()
     this.#slab ??= takeSlab()
@@ -160,7 +162,7 @@ export class FrameWriter {
   }
 
   #write(): void {
-    // What cannot be used again is filled to its end, over several turns.
+    // A slab that cannot be reused is filled to its end, over several turns.
     if (this.#reuses) this.#retireSlab()
     else this.#seal()
     const pieces = this.#pieces
@@ -195,7 +197,7 @@ export class FrameWriter {
     const spent = this.#spent
     this.#slabs = []
     this.#spent = []
-    // After an error the socket may still hold the memory; only what was written is used again.
+    // After an error the socket may still hold the memory; only written memory is reused.
     return error => {
       if (!error) this.#written(slabs, spent)
     }

@@ -121,7 +121,7 @@ suite('a backup', () => {
     await using server = await startServer({ master_key: key })
     const done = await backUp(server.dataDir, at.at('b.tar'), { ADIT_MASTER_KEY: key })
     assert.equal(done.code, 0)
-    assert.match(done.stderr, /master key is not in it/)
+    assert.match(done.stderr, /master key is not included/)
     const other = await backUp(server.dataDir, at.at('c.tar'), {
       ADIT_MASTER_KEY: Buffer.alloc(32).toString('hex'),
     })
@@ -210,6 +210,6 @@ suite('restoring', () => {
 async function assertDamaged(file: string, dataDir: string): Promise<void> {
   const { code, stderr } = await restore(file, dataDir)
   assert.equal(code, 1, stderr)
-  assert.match(stderr, /^adit: (this is no backup of Adit, or it is damaged|this backup has something .*)\n$/)
+  assert.match(stderr, /^adit: (this is not an Adit backup, or it is damaged|this backup has an entry .*)\n$/)
   assert.deepEqual(readdirSync(dataDir), [])
 }

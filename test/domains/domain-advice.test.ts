@@ -83,7 +83,7 @@ suite('the advice about a domain', () => {
 
   test('is the records and the listeners to open, where only this machine reaches them', () => {
     const { lines, isWatched } = adviceFor({ machine: ['5.5.5.5'] })
-    assert.match(lines, /Nobody can reach example\.com yet: these listen for this machine alone/)
+    assert.match(lines, /Nobody can reach example\.com yet: these listen for only on this machine/)
     assert.match(
       lines,
       /^ +ADIT_HTTP_ADDR=0\.0\.0\.0:80 ADIT_HTTPS_ADDR=0\.0\.0\.0:443 ADIT_AGENT_ADDR=0\.0\.0\.0:4443$/m,
@@ -102,15 +102,15 @@ suite('the advice about a domain', () => {
   test('is the records and to tell the address, behind NAT', () => {
     for (const settings of [open, { https_addr: '10.0.0.4:443', http_addr: 'off' }]) {
       const { lines, isWatched } = adviceFor({ settings, machine: ['10.0.0.4'] })
-      assert.match(lines, /no public address of its own/)
+      assert.match(lines, /no public address/)
       assert.match(lines, /^ +ADIT_PUBLIC_ADDRESSES=ADDRESS$/m)
-      assert.doesNotMatch(lines, /this machine alone|Listeners that are not set/)
+      assert.doesNotMatch(lines, /only on this machine|Listeners that are not configured/)
       hasRecord(lines, 'example.com', 'NS', 'ns1.example.com')
       hasRecord(lines, 'ns1.example.com', 'A', 'ADDRESS')
       hasRecord(lines, '*.example.com', 'A', 'ADDRESS')
       assert.ok(!isWatched)
     }
-    assert.match(adviceFor({ machine: ['10.0.0.4'] }).lines, /Listeners that are not set are open/)
+    assert.match(adviceFor({ machine: ['10.0.0.4'] }).lines, /Listeners that are not configured are then open/)
     // Whoever tells the address knows what is in front of the listeners.
     const told = adviceFor({ settings: { public_addresses: '5.5.5.5' }, machine: ['10.0.0.4'] })
     assert.doesNotMatch(told.lines, /Nobody/)

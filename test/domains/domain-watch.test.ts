@@ -67,12 +67,12 @@ suite('the state of a domain', () => {
     ]
     const shown = [new Error('refused'), 'local', 'local', 'AA']
     assert.deepEqual(await linesOf(dns, siteOf(states, shown)), [
-      'Waiting for DNS of example.com: it is not there yet.',
-      'Waiting for DNS of example.com: it leads to 203.0.113.1.',
-      'Waiting for DNS of example.com: name servers do not answer.',
-      'Waiting for DNS of example.com: *.example.com is not there yet.',
-      'Waiting for DNS of example.com: example.com is not there yet.',
-      'DNS of example.com leads here.',
+      'Waiting for DNS of example.com: no record yet.',
+      'Waiting for DNS of example.com: it points to 203.0.113.1.',
+      'Waiting for DNS of example.com: name servers do not respond.',
+      'Waiting for DNS of example.com: *.example.com has no record yet.',
+      'Waiting for DNS of example.com: example.com has no record yet.',
+      'DNS of example.com points to this server.',
       'Certificate of example.com: about to be ordered.',
       'Certificate of example.com: being ordered.',
       'Certificate of example.com: The authority is busy. Next try at 2026-11-15T14:00:00Z.',
@@ -88,7 +88,7 @@ suite('the state of a domain', () => {
       ({ is: 'waiting', text: `DNS is not right. Next try at ${looksAt}.`, looksAt }) as const
     const states = [missing('14:00'), missing('14:00'), missing('14:15'), there]
     assert.deepEqual((await linesOf(leadsHere, siteOf(states, ['AA']))).slice(1, 3), [
-      'Certificate of example.com: ordered when DNS has been looked at again, at 14:00.',
+      'Certificate of example.com: ordered after the next DNS check, at 14:00.',
       'Certificate of example.com: DNS is not right. Next try at 14:15.',
     ])
   })
@@ -96,14 +96,14 @@ suite('the state of a domain', () => {
   test('ends where no certificate can come', async () => {
     const why = 'No certificate is ordered, because ADIT_ACME_DIRECTORY is off.'
     const lines = await linesOf(leadsHere, siteOf([{ is: 'never', why }], []))
-    assert.deepEqual(lines, ['DNS of example.com leads here.', why])
+    assert.deepEqual(lines, ['DNS of example.com points to this server.', why])
   })
 
   test('fills no log, and its end is told nevertheless', async () => {
     const failures = Array.from({ length: 80 }, (_, n) => ({ is: 'waiting', text: `${n}.` }) as const)
     const lines = await linesOf(leadsHere, siteOf([...failures, there], ['AA']))
     assert.equal(lines.length, 52)
-    assert.match(lines[50] ?? '', /^Nothing more is told here/)
+    assert.match(lines[50] ?? '', /^No further progress is shown here/)
     assert.equal(lines[51], 'https://example.com is served.')
   })
 

@@ -92,18 +92,18 @@ suite('certificates that end', () => {
         if (fields['certificate'] === id) {
           assert.deepEqual(fields['names'], ['shop.example'])
           assert.equal(fields['ends'], new Date(START + 31 * DAY).toISOString().replace('.000', ''))
-          assert.match(String(fields['todo']), /^nothing uses it/)
+          assert.match(String(fields['todo']), /^it is unused/)
           steps.push([day, level, text])
         }
     }
-    const soon = 'a certificate ends soon'
+    const soon = 'certificate expires soon'
     assert.deepEqual(steps, [
       [1, 'warn', soon],
       [17, 'warn', soon],
       [24, 'warn', soon],
       [28, 'warn', soon],
       [30, 'warn', soon],
-      [31, 'error', 'a certificate has ended'],
+      [31, 'error', 'certificate has expired'],
     ])
     assert.deepEqual(await toldOf(world, id), [...Array.from({ length: 5 }, () => EXPIRING), EXPIRED])
   })
@@ -145,7 +145,7 @@ suite('certificates that end', () => {
     await looked(world)
     const facts = new Map(watch.lines.map(({ fields }) => [fields['certificate'], fields]))
     assert.deepEqual(facts.get(uploaded)?.['names'], ['own.example.org'])
-    assert.match(String(facts.get(uploaded)?.['todo']), /^upload the next one/)
+    assert.match(String(facts.get(uploaded)?.['todo']), /^upload a new one/)
     assert.deepEqual(facts.get(managedOne)?.['names'], ['auto.example.org'])
     assert.match(
       String(facts.get(managedOne)?.['todo']),

@@ -128,15 +128,15 @@ suite('adit serve --domain on a machine with a public address', () => {
     delegation.stdin?.write('delegated\n')
     await server.says(/is served\.$/m)
     const [first = '', second = '', ...rest] = server.told
-    assert.equal(first, `Waiting for DNS of ${DOMAIN}: it is not there yet.`)
-    assert.equal(second, `DNS of ${DOMAIN} leads here.`)
+    assert.equal(first, `Waiting for DNS of ${DOMAIN}: no record yet.`)
+    assert.equal(second, `DNS of ${DOMAIN} points to this server.`)
     const [last, issued = '', ...before] = rest.toReversed()
     assert.equal(last, `https://${DOMAIN} is served.`)
     assert.match(issued, /^Certificate of example\.org: issued by Pebble .*, valid until 20\d\d-\d\d-\d\d\.$/)
     // It was looked at before DNS was there.
     assert.match(
       before.at(-1) ?? '',
-      /^Certificate of example\.org: ordered when DNS has been looked at again, at 20/,
+      /^Certificate of example\.org: ordered after the next DNS check, at 20/,
     )
     for (const line of before.slice(0, -1)) assert.match(line, /^Certificate of example\.org: (about|being) /)
     for (const name of [DOMAIN, `shop.${DOMAIN}`]) {
@@ -171,7 +171,7 @@ suite('adit serve --domain on a machine with a public address', () => {
     const settings = { ADIT_ACME_DIRECTORY: 'off', ADIT_ACME_DNS: `${ADDRESS}:53` }
     await using server = new Server(network, ['--domain', DOMAIN], settings)
     await server.says(/ca\.pem/)
-    assert.equal(server.told[0], `DNS of ${DOMAIN} leads here.`)
+    assert.equal(server.told[0], `DNS of ${DOMAIN} points to this server.`)
     assert.match(server.told[1] ?? '', /^No certificate is ordered, because ADIT_ACME_DIRECTORY is off:/)
   })
 

@@ -34,7 +34,7 @@ suite('adit rotate acme-account', () => {
     const environment = { ADIT_ACME_DIRECTORY: pebble.directory }
     const done = await runAdit(['rotate', 'acme-account', '--data-dir', server.dataDir], environment)
     assert.equal(done.code, 0, done.stderr)
-    assert.match(done.stdout, /^The account at the certificate authority has a new key/)
+    assert.match(done.stdout, /^The ACME account has a new key/)
     assert.equal(changes(), 1)
     await issue('two.example.com')
     assert.equal(pebble.told.filter(line => /There are now \d+ accounts/.test(line)).length, 1)

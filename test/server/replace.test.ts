@@ -118,5 +118,5 @@ test('a second server on the same ports is refused', async () => {
   assert.equal(program.child.exitCode, null)
   const { code, stderr } = await refused({ ADIT_DATA_DIR: other.path, ...taken })
   assert.equal(code, 1)
-  assert.match(stderr, /cannot listen on .*ADIT_HTTP_ADDR.*another program uses it already/)
+  assert.match(stderr, /cannot listen on .*ADIT_HTTP_ADDR.*another program uses it/)
 })

@@ -12,9 +12,9 @@ type Certificate = Kept<typeof tlsCertificate.shape>
 export const bookKinds = [reservedDomain.name, agentIngress.name, tlsCertificate.name]
 
 export interface BookListener {
-  /** Undefined: managed no more, or never. */
+  /** Undefined: no longer managed, or never. */
   domain(id: string, domain: ManagedDomain | undefined): void
-  /** A domain that was served with this certificate no longer is. */
+  /** A domain no longer uses this certificate. */
   released(certificateId: string): void
 }
 
@@ -28,7 +28,7 @@ interface Issued extends IssuedCertificate {
   readonly names: readonly string[]
 }
 
-/** Which domains have their certificates managed, kept in memory. Of certificates only their dates and names are. */
+/** The domains with managed certificates, in memory. Of certificates only their dates and names are kept. */
 export class DomainBook implements Follower {
   readonly #ground: Ground
   readonly #listener: BookListener
@@ -52,7 +52,7 @@ export class DomainBook implements Follower {
   changes(batch: readonly SourceChange[]): void {
     const isDomain = (change: SourceChange): boolean =>
       change.op === 'put' ? change.row.kind !== tlsCertificate.name : this.#domains.has(change.id)
-    // A domain is judged by its certificate, which may stand behind it in the batch.
+    // A domain depends on its certificate, which may come later in the batch.
     for (const change of batch) if (!isDomain(change)) this.#certificate(change)
     for (const change of batch) if (isDomain(change)) this.#domain(change)
   }
@@ -83,7 +83,7 @@ export class DomainBook implements Follower {
       id,
       keyType: policy.private_key_type,
       ...proving,
-      // The shared domain may have come to need more names than were ordered for it.
+      // The shared domain may now need more names than were ordered for it.
       certificate: proving.names.every(name => certificate?.names.includes(name)) ? certificate : undefined,
       renewsAt: renewsAt ? Date.parse(renewsAt) : undefined,
     }

@@ -9,7 +9,7 @@ import { decode, type Body } from '#contract/body.ts'
 import { tlsCertificate as kind } from '#contract/kinds/tls-certificate.ts'
 import type { Write } from '#store/store.ts'
 
-/** An issued certificate as the resource that it becomes, just as if it had been uploaded. */
+/** An issued certificate as a resource, as if it had been uploaded. */
 export async function certificateWrites(
   { chainPem, keyPem }: NewCertificate,
   { domain, owner }: { readonly domain: string; readonly owner: string },

@@ -6,20 +6,20 @@ import type { ReservedDomains } from '#domains/acme/reserved-domains.ts'
 
 export interface NoAuthorityOptions {
   readonly domains: ReservedDomains
-  /** No other server has the same database, so nobody else orders anything. */
+  /** No other server uses the same database, so none orders certificates. */
   readonly alone: boolean
   readonly log: Log
   readonly now: () => number
 }
 
 const LOOK_MS = 3_600_000
-/** What people are told who wait for a certificate. */
+/** The status of domains that wait for a certificate. */
 export const NO_AUTHORITY =
   'Nothing is ordered: this server has no certificate authority. Set ADIT_ACME_DIRECTORY to the directory of one (ACME), or upload a certificate and set it as certificate_id.'
 
 /**
- * Tells of every domain without the certificate it should have that this server will not get one; resolves to how to stop.
- * New domains say so from the start; these are those from before, and those whose certificate becomes due.
+ * Reports on every domain without its certificate that this server will not order one; resolves to how to stop. New
+ * domains get the status at creation; this is for older ones, and for those whose certificate becomes due.
  */
 export async function tellOfNoAuthority(options: NoAuthorityOptions): Promise<() => Promise<void>> {
   const { domains, alone, log, now } = options
@@ -33,7 +33,7 @@ export async function tellOfNoAuthority(options: NoAuthorityOptions): Promise<()
     if (isClosed || domain === undefined) return
     const isWanted = wantedAt(domain) <= now()
     if (isWanted && (await domains.excuse(domain, NO_AUTHORITY, alone))) told.add(id)
-    // The wish was taken back, or another server has fulfilled it.
+    // Management was disabled, or another server has issued it.
     else if (!isWanted && told.delete(id)) await domains.tell(id, { job: undefined })
   }
   const attend = (id: string): void => {

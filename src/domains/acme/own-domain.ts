@@ -18,9 +18,8 @@ type Domain = Kept<typeof kind.shape>
 const PAGE = 1000
 
 /**
- * Reserves the shared domain itself, so that a certificate for it is issued like any other and its state can be read in
- * the same place. Where our own DNS answers for the domain, all names under it stand in that certificate; otherwise each
- * reserved name has its own.
+ * Reserves the shared domain itself, so that its certificate is issued and shown like any other. If our own DNS serves
+ * the domain, one certificate has all names under it; otherwise each reserved name has its own.
  */
 export async function reserveOwnDomain(call: Call, ground: Ground): Promise<void> {
   const held = await call.store.holder({ namespace: DOMAINS, value: call.facts.domain })
@@ -34,7 +33,7 @@ const targetOf = ({ domain, answersDns }: Ground): string | null =>
 const describe = ({ answersDns }: Ground): string =>
   answersDns
     ? 'The shared domain of this server.'
-    : 'The shared domain of this server. Names under it have certificates when they are reserved, others those of the local authority; with ADIT_DNS_ADDR one certificate is for all.'
+    : 'The shared domain of this server. Reserved names under it get a certificate each, others use the local CA; with ADIT_DNS_ADDR one certificate covers all.'
 
 async function insert(call: Call, ground: Ground): Promise<boolean> {
   const { store, facts, now } = call
@@ -54,21 +53,21 @@ async function insert(call: Call, ground: Ground): Promise<boolean> {
     certificate_management_status: { renews_at: null, provisioning_job: null },
   }
   const row = { id, kind: kind.name, parent: null, version: 1, body: close(kind, id, body, call) }
-  // Another process may have been quicker; then it is there.
+  // Another process may have been faster; then it exists.
   const outcome = await store.commit([
     { op: 'insert', entry: { row, refs: [], claims: [{ namespace: DOMAINS, value: domain }] } },
   ])
   return outcome.ok
 }
 
-/** It was reserved when the server answered no DNS, or did, or had another domain of its own. */
+/** It was reserved with another DNS mode, or another shared domain. */
 async function adapt({ id, kind: name, body }: Row, call: Call, ground: Ground): Promise<boolean> {
   if (name !== kind.name) return false
   const known = JSON.parse(body) as Domain
   const target = targetOf(ground)
   const { acme_challenge_cname_target: before } = known
   if (known.cname_target === null && before === target) return false
-  // Another server of the same database may answer DNS.
+  // Another server of the same database may serve DNS.
   if (!ground.alone && before === challengeName(ground.domain)) return false
   await change({ kind, id, parent: null }, call, record => ({
     body: {
@@ -79,13 +78,13 @@ async function adapt({ id, kind: name, body }: Row, call: Call, ground: Ground):
     },
     given: {},
   }))
-  // An order that was begun is for other names.
+  // A pending order is for other names.
   const order = await call.store.holder(orderClaim(ground.domain))
   if (order !== undefined) await removeOrder(call.store, order)
   return true
 }
 
-/** Names that were reserved before, and that the certificate of the shared domain is not for. */
+/** Names reserved earlier that the shared domain's certificate does not cover. */
 async function manageNamesUnder(call: Call): Promise<void> {
   const { store, facts } = call
   for (let before: string | undefined, full = true; full;) {

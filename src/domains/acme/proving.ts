@@ -7,19 +7,19 @@ import type { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import type { Kept } from '#contract/shape.ts'
 import { isLocalName } from '#domains/domain-advice.ts'
 
-/** What both kinds of names have that certificates are issued for. */
+/** Common fields of both kinds that certificates are issued for. */
 export type Domain = Kept<typeof reservedDomain.shape> | Kept<typeof agentIngress.shape>
 
-/** What this server is to the world. */
+/** The public identity of this server. */
 export interface Ground {
   /** The shared domain. */
   readonly domain: string
-  /** By which it is reached. */
+  /** Its public addresses. */
   readonly addresses: readonly string[]
-  /** Those of them at which its DNS is asked. */
+  /** Those at which its DNS can be queried. */
   readonly askedAt: readonly string[]
   readonly answersDns: boolean
-  /** No other server has the same database, so nobody else answers DNS either. */
+  /** No other server uses the same database, so none serves DNS either. */
   readonly alone: boolean
 }
 
@@ -28,14 +28,14 @@ export type Proving = Pick<
   'names' | 'cnameTarget' | 'challengeTarget' | 'zone' | 'advice' | 'obstacle'
 >
 
-/** What people are told who wait for the certificate of a wildcard. */
+/** The status of a wildcard that waits for its certificate. */
 const NO_DNS =
-  'Nothing is ordered: wildcards are proven by DNS, and this server answers none. Set ADIT_DNS_ADDR to the address where it is to, or upload a certificate and set it as certificate_id.'
+  'Nothing is ordered: wildcards need the DNS challenge, and this server does not serve DNS. Set ADIT_DNS_ADDR, or upload a certificate and set it as certificate_id.'
 const OTHER_ANSWERS =
-  'This server answers no DNS itself: another one of the same database must, or this one with ADIT_DNS_ADDR.'
+  'This server does not serve DNS: another one of the same database must, or this one with ADIT_DNS_ADDR.'
 const MAX_RECORDS = 12
 
-/** Which names stand in the certificate, and how they are proven. */
+/** The names of the certificate, and their challenges. */
 export function provingOf(body: Domain, ground: Ground): Proving {
   if ('region_domains' in body) return ofIngress(body, ground)
   const { domain, acme_challenge_cname_target: challenge } = body
@@ -52,23 +52,23 @@ const byVisits = (names: readonly string[]): Proving => ({
   challengeTarget: undefined,
 })
 
-/** Does a server of this installation answer DNS, for all that this one knows? */
+/** Whether a server of this installation serves DNS, as far as this one knows. */
 const mayAnswerDns = ({ answersDns, alone }: Ground): boolean => answersDns || !alone
 
-/** Names under these lead every machine to itself, or nowhere; others may be known in a network of their own. */
+/** Names under these resolve to the machine itself, or nowhere; others may exist in a private network. */
 const isNowhere = (domain: string): boolean => /(^|\.)(localhost|invalid)$/.test(domain)
 
 const isLocal = (domain: string): string =>
-  `The domain of this server, ${domain}, is of this machine alone, so no DNS record can lead to it: start the server with a public domain (ADIT_DOMAIN)`
+  `The domain of this server, ${domain}, exists only on this machine, so no DNS record can point to it: start the server with a public domain (ADIT_DOMAIN)`
 
 const noPublicDomain = (domain: string): string =>
   `${isLocal(domain)}, or point A and AAAA records of the name at its public addresses (ADIT_PUBLIC_ADDRESSES).`
 
 const noPublicZone = (domain: string): string =>
-  `Nothing is ordered. ${isLocal(domain)} for which it answers DNS (ADIT_DNS_ADDR).`
+  `Nothing is ordered. ${isLocal(domain)} and serve its DNS (ADIT_DNS_ADDR).`
 
 const formerDomain = (domain: string, now: string): string =>
-  `Nothing is ordered: ${domain} was the domain of this server, which is ${now} now. Remove this reservation; reserved anew it is like any other.`
+  `Nothing is ordered: ${domain} was the domain of this server, which is ${now} now. Delete this reservation; reserved again it is like any other.`
 
 function ofIngress(body: Kept<typeof agentIngress.shape>, ground: Ground): Proving {
   const { domain, ns_targets: servers, region_domains: names } = body
@@ -77,7 +77,7 @@ function ofIngress(body: Kept<typeof agentIngress.shape>, ground: Ground): Provi
   return { ...byVisits(names), zone: zoneOf(domain, servers, ground) }
 }
 
-/** With DNS of our own one certificate is for all names under it; without, each has its own. */
+/** With our own DNS one certificate covers all names under it; otherwise each has its own. */
 function ofOwnDomain(body: Kept<typeof reservedDomain.shape>, ground: Ground): Proving {
   const { domain, acme_challenge_cname_target: challenge } = body
   return challenge === null
@@ -105,13 +105,13 @@ function ofCustomName(body: Kept<typeof reservedDomain.shape>, ground: Ground): 
 function byOwnZone(names: readonly string[], challengeTarget: string, ground: Ground): Proving {
   const proving = { names, cnameTarget: undefined, challengeTarget }
   if (!mayAnswerDns(ground)) return { ...proving, obstacle: NO_DNS }
-  // Who has a network with such names sees to its DNS in ways of their own.
+  // Operators of private networks manage DNS in their own way.
   return isLocalName(ground.domain) ? proving : { ...proving, zone: sharedZone(ground) }
 }
 
 const sharedZone = (ground: Ground): OwnZone => zoneOf(ground.domain, nameServers(ground.domain), ground)
 
-/** The name servers of a zone, and their addresses where these are in it. */
+/** The name servers of a zone, and their addresses if they are in it. */
 function zoneOf(apex: string, servers: readonly string[], { askedAt, answersDns }: Ground): OwnZone {
   const inside = servers.filter(server => isUnder(server, apex))
   const records = [

@@ -27,7 +27,7 @@ import type { Row, Write } from '#store/store.ts'
 type Domain = Kept<typeof reservedDomain.shape>
 type Status = NonNullable<Domain['certificate_management_status']>
 
-/** What becomes of a domain, and what is written together with it. */
+/** The new state of a domain, and further writes. */
 interface Next {
   readonly body: Body
   readonly also: readonly Write[]
@@ -44,7 +44,7 @@ export interface ReservedDomainsOptions {
 const ATTEMPTS = 8
 const PAGE = 1000
 
-/** Reserved domains and agent ingresses as the issuer of certificates sees them. */
+/** Reserved domains and agent ingresses for the certificate issuer. */
 export class ReservedDomains implements Domains {
   readonly #call: Call
   readonly #source: Source
@@ -124,7 +124,7 @@ export class ReservedDomains implements Domains {
     })
   }
 
-  /** Removes issued certificates that nobody uses: what was left when a process was killed at the wrong moment. */
+  /** Deletes unused issued certificates: leftovers of a killed process. */
   async sweep(): Promise<void> {
     const { store } = this.#call
     for (let before: string | undefined, full = true; full;) {
@@ -138,7 +138,7 @@ export class ReservedDomains implements Domains {
     }
   }
 
-  /** Reads a domain, lets `apply` say what it becomes, and writes that with the rest; again if it changed meanwhile. */
+  /** Reads a domain, computes its new state with `apply`, and writes it; retried on a conflict. */
   #change(
     id: string,
     also: readonly Write[],
@@ -170,7 +170,7 @@ export class ReservedDomains implements Domains {
     if (JSON.stringify(body) === JSON.stringify(before))
       return [{ op: 'expect', id: row.id, version: row.version }]
     const draft = new Draft({ kind, id: row.id, body, before, given: {}, parent: row.parent })
-    // What the API makes of every change it makes of this one, too: an update replaces all claims.
+    // The same derived fields as an API update, which replaces all claims.
     await behaviourOf(kind).prepare?.(draft, this.#call)
     const next = { ...row, version: row.version + 1, body: close(kind, row.id, draft.body, this.#call) }
     const refs = [...mentions(kind.shape, draft.body).map(mention => mention.id), ...draft.holds]
@@ -186,7 +186,7 @@ export class ReservedDomains implements Domains {
     if (row?.kind !== tlsCertificate.name) return
     const body = open(tlsCertificate, row, this.#call)
     if (!wasIssued(body) || (await store.referrers(id, 1)).length > 0) return
-    // Refused if somebody has begun to use it since.
+    // Rejected if it is in use again.
     await store.commit([
       { op: 'remove', id, version: row.version },
       ...(await eventOf(tlsCertificate, body, 'deleted', this.#call)),

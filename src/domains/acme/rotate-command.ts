@@ -10,18 +10,17 @@ const PATIENCE_MS = 30_000
 /** What sysexits.h calls a failure that passes. */
 const NOT_YET = 75
 
-/** `adit rotate`: new keys in the place of old ones. */
+/** `adit rotate`: replaces keys. */
 export function rotateCommand(): Command {
   const account = withPlace(new Command('acme-account'))
-    .description('Give the account at the certificate authority a new key; the server may be running.')
+    .description('Replace the key of the ACME account; the server may be running.')
     .action(async (options: PlaceOptions) => rotateAccount(options))
-  return new Command('rotate').description('Put a new key in the place of an old one.').addCommand(account)
+  return new Command('rotate').description('Replace a key.').addCommand(account)
 }
 
 async function rotateAccount(options: PlaceOptions): Promise<void> {
   const { data_dir: dataDir, acme_directory: directory } = settled(options)
-  if (directory === undefined)
-    throw new StartError('there is no account at an authority: acme_directory is off')
+  if (directory === undefined) throw new StartError('there is no ACME account: acme_directory is off')
   const file = rotationFile(dataDir)
   try {
     writeFileSync(file, '', { mode: 0o600 })
@@ -32,14 +31,12 @@ async function rotateAccount(options: PlaceOptions): Promise<void> {
   for (let waited = 0; waited < PATIENCE_MS; waited += LOOK_MS) {
     await pause(LOOK_MS)
     if (await isThere(file)) continue
-    process.stdout.write(
-      'The account at the certificate authority has a new key; the server logs which account it is.\n',
-    )
+    process.stdout.write('The ACME account has a new key; the server logs which account it is.\n')
     return
   }
   process.stderr.write(
-    'adit: not done yet: it is done as soon as a server runs on this data folder and the authority agrees; ' +
-      'the log of the server tells more\n',
+    'adit: not done yet: it completes when a server runs on this data folder and the CA accepts the key; ' +
+      'see the server log\n',
   )
   process.exitCode = NOT_YET
 }

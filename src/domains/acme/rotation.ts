@@ -6,7 +6,7 @@ import type { Log } from '#base/log.ts'
 const FILE = 'rotate-acme-account'
 const LOOK_MS = 2000
 
-/** By this file people ask for a new key. It is gone when there is one; a server that does not run finds it later. */
+/** This file requests a new key. It is deleted when there is one; a stopped server finds it later. */
 export const rotationFile = (dataDir: string): string => join(dataDir, FILE)
 
 export const isThere = (file: string): Promise<boolean> =>
@@ -16,8 +16,8 @@ export const isThere = (file: string): Promise<boolean> =>
   )
 
 /**
- * Changes the key when somebody asks for it. A database in a file is one process's alone, so another program cannot
- * ask through it; whoever may write into the data folder has the keys in it anyway.
+ * Rotates the key on request. A SQLite database belongs to one process, so another program cannot request it there;
+ * with write access to the data folder it has the keys anyway.
  */
 export function followRotation(dataDir: string, change: () => Promise<boolean>, log: Log): () => void {
   const file = rotationFile(dataDir)
@@ -31,7 +31,7 @@ export function followRotation(dataDir: string, change: () => Promise<boolean>, 
       isBusy = false
     }
   }
-  const failed = 'a rotation could not be carried out'
+  const failed = 'key rotation failed'
   const safely = () => void inBackground({ task: 'acme', log, failed, about: { file } }, look)
   const timer = setInterval(safely, LOOK_MS).unref()
   safely()

@@ -8,11 +8,11 @@ import type { Row } from '#store/store.ts'
 export type Certificate = Kept<typeof tlsCertificate.shape>
 type Domain = Kept<typeof reservedDomain.shape> | Kept<typeof agentIngress.shape>
 
-/** Who has a certificate, and so who is to see to it that there is a next one. */
+/** The users of a certificate, and who must replace it. */
 export interface CertificateUse {
-  /** The names that are served with it, or those in it when there are none. */
+  /** The names served with it, or its own names when there are none. */
   readonly names: readonly string[]
-  /** `leftover`: it was issued and replaced, and goes by itself. */
+  /** `leftover`: it was issued and replaced, and is deleted automatically. */
   readonly by: 'nobody' | 'leftover' | 'people' | 'us'
   /** When we renew it. */
   readonly renewsAt: number | undefined

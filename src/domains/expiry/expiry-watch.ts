@@ -19,7 +19,7 @@ export interface ExpiryOptions {
 }
 
 export interface ExpirySide {
-  /** `base` is the address of the API in events. */
+  /** `base` is the API URL in events. */
   start(base: string): Promise<void>
   close(): Promise<void>
 }
@@ -32,21 +32,21 @@ interface Known {
 
 const ATTEMPTS = 8
 const TROUBLE_MS = 30_000
-/** Timers of node do not reach further than 24 days, and a clock may be set. */
+/** Node timers are limited to 24 days, and a clock may be changed. */
 const LONGEST_SLEEP_MS = 3_600_000
-/** More domains than these with one certificate are not named. */
+/** At most so many domains of one certificate are listed. */
 const MAX_USERS = 100
 
-/** What to do, by who is to do it. */
+/** What to do, by who must act. */
 const advice: Readonly<Record<CertificateUse['by'], string>> = {
-  nobody: 'nothing uses it: remove it, or upload the next one',
-  leftover: 'nothing: it is removed by itself',
+  nobody: 'it is unused: delete it, or upload a new one',
+  leftover: 'nothing: it is deleted automatically',
   people:
-    'upload the next one and set it as the certificate of its domains, or have certificates issued for them',
+    'upload a new one and set it as the certificate of its domains, or have certificates issued for them',
   us: 'its renewal keeps failing: see certificate_management_status of its domains for what is wrong',
 }
 
-/** What tells of certificates that end, once it is started. */
+/** Reports expiring certificates, once it is started. */
 export function openExpiry({ api, source, log }: ExpiryOptions): ExpirySide {
   let stop: Stop = async () => undefined
   return {
@@ -62,8 +62,8 @@ export function openExpiry({ api, source, log }: ExpiryOptions): ExpirySide {
 }
 
 /**
- * Tells of certificates that end soon, by an event and a line in the log for each stage. The stage is written down in the
- * certificate together with the event, so each is told once, over restarts and by whichever server is first.
+ * Reports certificates that expire soon, with an event and a log line for each stage. The stage is stored in the
+ * certificate together with the event, so each is reported once, across restarts and servers.
  */
 class ExpiryWatch implements Follower {
   readonly #call: Call
@@ -104,7 +104,7 @@ class ExpiryWatch implements Follower {
     this.#wake()
   }
 
-  /** Of most certificates there is nothing to tell, and that is seen without reading anything. */
+  /** Most certificates need no report, which is known without reading anything. */
   #learn({ id, body }: SourceRow): void {
     guarded({ task: 'expiry', log: this.#log, about: { certificate: id } }, () =>
       this.#note(id, body as Certificate),
@@ -135,7 +135,7 @@ class ExpiryWatch implements Follower {
     })
   }
 
-  /** One after another: there are few, and nobody waits. */
+  /** One after another: there are few, and nothing waits. */
   async #look(): Promise<void> {
     for (const [id, { life, dueAt }] of this.#known) {
       const now = this.#call.now()
@@ -145,7 +145,7 @@ class ExpiryWatch implements Follower {
       try {
         await inTurn(id, () => this.#attend(id))
       } catch (error) {
-        this.#log.warn({ error, certificate: id }, 'the end of a certificate could not be told')
+        this.#log.warn({ error, certificate: id }, 'reporting the expiry of a certificate failed')
         this.#known.set(id, { life, dueAt: now + TROUBLE_MS })
       }
     }
@@ -173,7 +173,7 @@ class ExpiryWatch implements Follower {
   }
 
   async #writes(row: Row, certificate: Certificate, stage: Stage): Promise<Write[]> {
-    // The row stays as it is but for this: its key stays sealed.
+    // Only this changes: the key stays encrypted.
     const body = JSON.stringify({ ...certificate, expiry_told: String(stage) })
     return [
       { op: 'update', entry: { row: { ...row, version: row.version + 1, body }, refs: [], claims: [] } },
@@ -184,7 +184,7 @@ class ExpiryWatch implements Follower {
   #say(stage: Stage, certificate: Certificate, { names, by }: CertificateUse): void {
     const { id, not_after: ends } = certificate as Certificate & { readonly id: string }
     const facts = { certificate: id, names, ends, todo: advice[by] }
-    if (stage === 0) this.#log.error(facts, 'a certificate has ended')
-    else this.#log.warn(facts, 'a certificate ends soon')
+    if (stage === 0) this.#log.error(facts, 'certificate has expired')
+    else this.#log.warn(facts, 'certificate expires soon')
   }
 }

@@ -4,7 +4,7 @@ import { settled, withPlace, type PlaceOptions } from '#base/place-options.ts'
 /** `adit migrate`: moves an installation between SQLite and PostgreSQL. */
 export function migrateCommand(): Command {
   return withPlace(new Command('migrate'))
-    .description('Copy the database of a stopped server into an empty database of another kind.')
+    .description('Copy the database of a stopped server into an empty database of the other engine.')
     .requiredOption(
       '--to <database>',
       'postgres://user@host/name, or "sqlite" for adit.db in the data folder',

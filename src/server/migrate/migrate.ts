@@ -8,7 +8,7 @@ import { openPostgresForCopy } from '#store/postgres.ts'
 import { openSqliteForCopy } from '#store/sqlite.ts'
 import { StoreError } from '#store/store-error.ts'
 
-/** Why a database could not be copied into another one. The source is as it was, and the target is empty. */
+/** Why a database could not be copied. The source is unchanged, and the target is empty. */
 class MigrateError extends ExitError {
   override readonly name = 'MigrateError'
   readonly exitCode = 1
@@ -27,7 +27,7 @@ export async function migrate(settings: Settings, to: string): Promise<Counts> {
   if (toPostgres === (url !== undefined)) throw new MigrateError(sameEngine(toPostgres))
   if (toPostgres && !existsSync(file))
     throw new MigrateError(`there is nothing to migrate: ${file} (ADIT_DATA_DIR) does not exist`)
-  if (!toPostgres && existsSync(file)) throw new MigrateError(`${file} exists already: move it away first`)
+  if (!toPostgres && existsSync(file)) throw new MigrateError(`${file} already exists: move it first`)
   try {
     return url === undefined ? await intoPostgres(file, to) : await intoSqlite(url, file)
   } catch (error) {
@@ -38,8 +38,8 @@ export async function migrate(settings: Settings, to: string): Promise<Counts> {
 
 const sameEngine = (isPostgres: boolean): string =>
   isPostgres
-    ? 'the server uses PostgreSQL already (ADIT_DATABASE_URL); copy from one to another with pg_dump'
-    : 'the server uses SQLite already; give the PostgreSQL database to copy from with --database-url'
+    ? 'the server already uses PostgreSQL (ADIT_DATABASE_URL); copy from one to another with pg_dump'
+    : 'the server already uses SQLite; set the PostgreSQL source with --database-url'
 
 async function intoPostgres(file: string, url: string): Promise<Counts> {
   await using source = closing(await openSqliteForCopy(file, 'source'))
@@ -47,7 +47,7 @@ async function intoPostgres(file: string, url: string): Promise<Counts> {
   return await copyDatabase(source.engine, target.engine)
 }
 
-/** The file gets its name only when all of it is there. */
+/** The file gets its name only when it is complete. */
 async function intoSqlite(url: string, file: string): Promise<Counts> {
   const partial = `${file}.partial`
   const parts = ['', '-wal', '-shm', '.lock'].map(suffix => partial + suffix)

@@ -2,10 +2,10 @@ import { createWriteStream } from 'node:fs'
 import type { Log } from '#base/log.ts'
 import type { WriteLine } from '#telemetry/request-log/request-log.ts'
 
-// So much may wait for a disk that is slow; what comes beyond is not noted, rather than kept in memory.
+// Buffer for a slow disk; lines beyond it are dropped rather than kept in memory.
 const MAX_WAITING = 8_388_608
 
-/** Opens the access log: lines are added at its end, so that several processes can share one file. */
+/** Opens the access log in append mode, so that several processes can share one file. */
 export function openAccessLog(target: string | undefined, log: Log): WriteLine | undefined {
   if (target === undefined) return undefined
   const stream = target === 'stdout' ? process.stdout : createWriteStream(target, { flags: 'a', mode: 0o640 })

@@ -6,14 +6,14 @@ import type { TracingSetup } from '#telemetry/tracing/tracing.ts'
 
 const everywhere = ['0.0.0.0/0', '::/0'].flatMap(text => parseRange(text) ?? [])
 
-/** What the settings say of traces; undefined: none are made. */
+/** The trace settings; undefined: off. */
 export function tracingSetup(settings: Settings): TracingSetup | undefined {
   const { traces_endpoint: url, traces_headers: headers, traces_sample: share } = settings
   if (url === undefined) return undefined
   return { url, headers: headers ?? new Map(), share, service: settings.traces_service }
 }
 
-/** Private networks are allowed: it is the operator who has chosen where traces go, and no user can. */
+/** Private networks are allowed: the operator has chosen the collector, and users cannot. */
 export const tracingParts = (
   setup: TracingSetup | undefined,
 ): { readonly setup: TracingSetup; readonly egress: Egress } | undefined =>
