@@ -3,7 +3,7 @@ import type { EventRecord, Store } from '#store/store.ts'
 
 type Body = Record<string, unknown>
 
-/** What a list can be narrowed by. */
+/** List filters. */
 export interface AuditFilters {
   /** Id, e-mail address or name. */
   readonly principal?: string
@@ -27,11 +27,11 @@ interface Envelope {
 }
 
 const CHUNK = 500
-/** A call looks at no more than these: nobody may keep the server busy by asking for what is rare. */
+/** A request examines no more than these: searching for rare events must not keep the server busy. */
 const MOST_READ = 5000
 const SECOND_MS = 1000
 
-/** The changes that were made, as the outbox keeps them. */
+/** The recorded changes, from the outbox. */
 export class AuditLog {
   readonly #store: Pick<Store, 'event' | 'newestEvents'>
 
@@ -44,7 +44,7 @@ export class AuditLog {
     return event && shown(event)
   }
 
-  /** Newest first. `last` is set when there may be more behind it that was not looked at. */
+  /** Newest first. `last` is set when there may be more behind it that was not examined. */
   async list({ before, limit, filters = {} }: AuditPage): Promise<{ found: Body[]; last?: string }> {
     const found: Body[] = []
     let from = earlier(before, filters.until)
@@ -65,14 +65,14 @@ export class AuditLog {
   }
 }
 
-/** Ids tell the second in which they were made, so what is later need not be read. */
+/** Ids contain their second, so later ones need not be read. */
 function earlier(before: string | undefined, until: string | undefined): string | undefined {
   if (until === undefined) return before
   const bound = lowestId('ev', Date.parse(until) + 2 * SECOND_MS)
   return before === undefined || bound < before ? bound : before
 }
 
-/** Ids are in the order of time, but not to the last second. */
+/** Ids are time-ordered, but not to the last second. */
 const isBefore = ({ at }: EventRecord, since: string | undefined): boolean =>
   since !== undefined && Date.parse(at) < Date.parse(since) - 2 * SECOND_MS
 

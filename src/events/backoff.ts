@@ -1,15 +1,15 @@
 const FIRST_MS = 1000
 
 export interface Pace {
-  /** How long the wait after a failure may become. */
+  /** Maximum delay after a failure. */
   readonly maxWaitMs: number
-  /** Events that cannot be delivered for so long become dead letters. */
+  /** Events that cannot be delivered for this long become dead letters. */
   readonly giveUpMs: number
-  /** How long to gather after a first event, so that those of one moment leave together. */
+  /** How long to gather after a first event, so that concurrent ones are sent together. */
   readonly gatherMs: number
-  /** How often the store is looked at although nobody rang: another process may have written. */
+  /** Poll interval of the store: another process may have written. */
   readonly pollMs: number
-  /** Another server delivers changes when the one that did has not been heard of for so long. */
+  /** The lease: another server takes over when the leader was silent for this long. */
   readonly leaseMs: number
 }
 
@@ -21,7 +21,7 @@ export const usualPace: Pace = {
   leaseMs: 10_000,
 }
 
-/** Anything up to a bound that doubles: those who failed at the same time do not come back at the same time. */
+/** Full jitter: a random delay up to a doubling bound, so that retries do not synchronize. */
 export function waitAfter(failures: number, { maxWaitMs }: Pace, retryAfterMs: number | undefined): number {
   const bound = Math.min(maxWaitMs, FIRST_MS * 2 ** Math.min(failures - 1, 30))
   const asked = Math.min(retryAfterMs ?? 0, Math.max(maxWaitMs, 24 * 3_600_000))

@@ -1,7 +1,7 @@
 import type { Destination, OutgoingEvent } from '#events/destination.ts'
 import { sizeOf } from '#events/line-event.ts'
 
-/** Events up to what a destination takes at once; a first one that is too large for it goes alone. */
+/** Events up to the limits of a destination; a first one that exceeds them is sent alone. */
 export class Batch {
   readonly events: OutgoingEvent[] = []
   readonly #limits: Pick<Destination, 'maxEvents' | 'maxBytes'>
@@ -11,7 +11,7 @@ export class Batch {
     this.#limits = limits
   }
 
-  /** False when there is no room for it. */
+  /** False when it does not fit. */
   add(event: OutgoingEvent): boolean {
     const { maxEvents, maxBytes } = this.#limits
     const size = sizeOf(event)

@@ -8,12 +8,12 @@ export class Bell {
     this.#wake?.()
   }
 
-  /** Resolves at the next ring, or after so many milliseconds. */
+  /** Resolves at the next notification, or after so many milliseconds. */
   async wait(milliseconds?: number): Promise<void> {
     if (!this.#rung) {
       const { promise, resolve } = Promise.withResolvers<void>()
       this.#wake = resolve
-      // Timers that are longer than this fire at once.
+      // Longer timers fire at once.
       const timer =
         milliseconds === undefined
           ? undefined

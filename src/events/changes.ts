@@ -18,12 +18,12 @@ export interface ChangesOptions {
   readonly lead: Lead
   readonly sender: Sender
   readonly metrics: DeliveryMetrics
-  /** The types that the subscription wants now. */
+  /** The types that the subscription currently selects. */
   readonly types: () => ReadonlySet<string>
   readonly now: () => number
 }
 
-/** Where a lane has come to, and what it wants from there on. */
+/** The position of a delivery, and its selection from there on. */
 interface Place {
   readonly sequence: number
   readonly types: ReadonlySet<string>
@@ -31,7 +31,7 @@ interface Place {
 
 type Limits = Pick<Destination, 'maxEvents' | 'maxBytes'>
 
-/** A batch, and where reading it has led from and to. */
+/** A batch, with the positions before and after it. */
 interface Collected {
   readonly from: number
   readonly limits: Limits
@@ -40,17 +40,17 @@ interface Collected {
   readonly isFull: boolean
 }
 
-/** So much that nobody wanted may be read again after a crash: it saves a write for each event. */
+/** Skipped events that may be read again after a crash: it saves a write for each. */
 const UNWRITTEN = 1000
 
-/** How far it is with sending dead letters again. */
+/** The progress of a replay of dead letters. */
 interface Again {
   readonly version: number
   readonly walk: LetterWalk
   readonly mandate: Mandate
 }
 
-/** The part of a lane that only one server has at a time: what was written to the outbox, and its dead letters. */
+/** The part of a delivery that only the leader runs: outbox events, and dead letters. */
 export class Changes implements Mandate {
   readonly epoch: number
   readonly #options: ChangesOptions
@@ -69,7 +69,7 @@ export class Changes implements Mandate {
     this.#place = { sequence: cursor.body.sequence, types: new Set(cursor.body.sources) }
   }
 
-  /** Goes on from where the server before has come to. Undefined when there is no cursor that can be taken. */
+  /** Continues from the position of the previous leader. Undefined when there is no cursor to take. */
   static async take(id: string, epoch: number, options: ChangesOptions): Promise<Changes | undefined> {
     const { store, sender } = options
     const cursor = await Cursor.take(store, id, epoch)
@@ -80,7 +80,7 @@ export class Changes implements Mandate {
     return new Changes(options, cursor, deadLetters)
   }
 
-  /** Everything up to here was looked at. */
+  /** Everything up to here was processed. */
   get sequence(): number {
     return this.#place.sequence
   }
@@ -89,7 +89,7 @@ export class Changes implements Mandate {
     return this.#deadLetters.count
   }
 
-  /** True while no other server can have taken it over. */
+  /** True while no other server can have taken over. */
   stands(): boolean {
     const { lead } = this.#options
     return lead.held && lead.epoch === this.epoch
@@ -101,8 +101,8 @@ export class Changes implements Mandate {
   }
 
   /**
-   * Delivers a batch of what was written to the outbox; true when there was more than fits. What comes a moment later
-   * waits for the next ring: a batch of its own for each few events is a write of the cursor for each.
+   * Delivers a batch from the outbox; true when there was more than fits. Events a moment later wait for the next
+   * notification: small batches would cost a cursor write each.
    */
   async deliver(): Promise<boolean> {
     const { sender } = this.#options
@@ -112,7 +112,7 @@ export class Changes implements Mandate {
     if (events.length > 0) await sender.pass(events, this)
     this.#place = place
     if (events.length > 0 || place.sequence - this.#cursor.body.sequence >= UNWRITTEN) {
-      // The next batch may leave while this is written, but not the one after it.
+      // The next batch may be sent while this is written, but not the one after it.
       await this.#saving
       this.#saving = sender.persist(() => this.save())
       this.#saving.catch(() => undefined)
@@ -120,14 +120,14 @@ export class Changes implements Mandate {
     return isFull
   }
 
-  /** Delivers a batch of dead letters, as somebody asked for; true when that was the last. */
+  /** Delivers a batch of requested dead letters; true when that was the last. */
   async deliverAgain(replay: Replay): Promise<boolean> {
     const { sender } = this.#options
     if (this.#again?.version !== replay.version) this.#again = await this.#beginAgain(replay)
     const { walk, mandate } = this.#again
     const letters = await walk.next()
     const batch = new Batch(await sender.limits())
-    // The first that has no room ends it.
+    // The first that does not fit ends it.
     letters.every(({ event }) => batch.add(event))
     const sent = letters.slice(0, batch.events.length)
     const last = sent.at(-1)
@@ -139,16 +139,16 @@ export class Changes implements Mandate {
     const dead = await sender.pass(batch.events, mandate)
     const gone = sent.filter(({ event }) => !dead.has(event.id))
     if (gone.length > 0) await sender.persist(() => this.#deadLetters.remove(gone))
-    // What is refused again stays, and those behind it have their turn.
+    // A letter that is rejected again stays, and the next ones follow.
     walk.pass(last)
     return false
   }
 
-  /** Writes down how far it is, so that nothing before that has to be kept. */
+  /** Stores the position, so that nothing before it has to be kept. */
   async settle(): Promise<void> {
     const { sequence, last_success_at: written, dead_letters: told } = this.#cursor.body
     const { last_success_at: latest } = this.#options.sender.health
-    // Some may have gone with the audit log.
+    // Some may have been deleted with the audit log.
     if (this.#deadLetters.count > 0) await this.#deadLetters.load()
     const isNew = this.#place.sequence > sequence || latest !== written || this.#deadLetters.count !== told
     if (isNew) await this.save()
@@ -165,7 +165,7 @@ export class Changes implements Mandate {
     return this.#cursor.write(changes)
   }
 
-  /** Resolves when nothing is being written any more. */
+  /** Resolves when no write is pending. */
   async saved(): Promise<void> {
     await this.#saving.catch(() => undefined)
   }
@@ -173,7 +173,7 @@ export class Changes implements Mandate {
   async #beginAgain({ version }: Replay): Promise<Again> {
     const mandate: Mandate = {
       stands: () => this.stands(),
-      // They are dead letters already.
+      // They are already dead letters.
       giveUp: async () => undefined,
       since: this.#options.now(),
     }
@@ -182,11 +182,11 @@ export class Changes implements Mandate {
 
   async #endReplay(replay: Replay): Promise<void> {
     await this.save()
-    // Refused when it was asked for again: then it is found again.
+    // Rejected when another replay was requested: then it is found again.
     await this.#cursor.commit([replayDone(replay)])
   }
 
-  /** The next batch, which may have been read ahead. */
+  /** The next batch, possibly read ahead. */
   async #collected(): Promise<Collected> {
     const limits = await this.#options.sender.limits()
     const ahead = await this.#ahead
@@ -198,7 +198,7 @@ export class Changes implements Mandate {
     return isRight ? ahead : this.#collect(this.#place, limits)
   }
 
-  /** Reads what is behind a batch while that is on its way. What goes wrong is seen when it is needed. */
+  /** Reads ahead while a batch is in flight. Errors are reported when it is needed. */
   async #collectAhead(place: Place): Promise<Collected | undefined> {
     await setImmediate()
     return this.#collect(place, await this.#options.sender.limits()).catch(() => undefined)
@@ -212,11 +212,11 @@ export class Changes implements Mandate {
       return { from: from.sequence, limits, events: batch.events, place: { sequence, types }, isFull }
     }
     for (;;) {
-      // One more than there is room for, which tells that it is full.
+      // One more than fits, to detect a full batch.
       const page = await outbox.read(sequence, limits.maxEvents - batch.events.length + 1)
       if (page.length === 0) return collected(false)
       for (const event of page) {
-        // What was between is no longer kept, and with it what it said of this subscription.
+        // The events in between were pruned, including changes of this subscription.
         if (event.sequence !== sequence + 1) types = this.#options.types()
         if (types.has(event.type) && !batch.add(event)) return collected(true)
         sequence = event.sequence

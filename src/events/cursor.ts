@@ -4,7 +4,7 @@ import type { Outcome, Row, Store, Write } from '#store/store.ts'
 
 export const CURSORS = 'event_cursor'
 
-/** How it goes with a destination. Times are RFC 3339. */
+/** The health of a destination. Times are RFC 3339. */
 export interface Health {
   /** Null while all is well. */
   readonly failing_since: string | null
@@ -15,16 +15,16 @@ export interface Health {
   readonly next_try_at: string | null
 }
 
-/** How far the events of one subscription have come at one destination. */
+/** The position of one subscription's events at one destination. */
 export interface CursorBody extends Health {
   readonly subscription_id: string
   readonly destination_id: string
-  /** Everything up to here is delivered, or was not wanted. */
+  /** Everything up to here is delivered, or was not selected. */
   readonly sequence: number
-  /** The types that were wanted at that place. */
+  /** The types that were selected at that position. */
   readonly sources: readonly string[]
   readonly dead_letters: number
-  /** The server that delivers: which of all that did so one after another. */
+  /** The epoch of the leader that wrote it. */
   readonly epoch: number
 }
 
@@ -48,11 +48,11 @@ export const newCursor = (
   ...begin,
 })
 
-/** One for each destination of a subscription; it follows from both, so that there cannot be two. */
+/** One for each destination of a subscription; derived from both, so that there cannot be two. */
 export const cursorId = (subscriptionId: string, destinationId: string): string =>
   derivedId('edv', subscriptionId, destinationId)
 
-/** A cursor's row. It refers to nothing: subscriptions and destinations can be removed whatever it says. */
+/** A cursor's row. It refers to nothing, so that subscriptions and destinations can be deleted. */
 export const cursorRow = (body: CursorBody, version: number): Row => ({
   id: cursorId(body.subscription_id, body.destination_id),
   kind: CURSORS,
@@ -61,15 +61,15 @@ export const cursorRow = (body: CursorBody, version: number): Row => ({
   body: JSON.stringify(body),
 })
 
-/** Rows of an earlier release know less. */
+/** Rows of an earlier release have fewer fields. */
 export const cursorBody = ({ body }: Pick<Row, 'body'>): CursorBody =>
   ({ ...unknownHealth, dead_letters: 0, epoch: 0, ...JSON.parse(body) }) as CursorBody
 
 const ATTEMPTS = 8
 
 /**
- * A cursor in the store that this server holds. Each write names the version that was seen last, and taking a cursor
- * over raises it: so a server that has lost the lead without knowing it yet writes nothing more.
+ * A cursor held by this server. Each write names the last seen version, and taking a cursor over raises it: so a server
+ * that lost its lease without knowing it writes nothing more.
  */
 export class Cursor {
   readonly id: string
@@ -85,7 +85,7 @@ export class Cursor {
     this.#body = body
   }
 
-  /** Undefined when there is none, or when another server has taken it over. */
+  /** Undefined when there is none, or another server has taken it over. */
   static async take(store: Store, id: string, epoch: number): Promise<Cursor | undefined> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const row = await store.get(id)
@@ -104,7 +104,7 @@ export class Cursor {
     return this.#body
   }
 
-  /** Writes take effect one after another. Rejects with `NotOurs` when another server has it, or it was removed. */
+  /** Serialized writes. Rejects with `NotOurs` when another server has it, or it was deleted. */
   write(changes: Partial<CursorBody>): Promise<void> {
     return this.#inTurn(async () => {
       const body = { ...this.#body, ...changes }
@@ -114,7 +114,7 @@ export class Cursor {
     })
   }
 
-  /** Commits what belongs to the lane, unless another server has taken it over. */
+  /** Commits writes of the delivery, unless another server has taken it over. */
   commit(writes: readonly Write[]): Promise<Outcome> {
     return this.#inTurn(() =>
       this.#fenced(() => [...writes, { op: 'expect', id: this.id, version: this.#version }]),
@@ -125,7 +125,7 @@ export class Cursor {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const outcome = await this.#store.commit(batch())
       if (outcome.ok || outcome.refusal.reason !== 'stale' || outcome.refusal.id !== this.id) return outcome
-      // A write that seemed to fail may have been made all the same.
+      // A write that seemed to fail may have been committed.
       const found = await this.#store.get(this.id)
       if (!found || cursorBody(found).epoch !== this.#body.epoch) break
       this.#version = found.version

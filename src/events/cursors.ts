@@ -12,7 +12,7 @@ import type { Row, Store, Write } from '#store/store.ts'
 
 const ATTEMPTS = 8
 
-/** The writes that let subscriptions count from here on that are older than delivery itself. */
+/** The writes that start older subscriptions from here on. */
 export async function firstCursors(store: Store, sequence: number, log: Log): Promise<Write[]> {
   const wishes = wishesIn(await allRows(store, eventSubscription.name), log)
   return wishes.flatMap(wish =>
@@ -20,13 +20,13 @@ export async function firstCursors(store: Store, sequence: number, log: Log): Pr
   )
 }
 
-/** Makes and removes cursors as the outbox tells. Only the server that delivers does so. */
+/** Creates and deletes cursors as the outbox changes. Only the leader does so. */
 export class Cursors {
   readonly #store: Store
   readonly #outbox: Outbox
   readonly #lead: Lead
   readonly #log: Log
-  /** The cursors of each subscription, as this server has found them when it took the lead. */
+  /** The cursors of each subscription, as found when this server became leader. */
   #known = new Map<string, Set<string>>()
   #epoch = 0
 
@@ -37,7 +37,7 @@ export class Cursors {
     this.#lead = lead
   }
 
-  /** Afterwards there is a cursor for each destination of each subscription as they were there. */
+  /** Afterwards each destination of each subscription has a cursor. */
   async keepUp(until: number): Promise<void> {
     if (this.#epoch !== this.#lead.epoch) await this.#load()
     while (this.#lead.sequence < until) {
@@ -45,7 +45,7 @@ export class Cursors {
       if (page.length === 0) return
       for (const event of page) {
         if (event.sequence > until) return
-        // What was between is no longer kept, and with it what it said.
+        // The events in between were pruned.
         if (event.sequence !== this.#lead.sequence + 1) await this.#repair(event.sequence - 1)
         const notice = noticeIn(event)
         if (notice?.is === 'subscription') await this.#apply(notice.wish, event.sequence)
@@ -54,7 +54,7 @@ export class Cursors {
     }
   }
 
-  /** No event after this one may be forgotten yet. */
+  /** No event after this one may be pruned yet. */
   async needed(): Promise<number> {
     const sequences: number[] = []
     await this.#each(({ sequence }) => sequences.push(sequence))
@@ -69,7 +69,7 @@ export class Cursors {
     this.#epoch = epoch
   }
 
-  /** The subscription went while nobody looked. */
+  /** The subscription was deleted meanwhile. */
   async #removeOrphans(): Promise<void> {
     const rows = await this.#store.getMany([...this.#known.keys()])
     const there = new Set(rows.filter(({ kind }) => kind === eventSubscription.name).map(({ id }) => id))
@@ -84,7 +84,7 @@ export class Cursors {
     this.#lead.pass(sequence)
   }
 
-  /** A cursor that cannot be read stops its own deliveries alone. */
+  /** An unreadable cursor stops only its own delivery. */
   async #each(visit: (cursor: CursorBody, id: string) => void): Promise<void> {
     const background = { task: 'events', log: this.#log, failed: 'an event cursor cannot be read' } as const
     for (const row of await allRows(this.#store, CURSORS))
@@ -96,7 +96,7 @@ export class Cursors {
     this.#known.set(subscriptionId, ids.add(id))
   }
 
-  /** What follows from a wish is written together with the place where it stood, so it is done exactly once. */
+  /** Changes are written together with their position, so they are applied exactly once. */
   async #apply(wish: Wish, sequence: number): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const writes = await this.#writes(wish, sequence)

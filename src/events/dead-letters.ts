@@ -6,10 +6,10 @@ import type { Outcome, Row, Store, Write } from '#store/store.ts'
 export const DEAD_LETTERS = 'event_dead_letter'
 const PREFIX = 'edl'
 
-/** How a lane commits: not at all when another server has taken it over. */
+/** The delivery's commit: rejected when another server has taken over. */
 export type Commit = (writes: readonly Write[]) => Promise<Outcome>
 
-/** The events that one lane could not deliver. They are of the audit log, so however many there are, none is dropped. */
+/** The undelivered events of one delivery. They are in the audit log, so none is dropped, however many there are. */
 export class DeadLetters {
   readonly #store: Store
   readonly #cursorId: string
@@ -27,7 +27,7 @@ export class DeadLetters {
     return this.#count
   }
 
-  /** Counts them anew: the oldest go with the audit log, whichever server prunes it. */
+  /** Counts them again: the oldest are pruned with the audit log, by any server. */
   load(): Promise<void> {
     return this.#inTurn(() => this.#recount())
   }
@@ -66,7 +66,7 @@ export class DeadLetters {
       this.#count += each * writes.length
       return
     }
-    // After a crash some are there already, or gone, and then the batch is refused as a whole.
+    // After a crash some may exist already, or be deleted, and then the batch is rejected as a whole.
     for (const write of writes) await this.#commit([write])
     await this.#recount()
   }
@@ -81,7 +81,7 @@ export class DeadLetters {
     this.#count = count
   }
 
-  /** The count is right only when nothing is written while they are counted. */
+  /** The count is right only without concurrent writes. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#last.then(work)
     this.#last = done.catch(() => undefined)
@@ -90,7 +90,7 @@ export class DeadLetters {
 
   #insertion(body: DeadLetterBody): Write {
     const row: Row = {
-      // In the order of the events, and the same each time.
+      // In the order of the events, and reproducible.
       id: `${PREFIX}_${randomPart(body.event.id)}_${randomPart(this.#cursorId)}`,
       kind: DEAD_LETTERS,
       parent: this.#cursorId,
@@ -103,24 +103,26 @@ export class DeadLetters {
 
 const removal = ({ id, version }: Row): Write => ({ op: 'remove', id, version })
 
-/** Removes the dead letters of a lane that ends but for the last few: the writes for those go with the lane itself. */
+/**
+ * Deletes the dead letters of a removed delivery except for the last few: those are written with the removal itself.
+ */
 export async function lastDeadLetters(store: Store, cursorId: string, commit: Commit): Promise<Write[]> {
   for (;;) {
     const rows = await store.list(DEAD_LETTERS, { parent: cursorId, limit: LETTER_PAGE })
     if (rows.length < LETTER_PAGE) return rows.map(removal)
-    // Refused when some of them went meanwhile: then there are fewer the next time.
+    // Rejected when some were deleted meanwhile: then there are fewer the next time.
     await commit(rows.map(removal))
   }
 }
 
-/** Removes the dead letters of events that happened before a moment, of all lanes. */
+/** Deletes the dead letters of events before a time, of all deliveries. */
 export async function pruneDeadLetters(store: Store, before: number): Promise<void> {
   for (let from = lowestId(PREFIX, before); ;) {
     const rows = await store.list(DEAD_LETTERS, { before: from, limit: LETTER_PAGE })
     const last = rows.at(-1)
     if (last === undefined) return
     const outcome = await store.commit(rows.map(removal))
-    // Another server may be about to remove the same, or a lane may have sent some of them.
+    // Another server may delete the same, or a delivery may have sent some of them.
     if (!outcome.ok) for (const row of rows) await store.commit([removal(row)])
     from = last.id
   }

@@ -4,17 +4,17 @@ import type { Lane } from '#events/lane.ts'
 import type { Outbox } from '#events/outbox.ts'
 import type { Store } from '#store/store.ts'
 
-/** How it stands with one lane. */
+/** The state of one delivery. */
 export interface Delivery extends Health {
   readonly id: string
   readonly subscription_id: string
   readonly destination_id: string
   readonly dead_letters: number
-  /** Changes, and traffic of this server, that it has yet to look at. */
+  /** Changes, and traffic of this server, that are not processed yet. */
   readonly waiting: number
 }
 
-/** Which of them are meant; all without any of these. */
+/** Filters; all without any of these. */
 export type DeliveryFilter = Partial<Pick<Delivery, 'id' | 'subscription_id' | 'destination_id'>>
 
 export const isMeant = (lane: Lane, only: DeliveryFilter): boolean =>
@@ -29,7 +29,7 @@ export interface DeliveriesOptions {
   readonly latest: number
 }
 
-/** How it stands with lanes: what another server delivers is told as that one has written it down. */
+/** Delivery states: those of another leader are read from the store. */
 export async function deliveriesOf(lanes: readonly Lane[], options: DeliveriesOptions): Promise<Delivery[]> {
   const others = lanes.filter(({ changes }) => changes === undefined).map(({ id }) => id)
   const rows = others.length === 0 ? [] : await options.store.getMany(others)
@@ -58,8 +58,10 @@ async function deliveryOf(
   }
 }
 
-/** A place is not written down for each event that nobody wanted, so those are left out. One that fails has stopped
- * where it is written. */
+/**
+ * The position is not stored for each skipped event, so those are excluded. A failing delivery has stopped where it is
+ * stored.
+ */
 async function waitingAfter(
   { sequence, sources, failing_since: since }: CursorBody,
   { outbox, latest }: DeliveriesOptions,

@@ -1,7 +1,7 @@
 import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 
-/** An event as it leaves. */
+/** An event as sent. */
 export interface OutgoingEvent {
   readonly id: string
   readonly type: string
@@ -9,20 +9,20 @@ export interface OutgoingEvent {
   readonly at: string
   /** The JSON envelope. */
   readonly body: string
-  /** Whose traffic it is, of events of traffic. */
+  /** The endpoint of a traffic event. */
   readonly endpoint?: string
 }
 
-/** Why a batch was not taken. */
+/** Why a batch was not accepted. */
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError'
-  /** True: it is about the events themselves, so that trying them again is in vain. */
+  /** True: the events are invalid, so retrying is useless. */
   readonly permanent: boolean
-  /** True: it is about how the destination is set. It is tried again, as events wait for that to be mended. */
+  /** True: the destination is misconfigured. It is retried, so that events wait for a correction. */
   readonly misconfigured: boolean
-  /** When the destination asks to be tried again. */
+  /** The destination's Retry-After. */
   readonly retryAfterMs: number | undefined
-  /** Of the batch, those that were taken before it failed. */
+  /** How many of the batch were accepted before it failed. */
   readonly taken: ReadonlySet<string>
 
   constructor(
@@ -48,7 +48,7 @@ export interface Destination {
   /** At most so many events, and bytes of their bodies, in one call of `send`. */
   readonly maxEvents: number
   readonly maxBytes: number
-  /** Resolves when all of the batch was taken; rejects with a `DeliveryError`. */
+  /** Resolves when the whole batch was accepted; rejects with a `DeliveryError`. */
   send(batch: readonly OutgoingEvent[], signal: AbortSignal): Promise<void>
   close(): void
 }
@@ -58,6 +58,6 @@ export interface DestinationParts {
   readonly dataDir: string
   readonly log: Log
   readonly now: () => number
-  /** Other addresses of the services that are called, where an operator has such. */
+  /** Replacements of the public service URLs. */
   readonly endpoints: Readonly<Record<string, string>>
 }

@@ -7,18 +7,18 @@ interface Kept<Item> {
   readonly size: number
 }
 
-/** The numbers of what one endpoint has, oldest first, and the size of all of it. */
+/** The numbers of one endpoint's events, oldest first, and their total size. */
 interface Queue {
   numbers: number[]
   first: number
   size: number
 }
 
-/** A queue in the order of its numbers, from which the oldest of any endpoint can be taken out. */
+/** A queue in the order of its numbers, from which the oldest of any endpoint can be removed. */
 export class EndpointQueues<Item> {
   readonly #slack: number
   #kept: (Kept<Item> | undefined)[] = []
-  /** The same numbers, also of what is gone: ascending, so that a place is found by halving. */
+  /** All numbers, including removed ones: ascending, for a binary search. */
   #numbers: number[] = []
   #first = 0
   readonly #queues = new Map<string, Queue>()
@@ -26,7 +26,7 @@ export class EndpointQueues<Item> {
   #count = 0
   #size = 0
 
-  /** So many places of what is gone may be left before they are cleaned up. */
+  /** Removed entries that may remain before a cleanup. */
   constructor(slack: number) {
     this.#slack = slack
   }
@@ -117,7 +117,7 @@ export class EndpointQueues<Item> {
     }
   }
 
-  /** Where the first is that has a larger number. */
+  /** The index of the first larger number. */
   #indexAfter(number: number): number {
     let [low, high] = [this.#first, this.#numbers.length]
     while (low < high) {

@@ -30,7 +30,7 @@ export interface EngineOptions {
   readonly log: Log
   readonly now: () => number
   readonly pace?: Partial<Pace>
-  /** The fields that are needed of each type of traffic event that some subscription wants, whenever they change. */
+  /** The needed fields of each subscribed traffic event type, whenever they change. */
   readonly onWanted?: (wanted: ReadonlyMap<string, ReadonlySet<string>>) => void
 }
 
@@ -40,14 +40,14 @@ interface Started {
   readonly outbox: Outbox
 }
 
-/** So many batches are on their way at a time. */
+/** Concurrent batches. */
 const PARALLEL = 16
 const TEST_MS = 15_000
-/** The lead is looked at so often within the time of a lease. */
+/** How often the lease is checked within its duration. */
 const LOOKS = 5
 const TEST_TYPE = 'test.v0'
 
-/** Delivers events: changes from the store's outbox, and what the gateway tells. */
+/** Delivers events: changes from the store's outbox, and traffic events of the gateway. */
 export class EventEngine {
   readonly #options: EngineOptions
   readonly #pace: Pace
@@ -102,7 +102,7 @@ export class EventEngine {
     await this.#openParts()
   }
 
-  /** A store that cannot be read or written now delays deliveries; the rest of the server starts without them. */
+  /** An unavailable store delays deliveries; the rest of the server starts without them. */
   #openParts(): Promise<void> {
     const { store, log } = this.#options
     const failed = 'events cannot be delivered yet'
@@ -115,7 +115,7 @@ export class EventEngine {
     return this.#opening
   }
 
-  /** Something may have happened. It is looked at a moment later, so that what comes together leaves together. */
+  /** Something may have happened. It is checked a moment later, so that concurrent events are sent together. */
   wake(): void {
     if (this.#closed || this.#parts === undefined) return
     this.#timer ??= setTimeout(() => {
@@ -126,7 +126,7 @@ export class EventEngine {
     }, this.#pace.gatherMs)
   }
 
-  /** Takes what the gateway tells; what nobody wants costs nothing more. */
+  /** Takes traffic events; unselected ones cost nothing more. */
   tell(events: readonly OutgoingEvent[], dropped = 0): void {
     if (this.#closed) return
     this.#metrics.events.dropped.add(dropped)
@@ -140,7 +140,7 @@ export class EventEngine {
     if (isWanted) for (const lane of this.#parts?.lanes.all ?? []) lane.ringForTraffic()
   }
 
-  /** How it stands with each lane that is meant, whichever server delivers. */
+  /** The state of each selected delivery, whichever server is the leader. */
   async deliveries(only: DeliveryFilter = {}): Promise<Delivery[]> {
     if (this.#parts === undefined) return []
     const { lanes, outbox } = this.#parts
@@ -148,14 +148,14 @@ export class EventEngine {
     return deliveriesOf(meant, { store: this.#options.store, outbox, latest: lanes.sequence })
   }
 
-  /** Sends the dead letters of a lane again, at whichever server delivers; false when there is no such lane. */
+  /** Replays the dead letters of a delivery, on the leader; false when there is no such delivery. */
   async replay(id: string): Promise<boolean> {
     const isAsked = await this.#replays.ask(id)
     if (isAsked) this.#poll()
     return isAsked
   }
 
-  /** Sends one event that says that it is a test, past all subscriptions. Rejects with a `DeliveryError`. */
+  /** Sends a test event, without a subscription. Rejects with a `DeliveryError`. */
   async test(destinationId: string): Promise<void> {
     const destination = await this.#parts?.lanes.open(destinationId)
     if (destination === undefined) throw new DeliveryError('The server is starting.')
@@ -188,7 +188,7 @@ export class EventEngine {
     await this.#opening
     await this.#reading
     await this.#parts?.lanes.close()
-    // Until here the lead was prolonged, for what was on its way.
+    // The lease was renewed up to here, for batches in flight.
     for (const interval of this.#intervals) clearInterval(interval)
     await this.#looking
     await this.#lead.release().catch(() => undefined)
@@ -244,12 +244,12 @@ export class EventEngine {
       for (const lane of lanes.all) lane.ring()
     } catch (error) {
       if (error instanceof NotOurs) return
-      // The next poll tries again.
+      // The next poll retries.
       this.#options.log.warn({ error }, 'the outbox of events cannot be read')
     }
   }
 
-  /** What only the server does that delivers. */
+  /** What only the leader does. */
   async #leadOn({ lanes, cursors }: Started): Promise<void> {
     const { epoch } = this.#lead
     await cursors.keepUp(lanes.sequence)

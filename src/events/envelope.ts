@@ -1,7 +1,7 @@
 import { envelopeParts } from '#contract/events/envelope.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
 
-/** The event that leaves for something that nobody in particular has done. `object` is JSON text, passed on as it is. */
+/** An event without an actor. `object` is JSON text, inserted unchanged. */
 export function envelope(
   { id, type, at, object }: { id: string; type: string; at: string; object: string },
   accountId: string,

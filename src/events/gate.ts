@@ -1,4 +1,4 @@
-/** Lets only so many through at a time; the others wait in line. */
+/** Semaphore with a FIFO queue. */
 export class Gate {
   #free: number
   readonly #waiting: (() => void)[] = []

@@ -3,11 +3,11 @@ import type { Health } from '#events/cursor.ts'
 const later = (one: string | null, other: string | null): string | null =>
   (one ?? '') > (other ?? '') ? one : other
 
-/** What two servers know of the same destination, as one: what one of them saw last counts. */
+/** Merges the health of one destination from two servers: the latest observation wins. */
 export function mergedHealth(one: Health, other: Health): Health {
   const success = later(one.last_success_at, other.last_success_at)
   const failed = (one.last_error_at ?? '') > (other.last_error_at ?? '') ? one : other
-  // Whole seconds are told, so a success within the second of the failure may have been before it.
+  // Times are whole seconds, so a success within the second of the failure may have been before it.
   const isFailing = failed.failing_since !== null && (failed.last_error_at ?? '') >= (success ?? '')
   return {
     failing_since: isFailing ? failed.failing_since : null,

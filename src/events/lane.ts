@@ -30,7 +30,7 @@ export interface LaneParts {
   readonly now: () => number
 }
 
-/** What a subscription wants now: changes by their type, and traffic through a sieve. */
+/** The selection of a subscription: changes by their type, and traffic through a sieve. */
 export interface Wanted {
   readonly types: ReadonlySet<string>
   readonly sieve: Sieve
@@ -45,12 +45,12 @@ export interface LaneOptions extends LaneParts {
 
 const DRAIN_MS = 2000
 const RETRY_MS = 1000
-/** How often a destination that gets nothing but traffic has its health written down while it works. */
+/** How often the health of a traffic-only destination is stored while it works. */
 const HEALTH_MS = 60_000
 
 /**
- * Delivers one subscription's events to one destination, in order, each at least once. What happens at this server's
- * gateways leaves from here; what was written to the outbox only while this is the server that delivers it.
+ * Delivers one subscription's events to one destination, in order, at least once. Traffic of this server's gateways is
+ * always sent from here; outbox events only while this server is the leader.
  */
 export class Lane {
   readonly id: string
@@ -59,15 +59,15 @@ export class Lane {
   readonly #news = new Bell()
   readonly #running: Promise<void>
   #wanted: Wanted
-  /** Undefined while no traffic is wanted: what others want is not kept for this one. */
+  /** Undefined without a traffic selection: nothing is buffered for this one. */
   #traffic: TrafficReader | undefined
   #changes: Changes | undefined
-  /** The outbox is not looked at for each piece of traffic. */
+  /** The outbox is not read for each traffic event. */
   #mayHaveChanges = true
-  /** The epoch for which there is a cursor that may be taken. */
+  /** The epoch for which there is a cursor to take. */
   #granted = 0
   #replay: Replay | undefined
-  /** Of traffic, what is on its way or waits for the next attempt. */
+  /** Traffic events in flight or waiting for a retry. */
   #underWay = 0
   #healthWrittenAt = 0
   #closing = false
@@ -105,12 +105,12 @@ export class Lane {
     return this.#sender.health
   }
 
-  /** How it stands with what was written to the outbox; undefined where another server delivers that. */
+  /** The state of the outbox part; undefined on other servers than the leader. */
   get changes(): Pick<Changes, 'sequence' | 'deadLetters'> | undefined {
     return this.#changes?.stands() ? this.#changes : undefined
   }
 
-  /** Of the traffic of this server, what it has yet to look at or to bring. */
+  /** Unprocessed traffic of this server. */
   get trafficWaiting(): number {
     return this.#underWay + (this.#traffic?.waiting ?? 0)
   }
@@ -126,14 +126,14 @@ export class Lane {
     if (this.#traffic !== undefined) this.#news.ring()
   }
 
-  /** The subscription was changed. What lies in the outbox still counts by what was wanted at its time. */
+  /** The subscription was changed. Earlier outbox events still use the earlier selection. */
   want(wanted: Wanted): void {
     this.#wanted = wanted
     if (wanted.sieve.isEmpty) this.#ignoreTraffic()
     else this.#traffic ??= this.#joinTraffic()
   }
 
-  /** This server delivers, and there is a cursor to go on from. */
+  /** This server is the leader, and there is a cursor to continue from. */
   grant(epoch: number): void {
     this.#granted = epoch
     this.ring()
@@ -152,12 +152,12 @@ export class Lane {
     this.#news.ring()
   }
 
-  /** Writes down how far it is, so that nothing before that has to be kept. */
+  /** Stores the position, so that nothing before it has to be kept. */
   async settle(): Promise<void> {
     if (this.#changes?.stands()) await this.#changes.settle()
   }
 
-  /** Finishes what is under way, but does not wait for a destination that hangs. */
+  /** Finishes what is in flight, but does not wait for a hanging destination. */
   async close(drainMs = DRAIN_MS): Promise<void> {
     this.#closing = true
     this.#ignoreTraffic()
@@ -188,7 +188,7 @@ export class Lane {
     }
   }
 
-  /** A lead that is only late may be had again, and then it goes on from here; else another server has it. */
+  /** A late lease may be renewed, and then it continues from here; otherwise another server has it. */
   #lost(): void {
     const { lead } = this.#options
     if (this.#changes?.epoch === lead.epoch && !lead.held) return
@@ -235,7 +235,7 @@ export class Lane {
       if (passed !== undefined && !batch.add(passed)) break
       reader.place = numbers[at] ?? reader.place
     }
-    // What comes a moment later waits for the next ring, and leaves together.
+    // Events a moment later wait for the next notification, and are sent together.
     const isMore = reader.place !== numbers.at(-1) || events.length === TRAFFIC_PAGE
     if (batch.events.length > 0) await this.#sendTraffic(batch.events)
     return isMore
@@ -273,7 +273,7 @@ export class Lane {
     return true
   }
 
-  /** Only the server that delivers has a cursor to write to; traffic goes on where that is another one. */
+  /** Only the leader has a cursor to write to; traffic continues on other servers. */
   async #writeHealth(): Promise<void> {
     this.#healthWrittenAt = this.#options.now()
     try {

@@ -17,11 +17,11 @@ export type Target = Kept<typeof eventTarget>
 export interface LanesOptions extends LaneParts {
   readonly sealer: Sealer
   readonly build: (target: Target) => Destination
-  /** What somebody wants of traffic has changed: the fields that are needed of each type of event. */
+  /** The traffic selection has changed: the needed fields of each event type. */
   readonly onWanted: (wanted: ReadonlyMap<string, ReadonlySet<string>>) => void
 }
 
-/** Every way from a subscription to a destination, kept as the outbox tells. Each server has all of them. */
+/** All deliveries, maintained from the outbox. Each server has all of them. */
 export class Lanes {
   readonly #options: LanesOptions
   readonly #lanes = new Map<string, Lane>()
@@ -39,7 +39,7 @@ export class Lanes {
     return this.#lanes.get(id)
   }
 
-  /** Everything up to here was looked through. */
+  /** Everything up to here was processed. */
   get sequence(): number {
     return this.#sequence
   }
@@ -50,13 +50,13 @@ export class Lanes {
     this.#sequence = sequence
   }
 
-  /** Takes in what the outbox says of subscriptions and destinations. */
+  /** Applies the outbox's changes of subscriptions and destinations. */
   async read(): Promise<void> {
     for (;;) {
       const page = await this.#options.outbox.read(this.#sequence)
       if (page.length === 0) return
       for (const event of page) {
-        // What was between is no longer kept, and with it what it said.
+        // The events in between were pruned.
         if (event.sequence !== this.#sequence + 1) await this.#sync()
         const notice = noticeIn(event)
         if (notice !== undefined) await this.#apply(notice)
@@ -69,7 +69,7 @@ export class Lanes {
     await Promise.all(this.all.map(lane => lane.close()))
   }
 
-  /** Makes a destination as it is set now. */
+  /** Builds a destination from its current configuration. */
   async open(destinationId: string): Promise<Destination> {
     const { store, sealer, build } = this.#options
     const row = await store.get(destinationId)
@@ -77,7 +77,7 @@ export class Lanes {
     return build(openTarget(row, sealer))
   }
 
-  /** Looks at the subscriptions themselves. */
+  /** Reads the subscriptions themselves. */
   async #sync(): Promise<void> {
     const { store, log } = this.#options
     const wishes = wishesIn(await allRows(store, eventSubscription.name), log)

@@ -1,19 +1,19 @@
 import { newId } from '#base/ids.ts'
 import type { Outcome, Row, Store, Write } from '#store/store.ts'
 
-/** Another server delivers now: whoever did must stop. */
+/** Another server is the leader now: this one must stop. */
 export class NotOurs extends Error {
   override readonly name = 'NotOurs'
 }
 
-/** Up to where the outbox was looked through for changes of delivery itself, and who does that. */
+/** The position up to which the outbox was scanned for changes of subscriptions, and the leader. */
 const READER = 'event_reader'
 
 interface ReaderBody {
   readonly sequence: number
-  /** Null, or absent in a database of an earlier release: whoever comes may take it. */
+  /** Null, or absent in a database of an earlier release: free to take. */
   readonly owner?: string | null
-  /** Raised each time that another server takes it. */
+  /** Raised at each change of the leader. */
   readonly epoch?: number
 }
 
@@ -23,7 +23,7 @@ export interface LeadOptions {
   readonly alone: boolean
   readonly leaseMs: number
   readonly now: () => number
-  /** Where the first server of an installation begins, and what it writes together with that. */
+  /** Where the first server of an installation starts, and what it writes with that. */
   readonly begin: () => Promise<{ readonly sequence: number; readonly writes: readonly Write[] }>
 }
 
@@ -32,14 +32,14 @@ interface Moment {
   readonly steady: number
 }
 
-/** The rest is for clocks that run at different speeds, and for what is on its way when the time is over. */
+/** The rest is a margin for clock drift, and for what is in flight when the time is over. */
 const SURE = 0.7
 const ATTEMPTS = 8
 
 /**
- * Decides which one of the servers on a database delivers what was written to the outbox. That one writes a row every
- * few seconds; another takes over when it has seen the same version of the row for the whole time of the lease. So only
- * lengths of time are compared, each by one server's own clock, and it does not matter what time the clocks show.
+ * Leader election among the servers on a database. The leader writes a row every few seconds; another server takes over
+ * when it has seen the same row version for the whole lease. Only durations are compared, each by one server's own
+ * clock, so clock settings do not matter.
  */
 export class Lead {
   readonly #options: LeadOptions
@@ -48,7 +48,7 @@ export class Lead {
   #sequence = 0
   #epoch = 0
   #seen: Moment
-  /** When the write that was the last to succeed was begun; undefined while another server delivers. */
+  /** When the last successful write was started; undefined while another server is the leader. */
   #since: Moment | undefined
   #last: Promise<unknown> = Promise.resolve()
 
@@ -57,39 +57,39 @@ export class Lead {
     this.#seen = this.#moment()
   }
 
-  /** True while no other server can have begun to deliver. */
+  /** True while no other server can have become leader. */
   get held(): boolean {
     const since = this.#since
     if (since === undefined) return false
     const { alone, leaseMs, now } = this.#options
     if (alone) return true
-    // A steady clock may stand still while a machine sleeps, and the other one can be set back.
+    // A monotonic clock may stop while a machine sleeps, and the other one can be set back.
     const past = Math.max(now() - since.wall, performance.now() - since.steady)
     return past < leaseMs * SURE
   }
 
-  /** Which of those who delivered one after another this one is; 0 while it is none of them. */
+  /** The epoch of this leader; 0 while it is not the leader. */
   get epoch(): number {
     return this.#since === undefined ? 0 : this.#epoch
   }
 
-  /** Everything up to here was looked through. */
+  /** Everything up to here was scanned. */
   get sequence(): number {
     return this.#sequence
   }
 
-  /** Nothing up to here has to do with delivery itself. It is written with the next write. */
+  /** Nothing up to here affects subscriptions. It is stored with the next write. */
   pass(sequence: number): void {
     this.#sequence = sequence
   }
 
-  /** The same as it is written down, by whoever delivers. */
+  /** The stored position, by any leader. */
   async written(): Promise<number> {
     const row = await this.#options.store.get(READER)
     return row ? bodyOf(row).sequence : 0
   }
 
-  /** Takes the lead where it can be had, and prolongs it. */
+  /** Takes or renews the lease, if possible. */
   look(): Promise<void> {
     return this.#inTurn(async () => {
       const begun = this.#moment()
@@ -104,12 +104,12 @@ export class Lead {
     })
   }
 
-  /** Writes down how far the outbox was looked through, and with it what follows. Rejects with `NotOurs`. */
+  /** Stores the scan position, together with further writes. Rejects with `NotOurs`. */
   commit(writes: readonly Write[], sequence = this.#sequence): Promise<Outcome> {
     return this.#inTurn(() => this.#put(sequence, writes))
   }
 
-  /** Lets another server take it at once. */
+  /** Releases the lease at once. */
   release(): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#since === undefined) return
@@ -163,7 +163,7 @@ export class Lead {
     throw new NotOurs()
   }
 
-  /** A write that seemed to fail may have been made all the same; else another server has taken the lead. */
+  /** A write that seemed to fail may have been committed; otherwise another server has become leader. */
   async #lookAgain(): Promise<void> {
     const row = await this.#options.store.get(READER)
     const { owner, epoch }: Partial<ReaderBody> = row ? bodyOf(row) : {}

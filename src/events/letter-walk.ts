@@ -1,7 +1,7 @@
 import type { OutgoingEvent } from '#events/destination.ts'
 import type { Row } from '#store/store.ts'
 
-/** So many are read or written at once: there may be far more of them than there is memory for. */
+/** Page size: there may be far more of them than memory. */
 export const LETTER_PAGE = 500
 
 /** An event that could not be delivered, and why. */
@@ -16,8 +16,8 @@ export interface DeadLetter {
 }
 
 /**
- * Dead letters, oldest first, a page at a time. The store lists only the newest first, so the way back is marked: one id
- * for each page is all that is kept of those that are yet to come.
+ * Dead letters, oldest first, page by page. The store lists only the newest first, so the way back is marked: one id
+ * per page is all that is kept of the remaining ones.
  */
 export class LetterWalk {
   readonly #list: (before: string, limit?: number) => Promise<Row[]>
@@ -26,11 +26,11 @@ export class LetterWalk {
 
   constructor(list: (before: string, limit?: number) => Promise<Row[]>, newest: string) {
     this.#list = list
-    // What is given up from now on is not part of it: else it might never end.
+    // Letters added from now on are excluded: else it might never end.
     this.#marks = [`${newest}~`]
   }
 
-  /** The oldest that were not passed; none when all were. */
+  /** The oldest remaining ones; empty at the end. */
   async next(): Promise<DeadLetter[]> {
     for (let mark = this.#marks.at(-1); mark !== undefined; mark = this.#marks.at(-1)) {
       const page = await this.#list(mark)
@@ -46,7 +46,7 @@ export class LetterWalk {
     return []
   }
 
-  /** Up to this one they were sent, or refused again. */
+  /** Up to this one they were sent, or rejected again. */
   pass({ row }: DeadLetter): void {
     this.#passed = row.id
   }

@@ -1,15 +1,15 @@
 import { envelopeParts } from '#contract/events/envelope.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
 
-/** Events as they leave, each a line of JSON. */
+/** Events as sent, each a line of JSON. */
 export interface EventPage {
   readonly bytes: Buffer
   /** Where each line ends; the byte there is a line feed. */
   readonly ends: readonly number[]
   readonly types: readonly string[]
-  /** Whose traffic each is. */
+  /** The endpoint of each. */
   readonly endpoints: readonly string[]
-  /** Of each type, the fields of objects that there may be: nothing else is in them. */
+  /** The possible fields of each type: the objects have no others. */
   readonly fields: Readonly<Record<string, readonly string[]>>
 }
 
@@ -17,7 +17,7 @@ const QUOTE = 0x22
 const LINE_FEED = '\n'
 const MOMENT_LENGTH = 24
 
-/** An event that lies among others as bytes, so that no text is made of it before somebody needs that. */
+/** An event stored as bytes among others, so that it is converted to a string only on demand. */
 export class LineEvent implements OutgoingEvent {
   readonly type: string
   readonly endpoint: string
@@ -60,7 +60,7 @@ export const eventsOf = (page: EventPage): LineEvent[] =>
 export const sizeOf = (event: OutgoingEvent): number =>
   event instanceof LineEvent ? event.end - event.start : Buffer.byteLength(event.body)
 
-/** The bodies, each with a line feed behind it. Those that lie one behind the other already are taken as they lie. */
+/** The bodies, each followed by a line feed. Adjacent ones are taken as one slice. */
 export function linesOf(events: readonly OutgoingEvent[]): Buffer {
   const pieces: Buffer[] = []
   for (let from = 0; from < events.length;) {

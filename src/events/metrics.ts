@@ -1,6 +1,6 @@
 import { Registry, type Counter, type Gauge } from '#base/metrics.ts'
 
-/** What is counted of delivery. */
+/** Delivery metrics. */
 export interface DeliveryMetrics {
   readonly registry: Registry
   readonly attempts: { readonly sent: Counter; readonly failed: Counter }
@@ -13,10 +13,10 @@ export interface DeliveryMetrics {
 
 export function deliveryMetrics(): DeliveryMetrics {
   const registry = new Registry()
-  const attempts = registry.counters('adit_event_attempts_total', 'Batches sent to destinations of events.', [
+  const attempts = registry.counters('adit_event_attempts_total', 'Batches sent to event destinations.', [
     'result',
   ])
-  const events = registry.counters('adit_event_delivery_total', 'What became of events.', ['result'])
+  const events = registry.counters('adit_event_delivery_total', 'Events, by result.', ['result'])
   const gauge = (name: string, help: string): Gauge => registry.gauge(name, help)
   return {
     registry,
@@ -28,13 +28,13 @@ export function deliveryMetrics(): DeliveryMetrics {
     },
     waiting: gauge(
       'adit_event_queue_depth',
-      'Events that subscriptions have yet to look at: changes and traffic.',
+      'Events that subscriptions have not processed yet: changes and traffic.',
     ),
-    failing: gauge('adit_event_deliveries_failing', 'Destinations of subscriptions that fail now.'),
-    deadLetters: gauge('adit_event_dead_letters', 'Events that were given up and can be sent again.'),
+    failing: gauge('adit_event_deliveries_failing', 'Currently failing destinations.'),
+    deadLetters: gauge('adit_event_dead_letters', 'Undelivered events that can be replayed.'),
     delivers: gauge(
       'adit_event_delivers',
-      'Of the servers on one database, 1 at the one that delivers what was written to the outbox.',
+      '1 on the server that sends change events, of all servers on one database.',
     ),
   }
 }

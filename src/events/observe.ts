@@ -8,10 +8,10 @@ export interface Observed {
   readonly delivers: () => boolean
 }
 
-/** Of more deliveries than these only totals are told: each is three lines of metrics. */
+/** Beyond this many deliveries only totals are exported: each is three lines of metrics. */
 const MOST_LANES = 200
 
-/** Lets gauges tell how it stands. What another server delivers is told by that one. */
+/** Exports delivery gauges. Another leader exports its own. */
 export function observe(metrics: DeliveryMetrics, { lanes, latest, delivers }: Observed): void {
   const sum = (of: (lane: Lane) => number): number => lanes().reduce((total, lane) => total + of(lane), 0)
   metrics.waiting.from(() =>
@@ -25,7 +25,7 @@ export function observe(metrics: DeliveryMetrics, { lanes, latest, delivers }: O
   metrics.delivers.from(() => (delivers() ? 1 : 0))
 }
 
-/** How it goes with each delivery by itself, so that one that works does not hide one that does not. */
+/** Per delivery, so that a working one does not hide a failing one. */
 export function laneMetrics(lanes: readonly Lane[], now: number): Snapshot {
   const told = lanes.toSorted((one, other) => (one.id < other.id ? -1 : 1)).slice(0, MOST_LANES)
   const seconds = (time: string | null): number => (time === null ? 0 : Date.parse(time) / 1000)
@@ -45,18 +45,18 @@ export function laneMetrics(lanes: readonly Lane[], now: number): Snapshot {
   return [
     family(
       'adit_event_failing_seconds',
-      'For how long the destination of a subscription has been failing; 0 while it does not.',
+      'How long the destination of a subscription has been failing; 0 while it works.',
       ({ health: { failing_since: since } }) =>
         since === null ? 0 : Math.max(0, now / 1000 - seconds(since)),
     ),
     family(
       'adit_event_last_success_timestamp_seconds',
-      'When the destination of a subscription last took events; 0 for never.',
+      'When the destination of a subscription last accepted events; 0 for never.',
       ({ health }) => seconds(health.last_success_at),
     ),
     family(
       'adit_event_last_error_timestamp_seconds',
-      'When the destination of a subscription last failed to take events; 0 for never.',
+      'When the destination of a subscription last failed; 0 for never.',
       ({ health }) => seconds(health.last_error_at),
     ),
   ]

@@ -1,22 +1,22 @@
 import type { OutgoingEvent } from '#events/destination.ts'
 import type { Store } from '#store/store.ts'
 
-/** An event with its place in the order of all. */
+/** An event with its sequence number. */
 export interface Numbered extends OutgoingEvent {
   readonly sequence: number
 }
 
 const PAGE = 1000
-/** How much of what was read last is kept, for those who come a moment later. */
+/** Size of the cache of recent events. */
 const KEPT_EVENTS = 2000
 const KEPT_BYTES = 8_388_608
 
-/** Reads the store's outbox for many readers: what is new is read once for all that are up to date. */
+/** Reads the store's outbox for many readers: new events are read once for all that are up to date. */
 export class Outbox {
   readonly #store: Pick<Store, 'events'>
   #kept: Numbered[] = []
   #bytes = 0
-  /** Everything after `#from` and up to `#to` is kept. */
+  /** Everything after `#from` and up to `#to` is cached. */
   #from: number
   #to: number
   #reading: Promise<void> | undefined
@@ -28,8 +28,8 @@ export class Outbox {
   }
 
   /**
-   * Events after the one with this number, in the order of commits; none when there are no more. Who is far behind gets
-   * no more than it asks for: what it has no room for would be read again for its next batch, and again for the next.
+   * Events after this number, in commit order; none when there are no more. A reader that is far behind gets no more
+   * than it requests: the rest would be read again for each batch.
    */
   async read(after: number, most = PAGE): Promise<readonly Numbered[]> {
     if (after < this.#from) return this.#store.events(after, Math.min(most, PAGE))
@@ -51,7 +51,7 @@ export class Outbox {
     this.#trim(fresh.length)
   }
 
-  /** What was read just now stays, however much it is: it is about to be asked for. */
+  /** What was just read stays, whatever its size: it is about to be used. */
   #trim(fresh: number): void {
     let gone = 0
     while (

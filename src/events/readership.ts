@@ -6,9 +6,9 @@ import type { OutgoingEvent } from '#events/destination.ts'
 import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
 
-/** How long a change that another process made may go unnoticed. */
+/** How long a change by another process may go unnoticed. */
 const FRESH_MS = 500
-/** A subscription that all members share gets what any of them may read. */
+/** A subscription shared by all members gets what any of them may read. */
 const ANY_MEMBER: Actor = { id: '-', role: 'member' }
 const MAX_LOGGED = 1000
 
@@ -24,7 +24,7 @@ interface User {
   readonly active: boolean
 }
 
-/** Decides which events a subscription may get: those that its owner may read at the moment they are sent. */
+/** Decides which events a subscription may get: those that its owner may read when they are sent. */
 export class Readership {
   readonly #store: Store
   readonly #log: Log
@@ -55,7 +55,7 @@ export class Readership {
       this.#known.set(subscriptionId, { generation, readAt, reader })
       return reader
     } catch (error) {
-      // Traffic is delivered while the database is away, as the last known rights allow.
+      // Traffic is delivered while the database is unavailable, by the last known permissions.
       if (known && error instanceof StoreError) return known.reader
       throw error
     }
@@ -72,7 +72,7 @@ export class Readership {
     return active ? { id, role } : undefined
   }
 
-  /** Once for each subscription and type: an operator must be able to see why nothing comes. */
+  /** Once for each subscription and type: an operator must see why nothing arrives. */
   #report(subscription: string, events: readonly OutgoingEvent[], allowed: readonly OutgoingEvent[]): void {
     const sent = new Set(allowed)
     for (const event of events) {
@@ -87,6 +87,6 @@ export class Readership {
   }
 }
 
-// The body of an event of traffic is made when it is asked for.
+// The body of a traffic event is built on demand.
 const mayRead = (reader: Actor, event: OutgoingEvent): boolean =>
   allowsEvent(reader, event.type, () => (JSON.parse(event.body) as { readonly object?: unknown }).object)

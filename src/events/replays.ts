@@ -3,18 +3,18 @@ import { CURSORS } from '#events/cursor.ts'
 import { allRows } from '#events/rows.ts'
 import type { Row, Store, Write } from '#store/store.ts'
 
-/** Somebody wants the dead letters of a lane to be sent again. It stays until that is done, whoever does it. */
+/** A requested replay of a delivery's dead letters. It stays until it is done, by any server. */
 const REPLAYS = 'event_replay'
 
 const ATTEMPTS = 8
 
 export interface Replay {
   readonly cursorId: string
-  /** Raised when it is asked for again meanwhile. */
+  /** Raised when it is requested again meanwhile. */
   readonly version: number
 }
 
-/** What was asked for at any server, for the one that delivers. */
+/** Replays requested at any server, for the leader. */
 export class Replays {
   readonly #store: Store
 
@@ -54,14 +54,14 @@ const markOf = (cursorId: string): Omit<Row, 'version'> => ({
   body: '{}',
 })
 
-/** It was done. Refused when it was asked for again. */
+/** It is done. Rejected when it was requested again. */
 export const replayDone = ({ cursorId, version }: Replay): Write => ({
   op: 'remove',
   id: markOf(cursorId).id,
   version,
 })
 
-/** The writes that forget what was asked of a lane. */
+/** The writes that drop the replay requests of a delivery. */
 export async function replayRemovals(store: Store, cursorId: string): Promise<Write[]> {
   const row = await store.get(markOf(cursorId).id)
   return row ? [{ op: 'remove', id: row.id, version: row.version }] : []

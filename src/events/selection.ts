@@ -4,14 +4,17 @@ import { eventFilter, valueAt, type EventFilter } from '#contract/events/filter.
 import type { EventSource } from '#contract/events/source.ts'
 import { isTrafficType, usualFields, type TrafficType } from '#contract/events/traffic-fields.ts'
 
-/** What one source of a subscription wants of the events of its type. */
+/** The selection of one source of a subscription. */
 export interface Selection {
   readonly type: string
-  /** The fields that gateways must tell: those sent, and those the filter asks for. None for types told whole. */
+  /**
+   * The fields that gateways must record: those sent, and those of the filter. None for types without selectable
+   * fields.
+   */
   readonly needs: ReadonlySet<string>
-  /** Whether every event that has no other fields than these is sent, and whole. */
+  /** Whether every event without other fields than these is sent, unchanged. */
   takesAll(fields: readonly string[]): boolean
-  /** An event as this source is sent it; undefined where the filter says no. */
+  /** The event for this source; undefined if the filter rejects it. */
   apply(body: string): string | undefined
 }
 
@@ -37,7 +40,7 @@ export function selectionOf({ type, fields, filter }: EventSource): Selection {
   }
 }
 
-/** A filter that was kept by a version that knew more is one that nothing matches: it must not let everything pass. */
+/** A filter of a newer release matches nothing: it must not match everything. */
 function keptFilter(type: TrafficType, filter: string): EventFilter {
   try {
     return eventFilter(type, filter)
@@ -47,7 +50,7 @@ function keptFilter(type: TrafficType, filter: string): EventFilter {
   }
 }
 
-/** Remembers the latest answer: many events are asked about that share the list of their fields. */
+/** Caches the latest result: many events share their list of fields. */
 function latest(isSo: (names: readonly string[]) => boolean): (names: readonly string[]) => boolean {
   let asked: readonly string[] | undefined
   let answer = false
@@ -61,18 +64,18 @@ function latest(isSo: (names: readonly string[]) => boolean): (names: readonly s
 }
 
 /**
- * Whether an event may hold one of these fields, by their last names and without parsing: JSON writes a name in quotes,
- * so that what is not found is not there. As a gateway tells what any subscription asks for, an event often holds more
- * than one of them wants, and as often nothing more.
+ * Whether an event may contain one of these fields, by their last names and without parsing: JSON quotes names, so what
+ * is not found is absent. Gateways record what any subscription selects, so an event often has more fields than one of
+ * them needs, and as often not.
  */
 function searchFor(names: readonly string[]): (body: string) => boolean {
   const lasts = [...new Set(names.map(name => name.slice(name.lastIndexOf('.') + 1)))]
-  // There are so many quotes that a search which stops at each is eight times as slow: only what ends so is looked at.
+  // There are so many quotes that stopping at each is eight times as slow: only matching ends are checked.
   const searched = lasts.map(last => ({ end: `${last}":`, whole: `"${last}":` }))
   return body => searched.some(({ end, whole }) => body.includes(end) && body.includes(whole))
 }
 
-/** Keeps of an object only what lies at these dotted names. */
+/** Keeps only these dotted names of an object. */
 function reducer(names: readonly string[]): (object: unknown) => Tree {
   const plan = names.map(name => {
     const groups = name.split('.')

@@ -9,7 +9,7 @@ import { mergedHealth } from '#events/health.ts'
 import { NotOurs } from '#events/lead.ts'
 import type { DeliveryMetrics } from '#events/metrics.ts'
 
-/** Thrown out of everything that waits when the lane is closed. */
+/** Thrown from every wait when the delivery is closed. */
 export class Closed extends Error {
   override readonly name = 'Closed'
 }
@@ -17,9 +17,9 @@ export class Closed extends Error {
 export interface SenderOptions {
   /** Named in the log. */
   readonly names: { readonly subscription: string; readonly destination: string }
-  /** Makes the destination as it is set now. */
+  /** Builds the destination from its current configuration. */
   readonly open: () => Promise<Destination>
-  /** It has begun to fail, or works again, or is tried again only much later. */
+  /** It has started to fail, works again, or is retried only much later. */
   readonly healthChanged: (health: Health) => Promise<void>
   /** The events among these that may be sent now. */
   readonly allowed: (events: readonly OutgoingEvent[]) => Promise<readonly OutgoingEvent[]>
@@ -32,11 +32,11 @@ export interface SenderOptions {
 
 /** On whose behalf events are sent. */
 export interface Mandate {
-  /** Asked before each attempt; `NotOurs` is thrown when it is false. */
+  /** Checked before each attempt; `NotOurs` is thrown when it is false. */
   stands(): boolean
-  /** Takes what cannot be delivered. */
+  /** Takes undeliverable events. */
   giveUp(events: readonly OutgoingEvent[], reason: string): Promise<void>
-  /** When somebody asked for it, in milliseconds: from then on it is tried as long as what has just happened. */
+  /** When a replay was requested, in milliseconds: from then on it is retried as long as a new event. */
   readonly since?: number
 }
 
@@ -45,17 +45,17 @@ interface Pass extends Required<Mandate> {
   splits: number
 }
 
-/** A batch that is refused for good is halved so often, to find what it is refused for. */
+/** How often a permanently rejected batch is halved, to find the rejected event. */
 const MAX_SPLITS = 16
 const STORE_RETRY_MS = 1000
 const MAX_REASON = 500
-/** A failure after which the wait is shorter is not worth a write of its own. */
+/** A failure with a shorter delay is not worth a write. */
 const LONG_WAIT_MS = 5000
-/** So long can a wait be before it is asked again whether the mandate stands. */
+/** Maximum wait before the mandate is checked again. */
 const LOOK_MS = 5000
 const UNOPENED = { maxEvents: 100, maxBytes: 262_144 }
 
-/** Brings events to one destination, however long it takes, or gives them up. */
+/** Sends events to one destination, with retries, until they are accepted or become dead letters. */
 export class Sender {
   readonly #options: SenderOptions
   readonly #abort = new AbortController()
@@ -75,25 +75,25 @@ export class Sender {
     return this.#health
   }
 
-  /** What was written down by whoever delivered before. */
+  /** The health stored by the previous leader. */
   recall(written: Health): void {
     const { next_try_at } = this.#health
     this.#health = { ...mergedHealth(this.#health, written), next_try_at }
   }
 
-  /** Another server delivers, and tells how that goes. */
+  /** Another server is the leader, and reports the health. */
   handOver(): void {
     this.#health = unknownHealth
   }
 
   async limits(): Promise<Pick<Destination, 'maxEvents' | 'maxBytes'>> {
-    // A destination that cannot be made is told as a failed attempt.
+    // A destination that cannot be built counts as a failed attempt.
     return this.#open().catch(() => UNOPENED)
   }
 
-  /** The destination was changed: what failed so far may go well now. */
+  /** The destination was changed: what failed so far may succeed now. */
   reload(): void {
-    // What is under way with the old one may end well.
+    // A request in flight with the old one may succeed.
     this.#outdated = true
     this.#failures = 0
     this.#nextTryAt = 0
@@ -107,13 +107,15 @@ export class Sender {
     this.#alarm.ring()
   }
 
-  /** What is under way is given up too. */
+  /** Requests in flight are aborted too. */
   abort(): void {
     this.#abort.abort()
     this.#forget()
   }
 
-  /** Resolves when each event was taken or given up, to the ids of the latter. Rejects with `Closed` or `NotOurs`. */
+  /**
+   * Resolves when each event was accepted or given up, to the ids of the latter. Rejects with `Closed` or `NotOurs`.
+   */
   async pass(events: readonly OutgoingEvent[], mandate: Mandate): Promise<ReadonlySet<string>> {
     const pass: Pass = {
       stands: () => mandate.stands(),
@@ -126,7 +128,7 @@ export class Sender {
     return pass.dead
   }
 
-  /** Does what needs the store, again and again until the store can. */
+  /** Retries a store operation until it succeeds. */
   async persist<Result>(work: () => Promise<Result>): Promise<Result> {
     for (;;) {
       try {
@@ -182,8 +184,8 @@ export class Sender {
 
   #failureOf(error: unknown): DeliveryError {
     if (error instanceof DeliveryError) return error
-    this.#options.log.error({ error }, 'a destination of events failed in a way that it should not')
-    return new DeliveryError('The destination failed unexpectedly; see the log of the server.')
+    this.#options.log.error({ error }, 'event destination failed unexpectedly')
+    return new DeliveryError('The destination failed unexpectedly; see the server log.')
   }
 
   async #succeeded(): Promise<void> {
@@ -218,7 +220,7 @@ export class Sender {
       await this.persist(() => healthChanged(this.#health))
   }
 
-  /** Waits until the next attempt may be made; what has waited too long by then is given up. */
+  /** Waits until the next attempt; events that have waited too long become dead letters. */
   async #whenDue(events: readonly OutgoingEvent[], pass: Pass): Promise<readonly OutgoingEvent[]> {
     const { now } = this.#options
     let left = events

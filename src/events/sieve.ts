@@ -5,7 +5,7 @@ import { LineEvent } from '#events/line-event.ts'
 import { selectionOf, type Selection } from '#events/selection.ts'
 import { gatewayEvents } from '#contract/events/index.ts'
 
-/** What a subscription lets through of the events of traffic. */
+/** The traffic selection of a subscription. */
 export class Sieve {
   readonly #selections = new Map<string, Selection>()
 
@@ -21,12 +21,12 @@ export class Sieve {
     return this.#selections.has(type)
   }
 
-  /** What gateways must tell for it, by the type of event. */
+  /** The fields that gateways must record for it, by event type. */
   get needs(): ReadonlyMap<string, ReadonlySet<string>> {
     return new Map([...this.#selections].map(([type, { needs }]) => [type, needs]))
   }
 
-  /** The event as it is to be sent; undefined when it is not. */
+  /** The event to send; undefined when it is not selected. */
   pass(event: OutgoingEvent): OutgoingEvent | undefined {
     const selection = this.#selections.get(event.type)
     if (event instanceof LineEvent && selection?.takesAll(event.fields)) return event
@@ -38,8 +38,8 @@ export class Sieve {
     try {
       this.#selections.set(source.type, selectionOf(source))
     } catch (error) {
-      // One source must not end the delivery of all others; and what it was to hold back must not be sent.
-      log.error({ error, type: source.type }, 'a source of events cannot be used, and nothing of it is sent')
+      // An invalid source must not stop the others; and what it was to filter must not be sent.
+      log.error({ error, type: source.type }, 'event source cannot be used, and nothing of it is sent')
     }
   }
 }

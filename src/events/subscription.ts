@@ -15,11 +15,11 @@ export interface Wish {
 interface Told {
   readonly id: string
   readonly sources?: readonly EventSource[]
-  /** Ids as they are kept, and Refs as events tell them. */
+  /** Ids as stored, and Refs as in events. */
   readonly destinations?: readonly (string | { readonly id: string })[]
 }
 
-/** A subscription as it is kept, or as an event shows it. */
+/** A subscription as stored, or as in an event. */
 export const wishOf = ({ id, sources = [], destinations = [] }: Told): Wish => ({
   id,
   sources,
@@ -27,7 +27,7 @@ export const wishOf = ({ id, sources = [], destinations = [] }: Told): Wish => (
   destinationIds: destinations.map(each => (typeof each === 'string' ? each : each.id)),
 })
 
-/** The same from rows. One that cannot be read is left out, and the others are served. */
+/** The same from rows. An unreadable one is skipped, and the others are served. */
 export function wishesIn(rows: readonly Row[], log: Log): Wish[] {
   const wishes: Wish[] = []
   for (const { id, body } of rows)
@@ -44,15 +44,15 @@ export type Notice =
   { readonly is: 'subscription'; readonly wish: Wish } | { readonly is: 'destination'; readonly id: string }
 
 /**
- * What an event says about delivery itself. As these stand in the outbox among all others, they tell exactly from which
- * event on a source counts.
+ * An event about subscriptions themselves. They are in the outbox among all others, so they define exactly from which
+ * event on a source applies.
  */
 export function noticeIn({ type, body }: OutgoingEvent): Notice | undefined {
   const ours = type.startsWith(SUBSCRIPTION) || type.startsWith(DESTINATION)
   if (!ours) return undefined
   const { object } = JSON.parse(body) as { readonly object: Told }
   if (type.startsWith(DESTINATION)) return { is: 'destination', id: object.id }
-  // One that is gone wants nothing any more.
+  // A deleted one selects nothing.
   const wish = wishOf(type.startsWith(`${SUBSCRIPTION}deleted`) ? { id: object.id } : object)
   return { is: 'subscription', wish }
 }

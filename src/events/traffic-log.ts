@@ -6,7 +6,7 @@ const MAX_EVENTS = 20_000
 const MAX_BYTES = 33_554_432
 export const TRAFFIC_PAGE = 1000
 
-/** One who reads the log at its own pace, until it leaves. */
+/** A reader of the log, at its own pace. */
 export interface TrafficReader {
   /** Everything up to here was read. */
   place: number
@@ -26,7 +26,7 @@ export interface TrafficRead {
 export interface TrafficReading {
   /** True for types that it is there for. */
   readonly wants: (type: string) => boolean
-  /** Called at the moment that an event is dropped that it wanted and had not read. */
+  /** Called when a selected unread event is dropped. */
   readonly missed: () => void
 }
 
@@ -36,14 +36,14 @@ interface Joined {
 }
 
 /**
- * The latest events of traffic, in memory only, for all who want them: each reads at its own pace, and who is too slow
- * misses the oldest of the endpoint that has most. So a destination that is dead costs no more than this, however many
- * there are, and a flood at one endpoint costs the others none of their events.
+ * The latest traffic events, in memory only, shared by all readers: each reads at its own pace, and a slow one misses
+ * the oldest of the endpoint that has most. So dead destinations cost no more than this, and a flood at one endpoint
+ * does not evict the events of others.
  */
 export class TrafficLog {
   readonly #joined = new Set<Joined>()
   readonly #kept = new EndpointQueues<OutgoingEvent>(MAX_EVENTS)
-  /** The number of the one to come. */
+  /** The next number. */
   #next = 1
 
   /** Reads what comes from now on. */
@@ -68,7 +68,7 @@ export class TrafficLog {
     while (this.#kept.size > MAX_BYTES && this.#kept.count > 1) this.#lose(this.#kept.mostBytes())
   }
 
-  /** What all have read goes while it is young: to clean up after what has been kept for long costs far more. */
+  /** Entries that all have read are dropped while young: collecting old objects costs far more. */
   forgetRead(): void {
     let read = this.#next - 1
     for (const { reader } of this.#joined) read = Math.min(read, reader.place)
@@ -80,7 +80,7 @@ export class TrafficLog {
     return { numbers: found.map(({ number }) => number), events: found.map(({ item }) => item) }
   }
 
-  /** Drops the oldest of an endpoint although somebody may not have read it. Who keeps up costs no more than to see that. */
+  /** Drops the oldest of an endpoint although it may be unread. Readers that keep up pay only for this check. */
   #lose(endpoint: string): void {
     const lost = this.#kept.dropOldest(endpoint)
     if (lost === undefined) return

@@ -162,7 +162,7 @@ const refusals: readonly Case[] = [
   {
     body: { type: 'domain_updated.v0', fields: ['domain'] },
     code: 5401,
-    says: /told whole/,
+    says: /always have all fields/,
     field: 'fields',
   },
   {

@@ -83,7 +83,7 @@ suite('the advice about a domain', () => {
 
   test('is the records and the listeners to open, where only this machine reaches them', () => {
     const { lines, isWatched } = adviceFor({ machine: ['5.5.5.5'] })
-    assert.match(lines, /Nobody can reach example\.com yet: these listen for only on this machine/)
+    assert.match(lines, /example\.com cannot be reached yet: these listen only on this machine/)
     assert.match(
       lines,
       /^ +ADIT_HTTP_ADDR=0\.0\.0\.0:80 ADIT_HTTPS_ADDR=0\.0\.0\.0:443 ADIT_AGENT_ADDR=0\.0\.0\.0:4443$/m,
@@ -113,7 +113,7 @@ suite('the advice about a domain', () => {
     assert.match(adviceFor({ machine: ['10.0.0.4'] }).lines, /Listeners that are not configured are then open/)
     // Whoever tells the address knows what is in front of the listeners.
     const told = adviceFor({ settings: { public_addresses: '5.5.5.5' }, machine: ['10.0.0.4'] })
-    assert.doesNotMatch(told.lines, /Nobody/)
+    assert.doesNotMatch(told.lines, /cannot be reached yet/)
     assert.ok(told.isWatched)
   })
 

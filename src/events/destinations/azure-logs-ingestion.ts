@@ -36,7 +36,7 @@ export function azureLogsIngestion(
   const send = async (body: string, signal: AbortSignal): Promise<void> => {
     try {
       let answer = await post(body, signal)
-      // A token can be withdrawn before its time: a new one tells whether the client is still known.
+      // A token can be revoked early: a new one shows whether the client is still valid.
       if (answer.status === 401) answer = await post(body, signal)
       if (answer.status !== 204 && answer.status !== 200) throw refusal(SERVICE, answer, parts.now())
     } catch (error) {
@@ -55,6 +55,6 @@ export function azureLogsIngestion(
   }
 }
 
-/** The envelope is an object that is never empty, so that a field can be put before its first. */
+/** The envelope is a non-empty object, so a field can be inserted before its first. */
 const withTime = ({ at, body }: OutgoingEvent): string =>
   `{"TimeGenerated":${JSON.stringify(at)},${body.slice(body.indexOf('{') + 1)}`

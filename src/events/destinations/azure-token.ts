@@ -4,10 +4,10 @@ import { faultOfSignIn, plainWord, refusal, unanswered } from '#events/destinati
 import { KeptUntil, type Expiring } from '#events/destinations/kept-until.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
-const SERVICE = 'The sign-in of Azure'
+const SERVICE = 'Azure sign-in'
 const SCOPE = 'https://monitor.azure.com//.default'
 
-/** Tokens for the client that the target names, kept until they are about to expire. */
+/** Tokens for the target's client, cached until shortly before they expire. */
 export class AzureToken {
   readonly #target: TargetOf<'azure_logs_ingestion'>
   readonly #parts: DestinationParts
@@ -52,7 +52,7 @@ export class AzureToken {
     }
     const { access_token: token, expires_in: seconds } = content
     if (typeof token !== 'string' || token === '' || !(Number(seconds) > 0))
-      throw new DeliveryError(`${SERVICE} answered without a token.`)
+      throw new DeliveryError(`${SERVICE} responded without a token.`)
     return { value: new Secret(token), expires: now() + Number(seconds) * 1000 }
   }
 }

@@ -10,7 +10,7 @@ import { AwsError, AwsService } from '#events/destinations/aws/service.ts'
 import { idsOf, sendFitting } from '#events/destinations/fitting.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
-/** One that the service takes; it takes them only in the order of their time. */
+/** The service requires events in time order. */
 interface Entry {
   readonly event: OutgoingEvent
   readonly timestamp: number
@@ -24,13 +24,13 @@ interface Rejected {
 
 const STREAM = 'adit'
 const MAX_EVENTS = 1000
-/** The service counts so many more bytes for each event. */
+/** Per-event overhead that the service counts. */
 const EXTRA = 26
 const MAX_CALL = 1_048_576
-// A call is refused when it spans more than a day.
+// A request that spans more than a day is rejected.
 const MAX_SPAN_MS = 24 * 3_600_000 - 1000
 
-/** CloudWatch Logs: one log stream, made when it is not there. */
+/** CloudWatch Logs: one log stream, created if it does not exist. */
 export function cloudwatchLogs(
   { auth, log_group_arn: group }: TargetOf<'cloudwatch_logs'>,
   parts: DestinationParts,
@@ -68,7 +68,7 @@ export function cloudwatchLogs(
 
 const isType = (error: unknown, type: string): boolean => error instanceof AwsError && error.type === type
 
-/** One call for each day. What the service took and what it finds too old or too new is told at the end. */
+/** One request for each day. Accepted, too old and too new events are reported at the end. */
 async function putAll(
   events: readonly OutgoingEvent[],
   put: (entries: readonly Entry[]) => Promise<Rejected>,
@@ -83,7 +83,7 @@ async function putAll(
   }
   const left = events.length - taken.size
   if (left === 0) return
-  const message = `AWS logs did not take ${left} of ${events.length} events: they are too old or too new for it.`
+  const message = `AWS logs did not accept ${left} of ${events.length} events: they are too old or too new for it.`
   throw new DeliveryError(message, { permanent: true, taken })
 }
 

@@ -11,16 +11,16 @@ const SITE = 'datadoghq.com'
 const MAX_EVENTS = 1000
 const MAX_ENTRY = 1_000_000
 const MAX_BODY = 5_000_000
-/** Of the body, for what stands around the events; they get up to twice as long, as quotes in them are escaped. */
+/** Of the body, for what is around the events; escaped quotes can double their length. */
 const ROOM = 1_000_000
 const GZIP_FROM = 1024
 const compressed = promisify(gzip)
 
-/** The logs intake of Datadog. The event is the message, which Datadog reads as JSON by itself. */
+/** Datadog's log intake. The event is the message, which Datadog parses as JSON. */
 export function datadog(target: TargetOf<'datadog'>, parts: DestinationParts): Destination {
   const site = target.ddsite || SITE
   if (!/^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){1,5}$/i.test(site))
-    throw unusable('The site of Datadog is not a name such as datadoghq.eu.')
+    throw unusable('The Datadog site is not a name such as datadoghq.eu.')
   const url = `${parts.endpoints['datadog'] ?? `https://http-intake.logs.${site}`}/api/v2/logs`
   const http = new KeptHttp(parts.egress)
   const common = {

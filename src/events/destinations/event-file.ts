@@ -8,13 +8,13 @@ export interface EventFileOptions {
   readonly dataDir: string
   /** Below the folder of events. */
   readonly path: string
-  /** A file that would get longer than this is put aside. */
+  /** A file that would exceed this is rotated. */
   readonly maxBytes: number
-  /** How many there are, the one that is written included. */
+  /** Number of files, including the current one. */
   readonly files: number
 }
 
-/** Beside the database and the keys, so that no destination can name one of those. */
+/** A subfolder, so that no destination can name the database or the keys. */
 const EVENTS_FOLDER = 'events'
 
 const MAX_PARTS = 16
@@ -31,8 +31,8 @@ export function partsOf(path: string): string[] {
 }
 
 /**
- * Lines that are appended to a file inside the data folder, and are on the disk when that is told. While lines keep
- * coming the file stays open: to look at every folder on the way each time costs requests more than the lines do.
+ * Appends lines to a file inside the data folder, durably. While lines keep coming the file stays open: checking every
+ * parent folder each time costs more than the lines do.
  */
 export class EventFile {
   /** Two destinations may name the same file: one writes at a time. */
@@ -53,7 +53,7 @@ export class EventFile {
     return this.#inTurn(() => this.#append(lines))
   }
 
-  /** Closes the file, as it is closed when no lines come for some time; they may come all the same. */
+  /** Closes the file when idle; it is reopened on demand. */
   async close(): Promise<void> {
     await this.#inTurn(() => this.#release()).catch(() => undefined)
   }
@@ -103,7 +103,7 @@ export class EventFile {
     await file?.close()
   }
 
-  /** Every folder on the way is looked at: a link could lead out of the data folder. */
+  /** Every parent folder is checked: a link could lead out of the data folder. */
   async #folder(): Promise<string> {
     let folder = await realpath(this.#options.dataDir)
     for (const part of [EVENTS_FOLDER, ...this.#parts.slice(0, -1)]) {

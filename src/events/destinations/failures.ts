@@ -2,38 +2,38 @@ import { EgressError, type EgressAnswer } from '#base/egress.ts'
 import { DeliveryError } from '#events/destination.ts'
 
 export interface Told {
-  /** Of the batch, those that were taken before. */
+  /** How many of the batch were accepted before. */
   readonly taken?: ReadonlySet<string>
-  /** The service's own name for what is wrong. */
+  /** The service's own error code. */
   readonly reason?: string
-  /** Where more is known of it than the status tells. */
+  /** A more specific cause than the status. */
   readonly fault?: Fault
 }
 
-/** What is at fault, which decides what becomes of the events. */
+/** The cause of a failure, which decides what happens to the events. */
 export type Fault =
-  /** The events: they are given up, and those behind them go on. */
+  /** The events: they become dead letters, and the next ones follow. */
   | 'event'
-  /** How the destination is set: they wait, in order, until it is changed or a day is over. */
+  /** The configuration of the destination: events wait, in order, until it is changed or a day is over. */
   | 'settings'
-  /** Nothing that anybody has to do something about: they wait. */
+  /** Temporary: they wait. */
   | 'passing'
 
 const MAX_WAIT_MS = 24 * 3_600_000
-/** The address is not allowed, or is not one. */
+/** The address is not allowed, or invalid. */
 const unreachable = new Set<EgressError['code']>(['forbidden', 'invalid'])
-// Only these say that the content is wrong. A wrong key, address or path (401, 403, 404, 405, a redirect) is refused
-// for every event alike: giving those up would lose in a moment what is sent well once that is mended.
+// Only these mean invalid content. A wrong key, address or path (401, 403, 404, 405, a redirect) fails for every event
+// alike: dropping those would lose events that can be sent once it is corrected.
 const ofEvents = new Set([400, 413, 422])
 const passing = new Set([408, 409, 425, 429])
 
-/** What an answer says is at fault; the one rule for all destinations that speak HTTP. */
+/** The cause of an error response; one rule for all HTTP destinations. */
 export function faultOf(status: number): Fault {
   if (ofEvents.has(status)) return 'event'
   return status >= 500 || passing.has(status) ? 'passing' : 'settings'
 }
 
-/** The same where no event was sent yet: what is told of the content is of the credentials. */
+/** The same before any event was sent: an error about content is about the credentials. */
 export function faultOfSignIn(status: number): Fault {
   const fault = faultOf(status)
   return fault === 'event' ? 'settings' : fault
@@ -45,7 +45,7 @@ export const blame = (fault: Fault): { readonly permanent: boolean; readonly mis
   misconfigured: fault === 'settings',
 })
 
-/** When an answer asks to be called again: seconds or a date. */
+/** The Retry-After of a response: seconds or a date. */
 export function retryAfter({ headers }: EgressAnswer, now: number): number | undefined {
   const text = headers['retry-after']
   if (text === undefined) return undefined
@@ -53,11 +53,11 @@ export function retryAfter({ headers }: EgressAnswer, now: number): number | und
   return Number.isNaN(wait) ? undefined : Math.min(Math.max(wait, 0), MAX_WAIT_MS)
 }
 
-/** Only a plain word is told on: the content of an answer may repeat what was sent, secrets included. */
+/** Only a plain word is reported: a response may repeat what was sent, including secrets. */
 export const plainWord = (value: unknown): string | undefined =>
   typeof value === 'string' && /^[A-Za-z][A-Za-z_]{0,63}$/.test(value) ? value : undefined
 
-/** What an answer other than the wanted one means. */
+/** The error for an unexpected response. */
 export function refusal(
   service: string,
   answer: EgressAnswer,
@@ -66,19 +66,19 @@ export function refusal(
 ): DeliveryError {
   const wait = retryAfter(answer, now)
   const why = reason === undefined ? '' : ` (${reason})`
-  return new DeliveryError(`${service} answered ${answer.status}${why}.`, {
+  return new DeliveryError(`${service} responded with ${answer.status}${why}.`, {
     ...blame(fault),
     ...(taken && { taken }),
     ...(wait !== undefined && { retryAfterMs: wait }),
   })
 }
 
-/** What it means that there is no answer. */
+/** The error for a missing response. */
 export function unanswered(service: string, cause: unknown, taken?: ReadonlySet<string>): DeliveryError {
   if (cause instanceof DeliveryError) return cause
   const known = cause instanceof EgressError ? cause : undefined
   const { name = 'stopped' } = (cause ?? {}) as { name?: string }
-  const what = known?.message ?? `The call ended early (${name}).`
+  const what = known?.message ?? `The request ended early (${name}).`
   return new DeliveryError(`${service}: ${what}`, {
     ...blame(known !== undefined && unreachable.has(known.code) ? 'settings' : 'passing'),
     ...(taken && { taken }),
@@ -86,5 +86,5 @@ export function unanswered(service: string, cause: unknown, taken?: ReadonlySet<
   })
 }
 
-/** A destination that cannot be built from what is stored. */
+/** A destination whose stored configuration is unusable. */
 export const unusable = (message: string): DeliveryError => new DeliveryError(message, blame('settings'))

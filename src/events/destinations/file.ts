@@ -8,7 +8,7 @@ const MAX_BATCH = 4 * 1_048_576
 const MAX_FILE = 64 * 1_048_576
 const FILES = 5
 
-/** Lines of JSON in a file of the data folder, which is put aside when it is full. */
+/** JSON lines in a file of the data folder, which is rotated when it is full. */
 export function file(
   { path }: TargetOf<'file'>,
   { dataDir }: DestinationParts,

@@ -11,7 +11,7 @@ const MAX_RECORDS = 500
 const MAX_BYTES = 4 * 1_048_576 - MAX_RECORDS
 const MAX_RECORD = 1_024_000 - 1
 
-/** Amazon Data Firehose. Each event ends with a line break, as it puts records together without anything between. */
+/** Amazon Data Firehose. Each event ends with a line break, as it concatenates records. */
 export function firehose(
   { auth, delivery_stream_arn: stream }: TargetOf<'firehose'>,
   parts: DestinationParts,

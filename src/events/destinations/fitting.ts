@@ -5,8 +5,8 @@ export const idsOf = (events: Iterable<OutgoingEvent>): Set<string> =>
   new Set([...events].map(({ id }) => id))
 
 /**
- * Sends all but the events that the service never takes because of their size. When the others were taken, those alone
- * are left, and fail for good.
+ * Sends all events except those that exceed the service's size limit. When the others were accepted, those alone are
+ * left, and fail permanently.
  */
 export async function sendFitting(
   batch: readonly OutgoingEvent[],
@@ -17,6 +17,6 @@ export async function sendFitting(
   if (fitting.length > 0) await send(fitting)
   const left = batch.length - fitting.length
   if (left === 0) return
-  const message = `${service} takes events of at most ${most} bytes; ${left} of the batch ${left === 1 ? 'is' : 'are'} larger.`
+  const message = `${service} accepts events of at most ${most} bytes; ${left} of the batch ${left === 1 ? 'is' : 'are'} larger.`
   throw new DeliveryError(message, { permanent: true, taken: idsOf(fitting) })
 }

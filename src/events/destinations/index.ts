@@ -29,7 +29,7 @@ const builders: Builders = {
   debug,
 }
 
-/** The destination of a stored target, its secrets opened. One that cannot be used says so whenever it is sent to. */
+/** The destination of a stored target, with its secrets decrypted. An unusable one fails on every send. */
 export function buildDestination(target: Partial<EventTarget>, parts: DestinationParts): Destination {
   try {
     return built(target, parts)
@@ -46,7 +46,7 @@ function built(target: Partial<EventTarget>, parts: DestinationParts): Destinati
     const build = builders[name] as (target: unknown, parts: DestinationParts) => Destination
     return build(given, parts)
   }
-  throw unusable('The destination has no target that is known here.')
+  throw unusable('The destination has no known target.')
 }
 
 const refusing = (error: DeliveryError): Destination => ({

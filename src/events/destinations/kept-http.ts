@@ -16,10 +16,10 @@ const IDLE_MS = 30_000
 const MAX_CONNECTIONS = 4
 const MAX_ANSWER = 1_048_576
 const usual = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'adit' }
-/** How a connection ends that the other side closed while nothing was asked on it. */
+/** Errors of a connection that the peer closed while it was idle. */
 const gone = new Set(['ECONNRESET', 'EPIPE'])
 
-/** Opens its connections by the one way out and keeps them for the next request to the same address. */
+/** Opens connections through the egress client and keeps them for the next request to the same address. */
 class KeptConnections extends Agent {
   readonly #egress: Egress
   readonly #isSecure: boolean
@@ -43,12 +43,12 @@ class KeptConnections extends Agent {
   async #open(host: string, port: number): Promise<Socket> {
     const tls = this.#isSecure ? { tls: { serverName: host, alpn: ['http/1.1'] } } : {}
     const socket = await this.#egress.connect({ host, port, timeoutMs: TIMEOUT_MS, ...tls })
-    // It may stay half-open: without this, one that the other side has ended would be taken again.
+    // It may stay half-open: without this, one that the peer has closed would be reused.
     return socket.once('end', () => socket.end())
   }
 }
 
-/** POSTs to one service, on connections that are kept. Redirects are not followed. */
+/** POSTs to one service, on kept-alive connections. Redirects are not followed. */
 export class KeptHttp {
   readonly #egress: Egress
   readonly #timeoutMs: number
@@ -60,7 +60,7 @@ export class KeptHttp {
     this.#timeoutMs = timeoutMs
   }
 
-  /** Rejects with an `EgressError` when there is no whole answer, and with the signal's reason when it is aborted. */
+  /** Rejects with an `EgressError` without a complete response, and with the signal's reason when it is aborted. */
   async post(post: Post): Promise<EgressAnswer> {
     const url = webAddress(post.url)
     post.signal.throwIfAborted()
@@ -98,7 +98,7 @@ export class KeptHttp {
       })
       return started.end(body)
     } catch (cause) {
-      // The names of headers may be told, their values may not; Node keeps to that.
+      // Header names may be reported, their values may not; Node complies.
       const { message } = cause as Error
       throw new EgressError(`The request cannot be made (${message}).`, { code: 'invalid', cause })
     }
@@ -113,7 +113,7 @@ function answerOf(
 ): Promise<EgressAnswer> {
   const stop = (): void => void outgoing.destroy(signal.reason as Error)
   const late = (): void => {
-    const message = `${url.origin} gave no answer within ${timeoutMs / 1000} seconds.`
+    const message = `${url.origin} sent no response within ${timeoutMs / 1000} seconds.`
     outgoing.destroy(new EgressError(message, { code: 'timeout' }))
   }
   const timer = setTimeout(late, timeoutMs)
@@ -122,7 +122,7 @@ function answerOf(
     outgoing.on('error', reject)
     outgoing.on('upgrade', (_answer, socket) => {
       socket.destroy()
-      reject(new EgressError(`${url.origin} changes the protocol.`, { code: 'invalid' }))
+      reject(new EgressError(`${url.origin} switches protocols.`, { code: 'invalid' }))
     })
     outgoing.on('response', answer => {
       readAnswer(answer, MAX_ANSWER).then(resolve, reject)
@@ -132,7 +132,7 @@ function answerOf(
       outgoing.destroy()
       if (cause instanceof EgressError || signal.aborted) throw cause
       const { code, message } = cause as NodeJS.ErrnoException
-      throw new EgressError(`${url.origin} gave no valid answer (${code ?? message}).`, { cause })
+      throw new EgressError(`${url.origin} sent no valid response (${code ?? message}).`, { cause })
     })
     .finally(() => {
       clearTimeout(timer)

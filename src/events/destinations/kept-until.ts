@@ -6,10 +6,10 @@ export interface Expiring<T> {
   readonly expires: number
 }
 
-// Calls that are under way, and clocks that differ, must not meet the end.
+// Margin for requests in flight and clock differences.
 const MARGIN_MS = 120_000
 
-/** Keeps what a service gives for a time until shortly before its end, and asks for it once however many wait. */
+/** Caches a value with an expiry until shortly before it, and fetches it once for all callers. */
 export class KeptUntil<T> {
   readonly #ask: () => Promise<Expiring<T>>
   readonly #now: () => number

@@ -12,7 +12,7 @@ const MAX_KEY = 256
 const MAX_BYTES = 5 * 1_048_576 - MAX_RECORDS * MAX_KEY
 const MAX_RECORD = 1_048_576 - MAX_KEY
 
-/** Kinesis Data Streams. An event's id is its partition key, so that events spread over all shards. */
+/** Kinesis Data Streams. The partition key is the event id, so that events spread over all shards. */
 export function kinesis(
   { auth, stream_arn: stream }: TargetOf<'kinesis'>,
   parts: DestinationParts,

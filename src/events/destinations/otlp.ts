@@ -41,17 +41,16 @@ export function otlp({ endpoint, headers }: TargetOf<'otlp'>, parts: Destination
   }
 }
 
-/** Only headers that can be sent; their values are never told. */
+/** Only valid headers; their values are never reported. */
 function checked(headers: Readonly<Record<string, string>> | null): Record<string, string> {
   const given = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const)
   for (const [name, value] of given) {
     const verdict = headerVerdict(name, value)
     if (verdict === 'invalid')
       throw unusable(
-        'A header of the OTLP destination cannot be sent: it has a character that headers cannot have.',
+        'A header of the OTLP destination cannot be sent: it has a character that is not allowed in headers.',
       )
-    if (verdict === 'reserved')
-      throw unusable(`The header ${name} of the OTLP destination is not one that can be chosen.`)
+    if (verdict === 'reserved') throw unusable(`The header ${name} of the OTLP destination cannot be set.`)
   }
   return Object.fromEntries(given)
 }
@@ -69,12 +68,12 @@ function recordOf({ id, type, at, body }: OutgoingEvent, now: number) {
 }
 
 /**
- * The collector says how many records it rejected, but not which, and forbids to try again. So all of them are left as
- * failed for good: some twice is better than one lost.
+ * The collector reports how many records it rejected, but not which, and forbids a retry. So all of them fail
+ * permanently: duplicates are better than a loss.
  */
 function checkPartial({ body }: EgressAnswer, count: number): void {
   const rejected = rejectedIn(body.toString(), 'rejectedLogRecords')
-  if (rejected === undefined) throw new DeliveryError(`${SERVICE} answered with something that is not JSON.`)
+  if (rejected === undefined) throw new DeliveryError(`${SERVICE} sent a response that is not JSON.`)
   if (rejected > 0)
     throw new DeliveryError(`${SERVICE} rejected ${rejected} of ${count} records and does not say which.`, {
       permanent: true,

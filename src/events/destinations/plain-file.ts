@@ -9,7 +9,7 @@ const OWNER_ALONE = 0o600
 const PERMISSIONS = 0o777
 const NEWLINE = 10
 
-/** What is at a path, links not followed; undefined when there is nothing. */
+/** The entry at a path, without following links; undefined when there is none. */
 export async function statOf(path: string): Promise<Stats | undefined> {
   return lstat(path).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
@@ -17,7 +17,7 @@ export async function statOf(path: string): Promise<Stats | undefined> {
   })
 }
 
-/** A file of whole lines that is open: no link, no second name of another file, for its owner alone. */
+/** An open file of whole lines: not a link, no second hard link, private. */
 export class PlainFile {
   readonly #path: string
   readonly #handle: FileHandle
@@ -40,7 +40,7 @@ export class PlainFile {
     })
     try {
       const found = await handle.stat()
-      // Another name of the same file may be one outside of the data folder.
+      // Another hard link may be outside of the data folder.
       if (!found.isFile() || found.nlink > 1) throw notPlain()
       await handle.chmod(OWNER_ALONE)
       await endLine(handle, found.size)
@@ -56,9 +56,9 @@ export class PlainFile {
     return this.#size
   }
 
-  /** False when somebody has moved, replaced, linked or written the file: then it must be looked at anew. */
+  /** False when the file was moved, replaced, linked or written: then it must be checked again. */
   async isStillThere(): Promise<boolean> {
-    // Why it cannot be looked at is told by opening it.
+    // Opening it reports why it cannot be checked.
     const found = await lstat(this.#path).catch(() => undefined)
     return (
       found?.ino === this.#opened.ino &&
@@ -69,14 +69,14 @@ export class PlainFile {
     )
   }
 
-  /** Resolves when the lines are on the disk; otherwise nothing of them stays. */
+  /** Resolves when the lines are on the disk; otherwise none of them stay. */
   async append(lines: Buffer): Promise<void> {
     try {
       await this.#handle.appendFile(lines)
       await this.#handle.datasync()
       this.#size += lines.length
     } catch (error) {
-      // Half a line must not stay, whatever else is full or broken.
+      // Half a line must not stay, whatever else fails.
       await this.#handle.truncate(this.#size).catch(() => undefined)
       throw error
     }
@@ -89,14 +89,14 @@ export class PlainFile {
 
 const notPlain = () => unusable('The path of the file leads to a link or to something that is not a file.')
 
-/** When the process died while it wrote, the last line has no end: the next one must not be joined to it. */
+/** If the process died while writing, the last line is incomplete: the next one must not be appended to it. */
 async function endLine(handle: FileHandle, size: number): Promise<void> {
   if (size === 0) return
   const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1)
   if (buffer[0] !== NEWLINE) await handle.appendFile('\n')
 }
 
-/** Without this, a new name may be gone after a power failure. */
+/** Without this, a new file name may be lost after a power failure. */
 async function syncFolder(path: string): Promise<void> {
   await using folder = await open(path, 'r')
   await folder.sync()

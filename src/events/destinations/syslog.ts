@@ -12,7 +12,7 @@ const SERVICE = 'The syslog server'
 const WRITE_MS = 15_000
 const MAX_EVENTS = 500
 const MAX_BYTES = 1_048_576
-/** RFC 5425 asks for 8 KiB and leaves more to the receiver; most are set to take this. */
+/** RFC 5425 requires 8 KiB and leaves more to the receiver; most accept this. */
 const MAX_EVENT = 65_536 - 512
 // Facility local0, severity informational.
 const PRIORITY = 16 * 8 + 6
@@ -54,9 +54,8 @@ function framed({ type, at, body }: OutgoingEvent, source: string, now: number):
 }
 
 /**
- * One connection, opened when something is to be written and kept. Syslog has no answers: what was handed over to a
- * connection that then breaks may be lost, so it waits until the system has taken all, and sees to it that the other
- * side has not ended the connection before.
+ * One connection, opened on demand and kept. Syslog has no responses: what was written to a connection that then breaks
+ * may be lost, so it waits until the system has taken all, and checks that the peer has not closed before.
  */
 class SyslogLine {
   readonly #open: () => Promise<Socket>
@@ -75,7 +74,7 @@ class SyslogLine {
     await within(this.#writeMs, 'Writing', late =>
       written(socket, bytes, AbortSignal.any([signal, late])),
     ).catch((cause: unknown) => {
-      // A message may be cut off in the middle: nothing can follow it on this connection.
+      // A message may be truncated: nothing can follow it on this connection.
       socket.destroy()
       throw cause
     })
@@ -102,7 +101,7 @@ class SyslogLine {
         if (this.#socket === opening) this.#socket = undefined
         socket.destroy()
       }
-      // It never answers, but its end is only seen when it is read.
+      // It never responds, but its close is only seen by reading.
       socket.once('end', forget).once('close', forget).resume().unref()
       return socket
     })
@@ -129,7 +128,7 @@ function written(socket: Socket, bytes: Buffer, signal: AbortSignal): Promise<vo
     signal.addEventListener('abort', stop, { once: true })
     socket.ref().once('close', lost)
     socket.write(bytes, error => {
-      if (error) return fail(new EgressError('The connection broke.', { cause: error }))
+      if (error) return fail(new EgressError('The connection was lost.', { cause: error }))
       settle()
       resolve()
     })

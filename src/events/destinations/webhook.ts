@@ -9,13 +9,13 @@ import { idsOf } from '#events/destinations/fitting.ts'
 import { KeptHttp, type Post } from '#events/destinations/kept-http.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
-/** What was stored before there was a choice has no size. */
+/** Targets stored before the option existed have no size. */
 type WebhookTarget = Omit<TargetOf<'webhook'>, 'batch_size'> & { readonly batch_size?: number }
 
-/** The content of one POST, and how many events are taken when it is. */
+/** The body of one POST, and how many events it contains. */
 interface Message {
   readonly id: string
-  /** Bytes where it is long, so that it is encoded once; text leaves together with the head. */
+  /** Bytes for a long one, so that it is encoded once; a string is sent together with the head. */
   readonly body: string | Buffer
   readonly count: number
 }
@@ -28,14 +28,16 @@ interface Ready {
 
 const SERVICE = 'The webhook'
 const PREFIX = 'whsec_'
-// They leave one POST after another, in order: more would keep a batch open for too long. But one POST for each batch
-// would be a write of the cursor for each, which costs more than the POST.
+// POSTs are sent one after another, in order, several per batch: more would keep a batch open for too long, and one per
+// batch would cost a cursor write each, more than the POST.
 const MAX_POSTS = 100
 const MAX_EVENTS = 1000
 const MAX_BYTES = 4 * 1_048_576
 const MAX_POST = 1_048_576
 
-/** A POST for each event or for several, signed as Standard Webhooks says. Without a secret there is no signature. */
+/**
+ * A POST for each event or for several, signed according to Standard Webhooks. Without a secret there is no signature.
+ */
 export function webhook(target: WebhookTarget, parts: DestinationParts): Destination {
   const { url, secret, batch_size: size = 1 } = target
   const http = new KeptHttp(parts.egress)
@@ -80,7 +82,7 @@ export function webhook(target: WebhookTarget, parts: DestinationParts): Destina
   }
 }
 
-/** When what was begun just now has left: joining and signing events takes as long as it takes to get an answer. */
+/** Prepared while the current one is in flight: joining and signing takes as long as a response. */
 async function afterwards<Result>(work: () => Result): Promise<Result> {
   await setImmediate()
   return work()
@@ -91,7 +93,7 @@ function* messagesOf(batch: readonly OutgoingEvent[], size: number): Generator<M
     for (const event of batch) yield { id: event.id, body: event.body, count: 1 }
     return
   }
-  // The brackets and a comma behind each event count too.
+  // The brackets and commas count too.
   const limits = { maxEvents: size, maxBytes: MAX_POST - size - 2 }
   let together = new Batch(limits)
   for (const event of batch) {
@@ -103,7 +105,7 @@ function* messagesOf(batch: readonly OutgoingEvent[], size: number): Generator<M
   if (together.events.length > 0) yield joined(together.events)
 }
 
-/** Its id follows from those of its events, so that the same events sent again are known to be the same. */
+/** Derived from the event ids, so that a retry of the same events has the same id. */
 function joined(events: readonly OutgoingEvent[]): Message {
   const ids = events.map(({ id }) => id)
   const id = derivedId('evb', ids[0] ?? '', ids.join(' '))
@@ -113,11 +115,11 @@ function joined(events: readonly OutgoingEvent[]): Message {
 const signature = (key: Buffer, about: string, body: string | Buffer): string =>
   createHmac('sha256', key).update(about).update(body).digest('base64')
 
-/** The bytes behind `whsec_` are in base64; any other secret is used as it is written. */
+/** The bytes after `whsec_` are base64; any other secret is used as written. */
 function keyOf(secret: Secret): Buffer {
   const text = secret.reveal()
   if (!text.startsWith(PREFIX)) return Buffer.from(text)
   const key = Buffer.from(text.slice(PREFIX.length), 'base64')
-  if (key.length === 0) throw unusable('The secret of the webhook has nothing behind whsec_.')
+  if (key.length === 0) throw unusable('The secret of the webhook is empty after whsec_.')
   return key
 }

@@ -260,6 +260,6 @@ test('a destination without a target says so when it is sent to', async () => {
   const error = await refused(send(buildDestination({ file: null, debug: null }, partsWith()), events(1)))
   assert.deepEqual(
     [error.misconfigured, error.message],
-    [true, 'The destination has no target that is known here.'],
+    [true, 'The destination has no known target.'],
   )
 })

@@ -2,12 +2,12 @@ import { unusable } from '#events/destinations/failures.ts'
 
 export interface Arn {
   readonly region: string
-  /** What the addresses of this part of AWS end with. */
+  /** The domain of this AWS partition. */
   readonly suffix: string
   readonly resource: string
 }
 
-/** Reads the name of a resource at AWS; only letters, digits and hyphens get into addresses. */
+/** Parses an ARN; only letters, digits and hyphens get into URLs. */
 export function arnOf(text: string, service: string): Arn {
   const [, partition, named, region, resource] =
     /^arn:(aws[a-z-]{0,20}):([a-z]{1,32}):([a-z0-9-]{1,32}):\d{12}:(.{1,1024})$/.exec(text) ?? []

@@ -10,10 +10,10 @@ type RoleParts = DestinationParts & { readonly ownKeys: () => AwsKeys }
 const SERVICE = 'AWS STS'
 const FORM = 'application/x-www-form-urlencoded; charset=utf-8'
 const SECONDS = 3600
-/** STS tells of throttling with 400. */
+/** STS reports throttling with 400. */
 const passing = new Set(['Throttling', 'ThrottlingException', 'RequestLimitExceeded', 'RequestThrottled'])
 
-/** Keys of a role, asked for with the server's own and kept until they are about to expire. */
+/** Keys of a role, requested with the server's own and cached until shortly before they expire. */
 export class AssumedRole {
   readonly #role: string
   readonly #arn: Arn
@@ -64,7 +64,7 @@ export class AssumedRole {
   }
 }
 
-/** The content of the first element of a name; those that are asked for hold plain text without references. */
+/** The content of the first element of a name; these contain plain text without references. */
 const element = (xml: string, name: string): string | undefined =>
   new RegExp(`<${name}>\\s*([^<&]{1,8192}?)\\s*</${name}>`).exec(xml)?.[1]
 
@@ -72,7 +72,7 @@ function assumedOf(xml: string): Expiring<AwsKeys> {
   const [id, key, token] = ['AccessKeyId', 'SecretAccessKey', 'SessionToken'].map(name => element(xml, name))
   const expires = Date.parse(element(xml, 'Expiration') ?? '')
   if (!id || !key || !token || Number.isNaN(expires))
-    throw new DeliveryError(`${SERVICE} answered without keys.`)
+    throw new DeliveryError(`${SERVICE} responded without keys.`)
   const value = { accessKeyId: id, secretAccessKey: new Secret(key), sessionToken: new Secret(token) }
   return { value, expires }
 }

@@ -6,14 +6,14 @@ import { AssumedRole } from '#events/destinations/aws/assumed-role.ts'
 import { unusable } from '#events/destinations/failures.ts'
 import type { EventTarget } from '#events/destinations/target.ts'
 
-/** What calls to AWS are signed with. */
+/** The keys for signing AWS requests. */
 export interface AwsCredentials {
   keys(signal: AbortSignal): Promise<AwsKeys>
-  /** The service says that they are no longer valid. */
+  /** The service reports that they are no longer valid. */
   forget(): void
 }
 
-/** The server's own, from the usual variables of the environment. */
+/** The server's own, from the standard environment variables. */
 export function ownKeys(environment: NodeJS.ProcessEnv = process.env): AwsKeys {
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: key, AWS_SESSION_TOKEN: token } = environment
   if (!id || !key)

@@ -14,23 +14,23 @@ import {
 import { KeptHttp } from '#events/destinations/kept-http.ts'
 
 export interface AwsServiceOptions {
-  /** As it stands in addresses and signatures. */
+  /** As in URLs and signatures. */
   readonly name: string
-  /** What its operations are called after: `Firehose_20150804` for example. */
+  /** The prefix of its operations: `Firehose_20150804` for example. */
   readonly api: string
   readonly arn: Arn
   readonly credentials: AwsCredentials
   readonly parts: DestinationParts
 }
 
-/** AWS answers nearly everything with 400, and says in its own words what it is about. These are the content. */
+/** AWS uses 400 for nearly everything, with its own error types. These are about the content. */
 const ofEvents = new Set([
   'InvalidArgumentException',
   'InvalidParameterException',
   'SerializationException',
   'ValidationException',
 ])
-/** These are over after a while; everything else is the keys, the rights or the name of what is written to. */
+/** These are temporary; everything else is about keys, permissions or resource names. */
 const passing = new Set([
   'ExpiredToken',
   'ExpiredTokenException',
@@ -51,7 +51,7 @@ const passing = new Set([
 ])
 const expired = new Set(['ExpiredToken', 'ExpiredTokenException', 'RequestExpired'])
 
-/** A refusal with AWS' name for it. */
+/** An error with AWS's type. */
 export class AwsError extends DeliveryError {
   readonly type: string | undefined
 
@@ -65,7 +65,7 @@ export class AwsError extends DeliveryError {
   }
 }
 
-/** Calls the operations of one service that speaks AWS JSON 1.1. */
+/** Calls the operations of one AWS JSON 1.1 service. */
 export class AwsService {
   readonly #options: AwsServiceOptions
   readonly #url: URL
@@ -103,7 +103,7 @@ export class AwsService {
     const type = typeOf(answer)
     if (type !== undefined && expired.has(type)) this.#options.credentials.forget()
     const wait = retryAfter(answer, this.#options.parts.now())
-    const message = `AWS ${this.#options.name} answered ${answer.status} (${type ?? 'no reason'}) to ${operation}.`
+    const message = `AWS ${this.#options.name} responded with ${answer.status} (${type ?? 'no reason'}) to ${operation}.`
     return new AwsError(message, type, {
       ...blame(faultIn(answer.status, type)),
       ...(wait !== undefined && { retryAfterMs: wait }),
@@ -118,18 +118,18 @@ function faultIn(status: number, type: string | undefined): Fault {
 }
 
 function objectOf({ body }: EgressAnswer): Record<string, unknown> {
-  // Operations without a result answer with nothing.
+  // Operations without a result have an empty response.
   if (body.length === 0) return {}
   try {
     const value: unknown = JSON.parse(body.toString())
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
   } catch {
-    // Told below; the content is not, as it may repeat what was sent.
+    // Reported below; the content is not, as it may repeat what was sent.
   }
-  throw new DeliveryError('AWS answered with something that is not JSON.')
+  throw new DeliveryError('AWS sent a response that is not JSON.')
 }
 
-/** The reason stands in a header or the content, with a namespace before or an address after it. */
+/** The type is in a header or the content, with a namespace before or a URL after it. */
 function typeOf(answer: EgressAnswer): string | undefined {
   let given: unknown = answer.headers['x-amzn-errortype']
   try {

@@ -27,7 +27,7 @@ const ALGORITHM = 'AWS4-HMAC-SHA256'
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 
-/** RFC 3986: what encodeURIComponent leaves alone is more than what AWS does. */
+/** RFC 3986: encodeURIComponent leaves more characters unescaped than AWS. */
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, sign => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 
@@ -39,7 +39,7 @@ const canonicalQuery = ({ searchParams }: URL): string =>
     .toSorted(byText)
     .join('&')
 
-/** The headers of a request with those that AWS Signature Version 4 adds to them. */
+/** The request headers with those of AWS Signature Version 4. */
 export function signed(
   request: AwsRequest,
   { service, region, keys, now }: AwsScope,
