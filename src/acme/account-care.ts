@@ -12,7 +12,7 @@ export interface AccountCareOptions {
   readonly random: () => number
 }
 
-/** Sees to the account itself, beside the orders: nothing that fails here keeps a certificate from being issued. */
+/** Maintains the account itself, besides the orders: a failure here does not stop certificates. */
 export class AccountCare {
   readonly #options: AccountCareOptions
   readonly #abort = new AbortController()
@@ -23,36 +23,33 @@ export class AccountCare {
     this.#options = options
   }
 
-  /** Brings to the authority what has changed since it last heard of us. */
+  /** Sends the CA what has changed since the last contact. */
   start(): void {
     const { accounts, log } = this.#options
     const tell = async () => {
       if (await accounts.tellContact()) log.info('ACME contact updated')
     }
+    void inBackground({ task: 'acme', log }, () => this.#untilDone(tell, 'updating the ACME contact failed'))
     void inBackground({ task: 'acme', log }, () =>
-      this.#untilDone(tell, 'the authority could not be told where to write to'),
-    )
-    void inBackground({ task: 'acme', log }, () =>
-      this.#untilDone(() => accounts.finishKeyChange(), 'a change of the account key is not done yet'),
+      this.#untilDone(() => accounts.finishKeyChange(), 'the ACME account key change is not finished'),
     )
   }
 
-  /** Resolves to true when the account has a new key; whoever asks meanwhile means the same change. */
+  /** Resolves to true when the account has a new key; concurrent callers share the change. */
   changeKey(): Promise<boolean> {
     const { accounts, log } = this.#options
     const change = async () => {
       const account = await accounts.changeKey()
-      if (account === undefined)
-        log.info('there is no account at the authority yet whose key could be changed')
-      else log.info({ account }, 'the account at the authority has a new key')
+      if (account === undefined) log.info('there is no ACME account yet whose key could be changed')
+      else log.info({ account }, 'the ACME account has a new key')
     }
-    this.#changing ??= this.#untilDone(change, 'the account key could not be changed').finally(
+    this.#changing ??= this.#untilDone(change, 'changing the ACME account key failed').finally(
       () => (this.#changing = undefined),
     )
     return this.#changing
   }
 
-  /** Resolves when what is on its way has come to an end; the next start goes on with what was left. */
+  /** Resolves when requests in flight are finished; the next start continues with the rest. */
   async close(): Promise<void> {
     this.#abort.abort()
     await Promise.all(this.#running)
@@ -64,7 +61,7 @@ export class AccountCare {
     return running
   }
 
-  /** Tries for as long as it takes; false when it was closed before. */
+  /** Retries as long as it takes; false when it was closed before. */
   async #try(work: () => Promise<void>, failure: string): Promise<boolean> {
     const { log, shortestMs, random } = this.#options
     const { signal } = this.#abort

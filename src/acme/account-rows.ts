@@ -7,22 +7,22 @@ import type { Row, Store } from '#store/store.ts'
 const ACCOUNTS = 'acme_account'
 const ATTEMPTS = 8
 
-/** An account as it is kept. */
+/** A stored account. */
 interface AccountBody {
   readonly directory: string
-  /** Sealed, as is the next one. */
+  /** Encrypted, like the next one. */
   readonly key: string
-  /** While the key is being changed: the authority may know either of them. */
+  /** During a key change: the CA may know either of them. */
   readonly next_key?: string | null
-  /** Null until the authority has answered. */
+  /** Null until the CA has responded. */
   readonly url: string | null
-  /** What the authority was told last; absent when that is not known. */
+  /** The contact last sent to the CA; absent when unknown. */
   readonly contact?: readonly string[] | null
-  /** When it took the place of one that the authority would not have any more. */
+  /** When it replaced an account that the CA no longer accepted. */
   readonly replaced_at?: string | null
 }
 
-/** An account that was read, with its keys opened. */
+/** An account that was read, with its keys decrypted. */
 export interface KeptAccount {
   readonly id: string
   readonly version: number
@@ -31,7 +31,7 @@ export interface KeptAccount {
   readonly next: AccountKey | undefined
 }
 
-/** What can be changed; what is absent stays as it is. */
+/** Changeable fields; absent ones stay. */
 export type AccountChange = Partial<Pick<AccountBody, 'url' | 'contact' | 'replaced_at'>> & {
   readonly key?: AccountKey
   /** Null: none. */
@@ -44,7 +44,7 @@ export interface AccountRowsOptions {
   readonly directory: string
 }
 
-/** The one row with the account that an installation has at an authority. */
+/** The only row with the installation's account at a CA. */
 export class AccountRows {
   readonly #options: AccountRowsOptions
 
@@ -58,7 +58,7 @@ export class AccountRows {
     return row && this.#opened(row)
   }
 
-  /** Makes it if there is none: of several processes one makes it, and all use that. */
+  /** Creates it if there is none: one of several processes does, and all use it. */
   async get(): Promise<KeptAccount> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const found = await this.find()

@@ -8,11 +8,11 @@ import type { Sealer } from '#base/secrets.ts'
 import type { Store } from '#store/store.ts'
 
 const ATTEMPTS = 8
-/** So often something is begun anew with the account as it is then. */
+/** How often an operation is restarted with the then current account. */
 const MAX_USES = 3
-/** An authority that wants none of our accounts is not offered one after another. */
+/** A CA that rejects our accounts is not sent one after another. */
 const REPLACED_AGAIN_MS = 3_600_000
-/** What an authority may say to a key that is not that of the account, or to an account that is no more. */
+/** Errors for a wrong key, or an account that no longer exists. */
 const doubtful: ReadonlySet<string> = new Set(['accountDoesNotExist', 'unauthorized', 'malformed'])
 
 export interface AccountsOptions {
@@ -24,7 +24,7 @@ export interface AccountsOptions {
   readonly now: () => number
 }
 
-/** The one account that an installation has at an authority, whichever processes use it. */
+/** The installation's only account at a CA, shared by all processes. */
 export class Accounts {
   readonly #options: AccountsOptions
   readonly #rows: AccountRows
@@ -37,7 +37,7 @@ export class Accounts {
     this.#rows = new AccountRows({ store, sealer, directory: client.directory })
   }
 
-  /** Does something with the account; again when it is another one by then, or has another key. */
+  /** Runs an operation with the account; again when the account or its key has changed meanwhile. */
   async use<Result>(work: (account: Account) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       const account = await this.#get()
@@ -50,7 +50,7 @@ export class Accounts {
     }
   }
 
-  /** Tells the authority where it may write to, if that has changed. Resolves to whether it had to be told. */
+  /** Sends the contact to the CA, if it has changed. Resolves to whether it had. */
   async tellContact(): Promise<boolean> {
     const { client } = this.#options
     const contact = this.#contact
@@ -67,16 +67,15 @@ export class Accounts {
     return true
   }
 
-  /** A change of keys that was begun, here or in a process that is gone, is brought to its end. */
+  /** Finishes a key change that was started here or in a process that is gone. */
   async finishKeyChange(): Promise<void> {
     const known = await this.#rows.find()
     if (known?.next !== undefined) await this.changeKey()
   }
 
   /**
-   * Gives the account a new key and resolves to its address, or to undefined when there is no account yet. The new key
-   * is kept before the authority hears of it, and for as long as the authority may take it: whatever happens between,
-   * one of the two is the account's.
+   * Changes the account key and resolves to the account URL, or to undefined without an account. The new key is stored
+   * before the CA gets it, and as long as the CA may accept it: whatever happens in between, one of the two is valid.
    */
   async changeKey(): Promise<string | undefined> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -99,23 +98,23 @@ export class Accounts {
     try {
       await client.changeKey(account, next)
     } catch (error) {
-      // It may have taken the key before, with nobody left to hear of it.
+      // It may have accepted the key before, without a process left to notice.
       if (!(error instanceof AcmeProblem) || (await client.findAccount(next)) === undefined) throw error
     }
   }
 
-  /** The authority has the next key: it is the account's, whatever else was written meanwhile. */
+  /** The CA has the next key: it is the account's, whatever else was written meanwhile. */
   async #adopt(next: AccountKey): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const kept = await this.#rows.find()
-      // Another process was quicker.
+      // Another process was faster.
       if (kept?.next?.thumbprint !== next.thumbprint) return
       if (await this.#rows.change(kept, { key: next, next: null })) return
     }
     throw new Error('The new key of the account at the authority could not be kept.')
   }
 
-  /** Asks the store each time, for another process may have changed it; whoever asks meanwhile shares the answer. */
+  /** Reads the store each time, since another process may have changed it; concurrent callers share the result. */
   #get(): Promise<Account> {
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined))
     return this.#opening
@@ -127,7 +126,7 @@ export class Accounts {
       const kept = await this.#rows.get()
       const { key, body } = kept
       if (body.url !== null) return { key, url: body.url }
-      // The authority finds an account by its key: being cut off before it is written down does no harm.
+      // The CA finds an account by its key: an interruption before it is stored does no harm.
       const { account, isNew } = await client.newAccount(key, this.#contact)
       const contact = isNew ? this.#contact : null
       if (await this.#rows.change(kept, { url: account.url, contact })) return account
@@ -135,14 +134,14 @@ export class Accounts {
     throw new Error('The account at the authority could not be kept.')
   }
 
-  /** Where a change of keys was cut off: does the authority know the next one? */
+  /** After an interrupted key change: does the CA know the next one? */
   async #takeOver({ next }: KeptAccount): Promise<boolean> {
     if (next === undefined || (await this.#options.client.findAccount(next)) === undefined) return false
     await this.#adopt(next)
     return true
   }
 
-  /** Resolves to whether there is an account by now that is worth another try. */
+  /** Resolves to whether there is an account that is worth another attempt. */
   #recover(used: Account, problem: AcmeProblem): Promise<boolean> {
     this.#recovering ??= this.#recovered(used, problem).finally(() => (this.#recovering = undefined))
     return this.#recovering
@@ -153,11 +152,13 @@ export class Accounts {
     if (kept?.body.url !== used.url || kept.key.thumbprint !== used.key.thumbprint) return true
     if (await this.#takeOver(kept)) return true
     if (!doubtful.has(problem.type) || !(await this.#isGone(used, problem))) return false
-    // The next key may have come into use between the two questions.
+    // The next key may have come into use between the two requests.
     return (await this.#takeOver(kept)) || this.#replace(kept, problem)
   }
 
-  /** Refusals have many reasons: only when the authority does not know the key, or wants it no more, is it the account. */
+  /**
+   * Rejections have many reasons: the account is at fault only when the CA does not know or no longer accepts the key.
+   */
   async #isGone({ key }: Account, problem: AcmeProblem): Promise<boolean> {
     if (problem.type === 'accountDoesNotExist') return true
     try {
@@ -168,18 +169,18 @@ export class Accounts {
     }
   }
 
-  /** A new account with a new key takes the place of one that is of no use any more. */
+  /** Replaces a useless account by a new one with a new key. */
   async #replace(kept: KeptAccount, problem: AcmeProblem): Promise<boolean> {
     const { log, now } = this.#options
     const { url, replaced_at: replaced } = kept.body
     const facts = { account: url, error: problem }
     if (replaced && now() - Date.parse(replaced) < REPLACED_AGAIN_MS) {
-      log.error(facts, 'the authority refuses the account, which took the place of another one just now')
+      log.error(facts, 'the CA rejects the ACME account, which has just replaced another one')
       return false
     }
-    log.warn(facts, 'the authority does not have the account any more: a new one is made, with a new key')
+    log.warn(facts, 'the CA no longer has the ACME account: creating a new one with a new key')
     const fresh = { key: AccountKey.make(), next: null, url: null, contact: null }
-    // Refused: another process has done the same already.
+    // Rejected: another process has already done the same.
     await this.#rows.change(kept, { ...fresh, replaced_at: moment(now()) })
     return true
   }

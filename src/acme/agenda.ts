@@ -1,7 +1,7 @@
 import type { ManagedDomain } from '#acme/domains.ts'
 import { plausible, renewalTime } from '#acme/renewal.ts'
 
-/** A domain and when something is to be done for it. */
+/** A domain and when it is due. */
 export class Entry {
   domain: ManagedDomain
   /** Nothing is ordered before. */
@@ -15,27 +15,27 @@ export class Entry {
     this.checkAt = checkAt
   }
 
-  /** A new certificate ends all waiting: it is judged for itself. */
+  /** A new certificate ends all waiting: it is evaluated by itself. */
   learn(domain: ManagedDomain): void {
     if (domain.certificate?.id !== this.domain.certificate?.id) this.holdUntil = 0
     this.domain = domain
   }
 
-  /** Waits before the next order, unless what was worked on is out of date already. */
+  /** Delays the next order, unless the work is already outdated. */
   hold(worked: ManagedDomain, until: number): void {
     this.holdUntil = worked.certificate?.id === this.domain.certificate?.id ? until : 0
   }
 
-  /** When a certificate is to be ordered. */
+  /** When a certificate should be ordered. */
   get dueAt(): number {
     return Math.max(this.holdUntil, wantedAt(this.domain))
   }
 
-  /** When something is to be done next. */
+  /** When it is due next. */
   nextAt(now: number): number {
     this.holdUntil = plausible(this.holdUntil, now)
     this.checkAt = plausible(this.checkAt, now)
-    // While a certificate is wanted, its order looks at everything, and alone tells how it goes.
+    // While a certificate is being ordered, the order checks everything, and alone reports progress.
     const isWanted = wantedAt(this.domain) <= now
     return isWanted ? this.dueAt : Math.min(this.dueAt, this.checkAt)
   }
@@ -43,13 +43,13 @@ export class Entry {
 
 const noJitter = (): number => 0
 
-/** When a domain is to have another certificate than now; 0 when it has none that fits. */
+/** When a domain should get another certificate; 0 when it has no suitable one. */
 export function wantedAt({ certificate, keyType, renewsAt }: ManagedDomain): number {
   if (certificate?.keyType !== keyType) return 0
   return renewsAt ?? renewalTime(certificate, noJitter)
 }
 
-/** What to do next, the longest due first, and when there will be more. */
+/** The due domains, the longest due first, and when there will be more. */
 export function agenda(
   entries: Iterable<Entry>,
   now: number,

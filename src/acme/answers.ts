@@ -4,7 +4,7 @@ import { invalidAnswer, problemOf, type AcmeProblem } from '#acme/problem.ts'
 const challengeTypes = ['http-01', 'tls-alpn-01', 'dns-01'] as const
 export type ChallengeType = (typeof challengeTypes)[number]
 
-/** Where an authority is asked for what (RFC 8555 §7.1.1, RFC 9773 §3). */
+/** The endpoints of a CA (RFC 8555 §7.1.1, RFC 9773 §3). */
 export interface Directory {
   readonly newNonce: string
   readonly newAccount: string
@@ -32,7 +32,7 @@ export interface Challenge {
 }
 
 export interface Authorization {
-  /** The name to prove, without the "*." of a wildcard. */
+  /** The name to validate, without the "*." of a wildcard. */
   readonly name: string
   readonly status: 'pending' | 'valid' | 'invalid' | 'deactivated' | 'expired' | 'revoked'
   readonly expiresAt: number | undefined
@@ -103,7 +103,7 @@ export function readAuthorization(value: unknown, { scheme, retryAt }: Told): Au
   }
 }
 
-/** Authorities offer kinds of challenges that nobody knows yet; those are passed over. */
+/** CAs offer unknown challenge types; those are skipped. */
 function readChallenge(fields: Fields, scheme: string): Challenge | undefined {
   const type = challengeTypes.find(known => known === fields.raw('type'))
   if (type === undefined) return undefined

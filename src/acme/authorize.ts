@@ -7,16 +7,16 @@ import { AcmeProblem } from '#acme/problem.ts'
 import { timestamp } from '#base/ids.ts'
 
 const HOUR = 3_600_000
-/** Nobody looks at a challenge for longer. */
+/** No challenge is validated for longer. */
 const LONGEST_MS = 24 * HOUR
 
-/** How names of a domain can be proven, the preferred way first. */
+/** The challenge types for a domain, in order of preference. */
 export const waysFor = (
   { challengeTarget }: ManagedDomain,
   visits: readonly ChallengeType[],
 ): readonly ChallengeType[] => (challengeTarget === undefined ? visits : ['dns-01'])
 
-/** The challenge to answer. An authority that offers none of a kind may offer the next one. */
+/** The challenge to respond to. A CA without one type may offer the next one. */
 export function choose({ challenges }: Authorization, ways: readonly ChallengeType[]): Challenge {
   for (const way of ways) {
     const found = challenges.find(({ type }) => type === way)
@@ -24,7 +24,7 @@ export function choose({ challenges }: Authorization, ways: readonly ChallengeTy
   }
   const why =
     ways.length === 0
-      ? 'It has nowhere to look: this server listens neither for HTTP nor for HTTPS.'
+      ? 'It cannot validate: this server has neither an HTTP nor an HTTPS listener.'
       : `It offers no challenge of the kind ${ways.join(' or ')}.`
   throw new OrderEnded(new AcmeProblem('unknown', why))
 }
@@ -57,7 +57,7 @@ export function challengeBody(
     : body
 }
 
-/** Whether a name is proven; throws when it cannot be any more. */
+/** Whether a name is validated; throws when that is no longer possible. */
 export function isProven(authorization: Authorization): boolean {
   const { status, challenges, name } = authorization
   if (status === 'valid') return true
@@ -65,13 +65,13 @@ export function isProven(authorization: Authorization): boolean {
   if (failed !== undefined)
     throw new ChallengeFailed(
       failed.type,
-      failed.error ?? new AcmeProblem('unknown', `${name} could not be proven.`),
+      failed.error ?? new AcmeProblem('unknown', `${name} could not be validated.`),
     )
   if (status === 'pending') return false
   throw new OrderEnded(new AcmeProblem('unknown', `The authorization of ${name} is ${status}.`))
 }
 
-/** Is an order over, or another account's, although the authority did not say so in words? */
+/** Whether an order has ended, or belongs to another account, although the CA did not say so explicitly. */
 export const isUnknownOrder = (error: unknown): boolean =>
   error instanceof AcmeProblem &&
   (error.status === 404 || error.status === 410 || error.type === 'unauthorized')

@@ -5,16 +5,16 @@ export interface Wait {
   readonly failures: number
   /** After an order failed. */
   readonly shortest: number
-  /** Nobody was asked but DNS, and people who have just set a record look at the status. */
+  /** Only DNS was queried, and people who have just set a record watch the status. */
   readonly onlyLooked: boolean
 }
 
-/** How long to wait after so many failures: full jitter, so that many names do not come back at the same moment. */
+/** The delay after so many failures: full jitter, so that retries do not synchronize. */
 export function waitAfter({ failures, shortest, onlyLooked }: Wait, random: () => number): number {
   const [least, most] = onlyLooked ? [shortest / 4, LONGEST_LOOK_MS] : [shortest, LONGEST_MS]
   const ceiling = Math.min(most, least * 2 ** Math.min(failures, 30))
   return Math.max(least, random() * ceiling)
 }
 
-/** After what no waiting of minutes will change. */
+/** After a failure that minutes will not change. */
 export const waitLong = (random: () => number): number => LONGEST_MS / 2 + (random() * LONGEST_MS) / 2

@@ -18,7 +18,7 @@ export interface CheckOptions {
   readonly random: () => number
 }
 
-/** Looks after a certificate that serves: does its name still lead here, and when shall it be renewed? */
+/** Checks a served certificate: does its name still point here, and when should it be renewed? */
 export class Check {
   readonly #options: CheckOptions
 
@@ -26,7 +26,7 @@ export class Check {
     this.#options = options
   }
 
-  /** Resolves to when to look again. */
+  /** Resolves to the time of the next check. */
   async of(domain: ManagedDomain): Promise<number> {
     const { domains, now, checkMs } = this.#options
     const { certificate } = domain
@@ -41,7 +41,7 @@ export class Check {
     return next
   }
 
-  /** What to tell when the name leads elsewhere now: its next certificate would not be issued. */
+  /** The status of a name that points elsewhere now: its next certificate would not be issued. */
   async #lost(domain: ManagedDomain, retriesAt: number): Promise<Job | 'unknown' | undefined> {
     const { proof, log, now } = this.#options
     const { obstacle } = domain
@@ -51,13 +51,13 @@ export class Check {
       await requireProof(domain, proof)
       return undefined
     } catch (error) {
-      log.warn({ error, domain: nameOf(domain) }, 'a domain with a certificate does not lead here')
+      log.warn({ error, domain: nameOf(domain) }, 'a domain with a certificate does not point here')
       if (!(error instanceof NotProven)) return 'unknown'
       return { error: 'dns', message: error.message, startedAt: now(), retriesAt }
     }
   }
 
-  /** What the authority suggests (RFC 9773). It is only asked: without an answer things stay as they were planned. */
+  /** The CA's renewal suggestion (RFC 9773). Optional: without a response the plan stays. */
   async #wish(
     domain: ManagedDomain,
     certificate: IssuedCertificate,
@@ -70,7 +70,7 @@ export class Check {
       const renewsAt = info && suggestedTime(info, certificate, domain.renewsAt, random)
       return { renewsAt, askAgainAt: nextQuestion(info?.retryAt, now(), random) }
     } catch (error) {
-      log.info({ error, domain: nameOf(domain) }, 'the authority does not tell when to renew')
+      log.info({ error, domain: nameOf(domain) }, 'the CA sent no renewal information')
       return { renewsAt: undefined, askAgainAt: nextQuestion(undefined, now(), random) }
     }
   }

@@ -10,13 +10,13 @@ export interface CheckedCertificate {
   readonly notAfter: number
 }
 
-const UNUSABLE = "The authority's certificate cannot be used"
+const UNUSABLE = "The CA's certificate cannot be used"
 
 const unusable = (why: string): never => {
   throw new OrderEnded(new AcmeProblem('invalidAnswer', `${UNUSABLE}: ${why}`))
 }
 
-/** A chain as an authority sent it, if it is one for this key and these names that can serve now. */
+/** A chain from a CA, if it is valid now for this key and these names. */
 export function checkedCertificate(
   pem: string,
   key: Secret,
@@ -27,8 +27,8 @@ export function checkedCertificate(
   if (missing !== undefined) unusable(`it is not for ${missing}.`)
   const [notBefore, notAfter] = [Date.parse(facts.notBefore), Date.parse(facts.notAfter)]
   if (notAfter <= now) {
-    // The order stays: with a clock that is ahead each further one would end like this, until none is allowed any more.
-    const why = `it ended on ${facts.notAfter}. Is the clock of this server right?`
+    // The order stays: with a clock that is ahead each further one would end like this, until the rate limit.
+    const why = `it expired on ${facts.notAfter}. Is the clock of this server right?`
     throw new AcmeProblem('invalidAnswer', `${UNUSABLE}: ${why}`)
   }
   return { chainPem: certificatePem, notBefore, notAfter }

@@ -17,7 +17,7 @@ import type { Egress, EgressAnswer } from '#base/egress.ts'
 
 export interface ClientOptions {
   readonly egress: Egress
-  /** Address of the authority's directory. */
+  /** Directory URL of the CA. */
   readonly directory: string
   readonly now?: () => number
 }
@@ -29,11 +29,11 @@ export interface Account {
 
 const MAX_BYTES = 131_072
 const TIMEOUT_MS = 30_000
-/** Authorities may refuse any nonce; one that refuses this many in a row is broken. */
+/** CAs may reject any nonce; one that rejects this many in a row is broken. */
 const MAX_NONCES = 16
 const LANGUAGE = { 'accept-language': 'en' }
 
-/** Speaks RFC 8555 with one authority. What it refuses, or answers wrongly, is thrown as an `AcmeProblem`. */
+/** An RFC 8555 client for one CA. Rejections and invalid responses are thrown as an `AcmeProblem`. */
 export class AcmeClient {
   readonly directory: string
   readonly #egress: Egress
@@ -50,7 +50,7 @@ export class AcmeClient {
     this.#addresses = new DirectoryReader(() => this.#call(directory, 'GET'), this.#scheme, now)
   }
 
-  /** Makes an account, or finds the one that the key has already, whose contact stays as it is. */
+  /** Creates an account, or finds the existing one of the key, whose contact stays. */
   async newAccount(
     key: AccountKey,
     contact: readonly string[],
@@ -61,7 +61,7 @@ export class AcmeClient {
     return { account: this.#account(key, answer), isNew: answer.status === 201 }
   }
 
-  /** The account that a key has (RFC 8555 §7.3.1); undefined when the authority does not know the key. */
+  /** The account of a key (RFC 8555 §7.3.1); undefined when the CA does not know the key. */
   async findAccount(
     key: AccountKey,
   ): Promise<{ readonly account: Account; readonly isDeactivated: boolean } | undefined> {
@@ -75,12 +75,12 @@ export class AcmeClient {
     }
   }
 
-  /** Where the authority may write to from now on; nowhere when it is empty (RFC 8555 §7.3.2). */
+  /** Changes the contact; none when it is empty (RFC 8555 §7.3.2). */
   async setContact(account: Account, contact: readonly string[]): Promise<void> {
     await this.#post(account.url, account, { contact })
   }
 
-  /** Has both keys agree that the account is the next one's (RFC 8555 §7.3.5). */
+  /** Changes the account key (RFC 8555 §7.3.5). */
   async changeKey(account: Account, next: AccountKey): Promise<void> {
     const { keyChange: url } = await this.#addresses.get()
     if (url === undefined) return invalidAnswer('a directory without an address for changing keys')
@@ -88,7 +88,7 @@ export class AcmeClient {
     await this.#post(url, account, next.signed({ url, nonce: undefined, account: undefined }, change))
   }
 
-  /** `replaces` names the certificate that this one takes the place of (RFC 9773 §5). */
+  /** `replaces` names the certificate that this one replaces (RFC 9773 §5). */
   async newOrder(account: Account, names: readonly string[], replaces?: string): Promise<Order> {
     const { newOrder, renewalInfo } = await this.#addresses.get()
     const identifiers = names.map(value => ({ type: 'dns', value }))
@@ -109,7 +109,7 @@ export class AcmeClient {
     return readAuthorization(jsonOf(answer), this.#told(answer))
   }
 
-  /** Says that a challenge can be looked at now. */
+  /** Reports that a challenge is ready for validation. */
   async respond(account: Account, challengeUrl: string): Promise<void> {
     await this.#post(challengeUrl, account, {})
   }
@@ -119,13 +119,13 @@ export class AcmeClient {
     return readOrder(jsonOf(answer), order.url, this.#told(answer))
   }
 
-  /** The chain in PEM, as the authority prefers it, not checked yet. */
+  /** The chain in PEM, as the CA prefers it, not checked yet. */
   async certificate(account: Account, url: string): Promise<string> {
     const { body } = await this.#post(url, account, undefined, 'application/pem-certificate-chain')
     return body.toString('latin1')
   }
 
-  /** Undefined when the authority does not tell. */
+  /** Undefined when the CA does not support it. */
   async renewalInfo(certificateId: string): Promise<RenewalInfo | undefined> {
     const { renewalInfo } = await this.#addresses.get()
     if (renewalInfo === undefined) return undefined

@@ -4,7 +4,7 @@ import type { EgressAnswer } from '#base/egress.ts'
 
 const KEPT_MS = 3_600_000
 
-/** The authority's addresses, read again from time to time; whoever asks meanwhile shares the answer. */
+/** The CA's endpoints, fetched again from time to time; concurrent callers share the result. */
 export class DirectoryReader {
   readonly #read: () => Promise<EgressAnswer>
   readonly #scheme: string
@@ -36,7 +36,7 @@ export class DirectoryReader {
   }
 }
 
-/** What an answer holds; text that is not JSON is nothing. */
+/** The JSON of a response; anything else is empty. */
 export function jsonOf({ body }: Pick<EgressAnswer, 'body'>): unknown {
   try {
     return JSON.parse(body.toString('utf8'))

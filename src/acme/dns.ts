@@ -1,17 +1,17 @@
 import { Resolver } from 'node:dns/promises'
 import { canonicalAddress } from '#base/addresses.ts'
 
-/** What is asked of DNS. Each rejects when DNS gives no answer, which says nothing about the name. */
+/** DNS queries. Each rejects when DNS does not respond, which says nothing about the name. */
 export interface Dns {
-  /** What a CNAME record of the name leads to; undefined when it has none. */
+  /** The target of the name's CNAME record; undefined when it has none. */
   cname(name: string): Promise<string | undefined>
   /** All addresses of the name, CNAME records followed. */
   addresses(name: string): Promise<readonly string[]>
 }
 
-/** What else is asked to know whose a zone is. */
+/** Further queries to determine the owner of a zone. */
 export interface ZoneDns extends Dns {
-  /** The name servers of a zone as they themselves tell; none when the name is no zone. */
+  /** The name servers of a zone according to themselves; none when the name is not a zone. */
   nameServers(zone: string): Promise<readonly string[]>
 }
 

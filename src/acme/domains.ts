@@ -10,41 +10,41 @@ export interface IssuedCertificate {
   readonly keyType: string
 }
 
-/** A zone that is answered here once it is delegated. */
+/** A zone that is served here once it is delegated. */
 export interface OwnZone {
   readonly apex: string
   readonly servers: readonly string[]
-  /** What to set so that it is, each as a line of the zone above it. */
+  /** The records for that, each as a line of the parent zone. */
   readonly records: readonly string[]
-  /** What else it takes. */
+  /** Further steps. */
   readonly hint?: string | undefined
 }
 
-/** Names that one certificate is to be kept for. */
+/** The names of one managed certificate. */
 export interface ManagedDomain {
   /** Of the resource it belongs to. */
   readonly id: string
   /** At least one; the first stands for all in texts and in the claim on the order. */
   readonly names: readonly string[]
   readonly keyType: ServerKeyType
-  /** Where the CNAME of the names must lead, if they are proven by visits. */
+  /** The required CNAME target, for HTTP and TLS challenges. */
   readonly cnameTarget: string | undefined
-  /** Where the CNAME of _acme-challenge must lead; set: the names are proven by DNS. */
+  /** The required CNAME target of _acme-challenge; set: the DNS challenge is used. */
   readonly challengeTarget: string | undefined
-  /** The zone that must be ours for the names to be proven. */
+  /** The zone that must be ours for validation. */
   readonly zone?: OwnZone | undefined
-  /** What to tell those whose name does not lead here, instead of records to set. */
+  /** The status for names that do not point here, instead of records to set. */
   readonly advice?: string | undefined
-  /** Why nothing is ordered at all, until the server is started with other settings. */
+  /** Why nothing is ordered at all, until the settings change. */
   readonly obstacle?: string | undefined
-  /** The one that serves now, if it was issued for these names. */
+  /** The current certificate, if it was issued for these names. */
   readonly certificate: IssuedCertificate | undefined
   readonly renewsAt: number | undefined
 }
 
-/** How far the issuing has come, for people. */
+/** The progress of issuance, for people. */
 export interface Job {
-  /** `dns`: something must be changed in DNS. `internal`: it is tried again by itself. */
+  /** `dns`: something must be changed in DNS. `internal`: it is retried automatically. */
   readonly error: 'dns' | 'internal' | undefined
   readonly message: string
   readonly startedAt: number
@@ -57,25 +57,25 @@ export interface NewCertificate {
   readonly renewsAt: number
 }
 
-/** What the issuer needs to know of domains, and tells of them. */
+/** The domains, for the issuer. */
 export interface Domains {
-  /** Tells every domain now and each that changes later; undefined: it is managed no more. Returns how to stop. */
+  /** Reports every domain now and each later change; undefined: no longer managed. Returns how to stop. */
   follow(listener: (id: string, domain: ManagedDomain | undefined) => void): Promise<() => void>
-  /** Asks the store itself, which knows more than those who follow it. */
+  /** Reads the store itself, which is more current than its followers. */
   manages(id: string): Promise<boolean>
-  /** The chain that serves now, in PEM. */
+  /** The current chain, in PEM. */
   chain(certificateId: string): Promise<string | undefined>
   /**
-   * Writes how it goes, in one batch with other writes; false when one of those is refused, or the domain is managed
-   * no more. Nothing is written then.
+   * Writes the status, in one batch with other writes; false when one of those is rejected, or the domain is no longer
+   * managed. Nothing is written then.
    */
   tell(
     id: string,
     status: { readonly job: Job | undefined; readonly renewsAt?: number },
     also?: readonly Write[],
   ): Promise<boolean>
-  /** Says why nothing is ordered; false where another server orders (none does when `alone`), or nothing is wanted. */
+  /** Reports why nothing is ordered; false if another server orders (none does when `alone`), or nothing is needed. */
   excuse(domain: ManagedDomain, message: string, alone: boolean): Promise<boolean>
-  /** Puts a certificate to use, likewise in one batch. */
+  /** Activates a certificate, also in one batch. */
   issued(id: string, certificate: NewCertificate, also: readonly Write[]): Promise<boolean>
 }

@@ -3,17 +3,17 @@ import { AcmeProblem } from '#acme/problem.ts'
 import type { ChallengeType } from '#acme/answers.ts'
 import { EgressError } from '#base/egress.ts'
 
-/** The names do not lead here: its message tells what to set. */
+/** The names do not point here: the message says what to set. */
 export class NotProven extends Error {
   override readonly name = 'NotProven'
 }
 
-/** DNS gave no answer at all. */
+/** DNS did not respond at all. */
 export class DnsSilent extends Error {
   override readonly name = 'DnsSilent'
 }
 
-/** The authority was not convinced. The order is over. */
+/** Validation failed. The order has ended. */
 export class ChallengeFailed extends Error {
   override readonly name = 'ChallengeFailed'
   readonly type: ChallengeType
@@ -26,7 +26,7 @@ export class ChallengeFailed extends Error {
   }
 }
 
-/** The order is over for another reason, or the authority does not know it. */
+/** The order has ended for another reason, or the CA does not know it. */
 export class OrderEnded extends Error {
   override readonly name = 'OrderEnded'
   readonly problem: AcmeProblem
@@ -37,31 +37,31 @@ export class OrderEnded extends Error {
   }
 }
 
-/** The authority is not done yet; the order is looked at again later. */
+/** The CA is not finished; the order is checked again later. */
 export class StillWaiting extends Error {
   override readonly name = 'StillWaiting'
   readonly retryAt: number
 
   constructor(retryAt: number) {
-    super('The authority is not done yet.')
+    super('The CA is not finished yet.')
     this.retryAt = retryAt
   }
 }
 
-/** What went wrong, as people are told, and what comes of it. */
+/** A failure for people, with its consequence. */
 export interface Failure {
   readonly error: 'dns' | 'internal'
   readonly message: string
-  /** Undefined: after the usual wait. */
+  /** Undefined: after the usual delay. */
   readonly retryAt: number | undefined
-  /** The order at the authority may still become a certificate. */
+  /** The order at the CA may still become a certificate. */
   readonly orderLives: boolean
-  /** The authority was not asked at all. */
+  /** The CA was not contacted at all. */
   readonly onlyLooked?: boolean
 }
 
 const ofDns = new Set(['dns', 'caa'])
-/** Only people can change these. */
+/** Only people can fix these. */
 const lasting = new Set([
   'rejectedIdentifier',
   'unsupportedIdentifier',
@@ -96,7 +96,7 @@ export function failureOf(error: unknown, now: number, random: () => number): Fa
 function problemFailure(problem: AcmeProblem, now: number, random: () => number): Failure {
   const { type, message, retryAt } = problem
   if (type === 'invalidAnswer') return { error: 'internal', message, retryAt, orderLives: true }
-  const words = type === 'rateLimited' ? 'The authority asks to wait' : 'The authority refuses'
+  const words = type === 'rateLimited' ? 'The CA asks to wait' : 'The CA rejects the request'
   return {
     error: ofDns.has(type) ? 'dns' : 'internal',
     message: `${words} (${type}): ${message}`,
@@ -105,19 +105,19 @@ function problemFailure(problem: AcmeProblem, now: number, random: () => number)
   }
 }
 
-/** Errors of ours are logged, not shown. */
+/** Internal errors are logged, not shown. */
 function messageOf(error: unknown): string {
-  if (error instanceof EgressError) return `The authority cannot be reached: ${error.message}`
-  return 'The certificate could not be issued; the log of the server tells why.'
+  if (error instanceof EgressError) return `The CA cannot be reached: ${error.message}`
+  return 'The certificate could not be issued; see the server log.'
 }
 
-/** When to try again after so many failures. */
+/** When to retry after so many failures. */
 export function nextTry(
   { retryAt, onlyLooked = false }: Failure,
   { failures, shortest, now }: { failures: number; shortest: number; now: number },
   random: () => number,
 ): number {
   const usual = now + waitAfter({ failures, shortest, onlyLooked }, random)
-  // A moment after the one that was named, so that not all names come back in that very second.
+  // Shortly after the given time, so that not all names return in the same second.
   return retryAt === undefined ? usual : Math.max(retryAt + random() * shortest, now + 1000)
 }

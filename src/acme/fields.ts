@@ -2,7 +2,7 @@ import { invalidAnswer } from '#acme/problem.ts'
 
 const MAX_URL = 2048
 
-/** An object of an answer. Every field is checked when it is read; what is wrong makes the whole answer invalid. */
+/** An object of a response. Every field is checked when it is read; an invalid one makes the whole response invalid. */
 export class Fields {
   readonly #values: Readonly<Record<string, unknown>>
   readonly #what: string
@@ -24,7 +24,7 @@ export class Fields {
     return values.find(value => value === this.#values[name]) ?? this.#wrong(name)
   }
 
-  /** An address of the same scheme as the authority's first one. */
+  /** A URL with the same scheme as the directory's. */
   url(name: string, scheme: string): string {
     return address(this.#values[name], scheme) ?? this.#wrong(name)
   }
@@ -46,7 +46,7 @@ export class Fields {
     return Array.isArray(value) && value.length >= 1 && value.length <= most ? value : this.#wrong(name)
   }
 
-  /** Anything at all, for somebody who looks at it closer. */
+  /** Any value, for a closer check. */
   raw(name: string): unknown {
     return this.#values[name]
   }
@@ -60,7 +60,7 @@ export class Fields {
   }
 }
 
-/** An address that may be called next, in its normal form. */
+/** A URL to call next, normalized. */
 export function address(value: unknown, scheme: string): string | undefined {
   if (typeof value !== 'string' || value.length > MAX_URL) return undefined
   const url = URL.parse(value)

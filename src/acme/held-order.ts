@@ -11,7 +11,7 @@ import { newId } from '#base/ids.ts'
 import { Secret, type Sealer } from '#base/secrets.ts'
 import type { Store, Write } from '#store/store.ts'
 
-/** Another process has taken the order over, or ended it: whoever had it must stop. */
+/** Another process has taken over or finished the order: this one must stop. */
 export class LostOrder extends Error {
   override readonly name = 'LostOrder'
 }
@@ -25,12 +25,12 @@ export interface Holder {
   readonly leaseMs: number
 }
 
-/** Writes a batch; false when it is refused. */
+/** Writes a batch; false when it is rejected. */
 export type Commit = (writes: readonly Write[]) => Promise<boolean>
 
 /**
- * An order that this process works on. Each write names the version that it saw last, so nothing is written once
- * another process has the order, whatever the clocks say; and each write prolongs the lease.
+ * An order that this process works on. Each write names the last seen version, so nothing is written once another
+ * process has the order, whatever the clocks say; and each write renews the lease.
  */
 export class HeldOrder {
   readonly id: string
@@ -49,7 +49,7 @@ export class HeldOrder {
     return this.#body
   }
 
-  /** The key that is kept for the certificate, if there is one. */
+  /** The stored key for the certificate, if there is one. */
   key(): Secret | undefined {
     const { key } = this.#body
     return key === null ? undefined : new Secret(this.#holder.sealer.unseal(key, this.id))
@@ -67,19 +67,19 @@ export class HeldOrder {
     this.#version++
   }
 
-  /** Prolongs the lease when half of it is over. */
+  /** Renews the lease when half of it is over. */
   async keep(): Promise<void> {
     const { now, leaseMs } = this.#holder
     const left = Date.parse(this.#body.lease?.until ?? '') - now()
     if (!(left > leaseMs / 2)) await this.save({})
   }
 
-  /** Lets other processes take it at once. */
+  /** Releases it at once. */
   release(changes: Partial<OrderBody> = {}, commit?: Commit): Promise<void> {
     return this.save({ ...changes, lease: null }, commit)
   }
 
-  /** Makes a challenge known to those who answer it. One that was published before a restart stays as it is. */
+  /** Publishes a challenge to its responders. One that was published before a restart stays. */
   async publish(challenge: ChallengeBody): Promise<boolean> {
     const { store, now } = this.#holder
     const rows = await store.list(CHALLENGES, { parent: this.id, limit: 1000 })
@@ -91,7 +91,7 @@ export class HeldOrder {
     return true
   }
 
-  /** The same with what it takes to end all challenges. */
+  /** The same with the writes that end all challenges. */
   async withoutChallenges(commit: Commit = writes => this.#commit(writes)): Promise<Commit> {
     const removals = await challengeRemovals(this.#holder.store, this.id)
     return writes => commit([...removals, ...writes])

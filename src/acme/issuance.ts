@@ -18,20 +18,20 @@ export interface IssuanceOptions {
   readonly client: AcmeClient
   readonly accounts: Accounts
   readonly domains: Domains
-  /** How plain names can be proven, the preferred way first. */
+  /** The challenge types for plain names, in order of preference. */
   readonly visits: readonly ChallengeType[]
   readonly pace: Pace
   readonly now: () => number
   readonly random: () => number
 }
 
-/** One order on its way. */
+/** One order in progress. */
 interface Way {
   readonly domain: ManagedDomain
   readonly order: HeldOrder
   readonly account: Account
   readonly signal: AbortSignal
-  /** How long to go on asking. */
+  /** How long to keep polling. */
   readonly until: number
 }
 
@@ -39,8 +39,8 @@ const GROWTH = 1.5
 const LONGEST_POLL_MS = 10_000
 
 /**
- * Takes an order to its end. The authority knows best how far it has come, so after a restart it is asked and things go on
- * from there; what only we know, the key and the address of the order, is kept before it is used.
+ * Completes an order. The CA knows its state best, so after a restart it is queried and work continues from there; what
+ * only we know, the key and the order URL, is stored before it is used.
  */
 export class Issuance {
   readonly #options: IssuanceOptions
@@ -61,7 +61,7 @@ export class Issuance {
         const used = ways.indexOf(order.body.challenge ?? 'http-01')
         const next = error instanceof ChallengeFailed && used >= 0 ? ways[used + 1] : undefined
         if (next === undefined) throw error
-        // The order is over, so another one is made for the other way.
+        // The order has ended, so another one is created with the other challenge.
         await order.save({ challenge: next, url: null, state: 'ordering' }, await order.withoutChallenges())
       }
     }
@@ -86,7 +86,7 @@ export class Issuance {
     await this.#download(way, certificate, key)
   }
 
-  /** The key of the certificate to be; it is kept before the order is, so that no order is without one. */
+  /** The key of the new certificate; stored before the order, so that no order is without one. */
   async #key({ domain, order }: Way): Promise<Secret> {
     const kept = order.key()
     if (kept !== undefined) return kept
@@ -95,7 +95,7 @@ export class Issuance {
     return key
   }
 
-  /** The order as the authority has it; a new one if there is none, or none any more. */
+  /** The order at the CA; a new one if there is none any more. */
   async #current(way: Way): Promise<Order> {
     const { order, account } = way
     const isOurs = (order.body.account ?? account.url) === account.url
@@ -105,7 +105,7 @@ export class Issuance {
         if (known.status !== 'invalid') return known
         throw new OrderEnded(known.error ?? new AcmeProblem('unknown', 'The order has become invalid.'))
       } catch (error) {
-        // Of an order that ended while nobody looked the reason is not known any more: a new one tells.
+        // The reason why an unattended order ended is unknown: a new one will show it.
         if (!(error instanceof OrderEnded) && !isUnknownOrder(error)) throw error
       }
     }
@@ -122,7 +122,7 @@ export class Issuance {
     try {
       return await client.newOrder(account, domain.names, replaced)
     } catch (error) {
-      // What it replaces is only a hint: an authority that does not like it gets an order without.
+      // `replaces` is only a hint: a CA that rejects it gets an order without.
       const isHint = error instanceof AcmeProblem && ['alreadyReplaced', 'malformed'].includes(error.type)
       if (!isHint || replaced === undefined) throw error
       return client.newOrder(account, domain.names)
@@ -151,7 +151,7 @@ export class Issuance {
     return order.publish(challengeBody(challenge, { authorization, domain, account, now }))
   }
 
-  /** Lets the authority look, until it is convinced. */
+  /** Waits until the CA has validated the names. */
   async #convince(way: Way, url: string): Promise<void> {
     const { client } = this.#options
     const first = await client.authorization(way.account, url)
@@ -171,7 +171,7 @@ export class Issuance {
     return challenge === null ? ways : ways.filter(type => type === challenge)
   }
 
-  /** The order, once it is none of these any more. */
+  /** The order, once it is in none of these states. */
   async #settled(way: Way, order: Order, unsettled: readonly Order['status'][]): Promise<Order> {
     let current = order
     let isFirst = order.status !== 'pending'

@@ -23,9 +23,9 @@ export interface IssuerOptions {
   readonly client: AcmeClient
   readonly domains: Domains
   readonly proof: ProofOptions
-  /** Where the authority may write to. */
+  /** The contact for the CA. */
   readonly email?: string | undefined
-  /** How plain names can be proven here, the preferred way first. */
+  /** The available challenge types for plain names, in order of preference. */
   readonly visits: readonly ChallengeType[]
   readonly log: Log
   readonly pace?: Partial<Pace>
@@ -35,14 +35,14 @@ export interface IssuerOptions {
 }
 
 const HOUR = 3_600_000
-/** After an error that nobody foresaw, such as a database that does not answer. */
+/** After an unexpected error, such as an unavailable database. */
 const TROUBLE_MS = 30_000
 const SWEEP_MS = HOUR
 const CLOSE_MS = 5000
-/** Timers of node do not reach further than 24 days. */
+/** Node timers are limited to 24 days. */
 const LONGEST_SLEEP_MS = HOUR
 
-/** Sees to it that every domain has a certificate that serves. Any number of processes may do so on one database. */
+/** Ensures that every domain has a valid certificate. Any number of processes may do so on one database. */
 export class Issuer {
   readonly #options: IssuerOptions
   readonly #pace: Pace
@@ -93,19 +93,19 @@ export class Issuer {
     this.#account.start()
   }
 
-  /** Gives the account at the authority a new key, however long that takes; false when it was closed before. */
+  /** Changes the account key, however long that takes; false when it was closed before. */
   changeAccountKey(): Promise<boolean> {
     return this.#account.changeKey()
   }
 
-  /** Stops within a moment: what runs can go on where it was, here or elsewhere. */
+  /** Stops quickly: work can continue later, here or elsewhere. */
   async close(): Promise<void> {
     this.#closed = true
     this.#unfollow?.()
     clearTimeout(this.#timer)
     clearInterval(this.#sweeper)
     for (const { abort } of this.#entries.values()) abort.abort()
-    // A call that is on its way is not waited for longer: the next process asks the authority how far it came.
+    // A request in flight is not awaited: the next process asks the CA for the state.
     const ended = Promise.all([...this.#running, this.#account.close()])
     await Promise.race([ended, pause(CLOSE_MS, undefined, { ref: false })])
   }
@@ -131,7 +131,7 @@ export class Issuer {
     this.#spawn(running.then(() => this.#orders.end(id, nameOf(domain))))
   }
 
-  /** What a process left behind that was killed at the wrong moment. */
+  /** Leftovers of a killed process. */
   async #sweep(): Promise<void> {
     await this.#orders.sweep(async id => this.#entries.has(id) || (await this.#options.domains.manages(id)))
   }
@@ -168,7 +168,7 @@ export class Issuer {
       if (entry.dueAt <= this.#now()) entry.hold(domain, await this.#work.on(domain, abort.signal))
       else entry.checkAt = await this.#check.of(domain)
     } catch (error) {
-      this.#options.log.error({ error, domain: nameOf(domain) }, 'a certificate could not be looked after')
+      this.#options.log.error({ error, domain: nameOf(domain) }, 'certificate management failed for a domain')
       entry.holdUntil = this.#now() + TROUBLE_MS
       entry.checkAt = Math.max(entry.checkAt, entry.holdUntil)
     }
@@ -176,10 +176,9 @@ export class Issuer {
 
   #spawn(work: Promise<void>): void {
     const { log } = this.#options
-    const watched = inBackground(
-      { task: 'acme', log, failed: 'orders could not be tidied up' },
-      () => work,
-    ).then(() => void this.#running.delete(watched))
+    const watched = inBackground({ task: 'acme', log, failed: 'cleaning up orders failed' }, () => work).then(
+      () => void this.#running.delete(watched),
+    )
     this.#running.add(watched)
   }
 }

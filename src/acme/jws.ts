@@ -8,10 +8,10 @@ import {
 } from 'node:crypto'
 import { Secret } from '#base/secrets.ts'
 
-/** What a message to the authority is signed with: the key itself for a new account, its address ever after. */
+/** The identification of a signed message: the key itself for a new account, the account URL afterwards. */
 export interface Envelope {
   readonly url: string
-  /** Only a message within another one has none. */
+  /** Only a nested message has none. */
   readonly nonce: string | undefined
   readonly account: string | undefined
 }
@@ -32,12 +32,12 @@ export interface Signed {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64url')
 
-/** The key of an account at an authority: ECDSA on P-256, which every authority takes (RFC 8555 §6.2). */
+/** An account key: ECDSA on P-256, which every CA supports (RFC 8555 §6.2). */
 export class AccountKey {
   readonly #key: KeyObject
   /** The public half. */
   readonly jwk: Jwk
-  /** RFC 7638: part of every answer to a challenge. */
+  /** RFC 7638: part of every challenge response. */
   readonly thumbprint: string
 
   private constructor(key: KeyObject) {
@@ -60,7 +60,7 @@ export class AccountKey {
     return new Secret(this.#key.export({ type: 'pkcs8', format: 'pem' }))
   }
 
-  /** A message as it is sent; no payload makes it a mere question. */
+  /** A message as sent; without a payload it is a POST-as-GET. */
   sign(envelope: Envelope, payload: object | undefined): string {
     return JSON.stringify(this.signed(envelope, payload))
   }

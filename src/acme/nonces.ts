@@ -1,11 +1,11 @@
 const MOST = 64
 const NONCE = /^[A-Za-z0-9_-]{1,512}$/
 
-/** Nonces that the authority gave with its answers, each good for one message. */
+/** Nonces from the CA's responses, each valid for one message. */
 export class Nonces {
   readonly #unused: string[] = []
 
-  /** The newest: old ones are forgotten by the authority first. */
+  /** The newest: a CA forgets old ones first. */
   take(): string | undefined {
     return this.#unused.pop()
   }

@@ -5,7 +5,7 @@ import { plausible } from '#acme/renewal.ts'
 import { newId } from '#base/ids.ts'
 import type { Row } from '#store/store.ts'
 
-/** The order, or when it can be had. */
+/** The order, or when it is available. */
 export type Taken = { readonly order: HeldOrder } | { readonly notBefore: number }
 
 const ATTEMPTS = 4
@@ -20,13 +20,13 @@ export class Orders {
     this.#holder = holder
   }
 
-  /** Takes the order of a domain for this process and makes it if there is none. */
+  /** Claims the order of a domain for this process and creates it if there is none. */
   async take(domain: ManagedDomain): Promise<Taken> {
     const { store, now } = this.#holder
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const row = await store.holder(orderClaim(nameOf(domain)))
       const body = row && orderBody(row)
-      // The name was released and reserved again: this is what is left of the one before.
+      // The name was released and reserved again: this is a leftover of the earlier one.
       if (row && body?.domain_id !== domain.id) {
         await removeOrder(store, row)
         continue
@@ -39,7 +39,7 @@ export class Orders {
     return { notBefore: now() + BUSY_MS }
   }
 
-  /** Ends the order of a domain that is managed no more. */
+  /** Ends the order of a domain that is no longer managed. */
   async end(id: string, name: string): Promise<void> {
     const { store } = this.#holder
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -80,7 +80,7 @@ export class Orders {
     return outcome.ok ? new HeldOrder(id, this.#holder, body, version) : undefined
   }
 
-  /** An order for another kind of key than is wanted now begins anew. */
+  /** An order for another key type is restarted. */
   #started(domain: ManagedDomain, known: OrderBody | undefined): OrderBody {
     if (known?.key_type === domain.keyType) return known
     return {

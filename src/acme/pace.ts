@@ -1,18 +1,18 @@
-/** How fast and how patient an issuer is. */
+/** Speed and patience of an issuer. */
 export interface Pace {
-  /** Orders that are worked on at a time. */
+  /** Concurrent orders. */
   readonly parallel: number
   /** A process that has not written for so long has lost its order to the others. */
   readonly leaseMs: number
-  /** The first wait between two questions about the same thing. */
+  /** The first poll delay. */
   readonly pollMs: number
-  /** A slow order is put aside after this, and looked at again later. */
+  /** A slow order is put aside after this, and checked again later. */
   readonly patienceMs: number
   /** Until every gateway has read a new challenge. */
   readonly settleMs: number
-  /** The shortest wait after a failure. */
+  /** The minimum delay after a failure. */
   readonly retryMs: number
-  /** Between two looks at the DNS and the authority's wishes for a certificate that serves. */
+  /** Interval of DNS and renewal checks for a served certificate. */
   readonly checkMs: number
 }
 
@@ -21,7 +21,7 @@ export const usualPace: Pace = {
   leaseMs: 60_000,
   pollMs: 1000,
   patienceMs: 60_000,
-  // Gateways on other machines ask the store every two seconds.
+  // Gateways on other machines poll the store every two seconds.
   settleMs: 3000,
   retryMs: 60_000,
   checkMs: 86_400_000,

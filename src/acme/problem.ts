@@ -4,13 +4,13 @@ import { retryAfter } from '#acme/retry-after.ts'
 const PREFIX = 'urn:ietf:params:acme:error:'
 const MAX_DETAIL = 400
 
-/** What an authority refuses, or an answer of it that cannot be used. */
+/** A rejection by a CA, or an invalid response of it. */
 export class AcmeProblem extends Error {
   override readonly name = 'AcmeProblem'
   /** As RFC 8555 §6.7 has it, without the prefix; `invalidAnswer` and `serverBusy` are ours. */
   readonly type: string
   readonly status: number
-  /** When the authority wants to be asked again. */
+  /** The CA's Retry-After. */
   readonly retryAt: number | undefined
 
   constructor(
@@ -26,10 +26,10 @@ export class AcmeProblem extends Error {
 }
 
 export function invalidAnswer(what: string): never {
-  throw new AcmeProblem('invalidAnswer', `The authority answered with ${what}.`)
+  throw new AcmeProblem('invalidAnswer', `The CA sent ${what}.`)
 }
 
-/** Words of others, short and on one line: people read them in a status. */
+/** External text, shortened and on one line: people read it in a status. */
 const plainText = (text: string): string =>
   text
     .slice(0, MAX_DETAIL)
@@ -37,7 +37,7 @@ const plainText = (text: string): string =>
     .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
     .trim()
 
-/** Reads a problem document (RFC 9457), whatever of it is there. */
+/** Parses a problem document (RFC 9457), as far as it is present. */
 export function problemOf(
   value: unknown,
   told: { status?: number; retryAt?: number | undefined } = {},
@@ -46,7 +46,7 @@ export function problemOf(
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   const known =
     typeof type === 'string' && type.startsWith(PREFIX) ? type.slice(PREFIX.length, 100) : undefined
-  const text = typeof detail === 'string' && detail !== '' ? detail : 'The authority gave no reason.'
+  const text = typeof detail === 'string' && detail !== '' ? detail : 'The CA gave no reason.'
   return new AcmeProblem(known ?? typeByStatus(told.status), text, told)
 }
 
@@ -55,7 +55,7 @@ function typeByStatus(status: number | undefined): string {
   return status === 502 || status === 503 || status === 504 ? 'serverBusy' : 'unknown'
 }
 
-/** The problem that an answer with an error status tells. */
+/** The problem of an error response. */
 export function refusedAnswer({ status, headers, body }: EgressAnswer, now: number): AcmeProblem {
   const retryAt = retryAfter(headers['retry-after'], now)
   return problemOf(parsed(body), { status, retryAt })

@@ -5,16 +5,19 @@ import type { ManagedDomain, OwnZone } from '#acme/domains.ts'
 const MAX_HOPS = 10
 const MAX_SHOWN = 3
 
-/** Does DNS lead here? If not, these are the words that tell what to set. */
+/** Whether DNS points here. If not, the message says what to set. */
 export type Proof = { readonly proven: true } | { readonly proven: false; readonly missing: string }
 
 export interface ProofOptions {
   readonly dns: ZoneDns
-  /** Addresses of this server that DNS of the shared domain need not know. */
+  /** Addresses of this server that are not in the shared domain's DNS. */
   readonly addresses?: readonly string[]
 }
 
-/** Whoever can set these records has the name: nobody else's is ordered, however often it is reserved. */
+/**
+ * Setting these records proves control of the name: certificates of others are never ordered, however often a name is
+ * reserved.
+ */
 export async function proofOf(domain: ManagedDomain, options: ProofOptions): Promise<Proof> {
   const missing = await (domain.challengeTarget === undefined
     ? missingVisits(domain, options)
@@ -22,7 +25,7 @@ export async function proofOf(domain: ManagedDomain, options: ProofOptions): Pro
   return missing === undefined ? { proven: true } : { proven: false, missing }
 }
 
-/** The name that proves a wildcard, and the plain name that it is about. */
+/** The challenge name of a wildcard, and its plain name. */
 export const challengeName = (name: string): string => `_acme-challenge.${name.replace(/^\*\./, '')}`
 
 /** A record as a line of a zone. */
@@ -37,7 +40,7 @@ async function missingChallenges(
   for (const name of names) {
     const asked = challengeName(name)
     if (asked !== target && !(await leadsTo(asked, target, dns)))
-      return `The certificate of ${name} needs the DNS record "${asked} CNAME ${target}", which is not there yet.`
+      return `The certificate of ${name} needs the DNS record "${asked} CNAME ${target}", which does not exist yet.`
   }
   return zone === undefined || (await isOurs(zone, dns)) ? undefined : notDelegated(zone)
 }
@@ -53,7 +56,7 @@ async function missingVisits(domain: ManagedDomain, options: ProofOptions): Prom
   return undefined
 }
 
-/** For a name that leads here by a CNAME record, or by the addresses of the target. */
+/** For a name that points here by a CNAME record, or by the addresses of the target. */
 async function missingAlias(
   name: string,
   target: string,
@@ -62,24 +65,24 @@ async function missingAlias(
   const found = await dns.addresses(name)
   if (await leadsTo(name, target, dns)) {
     if (found.length > 0) return undefined
-    return `${name} leads to ${target}, which has no address yet: the domain of this server must lead here, too.`
+    return `${name} points to ${target}, which has no address yet: the server's domain must point here, too.`
   }
   const ours = new Set([...addresses, ...(found.length > 0 ? await dns.addresses(target) : [])])
   if (areAll(found, ours)) return undefined
   return (
     `${name} ${whereItLeads(found)}. Set the DNS record "${name} CNAME ${target}"; ` +
-    'at the top of a zone, where no CNAME can stand, set A and AAAA records with the addresses of that name.'
+    'at a zone apex, where a CNAME is not allowed, set A and AAAA records with the addresses of that name.'
   )
 }
 
-/** For a name in a zone that is ours or to be, and for one that has addresses alone to lead here by. */
+/** For a name in a zone that is or will be ours, and for one that can only point here by addresses. */
 async function missingAddress(
   name: string,
   { zone, advice }: ManagedDomain,
   { dns, addresses = [] }: ProofOptions,
 ): Promise<string | undefined> {
   const found = await dns.addresses(name).catch((error: unknown) => {
-    // A zone that is delegated to nobody who answers: the records themselves are to be looked at.
+    // A zone delegated to unresponsive servers: check the records themselves.
     if (zone !== undefined && isFailure(error)) return []
     throw error
   })
@@ -90,27 +93,27 @@ async function missingAddress(
 }
 
 const NO_ADDRESS =
-  'DNS of this server answers no addresses. Set ADIT_PUBLIC_ADDRESSES to those that lead to it.'
+  'The DNS server of this server has no addresses to return. Set ADIT_PUBLIC_ADDRESSES to its public ones.'
 
 const areAll = (found: readonly string[], ours: ReadonlySet<string>): boolean =>
   found.length > 0 && found.every(address => ours.has(address))
 
 const whereItLeads = (found: readonly string[]): string =>
-  found.length > 0 ? `leads to ${found.slice(0, MAX_SHOWN).join(' and ')}` : 'has no address yet'
+  found.length > 0 ? `points to ${found.slice(0, MAX_SHOWN).join(' and ')}` : 'has no address yet'
 
 function addressAdvice(name: string, addresses: readonly string[]): string {
   if (addresses.length === 0)
-    return 'This server does not know by which addresses it is reached: set ADIT_PUBLIC_ADDRESSES to them.'
+    return 'This server does not know its public addresses: set ADIT_PUBLIC_ADDRESSES.'
   return `Set in DNS: ${quoted(addresses.map(each => addressRecord(name, each)))}.`
 }
 
 const quoted = (records: readonly string[]): string => records.map(record => `"${record}"`).join(', ')
 
 const notDelegated = ({ apex, records, hint }: OwnZone): string =>
-  `DNS of ${apex} is not answered by this server yet. ` +
+  `DNS of ${apex} is not served by this server yet. ` +
   `Set at its registrar, or in the zone above it: ${quoted(records)}.${hint === undefined ? '' : ` ${hint}`}`
 
-/** Name servers tell of themselves what we have them tell, so nobody's answer but ours has these names. */
+/** Only our name servers return these names. */
 async function isOurs({ apex, servers }: OwnZone, dns: ZoneDns): Promise<boolean> {
   try {
     const found = await dns.nameServers(apex)
@@ -121,7 +124,7 @@ async function isOurs({ apex, servers }: OwnZone, dns: ZoneDns): Promise<boolean
   }
 }
 
-/** Resolvers say so of zones whose name servers do not answer, or cannot be found. */
+/** Resolvers report this for zones whose name servers do not respond, or cannot be found. */
 const isFailure = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ESERVFAIL'
 
 async function leadsTo(name: string, target: string, dns: Dns): Promise<boolean> {

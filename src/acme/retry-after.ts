@@ -1,7 +1,7 @@
-/** Whoever asks to be left alone for longer is asked again by then. */
+/** Longer delays are capped to this. */
 const LONGEST_MS = 7 * 86_400_000
 
-/** The moment that a Retry-After names, in seconds from now or as a date; undefined when it names none. */
+/** The time of a Retry-After, in seconds from now or as a date; undefined when it is invalid. */
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
   const text = header.trim()

@@ -18,28 +18,28 @@ export interface WorkOptions {
   readonly log: Log
   readonly now: () => number
   readonly random: () => number
-  /** How each order ended that was brought to an end, for whoever counts. */
+  /** The result of each completed order, for metrics. */
   readonly onResult: (result: 'issued' | 'failed') => void
 }
 
-/** Until the news of a new certificate has come around. */
+/** Until the new certificate is known everywhere. */
 const NEWS_MS = 30_000
 const LOST_MS = 1000
-/** An obstacle is there until the next start; this only repeats what somebody may have overwritten. */
+/** An obstacle lasts until the next start; this only restores an overwritten status. */
 const OBSTACLE_MS = 3_600_000
 
-/** Does DNS lead here? Throws what to tell people otherwise. */
+/** Whether DNS points here. Throws the status for people otherwise. */
 export async function requireProof(domain: ManagedDomain, proof: ProofOptions): Promise<void> {
   const found = await proofOf(domain, proof).catch((cause: unknown) => {
     const { code = 'no answer' } = cause as NodeJS.ErrnoException
     const { advice } = domain
-    const silence = `DNS tells nothing about ${nameOf(domain)} (${code}).`
+    const silence = `DNS has no information about ${nameOf(domain)} (${code}).`
     throw new DnsSilent(advice === undefined ? silence : `${silence} ${advice}`, { cause })
   })
   if (!found.proven) throw new NotProven(found.missing)
 }
 
-/** Works on the order of one domain, and tells people how it goes. */
+/** Works on the order of one domain, and reports progress. */
 export class Work {
   readonly #options: WorkOptions
 
@@ -47,7 +47,7 @@ export class Work {
     this.#options = options
   }
 
-  /** Resolves to when the domain is to be looked at again. */
+  /** Resolves to the next due time of the domain. */
   async on(domain: ManagedDomain, signal: AbortSignal): Promise<number> {
     const { orders, issuance, proof, now, log, onResult } = this.#options
     if (domain.obstacle !== undefined) return this.#excuse(domain, domain.obstacle)
@@ -63,7 +63,7 @@ export class Work {
       return this.#after(error, domain, order, signal)
     }
     onResult('issued')
-    log.info({ domain: nameOf(domain) }, 'a certificate was issued')
+    log.info({ domain: nameOf(domain) }, 'certificate issued')
     return now() + NEWS_MS
   }
 
@@ -95,7 +95,7 @@ export class Work {
     }
   }
 
-  /** The authority takes its time: the order stays as it is, and its place goes to another one. */
+  /** The CA takes its time: the order stays, and its slot goes to another one. */
   async #putAside({ retryAt }: StillWaiting, domain: ManagedDomain, order: HeldOrder): Promise<number> {
     const job = { ...this.#running(order), retriesAt: retryAt }
     await order.release({ next_try_at: moment(retryAt) }, this.#telling(domain, job))
@@ -106,7 +106,7 @@ export class Work {
     const { pace, now, random, log, onResult } = this.#options
     const failure = failureOf(error, now(), random)
     const { error: code, message, orderLives, onlyLooked = false } = failure
-    // Somebody who took days to set a record is not made to wait for hours because of that.
+    // A user who took days to set a record must not wait for hours because of that.
     const counts = onlyLooked
       ? { looks: order.body.looks + 1 }
       : { looks: 0, attempts: order.body.attempts + 1 }
@@ -114,7 +114,7 @@ export class Work {
     const retriesAt = nextTry(failure, { failures, shortest: pace.retryMs, now: now() }, random)
     const facts = { domain: nameOf(domain), retriesAt: moment(retriesAt) }
     if (onlyLooked) log.info({ ...facts, missing: message }, 'domain DNS not ready')
-    else log.warn({ ...facts, error }, 'a certificate was not issued')
+    else log.warn({ ...facts, error }, 'certificate not issued')
     if (!onlyLooked) onResult('failed')
     const job = { error: code, message, startedAt: Date.parse(order.body.started_at), retriesAt }
     const telling = this.#telling(domain, job)

@@ -54,7 +54,7 @@ suite('trouble with the account at an authority', () => {
       await world.issue({ retryMs: 20 })
       await issueFor(world, 'second.example.com')
       await world.until(async () => world.told.some(line => line.includes('ACME contact updated')))
-      assert.equal(world.told.filter(line => line.includes('could not be told where')).length, 3)
+      assert.equal(world.told.filter(line => line.includes('updating the ACME contact failed')).length, 3)
     }
     assert.deepEqual(
       contacts(),
@@ -154,6 +154,6 @@ suite('trouble with the account at an authority', () => {
     for (const { id } of domains) await world.failure(id)
     await world.until(async () => count('/new-order') > 8)
     assert.equal(count('/new-account'), 2)
-    assert.ok(world.told.some(line => line.includes('took the place of another one just now')))
+    assert.ok(world.told.some(line => line.includes('has just replaced another one')))
   })
 })

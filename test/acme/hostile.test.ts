@@ -155,6 +155,6 @@ suite('an authority that answers with', () => {
     authority.validity = { from: -7_200_000, to: -3_600_000 }
     await world.issue({ retryMs: 60_000 })
     const job = await world.failure(domain.id)
-    assert.match(job.msg, /it ended on .* Is the clock of this server right/)
+    assert.match(job.msg, /it expired on .* Is the clock of this server right/)
   })
 })

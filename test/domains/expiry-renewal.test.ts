@@ -105,7 +105,7 @@ async function watchItEnd(parts: Parts, { id, serial, end }: { id: string; seria
     if (Date.now() < renewsAt) assert.equal(job, null)
     if (job?.error_code) {
       assert.equal(job.error_code, 'INTERNAL_ERROR')
-      assert.match(job.msg, /^The authority cannot be reached/)
+      assert.match(job.msg, /^The CA cannot be reached/)
       assert.ok(Date.parse(job.retries_at ?? '') >= Date.parse(job.started_at))
       assert.ok(Date.parse(job.started_at) >= renewsAt)
       seen.failures++
@@ -173,7 +173,7 @@ suite('CRT-02: a renewal that fails', () => {
     })
     await acme.start('http://api.test')
     const job = await world.failure(id)
-    assert.match(job.msg, /it ended on .* Is the clock of this server right/)
+    assert.match(job.msg, /it expired on .* Is the clock of this server right/)
     const asked = (path: string): number => authority.paths.filter(each => each.startsWith(path)).length
     await world.until(async () => asked('/certificate/') > 3)
     assert.equal(asked('/new-order'), 1)

@@ -108,7 +108,7 @@ for (const { name, operation, target, list, ending, maxRecord, maxCall } of serv
       const batch = events(5)
       const error = await refused(send(destination, batch))
       assert.deepEqual([error.permanent, [...error.taken]], [false, ['ev_0', 'ev_2', 'ev_4']])
-      assert.match(error.message, /did not take 2 of 5 records \(ProvisionedThroughputExceededException\)/)
+      assert.match(error.message, /did not accept 2 of 5 records \(ProvisionedThroughputExceededException\)/)
       await send(
         destination,
         batch.filter(({ id }) => !error.taken.has(id)),
@@ -208,7 +208,7 @@ for (const { name, operation, target, list, ending, maxRecord, maxCall } of serv
       )
       const error = await refused(send(build(server.url), events(1)))
       assert.deepEqual([error.permanent, error.misconfigured], [false, true])
-      assert.match(error.message, /answered 403 \(InvalidSignatureException\)/)
+      assert.match(error.message, /responded with 403 \(InvalidSignatureException\)/)
     })
   })
 }

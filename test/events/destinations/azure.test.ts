@@ -84,7 +84,7 @@ suite('Azure logs ingestion', () => {
     const error = await refused(send(cloud.build({ client_secret: `wrong${MARK}` }), events(1)))
     assert.deepEqual(
       [error.permanent, error.message],
-      [false, 'The sign-in of Azure answered 401 (invalid_client).'],
+      [false, 'Azure sign-in responded with 401 (invalid_client).'],
     )
     assert.equal(cloud.endpoint.seen.length, 0)
   })
@@ -92,7 +92,7 @@ suite('Azure logs ingestion', () => {
   test('waits for a stream that is not there', async () => {
     await using cloud = await azure()
     const error = await refused(send(cloud.build({ data_collection_stream_name: '../x' }), events(1)))
-    assert.deepEqual([error.permanent, error.message], [false, 'Azure logs ingestion answered 404.'])
+    assert.deepEqual([error.permanent, error.message], [false, 'Azure logs ingestion responded with 404.'])
     assert.match(cloud.endpoint.seen[0]?.path ?? '', /streams\/\.\.%2Fx\?/)
   })
 

@@ -93,7 +93,7 @@ suite('Datadog', () => {
   test('waits for another key when it is wrong, and the key is not told', async () => {
     await using server = await service(intake)
     const error = await refused(send(build(server.url, { api_key: `wrong${MARK}` }), events(1)))
-    assert.deepEqual([error.permanent, error.message], [false, 'Datadog answered 403.'])
+    assert.deepEqual([error.permanent, error.message], [false, 'Datadog responded with 403.'])
     const broken = await refused(send(build(server.url, { api_key: `${MARK}\u2603` }), events(1)))
     assert.deepEqual([broken.permanent, broken.misconfigured], [false, true])
   })

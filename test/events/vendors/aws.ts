@@ -78,7 +78,7 @@ async function startWithKeys(stage: Stage, options: Options): Promise<Vendor> {
   const events = await start(stage, options, userKeys)
   const [, short] = operation.split('.')
   const refusal = refused(
-    new RegExp(`AWS ${aws} answered 403 \\(InvalidSignatureException\\) to ${short}\\.$`),
+    new RegExp(`AWS ${aws} responded with 403 \\(InvalidSignatureException\\) to ${short}\\.$`),
   )
   return {
     name,
@@ -95,7 +95,7 @@ async function startWithRole(stage: Stage, options: Options): Promise<Vendor> {
   const events = await start(stage, options, roleKeys)
   stage.endpoints.set('sts', stage.stack.use(await service(sts)).url)
   const target = { ...byRole(ROLE), ...place }
-  const refusal = refused(/AWS STS answered 403 \(AccessDenied\)\.$/)
+  const refusal = refused(/AWS STS responded with 403 \(AccessDenied\)\.$/)
   return {
     name,
     target,

@@ -21,7 +21,7 @@ export async function startDatadog({ stack, endpoints }: Stage): Promise<Vendor>
     shown: { api_key: '', ...rest },
     wrong: {
       target: { api_key: secretText('wrong datadog'), ...rest },
-      refusal: refused(/Datadog answered 403\.$/),
+      refusal: refused(/Datadog responded with 403\.$/),
     },
     arrived: () => events,
   }
@@ -62,7 +62,7 @@ export async function startAzure({ stack, endpoints }: Stage): Promise<Vendor> {
     shown: { client_secret: '', ...rest },
     wrong: {
       target: { client_secret: secretText('wrong azure'), ...rest },
-      refusal: refused(/The sign-in of Azure answered 401 \(invalid_client\)\.$/),
+      refusal: refused(/Azure sign-in responded with 401 \(invalid_client\)\.$/),
     },
     arrived: () => events,
   }

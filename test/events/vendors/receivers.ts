@@ -25,7 +25,7 @@ export async function startWebhook({ stack }: Stage): Promise<Vendor> {
     shown: { url, secret: '', batch_size: 1 },
     wrong: {
       target: { url, secret: secretOf('wrong webhook') },
-      refusal: refused(/The webhook answered 401\.$/),
+      refusal: refused(/The webhook responded with 401\.$/),
     },
     arrived: () => events,
   }
@@ -57,7 +57,7 @@ export async function startOtlp({ stack }: Stage): Promise<Vendor> {
     shown: { endpoint, headers: { authorization: '' } },
     wrong: {
       target: { endpoint, headers: { authorization: `Bearer ${secretText('wrong otlp')}` } },
-      refusal: refused(/answered 401\.$/),
+      refusal: refused(/responded with 401\.$/),
     },
     arrived: () => events,
   }
