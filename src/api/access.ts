@@ -8,18 +8,18 @@ import type { Log } from '#base/log.ts'
 import { sameText, tokenHash } from '#base/secrets.ts'
 import type { Row, Store } from '#store/store.ts'
 
-/** Callers remembered at most. */
+/** Maximum cached callers. */
 const MAX_REMEMBERED = 10_000
 const TOKEN = /^[\x21-\x7e]{1,512}$/
 
-/** Is a call from this address allowed, and if not, is it refused or only logged? */
+/** Whether a request from this address is allowed, and if not, whether it is rejected or only logged. */
 type Verdict = 'allowed' | 'refused' | 'warned'
 
-/** Kinds from which follow who a token belongs to, and which addresses may call. */
+/** Kinds that determine the owner of a token, and the allowed addresses. */
 const PRINCIPAL_KINDS = ['api_key', 'user', 'bot_user', 'service_user']
 const ADDRESS_KINDS = ['ip_restriction', 'ip_policy', 'ip_policy_rule']
 
-/** Says who calls and whether they may. */
+/** Authenticates and authorizes callers. */
 export class Access implements Memory {
   readonly #store: Store
   readonly #log: Log
@@ -39,7 +39,7 @@ export class Access implements Memory {
     this.#generation++
   }
 
-  /** The caller behind an Authorization header, allowed to call from `ip`. */
+  /** The caller of an Authorization header, allowed from `ip`. */
   async admit(header: string | undefined, ip: string): Promise<Principal> {
     const principal = this.#principals.get(header ?? '') ?? (await this.#recognise(header))
     const verdict = (this.#addresses ?? (await this.#loadAddresses()))(ip)
@@ -68,7 +68,7 @@ export class Access implements Memory {
     this.#principals.set(header, principal)
   }
 
-  /** Tells apart the mistakes that are made most, without helping anybody to guess. */
+  /** Distinguishes the most common mistakes, without helping anyone to guess. */
   async #refuse(token: string, hash: string): Promise<never> {
     if (isId(token) && token.startsWith('ak_')) fail('key_id_given')
     const credential = await this.#store.holder({ namespace: AGENT_TOKENS, value: hash })

@@ -6,8 +6,8 @@ import { brandFor } from '#api/request.ts'
 import type { Log } from '#base/log.ts'
 
 /**
- * What every answer carries. Pages of other origins may read it: they call with a token of their own, and as
- * nothing here works by cookie, no credential of the browser comes along.
+ * Headers of every response. Pages of other origins may read it: they use their own token, and as there are no cookies,
+ * the browser adds no credential.
  */
 function headOf({ request, operationId }: Exchange): OutgoingHttpHeaders {
   const { origin, 'ngrok-version': ngrok } = request.headers
@@ -29,14 +29,14 @@ export function sendText(exchange: Exchange, status: number, text: string | Buff
   exchange.response.writeHead(status, head).end(text)
 }
 
-/** Sends the answer to a call that has nothing to say. */
+/** Sends a response without a body. */
 export function sendNothing(exchange: Exchange): void {
   const { headers, method = '' } = exchange.request
   if (wantsBodyInsteadOf204(headers['user-agent'] ?? '', method)) sendText(exchange, 200, '{}')
   else exchange.response.writeHead(204, headOf(exchange)).end()
 }
 
-/** Tells the caller why not. What nobody foresaw is logged, and told without its insides. */
+/** Sends an error. Unexpected ones are logged, and sent without details. */
 export function refuse(error: unknown, exchange: Exchange, log: Log): void {
   const problem = problemOf(error)
   const { request, response, operationId } = exchange
@@ -47,7 +47,7 @@ export function refuse(error: unknown, exchange: Exchange, log: Log): void {
     return
   }
   if (problem.retryAfter !== undefined) response.setHeader('retry-after', String(problem.retryAfter))
-  // What is still to come of a body that was refused is not worth reading.
+  // The rest of a rejected body is not worth reading.
   if (!request.complete) response.setHeader('connection', 'close')
   sendText(exchange, problem.status, problemBody(problem, brandFor(request.headers), operationId))
 }

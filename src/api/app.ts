@@ -19,7 +19,7 @@ import { singletons } from '#contract/singletons.ts'
 
 export interface ApiOptions extends Deps, PublicPages {
   readonly log: Log
-  /** Calls per minute and key; 0 for no limit. */
+  /** Requests per minute and key; 0 for no limit. */
   readonly rateLimit: number
   readonly answered?: Answered
 }
@@ -49,7 +49,7 @@ export function createApi(options: ApiOptions): HttpServer {
 
 type Admit = (exchange: Exchange) => Promise<Call>
 
-/** Lets a call in: who makes it, from where, how often, and in which version. */
+/** Admits a request: authentication, address, rate limit and version. */
 function admission(options: ApiOptions, watch: ChangeWatch): Admit {
   const { store, live, sealer, facts, now, publicUrl, log } = options
   const access = watch.keeps(new Access(store, log))
@@ -67,10 +67,10 @@ function admission(options: ApiOptions, watch: ChangeWatch): Admit {
   }
 }
 
-/** IPv4 as itself, also where the socket speaks IPv6. */
+/** IPv4 as itself, even on an IPv6 socket. */
 const plainAddress = (ip: string): string => (ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip)
 
-/** A person who opens the address gets something to read. */
+/** A person who opens the URL gets a page. */
 const isBrowser = ({ request }: Exchange): boolean => request.headers.accept?.includes('text/html') === true
 
 const isList = ({ does }: Operation): boolean => 'verb' in does && does.verb === 'list'
@@ -90,7 +90,7 @@ function operationRoute(operation: Operation, admit: Admit, firstPages: FirstPag
     const body = await carryOut(given, call)
     if (body === undefined) return sendNothing(exchange)
     const text = typeof body === 'string' ? body : JSON.stringify(body)
-    // What a filter finds may depend on the time.
+    // The result of a filter may depend on the time.
     if (url !== undefined && !given.query.has('before_id') && !given.query.has('filter')) {
       pages?.keep(url, kind.name, Buffer.from(text), generation)
     }
@@ -98,7 +98,7 @@ function operationRoute(operation: Operation, admit: Admit, firstPages: FirstPag
   }
 }
 
-/** The body is read only now: nobody may make the server take in what it will refuse. */
+/** The body is read only now: the server must not buffer what it will reject. */
 async function readArguments(operation: Operation, { request, params }: Exchange): Promise<Arguments> {
   const { kind } = operation
   return {

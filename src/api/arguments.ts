@@ -1,7 +1,7 @@
 import type { Call } from '#api/call.ts'
 import type { Body } from '#contract/body.ts'
 
-/** What a path, a query and a body say. */
+/** The arguments from path, query and body. */
 export interface Arguments {
   readonly id: string
   readonly parent: string | null
@@ -9,5 +9,5 @@ export interface Arguments {
   readonly body: Body
 }
 
-/** Carries out an operation; resolves to the body of the answer, which may be JSON text already, or to nothing. */
+/** Runs an operation; resolves to the response body, which may already be JSON text, or to nothing. */
 export type Operate = (given: Arguments, call: Call) => Promise<Body | string | undefined>

@@ -10,7 +10,7 @@ import { kindNamed } from '#contract/kinds/index.ts'
 import { tunnelSession } from '#contract/kinds/live.ts'
 import type { Row } from '#store/store.ts'
 
-/** Stands for what belongs to none of the members, so that only admins may change it. */
+/** The owner of what belongs to no member, so that only admins may change it. */
 const NO_MEMBER = '-'
 
 const bodyOf = (row: { readonly body: string }): Body => JSON.parse(row.body) as Body
@@ -20,11 +20,11 @@ async function ownerOfId(id: unknown, call: Call): Promise<string> {
   return row === undefined ? NO_MEMBER : ownerIn(bodyOf(row))
 }
 
-/** The owner of the credential that an agent has signed in with. */
+/** The owner of an agent's credential. */
 const ownerOfAgent = (session: Body | undefined, call: Call): Promise<string> =>
   ownerOfId(session?.['credential'], call)
 
-/** The owner of the endpoint at which a browser has signed in. */
+/** The owner of the endpoint where a browser has signed in. */
 async function ownerOfEndpoint(body: Body, call: Call): Promise<string> {
   if (typeof body['edge'] === 'string') return ownerOfId(body['edge'], call)
   if (typeof body['endpoint'] !== 'string') return NO_MEMBER
@@ -32,7 +32,7 @@ async function ownerOfEndpoint(body: Body, call: Call): Promise<string> {
   return ownerOfAgent(await call.live.get('tunnel_session', String(tunnel?.['tunnel_session'])), call)
 }
 
-/** A visitor belongs to the owner of all endpoints at which the visitor is signed in. */
+/** An application user belongs to the owner of all endpoints where they are signed in. */
 async function ownerOfVisitor(body: Body, call: Call): Promise<string> {
   const rows = await childRows(applicationSession.name, String(body['id']), call)
   const owners = new Set<string>()
@@ -41,7 +41,7 @@ async function ownerOfVisitor(body: Body, call: Call): Promise<string> {
   return owners.size > 1 ? NO_MEMBER : owner
 }
 
-/** Who owns a resource; what is part of another one has the owner of that. */
+/** The owner of a resource; a part of another one has that owner. */
 export async function ownerOf(kind: Kind, body: Body, call: Call): Promise<string> {
   if (kind.name === applicationSession.name) return ownerOfEndpoint(body, call)
   if (kind.name === applicationUser.name) return ownerOfVisitor(body, call)
@@ -57,13 +57,13 @@ export async function may(right: Right, kind: Kind, body: Body, call: Call): Pro
   return principal.role === 'admin' || allows(principal, right, kind, await ownerOf(kind, body, call))
 }
 
-/** Rejects a change of what belongs to another owner. */
+/** Rejects a change of another owner's resource. */
 export async function requireChange(kind: Kind, body: Body, call: Call): Promise<void> {
   if (await may('change', kind, body, call)) return
   fail('not_owner', { what: kind.name.replaceAll('_', ' ') })
 }
 
-/** Rejects a new part of what belongs to another owner, such as a route of its edge. */
+/** Rejects a new part of another owner's resource, such as a route of its edge. */
 export async function requireChangeOfParent(kind: Kind, body: Body, call: Call): Promise<void> {
   if (call.principal.role === 'admin' || kind.owned) return
   const id = kind.parent ? body[kind.parent.param] : kind.belongsTo && body[kind.belongsTo.field]
@@ -71,7 +71,7 @@ export async function requireChangeOfParent(kind: Kind, body: Body, call: Call):
   if (row) await requireChange(kindNamed(row.kind), bodyOf(row), call)
 }
 
-/** Rejects the use of a name, address or resource that belongs to another owner; `value` is as the caller wrote it. */
+/** Rejects the use of another owner's name, address or resource; `value` is as the caller wrote it. */
 export function requireUse(
   row: Pick<Row, 'id' | 'kind' | 'body'>,
   { field, value }: { readonly field: string; readonly value: string },

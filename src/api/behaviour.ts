@@ -4,25 +4,25 @@ import type { Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Row } from '#store/store.ts'
 
-/** A kept resource, opened. */
+/** A stored resource, decrypted. */
 export interface Record {
   readonly row: Row
   readonly body: Body
 }
 
-/** Makes what a caller sees of a resource that is part of another. */
+/** Builds the view of a resource that is part of another. */
 type Show = (kind: Kind, body: Body, call: Call) => Promise<Body>
 
-/** What one kind does beyond being kept and shown. */
+/** What one kind does beyond storing and returning fields. */
 export interface Behaviour {
-  /** Completes a new or changed resource and refuses what its schema cannot express. */
+  /** Completes a new or changed resource and rejects what its schema cannot express. */
   prepare?(draft: Draft, call: Call): Promise<void> | void
-  /** Rejects a removal that must not happen. Returns the rows on whose state that relied. */
+  /** Rejects a forbidden deletion. Returns the rows that the decision relied on. */
   remove?(record: Record, call: Call): Promise<readonly Row[] | void> | void
-  /** Fields that are worked out when it is read. */
+  /** Fields that are computed on read. */
   view?(body: Body, call: Call, show: Show): Promise<Body>
-  /** What each action makes of the resource. */
+  /** The effect of each action on the resource. */
   readonly actions?: Readonly<{ [name: string]: (record: Record) => Body }>
-  /** Actions that change nothing that is kept. */
+  /** Actions that change nothing stored. */
   readonly orders?: Readonly<{ [name: string]: (record: Record, call: Call) => Promise<void> }>
 }

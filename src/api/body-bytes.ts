@@ -4,7 +4,7 @@ import { Problem } from '#base/errors.ts'
 export const MAX_BODY = 1_048_576
 const NOTHING = Buffer.alloc(0)
 
-/** The bytes of a body, of which at most a mebibyte is ever held. */
+/** The bytes of a body, at most a mebibyte. */
 export function bodyBytes(request: IncomingMessage): Promise<Buffer> | Buffer {
   const { 'content-length': announced, 'transfer-encoding': coding } = request.headers
   if (coding === undefined && (announced === undefined || announced === '0')) return NOTHING

@@ -2,7 +2,7 @@ import type { Live } from '#api/live.ts'
 import type { Sealer } from '#base/secrets.ts'
 import type { Store } from '#store/store.ts'
 
-/** Who makes a call. */
+/** The caller of a request. */
 export interface Principal {
   readonly id: string
   readonly role: 'admin' | 'member'
@@ -11,19 +11,19 @@ export interface Principal {
   readonly keyId: string
 }
 
-/** What the API needs to know about the server it describes. */
+/** What the API needs to know about its server. */
 export interface Facts {
   readonly accountId: string
   readonly accountCreatedAt: string
   /** The shared base domain. */
   readonly domain: string
   readonly region: string
-  /** Address under which visitors sign in, one for all endpoints. */
+  /** The sign-in URL, one for all endpoints. */
   readonly signInUrl: string
-  /** TCP ports that edges and tunnels may use, and those that are handed out. */
+  /** TCP ports that edges and tunnels may use, and the assignable ones. */
   readonly tcpPorts: PortRange
   readonly randomTcpPorts: PortRange
-  /** Why this server has no certificates issued; absent where it has. */
+  /** Why this server issues no certificates; absent if it does. */
   readonly notIssuing?: string
 }
 
@@ -40,10 +40,10 @@ export interface Deps {
   readonly now: () => number
 }
 
-/** One call while it is carried out. */
+/** One request in progress. */
 export interface Call extends Deps {
   readonly principal: Principal
-  /** The address under which the caller reaches the API, without a slash at the end. */
+  /** The base URL under which the caller reaches the API, without a trailing slash. */
   readonly base: string
   readonly ip: string
 }

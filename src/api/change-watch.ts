@@ -1,17 +1,17 @@
 import type { Store } from '#store/store.ts'
 
-/** More changes than this at once, and it is cheaper to forget everything. */
+/** Beyond this many changes at once, clearing everything is cheaper. */
 const MAX_CHANGES = 1000
 
-/** Something remembered that follows from rows of the store. */
+/** A cache derived from rows of the store. */
 export interface Memory {
-  /** Forgets what follows from rows of this kind; of any kind when it is undefined. */
+  /** Drops entries derived from rows of this kind; of any kind when it is undefined. */
   forget(kind: string | undefined): void
 }
 
 /**
- * Keeps memories true: before each call it asks the store how far it is, and has everything forgotten that
- * follows from what changed since, here or in another process. So a change acts on the very next call.
+ * Keeps caches valid: before each request it reads the store's revision, and invalidates everything derived from
+ * changes since, by any process. So a change takes effect on the next request.
  */
 export class ChangeWatch {
   readonly #store: Store

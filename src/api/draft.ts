@@ -5,31 +5,31 @@ import type { Kept, Shape } from '#contract/shape.ts'
 import type { Claim, Row } from '#store/store.ts'
 
 export interface RefusableClaim extends Claim {
-  /** How the caller is refused when another resource holds the value; absent: the call is tried again. */
+  /** The error when another resource holds the value; absent: the request is retried. */
   readonly refusal?: ErrorName
   readonly field: string
   /** The value as the caller wrote it. */
   readonly shown: string
 }
 
-/** A resource that is about to be written: behaviours complete it, and refuse what the schema cannot. */
+/** A resource about to be written: behaviours complete it, and reject what the schema cannot. */
 export class Draft {
   readonly kind: Kind
   readonly id: string
-  /** As it will be kept. Secrets are in the clear until it is written. */
+  /** As it will be stored. Secrets are plain text until it is written. */
   readonly body: Body
-  /** As it was kept before; absent on create. */
+  /** As stored before; absent on create. */
   readonly before: Body | undefined
-  /** What the caller sent, checked against the schema. */
+  /** The request body, validated. */
   readonly given: Body
-  /** Fields that only the answer to this call shows. */
+  /** Fields that only this response shows. */
   readonly revealed: Body = {}
   readonly claims: RefusableClaim[] = []
-  /** Resources that must not vanish while this one exists, beyond those its fields name. */
+  /** Resources that must not be deleted while this one exists, beyond those its fields name. */
   readonly holds = new Set<string>()
-  /** Rows on whose state a check relied: the write fails if one of them changed meanwhile. */
+  /** Rows that a check relied on: the write fails if one of them changed meanwhile. */
   readonly reliedOn = new Map<string, Row>()
-  /** The row that this one cannot outlive. */
+  /** The parent row. */
   parent: string | null = null
 
   constructor(start: {
@@ -53,7 +53,7 @@ export class Draft {
     return this.body as Kept<S>
   }
 
-  /** Makes `value` this resource's alone within the namespace. */
+  /** Claims `value` for this resource within the namespace. */
   claim(
     namespace: string,
     value: string,
@@ -62,7 +62,7 @@ export class Draft {
     this.claims.push({ namespace, value, shown: value, ...otherwise })
   }
 
-  /** Is the module or field set by this call? */
+  /** Whether this request sets the module or field. */
   sets(name: string): boolean {
     return this.given[name] !== undefined && this.given[name] !== null
   }

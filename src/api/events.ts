@@ -7,7 +7,7 @@ import { auditEvent, type Happening } from '#contract/events/index.ts'
 import type { PrincipalSource } from '#contract/kinds/audit-event.ts'
 import type { Write } from '#store/store.ts'
 
-/** The outbox entry that tells of a change; none for kinds that have no events. */
+/** The outbox entry of a change; none for kinds without events. */
 export async function eventOf(kind: Kind, body: Body, what: Happening, call: Call): Promise<Write[]> {
   const type = auditEvent(kind, what)
   if (type === undefined) return []
@@ -24,7 +24,7 @@ export async function eventOf(kind: Kind, body: Body, what: Happening, call: Cal
   return [{ op: 'event', event: { id, type, at, body: JSON.stringify(envelope) } }]
 }
 
-/** Who makes the change, as the event tells it. What the server does by itself needs no key. */
+/** The actor of a change, in event form. The server itself has no key. */
 function principalOf({ principal, ip, base }: Call) {
   const { id, subject, keyId } = principal
   const isOwn = keyId === ''

@@ -9,18 +9,18 @@ export interface Item {
 
 export interface Chunk {
   readonly items: readonly Item[]
-  /** Where the next chunk begins; undefined when nothing follows. */
+  /** Where the next chunk begins; undefined at the end. */
   readonly next: string | undefined
 }
 
 /** Reads resources below an id, newest first. */
 export type ReadChunk = (before: string | undefined, limit: number) => Promise<Chunk>
 
-/** Resources that are looked at between two turns of the event loop, and in one call. */
+/** Resources examined between two turns of the event loop, and per request. */
 const CHUNK = 50
 const MAX_SCANNED = 10_000
 
-/** A page, and the id that the next one begins behind; undefined on the last page. */
+/** A page, and the id after which the next one begins; undefined on the last page. */
 export async function pageOf(
   read: ReadChunk,
   page: PageRequest,
@@ -31,8 +31,8 @@ export async function pageOf(
 }
 
 /**
- * The resources of a page that a filter is true of. A call looks at a bounded number of resources; where that is not
- * enough, its page is shorter than asked for, and the next one goes on from there.
+ * The matching resources of a page. A request examines a limited number of resources; if that is not enough, its page
+ * is shorter, and the next one continues from there.
  */
 async function filteredPage(
   read: ReadChunk,

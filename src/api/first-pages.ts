@@ -5,14 +5,14 @@ const MAX_PAGES = 64
 const MAX_LENGTH = 262_144
 
 /**
- * The first pages of lists as they were last sent: dashboards and reconcilers ask for them again and again.
- * Later pages are read once in a walk and not kept.
+ * Cache of the first pages of lists: dashboards and reconcilers request them again and again. Later pages are read once
+ * and not cached.
  */
 export class FirstPages implements Memory {
   readonly #pages = new Map<string, { kind: string; text: Buffer }>()
   #generation = 0
 
-  /** To be taken before reading what will be kept. */
+  /** To be read before the rows that will be cached. */
   get generation(): number {
     return this.#generation
   }
@@ -21,7 +21,7 @@ export class FirstPages implements Memory {
     return this.#pages.get(url)?.text
   }
 
-  /** Keeps a page, unless something was forgotten since `generation`: it may then be older than that change. */
+  /** Caches a page, unless something was invalidated since `generation`: it may be older than that change. */
   keep(url: string, kind: string, text: Buffer, generation: number): void {
     if (generation !== this.#generation || text.length > MAX_LENGTH) return
     if (this.#pages.size >= MAX_PAGES) this.#pages.clear()

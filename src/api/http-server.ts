@@ -7,14 +7,14 @@ import { newOperationId } from '#api/operation-ids.ts'
 import { fail } from '#base/errors.ts'
 import { acceptQueued, listenOn, type ListenOn, type SharesPorts } from '#base/listen-on.ts'
 
-/** For the whole of a call to arrive: a caller that dribbles does not hold a connection for ever. */
+/** For a whole request to arrive: a slow sender must not hold a connection forever. */
 const REQUEST_TIMEOUT_MS = 60_000
 const HEADERS_TIMEOUT_MS = 20_000
 const KEEP_ALIVE_MS = 72_000
 const SWEEP_MS = 50
 const MAX_URL = 8192
 
-/** One call on the wire. */
+/** One HTTP request. */
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -22,7 +22,7 @@ export interface Exchange {
   readonly params: Readonly<Record<string, string | undefined>>
 }
 
-/** Told when an answer has been given, with the method of the call, its status and how long it took. */
+/** Called after each response, with method, status and duration. */
 export type Answered = (method: string, status: number, seconds: number) => void
 
 export type Route = (exchange: Exchange) => Promise<void> | void
@@ -30,8 +30,8 @@ export type Route = (exchange: Exchange) => Promise<void> | void
 const NO_PARAMS = {}
 
 /**
- * Routes calls to what answers them. It stands on node:http itself: of a framework we would use the router
- * alone, and its other layers cost a third of the time of a call (docs/decisions.md has the figures).
+ * Routes requests to handlers. Built on node:http: of a framework only the router would be used, and its other layers
+ * take a third of the time of a request (docs/decisions.md has the figures).
  */
 export class HttpServer {
   readonly #server: Server
@@ -40,7 +40,7 @@ export class HttpServer {
   readonly #routes = router({ maxParamLength: 512, onBadUrl: () => badUrl() })
   #closing = false
 
-  /** `refuse` answers a call for which a route has failed; `answered` is told of every answer. */
+  /** `refuse` responds when a route has failed; `answered` is called for every response. */
   constructor(refuse: (error: unknown, exchange: Exchange) => void, answered: Answered = () => undefined) {
     this.#refuse = refuse
     this.#answered = answered
@@ -57,20 +57,20 @@ export class HttpServer {
     this.#routes.on(method, path, () => undefined, route)
   }
 
-  /** Starts to listen; resolves to the address that reaches it. */
+  /** Starts to listen; resolves to its URL. */
   async listen(address: ListenOn, sharesPorts?: SharesPorts): Promise<string> {
     await listenOn(this.#server, address, sharesPorts)
     const { address: host, port, family } = this.#server.address() as AddressInfo
     return `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
   }
 
-  /** Takes no more connections, and ends each one with the answer that is due on it. */
+  /** Stops accepting, and closes each connection after its pending response. */
   async close(): Promise<void> {
     this.#closing = true
     await acceptQueued(this.#server)
     const closed = once(this.#server, 'close')
     this.#server.close()
-    // Of a call that began before this, the answer does not end the connection.
+    // The response to an earlier request does not close the connection.
     const sweep = setInterval(() => this.#server.closeIdleConnections(), SWEEP_MS)
     await closed
     clearInterval(sweep)
@@ -78,7 +78,7 @@ export class HttpServer {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const begun = performance.now()
-    // A connection on which another call may follow would keep a closing server waiting for it.
+    // A keep-alive connection would keep a closing server waiting.
     if (this.#closing) response.setHeader('connection', 'close')
     const exchange = {
       request,
@@ -120,7 +120,7 @@ export class HttpServer {
   }
 }
 
-/** RFC 9112 §3.2.2: a caller may name the whole address; if it is ours, what counts is its path. */
+/** RFC 9112 §3.2.2: absolute-form is allowed; if it is our URL, its path counts. */
 function useOriginForm(request: IncomingMessage): void {
   const { url = '', headers } = request
   const own = `http://${headers.host ?? ''}`

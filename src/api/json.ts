@@ -7,9 +7,8 @@ const [QUOTE, OPEN_LIST, OPEN_OBJECT] = [0x22, 0x5b, 0x7b]
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * JSON.parse keeps the last of two equal keys and gives `__proto__` a meaning of its own, so that a check and
- * its use can see different values. This scan refuses both before parsing; no kept-up package does it at the
- * speed of one pass.
+ * JSON.parse keeps the last of two equal keys and gives `__proto__` a special meaning, so that a check and its use can
+ * see different values. This scan rejects both before parsing; no maintained package does it in one pass.
  */
 function refuseTraps(text: string): void {
   const bounds = new JsonBounds()
@@ -48,7 +47,7 @@ function readString(quoted: string): string {
   }
 }
 
-/** Reads a request body: an object, strictly. An empty body is an empty object, as the Python client sends it. */
+/** Parses a request body: an object, strictly. An empty body is an empty object, as the Python client sends it. */
 export function parseBody(bytes: Buffer): Record<string, unknown> {
   const value = bytes.length === 0 ? {} : parse(decode(bytes))
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -76,7 +75,7 @@ function refuseHalfCharacters(key: string, value: unknown): unknown {
 function parse(text: string): unknown {
   refuseTraps(text)
   try {
-    // RFC 8259 §8.2: half a surrogate pair is no character; no database or other client could give it back.
+    // RFC 8259 §8.2: a lone surrogate is not a character; no database or other client could return it.
     return LONE_CANDIDATE.test(text) ? JSON.parse(text, refuseHalfCharacters) : JSON.parse(text)
   } catch (error) {
     if (error instanceof Problem) throw error

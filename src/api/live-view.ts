@@ -20,7 +20,7 @@ async function show(kind: Kind, body: Body, call: Call): Promise<Body> {
     linker(call.base),
     'show',
   )
-  // SSH credentials of earlier releases have the prefix of credentials, so only the store knows which an id names.
+  // SSH credentials of earlier releases have the prefix of credentials, so only the store knows the kind of an id.
   const row = typeof body['credential'] === 'string' ? await call.store.get(body['credential']) : undefined
   return row
     ? { ...view, credential: { id: row.id, uri: `${call.base}${kindNamed(row.kind).path}/${row.id}` } }

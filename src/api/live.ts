@@ -15,21 +15,21 @@ export interface TunnelGroup {
 }
 
 export interface Found extends Array<Body> {
-  /** Set when not all that there is was looked at: the next page begins behind this id. */
+  /** Set when not all rows were examined: the next page begins after this id. */
   last?: string
 }
 
 /**
- * What is online now, and what has happened. The gateway and the delivery of events implement it. Resources come without `uri`; a Ref in them is given as the id
- * and the path of what it names.
+ * Online state and history, implemented by the gateway and event delivery. Resources come without `uri`; a Ref in them
+ * is the id and the path of its target.
  */
 export interface Live {
   get(kind: LiveKind, id: string): Promise<Body | undefined>
   /** Newest first, ids smaller than `before`. */
   list(kind: LiveKind, page: LivePage): Promise<Found>
-  /** Ids of the online tunnels of an owner, or of all where it is empty, that carry all of these labels. */
+  /** Ids of the online tunnels of an owner, or of all if it is empty, with all of these labels. */
   tunnelsOf(group: TunnelGroup): Promise<string[]>
-  /** Who has tunnels online at any of these names. */
+  /** The owner of online tunnels at any of these names. */
   nameOwners(names: readonly string[]): Promise<string[]>
   /** Resolves when the agent or destination has accepted the command; rejects with a Problem otherwise. */
   command(id: string, command: Command): Promise<void>

@@ -3,7 +3,7 @@ import { problemBody } from '#api/problems.ts'
 import { Problem } from '#base/errors.ts'
 import { newId } from '#base/ids.ts'
 
-/** Answers what is not HTTP, in the error shape all the same, and ends the connection. */
+/** Responds to invalid HTTP with an API error, and closes the connection. */
 export function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

@@ -1,7 +1,7 @@
 import { fail } from '#base/errors.ts'
 import { nameFault, normalName } from '#base/hosts.ts'
 
-/** A host name in its one spelling, or the refusal that says what is wrong with it. */
+/** A normalized host name, or an error that says what is wrong with it. */
 export function readName(given: string, field: string): string {
   const name = normalName(given)
   const fault = nameFault(name)
@@ -11,5 +11,5 @@ export function readName(given: string, field: string): string {
   return name
 }
 
-/** Is the name the base itself or below it? */
+/** Whether the name is the base itself or below it. */
 export const isUnder = (name: string, base: string): boolean => name === base || name.endsWith(`.${base}`)

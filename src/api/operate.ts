@@ -76,7 +76,7 @@ function verbOperations(kind: Kind): Record<string, Operate> {
   return kind.live ? liveOperations(kind) : resourceOperations(kind)
 }
 
-/** What carries out an operation. */
+/** The implementation of an operation. */
 export function operate(operation: Operation): Operate {
   const { kind, does } = operation
   if ('module' in does) return moduleOperation(kind, does.module, does.verb)

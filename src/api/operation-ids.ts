@@ -7,7 +7,7 @@ const endings = digits.flatMap(first => digits.map(second => first + second))
 let stem = ''
 let used = endings.length
 
-/** An id for one call. Every call needs one, so a fresh id serves as the stem of many. */
+/** An id for one request. Every request needs one, so a fresh id serves as the stem of many. */
 export function newOperationId(): string {
   if (used === endings.length) {
     stem = newId('op').slice(0, -2)

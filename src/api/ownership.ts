@@ -7,7 +7,7 @@ import { owners } from '#contract/targets.ts'
 
 const FIELD = 'owner_id'
 
-/** Records the owner of a new resource: the caller, unless the call names another one or shares it. */
+/** Sets the owner of a new resource: the caller, unless the request names another one or shares it. */
 export async function settleOwner({ kind, body, before, given }: Draft, call: Call): Promise<void> {
   if (!kind.shape[FIELD]) return
   const { principal } = call

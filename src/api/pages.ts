@@ -5,7 +5,7 @@ import type { Exchange, HttpServer } from '#api/http-server.ts'
 import { fail } from '#base/errors.ts'
 import { openApi } from '#contract/openapi.ts'
 
-/** The pages load nothing and run nothing; their style is in them. */
+/** The pages load and run nothing; their style is inline. */
 const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
@@ -13,28 +13,28 @@ const PAGE_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-/** Something that does not work while the server serves. */
+/** Something that is impaired while the server works. */
 export interface Degraded {
   readonly code: 'storage_full' | 'uncaught_error'
   readonly message: string
 }
 
 export interface PublicPages {
-  /** Resolves to what is impaired; rejects with what is missing while the program cannot do its work. */
+  /** Resolves to what is impaired; rejects with the reason while the program does not work. */
   readonly ready: () => Promise<readonly Degraded[]>
   /** What is counted, in the text format of Prometheus. */
   readonly metrics: () => Promise<string>
-  /** The address in every `uri`; derived from each call when absent. */
+  /** The base URL of every `uri`; derived from each request when absent. */
   readonly publicUrl: string | undefined
 }
 
-/** What anybody may read: whether the server lives, and how the API is called. */
+/** Public pages: health, and the API reference. */
 export function addPublicPages(server: HttpServer, { ready, metrics, publicUrl }: PublicPages): void {
   server.on('GET', '/healthz', exchange => sendText(exchange, 200, '{"status":"ok"}'))
   server.on('GET', '/readyz', async exchange => {
     try {
       const reasons = await ready()
-      // 200 in both: a balancer that took an impaired server away would take down what it still serves.
+      // 200 in both cases: a load balancer that removed an impaired server would take down what it still serves.
       const body = reasons.length === 0 ? { status: 'ready' } : { status: 'degraded', reasons }
       sendText(exchange, 200, JSON.stringify(body))
     } catch (error) {
@@ -51,8 +51,8 @@ export function addPublicPages(server: HttpServer, { ready, metrics, publicUrl }
     sendText(exchange, 200, JSON.stringify(openApi(baseOf(exchange.request))))
   })
   const sendPage = async ({ request, response, params }: Exchange): Promise<void> => {
-    // Loaded when somebody reads it: most servers never show it, and it takes megabytes.
-    const { referencePage } = await import('#reference/page.ts')
+    // Loaded on demand: most servers never show it, and it takes megabytes.
+    const { referencePage } = await import('#contract/reference-page.ts')
     const { searchParams } = new URL(request.url ?? '', 'http://localhost')
     const options = { base: baseOf(request), query: searchParams.get('q') ?? '' }
     const page = referencePage(params['page'] ?? '', options) ?? fail('no_such_path')

@@ -8,9 +8,9 @@ export const MAX_PAGE = 100
 export interface PageRequest {
   readonly before?: string
   readonly limit: number
-  /** Only what has these values; moments are as callers wrote them. */
+  /** Only rows with these values; times are as callers wrote them. */
   readonly filters?: Readonly<Record<string, string>>
-  /** Only what this expression is true of, and the expression itself. */
+  /** The compiled filter, and its text. */
   readonly filter?: { readonly text: string; readonly matches: (resource: unknown) => boolean }
 }
 
@@ -28,7 +28,7 @@ function cursor(id: string, kind: Kind): string {
   return fail('id_prefix', { field: 'before_id', prefix: kind.prefix ?? '' })
 }
 
-/** Reads the query string; only the named parameters exist, and each at most once. */
+/** Parses the query string; only the named parameters are allowed, each at most once. */
 export function readQuery(
   query: string,
   supported: readonly string[],
@@ -38,7 +38,7 @@ export function readQuery(
   if (query === '') return values
   if (!isWellFormed(query))
     return fail('bad_query', { reason: 'a % is not followed by two hexadecimal digits' })
-  // One "?" is taken for the start of the query: without ours, a second one of the caller's would vanish.
+  // Only the first "?" starts the query: a second one would otherwise be lost.
   for (const [given, value] of new URLSearchParams(`?${query}`)) {
     const name = aliases.get(given) ?? given
     if (!supported.includes(name)) {

@@ -40,7 +40,7 @@ function translated(error: unknown, field: string, overrides: Overrides): unknow
   return new Problem(code, { field, reason: error.message })
 }
 
-/** Runs a part of the PKI and tells its refusals in the words of the API. */
+/** Runs PKI code and turns its errors into API errors. */
 export function withPkiProblems<Value>(field: string, run: () => Value, overrides: Overrides = {}): Value {
   try {
     const value = run()

@@ -1,9 +1,9 @@
 import type { Route } from '#api/http-server.ts'
 
-/** How long a browser may remember an answer to its question. */
+/** How long a browser may cache the response. */
 const MAX_AGE_SECONDS = 600
 
-/** Answers browsers that ask whether a page of another origin may call; answer.ts says why it may. */
+/** Responds to CORS preflights; answer.ts explains why other origins are allowed. */
 export const preflight: Route = ({ request, response }) => {
   const { origin = '*', 'access-control-request-headers': wanted } = request.headers
   response.writeHead(204, {

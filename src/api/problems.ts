@@ -12,13 +12,13 @@ const storeProblems: Readonly<Record<StoreErrorCode, () => Problem>> = {
   unusable: () => new Problem('internal', {}),
 }
 
-/** The refusal that an error means to the caller; `internal` for what nobody foresaw. */
+/** The API error of any error; `internal` for unexpected ones. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   return error instanceof StoreError ? storeProblems[error.code]() : new Problem('internal', {})
 }
 
-/** The body of every refusal. Its text carries the caller's name for the service, which clients compare. */
+/** The body of every error. Its code has the client's prefix, which clients compare. */
 export function problemBody(problem: Problem, brand: 'ADIT' | 'NGROK', operationId: string): string {
   return JSON.stringify({
     ...(problem.number !== undefined && { error_code: `ERR_${brand}_${problem.number}` }),

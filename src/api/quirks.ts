@@ -4,16 +4,16 @@ import { writtenName } from '#contract/shape-schema.ts'
 import type { Field, Shape } from '#contract/shape.ts'
 
 /**
- * What published clients of this API do that the specification does not ask for. Each has its client and its
- * reason here; nothing outside this file knows about a particular client.
+ * Deviations of published clients from the specification. Each has its client and reason here; nothing outside this
+ * file knows about a particular client.
  */
 
 const isTypeScriptClient = (userAgent: string): boolean => userAgent.startsWith('ngrok-api-typescript/')
 const isPythonClient = (userAgent: string): boolean => userAgent.startsWith('ngrok-api-python/')
 
 /**
- * The TypeScript client parses the body of every answer, so an empty one rejects its promise although the call
- * worked; the Python client does the same for POST. Both are content with 200 and an empty object.
+ * The TypeScript client parses the body of every response, so an empty one rejects its promise although the request
+ * succeeded; the Python client does the same for POST. Both accept 200 and an empty object.
  */
 export const wantsBodyInsteadOf204 = (userAgent: string, method: string): boolean =>
   isTypeScriptClient(userAgent) || (isPythonClient(userAgent) && method === 'POST')
@@ -45,8 +45,8 @@ const isEmpty = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
 
 /**
- * Fields for which `update` of the Python client sends an empty value although its caller gave none, in every
- * release from 0.2.0 to 0.19.0. For all others it sends nothing, so an empty value means what it says.
+ * Fields for which the Python client's `update` sends an empty value although its caller gave none, in every release
+ * from 0.2.0 to 0.19.0. For all others it sends nothing, so an empty value is intended.
  */
 const emptyOnUpdate: Readonly<Record<string, readonly string[] | undefined>> = {
   failover_backends: ['backends'],
@@ -57,13 +57,13 @@ const emptyOnUpdate: Readonly<Record<string, readonly string[] | undefined>> = {
   weighted_backends: ['backends'],
 }
 
-/** The Python client's generator sends every list of objects, also one that its caller left out. */
+/** The Python client's generator sends every list of objects, even one that its caller omitted. */
 function isListOfObjects({ write }: Field): boolean {
   const schema: Described | undefined = write
   return schema?.items?.type === 'object'
 }
 
-/** Does an empty value of this field say something when the Python client sends it? */
+/** Whether an empty value of this field from the Python client is intended. */
 function meansEmpty({ method, collection }: Operation, name: string, field: Field): boolean {
   if (method === 'POST') return field.create !== 'optional'
   if (method === 'PATCH') return !isListOfObjects(field) && !emptyOnUpdate[collection]?.includes(name)
@@ -71,8 +71,8 @@ function meansEmpty({ method, collection }: Operation, name: string, field: Fiel
 }
 
 /**
- * The Python client sends "", 0, [] or {} for arguments that its caller left out: on create for all of them, on
- * update for a few, and newer releases for fields that are not known here.
+ * The Python client sends "", 0, [] or {} for omitted arguments: on create for all of them, on update for a few, and
+ * newer releases for fields that are unknown here.
  */
 export function withoutUnset(userAgent: string, operation: Operation, body: Body): Body {
   if (!isPythonClient(userAgent)) return body
@@ -97,13 +97,13 @@ export function unwrappedModule(body: Body): Body {
 const capitals = (text: string): string =>
   text.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** `bkdhr_2AbC` arrives as `bkdhr_2_ab_c`; behind its prefix an id has no underscore of its own. */
+/** `bkdhr_2AbC` arrives as `bkdhr_2_ab_c`; after its prefix an id has no underscore of its own. */
 function mendedId(key: string): string {
   const start = key.indexOf('_') + 1
   return key.slice(0, start) + capitals(key.slice(start))
 }
 
-/** `X-Foo` arrives as `_x-_foo`. In `team_name` nothing tells a rewritten key from one written so: it stays. */
+/** `X-Foo` arrives as `_x-_foo`. In `team_name` a rewritten key cannot be recognised: it stays. */
 const mendedKey = (key: string): string => key.replace(/(?<![a-z0-9_])(?:_+[a-z][a-z0-9]*)+/g, capitals)
 
 interface Described {
@@ -113,7 +113,7 @@ interface Described {
   readonly items?: Described
 }
 
-/** A value with the keys of every map in it mended; an object without named properties is a map. */
+/** A value with the keys of its maps restored; an object without named properties is a map. */
 function mendedValue(schema: Described | undefined, value: unknown): unknown {
   if (Array.isArray(value)) return value.map(item => mendedValue(schema?.items, item))
   if (typeof value !== 'object' || value === null) return value
@@ -129,8 +129,8 @@ const withMendedIds = (map: object): Body =>
   Object.fromEntries(Object.entries(map).map(([key, value]) => [mendedId(key), value]))
 
 /**
- * The TypeScript client rewrites the keys of maps as if they were field names, and sends a Date as `{}`.
- * Only maps are mended: in them, keys are data.
+ * The TypeScript client rewrites the keys of maps as if they were field names, and sends a Date as `{}`. Only maps are
+ * restored: in them, keys are data.
  */
 export function mendedBody(userAgent: string, shape: Shape, body: Body): Body {
   if (!isTypeScriptClient(userAgent)) return body

@@ -1,16 +1,16 @@
 import { fail } from '#base/errors.ts'
 
 const WINDOW_MS = 60_000
-/** Keys whose calls are remembered; the one unused for longest is forgotten first. */
+/** Maximum tracked keys, as an LRU. */
 const MAX_KEYS = 10_000
 
-/** The moments of a key's latest calls, as a ring. */
+/** The times of a key's latest requests, as a ring. */
 interface Calls {
   readonly moments: Float64Array
   next: number
 }
 
-/** At most `limit` calls in any 60 seconds for each key; 0 for no limit. */
+/** At most `limit` requests in any 60 seconds for each key; 0 for no limit. */
 export class RateLimit {
   readonly #limit: number
   readonly #now: () => number
@@ -21,7 +21,7 @@ export class RateLimit {
     this.#now = now
   }
 
-  /** Counts a call, or refuses it without counting. */
+  /** Counts a request, or rejects it without counting. */
   count(key: string): void {
     if (this.#limit === 0) return
     const calls = this.#of(key)

@@ -20,7 +20,7 @@ export async function get(address: Address, call: Call): Promise<string> {
   return answers(address.kind, call.base)(row) ?? render(address.kind, row, call)
 }
 
-/** A resource as a caller sees it. */
+/** A resource as returned to a caller. */
 export async function read(address: Address, call: Call): Promise<Body> {
   return show(address.kind, open(address.kind, await findRow(address, call), call), call)
 }
@@ -31,13 +31,13 @@ export function pageText(kind: Kind, items: readonly string[], uri: string, next
   return `{${JSON.stringify(kind.listKey)}:[${items.join(',')}],${rest.slice(1)}`
 }
 
-/** The address of the page behind one that ends with `last`. */
+/** The URL of the page after one that ends with `last`. */
 export function nextPage(uri: string, last: string, { limit, filters = {}, filter }: PageRequest): string {
   const given = { ...filters, ...(filter && { filter: filter.text }) }
   return `${uri}?${new URLSearchParams({ before_id: last, limit: String(limit), ...given }).toString()}`
 }
 
-/** A page of resources as JSON text. One row more than asked for is read, to know whether another page follows. */
+/** A page of resources as JSON text. One more row is read, to know whether another page follows. */
 export async function list(
   kind: Kind,
   page: PageRequest,

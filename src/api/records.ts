@@ -12,11 +12,11 @@ import type { Row } from '#store/store.ts'
 export interface Address {
   readonly kind: Kind
   readonly id: string
-  /** The id of the resource it belongs to, where the path names one. */
+  /** The id of the parent, if the path names one. */
   readonly parent: string | null
 }
 
-/** A fact about the shape of a kind, worked out once. */
+/** A property of a kind's shape, computed once. */
 function fact(decide: (shape: Shape) => boolean): (kind: Kind) => boolean {
   const known = new WeakMap<Kind, boolean>()
   return kind => {
@@ -26,43 +26,43 @@ function fact(decide: (shape: Shape) => boolean): (kind: Kind) => boolean {
   }
 }
 
-/** Is anything of this kind sealed at rest? */
+/** Whether this kind has encrypted fields. */
 export const keepsSecrets = fact(hasSecrets)
 
-/** Is anything of this kind masked for some of its readers? */
+/** Whether this kind has fields that are masked for some readers. */
 export const isMasked = fact(hasMasked)
 
-/** Reads a row's text and unseals its secrets. */
+/** Parses a row's text and decrypts its secrets. */
 export function open(kind: Kind, row: Row, call: Pick<Call, 'sealer'>): Body {
   const body = JSON.parse(row.body) as Body
   return keepsSecrets(kind) ? mapSecrets(kind.shape, body, text => call.sealer.unseal(text, row.id)) : body
 }
 
-/** Refuses callers that may not use a kind at all. */
+/** Rejects callers that may not use a kind at all. */
 export function requireAccess(kind: Kind, call: Call): void {
   if (!allows(call.principal, 'read', kind, call.principal.id)) {
     fail('not_allowed', { action: `see or change ${kind.listKey.replaceAll('_', ' ')}` })
   }
 }
 
-/** The parent whose resources alone the caller may see; null for no such limit. */
+/** The only parent whose resources the caller may see; null for no limit. */
 export const ownerLimit = (kind: Kind, call: Call): string | null =>
   allows(call.principal, 'read', kind, '') ? null : call.principal.id
 
-/** Finds what a path names, if the caller may see it. */
+/** Finds the resource of a path, if the caller may see it. */
 export async function findRow({ kind, id, parent }: Address, call: Call): Promise<Row> {
   const row = isId(id) ? await call.store.get(id) : undefined
   const within = kind.parent ? parent : ownerLimit(kind, call)
   return row?.kind === kind.name && (within === null || row.parent === within) ? row : fail('not_found')
 }
 
-/** The same, opened. */
+/** The same, decrypted. */
 export async function find(address: Address, call: Call): Promise<Record> {
   const row = await findRow(address, call)
   return { row, body: open(address.kind, row, call) }
 }
 
-/** Refuses a path whose outer resource does not exist. */
+/** Rejects a path whose parent does not exist. */
 export async function requireParent(kind: Kind, parent: string | null, call: Call): Promise<void> {
   if (!kind.parent) return
   const row = parent !== null && isId(parent) ? await call.store.get(parent) : undefined

@@ -7,8 +7,8 @@ import { hasPrefixOf } from '#contract/kind.ts'
 import { kindNamed } from '#contract/kinds/index.ts'
 
 /**
- * Rejects ids that name nothing, something of the wrong kind, or something of another owner. `before` are those that
- * the resource has referred to already: an admin may have chosen them.
+ * Rejects ids of unknown resources, of the wrong kind, or of another owner. `before` are existing references: an admin
+ * may have set them.
  */
 export async function checkReferences(
   mentions: readonly Mention[],

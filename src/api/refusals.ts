@@ -8,8 +8,8 @@ import { childrenOf, kindNamed } from '#contract/kinds/index.ts'
 import type { Refusal } from '#store/store.ts'
 
 /**
- * Tells the caller why the store refused. Returns false where the refusal means only that somebody else was
- * quicker, and the same call on fresh data may succeed.
+ * Throws the API error of a store refusal. Returns false if it only means that another write was faster, and a retry on
+ * fresh data may succeed.
  */
 export async function explain(
   refusal: Refusal,
@@ -35,7 +35,7 @@ export async function explain(
       return fail(mention.target.missing as 'reference_missing', { field: mention.field, id: mention.id })
     }
     case 'in_use':
-      // A child that came into being after the removal had looked for children goes with the next attempt.
+      // A child created after the deletion looked for children is deleted by the next attempt.
       if (childrenOf(kind.name).some(child => hasPrefixOf(child, refusal.by))) return false
       return fail((kind.inUse ?? 'in_use') as 'in_use', { by: await nameOf(refusal.by, call) })
     case 'stale':
@@ -44,7 +44,7 @@ export async function explain(
   }
 }
 
-/** The id of a resource, unless it belongs to another owner: that is none of the caller's business. */
+/** The id of a resource, unless it belongs to another owner: that is not disclosed. */
 async function nameOf(id: string, call: Call): Promise<string> {
   const row = await call.store.get(id)
   const isOwn = row && (await may('change', kindNamed(row.kind), JSON.parse(row.body) as Body, call))

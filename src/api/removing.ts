@@ -12,7 +12,7 @@ import type { Kind } from '#contract/kind.ts'
 import { childrenOf } from '#contract/kinds/index.ts'
 import type { Write } from '#store/store.ts'
 
-/** Removes a resource and all that belongs to it. */
+/** Deletes a resource and its children. */
 export const remove = (address: Address, call: Call): Promise<void> =>
   inTurn(address.id, () => tryToRemove(address, call))
 
@@ -28,7 +28,7 @@ async function tryToRemove(address: Address, call: Call): Promise<void> {
   fail('conflict')
 }
 
-/** The writes that remove a resource, what belongs to it first. */
+/** The writes that delete a resource, children first. */
 async function removal(kind: Kind, { row, body }: Record, call: Call): Promise<Write[]> {
   const writes: Write[] = []
   for (const child of childrenOf(kind.name)) {

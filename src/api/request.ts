@@ -15,15 +15,12 @@ import { fail } from '#base/errors.ts'
 import { withoutNulls, type Body } from '#contract/body.ts'
 import { isPaged, type Operation } from '#contract/operations.ts'
 
-/** Exactly one content type exists, in one spelling: anything looser has let bodies past validation elsewhere. */
+/** Exactly one content type in one spelling: looser matching has allowed bodies to bypass validation elsewhere. */
 const JSON_TYPE = /^application\/json(; ?charset=(utf-8|UTF-8))?$/
 
 const HOST = /^([\w.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/
 
-/**
- * Refuses what Node's parser lets through although two readers could understand it differently, or that would
- * end up in the addresses of an answer.
- */
+/** Rejects what Node's parser accepts although it is ambiguous, or would end up in response URLs. */
 export function checkMessage({ url = '', httpVersion, headers, rawHeaders }: IncomingMessage): void {
   const { host = '' } = headers
   if (!HOST.test(host) || countOf('host', rawHeaders) !== 1)
@@ -36,7 +33,7 @@ export function checkMessage({ url = '', httpVersion, headers, rawHeaders }: Inc
     fail('bad_request', { reason: 'the only transfer coding is chunked' })
 }
 
-/** Node keeps the first of several headers and says nothing of the others. */
+/** Node silently keeps the first of several headers. */
 function countOf(name: string, rawHeaders: readonly string[]): number {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -48,7 +45,7 @@ function countOf(name: string, rawHeaders: readonly string[]): number {
 
 const VERSION_HEADERS = ['service-version', 'adit-version', 'ngrok-version'] as const
 
-/** Absent means the one version there is. */
+/** Absent means the only version. */
 export function checkVersion(headers: IncomingMessage['headers']): void {
   for (const name of VERSION_HEADERS) {
     const value = headers[name]
@@ -56,7 +53,7 @@ export function checkVersion(headers: IncomingMessage['headers']): void {
   }
 }
 
-/** Existing clients of the hosted service compare the text of error codes, so they get it in its name. */
+/** Existing clients of the hosted service compare the text of error codes, so they get its prefix. */
 export const brandFor = (headers: IncomingMessage['headers']): 'ADIT' | 'NGROK' =>
   headers['ngrok-version'] === undefined ? 'ADIT' : 'NGROK'
 
@@ -71,7 +68,7 @@ function checkContentType(message: IncomingMessage, hasBody: boolean): void {
     fail('content_type', { value: type.slice(0, 100) })
 }
 
-/** The body of a call as the operation takes it: parsed, mended for known clients, and checked. */
+/** The request body for the operation: parsed, adjusted for known clients, and validated. */
 export async function readBody(operation: Operation, message: IncomingMessage): Promise<Body> {
   const { input } = operation
   if (!input) return {}

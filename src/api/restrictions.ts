@@ -5,7 +5,7 @@ import { fail } from '#base/errors.ts'
 import { restrictionTypes } from '#contract/kinds/ip-restriction.ts'
 import type { Store } from '#store/store.ts'
 
-/** There is at most one restriction for each kind of traffic. */
+/** There is at most one restriction for each type of traffic. */
 export const RESTRICTION_TYPES = 'ip_restriction_type'
 
 export interface Restriction {
@@ -40,13 +40,13 @@ export async function filterFor(restriction: Restriction, reader: Reader): Promi
   return addressFilter(rules.flat())
 }
 
-/** What a call is about to change: a restriction's policies, or one rule (without `now`: it goes). */
+/** A pending change: a restriction's policies, or one rule (without `now`: deleted). */
 interface Plan {
   readonly restriction?: { readonly id: string; readonly policies: readonly string[] }
   readonly rule?: { readonly id: string; readonly policy: string; readonly now?: Rule }
 }
 
-/** The way back in when every other address is wrong. */
+/** The way back in when all other addresses are locked out. */
 const LOOPBACK = '127.0.0.1'
 
 /** Rejects a change after which an enforced restriction would deny its own caller, or loopback. */
@@ -66,7 +66,7 @@ export async function requireNoLockOut(call: Call, plan: Plan): Promise<void> {
   if (!allows(LOOPBACK)) fail('would_lock_out_loopback', { ip: LOOPBACK })
 }
 
-/** The restriction on calls of the API that a change is about. */
+/** The API restriction that a change affects. */
 async function affected(
   call: Call,
   { restriction, rule }: Plan,
@@ -76,7 +76,7 @@ async function affected(
   return standing?.enforced && rule && standing.policies.includes(rule.policy) ? standing : undefined
 }
 
-/** Rejects a change by a member of what a restriction consists of: only admins decide about restrictions. */
+/** Rejects a member's change of a restriction's parts: only admins decide about restrictions. */
 export async function requireNotRestricting(policy: string, call: Call): Promise<void> {
   if (call.principal.role === 'admin') return
   for (const type of restrictionTypes) {

@@ -8,11 +8,10 @@ import type { Shape } from '#contract/shape.ts'
 import type { Row } from '#store/store.ts'
 
 /**
- * Most kinds are kept just as they are read, but for their address. For those the text of a row becomes the
- * text of an answer without being parsed: that halves the cost of a read, and more than that of a list.
- *
- * A row says in which shape it was written: where its address will stand, it holds a digest of the shape. A
- * row of another release has another digest, and is read the long way.
+ * Most kinds are stored as they are returned, except for their URI. For those the text of a row becomes the response
+ * without parsing: that halves the cost of a read, and more for a list.
+ * A row records its shape: in place of its URI, it has a digest of the shape. A row of another release has another
+ * digest, and is decoded field by field.
  */
 
 const digests = new WeakMap<Kind, string | undefined>()
@@ -40,7 +39,7 @@ function digestOf(kind: Kind): string | undefined {
   return digest
 }
 
-/** The body to keep: with exactly the fields of its shape, in their order, if answers can be made from it. */
+/** The body to store: with exactly the fields of its shape, in order, if responses can be built from it. */
 function inWrittenForm(kind: Kind, body: Body): Body {
   const digest = digestOf(kind)
   if (digest === undefined) return body
@@ -52,7 +51,7 @@ function inWrittenForm(kind: Kind, body: Body): Body {
   )
 }
 
-/** Makes the answers that show rows of a kind, where they can be made from the text of the row. */
+/** Builds responses directly from the text of rows, for kinds where that is possible. */
 export function answers(kind: Kind, base: string): (row: Row) => string | undefined {
   const digest = digestOf(kind)
   if (digest === undefined) return () => undefined
@@ -68,7 +67,7 @@ export function answers(kind: Kind, base: string): (row: Row) => string | undefi
 /** Every row begins with its id. */
 const ID_START = '{"id":"'.length
 
-/** The text of a row, its secrets sealed. */
+/** The text of a row, with its secrets encrypted. */
 export function close(kind: Kind, id: string, body: Body, call: Pick<Call, 'sealer'>): string {
   if (keepsSecrets(kind))
     return JSON.stringify(mapSecrets(kind.shape, body, text => call.sealer.seal(text, id)))

@@ -6,9 +6,9 @@ import { linker, resourcePath } from '#api/uris.ts'
 import { encode, type Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 
-/** What a caller sees of a resource. `body` is the caller's own copy. Secrets are for those who may read them. */
+/** A resource as returned. `body` is the caller's own copy. Secrets only for callers who may read them. */
 export async function show(kind: Kind, body: Body, call: Call): Promise<Body> {
-  // The parts that a view adds may have secrets, such as the routes of an edge.
+  // Parts added by a view may have secrets, such as the routes of an edge.
   const hasNone = !isMasked(kind) && !behaviourOf(kind).view
   const isOpen = hasNone || (await may('secrets', kind, body, call))
   return view(kind, body, call, isOpen ? 'show' : 'mask')
@@ -20,13 +20,13 @@ export const showMasked = (kind: Kind, body: Body, call: Call): Promise<Body> =>
 
 async function view(kind: Kind, body: Body, call: Call, secrets: 'show' | 'mask'): Promise<Body> {
   const behaviour = behaviourOf(kind)
-  // What is shown inside of a resource, such as the routes of an edge, is masked as it is.
+  // Nested resources, such as the routes of an edge, are masked separately.
   const within: typeof show = (inner, part, asked) => view(inner, part, asked, secrets)
   const seen = behaviour.view ? { ...body, ...(await behaviour.view(body, call, within)) } : body
   seen['uri'] = call.base + resourcePath(kind, seen)
   return encode(kind.shape, seen, linker(call.base), secrets)
 }
 
-/** True when what callers see of a resource follows from its row alone and is the same for all of them. */
+/** True when the view of a resource depends only on its row and is the same for all callers. */
 export const alwaysShowsTheSame = (kind: Kind): boolean =>
   !kind.live && !kind.owned && kind.key === 'id' && !kind.parent && !isMasked(kind) && !behaviourOf(kind).view

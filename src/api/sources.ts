@@ -10,7 +10,7 @@ import { checkSelection, sourceFrom, type EventSource } from '#contract/events/s
 import { eventTypes } from '#contract/events/index.ts'
 import { eventSubscription } from '#contract/kinds/events.ts'
 
-/** Event sources are kept inside their subscription: each is a type, and what is chosen of its events. */
+/** Event sources are stored inside their subscription: each is a type, with its options. */
 
 const subscription = ({ parent }: Arguments) => ({ kind: eventSubscription, id: parent ?? '', parent: null })
 
@@ -20,7 +20,7 @@ const listUri = ({ parent }: Arguments, call: Call): string =>
 const sourceOf = (body: Body, type: string): EventSource =>
   sourcesOf(body).find(source => source.type === type) ?? fail('source_missing', { value: type })
 
-/** The source that a caller describes, checked under the names that the caller wrote. */
+/** The source in a request, with errors under the caller's names. */
 function checked(given: EventSource): EventSource {
   const source = sourceFrom(given)
   if (eventTypes.has(source.type)) checkSelection(source)
@@ -51,7 +51,7 @@ export const operations: Record<string, Operate> = {
   },
   get,
   async update(given, call) {
-    // The type is what a source is known by; clients that know nothing else of it send nothing.
+    // The type identifies a source; clients that know no other field send none.
     if (Object.keys(given.body).length === 0) {
       await requireChange(eventSubscription, (await find(subscription(given), call)).body, call)
       return get(given, call)

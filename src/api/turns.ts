@@ -1,8 +1,8 @@
 const last = new Map<string, Promise<unknown>>()
 
 /**
- * Runs changes of one resource one after another within this process, so that callers who are merely many do
- * not run out of attempts. Between processes the store's versions decide.
+ * Serializes changes of one resource within this process, so that many callers do not run out of attempts. Between
+ * processes the store's versions decide.
  */
 export async function inTurn<Result>(id: string, run: () => Promise<Result>): Promise<Result> {
   const before = last.get(id) ?? Promise.resolve()

@@ -6,7 +6,7 @@ import type { Ref } from '#contract/schema.ts'
 
 const pathByPrefix = new Map(Object.values(kinds).map(kind => [kind.prefix, kind.path]))
 
-/** The path of a collection whose resources have this parent. */
+/** The path of a collection with this parent. */
 export const collectionPath = (kind: Kind, parent: string | null): string =>
   kind.parent ? kind.path.replace(`{${kind.parent.param}}`, parent ?? '') : kind.path
 
@@ -15,7 +15,7 @@ export const resourcePath = (kind: Kind, body: Body): string => {
   return `${collectionPath(kind, parent)}/${String(body[kind.key])}`
 }
 
-/** Makes Refs below the address under which the caller reached the API. */
+/** Builds Refs below the URL under which the caller reached the API. */
 export const linker =
   (base: string) =>
   (id: string): Ref => {

@@ -19,7 +19,7 @@ ajv.addKeyword({
   keyword: 'maxBytes',
   type: 'string',
   schemaType: 'number',
-  // Three bytes is the most that one UTF-16 unit can take, so short texts need no counting.
+  // One UTF-16 unit takes at most three bytes, so short texts need no counting.
   validate: (limit: number, text: string) => text.length * 3 <= limit || Buffer.byteLength(text) <= limit,
 })
 
@@ -33,7 +33,7 @@ function validatorFor(schema: TSchema): ValidateFunction {
   return made
 }
 
-/** Refuses a body that does not fit, naming the first field at fault and what to change about it. */
+/** Rejects an invalid body, with the first invalid field and what to change. */
 export function validate(schema: TSchema, body: unknown): void {
   const check = validatorFor(schema)
   const [error] = check(body) ? [] : (check.errors ?? [])
@@ -106,7 +106,7 @@ function reasonFor(error: ErrorObject): string {
     case 'format':
       return error.schema === 'email'
         ? 'must be an e-mail address'
-        : 'must be a moment in RFC 3339, such as 2030-01-31T12:00:00Z'
+        : 'must be an RFC 3339 time, such as 2030-01-31T12:00:00Z'
     case 'pattern':
       return 'has characters that are not allowed there'
     case 'minimum':

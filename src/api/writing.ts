@@ -18,7 +18,7 @@ import { decode, mentions, type Body } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Write } from '#store/store.ts'
 
-/** How often a change is tried again when others change the same rows at the same moment. */
+/** How often a conflicting change is retried. */
 export const ATTEMPTS = 8
 
 export async function create(kind: Kind, given: Body, parent: string | null, call: Call): Promise<Body> {
@@ -34,13 +34,13 @@ export async function create(kind: Kind, given: Body, parent: string | null, cal
   return fail('conflict')
 }
 
-/** What a change makes of a resource: its new body, and which of its fields the caller gave. */
+/** The result of a change: the new body, and the fields that the caller gave. */
 export interface Next {
   readonly body: Body
   readonly given: Body
 }
 
-/** Reads a resource, lets `apply` say what it becomes, and writes that; again if it changed meanwhile. */
+/** Reads a resource, applies a change, and writes it; retried on a conflict. */
 export function change(address: Address, call: Call, apply: (record: Record) => Next): Promise<Body> {
   return inTurn(address.id, () => tryToChange(address, call, apply))
 }
@@ -70,12 +70,12 @@ export async function replaceModule(address: Address, name: string, given: Body,
   return view[name] as Body
 }
 
-/** A module that is not set is gone already: removing it again is no error. */
+/** An unset module is already removed: removing it again is not an error. */
 export async function removeModule(address: Address, name: string, call: Call): Promise<void> {
   await change(address, call, ({ body }) => ({ body: { ...body, [name]: null }, given: {} }))
 }
 
-/** Checks a draft and commits it with its event; false when it must be tried again on fresh data. */
+/** Checks a draft and commits it with its event; false when it must be retried on fresh data. */
 async function write(draft: Draft, version: number, call: Call): Promise<boolean> {
   const { kind, id, body } = draft
   await settleOwner(draft, call)

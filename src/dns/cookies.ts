@@ -7,7 +7,7 @@ const COOKIE_BYTES = CLIENT_COOKIE_BYTES + TIME_BYTES + MAC_BYTES
 const VALID_S = 3600
 const CLOCK_SKEW_S = 60
 
-/** RFC 7873: a client that brings back what it was given has proved that it is at its address. */
+/** RFC 7873: a client that returns our cookie has proved its address. */
 export class Cookies {
   readonly #key = randomBytes(32)
   readonly #now: () => number
@@ -16,7 +16,7 @@ export class Cookies {
     this.#now = now
   }
 
-  /** What goes into the reply: the client's half and ours. */
+  /** The cookie of the response: the client's half and ours. */
   reply(cookie: Buffer, address: string): Buffer {
     const client = cookie.subarray(0, CLIENT_COOKIE_BYTES)
     const time = Buffer.alloc(TIME_BYTES)

@@ -1,20 +1,20 @@
 /**
- * The wire form of queries. It is read by hand: the package that does so, dns-packet, is old, reads every record and every
- * chain of pointers that it is sent, and checks no length before it reads. A public port for UDP takes anything from
- * anybody, and a query has so little in it that everything else can be refused.
+ * The wire format of queries, parsed by hand: the package dns-packet is old, parses every record and every pointer
+ * chain, and checks no length before it reads. A public UDP port receives anything from anyone, and a query has so few
+ * parts that everything else can be rejected.
  */
 
 export const HEADER_BYTES = 12
 const MAX_NAME = 255
 const MAX_LABEL = 63
-/** EDNS and a signature; a query has no more behind its question. */
+/** EDNS and a signature; a query has no more after its question. */
 const MAX_ADDITIONAL = 2
 
 export const QR = 0x8000
 export const AA = 0x0400
 export const TC = 0x0200
 const OPCODE = 0x7800
-// Recursion desired and checking disabled: they come back as they were sent.
+// Recursion desired and checking disabled: echoed in the response.
 const REPEATED = 0x0110
 
 export const types = {
@@ -42,20 +42,20 @@ export const CLIENT_COOKIE_BYTES = 8
 
 export interface Edns {
   readonly version: number
-  /** How long an answer over UDP may be. */
+  /** Maximum size of a UDP response. */
   readonly payload: number
   readonly dnssecOk: boolean
-  /** RFC 7873: what the client made up, then what it was given by us, if it was. */
+  /** RFC 7873: the client's half, then ours, if it had one. */
   readonly cookie: Buffer | undefined
 }
 
 export interface Query {
   readonly id: number
-  /** Those that the reply repeats. */
+  /** Flags that the response repeats. */
   readonly flags: number
-  /** As it was sent: resolvers vary the case of letters, and look for it in the reply. */
+  /** As sent: resolvers vary the case of letters, and check it in the response. */
   readonly question: Buffer
-  /** In lower case and without the dot of the root. A dot within a label is written as U+0100, which no byte can be. */
+  /** In lower case and without the root dot. A dot within a label is written as U+0100, which no byte can be. */
   readonly name: string
   readonly type: number
   readonly class: number
@@ -64,9 +64,9 @@ export interface Query {
 
 export type Reading =
   | { readonly is: 'query'; readonly query: Query }
-  /** Only its header can be answered. */
+  /** Only its header can be used. */
   | { readonly is: 'fault'; readonly id: number; readonly flags: number; readonly rcode: Rcode }
-  /** Nothing that may be answered. */
+  /** Must not get a response. */
   | { readonly is: 'noise' }
 
 const NOISE: Reading = { is: 'noise' }
@@ -74,7 +74,7 @@ const NOISE: Reading = { is: 'noise' }
 export function readQuery(bytes: Buffer): Reading {
   if (bytes.length < HEADER_BYTES) return NOISE
   const flags = bytes.readUInt16BE(2)
-  // To answer answers could keep two servers busy with each other for ever.
+  // Responding to responses could keep two servers in a loop forever.
   if ((flags & QR) !== 0) return NOISE
   const id = bytes.readUInt16BE(0)
   const fault = (rcode: Rcode): Reading => ({
@@ -102,7 +102,7 @@ export function readQuery(bytes: Buffer): Reading {
   return { is: 'query', query }
 }
 
-/** A name without pointers: in a question there is nothing yet to point at. */
+/** A name without pointers: in a question there is nothing to point at. */
 function readName(bytes: Buffer, start: number): { readonly text: string; readonly end: number } | undefined {
   let text = ''
   let at = start
@@ -118,7 +118,7 @@ function readName(bytes: Buffer, start: number): { readonly text: string; readon
   }
 }
 
-/** Where a name ends that nobody reads; a pointer ends it, and is not followed. */
+/** The end of a skipped name; a pointer ends it, and is not followed. */
 function skipName(bytes: Buffer, start: number): number | undefined {
   for (let at = start; at - start <= MAX_NAME;) {
     const length = bytes[at]
@@ -152,7 +152,7 @@ function readAdditional(bytes: Buffer, start: number): { readonly edns: Edns | u
   return at === bytes.length ? { edns } : undefined
 }
 
-/** `at` is behind the name of the record. */
+/** `at` is after the name of the record. */
 function readEdns(bytes: Buffer, at: number, end: number): Edns | undefined {
   const version = bytes.readUInt8(at + 5)
   const options = version === 0 ? readCookie(bytes, at + 10, end) : {}

@@ -1,6 +1,8 @@
 import { ipv6Groups } from '#base/addresses.ts'
 
-/** What counts as one client: whoever has one address has its neighbours too, or can pretend to. /24 and /56. */
+/**
+ * What counts as one client: an address implies control of its neighbours, or can be forged among them. /24 and /56.
+ */
 export function networkOf(address: string): string {
   const plain = address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address
   if (!plain.includes(':')) return plain.slice(0, plain.lastIndexOf('.'))

@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto'
 import { networkOf } from '#dns/network.ts'
 
 export interface RateLimits {
-  /** Answers a second to one network. */
+  /** Responses per second to one network. */
   readonly perSecond: number
-  /** Answers that it can save up. */
+  /** Burst size. */
   readonly burst: number
-  /** Of those above the limit every so-manieth is told to use TCP, which nobody can do in another's name. */
+  /** Of those above the limit every n-th is told to use TCP, which cannot be spoofed. */
   readonly slip: number
 }
 
@@ -14,12 +14,12 @@ const rateDefaults: RateLimits = { perSecond: 50, burst: 100, slip: 2 }
 
 export type Verdict = 'answer' | 'truncate' | 'drop'
 
-/** A power of two. Networks that share a place by chance share its answers; nobody can choose to, as the seed is secret. */
+/** A power of two. Networks that share a slot by chance share its budget; the secret seed prevents choosing one. */
 const PLACES = 65_536
 
 /**
- * Keeps the server from being used to flood others: UDP answers go to whatever address a query claims to be from. The
- * table has a fixed size, so that a flood from many addresses pushes nobody out.
+ * Prevents reflection attacks: UDP responses go to whatever address a query claims to be from. The table has a fixed
+ * size, so that a flood from many addresses evicts no one.
  */
 export class RateLimit {
   readonly #limits: RateLimits

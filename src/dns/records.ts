@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net'
 import { ipv6Groups } from '#base/addresses.ts'
 import { types } from '#dns/message.ts'
 
-/** What one record says. Texts are names, which may be shortened in a reply; all else is bytes. */
+/** The data of one record. Strings are names, which may be compressed; all else is bytes. */
 export type RecordData = readonly (string | Buffer)[]
 
 /** All records of a type that one name has. */
@@ -15,18 +15,18 @@ export interface RecordSet {
 
 export interface Soa {
   readonly primary: string
-  /** Who is in charge: a mail address whose @ is a dot. */
+  /** The responsible mailbox: a mail address whose @ is a dot. */
   readonly mailbox: string
   readonly serial: number
-  /** Seconds for which resolvers remember that a name or a type is not there. */
+  /** Negative cache time, in seconds. */
   readonly negativeTtl: number
 }
 
 const MAX_TEXT = 255
-// What secondary servers would go by, in seconds; there are none that transfer the zone.
+// For secondary servers, in seconds; there are none that transfer the zone.
 const [REFRESH, RETRY, EXPIRE] = [3600, 600, 604_800]
 
-/** The sets for these addresses: none, one or one for each family. */
+/** The record sets of these addresses: one per family. */
 export function addressSets(addresses: readonly string[], ttl: number): RecordSet[] {
   const [v6, v4] = [addresses.filter(isIPv6), addresses.filter(address => !isIPv6(address))]
   return [
@@ -47,28 +47,28 @@ export const cnameSet = (target: string, ttl: number): RecordSet => ({
   data: [[target]],
 })
 
-/** Each text becomes a record of its own. */
+/** Each text becomes a separate record. */
 export const txtSet = (texts: readonly string[], ttl: number): RecordSet => ({
   type: types.TXT,
   ttl,
   data: texts.map(text => [charStrings(text)]),
 })
 
-/** The authorities that may issue certificates for the name and those below it (RFC 8659). */
+/** CAA: the CAs that may issue certificates for the name and those below it (RFC 8659). */
 export const caaSet = (authorities: readonly string[], ttl: number): RecordSet => ({
   type: types.CAA,
   ttl,
   data: authorities.map(name => [Buffer.from(`\x00\x05issue${name}`, 'latin1')]),
 })
 
-/** RFC 8482: the short answer for those who ask for everything. */
+/** RFC 8482: the short response to ANY. */
 export const anySet = (ttl: number): RecordSet => ({
   type: types.HINFO,
   ttl,
   data: [[Buffer.from('\x07RFC8482\x00', 'latin1')]],
 })
 
-/** Its own time to live is the negative one: RFC 2308 takes the lesser of the two. */
+/** Its TTL is the negative one: RFC 2308 uses the lesser of the two. */
 export function soaSet({ primary, mailbox, serial, negativeTtl }: Soa): RecordSet {
   const numbers = Buffer.alloc(20)
   for (const [index, value] of [serial, REFRESH, RETRY, EXPIRE, negativeTtl].entries())

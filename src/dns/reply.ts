@@ -12,11 +12,11 @@ import {
 } from '#dns/message.ts'
 import type { Placed } from '#dns/zone.ts'
 
-/** So much passes every network without being cut into fragments; what we tell clients, too. */
+/** Passes every network without fragmentation; also our advertised size. */
 export const UDP_PAYLOAD = 1232
 export const MAX_MESSAGE = 65_535
 const OPT_BYTES = 11
-/** A pointer has 14 bits for the place that it points at. */
+/** A pointer has 14 bits for its offset. */
 const MAX_POINTER = 0x3fff
 
 export interface Reply {
@@ -28,7 +28,7 @@ export interface Reply {
   readonly cookie?: Buffer | undefined
 }
 
-/** The header alone, for what could not be read. */
+/** Only the header, for unparsable queries. */
 export function writeFault({ id, flags, rcode }: Extract<Reading, { is: 'fault' }>): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES)
   bytes.writeUInt16BE(id, 0)
@@ -36,12 +36,12 @@ export function writeFault({ id, flags, rcode }: Extract<Reading, { is: 'fault' 
   return bytes
 }
 
-/** At most `limit` bytes: what does not fit is left out as a whole, and the reply says so. */
+/** At most `limit` bytes: what does not fit is omitted as a whole, with the TC flag. */
 export function writeReply(query: Query, reply: Reply, limit: number): Buffer {
   return new Writer(query, reply, limit).finish() ?? writeTruncated(query, reply)
 }
 
-/** Tells a client to ask again over TCP. */
+/** Tells a client to retry over TCP. */
 export function writeTruncated(query: Query, reply: Reply): Buffer {
   const empty = { ...reply, answers: [], authority: [] }
   const bytes = new Writer(query, empty, MAX_MESSAGE).finish() ?? Buffer.alloc(HEADER_BYTES)
@@ -49,7 +49,7 @@ export function writeTruncated(query: Query, reply: Reply): Buffer {
   return bytes
 }
 
-// One for all replies: each is finished before the next is begun.
+// One for all responses: each is finished before the next is begun.
 const scratch = Buffer.alloc(MAX_MESSAGE)
 
 class Writer {
@@ -126,7 +126,7 @@ class Writer {
     this.#at += 4 + cookie.copy(scratch, this.#at + 4)
   }
 
-  /** As short as it can be: the rest of it may have been written before. */
+  /** Compressed: the rest of it may have been written before. */
   #name(name: string): void {
     for (let rest = name; rest !== '';) {
       const known = this.#names.get(rest)

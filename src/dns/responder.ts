@@ -4,7 +4,7 @@ import { RateLimit } from '#dns/rate-limit.ts'
 import { MAX_MESSAGE, UDP_PAYLOAD, writeFault, writeReply, writeTruncated } from '#dns/reply.ts'
 import { lookUp, type Found, type Zones } from '#dns/zone.ts'
 
-/** What became of a query, for the metrics. */
+/** The result of a query, for the metrics. */
 export const results = [
   'noerror',
   'nxdomain',
@@ -32,8 +32,8 @@ export interface Client {
 }
 
 /**
- * An answer over UDP is at most so many times as long as the query, unless the client has proved its address: whoever
- * writes another's address into a query gains little by it. Longer answers take TCP.
+ * A UDP response is at most so many times as long as the query, unless the client has proved its address: spoofing
+ * gains little. Longer responses need TCP.
  */
 export const MAX_GROWTH = 4
 const MIN_PAYLOAD = 512
@@ -54,7 +54,7 @@ const [REFUSED, NOT_IMPLEMENTED, BAD_VERSION] = [
   without(rcodes.badVers),
 ]
 
-/** Turns the bytes of a query into those of its reply. */
+/** Turns a query into its response. */
 export class Responder {
   readonly #zones: Zones
   readonly #limit: RateLimit
@@ -68,7 +68,7 @@ export class Responder {
     this.#counted = counted ?? (() => undefined)
   }
 
-  /** Undefined where nothing is to be said. */
+  /** Undefined when there is no response. */
   respond(bytes: Buffer, client: Client): Buffer | undefined {
     const reading = readQuery(bytes)
     if (reading.is === 'noise') return this.#nothing('ignored')

@@ -17,18 +17,18 @@ export interface ConnectionLimits {
   readonly total: number
   /** Of one network. */
   readonly perNetwork: number
-  /** How long one may be without a whole query. */
+  /** How long one may be without a complete query. */
   readonly idleMs: number
 }
 
 const connectionDefaults: ConnectionLimits = { total: 512, perNetwork: 32, idleMs: 10_000 }
-/** Answers that the system has not taken yet; more are dropped, as the network would. */
+/** Unsent responses; more are dropped, as the network would. */
 const MAX_UNSENT = 1024
-/** For a port that was left to the system: one that is free for UDP may be taken for TCP. */
+/** For a system-assigned port: one that is free for UDP may be in use for TCP. */
 const ATTEMPTS = 10
 const COMPLAIN_EVERY_MS = 10_000
 
-/** Answers for the zones it is given, over UDP and TCP, and for nothing else. */
+/** Serves the given zones, over UDP and TCP, and nothing else. */
 export class DnsServer {
   readonly #options: DnsServerOptions
   readonly #limits: ConnectionLimits
@@ -65,7 +65,7 @@ export class DnsServer {
     }
   }
 
-  /** At once: whoever waits for an answer asks the other name server. */
+  /** At once: waiting clients ask the other name server. */
   close(): void {
     this.#udp?.close()
     this.#tcp?.close()
@@ -92,9 +92,9 @@ export class DnsServer {
 
   #datagram(udp: UdpSocket, query: Buffer, { address, port }: RemoteInfo): void {
     const reply = this.#respond(query, { address, over: 'udp' })
-    // Nobody can be reached at port 0, and sending there throws.
+    // Port 0 is unreachable, and sending there throws.
     if (reply === undefined || port === 0 || udp.getSendQueueCount() >= MAX_UNSENT) return
-    // The client may have gone, or its network may not be reachable: it asks again if it still wants to know.
+    // The client may have gone, or its network may be unreachable: it retries if needed.
     udp.send(reply, port, address, () => undefined)
   }
 
@@ -119,7 +119,7 @@ export class DnsServer {
     else this.#networks.delete(network)
   }
 
-  /** A query that brings out a fault of ours goes unanswered; the next one is served. */
+  /** A query that triggers a bug gets no response; the next one is served. */
   #respond(query: Buffer, client: Client): Buffer | undefined {
     try {
       return this.#responder.respond(query, client)
@@ -130,7 +130,7 @@ export class DnsServer {
     }
   }
 
-  /** Now and then: queries are cheap to send, and each could be worth a line of the log. */
+  /** Now and then: queries are cheap to send, and each could cost a log line. */
   #complain(error: unknown): void {
     const now = performance.now()
     if (now - this.#complainedAt < COMPLAIN_EVERY_MS) return

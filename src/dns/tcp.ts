@@ -2,18 +2,18 @@ import type { Socket } from 'node:net'
 
 export type Respond = (query: Buffer) => Buffer | undefined
 
-/** Far more than a query needs; a longer one is somebody trying something. */
+/** Far more than a query needs; a longer one is an attack. */
 const MAX_QUERY = 4096
 
 /**
- * Answers the queries of one connection in their order, as many as the client sends without waiting (RFC 7766). A client
- * that does not read its answers is not read from either, and one that sends no whole query in time is let go.
+ * Responds to the queries of one connection in order, pipelined (RFC 7766). A client that does not read its responses
+ * is not read from either, and one that sends no complete query in time is closed.
  */
 export function serveConnection(socket: Socket, respond: Respond, idleMs: number): void {
   let pending: Buffer = Buffer.alloc(0)
   const timer = setTimeout(() => socket.destroy(), idleMs)
 
-  /** The first whole query that waits; undefined while it is not all there. */
+  /** The first complete query; undefined while it is incomplete. */
   const take = (): Buffer | undefined => {
     if (pending.length < 2) return undefined
     const end = 2 + pending.readUInt16BE(0)
@@ -36,7 +36,7 @@ export function serveConnection(socket: Socket, respond: Respond, idleMs: number
       timer.refresh()
       const length = Buffer.alloc(2)
       length.writeUInt16BE(reply.length)
-      // In one piece: clients have been seen that read the length and the message each with one call.
+      // In one write: some clients read the length and the message with one call each.
       socket.write(Buffer.concat([length, reply]))
     }
     socket.pause()

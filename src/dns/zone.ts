@@ -1,18 +1,18 @@
 import { rcodes, types, type Rcode } from '#dns/message.ts'
 import { anySet, soaSet, type RecordSet, type Soa } from '#dns/records.ts'
 
-/** Records in a reply, under the name that has them. */
+/** Records in a response, under their name. */
 export interface Placed {
   readonly owner: string
   readonly set: RecordSet
 }
 
-/** What a name has, by type; nothing where it only has names below it. */
+/** The records of a name, by type; none if it only has names below it. */
 type Node = ReadonlyMap<number, RecordSet>
 
-/** Where answers come from. What it holds may change from one question to the next. */
+/** The source of responses. Its content may change between queries. */
 export interface Zones {
-  /** The zone that a name is in: the longest one, where one lies within another. */
+  /** The zone of a name: the longest match. */
   zoneOf(name: string): Zone | undefined
 }
 
@@ -33,7 +33,7 @@ function parentOf(name: string): string | undefined {
   return name === '' ? undefined : ''
 }
 
-/** The name itself or the nearest above it that is one of these. */
+/** The name itself or its nearest ancestor among these. */
 export function nearest(name: string, names: Pick<ReadonlySet<string>, 'has'>): string | undefined {
   let each: string | undefined = name
   while (each !== undefined && !names.has(each)) each = parentOf(each)
@@ -46,7 +46,7 @@ export class Zone {
   readonly soa: Placed
   readonly #nodes = new Map<string, Map<number, RecordSet>>()
 
-  /** Records of one name and type are joined; those outside of the zone are left out. */
+  /** Records of one name and type are merged; those outside of the zone are dropped. */
   constructor(apex: string, soa: Soa, records: Iterable<readonly [name: string, set: RecordSet]>) {
     this.apex = apex
     this.soa = { owner: apex, set: soaSet(soa) }
@@ -54,11 +54,11 @@ export class Zone {
     for (const [name, set] of records) {
       if (name === apex || name.endsWith(`.${apex}`)) this.#add(name, set)
     }
-    // RFC 1034 §3.6.2: a name that is an alias is nothing else. What it is comes first, as at the apex.
+    // RFC 1034 §3.6.2: an alias has no other records. Other records come first, as at the apex.
     for (const node of this.#nodes.values()) if (node.size > 1) node.delete(types.CNAME)
   }
 
-  /** Makes a name exist without records of its own, so that no wildcard above stands for names below it. */
+  /** Makes a name exist without records, so that no wildcard above matches names below it. */
   reserve(name: string): void {
     let next: string | undefined = name
     while (next !== undefined && next.length >= this.apex.length && !this.#nodes.has(next)) {
@@ -67,7 +67,7 @@ export class Zone {
     }
   }
 
-  /** RFC 4592: the name itself, or the wildcard right below the nearest name above it that exists. */
+  /** RFC 4592: the name itself, or the wildcard right below its nearest existing ancestor. */
   find(name: string): Node | undefined {
     const exact = this.#nodes.get(name)
     if (exact !== undefined) return exact
@@ -101,7 +101,7 @@ export class ZoneTable implements Zones {
 const refused: Found = { rcode: rcodes.refused, authoritative: false, answers: [], authority: [] }
 const anyAnswer = anySet(ANY_TTL)
 
-/** Finds what a name has of a type, through aliases as far as they are ours. */
+/** Finds the records of a name and type, through aliases as far as they are ours. */
 export function lookUp(zones: Zones, name: string, type: number): Found {
   const answers: Placed[] = []
   let owner = name

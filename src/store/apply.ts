@@ -10,12 +10,12 @@ interface Counter {
 
 type Standing = Pick<Row, 'id' | 'kind' | 'version'>
 
-/** JSON for the engines' `each`. A text that is not well-formed is never stored, and PostgreSQL refuses it. */
+/** JSON for the engines' `each`. Ill-formed text is never stored, and PostgreSQL rejects it. */
 export const idList = (ids: readonly string[]): string => JSON.stringify(ids.map(id => id.toWellFormed()))
 
 /**
- * One transaction for many batches. A refused batch is undone alone; only a batch that has the transaction
- * for itself needs no savepoint.
+ * One transaction for many batches. A rejected batch is rolled back alone; only a batch that has the transaction for
+ * itself needs no savepoint.
  */
 export function* commitGroup(sql: Statements, batches: readonly (readonly Write[])[]): Steps<Outcome[]> {
   yield* query(sql.begin)
@@ -34,7 +34,7 @@ export function* commitGroup(sql: Statements, batches: readonly (readonly Write[
     outcomes.push(refusal ? { ok: false, refusal } : { ok: true, revision: counter.revision })
   }
 
-  // A counter that stands still means that nothing was written, or nothing that may stay.
+  // An unchanged counter means that nothing was written, or nothing that may stay.
   if (counter.revision === start.revision && counter.sequence === start.sequence) {
     yield* query(sql.rollback)
     return outcomes
@@ -44,7 +44,7 @@ export function* commitGroup(sql: Statements, batches: readonly (readonly Write[
   return outcomes
 }
 
-/** Takes the lock that all writers share, then tells where the counters stand. */
+/** Takes the lock that all writers share, then reads the counters. */
 export function* lockCounter(sql: Statements): Steps<Counter> {
   const [counter] = yield* query<Counter>(sql.lockCounter)
   if (counter === undefined) throw new StoreError('unusable', 'The database has lost its counter row.')
@@ -81,7 +81,7 @@ function* put(
   counter: Counter,
 ): Steps<Refusal | undefined> {
   const { id, kind, parent, version, body } = entry.row
-  // A row's reference to itself would only keep it from ever being removed.
+  // A self-reference would only prevent deletion.
   const refs = [...new Set(entry.refs)].filter(ref => ref !== id)
   const targets = parent === null ? refs : [parent, ...refs]
   const standing = yield* standingRows(sql, [id, ...targets])

@@ -15,7 +15,7 @@ const resource: Table = {
   key: ['id'],
 }
 
-/** What makes up an installation, in an order that satisfies foreign keys. */
+/** The tables of an installation, in an order that satisfies foreign keys. */
 const tables: readonly Table[] = [
   { name: 'meta', columns: ['key', 'value'], key: ['key'] },
   resource,
@@ -33,8 +33,8 @@ const MAX_LEVELS = 8
 export type Counts = ReadonlyMap<string, number>
 
 /**
- * Copies everything of one database into another, empty one, as one transaction: the target has all of it or nothing.
- * Nothing else may write to the source meanwhile.
+ * Copies a database into another, empty one, as one transaction: the target has all of it or nothing. Nothing else may
+ * write to the source meanwhile.
  */
 export const copyDatabase = (source: Engine, target: CopyEngine): Promise<Counts> =>
   target.runSlowly(copySteps(source, target.dialect))
@@ -60,7 +60,7 @@ async function* copySteps(source: Engine, dialect: Dialect): AsyncSteps<Counts> 
   return counts
 }
 
-/** A server that has ever been started has written its identity to "meta". */
+/** A server that was ever started has written its identity to "meta". */
 async function* requireEmpty(): AsyncSteps<void> {
   for (const { name } of tables) {
     const found = yield* step(`SELECT 1 FROM ${name} LIMIT 1`)
@@ -85,7 +85,7 @@ async function* copyTable(source: Engine, table: Table): AsyncSteps<number> {
   return count
 }
 
-/** The condition that so many resources are above one; parents must be there before their children. */
+/** The condition for depth in the tree; parents must be inserted before their children. */
 function atLevel(level: number, row: string): string {
   if (level === 0) return `${row}.parent IS NULL`
   const above = `above_${level}`

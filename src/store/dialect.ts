@@ -1,4 +1,4 @@
-/** Everything in which the SQL of the two engines differs. */
+/** All differences between the SQL of the two engines. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres'
   /** The type of ids and other names, which compare byte by byte. */
@@ -6,18 +6,18 @@ export interface Dialect {
   readonly integer: string
   /** What follows the closing parenthesis of CREATE TABLE. */
   readonly tableEnd: string
-  /** The same for a table that is looked up by a primary key of text: its rows lie in the tree of that key. */
+  /** The same for a table with a text primary key: its rows are in the tree of that key. */
   readonly keyedTableEnd: string
   /** The strings of the JSON array that is parameter `$1`, as a subquery. */
   readonly each: string
-  /** The condition that a column equals one of them, in the form that leads to an index. */
+  /** The condition that a column equals one of them, in a form that uses an index. */
   readonly amongThem: string
   readonly begin: string
-  /** The first statement of a write transaction: it makes writers wait for one another. */
+  /** The first statement of a write transaction: it serializes writers. */
   readonly lockCounter: string
   /** The first statement of a migration's transaction. */
   readonly lockSchema: string
-  /** How many of two tables there are. */
+  /** The larger of two numbers. */
   readonly countTables: string
 }
 
@@ -45,8 +45,8 @@ export const postgres: Dialect = {
   each: 'SELECT json_array_elements_text($1::json)',
   amongThem: '= ANY (ARRAY(SELECT json_array_elements_text($1::json)))',
   begin: 'BEGIN ISOLATION LEVEL READ COMMITTED',
-  // Each statement after this one sees all that earlier holders of the row's lock have committed. What is
-  // acknowledged must be durable, whatever the database's default for synchronous_commit says.
+  // Each later statement sees all that earlier holders of the row's lock have committed. Acknowledged writes must be
+  // durable, whatever the database's default for synchronous_commit.
   lockCounter: `SELECT revision, sequence, set_config('synchronous_commit', 'on', true)
     FROM counter WHERE id = 1 FOR UPDATE`,
   // The number only has to differ from those of other programs in the same database.

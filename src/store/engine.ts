@@ -12,26 +12,26 @@ export interface Step {
 }
 
 /**
- * Work on a database, written once for all engines: it yields statements and is resumed with their rows.
- * SQLite runs it without a pause, PostgreSQL awaits every answer.
+ * Database work, written once for all engines: it yields statements and is resumed with their rows. SQLite runs it
+ * synchronously, PostgreSQL awaits every result.
  */
 export type Steps<Result> = Generator<Step, Result, readonly unknown[]>
 
 /** The same for work that waits for something else in between. */
 export type AsyncSteps<Result> = AsyncGenerator<Step, Result, readonly unknown[]>
 
-/** A database as the store needs it. Every failure of the driver is thrown as a `StoreError`. */
+/** A database for the store. Every driver failure is thrown as a `StoreError`. */
 export interface Engine {
   readonly dialect: Dialect
   /** True while no other process can write to the database. */
   readonly alone: boolean
-  /** Another process begins to use the database too. */
+  /** Another process starts to use the database too. */
   share(): void
-  /** The other process has gone. Rejects while it has not. */
+  /** The other process has exited. Rejects while it has not. */
   own(): Promise<void>
-  /** Runs a statement on its own; its rows are lists of their columns, which are quicker to make than objects. */
+  /** Runs a statement on its own; its rows are arrays, which are faster than objects. */
   read(step: Step): Promise<readonly Columns[]>
-  /** Runs the steps on one connection. When one fails, what was open is rolled back. */
+  /** Runs the steps on one connection. On failure the transaction is rolled back. */
   run<Result>(steps: Steps<Result>): Promise<Result>
   close(): Promise<void>
 }
@@ -41,7 +41,7 @@ export interface CopyEngine extends Engine {
   runSlowly<Result>(steps: AsyncSteps<Result>): Promise<Result>
 }
 
-/** Runs one statement. The caller vouches for the shape of its rows, next to the SQL that makes them. */
+/** Runs one statement. The caller asserts the shape of its rows, next to the SQL. */
 export function* query<Fields>(text: string, ...values: readonly Value[]): Steps<readonly Fields[]> {
   return (yield { text, values }) as readonly Fields[]
 }

@@ -10,7 +10,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Beyond it the database is too slow for its callers: telling them is better than growing. */
+/** Beyond it the database is too slow for its callers: failing is better than growing. */
 const MAX_WAITING = 10_000
 const MAX_GROUP = 256
 
@@ -40,7 +40,7 @@ export class GroupCommit {
     return promise
   }
 
-  /** Takes no more batches and resolves when those already taken are settled. */
+  /** Accepts no more batches and resolves when the accepted ones are settled. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#working
@@ -68,6 +68,6 @@ export class GroupCommit {
   }
 }
 
-/** Data that the database cannot hold fails the transaction; the other batches must not suffer for it. */
+/** Data that the database cannot store fails the transaction; the other batches must not be affected. */
 const concernsOneBatch = (error: unknown): boolean =>
   !(error instanceof StoreError) || error.code === 'unusable'

@@ -1,13 +1,13 @@
 import type { Columns, Engine, Step, Steps } from '#store/engine.ts'
 import { StoreError, type StoreErrorCode } from '#store/store-error.ts'
 
-/** Is told how long the database took, and of every failure. It must not throw. */
+/** Receives the duration of database work, and every failure. It must not throw. */
 export interface StoreObserver {
   took(work: 'read' | 'write', seconds: number): void
   failed(code: StoreErrorCode): void
 }
 
-/** The same engine, with somebody who looks at the clock. */
+/** The same engine, with timing. */
 export function measured(engine: Engine, observer: StoreObserver | undefined): Engine {
   return observer ? new MeasuredEngine(engine, observer) : engine
 }
@@ -50,7 +50,7 @@ class MeasuredEngine implements Engine {
     return this.#engine.close()
   }
 
-  /** The caller gets the engine's own promise, and so waits for nothing that happens here. */
+  /** The caller gets the engine's own promise, so it waits for nothing that happens here. */
   #watch<Result>(work: 'read' | 'write', done: Promise<Result>, begun: number): Promise<Result> {
     done.then(
       () => this.#observer.took(work, (performance.now() - begun) / 1000),

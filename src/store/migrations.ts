@@ -3,7 +3,7 @@ import type { Dialect } from '#store/dialect.ts'
 import { query, type Steps } from '#store/engine.ts'
 import { StoreError } from '#store/store-error.ts'
 
-/** A step from one schema to the next. Once released its SQL never changes: databases remember its checksum. */
+/** A step from one schema to the next. A released one never changes: databases store its checksum. */
 export interface Migration {
   readonly version: number
   readonly statements: (dialect: Dialect) => readonly string[]
@@ -22,7 +22,7 @@ export const migrations: readonly Migration[] = [
       ) ${keyedTableEnd}`,
       'CREATE INDEX resource_kind ON resource (kind, id)',
       'CREATE INDEX resource_kind_parent ON resource (kind, parent, id) WHERE parent IS NOT NULL',
-      // Without it every removal of a row would look through all rows for its children.
+      // Without it every deletion would scan all rows for children.
       'CREATE INDEX resource_parent ON resource (parent, id) WHERE parent IS NOT NULL',
       `CREATE TABLE reference (
         source ${name} NOT NULL REFERENCES resource (id) ON DELETE CASCADE,
@@ -71,7 +71,7 @@ interface Applied {
 const checksum = (statements: readonly string[]) =>
   createHash('sha256').update(statements.join(';\n')).digest('hex')
 
-/** Rejects where there is no database of Adit, or where its schema is not up to date. */
+/** Rejects when there is no Adit database, or its schema is not up to date. */
 export function* checkInstallation(dialect: Dialect): Steps<void> {
   const [found] = yield* query<{ readonly count: number }>(dialect.countTables, 'migration', 'meta')
   if (Number(found?.count) < 2)

@@ -11,7 +11,7 @@ export interface StoreOptions {
   readonly databaseUrl: string | undefined
   readonly dataDir: string
   readonly observer?: StoreObserver
-  /** Another process uses it still, and is about to give it up. */
+  /** Another process still uses it, and is about to release it. */
   readonly shared?: boolean
 }
 
@@ -26,7 +26,7 @@ export async function openStore({
     return openSqlite(join(dataDir, 'adit.db'), observer, { shared })
   }
   if (/^postgres(ql)?:/.test(databaseUrl)) return openPostgres(databaseUrl, observer)
-  // Only the scheme is named: the rest may hold a password.
+  // Only the scheme is shown: the rest may contain a password.
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(databaseUrl)?.[0] ?? 'none'
   throw new StoreError(
     'unusable',

@@ -22,18 +22,18 @@ const connection = {
 
 const working = {
   max: 10,
-  // Every statement looks up an index. A plan is kept for the life of a connection, so one that was made while
-  // a table was small must not scan it when it is large.
+  // Every statement uses an index. A plan is kept for the life of a connection, so one made while a table was small
+  // must not scan it when it is large.
   onConnect: client => client.query('SET enable_seqscan = off; SET jit = off'),
   idleTimeoutMillis: 30_000,
   statement_timeout: 10_000,
-  // For a server that no longer answers at all, and so cannot apply its own time-out.
+  // For a server that no longer responds, and so cannot apply its own timeout.
   query_timeout: 15_000,
   // A process that hangs inside a transaction must not hold the lock that all writers need.
   idle_in_transaction_session_timeout: 10_000,
 } satisfies pg.PoolConfig
 
-/** A migration may take long, but not wait long for one that another process is running. */
+/** A migration may take long, but not wait long for another process's migration. */
 const migrating = { max: 1, lock_timeout: 60_000 } satisfies pg.PoolConfig
 
 /** Opens the database behind a `postgresql:` URL and brings its schema up to date. */
@@ -55,7 +55,7 @@ function openEngine(url: string, config: pg.PoolConfig): PostgresEngine {
   }
 }
 
-/** Opens the database for a copy: with one connection, and only while no other process of Adit uses it. */
+/** Opens the database for a copy: with one connection, and only while no other Adit process uses it. */
 export async function openPostgresForCopy(url: string, use: 'source' | 'target'): Promise<CopyEngine> {
   const engine = openEngine(url, migrating)
   try {
@@ -80,8 +80,8 @@ class PostgresEngine implements CopyEngine {
   readonly #names = new Map<string, string>()
 
   constructor(pool: pg.Pool) {
-    // A connection that breaks is replaced when it is needed next; whoever uses it at that moment is told by
-    // the failing query. Without listeners both events would end the process.
+    // A lost connection is replaced on demand; its current user gets the error of the query. Without listeners both
+    // events would crash the process.
     const ignore = () => undefined
     pool.on('error', ignore)
     pool.on('connect', client => client.on('error', ignore))
@@ -129,7 +129,7 @@ class PostgresEngine implements CopyEngine {
     const { command, rows } = await client
       .query<object>(named)
       .catch(text === 'COMMIT' ? rethrowCommit : rethrow)
-    // PostgreSQL answers the COMMIT of a failed transaction with success, having rolled it back.
+    // PostgreSQL responds to the COMMIT of a failed transaction with success, having rolled it back.
     if (text === 'COMMIT' && command !== 'COMMIT') {
       throw new StoreError('unusable', `The database answered COMMIT with ${command}.`)
     }
@@ -144,7 +144,7 @@ class PostgresEngine implements CopyEngine {
   }
 }
 
-/** Ends the transaction that failed, or the connection when it may still be busy or is broken. */
+/** Ends the failed transaction, or the connection if it may still be busy or is broken. */
 async function giveBack(client: pg.PoolClient, error: unknown): Promise<void> {
   if (error instanceof StoreError && (error.code === 'unavailable' || error.code === 'uncertain')) {
     client.release(true)
@@ -158,7 +158,7 @@ async function giveBack(client: pg.PoolClient, error: unknown): Promise<void> {
   }
 }
 
-/** Nobody can know what became of a commit whose answer was lost. */
+/** The result of a commit whose response was lost is unknown. */
 function rethrowCommit(error: unknown): never {
   const problem = toStoreError(error)
   if (problem.code !== 'unavailable') throw problem
@@ -169,7 +169,7 @@ function rethrow(error: unknown): never {
   throw toStoreError(error)
 }
 
-/** Errors of the server have a five-character SQLSTATE; all others are about the connection. */
+/** Server errors have a five-character SQLSTATE; all others are about the connection. */
 function toStoreError(error: unknown): StoreError {
   const because = { cause: error }
   const code = error instanceof pg.DatabaseError ? (error.code ?? '') : ''
@@ -182,7 +182,7 @@ function toStoreError(error: unknown): StoreError {
 }
 
 /**
- * Connection failures (08), read-only during a failover (25006), conflicts (40), a lack of resources (53),
- * and the operator or a time-out stepping in (57).
+ * Connection failures (08), read-only during a failover (25006), conflicts (40), insufficient resources (53), and
+ * operator intervention or timeouts (57).
  */
 const isPassing = (code: string): boolean => /^(08|40|53|57)/.test(code) || code === '25006'

@@ -18,7 +18,7 @@ import type {
 
 const PRUNE_CHUNK = 1000
 
-/** PostgreSQL cannot hold the NUL character, so no store does. */
+/** PostgreSQL cannot store the NUL character, so no store does. */
 const hasNul = (value: unknown): boolean =>
   typeof value === 'string'
     ? value.includes('\0')
@@ -28,12 +28,12 @@ function refuseNul(value: unknown): void {
   if (hasNul(value)) throw new StoreError('unusable', 'A NUL character cannot be stored.')
 }
 
-/** The store, whichever engine runs its SQL. */
+/** The store, for any engine. */
 export class SqlStore implements Store {
   readonly #engine: Engine
   readonly #sql: Statements
   readonly #group: GroupCommit
-  /** What `revision` answers while nobody else can change it; read again after a commit that failed. */
+  /** The cached `revision` while no other process can change it; read again after a failed commit. */
   #revision: number | undefined
   #closing: Promise<void> | undefined
   readonly #listeners: (() => void)[] = []
@@ -144,7 +144,7 @@ export class SqlStore implements Store {
 
   async own(): Promise<void> {
     await this.#engine.own()
-    // What the other process changed last is not known here.
+    // The other process's last changes are unknown here.
     this.#revision = undefined
   }
 
@@ -178,7 +178,7 @@ export class SqlStore implements Store {
     return (await this.#read(text, ...values)).map(toRow)
   }
 
-  /** Small transactions with pauses between them, so that other work is never held up for long. */
+  /** Small transactions with pauses between them, so that other work is never blocked for long. */
   async #removeInChunks(text: string, ...limits: readonly Value[]): Promise<void> {
     for (;;) {
       const removed = await this.#read(text, ...limits, PRUNE_CHUNK)
@@ -188,8 +188,7 @@ export class SqlStore implements Store {
   }
 }
 
-// The columns are in the order of the SELECT in statements.ts that each of these belongs to. They are taken by
-// their number, which is several times as fast as taking a list apart.
+// Columns in the order of their SELECT in statements.ts. Access by index is several times as fast as destructuring.
 
 const toRow = (at: Columns): Row =>
   ({ id: at[0], kind: at[1], parent: at[2], version: at[3], body: at[4] }) as Row

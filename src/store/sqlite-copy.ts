@@ -6,17 +6,17 @@ import { StoreError } from '#store/store-error.ts'
 const WAIT_MS = 10_000
 
 /**
- * Writes a copy of a database as it stands at one moment, while others may write to it. It is not a copy of pages:
- * what was removed from the database is not in it. `target` must not exist.
+ * Writes a consistent copy of a database while others may write to it. It is not a copy of pages: deleted data is not
+ * in it. `target` must not exist.
  */
 export function copySqlite(source: string, target: string): void {
-  // Made here rather than by SQLite, so that nobody else can read it at any time.
+  // Created here rather than by SQLite, so that it is never readable by others.
   closeSync(openSync(target, 'wx', 0o600))
   using database = open(source)
   attempt(source, () => database.prepare('VACUUM INTO ?').run(target))
 }
 
-/** Reads all of a database, throws where it is damaged, and answers the facts that the server keeps in it. */
+/** Reads all of a database, throws if it is damaged, and returns its metadata. */
 export function checkSqlite(file: string): ReadonlyMap<string, string> {
   using database = open(file)
   return attempt(file, () => {

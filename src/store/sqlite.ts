@@ -8,7 +8,7 @@ import { SqlStore } from '#store/sql-store.ts'
 import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
 
-/** How long a write waits for another program's lock; the whole process waits with it. */
+/** How long a write waits for another program's lock; it blocks the whole process. */
 const BUSY_TIMEOUT_MS = 1000
 
 // https://sqlite.org/rescode.html
@@ -20,8 +20,8 @@ const FULL = 13
 const IO_ERROR_SHM_SIZE = 4874
 
 /**
- * Opens the database file, creating it when it is new. `:memory:` is gone when closed. `shared`: another process has it
- * open and is about to give it up, and has been told to share it until then.
+ * Opens the database file, creating it if needed. `:memory:` is lost when closed. `shared`: another process has it
+ * open, shares it, and is about to release it.
  */
 export async function openSqlite(
   file: string,
@@ -38,7 +38,7 @@ export async function openSqlite(
   return new SqlStore(measured(engine, observer))
 }
 
-/** Opens the file for a copy, and keeps all other processes away from it. */
+/** Opens the file for a copy, and locks out all other processes. */
 export async function openSqliteForCopy(file: string, use: 'source' | 'target'): Promise<CopyEngine> {
   const engine = openEngine(file, false)
   try {
@@ -68,9 +68,9 @@ function openFile(path: string, lock: FileLock): SqliteEngine {
     return engineOn(path, lock, 'shared')
   } catch (error) {
     const problem = toStoreError(error)
-    // A process that takes over shares the file with the one that runs.
+    // A process that takes over shares the file with the running one.
     if (problem.code !== 'full' || !lock.isHeld) throw problem
-    // On a full disk the file that indexes the WAL cannot be made; a single user may keep that index in memory.
+    // On a full disk the WAL index file cannot be created; a single user may keep that index in memory.
     return engineOn(path, lock, 'alone')
   }
 }
@@ -86,7 +86,7 @@ function engineOn(path: string, lock: FileLock, use: 'shared' | 'alone'): Sqlite
   }
 }
 
-/** Creates the file readable by its owner alone, and resolves links so that one file has one lock. */
+/** Creates the file with private permissions, and resolves links so that one file has one lock. */
 function createPrivately(file: string): string {
   try {
     closeSync(openSync(file, 'a', 0o600))
@@ -97,8 +97,8 @@ function createPrivately(file: string): string {
 }
 
 /**
- * Keeps other processes away for as long as this one lives. The lock is on a file of its own, so that other
- * programs may still read the database, and it is the operating system's, so that even SIGKILL frees it.
+ * Locks out other processes as long as this one lives. The lock is on a separate file, so that other programs may still
+ * read the database, and is the operating system's, so that even SIGKILL releases it.
  */
 class FileLock {
   readonly #path: string
@@ -149,7 +149,7 @@ class SqliteEngine implements CopyEngine {
   #isReading = false
 
   constructor(database: DatabaseSync, lock: FileLock | undefined) {
-    // FULL: what was committed survives the loss of power, not only the end of the process.
+    // FULL: commits survive a power loss, not only a crash of the process.
     database.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;
@@ -166,7 +166,7 @@ class SqliteEngine implements CopyEngine {
     return this.#alone
   }
 
-  /** The lock stays: it keeps all others away. */
+  /** The lock stays: it locks out all others. */
   share(): void {
     this.#alone = false
   }
@@ -186,8 +186,8 @@ class SqliteEngine implements CopyEngine {
   }
 
   /**
-   * Lets the reads of one turn of the event loop share a transaction: taking and giving back the lock costs as
-   * much as the look-up itself.
+   * Lets the reads of one turn of the event loop share a transaction: taking and releasing the lock costs as much as
+   * the look-up itself.
    */
   #startReading(): void {
     if (this.#isReading || this.#database.isTransaction) return
@@ -226,7 +226,7 @@ class SqliteEngine implements CopyEngine {
     this.#lock?.free()
   }
 
-  /** Without a pause from the first step to the last, so that no other work comes into a transaction. */
+  /** Synchronous from the first step to the last, so that no other work gets into a transaction. */
   #runNow<Result>(steps: Steps<Result>): Result {
     this.#stopReading()
     try {
@@ -256,13 +256,13 @@ class SqliteEngine implements CopyEngine {
     return statement
   }
 
-  /** SQLite itself has rolled back after some failures, among them a full disk, but not after all. */
+  /** SQLite itself has rolled back after some failures, such as a full disk, but not after all. */
   #rollBack(): void {
     if (!this.#database.isOpen || !this.#database.isTransaction) return
     try {
       this.#database.exec('ROLLBACK')
     } catch {
-      // The failure before this one is what the caller has to know.
+      // The first failure is what the caller needs to know.
     }
   }
 }

@@ -3,13 +3,13 @@ export type StoreErrorCode =
   | 'newer_schema'
   /** Another process holds the database. */
   | 'locked'
-  /** No answer in time, or the connection was lost: trying again later makes sense. */
+  /** No response in time, or a lost connection: a later retry makes sense. */
   | 'unavailable'
-  /** The connection was lost while a commit was under way: it may or may not have taken effect. */
+  /** The connection was lost during a commit: it may or may not have taken effect. */
   | 'uncertain'
   /** No space is left for the database. */
   | 'full'
-  /** Trying again will not help: damaged, not a database, no access, or data that it cannot hold. */
+  /** A retry is useless: damaged, not a database, no access, or data that it cannot store. */
   | 'unusable'
 
 /** What went wrong with the database itself, as opposed to a `Refusal` of one batch. */

@@ -1,8 +1,8 @@
-/** One resource as the database keeps it. `body` is JSON text that the store never looks into. */
+/** One stored resource. `body` is JSON text that the store never parses. */
 export interface Row {
   readonly id: string
   readonly kind: string
-  /** The row this one belongs to: it cannot outlive it. */
+  /** The parent row, which this one cannot outlive. */
   readonly parent: string | null
   /** 1 on insert; raised by one on each update. */
   readonly version: number
@@ -35,19 +35,19 @@ export type Write =
   /** `entry.row.version` is the new version; the stored one must be exactly one lower. */
   | { readonly op: 'update'; readonly entry: Entry }
   | { readonly op: 'remove'; readonly id: string; readonly version: number }
-  /** The batch holds only if this row still has this version. */
+  /** The batch applies only if this row still has this version. */
   | { readonly op: 'expect'; readonly id: string; readonly version: number }
   | { readonly op: 'event'; readonly event: EventRecord }
 
-/** Why a batch was refused as a whole; nothing of it was written. */
+/** Why a batch was rejected as a whole; nothing of it was written. */
 export type Refusal =
-  /** A row changed or vanished since it was read. */
+  /** A row was changed or deleted since it was read. */
   | { readonly reason: 'stale'; readonly id: string }
-  /** An inserted row's id exists already. */
+  /** An inserted row's id already exists. */
   | { readonly reason: 'exists'; readonly id: string }
   /** `id` would refer to, or belong to, a row that does not exist. */
   | { readonly reason: 'missing'; readonly id: string; readonly target: string }
-  /** `id` cannot be removed: `by` (one of possibly many) still refers to it or belongs to it. */
+  /** `id` cannot be deleted: `by` (one of possibly many) still refers to it or belongs to it. */
   | { readonly reason: 'in_use'; readonly id: string; readonly by: string }
   /** Another row, `owner`, holds the claim. */
   | { readonly reason: 'claimed'; readonly claim: Claim; readonly owner: string }
@@ -77,13 +77,13 @@ export interface PruneLimits {
 }
 
 /**
- * What the platform asks of a database. Every driver passes test/store/store.test.ts. Every method rejects
- * with a `StoreError` when the database fails; the next call works again as soon as the database does.
+ * The database interface of the platform. Every driver passes test/store/store.test.ts. Every method rejects with a
+ * `StoreError` when the database fails; the next call works again as soon as the database does.
  */
 export interface Store extends AsyncDisposable {
-  /** Another process begins to use the database too: what it may change is not remembered any more. */
+  /** Another process starts to use the database too: caches that it may invalidate are disabled. */
   share(): void
-  /** The other process has gone. Rejects with `locked` while it has not. */
+  /** The other process has exited. Rejects with `locked` while it has not. */
   own(): Promise<void>
   get(id: string): Promise<Row | undefined>
   /** The rows that exist among `ids`, in no particular order. */
@@ -95,9 +95,9 @@ export interface Store extends AsyncDisposable {
   /** Rows that refer to `id`, at most `limit` of them, ordered by id. */
   referrers(id: string, limit: number): Promise<Row[]>
   /**
-   * All of the batch or nothing. Resolved only when it is durable. Batches take effect one after another, and
-   * within a batch each write sees the ones before it; the first that fails decides the refusal. When it
-   * rejects nothing was acknowledged: after a lost connection the batch may still have been committed.
+   * Atomic. Resolves only when the batch is durable. Batches take effect one after another, and within a batch each
+   * write sees the ones before it; the first that fails determines the refusal. When it rejects nothing was
+   * acknowledged: after a lost connection the batch may still have been committed.
    */
   commit(batch: readonly Write[]): Promise<Outcome>
   /** Calls back after each batch that this process has committed, so that it need not poll for its own writes. */
@@ -105,25 +105,25 @@ export interface Store extends AsyncDisposable {
   /** The number of the latest change; every insert, update and remove raises it by exactly one. */
   revision(): Promise<number>
   /**
-   * Changes after the revision `after` in order, without gaps, at most `limit`. A first one above `after + 1`,
-   * or none although `revision()` is above `after`, means that those between were pruned.
+   * Changes after the revision `after` in order, without gaps, at most `limit`. A first one above `after + 1`, or none
+   * although `revision()` is above `after`, means that those in between were pruned.
    */
   changes(after: number, limit: number): Promise<Change[]>
   /** The outbox in the order of commits: events after the one with sequence number `after`. */
   events(after: number, limit: number): Promise<(EventRecord & { readonly sequence: number })[]>
-  /** The sequence number of the latest event, whether it is still kept or not; 0 before the first one. */
+  /** The sequence number of the latest event, pruned or not; 0 before the first one. */
   lastSequence(): Promise<number>
   event(id: string): Promise<EventRecord | undefined>
   /** Events that are still kept by id, newest first; only those with a smaller id than `before`. */
   newestEvents(page: { readonly before?: string; readonly limit: number }): Promise<EventRecord[]>
-  /** Small facts about the installation itself, such as the identity of the sealing key. */
+  /** Metadata of the installation, such as the id of the master key. */
   readMeta(key: string): Promise<string | undefined>
-  /** Writes only if the key has no value yet; resolves to the value that then stands. */
+  /** Writes only if the key has no value yet; resolves to the value afterwards. */
   claimMeta(key: string, value: string): Promise<string>
-  /** Forgets changes up to a revision, and events older than a time (RFC 3339) and no later than `eventsUpTo`. */
+  /** Prunes changes up to a revision, and events older than a time (RFC 3339) and no later than `eventsUpTo`. */
   prune(limits: PruneLimits): Promise<void>
-  /** Resolves when the database answers; rejects with what is wrong otherwise. */
+  /** Resolves when the database responds; rejects with the reason otherwise. */
   ping(): Promise<void>
-  /** Resolves when a small write was durable; it changes nothing that can be read. */
+  /** Resolves when a small write was durable; it changes nothing visible. */
   tryWrite(): Promise<void>
 }

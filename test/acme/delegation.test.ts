@@ -159,7 +159,7 @@ suite('names under the shared domain', () => {
     assert.match(own.description, /local authority/)
     const job = await world.failure(own.id)
     assert.equal(job.error_code, 'DNS_ERROR')
-    assert.equal(job.msg, `${BASE} leads to 192.0.2.7. Set in DNS: "${BASE} A ${HERE}".`)
+    assert.equal(job.msg, `${BASE} points to 192.0.2.7. Set in DNS: "${BASE} A ${HERE}".`)
     await assertNothingAsked(world)
     await visited(BASE, `shop.${BASE}`)
     dns.address = HERE

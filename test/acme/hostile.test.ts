@@ -50,13 +50,13 @@ const cases: readonly Case[] = [
     name: 'a redirect into a private network',
     on: '/directory',
     answer: { status: 302, headers: { location: 'https://10.1.2.3/latest/meta-data' } },
-    says: /outside of the public network/,
+    says: /only non-public addresses/,
   },
   {
     name: 'addresses in a private network',
     on: '/directory',
     answer: { body: { ...directory, newNonce: 'https://169.254.169.254/latest/meta-data' } },
-    says: /outside of the public network/,
+    says: /only non-public addresses/,
   },
   {
     name: 'a nonce that is none',
@@ -104,7 +104,7 @@ const cases: readonly Case[] = [
     name: 'a problem with control characters and no end',
     on: '/new-order',
     answer: { status: 500, body: { type: 7, detail: `\u0000\u001b[31m${huge.slice(0, 9000)}` } },
-    says: /^The authority refuses \(unknown\): \[31mx{300,400}$/,
+    says: /^The CA rejects the request \(unknown\): \[31mx{300,400}$/,
   },
   {
     name: 'a certificate that is none',

@@ -111,7 +111,7 @@ suite('with an authority that refuses three nonces of ten', () => {
     await world.issue({}, answering(world.store, pebble, { refuse }))
     const job = await world.failure(domain.id)
     assert.equal(job.error_code, 'INTERNAL_ERROR')
-    assert.match(job.msg, /^The authority refuses \(\w+\): ./)
+    assert.match(job.msg, /^The CA rejects the request \(\w+\): ./)
     assert.ok(Date.parse(job.retries_at ?? '') >= Date.parse(job.started_at))
     assert.deepEqual(await world.rows('acme_challenge'), [])
     refuse.length = 0

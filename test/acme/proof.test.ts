@@ -58,7 +58,7 @@ suite('a domain must lead here before anything is ordered', () => {
     await world.issue({}, answering(world.store, pebble))
     const job = await world.failure(domain.id)
     assert.equal(job.error_code, 'DNS_ERROR')
-    assert.match(job.msg, /leads to .*192\.0\.2\.9/)
+    assert.match(job.msg, /points to .*192\.0\.2\.9/)
   })
 
   test('a chain of records that never ends leads nowhere', async () => {

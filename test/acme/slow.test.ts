@@ -60,7 +60,7 @@ suite('an authority that takes its time', () => {
       await world.issue()
       const job = await world.failure(domain.id)
       assert.equal(job.error_code, 'INTERNAL_ERROR')
-      assert.match(job.msg, /^The authority asks to wait \(rateLimited\): ./)
+      assert.match(job.msg, /^The CA asks to wait \(rateLimited\): ./)
       const wait = Date.parse(job.retries_at ?? '') - Date.now()
       assert.ok(Math.abs(wait - 2 * HOUR) < 30_000, `${wait}`)
     })

@@ -17,15 +17,15 @@ const tunnel = (lines: string) => `tunnels:\n  web:\n    proto: http\n    addr: 
 const mistakes: Readonly<Record<string, readonly [text: string, complaint: RegExp]>> = {
   'a key that is not known': [
     'server: a:1\nsever: b',
-    /^:2:1: "sever" is not known here\. Did you mean "server"\? Allowed are version, server, authtoken, /,
+    /^:2:1: "sever" is unknown\. Did you mean "server"\? Allowed are version, server, authtoken, /,
   ],
   'a tunnel option that is not known': [
     tunnel('    adr: 1'),
-    /^:5:5: "adr" is not known here\. Did you mean "addr"\? Allowed are proto, addr, domain, /,
+    /^:5:5: "adr" is unknown\. Did you mean "addr"\? Allowed are proto, addr, domain, /,
   ],
   'a part of an option that is not known': [
     tunnel('    request_headers:\n      ad: [a]'),
-    /^:6:7: "ad" is not known here\. Allowed are add, remove$/,
+    /^:6:7: "ad" is unknown\. Allowed are add, remove$/,
   ],
   'a number for a text': ['metadata: 5', /^:1:11: "metadata" must be text$/],
   'a text for a list': [
@@ -152,7 +152,7 @@ suite('adit config check', () => {
   test('is not led astray by aliases of aliases', () => {
     const levels = Array.from({ length: 9 }, (_, at) => `${at}: &l${at + 1} [${`*l${at}, `.repeat(10)}]`)
     const text = `tunnels: {a: {proto: http, addr: 1, basic_auth: &l0 [x:y]}}\nlabels:\n  ${levels.join('\n  ')}`
-    assert.throws(() => checkConfig(parseConfig('f', text)), /is not known here|may have 100 aliases/)
+    assert.throws(() => checkConfig(parseConfig('f', text)), /is unknown|may have 100 aliases/)
   })
 
   test('takes what is too deep for a mistake', () => {
@@ -265,7 +265,7 @@ tunnels:
     using bad = configFile('sever: 1')
     const wrong = await runAdit(['config', 'check', bad.path])
     assert.equal(wrong.code, 78)
-    assert.ok(wrong.stderr.startsWith(`adit: ${bad.path}:1:1: "sever" is not known here`))
+    assert.ok(wrong.stderr.startsWith(`adit: ${bad.path}:1:1: "sever" is unknown`))
     const none = await runAdit(['config', 'check', '/nonexistent/adit.yml'])
     assert.deepEqual(
       [none.code, none.stderr],

@@ -162,7 +162,7 @@ suite('the names of the server itself', { concurrency: 3 }, () => {
     assert.equal(code, 'DNS_ERROR')
     assert.equal(
       msg,
-      `DNS of ${BASE} is not answered by this server yet. Set at its registrar, or in the zone above it: ` +
+      `DNS of ${BASE} is not served by this server yet. Set at its registrar, or in the zone above it: ` +
         `"${BASE} NS ns1.${BASE}", "${BASE} NS ns2.${BASE}", "ns1.${BASE} A ${HOST}", "ns2.${BASE} A ${HOST}".`,
     )
     assert.ok(Date.parse(next) < Date.now() + 60_000)

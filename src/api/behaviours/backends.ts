@@ -25,8 +25,8 @@ export const httpResponseBackend: Behaviour = {
 }
 
 /**
- * Refuses children that lead back to this backend. The rows the walk saw must be unchanged when this one is
- * written, or two changes at the same moment could close a circle together.
+ * Rejects children that lead back to this backend. The visited rows must be unchanged when this one is written, or two
+ * concurrent changes could create a cycle together.
  */
 async function refuseCycles(draft: Draft, call: Call): Promise<void> {
   const field = 'backends'
@@ -53,7 +53,7 @@ async function refuseCycles(draft: Draft, call: Call): Promise<void> {
   if (sizeOf(own, children, new Map()) >= MAX_BACKENDS) fail('backend_tree', { field, limit: MAX_BACKENDS })
 }
 
-/** The gateway builds a backend once for each way that leads to it, and serves no endpoint with more than these. */
+/** The gateway builds a backend once for each path to it, and serves no endpoint with more than these. */
 const MAX_BACKENDS = 1000
 
 /** How many are built for these and all below them. */
@@ -65,7 +65,7 @@ function sizeOf(
   return ids.reduce((sum, id) => {
     const found = known.get(id)
     if (found !== undefined) return sum + found
-    // A circle, which only damaged rows can have, must not be walked for ever.
+    // A cycle, which only damaged rows can have, must not loop forever.
     known.set(id, 1)
     const size = 1 + sizeOf(children.get(id) ?? [], children, known)
     known.set(id, size)

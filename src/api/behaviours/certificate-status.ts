@@ -5,7 +5,7 @@ import type { Kept } from '#contract/shape.ts'
 
 type Status = NonNullable<Kept<typeof reservedDomain.shape>['certificate_management_status']>
 
-/** How it stands with the certificate of a name whose management begins. */
+/** The initial certificate status of a managed name. */
 export function firstStatus({ facts, now }: Call): Status {
   const { notIssuing: msg } = facts
   if (msg === undefined) return { renews_at: null, provisioning_job: null }

@@ -11,12 +11,12 @@ import { credential as credentialKind } from '#contract/kinds/credential.ts'
 import { sshCredential as sshKind } from '#contract/kinds/ssh-credential.ts'
 import { readSshPublicKey } from '#pki/ssh-key.ts'
 
-/** Where the hashes of tokens are claimed; looking a claim up is how a token is recognised. */
+/** Claims of token hashes; a token is recognised by looking up its claim. */
 export const API_TOKENS = 'api_token'
 export const AGENT_TOKENS = 'agent_token'
 const SSH_KEYS = 'ssh_key'
 
-/** Makes the token of a new resource, shown once; what is kept and claimed is its hash. */
+/** Creates the token of a new resource, shown once; its hash is stored and claimed. */
 function settleToken(draft: Draft, body: { token_hash: string }, namespace: string): void {
   if (!draft.before) {
     const token = newToken(draft.id)
@@ -71,7 +71,7 @@ export const sshCredential: Behaviour = {
       bad_public_key: 'ssh_key_bad',
     })
     body.public_key = key.line
-    // Anybody can register a public key, so the key of one owner must not keep another one from registering it.
+    // Anyone can register a public key, so one owner's key must not prevent another one from registering it.
     draft.claim(SSH_KEYS, `${body.owner_id} ${key.fingerprint}`, {
       refusal: 'ssh_key_taken',
       field: 'public_key',

@@ -12,11 +12,11 @@ import { tlsEdge as tlsEdgeKind } from '#contract/kinds/edges.ts'
 import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
 import type { Row } from '#store/store.ts'
 
-/** Who serves an address; one edge at most. */
+/** The edge that serves an address; at most one. */
 const HOSTPORTS = 'hostport'
-/** Who holds a TCP port: a reserved address, or an edge that took it for itself. */
+/** The holder of a TCP port: a reserved address, or an edge that reserved it itself. */
 export const TCP_PORTS = 'tcp_port'
-/** Who has reserved a name. */
+/** The holder of a name. */
 export const DOMAINS = 'domain'
 
 const field = 'hostports'
@@ -33,11 +33,11 @@ function readHostPorts(draft: Draft): { value: string; parsed: HostPort }[] {
   })
 }
 
-/** Has the edge served this address before? An admin may have given it. */
+/** Whether the edge served this address before: an admin may have assigned it. */
 const had = ({ before }: Draft, value: string): boolean =>
   ((before?.[field] ?? []) as string[]).includes(value)
 
-/** Ports are what a TCP edge listens on: a port not reserved before is reserved by the edge. */
+/** TCP edges listen on ports: an unreserved port is reserved by the edge. */
 async function claimPorts(draft: Draft, call: Call): Promise<void> {
   const { first, last } = call.facts.tcpPorts
   for (const { value, parsed } of readHostPorts(draft)) {
@@ -69,7 +69,7 @@ async function reservationOf(name: string, call: Call): Promise<Row | undefined>
   return undefined
 }
 
-/** Domains are what HTTPS and TLS edges serve: each must be reserved, and stays so while the edge uses it. */
+/** HTTPS and TLS edges serve domains: each must be reserved, and stays so while the edge uses it. */
 async function claimDomains(draft: Draft, call: Call): Promise<void> {
   const normal: string[] = []
   for (const { value, parsed } of readHostPorts(draft)) {

@@ -8,7 +8,7 @@ import type { Kept } from '#contract/shape.ts'
 type Target = Kept<typeof eventTarget>
 type Auth = NonNullable<Target['kinesis']>['auth']
 
-/** The one kind of target that is given. */
+/** The given target type. */
 function kindOf(target: Target): keyof Target {
   const given = Object.entries(target).flatMap(([name, value]) => (value === null ? [] : [name]))
   const [first, second] = given

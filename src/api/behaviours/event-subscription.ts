@@ -5,7 +5,7 @@ import type { Body } from '#contract/body.ts'
 import { eventTypes } from '#contract/events/index.ts'
 import { checkSelection, sourceFrom, type EventSource } from '#contract/events/source.ts'
 
-/** Refuses types that no event has, and a type that is there twice. */
+/** Rejects unknown event types, and repeated ones. */
 function checkTypes(sources: readonly EventSource[]): void {
   const seen = new Set<string>()
   for (const { type } of sources) {
@@ -15,7 +15,7 @@ function checkTypes(sources: readonly EventSource[]): void {
   }
 }
 
-/** Rejects new types of events that the caller may not read; at delivery the rights of the owner count. */
+/** Rejects new event types that the caller may not read; delivery checks the owner's permissions. */
 function checkReadable(sources: readonly EventSource[], before: Body | undefined, actor: Actor): void {
   const known = new Set(before && sourcesOf(before).map(({ type }) => type))
   const denied = sources.find(({ type }) => !known.has(type) && !allowsType(actor, type))
@@ -24,7 +24,7 @@ function checkReadable(sources: readonly EventSource[], before: Body | undefined
 
 export const sourcesOf = (subscription: Body): EventSource[] => subscription['sources'] as EventSource[]
 
-/** A source as callers see it. Clients of the hosted service know `type` and `uri`: the rest is only there if set. */
+/** A source as returned. Clients of the hosted service know `type` and `uri`: the rest is present only if set. */
 export const showSource = ({ type, ...chosen }: EventSource, listUri: string): Body => ({
   type,
   uri: `${listUri}/${type}`,
@@ -36,7 +36,7 @@ export const eventSubscription: Behaviour = {
     const sources = sourcesOf(body).map(sourceFrom)
     checkTypes(sources)
     checkReadable(sources, before, principal)
-    // What was kept before was checked then.
+    // Stored sources were already checked.
     if (given['sources'] !== undefined)
       sources.forEach((source, index) => checkSelection(source, `sources.${index}.`))
     body['sources'] = sources

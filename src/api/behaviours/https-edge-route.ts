@@ -4,10 +4,10 @@ import { readName } from '#api/names.ts'
 import { fail, Problem } from '#base/errors.ts'
 import { httpsEdgeRoute as kind } from '#contract/kinds/https-edge-route.ts'
 
-/** Visible characters that a path may have as they are; anything else must be percent-encoded. */
+/** Visible characters allowed in a path; anything else must be percent-encoded. */
 const PATH = /^\/[!$%&'()*+,\-./0-9:;=@A-Z_a-z~]*$/
 
-/** A match in its one spelling: the host name in lower case, the path as it is. */
+/** A normalized match: the host name in lower case, the path unchanged. */
 function readMatch(match: string): string {
   const refused = () => fail('match_form', { field: 'match', value: match.slice(0, 100) })
   const slash = match.indexOf('/')

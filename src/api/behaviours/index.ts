@@ -49,5 +49,5 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
 
 const plain: Behaviour = {}
 
-/** What a kind does beyond being kept and shown; nothing for most. */
+/** The behaviour of a kind; none for most. */
 export const behaviourOf = (kind: Kind): Behaviour => behaviours[kind.name] ?? plain

@@ -7,7 +7,7 @@ import { isIP } from 'node:net'
 import { ipPolicyRule as ruleKind } from '#contract/kinds/ip-policy-rule.ts'
 import { ipRestriction as restrictionKind } from '#contract/kinds/ip-restriction.ts'
 
-/** A range in its one spelling. */
+/** A normalized range. */
 function readCidr(given: string): string {
   const field = 'cidr'
   if (!given.includes('/') && isIP(given)) {

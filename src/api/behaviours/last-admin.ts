@@ -13,13 +13,13 @@ export interface Role {
 export const administers = ({ role, active }: Role): boolean => role === 'admin' && active
 
 interface Left {
-  /** The user that goes, or loses its role. */
+  /** The user that is deleted, or loses its role. */
   readonly withoutUser?: string
-  /** The API key that goes. */
+  /** The API key that is deleted. */
   readonly withoutKey?: string
 }
 
-/** An active admin that is left with an API key to call with, and that key; undefined when there is none. */
+/** A remaining active admin with an API key, and that key; undefined when there is none. */
 export async function remainingAdmin(
   { withoutUser, withoutKey }: Left,
   { store }: Pick<Call, 'store'>,

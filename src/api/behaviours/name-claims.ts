@@ -8,14 +8,14 @@ import { ownerIn } from '#contract/access-rule.ts'
 
 const field = 'domain'
 
-/** The names above one, nearest first, up to the shared domain. */
+/** The parent domains, nearest first, up to the shared domain. */
 function namesAbove(name: string, base: string): string[] {
   const labels = name.split('.')
   const above = labels.slice(1).map((_, index) => labels.slice(index + 1).join('.'))
   return above.slice(0, above.includes(base) ? above.indexOf(base) : above.length)
 }
 
-/** Rejects a new reservation that would take names from another user, or a name that is held back, for members. */
+/** Rejects a new reservation of another user's names, or of a restricted name, for members. */
 export async function requireFreeName(domain: string, call: Call): Promise<void> {
   const { principal, facts } = call
   if (principal.role === 'admin') return
@@ -36,7 +36,7 @@ export async function requireFreeName(domain: string, call: Call): Promise<void>
   if (ascii !== undefined && (await isOfOther([`${ascii}.${facts.domain}`], call))) refuse()
 }
 
-/** Does the nearest reservation among these, of a name or its wildcard, belong to another user? */
+/** Whether the nearest reservation among these, of a name or its wildcard, belongs to another user. */
 async function isOfOther(names: readonly string[], { store, principal }: Call): Promise<boolean> {
   for (const value of names.flatMap(name => [`*.${name}`, name])) {
     const row = await store.holder({ namespace: DOMAINS, value })

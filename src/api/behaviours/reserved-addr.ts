@@ -5,7 +5,7 @@ import type { Call } from '#api/call.ts'
 import { fail } from '#base/errors.ts'
 import { reservedAddr as kind } from '#contract/kinds/reserved-addr.ts'
 
-/** A free port of those that are handed out: from a random place on, so that freed ones are not reused at once. */
+/** A free assignable port: from a random start, so that freed ones are not reused at once. */
 async function freePort({ store, facts }: Call): Promise<number> {
   const { first, last } = facts.randomTcpPorts
   const count = last - first + 1

@@ -16,7 +16,7 @@ import type { Kept } from '#contract/shape.ts'
 
 type Domain = Kept<typeof kind.shape>
 
-/** The one domain that is asked for; both fields may be given when they mean the same. */
+/** The requested domain; both fields may be set if they mean the same. */
 function nameOf({ name, domain }: Pick<Domain, 'name' | 'domain'>, base: string): string {
   const byName = name === '' ? undefined : readName(name.includes('.') ? name : `${name}.${base}`, 'name')
   const byDomain = domain === '' ? undefined : readFullName(domain)
@@ -38,13 +38,13 @@ function refuseOwnNames(domain: string, base: string): void {
   if (isOwnName(domain, base)) fail('domain_own_name', { field, value })
 }
 
-/** Whoever had such a name, or its wildcard, would have those of strangers. */
+/** The owner of such a name, or its wildcard, would get names of strangers. */
 function refusePublicSuffix(domain: string): void {
   if (!isPublicSuffix(domain.replace(/^\*\./, ''))) return
   fail('domain_public_suffix', { field: 'domain', value: domain })
 }
 
-/** A name that DNS of the server answers for one reservation alone; it says nothing about the domain. */
+/** A name that the server's DNS serves for one reservation only; it reveals nothing about the domain. */
 const targetLabel = (id: string): string => hash('sha256', id, 'hex').slice(0, 17)
 
 async function nameNewDomain(draft: Draft, call: Call): Promise<void> {
@@ -83,7 +83,7 @@ async function settleCertificate(draft: Draft, call: Call): Promise<void> {
     : null
 }
 
-/** An endpoint configuration fits only where its type fits. */
+/** The type of an endpoint configuration must match. */
 export async function requireConfigType(
   draft: Draft,
   field: string,
@@ -118,7 +118,7 @@ export const reservedDomain: Behaviour = {
     }
   },
   remove({ row, body }, { facts }) {
-    // It would be back at the next start.
+    // It would be created again at the next start.
     if (body['domain'] === facts.domain) fail('domain_of_server', { id: row.id, domain: facts.domain })
   },
   actions: {

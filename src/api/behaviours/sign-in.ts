@@ -5,7 +5,7 @@ import { fail } from '#base/errors.ts'
 import type { Body } from '#contract/body.ts'
 import { signInModules } from '#contract/modules/sign-in.ts'
 
-/** Refuses a second way to sign in; says whether there is one. */
+/** Rejects a second sign-in module; returns whether there is one. */
 export function settleSignIn(draft: Draft): boolean {
   const present = signInModules.filter(name => draft.body[name])
   const [first, second] = present
@@ -17,7 +17,7 @@ export function settleSignIn(draft: Draft): boolean {
   return first !== undefined
 }
 
-/** The addresses of a SAML module follow from where the server is reached, so they are not kept. */
+/** The URLs of a SAML module depend on the server's URL, so they are not stored. */
 export function samlView(body: Body, call: Call): Body {
   const saml = body['saml'] as Body | null
   return saml ? { saml: { ...saml, ...samlAddresses(call, String(body['id'])) } } : {}

@@ -38,7 +38,7 @@ export const sshCertificateAuthority: Behaviour = {
 
 type Certificate = Kept<typeof hostKind.shape>
 
-/** The key of the authority that a certificate names. */
+/** The CA key of a certificate. */
 async function authorityKey(draft: Draft, call: Call): Promise<Secret> {
   await checkReferences(mentions(draft.kind.shape, draft.body), call)
   const row = await call.store.get(String(draft.body['ssh_certificate_authority_id']))
@@ -46,7 +46,7 @@ async function authorityKey(draft: Draft, call: Call): Promise<Secret> {
   return new Secret(String(open(authorityKind, row, call)['private_key']))
 }
 
-/** Settles what both kinds of certificate have in common and returns what is to be signed. */
+/** Completes the common fields of both certificate kinds and returns what is to be signed. */
 function settle(draft: Draft, defaultMs: number, call: Call) {
   const body = draft.body as unknown as Certificate
   const key = withPkiProblems('public_key', () => readSshPublicKey(body.public_key), {

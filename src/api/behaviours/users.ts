@@ -8,7 +8,7 @@ import type { Row } from '#store/store.ts'
 
 type User = Kept<typeof kind.shape>
 
-/** Rejects what would leave the server without an admin who can call; returns the one who stays, with the key. */
+/** Rejects what would leave the server without an admin that has a key; returns the remaining one, with the key. */
 const requireAnotherAdmin = async (id: string, action: string, call: Call): Promise<readonly Row[]> =>
   (await remainingAdmin({ withoutUser: id }, call)) ?? fail('last_admin', { action })
 

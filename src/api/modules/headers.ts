@@ -6,7 +6,7 @@ import type { Kept } from '#contract/shape.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,255}$/
 
-/** Header names in lower case, each checked and there once. */
+/** Header names in lower case, each valid and unique. */
 function headerNames(field: string, names: readonly string[]): string[] {
   const seen = new Set<string>()
   for (const name of names) {

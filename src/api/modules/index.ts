@@ -22,7 +22,7 @@ const rules: Readonly<Record<string, ModuleRule>> = {
   webhook_verification: checkWebhookVerification,
 }
 
-/** Applies the rules of every module that a call sets. */
+/** Applies the rules of every module in a request. */
 export async function checkModules(draft: Draft, call: Call): Promise<void> {
   for (const [name, module] of Object.entries(draft.kind.modules)) {
     if (!draft.sets(name)) continue

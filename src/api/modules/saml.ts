@@ -16,10 +16,10 @@ const SIGNATURE_NAMESPACE = 'http://www.w3.org/2000/09/xmldsig#'
 /** For signing and encryption, in each of several roles. */
 const MAX_CERTIFICATES = 40
 const METADATA_NAMESPACE = 'urn:oasis:names:tc:SAML:2.0:metadata'
-/** The identity provider keeps the certificate for as long as it keeps the endpoint. */
+/** The identity provider keeps the certificate as long as the endpoint. */
 const CERTIFICATE_YEARS = 35
 
-/** Where the identity provider finds the endpoint; known by the id of the route or endpoint configuration. */
+/** The URLs of the endpoint for the identity provider; derived from the id of the route or endpoint configuration. */
 export function samlAddresses(call: Call, owner: string): Body {
   const entity = `${call.facts.signInUrl}/saml/${owner}`
   return {
@@ -66,7 +66,7 @@ function hasLargeKey(base64: string): boolean {
   try {
     return isLargeRsa(new X509Certificate(Buffer.from(base64, 'base64')).publicKey)
   } catch {
-    // One that cannot be read vouches for nothing.
+    // An unreadable certificate is skipped.
     return false
   }
 }

@@ -5,7 +5,7 @@ import { webhookProviders } from '#contract/modules/webhook-verification.ts'
 
 const base64 = { pattern: /^[\w+/-]+={0,2}$/, text: 'base64, as the sender shows it' }
 
-/** Senders whose secrets are not just any text. */
+/** Senders whose secrets have a required form. */
 const forms: Readonly<Record<string, { readonly pattern: RegExp; readonly text: string }>> = {
   brex: base64,
   clerk: base64,
