@@ -11,12 +11,12 @@ const CONNECTIONS = [1, 64]
 interface Reads {
   readonly name: string
   readonly path: string
-  /** What follows the path, one of them at random. */
+  /** Path suffixes, chosen at random. */
   readonly values?: readonly string[]
   readonly target?: Row['target']
 }
 
-/** Ours against a bare node:http server that answers the same bytes from memory. */
+/** Adit against a bare node:http server that returns the same bytes from memory. */
 async function* reads(adit: Adit, load: Load, what: Reads): AsyncGenerator<Row> {
   const { name, path, values = [''] } = what
   const response = await fetch(`http://127.0.0.1:${adit.port}${path}${values[0]}`, {
@@ -47,7 +47,7 @@ async function* reads(adit: Adit, load: Load, what: Reads): AsyncGenerator<Row> 
   }
 }
 
-/** Ours against a loop of one-row commits on the same disk. */
+/** Adit against a loop of one-row commits on the same disk. */
 async function writes(load: Load): Promise<Row> {
   await using adit = await Adit.start()
   const commits = program('commit-program.ts')
@@ -71,7 +71,7 @@ async function writes(load: Load): Promise<Row> {
   }
 }
 
-/** The management API against the least that could do the same work. */
+/** The management API against the minimum for the same work. */
 export async function* api(): AsyncGenerator<Row> {
   using load = new Load()
   {
@@ -81,7 +81,7 @@ export async function* api(): AsyncGenerator<Row> {
     const target = { atLeast: 0.6 }
     yield* reads(adit, load, { name: 'GET by id', path: `/ip_policies/${id}`, target })
     yield* reads(adit, load, { name: 'list of 100', path: '/ip_policies?limit=100', target })
-    // The first page is remembered; this one is read from the database each time.
+    // The first page is cached; this one is read from the database each time.
     await adit.fill(load, 101)
     const values = (await adit.ids()).slice(0, 100)
     yield* reads(adit, load, {

@@ -11,7 +11,7 @@ import type { TlsPeerJob } from './support/tls-peer-program.ts'
 
 const DOMAINS = 1000
 
-/** As often as there are others, so that a round of visits warms all servers alike. */
+/** As often as there are others, so that a round warms all servers alike. */
 const onlyName = (name: string): string[] => Array.from({ length: DOMAINS }, () => name)
 
 /** A bare `node:tls` server with one certificate. */
@@ -30,9 +30,9 @@ interface Servers {
 }
 
 async function* shake(shakers: Shakers, work: 'full' | 'resumed', servers: Servers): AsyncGenerator<Row> {
-  // Once more before each kind of work, as tickets last for minutes only.
+  // Repeated before each workload, as tickets last only for minutes.
   for (const each of Object.values(servers)) await shakers.visit(each)
-  // What was never run is not compiled.
+  // Warm up the compiler.
   for (const each of Object.values(servers)) await shakers.rate(work, each)
   const contestants = Object.entries(servers).map(
     ([name, each]) => [name, () => shakers.rate(work, each)] as const,
@@ -50,7 +50,7 @@ async function* shake(shakers: Shakers, work: 'full' | 'resumed', servers: Serve
   }
 }
 
-/** What many domains with certificates cost at the start and in each handshake. */
+/** The cost of many domains with certificates at the start and in each handshake. */
 export async function* certificates(): AsyncGenerator<Row> {
   const folder = mkdtempSync(join(tmpdir(), 'adit-bench-'))
   await using parts = new AsyncDisposableStack()

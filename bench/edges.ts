@@ -8,11 +8,11 @@ import { Site } from './support/edges/site.ts'
 import { upstream } from './support/peers/nginx.ts'
 import type { Row } from './support/row.ts'
 
-/** BENCH_WORK=lookup takes only work of such a name. */
+/** BENCH_WORK=lookup runs only workloads of that name. */
 const wantedWork = process.env['BENCH_WORK'] ?? ''
 const isWanted = (name: string): boolean => name.includes(wantedWork)
 
-/** What edges, their modules and their number cost. */
+/** The cost of edges, their modules and their number. */
 export async function* edges(): AsyncGenerator<Row> {
   const folder = mkdtempSync(join(tmpdir(), 'adit-bench-'))
   await using parts = new AsyncDisposableStack()

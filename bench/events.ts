@@ -11,7 +11,7 @@ import { Load } from './support/load.ts'
 import { upstream } from './support/peers/nginx.ts'
 import type { Row } from './support/row.ts'
 
-/** BENCH_WORK=queue takes only work of such a name. */
+/** BENCH_WORK=queue runs only workloads of that name. */
 const wantedWork = process.env['BENCH_WORK'] ?? ''
 const isWanted = (name: string): boolean => name.includes(wantedWork)
 
@@ -32,7 +32,7 @@ async function* changes(): AsyncGenerator<Row> {
   if (isWanted('queue')) yield* queue(adit, load, webhook)
 }
 
-/** What it costs that events are told, and how fast they leave. */
+/** The cost of events for requests and changes, and the delivery rate. */
 export async function* events(): AsyncGenerator<Row> {
   if (isWanted('requests')) yield* requests()
   if (isWanted('writes') || isWanted('queue')) yield* changes()

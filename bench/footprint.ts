@@ -17,7 +17,7 @@ interface Way {
   readonly name: string
   readonly server: readonly string[]
   readonly agent: readonly string[]
-  /** The most seconds that `--version` may take. */
+  /** Maximum seconds for `--version`. */
   readonly version?: number
 }
 
@@ -31,7 +31,7 @@ function waysIn(folder: string): Way[] {
     ways.push({ name: 'executable', server: [executable], agent: [executable], version: 0.15 })
   if (archive !== undefined) {
     execFileSync('tar', ['-xzf', archive, '-C', folder])
-    // npm runs on the Node of the user, and so does the package.
+    // npm runs on the user's Node, and so does the package.
     const node = process.env['npm_node_execpath'] ?? 'node'
     ways.push({ name: 'npm package', server: own, agent: [node, join(folder, 'package/bin/adit.mjs')] })
   }
@@ -49,7 +49,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
-/** Seconds from the start of a command until it has printed something, as the median of several. */
+/** Median seconds from the start of a command to its first output. */
 async function secondsUntil(pattern: RegExp, start: () => Running): Promise<number> {
   const times: number[] = []
   for (let at = 0; at < STARTS; at++) {
@@ -61,7 +61,7 @@ async function secondsUntil(pattern: RegExp, start: () => Running): Promise<numb
   return median(times)
 }
 
-/** Resolves at the moment of the output, without the pauses of `until`. */
+/** Resolves at the first output, without the polling of `until`. */
 async function printed(command: Running, pattern: RegExp): Promise<void> {
   while (!pattern.test(command.output)) {
     if (command.child.stdout?.closed === true) throw new Error(`it ended: ${command.output}`)
@@ -69,7 +69,7 @@ async function printed(command: Running, pattern: RegExp): Promise<void> {
   }
 }
 
-/** What a program costs that has nothing to do, and how long a person waits for its first words. */
+/** The cost of an idle program, and the time to its first output. */
 export async function* footprint(): AsyncGenerator<Row> {
   const folder = mkdtempSync(join(tmpdir(), 'adit-bench-'))
   const service = createServer((_, response) => response.end()).listen(0, '127.0.0.1')

@@ -11,7 +11,7 @@ import { heading, render, type Row, type Topic } from './support/row.ts'
 import { toolVersions } from './support/tools.ts'
 import { tunnel } from './tunnel.ts'
 
-/** What is measured; `npm run bench -- NAME` runs only the topics whose name contains NAME. */
+/** The topics; `npm run bench -- NAME` runs only those whose name contains NAME. */
 const topics: Readonly<Record<string, Topic>> = {
   api,
   capture,
@@ -23,7 +23,7 @@ const topics: Readonly<Record<string, Topic>> = {
   tunnel,
 }
 
-// --write keeps the table in docs/benchmarks.md.
+// --write stores the table in docs/benchmarks.md.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { write: { type: 'boolean', default: false } },

@@ -7,7 +7,7 @@ const FEW = 100
 const MANY = 100_000
 const ROUND = { milliseconds: 1000 }
 const PAGE = 20
-/** Random ids that are asked for; enough to reach every page of the database. */
+/** Random ids; enough to reach every page of the database. */
 const SAMPLE = 10_000
 
 /** The memory of a process, in megabytes. */
@@ -16,7 +16,7 @@ function residentMemory(pid: number | undefined): number {
   return (Number(kibibytes) * 1024) / 1e6
 }
 
-/** Starts on data that is there already, and says how long that took. */
+/** Starts on existing data, and measures how long that takes. */
 async function startAgain(dataDir: string): Promise<{ adit: Adit; seconds: number }> {
   const start = performance.now()
   const adit = await Adit.start(dataDir)
@@ -42,7 +42,7 @@ const questions: readonly Question[] = [
   {
     name: `random page, limit=${PAGE}`,
     atMost: 1.5,
-    // Only where a whole page and a bit more is older, so that all pages have the same length.
+    // Only ids with more than a page of older ones, so that all pages have the same length.
     of: (adit, ids) => adit.get(`/ip_policies?limit=${PAGE}&before_id=`, sample(ids.slice(0, -PAGE - 1))),
   },
 ]

@@ -15,7 +15,7 @@ import { ABSENT, type Row } from './support/row.ts'
 import { missingTools } from './support/tools.ts'
 import { type Shown, type Work, works } from './support/works.ts'
 
-/** BENCH_PEERS=nginx,frp takes only those, BENCH_WORK=TCP only work of such a name. */
+/** BENCH_PEERS=nginx,frp selects peers, BENCH_WORK=TCP selects workloads by name. */
 const chosen = (process.env['BENCH_PEERS'] ?? '').split(',').filter(Boolean)
 const wantedWork = process.env['BENCH_WORK'] ?? ''
 
@@ -42,7 +42,7 @@ class Field implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'adit-bench-'))
   readonly #parts = new AsyncDisposableStack()
   readonly contenders: Contender[] = []
-  /** A row for each that could not be started. */
+  /** A row for each peer that could not be started. */
   readonly absent: Row[] = []
   adit: AditTunnel | undefined
 
@@ -98,7 +98,7 @@ function* rowsOf(work: Work, results: Readonly<Record<string, Figures>>): Genera
   }
 }
 
-/** The whole way through the tunnel against everything that does the same. */
+/** The complete path through the tunnel against everything that does the same. */
 export async function* tunnel(): AsyncGenerator<Row> {
   const missing = missingTools()
   if (missing !== undefined) console.error(`  ${missing}`)

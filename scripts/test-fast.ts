@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-/** Runs the tests that need no other program and no PostgreSQL: those that never come to `node:child_process`. */
+/** Runs the tests that need no other program and no PostgreSQL: those that never import `node:child_process`. */
 const root = join(import.meta.dirname, '..')
 const known = new Map<string, boolean>()
 
-/** Whether a file of the tests, or one that it imports, starts programs. */
+/** Whether a test file, or one that it imports, starts programs. */
 function startsPrograms(file: string): boolean {
   const found = known.get(file)
   if (found !== undefined) return found

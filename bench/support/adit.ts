@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { newFolder, spawnServer, type Process } from '../../test/support/server.ts'
 import type { Job, Load } from './load.ts'
 
-/** A real `adit serve` in a process of its own, and the requests that a load makes of it. */
+/** A real `adit serve` in a separate process, and the requests of the load. */
 export class Adit implements AsyncDisposable {
   readonly dataDir: string
   readonly process: Process
@@ -18,7 +18,7 @@ export class Adit implements AsyncDisposable {
     return new Adit(dataDir, await spawnServer(dataDir, environment))
   }
 
-  /** Stops the process and leaves its data. */
+  /** Stops the process and keeps its data. */
   async stop(): Promise<void> {
     await this.process.end('SIGTERM')
   }
@@ -43,7 +43,7 @@ export class Adit implements AsyncDisposable {
     return { port: this.port, before: `POST ${path}${this.head(about)}${text}`, values: [''], after: '' }
   }
 
-  /** Makes so many IP policies through the API. */
+  /** Creates so many IP policies through the API. */
   async fill(load: Load, count: number): Promise<void> {
     const post = this.post('/ip_policies', { description: 'bench', metadata: '{"made":"by the benchmark"}' })
     await load.run({ ...post, connections: Math.min(256, count), until: { requests: count } })

@@ -7,7 +7,7 @@ import { call } from '#tunnel/rpc.ts'
 import { Session } from '#tunnel/session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 
-/** Agents that sign in and then wait. */
+/** Agents that sign in and then idle. */
 export interface AgentsJob {
   readonly port: number
   readonly authtoken: string

@@ -5,7 +5,7 @@ export interface CommitJob {
   readonly milliseconds: number
 }
 
-/** Nothing but commits of one row each, as durable as ours: the most that the disk gives one at a time. */
+/** Only commits of one row each, as durable as ours: the disk's maximum one at a time. */
 process.on('message', ({ file, milliseconds }: CommitJob) => {
   const database = new DatabaseSync(file)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')

@@ -1,13 +1,13 @@
 import { createSecureContext, connect, type TLSSocket } from 'node:tls'
 
-/** What the generator is to do; each step is answered when it is done. */
+/** Commands for the generator; each gets a response when it is done. */
 export type HandshakeJob = { readonly port: number; readonly names: readonly string[] } & (
   | {
-      /** Goes to each name once, looks at its certificate, and keeps a ticket for `resumed`. */
+      /** Connects to each name once, checks its certificate, and keeps a ticket for `resumed`. */
       readonly work: 'visit'
     }
   | {
-      /** To names at random, as fast as it goes. */
+      /** To random names, as fast as possible. */
       readonly work: 'full' | 'resumed'
       readonly milliseconds: number
     }
@@ -21,10 +21,10 @@ const CONNECTIONS = 32
 const PATIENCE_MS = 10_000
 
 const context = createSecureContext({
-  // Nothing is trusted, so that the generator has no chain to verify: the certificates are compared in visits.
+  // Nothing is trusted, so that the generator verifies no chain: certificates are compared in `visits`.
   ca: [],
   minVersion: 'TLSv1.3',
-  // The cheapest exchange of keys leaves the least to hide other costs behind.
+  // The cheapest key exchange hides other costs the least.
   ecdhCurve: 'X25519',
 })
 
@@ -32,7 +32,7 @@ const context = createSecureContext({
 const tickets = new Map<string, Buffer>()
 const placeOf = (port: number, name: string): string => `${port} ${name}`
 
-/** One connection from its beginning to its end, which both sides have then seen. */
+/** One connection from start to end, seen by both sides. */
 function shake(
   port: number,
   name: string,
@@ -64,7 +64,7 @@ function shake(
   return promise
 }
 
-/** The ticket comes after the handshake, in a message of its own. */
+/** The ticket comes after the handshake, in a separate message. */
 function visit(port: number, name: string): Promise<void> {
   return shake(port, name, socket => {
     if (socket.getPeerX509Certificate()?.checkHost(name) === undefined)

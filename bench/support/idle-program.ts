@@ -1,19 +1,19 @@
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
-/** Connections that are opened and then do nothing, or take nothing. */
+/** Connections that idle, or read nothing. */
 export interface IdleJob {
   readonly port: number
   readonly host: string
   readonly tls: boolean
   readonly count: number
   readonly path: string
-  /** False: reads the answer and rests. True: stops reading when the answer begins. */
+  /** False: reads the response and idles. True: stops reading when the response begins. */
   readonly stall: boolean
 }
 
 export interface IdleAnswer {
-  /** How many were there at the end; all, unless somebody closed them. */
+  /** How many were open at the end; all, unless closed by the server. */
   readonly open: number
 }
 

@@ -14,8 +14,8 @@ export const rounds = number('BENCH_ROUNDS', 5)
 type Contestants = Readonly<Record<string, () => Promise<Figures>>>
 
 /**
- * Lets all contestants run in turn, round after round, and takes the median of each figure. One that fails has no
- * figures: it is told, and the others go on.
+ * Runs all contestants interleaved, round after round, and takes the median of each figure. One that fails has no
+ * figures: it is reported, and the others continue.
  */
 export async function interleave(contestants: Contestants): Promise<Readonly<Record<string, Figures>>> {
   const results = await inTurn(contestants)

@@ -5,7 +5,7 @@ const STATUS_CLASS = 9
 const SUCCESS = '2'.charCodeAt(0)
 const MAX_HEAD = 1024
 
-/** How many bytes of the answer that begins with this chunk are still to come. */
+/** How many bytes of the response that begins with this chunk are outstanding. */
 function missingAfter(chunk: Buffer): number {
   const text = chunk.toString('latin1', 0, MAX_HEAD)
   const end = text.indexOf('\r\n\r\n')
@@ -16,7 +16,7 @@ function missingAfter(chunk: Buffer): number {
   return Number(length) - (chunk.length - end - 4)
 }
 
-/** Sends requests over one connection, each when the answer to the one before is complete. */
+/** Sends requests over one connection, each after the previous response is complete. */
 function drive(port: number, next: () => string | undefined, latencies: number[]): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let missing = 0
@@ -33,7 +33,7 @@ function drive(port: number, next: () => string | undefined, latencies: number[]
     latencies.push(performance.now() - sent)
     send()
   }
-  // One buffer for all that arrives spares the generator the work of a stream.
+  // One buffer for all input saves the generator the work of a stream.
   const onread = {
     buffer: Buffer.allocUnsafe(65_536),
     callback(size: number, buffer: Uint8Array) {
@@ -51,7 +51,7 @@ function drive(port: number, next: () => string | undefined, latencies: number[]
   return promise.finally(() => socket.destroy())
 }
 
-/** The next request, a random value each time; undefined when it is enough. */
+/** The next request, a random value each time; undefined at the end. */
 function requestsOf({ before, values, after, until }: Job): () => string | undefined {
   const end = 'milliseconds' in until ? performance.now() + until.milliseconds : Infinity
   let left = 'requests' in until ? until.requests : Infinity

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { ask, program } from './programs.ts'
 
-/** What the load generator is to do: requests are `before`, one of `values` at random, and `after`. */
+/** Commands for the load generator: requests are `before`, one of `values` at random, and `after`. */
 export interface Job {
   readonly port: number
   readonly connections: number
@@ -15,14 +15,14 @@ export interface Measured {
   readonly perSecond: number
   readonly medianMs: number
   readonly p99Ms: number
-  /** The generator's own share of a processor: near 1 it is the generator that was measured. */
+  /** The generator's CPU share: near 1 the generator was the bottleneck. */
   readonly busy: number
 }
 
-/** Load from a process of its own, over kept-alive connections, one request at a time on each. */
+/** Load from a separate process, over kept-alive connections, one request at a time on each. */
 export class Load implements Disposable {
   readonly #child: ChildProcess = program('load-program.ts')
-  /** The highest share of a processor that the generator has needed. */
+  /** The highest CPU share of the generator. */
   busiest = 0
 
   async run(job: Job): Promise<Measured> {
@@ -41,7 +41,7 @@ const median = (values: readonly number[]): number => {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
-/** Lets all contestants run in turn, round after round, the first to warm up, and takes medians. */
+/** Runs all contestants interleaved, the first round to warm up, and takes medians. */
 export async function alternate(
   contestants: readonly (() => Promise<number>)[],
   rounds = 7,

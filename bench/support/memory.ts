@@ -23,7 +23,7 @@ const idle = (adit: AditTunnel, job: Pick<IdleJob, 'tls' | 'count' | 'path' | 's
   return { port: door?.port ?? 0, host: door?.host ?? '', ...job }
 }
 
-/** The quick look takes a tenth: it shows that everything works, not what it weighs. */
+/** The quick run opens a tenth: it shows that everything works, not the memory. */
 const many = (count: number): number => (seconds < 3 ? count / 10 : count)
 
 const weights: readonly Weight[] = [
@@ -80,7 +80,9 @@ async function weigh(adit: AditTunnel, weight: Weight): Promise<Row> {
   }
 }
 
-/** What the gateway holds for those who do nothing. Each comes on top of the ones before, so that garbage is not counted twice. */
+/**
+ * The gateway's memory for idle peers. Each measurement adds to the ones before, so that garbage is not counted twice.
+ */
 export async function* memory(adit: AditTunnel): AsyncGenerator<Row> {
   for (const weight of weights) {
     try {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the bare server answers to everything. */
+/** The response of the bare server to everything. */
 export interface PeerAnswer {
   readonly headers: Record<string, string>
   readonly body: string
@@ -10,7 +10,7 @@ export interface PeerAnswer {
 process.on('message', ({ headers, body }: PeerAnswer) => {
   const bytes = Buffer.from(body)
   const length = String(bytes.length)
-  // Node sends a short text together with the head, and a long one faster as bytes: the peer is to be quick.
+  // Node sends a short string together with the head, and a long one faster as bytes: the peer should be fast.
   const answer = bytes.length < 4096 ? body : bytes
   const server = createServer((_request, response) => {
     response.writeHead(200, { ...headers, 'content-length': length })

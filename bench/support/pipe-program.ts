@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream'
 import type { Coding } from '#http/compression/accept-encoding.ts'
 import { methods } from '#http/compression/engines.ts'
 
-/** Serves a file over TLS, compressed as the visitor asks for it: the least that a server with node:zlib does. */
+/** Serves a file over TLS, compressed as the client accepts: the minimum for a server with node:zlib. */
 export interface PipeJob {
   readonly file: string
   readonly key: string
@@ -23,7 +23,7 @@ async function serve({ file, key, certificate }: PipeJob): Promise<PipeAnswer> {
   const server = createServer(identity, (request, response) => {
     const coding = request.headers['accept-encoding'] as Coding
     response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': coding })
-    // A visitor that leaves ends all of it.
+    // A client that disconnects ends all of it.
     pipeline(createReadStream(file), methods[coding].create(size), response, () => undefined)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')

@@ -5,13 +5,13 @@ import { Agent, request, type IncomingMessage } from 'node:http'
 /** POSTs the events of a file, so many together, one POST after another on one connection. */
 export interface PostJob {
   readonly port: number
-  /** Contents of POSTs as the receiver keeps them: a list in JSON. */
+  /** POST bodies as stored by the receiver: a JSON list. */
   readonly file: string
   readonly size: number
 }
 
 export interface PostFigures {
-  /** Seconds that processors worked, without reading the file. */
+  /** CPU seconds, without reading the file. */
   readonly cpu: number
 }
 

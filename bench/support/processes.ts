@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 const PATIENCE_MS = 15_000
 const TICKS_PER_SECOND = 100
 
-/** Arguments from a line, parted at blanks. */
+/** Splits a line into arguments at blanks. */
 export const words = (line: string): string[] => line.trim().split(/\s+/)
 
 async function answers(port: number): Promise<boolean> {
@@ -22,7 +22,7 @@ async function answers(port: number): Promise<boolean> {
   }
 }
 
-/** A program of somebody else, until it is disposed of. */
+/** An external program, until it is disposed of. */
 export class Running implements AsyncDisposable {
   readonly child: ChildProcess
   readonly pid: number
@@ -34,7 +34,7 @@ export class Running implements AsyncDisposable {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.pid = this.child.pid ?? -1
-    // Also where the one that started it failed before it could hand it on.
+    // Also if its starter failed before it could hand it on.
     process.once('exit', () => this.child.kill())
     const keep = (text: string) => (this.#output = (this.#output + text).slice(-16_384))
     this.child.stdout?.setEncoding('utf8').on('data', keep)
@@ -47,7 +47,7 @@ export class Running implements AsyncDisposable {
     return this.#output
   }
 
-  /** Resolves when something is so; an end of the program before that is an error. */
+  /** Resolves when a condition holds; an earlier exit of the program is an error. */
   async until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
     for (const end = Date.now() + PATIENCE_MS; !(await isSo()); await setTimeout(50)) {
       const gone = this.pid === -1 || this.child.exitCode !== null
@@ -70,7 +70,7 @@ export class Running implements AsyncDisposable {
   }
 }
 
-/** Runs a program to its end and returns what it wrote. */
+/** Runs a program to its end and returns its output. */
 export async function outputOf(
   program: string,
   args: readonly string[],
@@ -87,14 +87,14 @@ export async function outputOf(
   return output
 }
 
-/** A process and all that it has started. */
+/** A process and its descendants. */
 function family(pid: number): number[] {
   const lists = globSync(`/proc/${pid}/task/*/children`).map(file => readFileSync(file, 'utf8'))
   const children = lists.join(' ').split(/\s+/).filter(Boolean).map(Number)
   return [pid, ...children.flatMap(family)]
 }
 
-/** The processor time that processes and what they have started have used so far, in seconds. */
+/** The CPU time of processes and their descendants so far, in seconds. */
 export function cpuSeconds(pids: readonly number[]): number {
   const ticks = pids.flatMap(family).map(pid => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []

@@ -2,10 +2,10 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-/** A program of this folder as a process of its own; it answers each message with one message. */
+/** A program of this folder as a separate process; it responds to each message with one message. */
 export const program = (file: string): ChildProcess => fork(join(import.meta.dirname, file))
 
-/** Sends a message and waits for the answer. */
+/** Sends a message and waits for the response. */
 export async function ask<Reply extends object>(child: ChildProcess, message: object): Promise<Reply> {
   const ended = new AbortController()
   const gone = once(child, 'exit', ended).then(() => {

@@ -7,7 +7,7 @@ import { Compiler } from '#gateway/routing/compiler.ts'
 import { serve } from '#server/serve.ts'
 import { Caller } from '../../test/support/server.ts'
 
-/** All routes are visited, one is changed, and all are visited again. */
+/** All routes are requested, one is changed, and all are requested again. */
 export interface RecompiledJob {
   readonly dataDir: string
   readonly hosts: readonly string[]
@@ -22,12 +22,12 @@ export interface RecompiledAnswer {
 }
 
 const AT_ONCE = 16
-// Every call goes on to the compiler itself.
+// Every call is forwarded to the compiler itself.
 const compiled = mock.method(Compiler.prototype, 'endpoint').mock
 
 function visit(agent: Agent, port: number, host: string, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  // Without a name in the handshake the connections serve all hosts.
+  // Without SNI the connections serve all hosts.
   const tls = { servername: '', rejectUnauthorized: false }
   const options = { host: '127.0.0.1', port, path, agent, headers: { host }, ...tls }
   get(options, response => response.resume().once('end', resolve)).once('error', reject)

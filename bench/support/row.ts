@@ -1,10 +1,10 @@
-/** One line of the table: a figure against its target. */
+/** One table row: a figure against its target. */
 export interface Row {
   readonly name: string
   readonly ours: string
   readonly peer: string
   readonly figure: number
-  /** What the figure counts: nothing for a ratio. */
+  /** The unit of the figure: none for a ratio. */
   readonly unit?: 's' | 'ms' | 'MB' | 'kB'
   /** Absent for a figure that is only for information. */
   readonly target?: { readonly atLeast: number } | { readonly atMost: number }

@@ -14,7 +14,7 @@ export interface TcpFigures {
 
 const MESSAGE = Buffer.alloc(64, 'e')
 
-/** Counts over one connection what its work counts, until it is destroyed. */
+/** Counts the work of one connection, until it is destroyed. */
 function drive(
   { port, work }: TcpJob,
   count: (amount: number) => void,
@@ -29,7 +29,7 @@ function drive(
     count(1)
     socket.write(MESSAGE)
   }
-  // One buffer for all that arrives spares the generator the work of a stream.
+  // One buffer for all input saves the generator the work of a stream.
   const onread = {
     buffer: Buffer.allocUnsafe(262_144),
     callback(size: number) {

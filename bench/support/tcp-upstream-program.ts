@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net'
 const BULK = 'B'.charCodeAt(0)
 const piece = Buffer.alloc(256 * 1024, 'adit')
 
-/** Behind TCP tunnels: echoes, or after a first byte "B" sends as much as is taken. */
+/** Behind TCP tunnels: echoes, or after a first byte "B" sends as fast as it is read. */
 process.on('message', () => {
   const server = createServer({ noDelay: true }, socket => {
     socket.on('error', () => socket.destroy())

@@ -3,7 +3,7 @@ import { accessSync, constants, mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
-/** Programs that the tunnel benchmark uses, and the package of Debian that has each. */
+/** Programs for the tunnel benchmark, and their Debian packages. */
 export const packages = {
   nginx: 'nginx-light',
   wrk: 'wrk',
@@ -32,14 +32,14 @@ export function toolPath(tool: Tool): string | undefined {
     })
 }
 
-/** Where a program is that must be there. */
+/** The path of a required program. */
 export function needTool(tool: Tool): string {
   const path = toolPath(tool)
   if (path === undefined) throw new Error(`${tool} is not installed`)
   return path
 }
 
-/** What is missing, and the command that installs it; undefined when all is there. */
+/** What is missing, and the command that installs it; undefined when nothing is. */
 export function missingTools(): string | undefined {
   const missing = Object.entries(packages).filter(([tool]) => toolPath(tool as Tool) === undefined)
   if (missing.length === 0) return undefined
@@ -64,7 +64,7 @@ const asked: Readonly<Partial<Record<Tool, string>>> = {
   go: 'version',
 }
 
-/** What was measured against, in one line. */
+/** The versions of the peers, in one line. */
 export function toolVersions(): string {
   const found = Object.entries(asked).map(([tool, flag]) => {
     const path = toolPath(tool as Tool)

@@ -2,19 +2,19 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A receiver of events; each step is answered when it is done. */
+/** An event receiver; each command gets a response when it is done. */
 export type WebhookJob =
   | { readonly work: 'listen' }
-  /** From now on everything is answered with 503. */
+  /** From now on every request gets 503. */
   | { readonly work: 'refuse' }
-  /** From now on everything is taken, and counted from none. */
+  /** From now on everything is accepted, and counted from zero. */
   | { readonly work: 'take' }
-  /** Resolves when so many events were taken. */
+  /** Resolves when so many events were accepted. */
   | { readonly work: 'until'; readonly events: number }
-  /** Writes what was taken to a file, as a list of contents. */
+  /** Writes the accepted bodies to a file, as a list. */
   | { readonly work: 'keep'; readonly file: string }
 
-/** From the first byte of the first request to the answer of the last. */
+/** From the first byte of the first request to the last response. */
 export interface WebhookFigures {
   readonly milliseconds: number
 }
@@ -32,7 +32,7 @@ const seen = { bodies: [] as Buffer[], events: 0, begun: Number.NaN, ended: Numb
 let isTaking = true
 let told: { readonly events: number; readonly tell: () => void } | undefined
 
-/** Looked for rather than parsed: the receiver is to be quick. */
+/** Searched rather than parsed: the receiver should be fast. */
 function eventsIn(body: Buffer): number {
   let count = 0
   for (let at = body.indexOf(MARK); at >= 0; at = body.indexOf(MARK, at + MARK.length)) count++
@@ -91,5 +91,5 @@ function start(job: WebhookJob): Promise<object> | object {
 }
 
 process.on('message', async (job: WebhookJob) => process.send?.(await start(job)))
-// Whoever started it may have failed.
+// Its starter may have failed.
 process.once('disconnect', () => process.exit())

@@ -10,7 +10,7 @@ import { h2load, wrk, type HttpWork } from './wrk.ts'
 
 type Target = NonNullable<Row['target']>
 
-/** One figure of a work, and what ours must be in relation to that of each peer. */
+/** One figure of a workload, and its target ratio to each peer. */
 export interface Shown {
   readonly key: string
   readonly label?: string
@@ -18,7 +18,7 @@ export interface Shown {
   readonly targets?: Readonly<Record<string, Target>>
   /** For peers that `targets` does not name. */
   readonly others?: Target
-  /** The peers it is shown against; all unless said. */
+  /** The peers it is compared with; default all. */
   readonly only?: readonly string[]
 }
 
@@ -79,10 +79,10 @@ const http =
     return { perSecond: rate, p50Ms, p99Ms, cpu, bytesPerSecond: rate * BULK_BYTES }
   }
 
-/** The latency of a small request while four others take as much as they get. */
+/** The latency of a small request during four bulk transfers. */
 const besideBulk: Work['measure'] = async (door, _contender, folder) => {
   const bulk = wrk(door, { path: '/bulk', connections: 4, seconds: seconds + 1 }, folder)
-  // A refusal of the bulk transfers is told when they are awaited below.
+  // Errors of the bulk transfers are reported when they are awaited below.
   bulk.catch(() => undefined)
   await setTimeout(500)
   const { p50Ms } = await wrk(door, { path: '/', connections: 1, seconds }, folder)

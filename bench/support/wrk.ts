@@ -10,11 +10,11 @@ export interface HttpWork {
   readonly connections: number
   readonly seconds: number
   readonly tls?: boolean
-  /** Header lines beside Host. */
+  /** Header lines besides Host. */
   readonly headers?: readonly string[]
   /** Sends ten megabytes with each request. */
   readonly upload?: boolean
-  /** A file that says in Lua which requests are made. */
+  /** A Lua script that selects the requests. */
   readonly script?: string
 }
 
@@ -32,7 +32,7 @@ function latency(output: string, share: string): number {
   return Number(value || Number.NaN) * (inMs[unit] ?? Number.NaN)
 }
 
-/** wrk builds the body once; on its command line ten megabytes would not fit. */
+/** wrk builds the body once; ten megabytes would not fit on its command line. */
 function uploadScript(folder: string): string {
   const file = join(folder, 'upload.lua')
   writeFileSync(file, `wrk.method = "POST"\nwrk.body = string.rep("adit", ${BULK_BYTES / 4})\n`)

@@ -10,14 +10,14 @@ export interface ZlibJob {
   readonly milliseconds: number
 }
 
-/** Bytes of input, and the seconds that passed and that processors worked. */
+/** Bytes of input, elapsed seconds and CPU seconds. */
 export interface ZlibAnswer {
   readonly bytes: number
   readonly wall: number
   readonly cpu: number
 }
 
-/** As much as a file or a socket gives at once. */
+/** As much as a file or a socket delivers at once. */
 const PIECE = 65_536
 
 async function compress(input: Buffer, coding: Coding): Promise<void> {

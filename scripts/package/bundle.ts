@@ -12,7 +12,7 @@ export interface Bundle {
   readonly licences: Entry
 }
 
-/** A bundle has no folder beside it, so it contains the files of the inspector. */
+/** A bundle has no folder next to it, so it embeds the inspector's files. */
 const uiFiles: Plugin = {
   name: 'ui-files',
   setup: bundler => {
@@ -39,7 +39,7 @@ const common = {
   plugins: [uiFiles],
 } satisfies BuildOptions
 
-/** CommonJS packages in the bundle call require() for the modules of Node, and look for the folder that they are in. */
+/** Bundled CommonJS packages call require() for Node modules, and look for their own folder. */
 const forCommonJs = [
   "import { createRequire as makeRequire } from 'node:module'",
   "import { fileURLToPath as toPath } from 'node:url'",
@@ -47,7 +47,7 @@ const forCommonJs = [
   "const __dirname = toPath(new URL('.', import.meta.url))",
 ].join(';')
 
-/** Bundles entry points as ES modules that share their common parts. */
+/** Bundles entry points as ES modules with shared chunks. */
 export async function bundleModules(
   entryPoints: Record<string, string>,
   options: Pick<BuildOptions, 'target' | 'inject' | 'keepNames' | 'sourcemap'>,

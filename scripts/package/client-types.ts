@@ -34,7 +34,7 @@ const HEAD = `/** Typed client of the management API of Adit. */
 export interface PageRequest {
   /** 1 to 100; 100 when absent. */
   readonly limit?: number
-  /** Only what is older than this. */
+  /** Only resources older than this id. */
   readonly before_id?: string
   readonly [filter: string]: string | number | undefined
 }

@@ -69,7 +69,7 @@ function built(entries: readonly Entry[]): Buffer {
       const target = join(tree, path)
       mkdirSync(dirname(target), { recursive: true, mode: 0o755 })
       writeFileSync(target, content ?? '')
-      // Apart from the umask of the person who builds.
+      // Independent of the builder's umask.
       chmodSync(target, mode)
     }
     const out = join(folder, 'adit.deb')

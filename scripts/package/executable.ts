@@ -25,8 +25,8 @@ export interface Executable {
 }
 
 /**
- * The whole product as one file: Node with the bundle in it. A code cache fits one build of V8, so only the executable
- * of this platform has one.
+ * The whole product as one file: Node with the embedded bundle. A code cache fits one build of V8, so only the
+ * executable of this platform has one.
  */
 export async function executable(platform = here): Promise<Executable> {
   const { script, licences } = await bundleScript('src/bin/executable.ts')
@@ -42,7 +42,7 @@ export async function executable(platform = here): Promise<Executable> {
       execArgv: ['--max-semi-space-size=8'],
     }
     writeFileSync(join(folder, 'sea.json'), JSON.stringify(config))
-    // The order of what the code cache has follows from the seed. V8 accepts it from a process with another one.
+    // The order of the code cache depends on the seed. V8 accepts it from a process with another one.
     const options = ['--random-seed=1', '--experimental-sea-config', 'sea.json']
     execFileSync(runtime(here), options, { cwd: folder, stdio: 'pipe' })
     const target = join(folder, 'adit')

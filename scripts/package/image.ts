@@ -10,7 +10,7 @@ import { metadata } from './npm.ts'
 const USER = 10001
 const layerType = 'application/vnd.oci.image.layer.v1.tar+gzip'
 
-/** What a container runs with. compose.yaml maps the public ports to these, which need no capability. */
+/** The runtime configuration of a container. compose.yaml maps the public ports to these, which need no capability. */
 const config = {
   User: `${USER}:${USER}`,
   WorkingDir: '/data',
@@ -45,8 +45,8 @@ const config = {
 }
 
 /**
- * A container image with the executable, the libraries that it needs and nothing else: an OCI layout that is also
- * what `docker load` reads. Written here, so that no Docker daemon is needed.
+ * A container image with only the executable and its libraries: an OCI layout that `docker load` reads too. Written
+ * here, so that no Docker daemon is needed.
  */
 export async function image(built: Executable): Promise<Buffer> {
   const layer = await tar(rootFileSystem(built))
@@ -124,14 +124,14 @@ function rootFileSystem({ binary, licences }: Executable): Entry[] {
   ]
 }
 
-/** The shared libraries of the machine that builds, under the names by which the loader looks for them. */
+/** The shared libraries of the build machine, under their sonames. */
 function libraries(binary: Buffer): Entry[] {
   const scratch = mkdtempSync(join(tmpdir(), 'adit-image-'))
   try {
     const path = join(scratch, 'adit')
     writeFileSync(path, binary, { mode: 0o755 })
     const linked = execFileSync('ldd', [path]).toString()
-    // Names are looked up through these, which no program is linked with.
+    // Loaded at run time for name resolution, so no program is linked with them.
     const resolvers = ['/lib/x86_64-linux-gnu/libnss_dns.so.2', '/lib/x86_64-linux-gnu/libnss_files.so.2']
     const found = [...linked.matchAll(/(\/\S+\/([^/\s]+)) \(0x/g)].map(([, from = '']) => from)
     return [...new Set([...found, ...resolvers])].map(from => {

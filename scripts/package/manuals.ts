@@ -18,7 +18,7 @@ export interface ManPage {
   readonly text: string
 }
 
-/** A page for the program and one for each of its commands, from the declarations that make their help. */
+/** A page for the program and one for each command, from the declarations of their help. */
 export const manPages = (): ManPage[] => [
   { name: 'adit.1', text: page(program, 'adit') },
   ...program.commands.map(command => ({
@@ -51,7 +51,7 @@ const section = (title: string, items: readonly string[]): string[] =>
 
 const item = (term: string, doc: string): string => `.TP\n.B ${roff(term)}\n${roff(doc)}`
 
-/** The text that stands after the options in the help: settings, exit codes, examples. */
+/** The help text after the options: settings, exit codes, examples. */
 function after(command: Command): string[] {
   let text = ''
   command.configureOutput({ writeOut: part => (text += part) })
@@ -61,7 +61,7 @@ function after(command: Command): string[] {
   return lines === '' ? [] : ['.SH NOTES', '.nf', roff(lines), '.fi']
 }
 
-/** A dot or quote at the beginning of a line is a request to roff, and a hyphen may become a dash. */
+/** A dot or quote at the beginning of a line is a roff request, and a hyphen may become a dash. */
 const roff = (text: string): string =>
   text
     .replaceAll('\\', '\\e')

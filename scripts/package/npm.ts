@@ -20,7 +20,7 @@ const common = {
   engines: { node: '>=20' },
 }
 
-/** The npm package `adit`: commands and library of the agent, and the client of the API, for the user's own Node. */
+/** The npm package `adit`: agent commands, library and API client, for the user's own Node. */
 export async function agentPackage(): Promise<Buffer> {
   const bundle = await bundleModules(
     {
@@ -28,7 +28,7 @@ export async function agentPackage(): Promise<Buffer> {
       'lib/index': 'src/agent/index.ts',
       'lib/client': 'src/client/index.ts',
     },
-    // Names of functions would take 90 kB, and maps to sources that are not in the package 1 MB.
+    // Function names would take 90 kB, and source maps 1 MB.
     { target: 'node20', inject: ['scripts/package/polyfills.ts'], keepNames: false, sourcemap: false },
   )
   const manifest = {
@@ -52,7 +52,7 @@ export const serverEntries = {
   'lib/worker-program': 'src/cluster/worker-program.ts',
 }
 
-/** The npm package `adit-server`: the whole product, which brings the Node that it runs on. */
+/** The npm package `adit-server`: the whole product with its own Node. */
 export async function serverPackage(): Promise<Buffer> {
   const bundle = await bundleModules(serverEntries, { target: 'node26' })
   const manifest = {

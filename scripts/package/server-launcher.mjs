@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs Adit on the Node that the package pins, or on this one where npm has none for the platform.
+// Runs Adit on the Node of the package, or on this one if npm has none for the platform.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -22,7 +22,7 @@ if (node === undefined) {
 const main = fileURLToPath(new URL('../lib/main.mjs', import.meta.url))
 const args = ['--max-semi-space-size=8', '--enable-source-maps', main, ...process.argv.slice(2)]
 
-// Replaces this process where Node can, so that signals reach the server itself.
+// Replaces this process if Node can, so that signals reach the server itself.
 if (process.platform !== 'win32') process.execve?.(node, [node, ...args])
 const child = spawn(node, args, { stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))

@@ -3,5 +3,5 @@ import { agentCommands } from '#cli/agent/commands.ts'
 import { trustCommand } from '#cli/trust.ts'
 import { runProgram } from '#bin/program.ts'
 
-// The npm package `adit`: what a machine without a server needs.
+// The npm package `adit`: for a machine without a server.
 await runProgram([...agentCommands(), trustCommand()])

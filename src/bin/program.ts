@@ -16,7 +16,7 @@ export async function programOf(commands: readonly Command[]): Promise<Command> 
 /** Runs the command line of this process. */
 export async function runProgram(commands: readonly Command[]): Promise<void> {
   adoptHostedVariables(process.env)
-  // The commands of the API are derived from the whole contract, which takes longer than all others: only on demand.
+  // The API commands are derived from the whole contract, which takes longer than all others: only on demand.
   const line = commandLine(process.argv.slice(2))
   const [first = ''] = line.words
   const known = base(commands)
@@ -26,7 +26,7 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
   // A reader of our output may stop early, as `head` does.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
-    // Output that goes to a full disk is lost, but a server must not end for it.
+    // Output to a full disk is lost, but a server must not exit because of it.
     process.exitCode = 1
   })
   try {
@@ -51,7 +51,7 @@ function inheritExit(command: Command): Command {
   return command.exitOverride()
 }
 
-/** Prints one line that says what went wrong; returns the exit code. */
+/** Prints one line with the error; returns the exit code. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   const failure =

@@ -15,7 +15,7 @@ function methodsOf(operation: Operation, send: Send): [string, unknown][] {
   ]
 }
 
-/** A client of the management API. Its members are the collections, theirs the words of their operations. */
+/** A client of the management API. Its members are the collections, with their operations. */
 export function createClient(options: ClientOptions): Client {
   const send = sender(options)
   const collections = Map.groupBy(operations, ({ collection }) => collection)

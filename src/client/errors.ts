@@ -1,12 +1,12 @@
-/** The API refused a call; the message is the server's own. */
+/** The API rejected a request; the message is the server's own. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
-  /** Such as `ERR_ADIT_413`; undefined where the catalogue has no number for it. */
+  /** Such as `ERR_ADIT_413`; undefined if the catalogue has no number for it. */
   readonly code: string | undefined
-  /** Names the call in the server's log. */
+  /** Identifies the request in the server's log. */
   readonly operationId: string | undefined
-  /** The field of the body, or the parameter, that is wrong. */
+  /** The invalid body field or parameter. */
   readonly field: string | undefined
 
   constructor(
@@ -21,12 +21,14 @@ export class ApiError extends Error {
   }
 }
 
-/** An argument that cannot be one, such as an empty id; nothing was sent. */
+/** An invalid argument, such as an empty id; nothing was sent. */
 export class ArgumentError extends TypeError {
   override readonly name = 'ArgumentError'
 }
 
-/** No answer came: nobody listens, the connection broke, or the time was up. Whether it was done is unknown. */
+/**
+ * No response: nothing listens, the connection was lost, or it timed out. Whether the request took effect is unknown.
+ */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }

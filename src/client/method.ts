@@ -3,7 +3,7 @@ import type { Page, PageRequest } from '#client/types.ts'
 import type { Send } from '#client/send.ts'
 import type { Operation } from '#contract/operations.ts'
 
-/** A method of the client before types: the path's parameters, then the body or the page asked for. */
+/** An untyped client method: the path's parameters, then the body or the page options. */
 export type Method = (...args: readonly unknown[]) => Promise<unknown>
 
 /** Puts values in place of the path's parameters. */
@@ -15,7 +15,7 @@ function filled(operation: Operation, args: readonly unknown[]): string {
 }
 
 function segment(name: string, value: unknown): string {
-  // An empty or dotted segment would make the address another one's.
+  // An empty or dotted segment would change the URL.
   if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) {
     throw new ArgumentError(`${name} must be an id, not ${JSON.stringify(value)}`)
   }
@@ -28,8 +28,8 @@ function queryOf(page: unknown): URLSearchParams {
 }
 
 /**
- * What to ask for next, if something follows. Only the query of the address is used: its host may be the API's
- * public name, which the caller need not reach and to which the token was not addressed.
+ * The options of the next page, if there is one. Only the query of the URL is used: its host may be the API's public
+ * name, which the caller may be unable to reach and to which the token was not addressed.
  */
 function following(uri: unknown): Pick<Page<unknown>, 'next'> {
   const query = typeof uri === 'string' ? URL.parse(uri)?.searchParams : undefined
@@ -65,7 +65,7 @@ export function methodOf(operation: Operation, send: Send): Method {
     })
 }
 
-/** Walks all pages of a list, asking for the next only when it is needed. */
+/** Iterates over all pages of a list, fetching the next only when it is needed. */
 export async function* allPages(
   list: Method,
   args: readonly unknown[],

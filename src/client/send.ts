@@ -2,12 +2,12 @@ import { ApiError, UnreachableError } from '#client/errors.ts'
 import type { Method } from '#contract/operations.ts'
 
 export interface ClientOptions {
-  /** Where the API is, such as `http://127.0.0.1:4600`. */
+  /** URL of the API, such as `http://127.0.0.1:4600`. */
   readonly url: string
   /** The token of an API key. */
   readonly token: string
   readonly fetch?: typeof globalThis.fetch
-  /** How long one call may take, its answer included. */
+  /** Timeout of one request, including its response. */
   readonly timeoutMs?: number
 }
 
@@ -18,7 +18,7 @@ export interface Message {
   readonly body?: unknown
 }
 
-/** Makes one call and resolves to the body of the answer, undefined when it has none. */
+/** Sends one request and resolves to the response body, undefined when it has none. */
 export type Send = (message: Message) => Promise<unknown>
 
 const DEFAULT_TIMEOUT_MS = 30_000
@@ -37,7 +37,7 @@ export function sender({ url, token, timeoutMs = DEFAULT_TIMEOUT_MS, ...options 
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      // A redirect would turn a POST into a GET; the address is wrong and the caller should know.
+      // A redirect would turn a POST into a GET; the URL is wrong and the caller should know.
       redirect: 'error' as const,
       signal: AbortSignal.timeout(timeoutMs),
     }
@@ -81,7 +81,7 @@ const partsOf = (value: unknown): Record<string, unknown> =>
 function reasonOf(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'TimeoutError') return `nothing came within ${timeoutMs / 1000} s`
-  // fetch says only "fetch failed"; why is in the cause, and in its parts where several addresses were tried.
+  // fetch reports only "fetch failed"; the reason is in the cause, and in its parts if several addresses were tried.
   const causes = error.cause instanceof AggregateError ? (error.cause.errors as unknown[]) : [error.cause]
   const messages = causes.flatMap(cause => (cause instanceof Error ? [cause.message] : []))
   return messages.join(', ') || error.message

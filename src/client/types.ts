@@ -5,27 +5,27 @@ import type { Create, Shape, Update, View } from '#contract/shape.ts'
 import type { singletons } from '#contract/singletons.ts'
 
 export interface PageRequest {
-  /** 1 to 100; 100 when absent. */
+  /** 1 to 100; default 100. */
   readonly limit?: number
   /** Only resources older than this id. */
   readonly before_id?: string
-  /** What the list can be narrowed by, where it can. */
+  /** List filters, if there are any. */
   readonly [filter: string]: string | number | undefined
 }
 
 export interface Page<Item> {
   /** Newest first. */
   readonly items: Item[]
-  /** What to ask for next; absent on the last page. */
+  /** Options of the next page; absent on the last page. */
   readonly next?: PageRequest
 }
 
-/** One text for each parameter that a path has before the resource's own. */
+/** One string for each path parameter before the resource's own. */
 type Parents<Path extends string> = Path extends `${string}{${string}}${infer Rest}`
   ? [parent: string, ...Parents<Rest>]
   : []
 
-/** Kinds that are known by something else than an id are few, and their lists come whole. */
+/** Kinds without an id are few, and their lists are complete. */
 type Paging<T extends KindTypes> = T['key'] extends 'id' ? [page?: PageRequest] : []
 
 interface Verbs<S extends Shape, T extends KindTypes, Above extends string[] = Parents<T['path']>> {
@@ -61,7 +61,7 @@ type Methods<S extends Shape, T extends KindTypes> = Pick<Verbs<S, T>, Words<T>>
   ModuleMethods<T['modules'], Parents<T['path']>> &
   ActionMethods<T['action'], Parents<T['path']>>
 
-/** What can be done with a kind of resource: nothing that the kind does not offer. */
+/** The operations of a kind: only those that it offers. */
 export type CollectionOf<K> = K extends Kind<infer S, infer T> ? Methods<S, T> : never
 
 type Singletons = typeof singletons

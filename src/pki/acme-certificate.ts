@@ -13,7 +13,7 @@ const OCTETS = Buffer.from([0x04, 0x20])
 const DAY = 86_400_000
 const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
 
-/** The certificate of RFC 8737 §3: it proves to an authority that whoever serves the name knows this text. */
+/** The certificate of RFC 8737 §3: it proves control of the name to a CA. */
 export async function acmeCertificate(
   name: string,
   keyAuthorization: string,

@@ -3,7 +3,7 @@ import { canonicalAddress } from '#base/addresses.ts'
 import { certificateNames, valuesOf } from '#pki/certificate-names.ts'
 import { keyUsageBits } from '#pki/extensions.ts'
 
-/** What the API shows of a certificate. */
+/** The certificate fields of the API. */
 export interface CertificateFacts {
   readonly subjectCommonName: string
   readonly subjectOrganization: string
@@ -22,7 +22,7 @@ export interface CertificateFacts {
   readonly extendedKeyUsages: readonly string[]
 }
 
-/** In the order of the bits of RFC 5280 §4.2.1.3; the spelling is the one existing clients know. */
+/** In the bit order of RFC 5280 §4.2.1.3; the spelling is that of existing clients. */
 const KEY_USAGES = [
   'digital_signature',
   'content_commitment',
@@ -54,7 +54,7 @@ const EXTENDED_KEY_USAGES: ReadonlyMap<string, string> = new Map([
 
 export function certificateFacts(certificate: X509Certificate): CertificateFacts {
   const { subject, issuer, alternative } = certificateNames(certificate)
-  // A name may repeat a part; all of them are shown, but of common names the most specific one, the last.
+  // A name may repeat a part; all values are shown, but of common names the most specific one, the last.
   const all = (part: string): string => valuesOf(subject, part).join(', ')
   const usages = keyUsageBits(certificate.raw)
   return {

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
 
-/** The parts of a subject or issuer, by their short names; one that is repeated has several values. */
+/** The parts of a subject or issuer, by their short names; a repeated one has several values. */
 export type NameParts = Readonly<Record<string, string | readonly string[] | undefined>>
 
 export interface AlternativeNames {
@@ -15,13 +15,13 @@ export interface CertificateNames {
   readonly alternative: AlternativeNames
 }
 
-/** Names as Node writes them: "DNS:a.example, IP Address:192.0.2.1"; those with special signs are JSON texts. */
+/** Names as Node writes them: "DNS:a.example, IP Address:192.0.2.1"; those with special characters are JSON strings. */
 const NAME = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g
 
-/** Room for 500 names of usual length. With 2000 names it would take 12 ms to read them. */
+/** Room for 500 names of usual length. Parsing 2000 names would take 12 ms. */
 export const MAX_CERTIFICATE_BYTES = 16_384
 
-/** OpenSSL reads the names: a library in JavaScript takes 20 ms for a certificate with 500 of them. */
+/** OpenSSL parses the names: a JavaScript library takes 20 ms for a certificate with 500 of them. */
 export function certificateNames(certificate: X509Certificate): CertificateNames {
   if (certificate.raw.length > MAX_CERTIFICATE_BYTES) throw new RangeError('The certificate is too large.')
   const { subject, issuer, subjectaltname = '' } = certificate.toLegacyObject()

@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import { certificateNames, valuesOf } from '#pki/certificate-names.ts'
 
-/** What others are told of a visitor's certificate. */
+/** The shared facts of a client certificate. */
 export interface ClientFacts {
   /** The most specific one, the last, where a subject has several. */
   readonly commonName: string
@@ -11,7 +11,7 @@ export interface ClientFacts {
   readonly serialNumber: string
 }
 
-/** Reads a certificate that was verified before; throws when it cannot be read. */
+/** Parses a verified certificate; throws when it cannot be parsed. */
 export function clientFacts(certificate: X509Certificate): ClientFacts {
   const { subject, alternative } = certificateNames(certificate)
   return {

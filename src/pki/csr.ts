@@ -7,7 +7,7 @@ import { writePem } from '#pki/pem.ts'
 import { refuse } from '#pki/pki-error.ts'
 import { keyTypeOf, readPrivateKey, type KeyType } from '#pki/private-key.ts'
 
-/** The kinds of keys for which public authorities sign certificates. */
+/** The key types that public CAs support. */
 export type ServerKeyType = Exclude<KeyType, 'ed25519'>
 
 const ALGORITHMS = {
@@ -20,14 +20,14 @@ const ALGORITHMS = {
   ecdsa: { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
 } as const
 
-/** A private key in PEM. Web crypto makes it on a thread, so that nobody waits for an RSA key. */
+/** A private key in PEM. Web crypto creates it on a thread, so that an RSA key blocks nothing. */
 export async function newServerKey(type: ServerKeyType): Promise<Secret> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHMS[type], true, ['sign', 'verify'])
   const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey))
   return new Secret(writePem({ label: 'PRIVATE KEY', der }))
 }
 
-/** A signing request for names, in DER. The subject stays empty: authorities look at the alternative names alone. */
+/** A CSR for names, in DER. The subject stays empty: CAs use only the alternative names. */
 export async function signingRequest(names: readonly string[], keyPem: Secret): Promise<Buffer> {
   const request = await Pkcs10CertificateRequestGenerator.create({
     name: '',

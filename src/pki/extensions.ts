@@ -1,4 +1,4 @@
-/** One value of DER: what it is, and its bytes. */
+/** One DER value: its tag, and its bytes. */
 interface Value {
   readonly tag: number
   readonly content: Buffer
@@ -12,7 +12,7 @@ const EXTENSIONS = 0xa3
 const KEY_USAGE = '551d0f'
 const BASIC_CONSTRAINTS = '551d13'
 
-/** The values that follow one another in these bytes; ends at what is not DER. OpenSSL has read them all before. */
+/** The consecutive values of these bytes; stops at invalid DER. OpenSSL has parsed them before. */
 function* valuesIn(bytes: Buffer): Generator<Value> {
   let at = 0
   while (at + 2 <= bytes.length) {
@@ -41,17 +41,17 @@ function extension(certificate: Buffer, identifier: string): Buffer | undefined 
   return undefined
 }
 
-/** The bits of the key usage, the first of them first; empty when the certificate has no key usage. */
+/** The key usage bits, first one first; empty without a key usage. */
 export function keyUsageBits(certificate: Buffer): readonly boolean[] {
   const content = extension(certificate, KEY_USAGE)
   const [bits] = content === undefined ? [] : valuesIn(content)
-  // The first byte tells how many bits of the last do not count; they are zero.
+  // The first byte is the number of unused bits in the last; they are zero.
   return [...(bits?.content.subarray(1) ?? [])].flatMap(byte =>
     Array.from({ length: 8 }, (_, bit) => (byte & (0x80 >> bit)) !== 0),
   )
 }
 
-/** Whether the basic constraints say that it is an authority. Node's `ca` also asks the key usages and so misses real ones. */
+/** Whether the basic constraints say CA. Node's `ca` also checks the key usages and so misses real ones. */
 export function isAuthority(certificate: Buffer): boolean {
   const content = extension(certificate, BASIC_CONSTRAINTS)
   if (content === undefined) return false

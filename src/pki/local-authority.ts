@@ -33,7 +33,7 @@ export interface Leaf extends Identity {
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const ROOT_YEARS = 10
-/** Browsers refuse certificates that live longer. */
+/** Browsers reject longer lifetimes. */
 const LEAF_DAYS = 397
 const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
 const SIGNING = { name: 'ECDSA', hash: 'SHA-256' }
@@ -47,9 +47,9 @@ async function privateKeyPem(key: webcrypto.CryptoKey): Promise<Secret> {
   return new Secret(writePem({ label: 'PRIVATE KEY', der }))
 }
 
-/** Makes the root of a new authority. It can sign certificates of servers, but no further authorities. */
+/** Creates a root. It can sign server certificates, but no further CAs. */
 export async function makeLocalRoot(name: string, now = Date.now()): Promise<Identity> {
-  // Clocks of clients may be a little behind.
+  // Client clocks may be a little behind.
   const notBefore = new Date(wholeSeconds(now - DAY))
   const notAfter = new Date(notBefore)
   notAfter.setUTCFullYear(notAfter.getUTCFullYear() + ROOT_YEARS)
@@ -73,7 +73,7 @@ export async function makeLocalRoot(name: string, now = Date.now()): Promise<Ide
   }
 }
 
-/** The certificate authority of this installation: people who trust its root trust all that the gateway serves. */
+/** The local CA of this installation: trusting its root means trusting all that the gateway serves. */
 export class LocalAuthority {
   readonly rootPem: string
   readonly #root: X509Certificate
@@ -95,7 +95,7 @@ export class LocalAuthority {
     return new LocalAuthority(root, key, now)
   }
 
-  /** Signs a certificate of a server for names and addresses. The root is not part of the chain. */
+  /** Signs a server certificate for names and addresses. The root is not part of the chain. */
   async issue(names: readonly string[]): Promise<Leaf> {
     const keys = await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify'])
     const now = wholeSeconds(this.#now())
@@ -104,7 +104,7 @@ export class LocalAuthority {
     const notAfter = Math.min(notBefore + LEAF_DAYS * DAY - 1000, this.#root.notAfter.getTime())
     const certificate = await X509CertificateGenerator.create({
       serialNumber: serialNumber(),
-      // A subject has room for 64 characters; clients look at the alternative names anyway.
+      // A common name has room for 64 characters; clients use the alternative names anyway.
       subject: [{ O: ['Adit'] }, ...names.slice(0, 1).flatMap(name => commonName(name))],
       issuer: this.#root.subjectName.toJSON(),
       notBefore: new Date(notBefore),
@@ -137,6 +137,6 @@ const alternativeName = (name: string): { type: 'ip' | 'dns'; value: string } =>
   value: name,
 })
 
-/** A third of its life is left, or less: it is time for another one. */
+/** A third of its lifetime is left, or less: it is due for renewal. */
 export const isDue = ({ notBefore, notAfter }: Leaf, now: number): boolean =>
   notAfter - now <= (notAfter - notBefore) / 3

@@ -10,8 +10,8 @@ const BOUNDARY = /^-----(BEGIN|END) ([A-Z0-9 ]+)-----$/
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /**
- * The blocks of a PEM text in their order. Text outside of blocks is skipped, as OpenSSL does, because
- * `openssl x509 -text` and certificate bundles put comments there.
+ * The blocks of a PEM text, in order. Text outside of blocks is skipped, as OpenSSL does, because `openssl x509 -text`
+ * and certificate bundles put comments there.
  */
 export function readPem(text: string, limit = DEFAULT_LIMIT): PemBlock[] {
   if (Buffer.byteLength(text) > limit) refuse('too_big', `The PEM text is longer than ${limit} bytes.`)
@@ -45,7 +45,7 @@ export function writePem({ label, der }: PemBlock): string {
   return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`
 }
 
-/** RFC 1421 headers are how the old private key format says that it is encrypted. */
+/** RFC 1421 headers mark an encrypted key in the old format. */
 function body(line: string): string {
   if (!line.includes(':')) return line
   if (/^(Proc-Type:.*ENCRYPTED|DEK-Info:)/.test(line))

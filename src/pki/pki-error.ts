@@ -1,4 +1,4 @@
-/** Why a certificate, key or signing request was refused. The API layer gives each its published number. */
+/** Why a certificate, key or CSR was rejected. The API layer maps each to its published number. */
 export type PkiCode =
   | 'empty'
   | 'too_big'
@@ -29,7 +29,7 @@ export type PkiCode =
   | 'bad_option'
   | 'bad_ssh_certificate'
 
-/** A refusal whose message tells a person what to change. It never quotes key material. */
+/** An error whose message tells a person what to change. It never quotes key material. */
 export class PkiError extends Error {
   override readonly name = 'PkiError'
   readonly code: PkiCode
@@ -44,7 +44,7 @@ export function refuse(code: PkiCode, message: string): never {
   throw new PkiError(code, message)
 }
 
-/** Runs a parser we did not write: whatever it throws becomes the given refusal. */
+/** Runs a third-party parser: whatever it throws becomes the given error. */
 export function refuseAs<Value>(code: PkiCode, message: string, parse: () => Value): Value {
   try {
     return parse()

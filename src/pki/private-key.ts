@@ -10,7 +10,7 @@ const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 
 export const isPrivateKeyLabel = (label: string): boolean => label.endsWith('PRIVATE KEY')
 
-/** The kind of a key, or a refusal for kinds and sizes that clients of today do not accept. */
+/** The type of a key, or an error for types and sizes that current clients do not accept. */
 export function keyTypeOf(key: KeyObject): KeyType {
   const { namedCurve = '' } = key.asymmetricKeyDetails ?? {}
   switch (key.asymmetricKeyType) {
@@ -28,10 +28,10 @@ export function keyTypeOf(key: KeyObject): KeyType {
   }
 }
 
-/** The one private key of a PEM text, in PKCS #8, PKCS #1 or SEC 1 form and not encrypted. */
+/** The only private key of a PEM text, in PKCS #8, PKCS #1 or SEC 1 form and not encrypted. */
 export function readPrivateKey(pem: string): KeyObject {
   if (pem.trim() === '') refuse('no_key', 'The private key is missing.')
-  // `openssl ecparam -genkey` writes the curve as a block of its own before the key, which repeats it.
+  // `openssl ecparam -genkey` writes the curve as a separate block before the key, which repeats it.
   const blocks = readPem(pem).filter(block => block.label !== 'EC PARAMETERS')
   const keys = blocks.filter(block => isPrivateKeyLabel(block.label))
   if (keys.length === 0 && blocks.some(block => block.label === 'CERTIFICATE'))

@@ -3,7 +3,7 @@ import 'reflect-metadata'
 import { AuthorityKeyIdentifierExtension, X509Certificate } from '@peculiar/x509'
 import { readPem } from '#pki/pem.ts'
 
-/** The name under which an authority tells when to renew a certificate (RFC 9773 §4.1); undefined if it has none. */
+/** The ACME renewal information id of a certificate (RFC 9773 §4.1); undefined if it has none. */
 export function renewalId(chainPem: string): string | undefined {
   const [leaf] = readPem(chainPem)
   if (leaf === undefined) return undefined
@@ -11,7 +11,7 @@ export function renewalId(chainPem: string): string | undefined {
   const issuer = certificate.getExtension(AuthorityKeyIdentifierExtension)?.keyId
   if (issuer === undefined) return undefined
   const serial = Buffer.from(certificate.serialNumber, 'hex')
-  // The integer as DER writes it: a zero byte keeps one whose first bit is set from being negative.
+  // The integer in DER form: a leading zero byte keeps it positive.
   const zero = Buffer.alloc((serial[0] ?? 0) >= 0x80 ? 1 : 0)
   return `${Buffer.from(issuer, 'hex').toString('base64url')}.${Buffer.concat([zero, serial]).toString('base64url')}`
 }

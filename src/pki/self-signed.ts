@@ -30,7 +30,7 @@ const RSA = {
   publicExponent: Uint8Array.of(1, 0, 1),
 }
 
-/** A certificate for signing messages. Web crypto makes the key on a thread, so that nobody waits for it. */
+/** A certificate for signing messages. Web crypto creates the key on a thread, so that it blocks nothing. */
 export async function selfSignedCertificate(request: SelfSignedRequest): Promise<SelfSigned> {
   const { commonName, organization, years, now = Date.now() } = request
   const notBefore = new Date(now - (now % 1000))

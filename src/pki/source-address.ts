@@ -5,8 +5,8 @@ import { refuse } from '#pki/pki-error.ts'
 const MAX_RANGES = 256
 
 /**
- * Reads the value of the `source-address` option. sshd refuses every sign-in when one entry is malformed or
- * is not the lowest address of its range, so such a value is refused here, where somebody can mend it.
+ * Parses the `source-address` option. sshd rejects every sign-in when one entry is malformed or is not the lowest
+ * address of its range, so such a value is rejected here, where it can be corrected.
  */
 export function readSourceAddresses(value: string): BlockList {
   const ranges = new BlockList()

@@ -4,13 +4,13 @@ import { keyTypeOf, type KeyType } from '#pki/private-key.ts'
 import { rsaBitsFault } from '#pki/rsa-size.ts'
 import { type WireReader, mpint, wireString } from '#pki/ssh-wire.ts'
 
-/** What sets one SSH public key algorithm apart: its fields, and how they make a key of Node's. */
+/** The specifics of one SSH public key algorithm: its fields, and the conversion to a Node key. */
 export interface SshAlgorithm {
   readonly name: string
   readonly keyType: KeyType
-  /** Reads the fields that follow the name and returns them as a JWK, which refuses what is not a key. */
+  /** Reads the fields after the name and returns them as a JWK, which rejects invalid keys. */
   readonly read: (fields: WireReader, refuseKey: (message: string) => never) => webcrypto.JsonWebKey
-  /** Keys that live in a security token sign other data than was asked for, so they cannot be authorities. */
+  /** Keys in a security token sign other data than requested, so they cannot be CAs. */
   readonly token: boolean
 }
 
@@ -30,7 +30,7 @@ const readRsa: SshAlgorithm['read'] = (fields, refuseKey) => {
   const bits = n.length * 8 - Math.clz32(n.readUInt8(0)) + 24
   const fault = rsaBitsFault(bits)
   if (fault !== undefined) refuse('unsupported_key', `${fault}.`)
-  // Larger exponents have no use, and make every check of a signature slow.
+  // Larger exponents have no use, and make verification slow.
   const exponent = e.length > 4 ? 0 : e.readUIntBE(0, e.length)
   if (exponent < 3 || exponent % 2 === 0) refuseKey('The RSA key has an unusual exponent.')
   return { kty: 'RSA', n: url(n), e: url(e) }
@@ -84,7 +84,7 @@ const CERTIFICATE_SUFFIX = '-cert-v01@openssh.com'
 
 export const sshAlgorithm = (name: string): SshAlgorithm | undefined => ALGORITHMS.get(name)
 
-/** `ssh-rsa` → `ssh-rsa-cert-v01@openssh.com`, and the same for keys in tokens, whose names end alike. */
+/** `ssh-rsa` → `ssh-rsa-cert-v01@openssh.com`, and the same for token keys, whose names have the same ending. */
 export const certificateAlgorithm = (name: string): string =>
   name.replace(/@openssh\.com$/, '') + CERTIFICATE_SUFFIX
 
@@ -96,7 +96,7 @@ export function algorithmOfCertificate(name: string): SshAlgorithm | undefined {
   return ALGORITHMS.get(key) ?? ALGORITHMS.get(`${key}@openssh.com`)
 }
 
-/** Reads the key fields of an algorithm and makes sure that they are a usable key. */
+/** Reads the key fields of an algorithm and checks that they are a usable key. */
 export function readKeyFields(algorithm: SshAlgorithm, fields: WireReader, code: PkiCode): KeyObject {
   const jwk = algorithm.read(fields, message => refuse(code, message))
   return refuseAs(code, 'The public key is not valid for its type.', () =>

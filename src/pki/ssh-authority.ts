@@ -6,7 +6,7 @@ import type { KeyType } from '#pki/private-key.ts'
 import { encodePublicKey } from '#pki/ssh-algorithm.ts'
 import { readSshPublicKey } from '#pki/ssh-key.ts'
 
-/** As a person asks for it; what is left out is chosen here. */
+/** Requested key parameters; absent ones get defaults. */
 export interface AuthorityRequest {
   readonly keyType?: string | undefined
   /** Only for ecdsa. */
@@ -30,7 +30,7 @@ interface KeyPair {
 
 const generate = promisify(generateKeyPair)
 
-/** An authority signs for years, so RSA gets the larger size unless asked otherwise. */
+/** A CA signs for years, so RSA gets the larger size by default. */
 const DEFAULT_BITS = 4096
 const BITS = new Set([2048, DEFAULT_BITS])
 
@@ -40,7 +40,7 @@ const CURVES: ReadonlyMap<string, string> = new Map([
   ['521', 'P-521'],
 ])
 
-/** Makes the key pair of an SSH certificate authority, Ed25519 by default. */
+/** Creates the key pair of an SSH CA, Ed25519 by default. */
 export async function newSshAuthority(request: AuthorityRequest = {}): Promise<SshAuthority> {
   const { publicKey, privateKey } = await newKeys(request)
   const blob = encodePublicKey(publicKey)
@@ -71,7 +71,7 @@ function rsaBits(bits = DEFAULT_BITS): number {
   return BITS.has(bits) ? bits : refuse('bad_key_size', 'The size of an RSA key must be 2048 or 4096 bits.')
 }
 
-/** The name as SSH writes it (`nistp256`), as NIST does (`P-256`, `p256`), or the size alone (`256`). */
+/** The curve as SSH writes it (`nistp256`), as NIST does (`P-256`, `p256`), or only the size (`256`). */
 function namedCurve(curve = 'nistp256'): string {
   const [, size = ''] = /^(?:(?:nist)?p-?)?(\d{3})$/i.exec(curve) ?? []
   return CURVES.get(size) ?? refuse('bad_curve', 'The curve must be nistp256, nistp384 or nistp521.')

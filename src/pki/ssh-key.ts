@@ -10,7 +10,7 @@ export interface SshPublicKey {
   readonly algorithm: string
   readonly blob: Buffer
   readonly comment: string
-  /** As it belongs into an authorized_keys file, with single spaces. */
+  /** As in an authorized_keys file, with single spaces. */
   readonly line: string
   /** `SHA256:...`, as `ssh-keygen -l` shows it. */
   readonly fingerprint: string
@@ -18,7 +18,7 @@ export interface SshPublicKey {
 
 const MAX_LINE = 16 * 1024
 
-/** Reads one line of an authorized_keys file without options. */
+/** Parses one line of an authorized_keys file without options. */
 export function readSshPublicKey(text: string): SshPublicKey {
   const { name, blob, comment } = splitLine(text, 'bad_public_key')
   const { algorithm } = readKeyBlob(blob, 'bad_public_key')
@@ -40,7 +40,7 @@ export const sshFingerprint = (blob: Buffer): string =>
 export const formatLine = (name: string, blob: Buffer, comment: string): string =>
   [name, blob.toString('base64'), comment].filter(part => part !== '').join(' ')
 
-/** Splits a line into its type, data and comment without looking into the data. */
+/** Splits a line into its type, data and comment without parsing the data. */
 export function splitLine(
   text: string,
   code: PkiCode,
@@ -62,7 +62,7 @@ export function splitLine(
   return { name, blob, comment }
 }
 
-/** Reads the wire form of a public key, which must fill the blob. */
+/** Parses the wire form of a public key, which must fill the blob. */
 export function readKeyBlob(blob: Buffer, code: PkiCode): { algorithm: SshAlgorithm; key: KeyObject } {
   const reader = new WireReader(blob, code)
   const name = reader.text()

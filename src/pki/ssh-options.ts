@@ -24,7 +24,7 @@ type Check = (value: string) => unknown
 const forceCommand: Check = value =>
   plainText('bad_option', 'The force-command option', value, MAX_VALUE_BYTES)
 
-/** The critical options that OpenSSH defines and we can honour; a server must refuse any other. */
+/** The supported critical options of OpenSSH; a server must reject any other. */
 export const CRITICAL_OPTIONS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['force-command', forceCommand],
   ['source-address', readSourceAddresses],
@@ -38,7 +38,7 @@ export function plainText(code: PkiCode, what: string, value: string, maxBytes =
   return value
 }
 
-/** A comma in a name was read as two names by some servers (CVE-2026-35414), and white space is as doubtful. */
+/** Some servers read a comma in a name as two names (CVE-2026-35414), and white space is as doubtful. */
 export function encodePrincipals(principals: readonly string[]): Buffer {
   if (principals.length > MAX_PRINCIPALS)
     refuse('bad_principal', `At most ${MAX_PRINCIPALS} principals are possible.`)
@@ -65,7 +65,7 @@ export function encodeExtensions(extensions: Readonly<Record<string, string>>): 
   if (entries.length > MAX_EXTENSIONS)
     refuse('bad_option', `At most ${MAX_EXTENSIONS} extensions are possible.`)
   for (const [name, value] of entries) {
-    // Names with an @ are anybody's own, by the convention of RFC 4251 §6.
+    // Names with an @ are private extensions, by RFC 4251 §6.
     if (!FLAGS.has(name) && !/^[!-~]+@[!-~]+$/.test(name))
       refuse(
         'bad_option',
@@ -78,7 +78,7 @@ export function encodeExtensions(extensions: Readonly<Record<string, string>>): 
   return encodeSorted(extensions)
 }
 
-/** PROTOCOL.certkeys: in the order of the names, and a value is a string within the data of its option. */
+/** PROTOCOL.certkeys: sorted by name, and a value is a string within the data of its option. */
 function encodeSorted(options: Readonly<Record<string, string>>): Buffer {
   const entries = Object.entries(options).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return Buffer.concat(

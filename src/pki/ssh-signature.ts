@@ -17,7 +17,7 @@ interface SigningKey {
   readonly dsaEncoding: 'ieee-p1363'
 }
 
-/** The hash of each signature algorithm (RFC 5656 §6.2.1, RFC 8332). SHA-1 signatures (`ssh-rsa`) are not known. */
+/** The hash of each signature algorithm (RFC 5656 §6.2.1, RFC 8332). SHA-1 signatures (`ssh-rsa`) are not supported. */
 const HASHES: ReadonlyMap<string, string | null> = new Map([
   ['rsa-sha2-512', 'sha512'],
   ['rsa-sha2-256', 'sha256'],
@@ -29,7 +29,7 @@ const HASHES: ReadonlyMap<string, string | null> = new Map([
 
 const ECDSA_SIZES = { sha256: 32, sha384: 48, sha512: 66 } as const
 
-/** Signs on a thread: a large RSA key takes milliseconds, which other connections should not wait for. */
+/** Signs on a thread: a large RSA key takes milliseconds, which must not block other connections. */
 export async function sshSign(algorithm: SshAlgorithm, key: KeyObject, data: Buffer): Promise<Buffer> {
   const name = algorithm.keyType === 'rsa' ? 'rsa-sha2-512' : algorithm.name
   const signature = await signOnThread(HASHES.get(name) ?? null, data, { key, dsaEncoding: 'ieee-p1363' })
@@ -41,7 +41,7 @@ export async function sshSign(algorithm: SshAlgorithm, key: KeyObject, data: Buf
   return Buffer.concat([wireString(name), wireString(body)])
 }
 
-/** Whether the signature is one that this key made over the data. */
+/** Whether this key made the signature over the data. */
 export function sshVerify(algorithm: SshAlgorithm, key: KeyObject, data: Buffer, signature: Buffer): boolean {
   if (algorithm.token) return false
   const reader = new WireReader(signature, 'bad_ssh_certificate')
@@ -59,7 +59,7 @@ export function sshVerify(algorithm: SshAlgorithm, key: KeyObject, data: Buffer,
   )
 }
 
-/** The two numbers of an ECDSA signature side by side, each as long as the curve wants it. */
+/** The two numbers of an ECDSA signature, each padded to the size of the curve. */
 function flat(body: Buffer, hash: string | null): Buffer {
   const size = hash === 'sha256' || hash === 'sha384' || hash === 'sha512' ? ECDSA_SIZES[hash] : 0
   const reader = new WireReader(body, 'bad_ssh_certificate')

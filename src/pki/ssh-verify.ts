@@ -33,7 +33,7 @@ export interface Expectation {
   /** Wire forms of the keys of trusted authorities. */
   readonly authorities: readonly Buffer[]
   readonly principal: string
-  /** Where the client connects from; without it a certificate bound to addresses is refused. */
+  /** The client's address; without it a certificate bound to addresses is rejected. */
   readonly address?: string | undefined
   readonly now?: number
 }
@@ -51,12 +51,12 @@ export type Refusal =
   | 'wrong_address'
 
 const BAD = 'bad_ssh_certificate'
-/** The most that OpenSSH takes, in base64. */
+/** OpenSSH's maximum, in base64. */
 const MAX_LINE = 384 * 1024
 const MAX_PRINCIPALS = 256
 const MAX_OPTIONS = 256
 
-/** Reads a certificate, as a line or in wire form, without believing it: see `verifySshCertificate`. */
+/** Parses a certificate, as a line or in wire form, without trusting it: see `verifySshCertificate`. */
 export function readSshCertificate(source: string | Buffer): SshCertificate {
   const blob = typeof source === 'string' ? splitLine(source, BAD, MAX_LINE).blob : source
   const reader = new WireReader(blob, BAD)
@@ -84,7 +84,7 @@ export function readSshCertificate(source: string | Buffer): SshCertificate {
   return { publicKey, keyType: algorithm.keyType, ...facts, authority, signed, signature }
 }
 
-/** Whether a certificate is good for this use. An empty list of principals matches nobody, as in OpenSSH. */
+/** Whether a certificate is valid for this use. An empty list of principals matches no one, as in OpenSSH. */
 export function verifySshCertificate(certificate: SshCertificate, expected: Expectation): Verdict {
   const reason = whyNot(certificate, expected)
   return reason === undefined ? { accepted: true } : { accepted: false, reason }
@@ -114,7 +114,7 @@ const hasGoodSignature = ({ authority, signed, signature }: SshCertificate): boo
 const isFrom = (source: string, address: string): boolean =>
   holds(() => readSourceAddresses(source).check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'))
 
-/** A check that cannot be made has not passed. */
+/** A check that cannot be made counts as failed. */
 function holds(check: () => boolean): boolean {
   try {
     return check()

@@ -1,6 +1,6 @@
 import { refuse, type PkiCode } from '#pki/pki-error.ts'
 
-/** Reads the data types of RFC 4251 §5. No length is believed before it is checked against what is there. */
+/** Reads the data types of RFC 4251 §5. Every length is checked against the available data. */
 export class WireReader {
   readonly #bytes: Buffer
   readonly #code: PkiCode
@@ -45,7 +45,7 @@ export class WireReader {
     return text
   }
 
-  /** A positive number in its only canonical form: no superfluous zero bytes. */
+  /** A positive number in canonical form: no superfluous zero bytes. */
   mpint(): Buffer {
     const bytes = this.bytes()
     const [first = 0, second = 0] = bytes

@@ -21,11 +21,11 @@ export interface AuthorityFacts extends Pick<
   readonly certificatePem: string
 }
 
-/** The signature of each is checked; no chain of a public authority has more than four. */
+/** Each signature is verified; no chain of a public CA has more than four. */
 export const MAX_CHAIN = 10
 const UNREADABLE = 'A certificate cannot be read; it may be damaged or cut short.'
 
-/** Reads a chain, leaf first, and the private key of the leaf. An expired chain is read like any other. */
+/** Parses a chain, leaf first, and the private key of the leaf. Expired chains are accepted. */
 export function readCertificate(chainPem: string, keyPem: string): ServerCertificate {
   const chain = readCertificates(chainPem)
   const [leaf] = chain
@@ -42,7 +42,7 @@ export function readCertificate(chainPem: string, keyPem: string): ServerCertifi
   return { ...facts(leaf), privateKeyType, certificatePem }
 }
 
-/** Reads the certificate of an authority whose clients are trusted; an expired one is accepted. */
+/** Parses a CA certificate for client certificates; an expired one is accepted. */
 export function readAuthority(pem: string): AuthorityFacts {
   const [certificate, second] = readCertificates(pem)
   if (second)
@@ -74,7 +74,7 @@ function decodeCertificate(der: Buffer): X509Certificate {
   if (der.length > MAX_CERTIFICATE_BYTES)
     refuse('too_big', `A certificate is larger than ${MAX_CERTIFICATE_BYTES} bytes.`)
   const certificate = refuseAs('bad_certificate', UNREADABLE, () => new X509Certificate(der))
-  // OpenSSL stops at the end of the certificate; what follows it would be stored unseen.
+  // OpenSSL stops at the end of the certificate; further data would be stored unseen.
   if (certificate.raw.length !== der.length) refuse('bad_certificate', UNREADABLE)
   return certificate
 }
@@ -85,7 +85,7 @@ const facts = (certificate: X509Certificate): CertificateFacts =>
 const publicKey = (certificate: X509Certificate): KeyObject =>
   refuseAs('bad_certificate', 'The public key of a certificate cannot be read.', () => certificate.publicKey)
 
-/** The signature of each certificate is checked with the key of the next. */
+/** The signature of each certificate is verified with the key of the next. */
 function requireSmallKey(certificate: X509Certificate): void {
   if (isLargeRsa(publicKey(certificate)))
     refuse('unsupported_key', `RSA keys of certificates may have at most ${MAX_RSA_BITS} bits.`)
@@ -106,7 +106,7 @@ function requireOrder(chain: Chain, key: KeyObject): void {
     )
 }
 
-/** `checkIssued` compares names and key identifiers only, so the signature is checked as well. */
+/** `checkIssued` compares only names and key identifiers, so the signature is verified as well. */
 const issued = (issuer: X509Certificate, subject: X509Certificate): boolean =>
   refuseAs(
     'bad_certificate',

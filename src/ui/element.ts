@@ -1,7 +1,7 @@
 type Child = Node | string | undefined | false
 type Attributes = Readonly<Record<string, string | number | boolean | undefined | ((event: Event) => void)>>
 
-/** Creates an element. Text always becomes a text node: nothing that was captured is ever parsed as HTML. */
+/** Creates an element. Text always becomes a text node: captured content is never parsed as HTML. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},

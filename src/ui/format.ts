@@ -16,7 +16,7 @@ export function duration(nanoseconds: number): string {
 
 export interface Formatted {
   readonly text: string
-  /** Why it is shown as it is. */
+  /** Why it is shown unformatted. */
   readonly problem?: string
 }
 

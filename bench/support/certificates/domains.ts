@@ -3,13 +3,13 @@ import { spawnServer, type Process } from '../../../test/support/server.ts'
 
 const AT_ONCE = 32
 
-/** A name of its own and a certificate for it, with a P-256 key. */
+/** A name and a certificate for it, with a P-256 key. */
 export interface Domain {
   readonly name: string
   readonly leaf: Leaf
 }
 
-/** So many domains with certificates of one authority. */
+/** So many domains with certificates of one CA. */
 export async function makeDomains(count: number): Promise<Domain[]> {
   const authority = await LocalAuthority.open(await makeLocalRoot('Benchmark'))
   const names = Array.from({ length: count }, (_, at) => `domain-${at}.example.test`)
@@ -25,7 +25,7 @@ async function make({ api }: Process, path: string, body: object): Promise<strin
   return answer.body.id
 }
 
-/** Reserves the domains with their certificates in a data folder, as any client would. */
+/** Reserves the domains with their certificates in a data folder, through the API. */
 async function fill(dataDir: string, domains: readonly Domain[]): Promise<void> {
   const server = await start(dataDir)
   const left = domains.values()
@@ -43,7 +43,7 @@ async function fill(dataDir: string, domains: readonly Domain[]): Promise<void> 
   }
 }
 
-/** `adit serve` with these domains there before it starts, and the seconds until it was ready. */
+/** `adit serve` with these domains, and the seconds until it was ready. */
 export class Host implements AsyncDisposable {
   readonly port: number
   readonly pid: number

@@ -4,28 +4,28 @@ import { type Figures, seconds } from '../interleave.ts'
 import { cpuSeconds } from '../processes.ts'
 import { ask, program } from '../programs.ts'
 
-/** A server of TLS, and the names that it is asked for. */
+/** A TLS server, and its names. */
 export interface Shaken {
   readonly pid: number
   readonly port: number
   readonly names: readonly string[]
 }
 
-/** More than one: a client works as hard in a handshake as its server, and the server is to be what is measured. */
+/** More than one: a client works as hard in a handshake as its server, and the server must be the bottleneck. */
 const GENERATORS = 2
 
-/** Handshakes from processes of their own, the same for all servers. */
+/** Handshakes from separate processes, the same for all servers. */
 export class Shakers implements Disposable {
   readonly #children: readonly ChildProcess[] = Array.from({ length: GENERATORS }, () =>
     program('handshake-program.ts'),
   )
 
-  /** All generators go to each name once, so that its context is made, and get a ticket for it. */
+  /** All generators connect to each name once, so that its context is created, and get a ticket for it. */
   async visit({ port, names }: Shaken): Promise<void> {
     await this.#ask({ work: 'visit', port, names })
   }
 
-  /** Handshakes per second, and the time of the server's process for a thousand of them. */
+  /** Handshakes per second, and CPU time of the server for a thousand of them. */
   async rate(work: 'full' | 'resumed', { pid, port, names }: Shaken): Promise<Figures> {
     const before = cpuSeconds([pid])
     const rate = await this.#ask({ work, port, names, milliseconds: seconds * 1000 })

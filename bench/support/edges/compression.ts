@@ -17,7 +17,7 @@ import type { Site } from './site.ts'
 const HOST = 'compressed.example.test'
 const BYTES = 4 * 1024 * 1024
 
-/** What a server takes in and compresses in a second, with one download after the other. */
+/** What a server compresses per second, with one download after the other. */
 async function served(door: Door, pid: number, coding: Coding): Promise<Figures> {
   const before = cpuSeconds([pid])
   const headers = [`Accept-Encoding: ${coding}`]
@@ -26,7 +26,7 @@ async function served(door: Door, pid: number, coding: Coding): Promise<Figures>
   return { rate: perSecond * BYTES, perCpu: (perSecond * seconds * BYTES) / cpu }
 }
 
-/** The same by a process that does nothing else, from memory to nowhere. */
+/** The same in a process that does nothing else, from memory to nowhere. */
 async function alone(file: string, coding: Coding): Promise<Figures> {
   const child = program('zlib-program.ts')
   try {
@@ -40,7 +40,7 @@ async function alone(file: string, coding: Coding): Promise<Figures> {
 
 const megabytes = (value: number): string => `${Math.round(value / 1e6).toLocaleString('en')} MB/s`
 
-/** Answers compressed on their way through tunnel and edge, against node:zlib alone, and in a bare server. */
+/** Compressed responses through tunnel and edge, against node:zlib alone, and in a bare server. */
 export async function* compression(site: Site, folder: string): AsyncGenerator<Row> {
   const file = join(folder, 'upstream', 'orders')
   writeFileSync(file, orders(BYTES))

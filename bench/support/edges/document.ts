@@ -12,7 +12,7 @@ function numbers(seed: number): () => number {
   }
 }
 
-/** JSON as an API answers it: orders with ids, times, amounts and text, so many bytes of it. */
+/** Realistic API JSON: orders with ids, times, amounts and text, of a given size. */
 export function orders(bytes: number): string {
   const next = numbers(7)
   const pick = (most: number): number => Math.floor(next() * most)

@@ -10,7 +10,7 @@ import { Site } from './site.ts'
 
 const EDGES = 1000
 const ROUTES_EACH = 10
-/** Of the routes of an edge, so many lead through the tunnel; the others answer by themselves. */
+/** Routes of an edge that lead through the tunnel; the others respond themselves. */
 const TUNNELLED = ROUTES_EACH / 2
 const CHANGES = 5
 
@@ -23,7 +23,7 @@ interface Crowd {
   readonly edges: number
   /** Ids of the routes of the first edge. */
   readonly first: readonly string[]
-  /** Ids of two backends that answer by themselves. */
+  /** Ids of two backends with fixed responses. */
   readonly answers: readonly [string, string]
 }
 
@@ -49,7 +49,7 @@ async function crowd(dataDir: string, service: number, edges: number): Promise<C
   return { site, edges, first, answers }
 }
 
-/** A script for wrk that goes through all pairs of a host and a path in no particular order. */
+/** A wrk script that requests all pairs of a host and a path in random order. */
 function script(file: string, hosts: readonly string[], paths: readonly string[]): string {
   const list = (texts: readonly string[]): string => `{${texts.map(text => JSON.stringify(text)).join(',')}}`
   writeFileSync(
@@ -73,7 +73,7 @@ end
   return file
 }
 
-/** From asking for a change of a route to the first request that it acts on. */
+/** From the request for a route change to the first request that it affects. */
 async function changeMs({ site, first, answers }: Crowd): Promise<number> {
   const agent = new Agent({ keepAlive: true })
   const address = `${hostAt(0)}${pathAt(ROUTES_EACH - 1)}`
@@ -92,7 +92,7 @@ async function changeMs({ site, first, answers }: Crowd): Promise<number> {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN
 }
 
-/** How many routes are compiled anew when one of them changes; asked of a server on the same data. */
+/** How many routes are recompiled when one of them changes; measured in a server on the same data. */
 async function recompiled(dataDir: string, { edges, first, answers }: Crowd): Promise<Row> {
   const child = program('recompiled-program.ts')
   try {
@@ -115,7 +115,7 @@ async function recompiled(dataDir: string, { edges, first, answers }: Crowd): Pr
   }
 }
 
-/** What the number of routes costs. */
+/** The cost of the number of routes. */
 export async function* lookup(folder: string, service: number): AsyncGenerator<Row> {
   const dataDir = join(folder, 'many')
   const many = await crowd(dataDir, service, EDGES)
@@ -141,7 +141,7 @@ export async function* lookup(folder: string, service: number): AsyncGenerator<R
       },
       [
         { name: `${routes}, the same requests`, ours: 'many', peer: 'few', atLeast: 0.95 },
-        // Without target: what is visited so seldom is not in the processor's memory, however it is found.
+        // Without a target: rarely used routes are not in the CPU cache, however they are found.
         { name: `${routes}, requests to half of all, fixed answers`, ours: 'spread', peer: 'still' },
       ],
     )

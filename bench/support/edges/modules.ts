@@ -6,16 +6,16 @@ import { DOMAIN, type Site } from './site.ts'
 const HOST = 'modules.example.test'
 const RULES = 10_000
 
-/** Lets this machine in. */
+/** Allows this machine. */
 const ourselves = { cidr: '127.0.0.0/8', action: 'allow' }
 
-/** Ranges of which none touches another, so that all of them are looked through. */
+/** Disjoint ranges, so that all of them are searched. */
 const elsewhere = (at: number) => ({
   cidr: `10.${at >> 8}.${at & 255}.0/25`,
   action: at % 2 === 0 ? 'allow' : 'deny',
 })
 
-/** An IP policy with so many rules, the one that lets us in among them. */
+/** An IP policy with so many rules, including one that allows us. */
 async function policy(site: Site, rules: number): Promise<string> {
   const { id } = await site.world.make('/ip_policies')
   const all = [ourselves, ...Array.from({ length: rules - 1 }, (_, at) => elsewhere(at))]
@@ -44,7 +44,7 @@ const modulesWith = (policyId: string) => ({
   circuit_breaker,
 })
 
-/** Signs in once, as a browser does; returns the cookies that prove it. */
+/** Signs in once, like a browser; returns the session cookies. */
 async function sessionCookie(site: Site, path: string): Promise<string> {
   const surfer = new Surfer(site.world)
   const url = `https://${HOST}:${site.door(HOST).port}${path}`
@@ -53,7 +53,7 @@ async function sessionCookie(site: Site, path: string): Promise<string> {
   return surfer.cookies(HOST)
 }
 
-/** What modules cost: routes of one edge to one backend, with and without them. */
+/** The cost of modules: routes of one edge to one backend, with and without them. */
 export async function* modules(site: Site): AsyncGenerator<Row> {
   const { world, group } = site
   const door = site.door(HOST)

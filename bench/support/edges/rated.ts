@@ -7,17 +7,17 @@ import type { Site } from './site.ts'
 
 const CONNECTIONS = 64
 
-/** Requests over HTTPS that all lead to the same answer. */
+/** HTTPS requests that all get the same response. */
 export interface Rated {
   readonly site: Site
   readonly door: Door
   readonly path: string
   readonly headers?: readonly string[]
-  /** A script that says which requests are made, instead of the path. */
+  /** A script that selects the requests, instead of the path. */
   readonly script?: string
 }
 
-/** Requests per second, and the time of the gateway's process for ten thousand of them. */
+/** Requests per second, and CPU time of the gateway for ten thousand of them. */
 export async function rate({ site, door, ...work }: Rated): Promise<Figures> {
   const before = cpuSeconds([site.pid])
   const figures = await wrk(door, { ...work, connections: CONNECTIONS, tls: true, seconds }, '')
@@ -25,7 +25,7 @@ export async function rate({ site, door, ...work }: Rated): Promise<Figures> {
   return { rate: figures.perSecond, cpu: (spent / (figures.perSecond * seconds)) * 10_000 }
 }
 
-/** One line of the table: what is compared, and what its rate must be in relation to the other's. */
+/** One table row: what is compared, and the target ratio of its rates. */
 export interface Comparison {
   readonly name: string
   readonly ours: string
@@ -33,12 +33,12 @@ export interface Comparison {
   readonly atLeast?: number
 }
 
-/** Measures all of them in turn, and compares those that are named. Ratios are those of single rounds. */
+/** Measures all of them interleaved, and compares the named ones. Ratios are those of single rounds. */
 export async function* compareRates(
   rated: Readonly<Record<string, Rated>>,
   comparisons: readonly Comparison[],
 ): AsyncGenerator<Row> {
-  // What was never run is not compiled, and a route's first requests open its connections.
+  // Warm up the compiler, and the connections of each route.
   for (const each of Object.values(rated)) await rate(each)
   const contestants = Object.entries(rated).map(([name, each]) => [name, () => rate(each)] as const)
   const results = await inTurn(Object.fromEntries(contestants))

@@ -10,11 +10,11 @@ const LABEL = 'service=bench'
 
 export const DOMAIN = 'gate.test'
 
-/** `adit serve` and an agent with a labelled tunnel, each a process of its own, and a backend that leads there. */
+/** `adit serve` and an agent with a labelled tunnel, each in a separate process, and its backend. */
 export class Site implements AsyncDisposable {
   readonly world: World
   readonly pid: number
-  /** Shares its requests among the tunnels with our label: there is one. */
+  /** Balances over the tunnels with our label: there is one. */
   readonly group: string
   readonly #agent: Running
 
@@ -49,12 +49,12 @@ export class Site implements AsyncDisposable {
     return { port: this.world.server.bound.https?.port ?? 0, host }
   }
 
-  /** Resolves when a request is answered by the service. */
+  /** Resolves when the service responds to a request. */
   answers(url: string): Promise<void> {
     return this.#agent.until(`an answer at ${url}`, async () => (await this.world.ask(url)).status === 200)
   }
 
-  /** Makes many resources, several at a time. */
+  /** Creates many resources, several at a time. */
   async makeAll(bodies: Iterable<readonly [path: string, body: Record<string, unknown>]>): Promise<string[]> {
     const ids: string[] = []
     const left = [...bodies].entries()

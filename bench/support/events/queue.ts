@@ -13,7 +13,7 @@ import type { Webhook } from './webhook.ts'
 const EVENTS = 10_000
 const TYPE = 'ip_policy_created.v0'
 
-/** How many events a POST holds. One each is for information: the loop knows neither signatures nor a cursor. */
+/** Events per POST. One each is for information: the loop has neither signatures nor a cursor. */
 const sizes: readonly { readonly size: number; readonly target?: Pick<Row, 'target'> }[] = [
   { size: 100, target: { target: { atLeast: 0.5 } } },
   { size: 1 },
@@ -23,11 +23,11 @@ interface Parts {
   readonly adit: Adit
   readonly load: Load
   readonly webhook: Webhook
-  /** Where the contents of the POSTs of the latest round are kept for the bare loop. */
+  /** The bodies of the latest round, for the bare loop. */
   readonly file: string
 }
 
-/** Lets changes pile up while the receiver refuses, and takes the time when it does no longer. */
+/** Queues changes while the receiver rejects them, and measures when it accepts them again. */
 async function delivered({ adit, load, webhook, file }: Parts, size: number): Promise<Figures> {
   const { api, child } = adit.process
   await webhook.ask({ work: 'refuse' })
@@ -35,7 +35,7 @@ async function delivered({ adit, load, webhook, file }: Parts, size: number): Pr
   await adit.fill(load, EVENTS)
   await webhook.ask({ work: 'take' })
   const before = cpuSeconds([child.pid ?? -1])
-  // A destination that was changed is tried at once, however long it has failed.
+  // A changed destination is retried at once, however long it has failed.
   await api.patch(`/event_destinations/${subscribed.destinationId}`, { description: 'It works again.' })
   const { milliseconds } = await webhook.until(EVENTS)
   const cpu = cpuSeconds([child.pid ?? -1]) - before
@@ -44,7 +44,7 @@ async function delivered({ adit, load, webhook, file }: Parts, size: number): Pr
   return { rate: (EVENTS / milliseconds) * 1000, cpu, posts }
 }
 
-/** What waits for a webhook that comes back, against a loop that POSTs the same events to the same receiver. */
+/** Queued events for a recovering webhook, against a loop that POSTs the same events to the same receiver. */
 export async function* queue(adit: Adit, load: Load, webhook: Webhook): AsyncGenerator<Row> {
   const parts: Parts = { adit, load, webhook, file: join(adit.dataDir, 'posted.json') }
   const poster = program('post-program.ts')
@@ -59,7 +59,7 @@ export async function* queue(adit: Adit, load: Load, webhook: Webhook): AsyncGen
     for (const { size, target } of sizes) {
       const ours = (): Promise<Figures> => delivered(parts, size)
       const bare = (): Promise<Figures> => posted(size)
-      // What was never run is not compiled.
+      // Warm up the compiler.
       await ours()
       await bare()
       const results = await inTurn({ ours, bare })

@@ -4,7 +4,7 @@ import type { Caller } from '../../../test/support/server.ts'
 const PATIENCE_MS = 10_000
 const LOOK_MS = 20
 
-/** A subscription to one type of event with a destination of its own, until it is disposed of. */
+/** A subscription to one event type with its own destination, until it is disposed of. */
 export interface Subscribed extends AsyncDisposable {
   readonly destinationId: string
 }
@@ -48,7 +48,7 @@ export interface Outcomes {
   readonly dropped: number
 }
 
-/** What became of all events so far. */
+/** The results of all events so far. */
 export async function outcomes(api: Caller): Promise<Outcomes> {
   const text = await (await fetch(`${api.url}/metrics`)).text()
   const of = (result: string): number =>
@@ -56,7 +56,7 @@ export async function outcomes(api: Caller): Promise<Outcomes> {
   return { delivered: of('delivered'), dropped: of('dropped') }
 }
 
-/** How many of so many events were delivered, once something has become of all. */
+/** How many of so many events were delivered, once all have a result. */
 export async function deliveredSince(api: Caller, before: Outcomes, events: number): Promise<number> {
   let delivered = 0
   await until('the delivery of all events', async () => {

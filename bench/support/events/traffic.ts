@@ -8,7 +8,7 @@ const HOST = 'events.example.test'
 const TYPE = 'http_request_complete.v0'
 const TARGET = { file: { path: 'bench/requests.jsonl' } }
 
-/** What it costs requests that each of them is told of in a file. */
+/** The cost for requests of writing each as an event to a file. */
 export async function* traffic(site: Site): AsyncGenerator<Row> {
   const { world, group } = site
   const { api } = world.server
@@ -23,7 +23,7 @@ export async function* traffic(site: Site): AsyncGenerator<Row> {
     const requests = Math.floor((figures['rate'] ?? 0) * seconds)
     return { ...figures, told: (await deliveredSince(api, before, requests)) / requests }
   }
-  // What was never run is not compiled.
+  // Warm up the compiler.
   await unsubscribed()
   await subscribed()
   const results = await inTurn({ subscribed, unsubscribed })

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { ask, program } from '../programs.ts'
 import type { WebhookFigures, WebhookJob, WebhookKept } from '../webhook-program.ts'
 
-/** A receiver of events in a process of its own. */
+/** An event receiver in a separate process. */
 export class Webhook implements Disposable {
   readonly port: number
   readonly #child: ChildProcess
@@ -19,7 +19,7 @@ export class Webhook implements Disposable {
     return new Webhook(child, port)
   }
 
-  /** As the target of a destination, so many events in each POST. */
+  /** As a destination target, with so many events per POST. */
   target(batch_size: number): object {
     return {
       webhook: { url: `http://127.0.0.1:${this.port}/`, secret: 'a secret of the benchmark', batch_size },
@@ -30,7 +30,7 @@ export class Webhook implements Disposable {
     return ask<Answer>(this.#child, job)
   }
 
-  /** How long it took to receive so many, from the first on. */
+  /** How long receiving so many took, from the first on. */
   until(events: number): Promise<WebhookFigures> {
     return this.ask<WebhookFigures>({ work: 'until', events })
   }

@@ -10,7 +10,7 @@ import type { Webhook } from './webhook.ts'
 const TYPE = 'ip_policy_created.v0'
 const CONNECTIONS = 64
 
-/** What it costs changes that each of them is told of. */
+/** The cost for changes of delivering each as an event. */
 export async function* writes(adit: Adit, load: Load, webhook: Webhook): AsyncGenerator<Row> {
   const { api, child } = adit.process
   const until = { milliseconds: seconds * 1000 }
@@ -33,7 +33,7 @@ export async function* writes(adit: Adit, load: Load, webhook: Webhook): AsyncGe
     hundreds: told(webhook.target(100)),
     ones: told(webhook.target(1)),
   }
-  // What was never run is not compiled.
+  // Warm up the compiler.
   for (const each of Object.values(contestants)) await each()
   const { none = [], ...others } = await inTurn(contestants)
   const names = {

@@ -9,7 +9,7 @@ const NAME = 'bench'
 const DOMAIN = 'adit.localhost'
 const program = join(import.meta.dirname, '../../../bin/adit')
 
-/** Our own side, and what the measurements of memory need beside its doors. */
+/** Adit, and what the memory measurements need besides its ports. */
 export interface AditTunnel extends Contender {
   readonly http: Door
   readonly serverPid: number
@@ -47,7 +47,7 @@ export async function aditTunnel(
     await server.end('SIGTERM')
   }
   try {
-    // The agent says the address once its endpoint is online.
+    // The agent prints the URL once its endpoint is online.
     const lines = [
       [...words(`http ${upstream.http} --name ${NAME}`), ...flags],
       words(`tcp ${upstream.tcp} --port ${tcp}`),

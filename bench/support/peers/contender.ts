@@ -1,21 +1,21 @@
-/** Where visitors knock. */
+/** The address for clients. */
 export interface Door {
   readonly port: number
-  /** The name they ask for. */
+  /** The host name they request. */
   readonly host: string
 }
 
-/** Something that carries traffic to the upstream. What it cannot carry has no door. */
+/** A program that forwards traffic to the upstream. An unsupported protocol has no address. */
 export interface Contender extends AsyncDisposable {
   readonly name: string
   readonly http?: Door
   readonly https?: Door
   readonly tcp?: Door
-  /** The processes whose time is its cost. */
+  /** The processes whose CPU time is its cost. */
   readonly pids: readonly number[]
 }
 
-/** What all contenders forward to. */
+/** The upstreams of all contenders. */
 export interface Upstream {
   readonly http: number
   readonly tcp: number

@@ -8,11 +8,11 @@ import { freePort } from '../../../test/support/free-ports.ts'
 const VERSION = 'v0.65.0'
 const HOST = 'bench.localhost'
 
-/** The folder with both programs, built from source when they are first asked for. */
+/** The folder with both programs, built from source on first use. */
 async function built(): Promise<string> {
   const folder = cacheFolder(`frp-${VERSION}`)
   const go = needTool('go')
-  // A module of our own that asks for one version: the other way needs a list of versions that mirrors may not have.
+  // A module that requires one version: the other way needs a version list that mirrors may not have.
   const module = `module bench\n\ngo 1.24\n\nrequire github.com/fatedier/frp ${VERSION}\n`
   if (!existsSync(join(folder, 'go.mod'))) writeFileSync(join(folder, 'go.mod'), module)
   for (const name of ['frps', 'frpc']) {

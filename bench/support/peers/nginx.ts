@@ -7,7 +7,7 @@ import { freePort } from '../../../test/support/free-ports.ts'
 
 export const BULK_BYTES = 10 * 1024 * 1024
 
-/** One worker, no logs, nothing on disk: as quick as it goes. */
+/** One worker, no logs, nothing on disk: as fast as possible. */
 const frame = (folder: string, http: string): string => `
 ${process.getuid?.() === 0 ? 'user root;' : ''} daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log crit;
 events { worker_connections 16384; }
@@ -31,7 +31,9 @@ export interface NginxUpstream extends AsyncDisposable {
   readonly port: number
 }
 
-/** The service behind every tunnel: `/` and `/small/...` a small answer, `/bulk` ten megabytes, `/up` takes as much. */
+/**
+ * The service behind every tunnel: `/` and `/small/...` a small response, `/bulk` ten megabytes, `/up` accepts as much.
+ */
 export async function upstream(folder: string): Promise<NginxUpstream> {
   const port = await freePort()
   const own = join(folder, 'upstream')
@@ -64,7 +66,7 @@ export async function newCertificate(folder: string): Promise<{ key: string; cer
   return { key, certificate }
 }
 
-/** A plain reverse proxy: what a tunnel would be if it were one hop. */
+/** A plain reverse proxy: a tunnel with one hop. */
 export async function nginxProxy(name: string, folder: string, target: number): Promise<Contender> {
   const [port, tlsPort] = [await freePort(), await freePort()]
   const own = join(folder, name.replaceAll(/\W+/g, '-'))
@@ -94,7 +96,7 @@ export async function nginxProxy(name: string, folder: string, target: number): 
   }
 }
 
-/** Two of them in a row: what a tunnel could be at best with its two hops. */
+/** Two of them in a row: the best case of a tunnel with two hops. */
 export async function nginxTwice(folder: string, target: number): Promise<Contender> {
   const inner = await nginxProxy('nginx inner', folder, target)
   const outer = await nginxProxy('nginx outer', folder, inner.http?.port ?? 0)

@@ -24,7 +24,7 @@ PermitRootLogin prohibit-password
 LogLevel ERROR
 `
   writeFileSync(join(own, 'sshd.conf'), config)
-  // sshd separates its privileges in this folder, which is missing where no service manager made it.
+  // sshd's privilege separation folder, which is missing without a service manager.
   mkdirSync('/run/sshd', { recursive: true, mode: 0o755 })
   const server = new Running(needTool('sshd'), ['-D', '-e', '-f', join(own, 'sshd.conf')])
   await server.listens(port)

@@ -73,8 +73,8 @@ const unescapedWide = (text: string): string =>
 /** What only some services do, in addition. */
 const rareHabits: readonly ((text: string) => string)[] = [
   ...habits,
-  // Some systems drop trailing characters of a name, so that it is that of another file. oxlint-disable-next-line
-  // no-control-regex -- these are what is looked for
+  // Some systems drop trailing characters of a name, so that it is that of another file.
+  // oxlint-disable-next-line no-control-regex -- these are what is looked for
   text => text.replaceAll(/[\0-\x20\x7f.]+(?=\/|$)/g, ''),
   unescapedWide,
 ]

@@ -17,7 +17,7 @@ async function call(path: string, options: RequestInit = {}): Promise<Response> 
 export const loadDetail = async (id: string): Promise<Detail> =>
   (await (await call(`/api/requests/http/${encodeURIComponent(id)}`)).json()) as Detail
 
-/** What the gateway notes of a request, where the agent may ask it. */
+/** The gateway's record of a request, if the agent may read it. */
 export interface GatewayReason {
   readonly error_code: string | null
   readonly failed: string | null
@@ -27,7 +27,7 @@ export interface GatewayReason {
   readonly backend_ms: number | null
 }
 
-/** Undefined where the agent may not ask the gateway. */
+/** Undefined if the agent may not read it. */
 export async function loadReason(requestId: string): Promise<GatewayReason | undefined> {
   const response = await call(`/api/gateway/requests/${encodeURIComponent(requestId)}`)
   return ((await response.json()) as { request?: GatewayReason }).request
@@ -56,7 +56,7 @@ export interface StreamHandlers {
   readonly connected: (isConnected: boolean) => void
 }
 
-/** Follows the captured exchanges; the browser connects again by itself. */
+/** Follows the captured exchanges; the browser reconnects automatically. */
 export function follow({ list, change, connected }: StreamHandlers): void {
   const source = new EventSource('/inspect/events')
   const read = (event: MessageEvent<string>): readonly Summary[] => JSON.parse(event.data) as Summary[]

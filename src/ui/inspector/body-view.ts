@@ -3,7 +3,7 @@ import { element } from '#ui/element.ts'
 import { byteSize, formatted } from '#ui/format.ts'
 import { header, type CapturedBody, type Headers } from '#ui/inspector/captured.ts'
 
-/** Beyond this a browser stalls while it lays text out. */
+/** Beyond this a browser stalls during layout. */
 const MAX_SHOWN = 500_000
 
 export const pre = (text: string): HTMLElement => {
@@ -17,7 +17,7 @@ function sizeNote({ size, truncated }: CapturedBody): HTMLElement {
   return note(truncated ? `${byteSize(size)}, of which the beginning was kept` : byteSize(size))
 }
 
-/** A body as it is read best: an image, indented text, or a hex dump. */
+/** A body in its most readable form: an image, indented text, or a hex dump. */
 export function bodyView(headers: Headers, body: CapturedBody | null): Node {
   if (body === null) return note('no response yet')
   if (body.size === 0) return note('no body')
@@ -30,7 +30,7 @@ export function bodyView(headers: Headers, body: CapturedBody | null): Node {
   return element('div', {}, sizeNote(body), problem !== undefined && note(problem), pre(shown))
 }
 
-/** In an image element nothing of the body is executed, also of SVG. */
+/** In an image element nothing of the body is executed, not even in SVG. */
 function picture(bytes: Uint8Array<ArrayBuffer>, type: string, body: CapturedBody): Node {
   const url = URL.createObjectURL(new Blob([bytes], { type }))
   const release = (): void => URL.revokeObjectURL(url)

@@ -21,7 +21,7 @@ export interface CapturedBody {
   readonly truncated: boolean
 }
 
-/** One exchange with everything that is known of it. */
+/** One exchange with all its details. */
 export interface Detail {
   readonly id: string
   readonly tunnel_name: string

@@ -18,7 +18,7 @@ export interface DetailActions {
 const requestTab = { name: 'Body' }
 const responseTab = { name: 'Body' }
 
-/** Everything that is known of an exchange. */
+/** All details of an exchange. */
 export function detailView(detail: Detail, actions: DetailActions): Node {
   const { request, response, bodies } = detail
   return element(
@@ -84,7 +84,7 @@ function facts(detail: Detail, { open, reason }: DetailActions): Node {
   )
 }
 
-/** The gateway keeps why it answered as it did; where the agent may not ask it, a person can. */
+/** The gateway records the reason for its response; if the agent may not read it, the user can. */
 function gatewayView(id: string, reason: DetailActions['reason']): Node {
   const view = element('span', { class: 'hint' }, '…')
   const command = `adit api requests get ${id}`

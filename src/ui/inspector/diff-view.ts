@@ -6,7 +6,7 @@ import { header, type Detail, type Summary } from '#ui/inspector/captured.ts'
 
 const MAX_CANDIDATES = 50
 
-/** Exchanges that the response of one is compared with: the original of a replay first, then the same path. */
+/** Candidates for comparison: the original of a replay first, then the same path. */
 export function candidatesFor(detail: Detail, all: readonly Summary[]): Summary[] {
   const { id, replay_of: original, request } = detail
   const score = (summary: Summary): number => {
@@ -50,7 +50,7 @@ function diffView(before: Detail, after: Detail): HTMLElement {
   )
 }
 
-/** A dialog that compares a response with another one that can be chosen. */
+/** A dialog that compares a response with another one. */
 export function diffDialog(
   detail: Detail,
   candidates: readonly Summary[],

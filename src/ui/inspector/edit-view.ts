@@ -25,7 +25,7 @@ function readHeaders(text: string): Record<string, string[]> {
   return headers
 }
 
-/** A dialog in which a captured request is changed and sent. */
+/** A dialog for editing and sending a captured request. */
 export function editDialog(detail: Detail, send: (edited: EditedRequest) => void): HTMLDialogElement {
   const original = fromBase64(detail.bodies.request.base64)
   const text = asText(original)
@@ -49,7 +49,7 @@ export function editDialog(detail: Detail, send: (edited: EditedRequest) => void
     method: method.value.trim(),
     uri: uri.value.trim(),
     headers: readHeaders(headers.value),
-    // What was not changed must arrive byte by byte.
+    // Unchanged parts must arrive byte by byte.
     body: toBase64(
       text === undefined || body.value === text ? original : new TextEncoder().encode(body.value),
     ),

@@ -44,7 +44,7 @@ function comparison(value: string, of: (summary: Summary) => number | undefined)
 }
 
 /**
- * Reads a filter: words that must all match, each `text`, `field:value` or either with `-` before it. A word without a
+ * Parses a filter: words that must all match, each `text`, `field:value` or either with `-` before it. A word without a
  * field is searched in method, path and status.
  */
 export function filterOf(text: string): Test {
@@ -63,7 +63,7 @@ function testOf(word: string): Test {
   }
   const [, name = '', value = ''] = /^([a-z]+):(.*)$/.exec(word) ?? []
   const field = Object.hasOwn(fields, name) ? fields[name] : undefined
-  // A field whose value is still being typed excludes nothing.
+  // A field without a value yet excludes nothing.
   if (field) return value === '' ? () => true : field(value)
   return ({ method, uri, status_code: status }) =>
     `${method} ${uri} ${status ?? ''}`.toLowerCase().includes(word)

@@ -8,11 +8,11 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.matches('input, textarea, select') || target.closest('dialog') !== null)
 
-/** Calls what belongs to a key, unless text is being typed. */
+/** Runs the action of a key, unless text is being typed. */
 export function onKeys(all: readonly Key[]): void {
   document.addEventListener('keydown', event => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
-    // Arrow keys belong to the element that has the focus where it has tabs.
+    // Arrow keys belong to the focused element if it has tabs.
     if (
       event.target instanceof Element &&
       event.target.matches('[role=tab]') &&

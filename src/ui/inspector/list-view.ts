@@ -2,7 +2,7 @@ import { element } from '#ui/element.ts'
 import { byteSize, duration } from '#ui/format.ts'
 import type { Summary } from '#ui/inspector/captured.ts'
 
-/** More rows than a person reads only slow the page down. */
+/** More rows only slow the page down. */
 const MAX_ROWS = 500
 
 interface Row {
@@ -73,7 +73,7 @@ export class ListView {
     else this.#list.setAttribute('aria-activedescendant', `row-${id}`)
   }
 
-  /** Chooses the row that many places below the present one. */
+  /** Selects the row at this offset from the current one. */
   move(step: number): void {
     const rows = [...this.#list.children].map(each => (each as HTMLElement).dataset['id'] ?? '')
     const at = rows.indexOf(this.#chosen ?? '')

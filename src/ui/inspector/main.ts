@@ -113,7 +113,7 @@ function copyCurl(): void {
   if (detail) act(async () => navigator.clipboard.writeText(asCurl(detail)).then(() => toast('Copied')))
 }
 
-/** Downloads what the filter shows. */
+/** Downloads the filtered exchanges. */
 async function exportHar(): Promise<void> {
   const shown = newest().filter(filterOf(filter.value))
   const details = await Promise.all(shown.map(({ id }) => loadDetail(id)))
