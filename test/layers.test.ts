@@ -58,9 +58,9 @@ const MAX_SHARE = 0.15
 const files = globSync('src/**/*.ts', { cwd: root })
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 const importsOf = (file: string): string[] =>
-  [...textOf(file).matchAll(/(?:^(?:import|export)\b[^'"]*|\bimport\()['"]([^'"]+)['"]/gm)].map(match =>
-    String(match[1]),
-  )
+  [
+    ...textOf(file).matchAll(/(?:^(?:import|export)\b[^'"]*\bfrom |^import |\bimport\()['"]([^'"]+)['"]/gm),
+  ].map(match => String(match[1]))
 /** The files of src/ that a file imports. */
 const ownImportsOf = (file: string): string[] =>
   importsOf(file).flatMap(specifier => (specifier.startsWith('#') ? [`src/${specifier.slice(1)}`] : []))

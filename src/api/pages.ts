@@ -52,7 +52,7 @@ export function addPublicPages(server: HttpServer, { ready, metrics, publicUrl }
   })
   const sendPage = async ({ request, response, params }: Exchange): Promise<void> => {
     // Loaded on demand: most servers never show it, and it takes megabytes.
-    const { referencePage } = await import('#contract/reference-page.ts')
+    const { referencePage } = await import('#reference/page.ts')
     const { searchParams } = new URL(request.url ?? '', 'http://localhost')
     const options = { base: baseOf(request), query: searchParams.get('q') ?? '' }
     const page = referencePage(params['page'] ?? '', options) ?? fail('no_such_path')

@@ -127,7 +127,10 @@ suite('a gateway that cannot be used is explained by the agent and by adit diagn
     for (const text of [refused.error.message, refused.diagnosed])
       assert.match(text, /nothing listens there \(ECONNREFUSED\)\. Check that the gateway runs/)
     const unknown = await failures('gateway.invalid:1')
-    assert.match(unknown.error.message, /its name (is unknown|cannot be resolved at the moment) \(E\w+\)\. Check /)
+    assert.match(
+      unknown.error.message,
+      /its name (is unknown|cannot be resolved at the moment) \(E\w+\)\. Check /,
+    )
   })
 
   test('it rejects the address of the agent', async () => {

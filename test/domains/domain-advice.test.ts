@@ -110,7 +110,10 @@ suite('the advice about a domain', () => {
       hasRecord(lines, '*.example.com', 'A', 'ADDRESS')
       assert.ok(!isWatched)
     }
-    assert.match(adviceFor({ machine: ['10.0.0.4'] }).lines, /Listeners that are not configured are then open/)
+    assert.match(
+      adviceFor({ machine: ['10.0.0.4'] }).lines,
+      /Listeners that are not configured are then open/,
+    )
     // Whoever tells the address knows what is in front of the listeners.
     const told = adviceFor({ settings: { public_addresses: '5.5.5.5' }, machine: ['10.0.0.4'] })
     assert.doesNotMatch(told.lines, /cannot be reached yet/)

@@ -134,10 +134,7 @@ suite('adit serve --domain on a machine with a public address', () => {
     assert.equal(last, `https://${DOMAIN} is served.`)
     assert.match(issued, /^Certificate of example\.org: issued by Pebble .*, valid until 20\d\d-\d\d-\d\d\.$/)
     // It was looked at before DNS was there.
-    assert.match(
-      before.at(-1) ?? '',
-      /^Certificate of example\.org: ordered after the next DNS check, at 20/,
-    )
+    assert.match(before.at(-1) ?? '', /^Certificate of example\.org: ordered after the next DNS check, at 20/)
     for (const line of before.slice(0, -1)) assert.match(line, /^Certificate of example\.org: (about|being) /)
     for (const name of [DOMAIN, `shop.${DOMAIN}`]) {
       const certificate = await shown(network, name)

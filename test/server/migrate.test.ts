@@ -183,13 +183,7 @@ suite('adit migrate', () => {
         /--to must be a URL that begins with postgres/,
       ],
       ['from SQLite to SQLite', data, 'sqlite', {}, /the server already uses SQLite/],
-      [
-        'from PostgreSQL to PostgreSQL',
-        data,
-        url,
-        { ADIT_DATABASE_URL: empty },
-        /already uses PostgreSQL/,
-      ],
+      ['from PostgreSQL to PostgreSQL', data, url, { ADIT_DATABASE_URL: empty }, /already uses PostgreSQL/],
       ['over a file', data, 'sqlite', { ADIT_DATABASE_URL: empty }, /adit\.db exists already: move it away/],
       ['an unreachable server', data, 'postgres://127.0.0.1:1/x', {}, /The database server does not answer/],
     ] as const) {

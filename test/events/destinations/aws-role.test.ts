@@ -119,7 +119,10 @@ suite('a role at AWS', () => {
     const auth = { role: { role_arn: `${role}-other` }, creds: null }
     const destination = buildDestination({ kinesis: { ...target.kinesis, auth } }, all.parts)
     const error = await refused(send(destination, events(1)))
-    assert.deepEqual([error.misconfigured, error.message], [true, 'AWS STS responded with 403 (AccessDenied).'])
+    assert.deepEqual(
+      [error.misconfigured, error.message],
+      [true, 'AWS STS responded with 403 (AccessDenied).'],
+    )
     assert.equal(all.kinesis.seen.length, 0)
   })
 

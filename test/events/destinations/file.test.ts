@@ -258,8 +258,5 @@ suite('debug', () => {
 
 test('a destination without a target says so when it is sent to', async () => {
   const error = await refused(send(buildDestination({ file: null, debug: null }, partsWith()), events(1)))
-  assert.deepEqual(
-    [error.misconfigured, error.message],
-    [true, 'The destination has no known target.'],
-  )
+  assert.deepEqual([error.misconfigured, error.message], [true, 'The destination has no known target.'])
 })
