@@ -18,7 +18,7 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   'src/api/app.ts': ["exchange.response.writeHead(302, { location: '/docs' }).end()"],
   'src/dns/tcp.ts': ['socket.resume()', 'socket.destroy()'],
   'src/dns/server.ts': ['socket.resetAndDestroy()'],
-  'src/events/destinations/kept-http.ts': ['outgoing.destroy('],
+  'src/events/destinations/keep-alive-client.ts': ['outgoing.destroy('],
   'src/gateway/listeners/agents.ts': ['socket.destroy()', 'agent.ended.then('],
   'src/gateway/listeners/https.ts': ['socket.destroy()'],
   'src/ssh/command.ts': ['refuse('],

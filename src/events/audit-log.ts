@@ -1,7 +1,7 @@
 import { lowestId } from '#base/ids.ts'
 import type { EventRecord, Store } from '#store/store.ts'
 
-type Body = Record<string, unknown>
+type EventObject = Record<string, unknown>
 
 /** List filters. */
 export interface AuditFilters {
@@ -39,14 +39,14 @@ export class AuditLog {
     this.#store = store
   }
 
-  async get(id: string): Promise<Body | undefined> {
+  async get(id: string): Promise<EventObject | undefined> {
     const event = await this.#store.event(id)
     return event && shown(event)
   }
 
   /** Newest first. `last` is set when there may be more behind it that was not examined. */
-  async list({ before, limit, filters = {} }: AuditPage): Promise<{ found: Body[]; last?: string }> {
-    const found: Body[] = []
+  async list({ before, limit, filters = {} }: AuditPage): Promise<{ found: EventObject[]; last?: string }> {
+    const found: EventObject[] = []
     let from = earlier(before, filters.until)
     for (let read = 0; read < MOST_READ; read += CHUNK) {
       const events = await this.#store.newestEvents({
@@ -89,7 +89,7 @@ function matches(event: EventRecord, filters: AuditFilters): boolean {
   return ip === undefined || who?.['ip'] === ip
 }
 
-function shown({ id, type, at, body }: EventRecord): Body {
+function shown({ id, type, at, body }: EventRecord): EventObject {
   const { principal, object } = JSON.parse(body) as Envelope
   return {
     id,

@@ -1,6 +1,6 @@
 const FIRST_MS = 1000
 
-export interface Pace {
+export interface DeliveryTimings {
   /** Maximum delay after a failure. */
   readonly maxWaitMs: number
   /** Events that cannot be delivered for this long become dead letters. */
@@ -13,7 +13,7 @@ export interface Pace {
   readonly leaseMs: number
 }
 
-export const usualPace: Pace = {
+export const defaultDeliveryTimings: DeliveryTimings = {
   maxWaitMs: 2 * 3_600_000,
   giveUpMs: 24 * 3_600_000,
   gatherMs: 20,
@@ -22,7 +22,11 @@ export const usualPace: Pace = {
 }
 
 /** Full jitter: a random delay up to a doubling bound, so that retries do not synchronize. */
-export function waitAfter(failures: number, { maxWaitMs }: Pace, retryAfterMs: number | undefined): number {
+export function waitAfter(
+  failures: number,
+  { maxWaitMs }: DeliveryTimings,
+  retryAfterMs: number | undefined,
+): number {
   const bound = Math.min(maxWaitMs, FIRST_MS * 2 ** Math.min(failures - 1, 30))
   const asked = Math.min(retryAfterMs ?? 0, Math.max(maxWaitMs, 24 * 3_600_000))
   return Math.max(asked, Math.random() * bound)

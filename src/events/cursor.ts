@@ -1,5 +1,5 @@
 import { derivedId } from '#base/ids.ts'
-import { NotOurs } from '#events/lead.ts'
+import { LeaseLost } from '#events/leader-lease.ts'
 import type { Outcome, Row, Store, Write } from '#store/store.ts'
 
 export const CURSORS = 'event_cursor'
@@ -71,7 +71,7 @@ const ATTEMPTS = 8
  * A cursor held by this server. Each write names the last seen version, and taking a cursor over raises it: so a server
  * that lost its lease without knowing it writes nothing more.
  */
-export class Cursor {
+export class DeliveryCursor {
   readonly id: string
   readonly #store: Store
   #body: CursorBody
@@ -86,16 +86,16 @@ export class Cursor {
   }
 
   /** Undefined when there is none, or another server has taken it over. */
-  static async take(store: Store, id: string, epoch: number): Promise<Cursor | undefined> {
+  static async take(store: Store, id: string, epoch: number): Promise<DeliveryCursor | undefined> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const row = await store.get(id)
       const known = row && cursorBody(row)
       if (!known || known.epoch > epoch) return undefined
-      if (known.epoch === epoch) return new Cursor(store, row, known)
+      if (known.epoch === epoch) return new DeliveryCursor(store, row, known)
       const body = { ...known, epoch }
       const taken = cursorRow(body, row.version + 1)
       const outcome = await store.commit([updateOf(taken)])
-      if (outcome.ok) return new Cursor(store, taken, body)
+      if (outcome.ok) return new DeliveryCursor(store, taken, body)
     }
     return undefined
   }
@@ -104,7 +104,7 @@ export class Cursor {
     return this.#body
   }
 
-  /** Serialized writes. Rejects with `NotOurs` when another server has it, or it was deleted. */
+  /** Serialized writes. Rejects with `LeaseLost` when another server has it, or it was deleted. */
   write(changes: Partial<CursorBody>): Promise<void> {
     return this.#inTurn(async () => {
       const body = { ...this.#body, ...changes }
@@ -130,7 +130,7 @@ export class Cursor {
       if (!found || cursorBody(found).epoch !== this.#body.epoch) break
       this.#version = found.version
     }
-    throw new NotOurs()
+    throw new LeaseLost()
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -3,20 +3,27 @@ import type { Log } from '#base/log.ts'
 import { eventSubscription } from '#contract/kinds/events.ts'
 import { cursorBody, cursorId, cursorRow, CURSORS, newCursor, type CursorBody } from '#events/cursor.ts'
 import { lastDeadLetters } from '#events/dead-letters.ts'
-import type { Lead } from '#events/lead.ts'
+import type { LeaderLease } from '#events/leader-lease.ts'
 import type { Outbox } from '#events/outbox.ts'
 import { replayRemovals } from '#events/replays.ts'
 import { allRows } from '#events/rows.ts'
-import { noticeIn, wishesIn, wishOf, type Wish } from '#events/subscription.ts'
+import {
+  parseConfigEvent,
+  subscriptionSpecs,
+  subscriptionSpec,
+  type SubscriptionSpec,
+} from '#events/subscription.ts'
 import type { Row, Store, Write } from '#store/store.ts'
 
 const ATTEMPTS = 8
 
 /** The writes that start older subscriptions from here on. */
 export async function firstCursors(store: Store, sequence: number, log: Log): Promise<Write[]> {
-  const wishes = wishesIn(await allRows(store, eventSubscription.name), log)
-  return wishes.flatMap(wish =>
-    wish.destinationIds.map(destination => insertion(wish, destination, { sequence, epoch: 1 })),
+  const subscriptions = subscriptionSpecs(await allRows(store, eventSubscription.name), log)
+  return subscriptions.flatMap(subscription =>
+    subscription.destinationIds.map(destination =>
+      insertion(subscription, destination, { sequence, epoch: 1 }),
+    ),
   )
 }
 
@@ -24,32 +31,32 @@ export async function firstCursors(store: Store, sequence: number, log: Log): Pr
 export class Cursors {
   readonly #store: Store
   readonly #outbox: Outbox
-  readonly #lead: Lead
+  readonly #lease: LeaderLease
   readonly #log: Log
   /** The cursors of each subscription, as found when this server became leader. */
   #known = new Map<string, Set<string>>()
   #epoch = 0
 
-  constructor({ store, outbox, lead, log }: { store: Store; outbox: Outbox; lead: Lead; log: Log }) {
+  constructor({ store, outbox, lease, log }: { store: Store; outbox: Outbox; lease: LeaderLease; log: Log }) {
     this.#log = log
     this.#store = store
     this.#outbox = outbox
-    this.#lead = lead
+    this.#lease = lease
   }
 
   /** Afterwards each destination of each subscription has a cursor. */
   async keepUp(until: number): Promise<void> {
-    if (this.#epoch !== this.#lead.epoch) await this.#load()
-    while (this.#lead.sequence < until) {
-      const page = await this.#outbox.read(this.#lead.sequence)
+    if (this.#epoch !== this.#lease.epoch) await this.#load()
+    while (this.#lease.sequence < until) {
+      const page = await this.#outbox.read(this.#lease.sequence)
       if (page.length === 0) return
       for (const event of page) {
         if (event.sequence > until) return
         // The events in between were pruned.
-        if (event.sequence !== this.#lead.sequence + 1) await this.#repair(event.sequence - 1)
-        const notice = noticeIn(event)
-        if (notice?.is === 'subscription') await this.#apply(notice.wish, event.sequence)
-        else this.#lead.pass(event.sequence)
+        if (event.sequence !== this.#lease.sequence + 1) await this.#repair(event.sequence - 1)
+        const notice = parseConfigEvent(event)
+        if (notice?.is === 'subscription') await this.#apply(notice.subscription, event.sequence)
+        else this.#lease.advance(event.sequence)
       }
     }
   }
@@ -62,7 +69,7 @@ export class Cursors {
   }
 
   async #load(): Promise<void> {
-    const { epoch } = this.#lead
+    const { epoch } = this.#lease
     this.#known = new Map()
     await this.#each(({ subscription_id: subscription }, id) => this.#note(subscription, id))
     await this.#removeOrphans()
@@ -74,14 +81,14 @@ export class Cursors {
     const rows = await this.#store.getMany([...this.#known.keys()])
     const there = new Set(rows.filter(({ kind }) => kind === eventSubscription.name).map(({ id }) => id))
     for (const id of this.#known.keys())
-      if (!there.has(id)) await this.#apply(wishOf({ id }), this.#lead.sequence)
+      if (!there.has(id)) await this.#apply(subscriptionSpec({ id }), this.#lease.sequence)
   }
 
   async #repair(sequence: number): Promise<void> {
-    const wishes = wishesIn(await allRows(this.#store, eventSubscription.name), this.#log)
+    const subscriptions = subscriptionSpecs(await allRows(this.#store, eventSubscription.name), this.#log)
     await this.#removeOrphans()
-    for (const wish of wishes) await this.#apply(wish, sequence)
-    this.#lead.pass(sequence)
+    for (const subscription of subscriptions) await this.#apply(subscription, sequence)
+    this.#lease.advance(sequence)
   }
 
   /** An unreadable cursor stops only its own delivery. */
@@ -97,32 +104,33 @@ export class Cursors {
   }
 
   /** Changes are written together with their position, so they are applied exactly once. */
-  async #apply(wish: Wish, sequence: number): Promise<void> {
+  async #apply(subscription: SubscriptionSpec, sequence: number): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const writes = await this.#writes(wish, sequence)
-      if (writes.length === 0) return this.#lead.pass(sequence)
-      const outcome = await this.#lead.commit(writes, sequence)
+      const writes = await this.#writes(subscription, sequence)
+      if (writes.length === 0) return this.#lease.advance(sequence)
+      const outcome = await this.#lease.commit(writes, sequence)
       if (!outcome.ok) continue
-      this.#known.delete(wish.id)
-      for (const destination of wish.destinationIds) this.#note(wish.id, cursorId(wish.id, destination))
+      this.#known.delete(subscription.id)
+      for (const destination of subscription.destinationIds)
+        this.#note(subscription.id, cursorId(subscription.id, destination))
       return
     }
     throw new Error('The cursors of a subscription are changed by others all the time.')
   }
 
-  async #writes(wish: Wish, sequence: number): Promise<Write[]> {
-    const wanted = new Map(wish.destinationIds.map(each => [cursorId(wish.id, each), each]))
-    const rows = await this.#store.getMany([...(this.#known.get(wish.id) ?? []), ...wanted.keys()])
+  async #writes(subscription: SubscriptionSpec, sequence: number): Promise<Write[]> {
+    const wanted = new Map(subscription.destinationIds.map(each => [cursorId(subscription.id, each), each]))
+    const rows = await this.#store.getMany([...(this.#known.get(subscription.id) ?? []), ...wanted.keys()])
     const there = new Set(rows.map(({ id }) => id))
     const gone = await Promise.all(rows.filter(({ id }) => !wanted.has(id)).map(row => this.#removal(row)))
-    const begin = { sequence, epoch: this.#lead.epoch }
+    const begin = { sequence, epoch: this.#lease.epoch }
     const missing = [...wanted].filter(([id]) => !there.has(id))
-    return [...gone.flat(), ...missing.map(([, destination]) => insertion(wish, destination, begin))]
+    return [...gone.flat(), ...missing.map(([, destination]) => insertion(subscription, destination, begin))]
   }
 
   async #removal({ id, version }: Row): Promise<Write[]> {
     return [
-      ...(await lastDeadLetters(this.#store, id, writes => this.#lead.commit(writes))),
+      ...(await lastDeadLetters(this.#store, id, writes => this.#lease.commit(writes))),
       ...(await replayRemovals(this.#store, id)),
       { op: 'remove', id, version },
     ]
@@ -130,10 +138,14 @@ export class Cursors {
 }
 
 function insertion(
-  wish: Wish,
+  subscription: SubscriptionSpec,
   destinationId: string,
   { sequence, epoch }: { sequence: number; epoch: number },
 ): Write {
-  const body = newCursor(wish.id, destinationId, { sequence, sources: [...wish.types], epoch })
+  const body = newCursor(subscription.id, destinationId, {
+    sequence,
+    sources: [...subscription.types],
+    epoch,
+  })
   return { op: 'insert', entry: { row: cursorRow(body, 1), refs: [], claims: [] } }
 }

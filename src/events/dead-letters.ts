@@ -1,23 +1,28 @@
 import { lowestId, randomPart } from '#base/ids.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
-import { LETTER_PAGE, LetterWalk, type DeadLetter, type DeadLetterBody } from '#events/letter-walk.ts'
+import {
+  DEAD_LETTER_PAGE,
+  DeadLetterCursor,
+  type DeadLetter,
+  type DeadLetterBody,
+} from '#events/dead-letter-cursor.ts'
 import type { Outcome, Row, Store, Write } from '#store/store.ts'
 
 export const DEAD_LETTERS = 'event_dead_letter'
 const PREFIX = 'edl'
 
 /** The delivery's commit: rejected when another server has taken over. */
-export type Commit = (writes: readonly Write[]) => Promise<Outcome>
+export type FencedCommit = (writes: readonly Write[]) => Promise<Outcome>
 
 /** The undelivered events of one delivery. They are in the audit log, so none is dropped, however many there are. */
 export class DeadLetters {
   readonly #store: Store
   readonly #cursorId: string
-  readonly #commit: Commit
+  readonly #commit: FencedCommit
   #count = 0
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(store: Store, cursorId: string, commit: Commit = writes => store.commit(writes)) {
+  constructor(store: Store, cursorId: string, commit: FencedCommit = writes => store.commit(writes)) {
     this.#store = store
     this.#cursorId = cursorId
     this.#commit = commit
@@ -34,8 +39,8 @@ export class DeadLetters {
 
   add(events: readonly OutgoingEvent[], reason: string): Promise<void> {
     return this.#inTurn(async () => {
-      for (let at = 0; at < events.length; at += LETTER_PAGE) {
-        const page = events.slice(at, at + LETTER_PAGE)
+      for (let at = 0; at < events.length; at += DEAD_LETTER_PAGE) {
+        const page = events.slice(at, at + DEAD_LETTER_PAGE)
         await this.#write(
           page.map(event => this.#insertion({ event, reason })),
           1,
@@ -44,18 +49,18 @@ export class DeadLetters {
     })
   }
 
-  remove(letters: readonly Pick<DeadLetter, 'row'>[]): Promise<void> {
-    const writes = letters.map(({ row }) => removal(row))
+  remove(deadLetters: readonly Pick<DeadLetter, 'row'>[]): Promise<void> {
+    const writes = deadLetters.map(({ row }) => removal(row))
     return this.#inTurn(() => this.#write(writes, -1))
   }
 
   /** Goes through all that there are now. */
-  async walk(): Promise<LetterWalk> {
+  async cursor(): Promise<DeadLetterCursor> {
     const [newest] = await this.#page(undefined, 1)
-    return new LetterWalk((before, limit) => this.#page(before, limit), newest?.id ?? '')
+    return new DeadLetterCursor((before, limit) => this.#page(before, limit), newest?.id ?? '')
   }
 
-  #page(before: string | undefined, limit = LETTER_PAGE): Promise<Row[]> {
+  #page(before: string | undefined, limit = DEAD_LETTER_PAGE): Promise<Row[]> {
     const page = { parent: this.#cursorId, limit, ...(before !== undefined && { before }) }
     return this.#store.list(DEAD_LETTERS, page)
   }
@@ -77,7 +82,7 @@ export class DeadLetters {
     do {
       page = await this.#page(page.at(-1)?.id)
       count += page.length
-    } while (page.length === LETTER_PAGE)
+    } while (page.length === DEAD_LETTER_PAGE)
     this.#count = count
   }
 
@@ -106,10 +111,14 @@ const removal = ({ id, version }: Row): Write => ({ op: 'remove', id, version })
 /**
  * Deletes the dead letters of a removed delivery except for the last few: those are written with the removal itself.
  */
-export async function lastDeadLetters(store: Store, cursorId: string, commit: Commit): Promise<Write[]> {
+export async function lastDeadLetters(
+  store: Store,
+  cursorId: string,
+  commit: FencedCommit,
+): Promise<Write[]> {
   for (;;) {
-    const rows = await store.list(DEAD_LETTERS, { parent: cursorId, limit: LETTER_PAGE })
-    if (rows.length < LETTER_PAGE) return rows.map(removal)
+    const rows = await store.list(DEAD_LETTERS, { parent: cursorId, limit: DEAD_LETTER_PAGE })
+    if (rows.length < DEAD_LETTER_PAGE) return rows.map(removal)
     // Rejected when some were deleted meanwhile: then there are fewer the next time.
     await commit(rows.map(removal))
   }
@@ -118,7 +127,7 @@ export async function lastDeadLetters(store: Store, cursorId: string, commit: Co
 /** Deletes the dead letters of events before a time, of all deliveries. */
 export async function pruneDeadLetters(store: Store, before: number): Promise<void> {
   for (let from = lowestId(PREFIX, before); ;) {
-    const rows = await store.list(DEAD_LETTERS, { before: from, limit: LETTER_PAGE })
+    const rows = await store.list(DEAD_LETTERS, { before: from, limit: DEAD_LETTER_PAGE })
     const last = rows.at(-1)
     if (last === undefined) return
     const outcome = await store.commit(rows.map(removal))

@@ -1,6 +1,6 @@
 import { Holdings } from '#base/holdings.ts'
 
-interface Kept<Item> {
+interface QueuedItem<Item> {
   readonly number: number
   readonly item: Item
   readonly endpoint: string
@@ -17,7 +17,7 @@ interface Queue {
 /** A queue in the order of its numbers, from which the oldest of any endpoint can be removed. */
 export class EndpointQueues<Item> {
   readonly #slack: number
-  #kept: (Kept<Item> | undefined)[] = []
+  #kept: (QueuedItem<Item> | undefined)[] = []
   /** All numbers, including removed ones: ascending, for a binary search. */
   #numbers: number[] = []
   #first = 0
@@ -40,7 +40,7 @@ export class EndpointQueues<Item> {
   }
 
   /** Numbers must come in ascending order. */
-  add(number: number, item: Item, { endpoint, size }: Pick<Kept<Item>, 'endpoint' | 'size'>): void {
+  add(number: number, item: Item, { endpoint, size }: Pick<QueuedItem<Item>, 'endpoint' | 'size'>): void {
     this.#kept.push({ number, item, endpoint, size })
     this.#numbers.push(number)
     const queue = this.#queues.get(endpoint) ?? { numbers: [], first: 0, size: 0 }
@@ -62,7 +62,7 @@ export class EndpointQueues<Item> {
     return largest
   }
 
-  dropOldest(endpoint: string): Kept<Item> | undefined {
+  dropOldest(endpoint: string): QueuedItem<Item> | undefined {
     const queue = this.#queues.get(endpoint)
     const number = queue?.numbers[queue.first]
     if (number === undefined) return undefined
@@ -84,8 +84,8 @@ export class EndpointQueues<Item> {
     return count
   }
 
-  after(number: number, most: number): Kept<Item>[] {
-    const found: Kept<Item>[] = []
+  after(number: number, most: number): QueuedItem<Item>[] {
+    const found: QueuedItem<Item>[] = []
     for (let at = this.#indexAfter(number); at < this.#kept.length && found.length < most; at++) {
       const kept = this.#kept[at]
       if (kept !== undefined) found.push(kept)
@@ -93,7 +93,7 @@ export class EndpointQueues<Item> {
     return found
   }
 
-  #drop(at: number): Kept<Item> | undefined {
+  #drop(at: number): QueuedItem<Item> | undefined {
     const kept = this.#kept[at]
     if (kept === undefined) return undefined
     this.#kept[at] = undefined
@@ -105,7 +105,7 @@ export class EndpointQueues<Item> {
   }
 
   /** It is always the oldest of its endpoint. */
-  #dropFromQueue({ endpoint, size }: Kept<Item>): void {
+  #dropFromQueue({ endpoint, size }: QueuedItem<Item>): void {
     const queue = this.#queues.get(endpoint)
     if (queue === undefined) return
     queue.first++

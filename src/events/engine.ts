@@ -3,16 +3,21 @@ import { newId, timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
 import type { Sealer } from '#base/secrets.ts'
-import { usualPace, type Pace } from '#events/backoff.ts'
+import { defaultDeliveryTimings, type DeliveryTimings } from '#events/backoff.ts'
 import { Cursors, firstCursors } from '#events/cursors.ts'
-import { deliveriesOf, isMeant, type Delivery, type DeliveryFilter } from '#events/deliveries.ts'
+import {
+  deliveryStatuses,
+  isMeant,
+  type DeliveryStatus,
+  type DeliveryFilter,
+} from '#events/delivery-status.ts'
 import { DeliveryError, type Destination, type OutgoingEvent } from '#events/destination.ts'
 import { envelope } from '#events/envelope.ts'
-import { Gate } from '#events/gate.ts'
-import { Lanes, type Target } from '#events/lanes.ts'
-import { Lead, NotOurs } from '#events/lead.ts'
+import { Semaphore } from '#events/semaphore.ts'
+import { Deliveries, type StoredTarget } from '#events/deliveries.ts'
+import { LeaderLease, LeaseLost } from '#events/leader-lease.ts'
 import { deliveryMetrics } from '#events/metrics.ts'
-import { laneMetrics, observe } from '#events/observe.ts'
+import { metricsPerDelivery, observe } from '#events/observe.ts'
 import { Outbox } from '#events/outbox.ts'
 import { Readership } from '#events/readership.ts'
 import { Replays } from '#events/replays.ts'
@@ -26,16 +31,16 @@ export interface EngineOptions {
   readonly sealer: Sealer
   readonly accountId: string
   /** Makes what sends to a target. */
-  readonly build: (target: Target) => Destination
+  readonly build: (target: StoredTarget) => Destination
   readonly log: Log
   readonly now: () => number
-  readonly pace?: Partial<Pace>
+  readonly timings?: Partial<DeliveryTimings>
   /** The needed fields of each subscribed traffic event type, whenever they change. */
   readonly onWanted?: (wanted: ReadonlyMap<string, ReadonlySet<string>>) => void
 }
 
 interface Started {
-  readonly lanes: Lanes
+  readonly deliveries: Deliveries
   readonly cursors: Cursors
   readonly outbox: Outbox
 }
@@ -44,23 +49,23 @@ interface Started {
 const PARALLEL = 16
 const TEST_MS = 15_000
 /** How often the lease is checked within its duration. */
-const LOOKS = 5
+const RENEWALS = 5
 const TEST_TYPE = 'test.v0'
 
 /** Delivers events: changes from the store's outbox, and traffic events of the gateway. */
 export class EventEngine {
   readonly #options: EngineOptions
-  readonly #pace: Pace
+  readonly #timings: DeliveryTimings
   readonly #metrics = deliveryMetrics()
   readonly #traffic = new TrafficLog()
-  readonly #lead: Lead
+  readonly #lease: LeaderLease
   readonly #replays: Replays
   #parts: Started | undefined
   #wanted: ReadonlyMap<string, ReadonlySet<string>> = new Map()
   #timer: NodeJS.Timeout | undefined
   readonly #intervals: NodeJS.Timeout[] = []
   #reading: Promise<void> | undefined
-  #looking: Promise<void> | undefined
+  #renewing: Promise<void> | undefined
   #opening: Promise<void> | undefined
   #ledEpoch = 0
   #replaysAsked = true
@@ -69,36 +74,36 @@ export class EventEngine {
   constructor(options: EngineOptions) {
     const { store, now, log } = options
     this.#options = options
-    this.#pace = { ...usualPace, ...options.pace }
+    this.#timings = { ...defaultDeliveryTimings, ...options.timings }
     this.#replays = new Replays(store)
     const begin = async () => {
       const sequence = await store.lastSequence()
       return { sequence, writes: await firstCursors(store, sequence, log) }
     }
-    this.#lead = new Lead({
+    this.#lease = new LeaderLease({
       store,
       // It may change while this runs.
       get alone() {
         return options.alone ?? false
       },
-      leaseMs: this.#pace.leaseMs,
+      leaseMs: this.#timings.leaseMs,
       now,
       begin,
     })
     observe(this.#metrics, {
-      lanes: () => this.#parts?.lanes.all ?? [],
-      latest: () => this.#parts?.lanes.sequence ?? 0,
-      delivers: () => this.#lead.held,
+      deliveries: () => this.#parts?.deliveries.all ?? [],
+      latest: () => this.#parts?.deliveries.sequence ?? 0,
+      delivers: () => this.#lease.isLeader,
     })
   }
 
   async start(): Promise<void> {
     const { store } = this.#options
     store.onCommit(() => this.wake())
-    this.#intervals.push(setInterval(() => this.#poll(), this.#pace.pollMs).unref())
-    this.#intervals.push(setInterval(() => this.#look(), this.#pace.leaseMs / LOOKS).unref())
-    this.#look()
-    await this.#looking
+    this.#intervals.push(setInterval(() => this.#poll(), this.#timings.pollMs).unref())
+    this.#intervals.push(setInterval(() => this.#renewLease(), this.#timings.leaseMs / RENEWALS).unref())
+    this.#renewLease()
+    await this.#renewing
     await this.#openParts()
   }
 
@@ -108,7 +113,7 @@ export class EventEngine {
     const failed = 'events cannot be delivered yet'
     this.#opening ??= inBackground({ task: 'events', log, failed }, async () => {
       const parts = this.#makeParts(new Outbox(store, await store.lastSequence()))
-      await parts.lanes.start()
+      await parts.deliveries.start()
       this.#parts = parts
       this.wake()
     }).then(() => void (this.#opening = undefined))
@@ -123,11 +128,11 @@ export class EventEngine {
       this.#reading ??= inBackground({ task: 'events', log: this.#options.log }, () => this.#read()).then(
         () => void (this.#reading = undefined),
       )
-    }, this.#pace.gatherMs)
+    }, this.#timings.gatherMs)
   }
 
   /** Takes traffic events; unselected ones cost nothing more. */
-  tell(events: readonly OutgoingEvent[], dropped = 0): void {
+  publish(events: readonly OutgoingEvent[], dropped = 0): void {
     if (this.#closed) return
     this.#metrics.events.dropped.add(dropped)
     this.#traffic.forgetRead()
@@ -137,15 +142,15 @@ export class EventEngine {
       this.#traffic.add(event)
       isWanted = true
     }
-    if (isWanted) for (const lane of this.#parts?.lanes.all ?? []) lane.ringForTraffic()
+    if (isWanted) for (const delivery of this.#parts?.deliveries.all ?? []) delivery.wakeForTraffic()
   }
 
   /** The state of each selected delivery, whichever server is the leader. */
-  async deliveries(only: DeliveryFilter = {}): Promise<Delivery[]> {
+  async deliveries(only: DeliveryFilter = {}): Promise<DeliveryStatus[]> {
     if (this.#parts === undefined) return []
-    const { lanes, outbox } = this.#parts
-    const meant = lanes.all.filter(lane => isMeant(lane, only))
-    return deliveriesOf(meant, { store: this.#options.store, outbox, latest: lanes.sequence })
+    const { deliveries, outbox } = this.#parts
+    const meant = deliveries.all.filter(delivery => isMeant(delivery, only))
+    return deliveryStatuses(meant, { store: this.#options.store, outbox, latest: deliveries.sequence })
   }
 
   /** Replays the dead letters of a delivery, on the leader; false when there is no such delivery. */
@@ -157,7 +162,7 @@ export class EventEngine {
 
   /** Sends a test event, without a subscription. Rejects with a `DeliveryError`. */
   async test(destinationId: string): Promise<void> {
-    const destination = await this.#parts?.lanes.open(destinationId)
+    const destination = await this.#parts?.deliveries.open(destinationId)
     if (destination === undefined) throw new DeliveryError('The server is starting.')
     try {
       await destination.send([this.#testEvent(destinationId)], AbortSignal.timeout(TEST_MS))
@@ -169,16 +174,16 @@ export class EventEngine {
   /** Everything in the outbox up to this number was delivered. */
   async needed(): Promise<number> {
     if (this.#parts === undefined) return 0
-    const { lanes, cursors } = this.#parts
-    if (this.#lead.held) {
-      await Promise.all(lanes.all.map(lane => lane.settle()))
-      await this.#lead.commit([])
+    const { deliveries, cursors } = this.#parts
+    if (this.#lease.isLeader) {
+      await Promise.all(deliveries.all.map(delivery => delivery.settle()))
+      await this.#lease.commit([])
     }
-    return Math.min(lanes.sequence, await this.#lead.written(), await cursors.needed())
+    return Math.min(deliveries.sequence, await this.#lease.written(), await cursors.needed())
   }
 
   metrics(): string {
-    const lanes = laneMetrics(this.#parts?.lanes.all ?? [], this.#options.now())
+    const lanes = metricsPerDelivery(this.#parts?.deliveries.all ?? [], this.#options.now())
     return renderMetrics([...this.#metrics.registry.snapshot(), ...lanes])
   }
 
@@ -187,79 +192,81 @@ export class EventEngine {
     clearTimeout(this.#timer)
     await this.#opening
     await this.#reading
-    await this.#parts?.lanes.close()
+    await this.#parts?.deliveries.close()
     // The lease was renewed up to here, for batches in flight.
     for (const interval of this.#intervals) clearInterval(interval)
-    await this.#looking
-    await this.#lead.release().catch(() => undefined)
+    await this.#renewing
+    await this.#lease.release().catch(() => undefined)
   }
 
   #makeParts(outbox: Outbox): Started {
     const { store, sealer, build, log, now, onWanted } = this.#options
-    const lead = this.#lead
-    const lanes = new Lanes({
+    const lease = this.#lease
+    const deliveries = new Deliveries({
       store,
       sealer,
       build,
       log,
       now,
-      lead,
+      lease,
       outbox,
-      pace: this.#pace,
+      timings: this.#timings,
       metrics: this.#metrics,
       traffic: this.#traffic,
       readership: new Readership(store, log),
-      gate: new Gate(PARALLEL),
+      semaphore: new Semaphore(PARALLEL),
       onWanted: wanted => {
         this.#wanted = wanted
         onWanted?.(wanted)
       },
     })
-    return { lanes, outbox, cursors: new Cursors({ store, outbox, lead, log }) }
+    return { deliveries, outbox, cursors: new Cursors({ store, outbox, lease, log }) }
   }
 
   #poll(): void {
     this.#replaysAsked = true
-    if (this.#options.alone && !this.#lead.held) this.#look()
+    if (this.#options.alone && !this.#lease.isLeader) this.#renewLease()
     if (this.#parts === undefined) void this.#openParts()
     else this.wake()
   }
 
-  #look(): void {
-    const wasHeld = this.#lead.held
+  #renewLease(): void {
+    const wasHeld = this.#lease.isLeader
     const { log } = this.#options
     const failed = 'cannot determine the event delivery leader'
-    this.#looking ??= inBackground({ task: 'events', log, failed }, () => this.#lead.look()).finally(() => {
-      this.#looking = undefined
-      if (this.#lead.held && !wasHeld) this.#poll()
-    })
+    this.#renewing ??= inBackground({ task: 'events', log, failed }, () => this.#lease.renew()).finally(
+      () => {
+        this.#renewing = undefined
+        if (this.#lease.isLeader && !wasHeld) this.#poll()
+      },
+    )
   }
 
   async #read(): Promise<void> {
     if (this.#parts === undefined) return
-    const { lanes } = this.#parts
+    const { deliveries } = this.#parts
     try {
-      await lanes.read()
-      if (this.#lead.held) await this.#leadOn(this.#parts)
-      for (const lane of lanes.all) lane.ring()
+      await deliveries.read()
+      if (this.#lease.isLeader) await this.#runAsLeader(this.#parts)
+      for (const delivery of deliveries.all) delivery.wake()
     } catch (error) {
-      if (error instanceof NotOurs) return
+      if (error instanceof LeaseLost) return
       // The next poll retries.
       this.#options.log.warn({ error }, 'the outbox of events cannot be read')
     }
   }
 
   /** What only the leader does. */
-  async #leadOn({ lanes, cursors }: Started): Promise<void> {
-    const { epoch } = this.#lead
-    await cursors.keepUp(lanes.sequence)
-    for (const lane of lanes.all) lane.grant(epoch)
+  async #runAsLeader({ deliveries, cursors }: Started): Promise<void> {
+    const { epoch } = this.#lease
+    await cursors.keepUp(deliveries.sequence)
+    for (const delivery of deliveries.all) delivery.grant(epoch)
     if (this.#ledEpoch !== epoch && !this.#options.alone)
       this.#options.log.info({ epoch }, 'this server delivers events')
     this.#ledEpoch = epoch
     if (!this.#replaysAsked) return
     this.#replaysAsked = false
-    for (const replay of await this.#replays.list()) lanes.find(replay.cursorId)?.replay(replay)
+    for (const replay of await this.#replays.list()) deliveries.find(replay.cursorId)?.replay(replay)
   }
 
   #testEvent(destinationId: string): OutgoingEvent {

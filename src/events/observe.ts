@@ -1,44 +1,45 @@
 import type { FamilySnapshot, Snapshot } from '#base/metrics.ts'
-import type { Lane } from '#events/lane.ts'
+import type { Delivery } from '#events/delivery.ts'
 import type { DeliveryMetrics } from '#events/metrics.ts'
 
 export interface Observed {
-  readonly lanes: () => readonly Lane[]
+  readonly deliveries: () => readonly Delivery[]
   readonly latest: () => number
   readonly delivers: () => boolean
 }
 
 /** Beyond this many deliveries only totals are exported: each is three lines of metrics. */
-const MOST_LANES = 200
+const MAX_DELIVERIES = 200
 
 /** Exports delivery gauges. Another leader exports its own. */
-export function observe(metrics: DeliveryMetrics, { lanes, latest, delivers }: Observed): void {
-  const sum = (of: (lane: Lane) => number): number => lanes().reduce((total, lane) => total + of(lane), 0)
+export function observe(metrics: DeliveryMetrics, { deliveries, latest, delivers }: Observed): void {
+  const sum = (of: (delivery: Delivery) => number): number =>
+    deliveries().reduce((total, delivery) => total + of(delivery), 0)
   metrics.waiting.from(() =>
     sum(
-      ({ changes, trafficWaiting }) =>
-        trafficWaiting + (changes ? Math.max(0, latest() - changes.sequence) : 0),
+      ({ outboxDelivery, trafficWaiting }) =>
+        trafficWaiting + (outboxDelivery ? Math.max(0, latest() - outboxDelivery.sequence) : 0),
     ),
   )
-  metrics.deadLetters.from(() => sum(({ changes }) => changes?.deadLetters ?? 0))
+  metrics.deadLetters.from(() => sum(({ outboxDelivery }) => outboxDelivery?.deadLetters ?? 0))
   metrics.failing.from(() => sum(({ health }) => (health.failing_since === null ? 0 : 1)))
   metrics.delivers.from(() => (delivers() ? 1 : 0))
 }
 
 /** Per delivery, so that a working one does not hide a failing one. */
-export function laneMetrics(lanes: readonly Lane[], now: number): Snapshot {
-  const told = lanes.toSorted((one, other) => (one.id < other.id ? -1 : 1)).slice(0, MOST_LANES)
+export function metricsPerDelivery(deliveries: readonly Delivery[], now: number): Snapshot {
+  const told = deliveries.toSorted((one, other) => (one.id < other.id ? -1 : 1)).slice(0, MAX_DELIVERIES)
   const seconds = (time: string | null): number => (time === null ? 0 : Date.parse(time) / 1000)
-  const family = (name: string, help: string, of: (lane: Lane) => number): FamilySnapshot => ({
+  const family = (name: string, help: string, of: (delivery: Delivery) => number): FamilySnapshot => ({
     name,
     help,
     type: 'gauge',
     merge: 'max',
     labels: ['subscription', 'destination'],
     bounds: [],
-    samples: told.map(lane => ({
-      labels: [lane.subscriptionId, lane.destinationId],
-      value: of(lane),
+    samples: told.map(delivery => ({
+      labels: [delivery.subscriptionId, delivery.destinationId],
+      value: of(delivery),
       counts: [],
     })),
   })

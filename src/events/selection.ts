@@ -11,9 +11,9 @@ export interface Selection {
    * The fields that gateways must record: those sent, and those of the filter. None for types without selectable
    * fields.
    */
-  readonly needs: ReadonlySet<string>
+  readonly requiredFields: ReadonlySet<string>
   /** Whether every event without other fields than these is sent, unchanged. */
-  takesAll(fields: readonly string[]): boolean
+  matchesAll(fields: readonly string[]): boolean
   /** The event for this source; undefined if the filter rejects it. */
   apply(body: string): string | undefined
 }
@@ -21,15 +21,16 @@ export interface Selection {
 type Tree = Record<string, unknown>
 
 export function selectionOf({ type, fields, filter }: EventSource): Selection {
-  if (!isTrafficType(type)) return { type, needs: new Set(), takesAll: () => true, apply: body => body }
+  if (!isTrafficType(type))
+    return { type, requiredFields: new Set(), matchesAll: () => true, apply: body => body }
   const chosen = new Set(fields ?? usualFields(type))
   const wanted = filter === undefined ? undefined : keptFilter(type, filter)
   const holdsOthers = searchFor(fieldNames(type).filter(name => !chosen.has(name)))
   const reduce = reducer([...chosen])
   return {
     type,
-    needs: new Set([...chosen, ...(wanted?.fields ?? [])]),
-    takesAll: wanted === undefined ? latest(names => names.every(name => chosen.has(name))) : () => false,
+    requiredFields: new Set([...chosen, ...(wanted?.fields ?? [])]),
+    matchesAll: wanted === undefined ? latest(names => names.every(name => chosen.has(name))) : () => false,
     apply(body) {
       const isMore = holdsOthers(body)
       if (!isMore && !wanted) return body

@@ -1,17 +1,17 @@
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
-import { waitAfter, type Pace } from '#events/backoff.ts'
-import { Bell } from '#events/bell.ts'
+import { waitAfter, type DeliveryTimings } from '#events/backoff.ts'
+import { Notifier } from '#events/notifier.ts'
 import { unknownHealth, type Health } from '#events/cursor.ts'
 import { DeliveryError, type Destination, type OutgoingEvent } from '#events/destination.ts'
-import type { Gate } from '#events/gate.ts'
+import type { Semaphore } from '#events/semaphore.ts'
 import { mergedHealth } from '#events/health.ts'
-import { NotOurs } from '#events/lead.ts'
+import { LeaseLost } from '#events/leader-lease.ts'
 import type { DeliveryMetrics } from '#events/metrics.ts'
 
 /** Thrown from every wait when the delivery is closed. */
-export class Closed extends Error {
-  override readonly name = 'Closed'
+export class DeliveryClosed extends Error {
+  override readonly name = 'DeliveryClosed'
 }
 
 export interface SenderOptions {
@@ -23,24 +23,24 @@ export interface SenderOptions {
   readonly healthChanged: (health: Health) => Promise<void>
   /** The events among these that may be sent now. */
   readonly allowed: (events: readonly OutgoingEvent[]) => Promise<readonly OutgoingEvent[]>
-  readonly gate: Gate
-  readonly pace: Pace
+  readonly semaphore: Semaphore
+  readonly timings: DeliveryTimings
   readonly metrics: DeliveryMetrics
   readonly log: Log
   readonly now: () => number
 }
 
 /** On whose behalf events are sent. */
-export interface Mandate {
-  /** Checked before each attempt; `NotOurs` is thrown when it is false. */
-  stands(): boolean
+export interface DeliveryScope {
+  /** Checked before each attempt; `LeaseLost` is thrown when it is false. */
+  isValid(): boolean
   /** Takes undeliverable events. */
-  giveUp(events: readonly OutgoingEvent[], reason: string): Promise<void>
+  onDead(events: readonly OutgoingEvent[], reason: string): Promise<void>
   /** When a replay was requested, in milliseconds: from then on it is retried as long as a new event. */
   readonly since?: number
 }
 
-interface Pass extends Required<Mandate> {
+interface SendAttempt extends Required<DeliveryScope> {
   readonly dead: Set<string>
   splits: number
 }
@@ -52,14 +52,14 @@ const MAX_REASON = 500
 /** A failure with a shorter delay is not worth a write. */
 const LONG_WAIT_MS = 5000
 /** Maximum wait before the mandate is checked again. */
-const LOOK_MS = 5000
+const RECHECK_MS = 5000
 const UNOPENED = { maxEvents: 100, maxBytes: 262_144 }
 
 /** Sends events to one destination, with retries, until they are accepted or become dead letters. */
 export class Sender {
   readonly #options: SenderOptions
   readonly #abort = new AbortController()
-  readonly #alarm = new Bell()
+  readonly #retryNow = new Notifier()
   #destination: Destination | undefined
   #outdated = false
   #health = unknownHealth
@@ -76,13 +76,13 @@ export class Sender {
   }
 
   /** The health stored by the previous leader. */
-  recall(written: Health): void {
+  restoreHealth(written: Health): void {
     const { next_try_at } = this.#health
     this.#health = { ...mergedHealth(this.#health, written), next_try_at }
   }
 
   /** Another server is the leader, and reports the health. */
-  handOver(): void {
+  resetHealth(): void {
     this.#health = unknownHealth
   }
 
@@ -98,13 +98,13 @@ export class Sender {
     this.#failures = 0
     this.#nextTryAt = 0
     this.#health = { ...this.#health, next_try_at: null }
-    this.#alarm.ring()
+    this.#retryNow.notify()
   }
 
   /** Nothing new is begun. */
   stop(): void {
     this.#closing = true
-    this.#alarm.ring()
+    this.#retryNow.notify()
   }
 
   /** Requests in flight are aborted too. */
@@ -114,18 +114,18 @@ export class Sender {
   }
 
   /**
-   * Resolves when each event was accepted or given up, to the ids of the latter. Rejects with `Closed` or `NotOurs`.
+   * Resolves when each event was accepted or given up, to the ids of the latter. Rejects with `Closed` or `LeaseLost`.
    */
-  async pass(events: readonly OutgoingEvent[], mandate: Mandate): Promise<ReadonlySet<string>> {
-    const pass: Pass = {
-      stands: () => mandate.stands(),
-      giveUp: (lost, reason) => mandate.giveUp(lost, reason),
-      since: mandate.since ?? 0,
+  async send(events: readonly OutgoingEvent[], scope: DeliveryScope): Promise<ReadonlySet<string>> {
+    const attempt: SendAttempt = {
+      isValid: () => scope.isValid(),
+      onDead: (lost, reason) => scope.onDead(lost, reason),
+      since: scope.since ?? 0,
       dead: new Set(),
       splits: MAX_SPLITS,
     }
-    await this.#piece(events, pass)
-    return pass.dead
+    await this.#piece(events, attempt)
+    return attempt.dead
   }
 
   /** Retries a store operation until it succeeds. */
@@ -134,44 +134,44 @@ export class Sender {
       try {
         return await work()
       } catch (error) {
-        if (error instanceof NotOurs) throw error
+        if (error instanceof LeaseLost) throw error
         this.#options.log.warn({ error }, 'the state of event delivery could not be written')
         await this.#pause(STORE_RETRY_MS)
       }
     }
   }
 
-  async #piece(events: readonly OutgoingEvent[], pass: Pass): Promise<void> {
-    for (let left = await this.#whenDue(events, pass); left.length > 0;) {
-      const failure = await this.#attempt(left, pass)
+  async #piece(events: readonly OutgoingEvent[], attempt: SendAttempt): Promise<void> {
+    for (let left = await this.#whenDue(events, attempt); left.length > 0;) {
+      const failure = await this.#attempt(left, attempt)
       if (failure === undefined) return
       left = left.filter(({ id }) => !failure.taken.has(id))
-      if (failure.permanent && left.length > 1 && pass.splits-- > 0) {
+      if (failure.permanent && left.length > 1 && attempt.splits-- > 0) {
         const half = left.length >> 1
-        await this.#piece(left.slice(0, half), pass)
-        return this.#piece(left.slice(half), pass)
+        await this.#piece(left.slice(0, half), attempt)
+        return this.#piece(left.slice(half), attempt)
       }
       await this.#failed(failure)
-      if (failure.permanent) return this.#giveUp(left, failure.message, pass)
-      left = await this.#whenDue(left, pass)
+      if (failure.permanent) return this.#giveUp(left, failure.message, attempt)
+      left = await this.#whenDue(left, attempt)
     }
   }
 
   /** Undefined when all went well. */
-  async #attempt(events: readonly OutgoingEvent[], pass: Pass): Promise<DeliveryError | undefined> {
-    if (this.#closing) throw new Closed()
-    const { gate, metrics } = this.#options
+  async #attempt(events: readonly OutgoingEvent[], attempt: SendAttempt): Promise<DeliveryError | undefined> {
+    if (this.#closing) throw new DeliveryClosed()
+    const { semaphore, metrics } = this.#options
     let allowed: readonly OutgoingEvent[] = []
     try {
       const destination = await this.#open()
-      await gate.run(async () => {
-        if (!pass.stands()) throw new NotOurs()
+      await semaphore.run(async () => {
+        if (!attempt.isValid()) throw new LeaseLost()
         allowed = await this.#options.allowed(events)
         if (allowed.length > 0) await destination.send(allowed, this.#abort.signal)
       })
     } catch (error) {
-      if (this.#abort.signal.aborted) throw new Closed()
-      if (error instanceof NotOurs) throw error
+      if (this.#abort.signal.aborted) throw new DeliveryClosed()
+      if (error instanceof LeaseLost) throw error
       metrics.attempts.failed.add()
       return this.#failureOf(error)
     }
@@ -203,9 +203,9 @@ export class Sender {
   }
 
   async #failed({ message, retryAfterMs }: DeliveryError): Promise<void> {
-    const { now, pace, names, log, healthChanged } = this.#options
+    const { now, timings, names, log, healthChanged } = this.#options
     this.#failures++
-    this.#nextTryAt = now() + waitAfter(this.#failures, pace, retryAfterMs)
+    this.#nextTryAt = now() + waitAfter(this.#failures, timings, retryAfterMs)
     const at = timestamp(now())
     const first = this.#health.failing_since === null
     this.#health = {
@@ -221,37 +221,37 @@ export class Sender {
   }
 
   /** Waits until the next attempt; events that have waited too long become dead letters. */
-  async #whenDue(events: readonly OutgoingEvent[], pass: Pass): Promise<readonly OutgoingEvent[]> {
+  async #whenDue(events: readonly OutgoingEvent[], attempt: SendAttempt): Promise<readonly OutgoingEvent[]> {
     const { now } = this.#options
     let left = events
     while (left.length > 0 && this.#nextTryAt > now()) {
-      if (!pass.stands()) throw new NotOurs()
+      if (!attempt.isValid()) throw new LeaseLost()
       const { old = [], young = [] } = Object.groupBy(left, event =>
-        this.#isTooOld(event, pass) ? 'old' : 'young',
+        this.#isTooOld(event, attempt) ? 'old' : 'young',
       )
       if (old.length > 0) {
-        await this.#giveUp(old, this.#health.last_error ?? '', pass)
+        await this.#giveUp(old, this.#health.last_error ?? '', attempt)
         left = young
-      } else await this.#pause(Math.min(this.#nextTryAt - now(), LOOK_MS))
+      } else await this.#pause(Math.min(this.#nextTryAt - now(), RECHECK_MS))
     }
     return left
   }
 
-  #isTooOld({ at }: OutgoingEvent, { since }: Pass): boolean {
-    const { now, pace } = this.#options
+  #isTooOld({ at }: OutgoingEvent, { since }: SendAttempt): boolean {
+    const { now, timings } = this.#options
     const { failing_since: failing } = this.#health
-    const limit = now() - pace.giveUpMs
+    const limit = now() - timings.giveUpMs
     return failing !== null && Date.parse(failing) <= limit && Math.max(Date.parse(at), since) <= limit
   }
 
-  async #giveUp(events: readonly OutgoingEvent[], reason: string, pass: Pass): Promise<void> {
-    await this.persist(() => pass.giveUp(events, reason.slice(0, MAX_REASON)))
-    for (const { id } of events) pass.dead.add(id)
+  async #giveUp(events: readonly OutgoingEvent[], reason: string, attempt: SendAttempt): Promise<void> {
+    await this.persist(() => attempt.onDead(events, reason.slice(0, MAX_REASON)))
+    for (const { id } of events) attempt.dead.add(id)
   }
 
   async #pause(milliseconds: number): Promise<void> {
-    if (!this.#closing) await this.#alarm.wait(milliseconds)
-    if (this.#closing) throw new Closed()
+    if (!this.#closing) await this.#retryNow.wait(milliseconds)
+    if (this.#closing) throw new DeliveryClosed()
   }
 
   async #open(): Promise<Destination> {

@@ -5,14 +5,14 @@ import type { OutgoingEvent } from '#events/destination.ts'
 import type { Row } from '#store/store.ts'
 
 /** What a subscription asks for. */
-export interface Wish {
+export interface SubscriptionSpec {
   readonly id: string
   readonly sources: readonly EventSource[]
   readonly types: ReadonlySet<string>
   readonly destinationIds: readonly string[]
 }
 
-interface Told {
+interface StoredSubscription {
   readonly id: string
   readonly sources?: readonly EventSource[]
   /** Ids as stored, and Refs as in events. */
@@ -20,7 +20,11 @@ interface Told {
 }
 
 /** A subscription as stored, or as in an event. */
-export const wishOf = ({ id, sources = [], destinations = [] }: Told): Wish => ({
+export const subscriptionSpec = ({
+  id,
+  sources = [],
+  destinations = [],
+}: StoredSubscription): SubscriptionSpec => ({
   id,
   sources,
   types: new Set(sources.map(({ type }) => type)),
@@ -28,31 +32,34 @@ export const wishOf = ({ id, sources = [], destinations = [] }: Told): Wish => (
 })
 
 /** The same from rows. An unreadable one is skipped, and the others are served. */
-export function wishesIn(rows: readonly Row[], log: Log): Wish[] {
-  const wishes: Wish[] = []
+export function subscriptionSpecs(rows: readonly Row[], log: Log): SubscriptionSpec[] {
+  const subscriptions: SubscriptionSpec[] = []
   for (const { id, body } of rows)
     guarded({ task: 'events', log, failed: 'an event subscription cannot be read', about: { id } }, () =>
-      wishes.push(wishOf(JSON.parse(body) as Told)),
+      subscriptions.push(subscriptionSpec(JSON.parse(body) as StoredSubscription)),
     )
-  return wishes
+  return subscriptions
 }
 
 const SUBSCRIPTION = 'event_subscription_'
 const DESTINATION = 'event_destination_'
 
-export type Notice =
-  { readonly is: 'subscription'; readonly wish: Wish } | { readonly is: 'destination'; readonly id: string }
+export type ConfigEvent =
+  | { readonly is: 'subscription'; readonly subscription: SubscriptionSpec }
+  | { readonly is: 'destination'; readonly id: string }
 
 /**
  * An event about subscriptions themselves. They are in the outbox among all others, so they define exactly from which
  * event on a source applies.
  */
-export function noticeIn({ type, body }: OutgoingEvent): Notice | undefined {
+export function parseConfigEvent({ type, body }: OutgoingEvent): ConfigEvent | undefined {
   const ours = type.startsWith(SUBSCRIPTION) || type.startsWith(DESTINATION)
   if (!ours) return undefined
-  const { object } = JSON.parse(body) as { readonly object: Told }
+  const { object } = JSON.parse(body) as { readonly object: StoredSubscription }
   if (type.startsWith(DESTINATION)) return { is: 'destination', id: object.id }
   // A deleted one selects nothing.
-  const wish = wishOf(type.startsWith(`${SUBSCRIPTION}deleted`) ? { id: object.id } : object)
-  return { is: 'subscription', wish }
+  const subscription = subscriptionSpec(
+    type.startsWith(`${SUBSCRIPTION}deleted`) ? { id: object.id } : object,
+  )
+  return { is: 'subscription', subscription }
 }

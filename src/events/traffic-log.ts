@@ -9,7 +9,7 @@ export const TRAFFIC_PAGE = 1000
 /** A reader of the log, at its own pace. */
 export interface TrafficReader {
   /** Everything up to here was read. */
-  place: number
+  position: number
   /** How many there are after `place`. */
   readonly waiting: number
   /** Events after `place`, the oldest of those that are kept first. */
@@ -50,11 +50,11 @@ export class TrafficLog {
   join(reading: TrafficReading): TrafficReader {
     const waitingAfter = (place: number): number => this.#kept.countAfter(place)
     const reader: TrafficReader = {
-      place: this.#next - 1,
+      position: this.#next - 1,
       get waiting() {
-        return waitingAfter(this.place)
+        return waitingAfter(this.position)
       },
-      read: () => this.#after(reader.place),
+      read: () => this.#after(reader.position),
       leave: () => this.#joined.delete(joined),
     }
     const joined = { reader, reading }
@@ -71,12 +71,12 @@ export class TrafficLog {
   /** Entries that all have read are dropped while young: collecting old objects costs far more. */
   forgetRead(): void {
     let read = this.#next - 1
-    for (const { reader } of this.#joined) read = Math.min(read, reader.place)
+    for (const { reader } of this.#joined) read = Math.min(read, reader.position)
     this.#kept.dropUpTo(read)
   }
 
-  #after(place: number): TrafficRead {
-    const found = this.#kept.after(place, TRAFFIC_PAGE)
+  #after(position: number): TrafficRead {
+    const found = this.#kept.after(position, TRAFFIC_PAGE)
     return { numbers: found.map(({ number }) => number), events: found.map(({ item }) => item) }
   }
 
@@ -85,6 +85,6 @@ export class TrafficLog {
     const lost = this.#kept.dropOldest(endpoint)
     if (lost === undefined) return
     for (const { reader, reading } of this.#joined)
-      if (reader.place < lost.number && reading.wants(lost.item.type)) reading.missed()
+      if (reader.position < lost.number && reading.wants(lost.item.type)) reading.missed()
   }
 }

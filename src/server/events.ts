@@ -5,8 +5,8 @@ import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
 import { AuditLog } from '#events/audit-log.ts'
-import type { Pace } from '#events/backoff.ts'
-import type { Delivery, DeliveryFilter } from '#events/deliveries.ts'
+import type { DeliveryTimings } from '#events/backoff.ts'
+import type { DeliveryStatus, DeliveryFilter } from '#events/delivery-status.ts'
 import { DeliveryError } from '#events/destination.ts'
 import { buildDestination } from '#events/destinations/index.ts'
 import { EventEngine } from '#events/engine.ts'
@@ -24,7 +24,7 @@ export interface EventsOptions {
   readonly now: () => number
   /** True while another process uses the same SQLite database. */
   readonly isShared?: () => boolean
-  readonly pace?: Partial<Pace>
+  readonly timings?: Partial<DeliveryTimings>
 }
 
 /** Events for the rest of the server. */
@@ -42,10 +42,10 @@ export interface EventsSide {
 
 /** The delivery of events, once it is started. */
 export function openEvents(options: EventsOptions): EventsSide {
-  const { settings, store, sealer, accountId, log, now, isShared, pace } = options
+  const { settings, store, sealer, accountId, log, now, isShared, timings } = options
   const egress = createEgress({ allow: settings.egress_allow ?? [] })
   const parts = { egress, dataDir: settings.data_dir, log, now, endpoints: settings.event_endpoints ?? {} }
-  const tell: Tell = (events, dropped) => engine.tell(events, dropped)
+  const tell: Tell = (events, dropped) => engine.publish(events, dropped)
   const traffic = new TrafficHub({ tell, accountId, apiUrl: settings.api_url })
   const engine: EventEngine = new EventEngine({
     store,
@@ -59,7 +59,7 @@ export function openEvents(options: EventsOptions): EventsSide {
       return settings.database_url === undefined && isShared?.() !== true
     },
     onWanted: wanted => traffic.want(wanted),
-    ...(pace && { pace }),
+    ...(timings && { timings }),
   })
   return {
     traffic,
@@ -102,7 +102,7 @@ const shownDelivery = ({
   subscription_id: subscription,
   destination_id: destination,
   ...state
-}: Delivery) => ({ subscription, destination, ...state })
+}: DeliveryStatus) => ({ subscription, destination, ...state })
 
 async function sendTest(engine: EventEngine, destinationId: string): Promise<void> {
   try {

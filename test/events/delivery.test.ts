@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEAD_LETTERS } from '#events/dead-letters.ts'
-import type { DeliveryFilter } from '#events/deliveries.ts'
-import type { Target } from '#events/lanes.ts'
+import type { DeliveryFilter } from '#events/delivery-status.ts'
+import type { StoredTarget } from '#events/deliveries.ts'
 import { forEachDriver } from '../store/drivers.ts'
 import { EventWorld, posting, Receiver, until } from './support.ts'
 
@@ -92,7 +92,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
       return { status: 200 }
     }
     const takes = (url: string) => ({ maxEvents: url === small.url ? 3 : 10, maxBytes: 1_000_000 })
-    const build = ({ webhook }: Target) => posting(webhook?.url ?? '', takes(webhook?.url ?? ''))
+    const build = ({ webhook }: StoredTarget) => posting(webhook?.url ?? '', takes(webhook?.url ?? ''))
     await events.engine({ build })
     const destination = await events.destination(large.url)
     await events.subscription([CREATED], [destination])
@@ -133,7 +133,9 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     await using receiver = await Receiver.start()
     await using events = await world()
     receiver.answer = () => ({ status: 503 })
-    const engine = await events.engine({ pace: { maxWaitMs: 20, gatherMs: 1, pollMs: 20, giveUpMs: 1500 } })
+    const engine = await events.engine({
+      timings: { maxWaitMs: 20, gatherMs: 1, pollMs: 20, giveUpMs: 1500 },
+    })
     await events.subscription([CREATED], [await events.destination(receiver.url)])
     await events.happen(CREATED, 3)
     await until(async () => (await engine.deliveries())[0]?.dead_letters === 3)
@@ -155,14 +157,14 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     await using events = await world()
     receiver.answer = () => ({ status: 503 })
     const pace = { maxWaitMs: 20, gatherMs: 1, pollMs: 20, giveUpMs: 1000 }
-    const engine = await events.engine({ pace })
+    const engine = await events.engine({ timings: pace })
     await events.subscription([CREATED], [await events.destination(receiver.url)])
     for (let n = 0; n < 5; n++) await events.happen(CREATED, 500)
     await until(async () => (await engine.deliveries())[0]?.dead_letters === 2500)
     await engine.close()
     // One is refused for good: it stays, and holds up none behind it.
     receiver.answer = batch => ({ status: batch.some(({ object }) => object.n === 40) ? 400 : 200 })
-    const next = await events.engine({ pace })
+    const next = await events.engine({ timings: pace })
     await until(async () => (await next.deliveries())[0]?.dead_letters === 2500)
     await next.replay((await next.deliveries())[0]?.id ?? '')
     await until(async () => (await events.store.list('event_replay', { limit: 1 })).length === 0)
@@ -177,7 +179,9 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     await using receiver = await Receiver.start()
     await using events = await world()
     receiver.answer = () => ({ status: 503 })
-    const engine = await events.engine({ pace: { maxWaitMs: 20, gatherMs: 1, pollMs: 20, giveUpMs: 1000 } })
+    const engine = await events.engine({
+      timings: { maxWaitMs: 20, gatherMs: 1, pollMs: 20, giveUpMs: 1000 },
+    })
     const id = await events.subscription([CREATED], [await events.destination(receiver.url)])
     await events.happen(CREATED, 1200)
     await until(async () => (await engine.deliveries())[0]?.dead_letters === 1200)

@@ -15,7 +15,7 @@ const engine = new EventEngine({
     posting(`${target.webhook?.url ?? ''}?from=${name}`, { maxEvents: 20, maxBytes: 1_000_000 }),
   log: createLog('silent'),
   now: Date.now,
-  pace: { ...fast, leaseMs: Number(leaseMs) },
+  timings: { ...fast, leaseMs: Number(leaseMs) },
 })
 await engine.start()
 process.on('message', () => process.send?.({ delivers: /adit_event_delivers 1/.test(engine.metrics()) }))

@@ -4,7 +4,7 @@ import { envelope } from '#events/envelope.ts'
 import { eventsOf } from '#events/line-event.ts'
 import { lowestId, newId } from '#base/ids.ts'
 import { createLog } from '#base/log.ts'
-import { usualPace, waitAfter } from '#events/backoff.ts'
+import { defaultDeliveryTimings, waitAfter } from '#events/backoff.ts'
 import { DeadLetters } from '#events/dead-letters.ts'
 import { Outbox } from '#events/outbox.ts'
 import { TrafficLog } from '#events/traffic-log.ts'
@@ -49,7 +49,7 @@ suite('limits of event delivery', () => {
     await events.subscription([CREATED], [await events.destination(good.url)])
     await until(async () => (await engine.deliveries()).length === 2)
     for (let batch = 0; batch < 100; batch++) await events.happen(CREATED, 100)
-    for (let n = 0; n < 30_000; n++) engine.tell([told(n)])
+    for (let n = 0; n < 30_000; n++) engine.publish([told(n)])
     await good.until(() => good.events.length >= 10_000)
     assert.deepEqual(
       good.numbers,
@@ -101,7 +101,7 @@ suite('limits of event delivery', () => {
     const [slow, quick, other] = [reading(log), reading(log), reading(log, () => false)]
     for (let n = 1; n <= 25_000; n++) {
       log.add(outgoing(n))
-      quick.reader.place = n
+      quick.reader.position = n
       assert.equal(slow.missed(), Math.max(0, n - 20_000))
     }
     assert.deepEqual([quick.missed(), other.missed()], [0, 0])
@@ -110,7 +110,7 @@ suite('limits of event delivery', () => {
     assert.equal(numbers[0], 5001)
     assert.equal(events[0]?.id, 'ev_5001')
     assert.equal(events.length, 1000)
-    slow.reader.place = 25_000
+    slow.reader.position = 25_000
     assert.deepEqual(slow.reader.read().events, [])
     const large = 'x'.repeat(1_048_576)
     for (let n = 0; n < 40; n++) log.add({ ...outgoing(n), body: large })
@@ -135,7 +135,7 @@ suite('limits of event delivery', () => {
     for (let page = slow.reader.read(); page.events.length > 0; page = slow.reader.read()) {
       seen.push(...page.events.map(({ endpoint = '' }) => endpoint))
       numbers.push(...page.numbers)
-      slow.reader.place = page.numbers.at(-1) ?? 0
+      slow.reader.position = page.numbers.at(-1) ?? 0
     }
     assert.equal(seen.filter(endpoint => endpoint === 'quiet').length, 101)
     assert.deepEqual(
@@ -151,8 +151,8 @@ suite('limits of event delivery', () => {
     const log = new TrafficLog()
     const [fast, slow] = [reading(log), reading(log)]
     for (let n = 1; n <= 5; n++) log.add(outgoing(n))
-    fast.reader.place = 5
-    slow.reader.place = 2
+    fast.reader.position = 5
+    slow.reader.position = 2
     log.forgetRead()
     assert.deepEqual(
       slow.reader.read().events.map(({ id }) => id),
@@ -162,7 +162,7 @@ suite('limits of event delivery', () => {
     assert.deepEqual(reading(log).reader.read().events, [])
     slow.reader.leave()
     log.forgetRead()
-    fast.reader.place = 0
+    fast.reader.position = 0
     assert.deepEqual(fast.reader.read().events, [])
     assert.deepEqual([fast.missed(), slow.missed()], [0, 0])
   })
@@ -212,9 +212,9 @@ suite('limits of event delivery', () => {
     await letters.add(events.slice(900, 1700), 'no')
     await letters.add(events.slice(1700), 'no')
     assert.equal(letters.count, 2500)
-    const walk = await letters.walk()
+    const cursor = await letters.cursor()
     const walked: string[] = []
-    for (let page = await walk.next(); page.length > 0; page = await walk.next()) {
+    for (let page = await cursor.next(); page.length > 0; page = await cursor.next()) {
       assert.ok(page.length <= 500)
       const some = page.slice(0, 130)
       walked.push(...some.map(({ event }) => event.id))
@@ -222,7 +222,7 @@ suite('limits of event delivery', () => {
       await letters.remove(some.filter((_, at) => at % 2 === 0))
       await letters.add([{ ...outgoing(0), id: newId('ev') }], 'no')
       const last = some.at(-1)
-      if (last) walk.pass(last)
+      if (last) cursor.advance(last)
     }
     assert.deepEqual(
       walked,
@@ -240,7 +240,7 @@ suite('limits of event delivery', () => {
       Array.from({ length: 10 }, (_, n) => ({ ...outgoing(n), id: newId('ev') })),
       'no',
     )
-    const found = await (await letters.walk()).next()
+    const found = await (await letters.cursor()).next()
     const [gone] = found
     await store.commit([{ op: 'remove', id: gone?.row.id ?? '', version: 1 }])
     await letters.remove(found.slice(0, 5))
@@ -271,7 +271,7 @@ suite('limits of event delivery', () => {
         now: () => now,
       })
       await letters.load()
-      const page = await (await letters.walk()).next()
+      const page = await (await letters.cursor()).next()
       assert.equal(letters.count, page.length)
       return page.map(({ event }) => event.body)
     }
@@ -304,11 +304,11 @@ suite('limits of event delivery', () => {
 
   test('waits grow with each failure up to hours, and never undercut what was asked for', () => {
     const longest = (failures: number) =>
-      Math.max(...Array.from({ length: 200 }, () => waitAfter(failures, usualPace, undefined)))
+      Math.max(...Array.from({ length: 200 }, () => waitAfter(failures, defaultDeliveryTimings, undefined)))
     assert.ok(longest(1) <= 1000)
     assert.ok(longest(4) > 4000 && longest(4) <= 8000)
-    assert.ok(longest(40) <= usualPace.maxWaitMs && longest(40) > 3_600_000)
-    assert.ok(waitAfter(1, usualPace, 60_000) >= 60_000)
+    assert.ok(longest(40) <= defaultDeliveryTimings.maxWaitMs && longest(40) > 3_600_000)
+    assert.ok(waitAfter(1, defaultDeliveryTimings, 60_000) >= 60_000)
   })
 
   test('the lowest id of a moment is below all that are made from then on, and above older ones', () => {

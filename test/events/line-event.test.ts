@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { file } from '#events/destinations/file.ts'
 import { envelope } from '#events/envelope.ts'
 import { eventsOf, linesOf, LineEvent, sizeOf, type EventPage } from '#events/line-event.ts'
-import { Sieve } from '#events/sieve.ts'
+import { TrafficFilter } from '#events/traffic-filter.ts'
 import { testLog } from '../support/secrets.ts'
 import { partsWith } from './destinations/support.ts'
 
@@ -57,7 +57,7 @@ suite('events that lie as lines', () => {
 
   test('pass a sieve as they are only where it wants all of their fields and has no filter', () => {
     const [event] = eventsOf(pageOf([ofPath('/a')])) as [LineEvent]
-    const through = (source: object) => new Sieve([{ type: TYPE, ...source }], testLog()).pass(event)
+    const through = (source: object) => new TrafficFilter([{ type: TYPE, ...source }], testLog()).apply(event)
     assert.equal(through({}), event)
     assert.equal(through({ fields: ['http.request.url.path', 'conn.client_ip'] }), event)
     const reduced = through({ fields: ['conn.client_ip'] })

@@ -66,7 +66,7 @@ suite('what sources select', () => {
     await using setting = await start()
     await setting.subscribe([REQUEST])
     await setting.subscribe([{ type: REQUEST, fields: ['http.request.url.query'] }])
-    setting.engine.tell([request(443)])
+    setting.engine.publish([request(443)])
     await setting.receiver.until(() => setting.receiver.events.length === 2)
     const usual = {
       conn: { client_ip: '192.0.2.1', server_port: 443 },
@@ -82,7 +82,7 @@ suite('what sources select', () => {
     await using setting = await start()
     const filter = 'ev.conn.server_port == 443'
     const id = await setting.subscribe([{ type: REQUEST, fields: ['conn.server_port'], filter }])
-    setting.engine.tell([80, 443, 80].map(request))
+    setting.engine.publish([80, 443, 80].map(request))
     await setting.receiver.until(() => setting.receiver.events.length === 1)
     assert.deepEqual(setting.objects(), [{ conn: { server_port: 443 } }])
     assert.match(setting.engine.metrics(), /result="dropped"\} 0/)
@@ -95,7 +95,7 @@ suite('what sources select', () => {
       [delivery?.destination_id ?? ''],
     )
     await until(() => setting.wanted.length > heard)
-    setting.engine.tell([request(80)])
+    setting.engine.publish([request(80)])
     await setting.receiver.until(() => setting.receiver.events.length === 2)
     assert.deepEqual(setting.objects().at(-1), { conn: { server_port: 80 } })
   })

@@ -34,7 +34,7 @@ suite('what a source is sent', () => {
   for (const type of trafficTypes) {
     test(`without a choice it is the usual fields of ${type}, whatever others ask for`, () => {
       const selection = selectionOf({ type })
-      assert.deepEqual([...selection.needs], usualFields(type))
+      assert.deepEqual([...selection.requiredFields], usualFields(type))
       const everything = bodyOf(type, objectWith(fieldNames(type)))
       assert.deepEqual(objectIn(selection.apply(everything)), objectWith(usualFields(type)))
     })
@@ -58,7 +58,7 @@ suite('what a source is sent', () => {
           const got = objectIn(selection.apply(body)) as Tree
           for (const name of fieldNames(type))
             assert.deepEqual(valueAt(name)(got), valueAt(name)(JSON.parse(JSON.stringify(expected))))
-          assert.ok(sent.every(name => selection.needs.has(name)))
+          assert.ok(sent.every(name => selection.requiredFields.has(name)))
         }),
         { numRuns: 300 },
       )
@@ -87,7 +87,7 @@ suite('what a source is sent', () => {
     for (const type of ['ip_policy_created.v0', 'agent_session_start.v0', 'agent_session_stop.v0']) {
       const selection = selectionOf({ type })
       assert.equal(selection.apply('not even JSON'), 'not even JSON')
-      assert.equal(selection.needs.size, 0)
+      assert.equal(selection.requiredFields.size, 0)
     }
     assert.equal(selectionOf({ type: HTTP }).apply('not even JSON'), 'not even JSON')
   })
@@ -186,7 +186,7 @@ suite('a filter', () => {
       fields: ['tls.version'],
       filter: 'ev.conn.server_port == 443',
     })
-    assert.deepEqual([...selection.needs].toSorted(), ['conn.server_port', 'tls.version'])
+    assert.deepEqual([...selection.requiredFields].toSorted(), ['conn.server_port', 'tls.version'])
     const body = (port: number) => bodyOf(HTTP, { conn: { server_port: port }, tls: { version: 'x' } })
     assert.deepEqual(objectIn(selection.apply(body(443))), { tls: { version: 'x' } })
     assert.equal(selection.apply(body(80)), undefined)

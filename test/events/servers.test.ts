@@ -39,7 +39,7 @@ suite('several servers on one database', () => {
     const engine = (world: EventWorld, from: string): Promise<EventEngine> =>
       world.engine({
         build: target => posting(`${target.webhook?.url ?? ''}?from=${from}`, limits),
-        pace: { ...fast, leaseMs: 2 * LEASE_MS },
+        timings: { ...fast, leaseMs: 2 * LEASE_MS },
       })
     const engines = [await engine(worlds[0], 'first'), await engine(worlds[1], 'second')] as const
     return {
@@ -78,10 +78,10 @@ suite('several servers on one database', () => {
     await until(async () => (await servers.engines[1].deliveries()).length === 1)
     const told = (n: number) =>
       envelope({ id: newId('ev'), type: REQUEST, at: '2026-01-01T00:00:00Z', object: `{"n":${n}}` }, 'ac_1')
-    servers.engines[1].tell([told(2)])
+    servers.engines[1].publish([told(2)])
     await receiver.until(() => receiver.batches.length === 1)
     await second.happen(CREATED)
-    servers.engines[0].tell([told(1)])
+    servers.engines[0].publish([told(1)])
     await receiver.until(() => receiver.batches.length === 2)
     assert.deepEqual(receiver.senders, ['second', 'first'])
   })
@@ -112,14 +112,14 @@ suite('several servers on one database', () => {
     const url = await postgres.newDatabase()
     receiver.answer = () => ({ status: 503 })
     await using gone = new EventWorld(await openPostgres(url))
-    const leader = await gone.engine({ pace: { ...fast, leaseMs: LEASE_MS, giveUpMs: 1000 } })
+    const leader = await gone.engine({ timings: { ...fast, leaseMs: LEASE_MS, giveUpMs: 1000 } })
     await gone.subscription([CREATED], [await gone.destination(receiver.url)])
     for (let n = 0; n < 5; n++) await gone.happen(CREATED, 500)
     await until(async () => (await leader.deliveries())[0]?.dead_letters === 2500)
     await leader.close()
     receiver.answer = () => ({ status: 200 })
     await using there = new EventWorld(await openPostgres(url))
-    const other = await there.engine({ pace: { ...fast, leaseMs: LEASE_MS } })
+    const other = await there.engine({ timings: { ...fast, leaseMs: LEASE_MS } })
     await until(async () => (await other.deliveries())[0]?.dead_letters === 2500)
     assert.equal(await other.replay((await other.deliveries())[0]?.id ?? ''), true)
     await receiver.until(() => receiver.events.length === 2500)
@@ -138,7 +138,7 @@ suite('several servers on one database', () => {
     receiver.answer = () => ({ status: 503 })
     await first.subscription([REQUEST], [await first.destination(receiver.url)])
     for (const engine of servers.engines) await until(async () => (await engine.deliveries()).length === 1)
-    leader.tell([{ id: newId('ev'), type: REQUEST, at: new Date().toISOString(), body: '{}' }])
+    leader.publish([{ id: newId('ev'), type: REQUEST, at: new Date().toISOString(), body: '{}' }])
     await until(async () => (await other.deliveries())[0]?.failing_since !== null)
     assert.match(leader.metrics(), /adit_event_deliveries_failing 1/)
     assert.match(other.metrics(), /adit_event_deliveries_failing 0/)

@@ -161,7 +161,7 @@ export class EventWorld implements AsyncDisposable {
       build: target => posting(target.webhook?.url ?? ''),
       log: createLog('silent'),
       now: Date.now,
-      pace: fast,
+      timings: fast,
       ...options,
     })
     await engine.start()

@@ -2,8 +2,8 @@ import type { EgressAnswer } from '#base/egress.ts'
 import type { Destination, DestinationParts, OutgoingEvent } from '#events/destination.ts'
 import { AzureToken } from '#events/destinations/azure-token.ts'
 import { refusal, unanswered } from '#events/destinations/failures.ts'
-import { sendFitting } from '#events/destinations/fitting.ts'
-import { KeptHttp } from '#events/destinations/kept-http.ts'
+import { sendWithoutOversized } from '#events/destinations/split-oversized.ts'
+import { KeepAliveClient } from '#events/destinations/keep-alive-client.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
 const SERVICE = 'Azure logs ingestion'
@@ -23,7 +23,7 @@ export function azureLogsIngestion(
   const base = target.logs_ingestion_uri.replace(/\/+$/, '')
   const url = `${base}/dataCollectionRules/${rule}/streams/${stream}?api-version=${API}`
   const token = new AzureToken(target, parts)
-  const http = new KeptHttp(parts.egress)
+  const http = new KeepAliveClient(parts.egress)
 
   const post = async (body: string, signal: AbortSignal): Promise<EgressAnswer> => {
     const authorization = `Bearer ${(await token.get(signal)).reveal()}`
@@ -48,7 +48,7 @@ export function azureLogsIngestion(
     maxEvents: MAX_EVENTS,
     maxBytes: MAX_BODY - MAX_EVENTS * ROOM,
     send: (batch, signal) =>
-      sendFitting(batch, { most: MAX_BODY - 2 * ROOM, service: SERVICE }, events =>
+      sendWithoutOversized(batch, { most: MAX_BODY - 2 * ROOM, service: SERVICE }, events =>
         send(`[${events.map(withTime).join(',')}]`, signal),
       ),
     close: () => http.close(),

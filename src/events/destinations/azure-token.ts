@@ -1,7 +1,7 @@
 import { Secret } from '#base/secrets.ts'
 import { DeliveryError, type DestinationParts } from '#events/destination.ts'
 import { faultOfSignIn, plainWord, refusal, unanswered } from '#events/destinations/failures.ts'
-import { KeptUntil, type Expiring } from '#events/destinations/kept-until.ts'
+import { TtlCache, type Expiring } from '#events/destinations/ttl-cache.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
 const SERVICE = 'Azure sign-in'
@@ -11,12 +11,12 @@ const SCOPE = 'https://monitor.azure.com//.default'
 export class AzureToken {
   readonly #target: TargetOf<'azure_logs_ingestion'>
   readonly #parts: DestinationParts
-  readonly #kept: KeptUntil<Secret>
+  readonly #kept: TtlCache<Secret>
 
   constructor(target: TargetOf<'azure_logs_ingestion'>, parts: DestinationParts) {
     this.#target = target
     this.#parts = parts
-    this.#kept = new KeptUntil(() => this.#ask(), parts.now)
+    this.#kept = new TtlCache(() => this.#ask(), parts.now)
   }
 
   get(signal: AbortSignal): Promise<Secret> {

@@ -7,11 +7,11 @@ import {
 import { arnOf } from '#events/destinations/aws/arn.ts'
 import { credentialsOf } from '#events/destinations/aws/credentials.ts'
 import { AwsError, AwsService } from '#events/destinations/aws/service.ts'
-import { idsOf, sendFitting } from '#events/destinations/fitting.ts'
+import { idsOf, sendWithoutOversized } from '#events/destinations/split-oversized.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
 /** The service requires events in time order. */
-interface Entry {
+interface LogEntry {
   readonly event: OutgoingEvent
   readonly timestamp: number
 }
@@ -41,7 +41,7 @@ export function cloudwatchLogs(
   const logGroupName = arn.resource.replace(/^log-group:/, '').replace(/:\*$/, '')
   const place = { logGroupName, logStreamName: STREAM }
 
-  const put = async (entries: readonly Entry[], signal: AbortSignal): Promise<Rejected> => {
+  const put = async (entries: readonly LogEntry[], signal: AbortSignal): Promise<Rejected> => {
     const logEvents = entries.map(({ timestamp, event }) => ({ timestamp, message: event.body }))
     const call = () => service.call('PutLogEvents', { ...place, logEvents }, signal)
     const answer = await call().catch(async (error: unknown) => {
@@ -59,7 +59,7 @@ export function cloudwatchLogs(
     maxEvents: MAX_EVENTS,
     maxBytes: MAX_CALL - MAX_EVENTS * EXTRA,
     send: (batch, signal) =>
-      sendFitting(batch, { most: MAX_CALL - EXTRA, service: 'AWS logs' }, events =>
+      sendWithoutOversized(batch, { most: MAX_CALL - EXTRA, service: 'AWS logs' }, events =>
         putAll(events, entries => put(entries, signal), parts.now()),
       ),
     close: () => service.close(),
@@ -71,7 +71,7 @@ const isType = (error: unknown, type: string): boolean => error instanceof AwsEr
 /** One request for each day. Accepted, too old and too new events are reported at the end. */
 async function putAll(
   events: readonly OutgoingEvent[],
-  put: (entries: readonly Entry[]) => Promise<Rejected>,
+  put: (entries: readonly LogEntry[]) => Promise<Rejected>,
   now: number,
 ): Promise<void> {
   const taken = new Set<string>()
@@ -87,12 +87,12 @@ async function putAll(
   throw new DeliveryError(message, { permanent: true, taken })
 }
 
-function daysOf(events: readonly OutgoingEvent[], now: number): Entry[][] {
+function daysOf(events: readonly OutgoingEvent[], now: number): LogEntry[][] {
   const timeOf = (at: string): number => (Number.isNaN(Date.parse(at)) ? now : Date.parse(at))
   const entries = events
     .map(event => ({ event, timestamp: timeOf(event.at) }))
     .toSorted((left, right) => left.timestamp - right.timestamp)
-  const days: Entry[][] = []
+  const days: LogEntry[][] = []
   for (const entry of entries) {
     const day = days.at(-1)
     if (day?.[0] && entry.timestamp - day[0].timestamp <= MAX_SPAN_MS) day.push(entry)
@@ -101,7 +101,7 @@ function daysOf(events: readonly OutgoingEvent[], now: number): Entry[][] {
   return days
 }
 
-function acceptedOf(entries: readonly Entry[], rejected: Rejected): readonly Entry[] {
+function acceptedOf(entries: readonly LogEntry[], rejected: Rejected): readonly LogEntry[] {
   // Both ends are the first that was taken.
   const from = Math.max(rejected.tooOldLogEventEndIndex ?? 0, rejected.expiredLogEventEndIndex ?? 0)
   return entries.slice(from, rejected.tooNewLogEventStartIndex ?? entries.length)

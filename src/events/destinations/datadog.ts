@@ -2,8 +2,8 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Destination, DestinationParts, OutgoingEvent } from '#events/destination.ts'
 import { refusal, unanswered, unusable } from '#events/destinations/failures.ts'
-import { sendFitting } from '#events/destinations/fitting.ts'
-import { KeptHttp } from '#events/destinations/kept-http.ts'
+import { sendWithoutOversized } from '#events/destinations/split-oversized.ts'
+import { KeepAliveClient } from '#events/destinations/keep-alive-client.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
 const SERVICE = 'Datadog'
@@ -22,7 +22,7 @@ export function datadog(target: TargetOf<'datadog'>, parts: DestinationParts): D
   if (!/^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){1,5}$/i.test(site))
     throw unusable('The Datadog site is not a name such as datadoghq.eu.')
   const url = `${parts.endpoints['datadog'] ?? `https://http-intake.logs.${site}`}/api/v2/logs`
-  const http = new KeptHttp(parts.egress)
+  const http = new KeepAliveClient(parts.egress)
   const common = {
     ddsource: 'adit',
     ...(target.ddtags && { ddtags: target.ddtags }),
@@ -53,7 +53,7 @@ export function datadog(target: TargetOf<'datadog'>, parts: DestinationParts): D
     maxEvents: Math.min(MAX_EVENTS, Math.floor(ROOM / around)),
     maxBytes: (MAX_BODY - ROOM) / 2,
     send: (batch, signal) =>
-      sendFitting(batch, { most: Math.floor((MAX_ENTRY - around) / 2), service: SERVICE }, events =>
+      sendWithoutOversized(batch, { most: Math.floor((MAX_ENTRY - around) / 2), service: SERVICE }, events =>
         post(events.map(entry), signal),
       ),
     close: () => http.close(),

@@ -1,7 +1,7 @@
 import { EgressError, type EgressAnswer } from '#base/egress.ts'
 import { DeliveryError } from '#events/destination.ts'
 
-export interface Told {
+export interface FailureDetails {
   /** How many of the batch were accepted before. */
   readonly taken?: ReadonlySet<string>
   /** The service's own error code. */
@@ -62,7 +62,7 @@ export function refusal(
   service: string,
   answer: EgressAnswer,
   now: number,
-  { taken, reason, fault = faultOf(answer.status) }: Told = {},
+  { taken, reason, fault = faultOf(answer.status) }: FailureDetails = {},
 ): DeliveryError {
   const wait = retryAfter(answer, now)
   const why = reason === undefined ? '' : ` (${reason})`

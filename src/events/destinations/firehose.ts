@@ -3,7 +3,7 @@ import { arnOf } from '#events/destinations/aws/arn.ts'
 import { credentialsOf } from '#events/destinations/aws/credentials.ts'
 import { checkRecords } from '#events/destinations/aws/records.ts'
 import { AwsService } from '#events/destinations/aws/service.ts'
-import { sendFitting } from '#events/destinations/fitting.ts'
+import { sendWithoutOversized } from '#events/destinations/split-oversized.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
 const MAX_RECORDS = 500
@@ -24,7 +24,7 @@ export function firehose(
     maxEvents: MAX_RECORDS,
     maxBytes: MAX_BYTES,
     send: (batch, signal) =>
-      sendFitting(batch, { most: MAX_RECORD, service: 'AWS firehose' }, async events => {
+      sendWithoutOversized(batch, { most: MAX_RECORD, service: 'AWS firehose' }, async events => {
         const Records = events.map(({ body }) => ({ Data: Buffer.from(`${body}\n`).toString('base64') }))
         const answer = await service.call('PutRecordBatch', { DeliveryStreamName, Records }, signal)
         checkRecords('AWS firehose', events, answer['RequestResponses'])

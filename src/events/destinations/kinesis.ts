@@ -3,7 +3,7 @@ import { arnOf } from '#events/destinations/aws/arn.ts'
 import { credentialsOf } from '#events/destinations/aws/credentials.ts'
 import { checkRecords } from '#events/destinations/aws/records.ts'
 import { AwsService } from '#events/destinations/aws/service.ts'
-import { sendFitting } from '#events/destinations/fitting.ts'
+import { sendWithoutOversized } from '#events/destinations/split-oversized.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
 const MAX_RECORDS = 500
@@ -24,7 +24,7 @@ export function kinesis(
     maxEvents: MAX_RECORDS,
     maxBytes: MAX_BYTES,
     send: (batch, signal) =>
-      sendFitting(batch, { most: MAX_RECORD, service: 'AWS kinesis' }, async events => {
+      sendWithoutOversized(batch, { most: MAX_RECORD, service: 'AWS kinesis' }, async events => {
         const Records = events.map(({ id, body }) => ({
           Data: Buffer.from(body).toString('base64'),
           PartitionKey: id.slice(0, MAX_KEY),

@@ -7,7 +7,7 @@ import {
   type OutgoingEvent,
 } from '#events/destination.ts'
 import { refusal, unanswered, unusable } from '#events/destinations/failures.ts'
-import { KeptHttp } from '#events/destinations/kept-http.ts'
+import { KeepAliveClient } from '#events/destinations/keep-alive-client.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
 const SERVICE = 'The OTLP collector'
@@ -22,7 +22,7 @@ const scope = { name: 'adit.events' }
 /** Log records of OpenTelemetry, as JSON over HTTP. */
 export function otlp({ endpoint, headers }: TargetOf<'otlp'>, parts: DestinationParts): Destination {
   const url = signalAddress(endpoint, PATH)
-  const http = new KeptHttp(parts.egress)
+  const http = new KeepAliveClient(parts.egress)
   const given = checked(headers)
   return {
     maxEvents: MAX_EVENTS,

@@ -5,7 +5,7 @@ import { EgressError } from '#base/egress.ts'
 import { within } from '#base/egress/deadline.ts'
 import type { Destination, DestinationParts, OutgoingEvent } from '#events/destination.ts'
 import { unanswered, unusable } from '#events/destinations/failures.ts'
-import { sendFitting } from '#events/destinations/fitting.ts'
+import { sendWithoutOversized } from '#events/destinations/split-oversized.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
 const SERVICE = 'The syslog server'
@@ -36,7 +36,7 @@ export function syslog(
     maxEvents: MAX_EVENTS,
     maxBytes: MAX_BYTES,
     send: (batch, signal) =>
-      sendFitting(batch, { most: MAX_EVENT, service: SERVICE }, async events => {
+      sendWithoutOversized(batch, { most: MAX_EVENT, service: SERVICE }, async events => {
         const messages = Buffer.concat(events.map(event => framed(event, source, parts.now())))
         await line.write(messages, signal).catch((error: unknown) => {
           throw unanswered(SERVICE, error)

@@ -5,15 +5,15 @@ import { Secret } from '#base/secrets.ts'
 import { Batch } from '#events/batch.ts'
 import type { Destination, DestinationParts, OutgoingEvent } from '#events/destination.ts'
 import { refusal, unanswered, unusable } from '#events/destinations/failures.ts'
-import { idsOf } from '#events/destinations/fitting.ts'
-import { KeptHttp, type Post } from '#events/destinations/kept-http.ts'
+import { idsOf } from '#events/destinations/split-oversized.ts'
+import { KeepAliveClient, type Post } from '#events/destinations/keep-alive-client.ts'
 import type { TargetOf } from '#events/destinations/target.ts'
 
 /** Targets stored before the option existed have no size. */
 type WebhookTarget = Omit<TargetOf<'webhook'>, 'batch_size'> & { readonly batch_size?: number }
 
 /** The body of one POST, and how many events it contains. */
-interface Message {
+interface WebhookMessage {
   readonly id: string
   /** Bytes for a long one, so that it is encoded once; a string is sent together with the head. */
   readonly body: string | Buffer
@@ -22,7 +22,7 @@ interface Message {
 
 /** One that only has to be sent. */
 interface Ready {
-  readonly message: Message
+  readonly message: WebhookMessage
   readonly post: Post
 }
 
@@ -40,10 +40,10 @@ const MAX_POST = 1_048_576
  */
 export function webhook(target: WebhookTarget, parts: DestinationParts): Destination {
   const { url, secret, batch_size: size = 1 } = target
-  const http = new KeptHttp(parts.egress)
+  const http = new KeepAliveClient(parts.egress)
   const key = secret ? keyOf(new Secret(secret)) : undefined
 
-  const headersOf = ({ id, body }: Message): Record<string, string> => {
+  const headersOf = ({ id, body }: WebhookMessage): Record<string, string> => {
     const timestamp = String(Math.floor(parts.now() / 1000))
     return {
       'content-type': 'application/json',
@@ -88,7 +88,7 @@ async function afterwards<Result>(work: () => Result): Promise<Result> {
   return work()
 }
 
-function* messagesOf(batch: readonly OutgoingEvent[], size: number): Generator<Message> {
+function* messagesOf(batch: readonly OutgoingEvent[], size: number): Generator<WebhookMessage> {
   if (size === 1) {
     for (const event of batch) yield { id: event.id, body: event.body, count: 1 }
     return
@@ -106,7 +106,7 @@ function* messagesOf(batch: readonly OutgoingEvent[], size: number): Generator<M
 }
 
 /** Derived from the event ids, so that a retry of the same events has the same id. */
-function joined(events: readonly OutgoingEvent[]): Message {
+function joined(events: readonly OutgoingEvent[]): WebhookMessage {
   const ids = events.map(({ id }) => id)
   const id = derivedId('evb', ids[0] ?? '', ids.join(' '))
   return { id, body: Buffer.from(`[${events.map(({ body }) => body).join(',')}]`), count: events.length }

@@ -3,7 +3,7 @@ import { DeliveryError, type DestinationParts } from '#events/destination.ts'
 import type { Arn } from '#events/destinations/aws/arn.ts'
 import { signed, type AwsKeys } from '#events/destinations/aws/signature.ts'
 import { faultOfSignIn, plainWord, refusal, unanswered } from '#events/destinations/failures.ts'
-import { KeptUntil, type Expiring } from '#events/destinations/kept-until.ts'
+import { TtlCache, type Expiring } from '#events/destinations/ttl-cache.ts'
 
 type RoleParts = DestinationParts & { readonly ownKeys: () => AwsKeys }
 
@@ -18,13 +18,13 @@ export class AssumedRole {
   readonly #role: string
   readonly #arn: Arn
   readonly #parts: RoleParts
-  readonly #kept: KeptUntil<AwsKeys>
+  readonly #kept: TtlCache<AwsKeys>
 
   constructor(role: string, arn: Arn, parts: RoleParts) {
     this.#role = role
     this.#arn = arn
     this.#parts = parts
-    this.#kept = new KeptUntil(() => this.#assume(), parts.now)
+    this.#kept = new TtlCache(() => this.#assume(), parts.now)
   }
 
   keys(signal: AbortSignal): Promise<AwsKeys> {

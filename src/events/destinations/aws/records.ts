@@ -1,5 +1,5 @@
 import { DeliveryError, type OutgoingEvent } from '#events/destination.ts'
-import { idsOf } from '#events/destinations/fitting.ts'
+import { idsOf } from '#events/destinations/split-oversized.ts'
 import { plainWord } from '#events/destinations/failures.ts'
 
 interface RecordAnswer {

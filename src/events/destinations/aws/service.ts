@@ -11,7 +11,7 @@ import {
   unanswered,
   type Fault,
 } from '#events/destinations/failures.ts'
-import { KeptHttp } from '#events/destinations/kept-http.ts'
+import { KeepAliveClient } from '#events/destinations/keep-alive-client.ts'
 
 export interface AwsServiceOptions {
   /** As in URLs and signatures. */
@@ -69,13 +69,13 @@ export class AwsError extends DeliveryError {
 export class AwsService {
   readonly #options: AwsServiceOptions
   readonly #url: URL
-  readonly #http: KeptHttp
+  readonly #http: KeepAliveClient
 
   constructor(options: AwsServiceOptions) {
     const { name, arn, parts } = options
     this.#options = options
     this.#url = new URL(parts.endpoints[name] ?? `https://${name}.${arn.region}.${arn.suffix}/`)
-    this.#http = new KeptHttp(parts.egress)
+    this.#http = new KeepAliveClient(parts.egress)
   }
 
   async call(operation: string, content: unknown, signal: AbortSignal): Promise<Record<string, unknown>> {

@@ -1,46 +1,46 @@
 import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import { Batch } from '#events/batch.ts'
-import type { Pace } from '#events/backoff.ts'
-import { Bell } from '#events/bell.ts'
-import { Changes } from '#events/changes.ts'
+import type { DeliveryTimings } from '#events/backoff.ts'
+import { Notifier } from '#events/notifier.ts'
+import { OutboxDelivery } from '#events/outbox-delivery.ts'
 import { cursorId, type Health } from '#events/cursor.ts'
 import type { Destination, OutgoingEvent } from '#events/destination.ts'
-import type { Gate } from '#events/gate.ts'
-import { NotOurs, type Lead } from '#events/lead.ts'
+import type { Semaphore } from '#events/semaphore.ts'
+import { LeaseLost, type LeaderLease } from '#events/leader-lease.ts'
 import type { DeliveryMetrics } from '#events/metrics.ts'
 import type { Outbox } from '#events/outbox.ts'
 import type { Readership } from '#events/readership.ts'
 import type { Replay } from '#events/replays.ts'
-import { Closed, Sender, type Mandate } from '#events/sender.ts'
-import type { Sieve } from '#events/sieve.ts'
+import { DeliveryClosed, Sender, type DeliveryScope } from '#events/sender.ts'
+import type { TrafficFilter } from '#events/traffic-filter.ts'
 import { TRAFFIC_PAGE, type TrafficLog, type TrafficReader } from '#events/traffic-log.ts'
 import type { Store } from '#store/store.ts'
 
-export interface LaneParts {
+export interface DeliveryParts {
   readonly store: Store
   readonly outbox: Outbox
   readonly traffic: TrafficLog
   readonly readership: Readership
-  readonly lead: Lead
-  readonly gate: Gate
-  readonly pace: Pace
+  readonly lease: LeaderLease
+  readonly semaphore: Semaphore
+  readonly timings: DeliveryTimings
   readonly metrics: DeliveryMetrics
   readonly log: Log
   readonly now: () => number
 }
 
-/** The selection of a subscription: changes by their type, and traffic through a sieve. */
-export interface Wanted {
+/** The selection of a subscription: changes by their type, and traffic through a filter. */
+export interface WantedEvents {
   readonly types: ReadonlySet<string>
-  readonly sieve: Sieve
+  readonly filter: TrafficFilter
 }
 
-export interface LaneOptions extends LaneParts {
+export interface DeliveryOptions extends DeliveryParts {
   readonly subscriptionId: string
   readonly destinationId: string
   readonly open: () => Promise<Destination>
-  readonly wanted: Wanted
+  readonly wanted: WantedEvents
 }
 
 const DRAIN_MS = 2000
@@ -52,16 +52,16 @@ const HEALTH_MS = 60_000
  * Delivers one subscription's events to one destination, in order, at least once. Traffic of this server's gateways is
  * always sent from here; outbox events only while this server is the leader.
  */
-export class Lane {
+export class Delivery {
   readonly id: string
-  readonly #options: LaneOptions
+  readonly #options: DeliveryOptions
   readonly #sender: Sender
-  readonly #news = new Bell()
+  readonly #wakeup = new Notifier()
   readonly #running: Promise<void>
-  #wanted: Wanted
+  #wanted: WantedEvents
   /** Undefined without a traffic selection: nothing is buffered for this one. */
   #traffic: TrafficReader | undefined
-  #changes: Changes | undefined
+  #outboxDelivery: OutboxDelivery | undefined
   /** The outbox is not read for each traffic event. */
   #mayHaveChanges = true
   /** The epoch for which there is a cursor to take. */
@@ -72,7 +72,7 @@ export class Lane {
   #healthWrittenAt = 0
   #closing = false
 
-  constructor(options: LaneOptions) {
+  constructor(options: DeliveryOptions) {
     const { subscriptionId, destinationId, now } = options
     this.id = cursorId(subscriptionId, destinationId)
     this.#options = options
@@ -96,8 +96,8 @@ export class Lane {
     return this.#options.destinationId
   }
 
-  get sieve(): Sieve {
-    return this.#wanted.sieve
+  get filter(): TrafficFilter {
+    return this.#wanted.filter
   }
 
   /** As far as this server knows. */
@@ -106,8 +106,8 @@ export class Lane {
   }
 
   /** The state of the outbox part; undefined on other servers than the leader. */
-  get changes(): Pick<Changes, 'sequence' | 'deadLetters'> | undefined {
-    return this.#changes?.stands() ? this.#changes : undefined
+  get outboxDelivery(): Pick<OutboxDelivery, 'sequence' | 'deadLetters'> | undefined {
+    return this.#outboxDelivery?.isValid() ? this.#outboxDelivery : undefined
   }
 
   /** Unprocessed traffic of this server. */
@@ -116,27 +116,27 @@ export class Lane {
   }
 
   /** There may be something in the outbox. */
-  ring(): void {
+  wake(): void {
     this.#mayHaveChanges = true
-    this.#news.ring()
+    this.#wakeup.notify()
   }
 
   /** There may be traffic. */
-  ringForTraffic(): void {
-    if (this.#traffic !== undefined) this.#news.ring()
+  wakeForTraffic(): void {
+    if (this.#traffic !== undefined) this.#wakeup.notify()
   }
 
   /** The subscription was changed. Earlier outbox events still use the earlier selection. */
-  want(wanted: Wanted): void {
+  want(wanted: WantedEvents): void {
     this.#wanted = wanted
-    if (wanted.sieve.isEmpty) this.#ignoreTraffic()
+    if (wanted.filter.isEmpty) this.#ignoreTraffic()
     else this.#traffic ??= this.#joinTraffic()
   }
 
   /** This server is the leader, and there is a cursor to continue from. */
   grant(epoch: number): void {
     this.#granted = epoch
-    this.ring()
+    this.wake()
   }
 
   /** The destination was changed. */
@@ -149,12 +149,12 @@ export class Lane {
     if (replay.version === this.#replay?.version) return
     this.#replay = replay
     this.#sender.reload()
-    this.#news.ring()
+    this.#wakeup.notify()
   }
 
   /** Stores the position, so that nothing before it has to be kept. */
   async settle(): Promise<void> {
-    if (this.#changes?.stands()) await this.#changes.settle()
+    if (this.#outboxDelivery?.isValid()) await this.#outboxDelivery.settle()
   }
 
   /** Finishes what is in flight, but does not wait for a hanging destination. */
@@ -162,81 +162,81 @@ export class Lane {
     this.#closing = true
     this.#ignoreTraffic()
     this.#sender.stop()
-    this.#news.ring()
+    this.#wakeup.notify()
     const timer = setTimeout(() => this.#sender.abort(), drainMs)
     await this.#running
     clearTimeout(timer)
     this.#sender.abort()
-    await this.#changes?.saved()
+    await this.#outboxDelivery?.saved()
     if (drainMs > 0) await this.settle().catch(() => undefined)
   }
 
   async #run(): Promise<void> {
     while (!this.#closing) {
       try {
-        const turns = [await this.#changesTurn(), await this.#trafficTurn(), await this.#replayTurn()]
-        if (!turns.includes(true)) await this.#news.wait()
+        const turns = [await this.#outboxTurn(), await this.#trafficTurn(), await this.#replayTurn()]
+        if (!turns.includes(true)) await this.#wakeup.wait()
       } catch (error) {
-        if (error instanceof Closed) return
-        if (error instanceof NotOurs) {
-          this.#lost()
+        if (error instanceof DeliveryClosed) return
+        if (error instanceof LeaseLost) {
+          this.#leaseLost()
           continue
         }
         this.#options.log.warn({ error }, 'events cannot be read; trying again')
-        await this.#news.wait(RETRY_MS)
+        await this.#wakeup.wait(RETRY_MS)
       }
     }
   }
 
   /** A late lease may be renewed, and then it continues from here; otherwise another server has it. */
-  #lost(): void {
-    const { lead } = this.#options
-    if (this.#changes?.epoch === lead.epoch && !lead.held) return
-    this.#changes = undefined
+  #leaseLost(): void {
+    const { lease } = this.#options
+    if (this.#outboxDelivery?.epoch === lease.epoch && !lease.isLeader) return
+    this.#outboxDelivery = undefined
     this.#replay = undefined
     this.#granted = 0
-    this.#sender.handOver()
+    this.#sender.resetHealth()
   }
 
-  async #changesTurn(): Promise<boolean> {
-    const { lead } = this.#options
-    if (this.#changes !== undefined && this.#changes.epoch !== lead.epoch) this.#lost()
-    if (!lead.held || this.#granted !== lead.epoch) return false
-    this.#changes ??= await this.#take(lead.epoch)
+  async #outboxTurn(): Promise<boolean> {
+    const { lease } = this.#options
+    if (this.#outboxDelivery !== undefined && this.#outboxDelivery.epoch !== lease.epoch) this.#leaseLost()
+    if (!lease.isLeader || this.#granted !== lease.epoch) return false
+    this.#outboxDelivery ??= await this.#take(lease.epoch)
     // None: it is granted again when there is one.
-    if (this.#changes === undefined) this.#granted = 0
+    if (this.#outboxDelivery === undefined) this.#granted = 0
     if (!this.#mayHaveChanges) return false
     this.#mayHaveChanges = false
     // Also when it fails.
     let isMore = true
     try {
-      isMore = (await this.#changes?.deliver()) ?? false
+      isMore = (await this.#outboxDelivery?.deliver()) ?? false
     } finally {
       if (isMore) this.#mayHaveChanges = true
     }
     return isMore
   }
 
-  #take(epoch: number): Promise<Changes | undefined> {
+  #take(epoch: number): Promise<OutboxDelivery | undefined> {
     const options = { ...this.#options, sender: this.#sender, types: () => this.#wanted.types }
-    return Changes.take(this.id, epoch, options)
+    return OutboxDelivery.take(this.id, epoch, options)
   }
 
   async #trafficTurn(): Promise<boolean> {
     const reader = this.#traffic
     if (reader === undefined) return false
-    const { sieve } = this.#wanted
+    const { filter } = this.#wanted
     const limits = await this.#sender.limits()
     const { numbers, events } = reader.read()
     if (events.length === 0) return false
     const batch = new Batch(limits)
     for (const [at, event] of events.entries()) {
-      const passed = sieve.pass(event)
+      const passed = filter.apply(event)
       if (passed !== undefined && !batch.add(passed)) break
-      reader.place = numbers[at] ?? reader.place
+      reader.position = numbers[at] ?? reader.position
     }
     // Events a moment later wait for the next notification, and are sent together.
-    const isMore = reader.place !== numbers.at(-1) || events.length === TRAFFIC_PAGE
+    const isMore = reader.position !== numbers.at(-1) || events.length === TRAFFIC_PAGE
     if (batch.events.length > 0) await this.#sendTraffic(batch.events)
     return isMore
   }
@@ -244,7 +244,7 @@ export class Lane {
   #joinTraffic(): TrafficReader {
     const { traffic, metrics } = this.#options
     return traffic.join({
-      wants: type => this.#wanted.sieve.wants(type),
+      wants: type => this.#wanted.filter.wants(type),
       missed: () => metrics.events.dropped.add(),
     })
   }
@@ -256,19 +256,19 @@ export class Lane {
 
   async #sendTraffic(events: readonly OutgoingEvent[]): Promise<void> {
     const { metrics, now } = this.#options
-    const mandate: Mandate = {
-      stands: () => true,
-      giveUp: async lost => metrics.events.dropped.add(lost.length),
+    const scope: DeliveryScope = {
+      isValid: () => true,
+      onDead: async lost => metrics.events.dropped.add(lost.length),
     }
     this.#underWay = events.length
-    await this.#sender.pass(events, mandate).finally(() => (this.#underWay = 0))
+    await this.#sender.send(events, scope).finally(() => (this.#underWay = 0))
     if (now() - this.#healthWrittenAt >= HEALTH_MS) await this.#sender.persist(() => this.#writeHealth())
   }
 
   async #replayTurn(): Promise<boolean> {
     const replay = this.#replay
-    if (replay === undefined || !this.#changes?.stands()) return false
-    const isDone = await this.#changes.deliverAgain(replay)
+    if (replay === undefined || !this.#outboxDelivery?.isValid()) return false
+    const isDone = await this.#outboxDelivery.replayDeadLetters(replay)
     if (isDone && this.#replay === replay) this.#replay = undefined
     return true
   }
@@ -277,9 +277,9 @@ export class Lane {
   async #writeHealth(): Promise<void> {
     this.#healthWrittenAt = this.#options.now()
     try {
-      if (this.#changes?.stands()) await this.#changes.save()
+      if (this.#outboxDelivery?.isValid()) await this.#outboxDelivery.save()
     } catch (error) {
-      if (!(error instanceof NotOurs)) throw error
+      if (!(error instanceof LeaseLost)) throw error
     }
   }
 }

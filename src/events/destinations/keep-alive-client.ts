@@ -20,7 +20,7 @@ const usual = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'adi
 const gone = new Set(['ECONNRESET', 'EPIPE'])
 
 /** Opens connections through the egress client and keeps them for the next request to the same address. */
-class KeptConnections extends Agent {
+class KeepAliveAgent extends Agent {
   readonly #egress: Egress
   readonly #isSecure: boolean
 
@@ -49,10 +49,10 @@ class KeptConnections extends Agent {
 }
 
 /** POSTs to one service, on kept-alive connections. Redirects are not followed. */
-export class KeptHttp {
+export class KeepAliveClient {
   readonly #egress: Egress
   readonly #timeoutMs: number
-  readonly #agents = new Map<boolean, KeptConnections>()
+  readonly #agents = new Map<boolean, KeepAliveAgent>()
   #isClosed = false
 
   constructor(egress: Egress, { timeoutMs = TIMEOUT_MS }: { readonly timeoutMs?: number } = {}) {
@@ -84,7 +84,7 @@ export class KeptHttp {
 
   #start(url: URL, { headers, body }: Post): ClientRequest {
     const isSecure = url.protocol === 'https:'
-    const agent = this.#agents.get(isSecure) ?? new KeptConnections(this.#egress, isSecure)
+    const agent = this.#agents.get(isSecure) ?? new KeepAliveAgent(this.#egress, isSecure)
     this.#agents.set(isSecure, agent)
     try {
       const started = request({

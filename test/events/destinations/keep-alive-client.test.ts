@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { suite, test } from 'node:test'
 import { createEgress } from '#base/egress-client.ts'
-import { KeptHttp } from '#events/destinations/kept-http.ts'
+import { KeepAliveClient } from '#events/destinations/keep-alive-client.ts'
 import { fails, identity, listening, loopback, secureWeb, type Local } from '../../base/egress/support.ts'
 import { service } from './support.ts'
 
 const egress = createEgress({ allow: loopback })
 const post = (
-  http: KeptHttp,
+  http: KeepAliveClient,
   url: string,
   more: { signal?: AbortSignal; headers?: Record<string, string> } = {},
 ) => http.post({ url, headers: {}, body: 'hello', signal: new AbortController().signal, ...more })
@@ -30,7 +30,7 @@ suite('kept HTTP connections', () => {
       last = response.socket ?? undefined
       response.end('ok')
     })
-    const http = new KeptHttp(egress)
+    const http = new KeepAliveClient(egress)
     for (let count = 0; count < 3; count++) assert.equal((await post(http, server.url)).body.toString(), 'ok')
     assert.equal(server.connections(), 1)
     last?.destroy()
@@ -47,34 +47,34 @@ suite('kept HTTP connections', () => {
       (request, response) => void request.resume().on('end', () => response.end('secure')),
     )
     const url = `https://127.0.0.1:${server.port}/`
-    const trusting = new KeptHttp(createEgress({ allow: loopback, ca: [own.cert] }))
+    const trusting = new KeepAliveClient(createEgress({ allow: loopback, ca: [own.cert] }))
     assert.equal((await post(trusting, url)).body.toString(), 'secure')
     assert.equal((await post(trusting, url)).body.toString(), 'secure')
     assert.equal(server.connections(), 1)
     trusting.close()
-    await fails(post(new KeptHttp(egress), url), 'untrusted')
+    await fails(post(new KeepAliveClient(egress), url), 'untrusted')
   })
 
   test('are not made to private addresses unless the operator allows them', async () => {
     await using server = await service((_, response) => void response.end())
-    await fails(post(new KeptHttp(createEgress({ allow: [] })), server.url), 'forbidden')
+    await fails(post(new KeepAliveClient(createEgress({ allow: [] })), server.url), 'forbidden')
     assert.equal(server.connections(), 0)
   })
 
   test('do not wait for an answer longer than told', async () => {
     await using server = await service(() => undefined)
-    await fails(post(new KeptHttp(egress, { timeoutMs: 100 }), server.url), 'timeout')
+    await fails(post(new KeepAliveClient(egress, { timeoutMs: 100 }), server.url), 'timeout')
   })
 
   test('end when the caller stops', async () => {
     const controller = new AbortController()
     await using server = await service(() => controller.abort(new Error('stopped by the test')))
     await assert.rejects(
-      post(new KeptHttp(egress), server.url, { signal: controller.signal }),
+      post(new KeepAliveClient(egress), server.url, { signal: controller.signal }),
       /stopped by the test/,
     )
     await assert.rejects(
-      post(new KeptHttp(egress), server.url, { signal: controller.signal }),
+      post(new KeepAliveClient(egress), server.url, { signal: controller.signal }),
       /stopped by the test/,
     )
     assert.equal(server.seen.length, 1)
@@ -82,12 +82,12 @@ suite('kept HTTP connections', () => {
 
   test('refuse answers that are too long or are no answers, and addresses that are none', async () => {
     await using long = await service((_, response) => void response.end(Buffer.alloc(1_048_577)))
-    await fails(post(new KeptHttp(egress), long.url), 'too_large')
+    await fails(post(new KeepAliveClient(egress), long.url), 'too_large')
     await using wrong = await raw('SSH-2.0-x\r\n')
-    await fails(post(new KeptHttp(egress), `http://127.0.0.1:${wrong.port}`), 'unreachable')
-    await fails(post(new KeptHttp(egress), 'ftp://127.0.0.1/'), 'invalid')
-    await fails(post(new KeptHttp(egress), 'http://name:word@127.0.0.1/'), 'invalid')
-    await fails(post(new KeptHttp(egress), long.url, { headers: { a: 'b\nc' } }), 'invalid')
+    await fails(post(new KeepAliveClient(egress), `http://127.0.0.1:${wrong.port}`), 'unreachable')
+    await fails(post(new KeepAliveClient(egress), 'ftp://127.0.0.1/'), 'invalid')
+    await fails(post(new KeepAliveClient(egress), 'http://name:word@127.0.0.1/'), 'invalid')
+    await fails(post(new KeepAliveClient(egress), long.url, { headers: { a: 'b\nc' } }), 'invalid')
   })
 
   test('are not tried twice when a new one breaks', async () => {
@@ -97,7 +97,7 @@ suite('kept HTTP connections', () => {
       socket.once('data', () => socket.destroy())
     })
     await using local = await listening(server)
-    await fails(post(new KeptHttp(egress), `http://127.0.0.1:${local.port}`), 'unreachable')
+    await fails(post(new KeepAliveClient(egress), `http://127.0.0.1:${local.port}`), 'unreachable')
     assert.equal(count, 1)
   })
 
@@ -108,7 +108,7 @@ suite('kept HTTP connections', () => {
     )
     await using local = await listening(server)
     const opened = once(server, 'connection')
-    const http = new KeptHttp(egress)
+    const http = new KeepAliveClient(egress)
     await post(http, `http://127.0.0.1:${local.port}`)
     const [socket] = (await opened) as [import('node:net').Socket]
     const ended = once(socket, 'close')

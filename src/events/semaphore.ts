@@ -1,10 +1,10 @@
 /** Semaphore with a FIFO queue. */
-export class Gate {
+export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
 
-  constructor(width: number) {
-    this.#free = width
+  constructor(permits: number) {
+    this.#free = permits
   }
 
   async run<Result>(work: () => Promise<Result>): Promise<Result> {

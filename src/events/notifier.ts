@@ -1,16 +1,16 @@
 /** Auto-reset event: a notification without a waiter is kept for the next one. */
-export class Bell {
-  #rung = false
+export class Notifier {
+  #notified = false
   #wake: (() => void) | undefined
 
-  ring(): void {
-    this.#rung = true
+  notify(): void {
+    this.#notified = true
     this.#wake?.()
   }
 
   /** Resolves at the next notification, or after so many milliseconds. */
   async wait(milliseconds?: number): Promise<void> {
-    if (!this.#rung) {
+    if (!this.#notified) {
       const { promise, resolve } = Promise.withResolvers<void>()
       this.#wake = resolve
       // Longer timers fire at once.
@@ -23,6 +23,6 @@ export class Bell {
       clearTimeout(timer)
       this.#wake = undefined
     }
-    this.#rung = false
+    this.#notified = false
   }
 }

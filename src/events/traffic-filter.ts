@@ -6,7 +6,7 @@ import { selectionOf, type Selection } from '#events/selection.ts'
 import { gatewayEvents } from '#contract/events/index.ts'
 
 /** The traffic selection of a subscription. */
-export class Sieve {
+export class TrafficFilter {
   readonly #selections = new Map<string, Selection>()
 
   constructor(sources: readonly EventSource[], log: Log) {
@@ -22,14 +22,14 @@ export class Sieve {
   }
 
   /** The fields that gateways must record for it, by event type. */
-  get needs(): ReadonlyMap<string, ReadonlySet<string>> {
-    return new Map([...this.#selections].map(([type, { needs }]) => [type, needs]))
+  get requiredFields(): ReadonlyMap<string, ReadonlySet<string>> {
+    return new Map([...this.#selections].map(([type, { requiredFields: needs }]) => [type, needs]))
   }
 
   /** The event to send; undefined when it is not selected. */
-  pass(event: OutgoingEvent): OutgoingEvent | undefined {
+  apply(event: OutgoingEvent): OutgoingEvent | undefined {
     const selection = this.#selections.get(event.type)
-    if (event instanceof LineEvent && selection?.takesAll(event.fields)) return event
+    if (event instanceof LineEvent && selection?.matchesAll(event.fields)) return event
     const body = selection?.apply(event.body)
     return body === undefined ? undefined : { id: event.id, type: event.type, at: event.at, body }
   }

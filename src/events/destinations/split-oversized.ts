@@ -8,7 +8,7 @@ export const idsOf = (events: Iterable<OutgoingEvent>): Set<string> =>
  * Sends all events except those that exceed the service's size limit. When the others were accepted, those alone are
  * left, and fail permanently.
  */
-export async function sendFitting(
+export async function sendWithoutOversized(
   batch: readonly OutgoingEvent[],
   { most, service }: { readonly most: number; readonly service: string },
   send: (events: readonly OutgoingEvent[]) => Promise<void>,

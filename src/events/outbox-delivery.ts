@@ -1,21 +1,21 @@
 import { setImmediate } from 'node:timers/promises'
 import { Batch } from '#events/batch.ts'
-import { Cursor, type CursorBody } from '#events/cursor.ts'
+import { DeliveryCursor, type CursorBody } from '#events/cursor.ts'
 import { DeadLetters } from '#events/dead-letters.ts'
 import type { Destination, OutgoingEvent } from '#events/destination.ts'
-import type { Lead } from '#events/lead.ts'
-import type { LetterWalk } from '#events/letter-walk.ts'
+import type { LeaderLease } from '#events/leader-lease.ts'
+import type { DeadLetterCursor } from '#events/dead-letter-cursor.ts'
 import type { DeliveryMetrics } from '#events/metrics.ts'
 import type { Outbox } from '#events/outbox.ts'
 import { replayDone, type Replay } from '#events/replays.ts'
-import type { Mandate, Sender } from '#events/sender.ts'
-import { noticeIn } from '#events/subscription.ts'
+import type { DeliveryScope, Sender } from '#events/sender.ts'
+import { parseConfigEvent } from '#events/subscription.ts'
 import type { Store } from '#store/store.ts'
 
-export interface ChangesOptions {
+export interface OutboxDeliveryOptions {
   readonly store: Store
   readonly outbox: Outbox
-  readonly lead: Lead
+  readonly lease: LeaderLease
   readonly sender: Sender
   readonly metrics: DeliveryMetrics
   /** The types that the subscription currently selects. */
@@ -24,7 +24,7 @@ export interface ChangesOptions {
 }
 
 /** The position of a delivery, and its selection from there on. */
-interface Place {
+interface OutboxPosition {
   readonly sequence: number
   readonly types: ReadonlySet<string>
 }
@@ -36,7 +36,7 @@ interface Collected {
   readonly from: number
   readonly limits: Limits
   readonly events: readonly OutgoingEvent[]
-  readonly place: Place
+  readonly position: OutboxPosition
   readonly isFull: boolean
 }
 
@@ -44,45 +44,49 @@ interface Collected {
 const UNWRITTEN = 1000
 
 /** The progress of a replay of dead letters. */
-interface Again {
+interface ReplayProgress {
   readonly version: number
-  readonly walk: LetterWalk
-  readonly mandate: Mandate
+  readonly cursor: DeadLetterCursor
+  readonly scope: DeliveryScope
 }
 
 /** The part of a delivery that only the leader runs: outbox events, and dead letters. */
-export class Changes implements Mandate {
+export class OutboxDelivery implements DeliveryScope {
   readonly epoch: number
-  readonly #options: ChangesOptions
-  readonly #cursor: Cursor
+  readonly #options: OutboxDeliveryOptions
+  readonly #cursor: DeliveryCursor
   readonly #deadLetters: DeadLetters
-  #place: Place
+  #position: OutboxPosition
   #ahead: Promise<Collected | undefined> | undefined
-  #again: Again | undefined
+  #replay: ReplayProgress | undefined
   #saving: Promise<unknown> = Promise.resolve()
 
-  private constructor(options: ChangesOptions, cursor: Cursor, deadLetters: DeadLetters) {
+  private constructor(options: OutboxDeliveryOptions, cursor: DeliveryCursor, deadLetters: DeadLetters) {
     this.#options = options
     this.#cursor = cursor
     this.#deadLetters = deadLetters
     this.epoch = cursor.body.epoch
-    this.#place = { sequence: cursor.body.sequence, types: new Set(cursor.body.sources) }
+    this.#position = { sequence: cursor.body.sequence, types: new Set(cursor.body.sources) }
   }
 
   /** Continues from the position of the previous leader. Undefined when there is no cursor to take. */
-  static async take(id: string, epoch: number, options: ChangesOptions): Promise<Changes | undefined> {
+  static async take(
+    id: string,
+    epoch: number,
+    options: OutboxDeliveryOptions,
+  ): Promise<OutboxDelivery | undefined> {
     const { store, sender } = options
-    const cursor = await Cursor.take(store, id, epoch)
+    const cursor = await DeliveryCursor.take(store, id, epoch)
     if (cursor === undefined) return undefined
     const deadLetters = new DeadLetters(store, id, writes => cursor.commit(writes))
     await deadLetters.load()
-    sender.recall(cursor.body)
-    return new Changes(options, cursor, deadLetters)
+    sender.restoreHealth(cursor.body)
+    return new OutboxDelivery(options, cursor, deadLetters)
   }
 
   /** Everything up to here was processed. */
   get sequence(): number {
-    return this.#place.sequence
+    return this.#position.sequence
   }
 
   get deadLetters(): number {
@@ -90,12 +94,12 @@ export class Changes implements Mandate {
   }
 
   /** True while no other server can have taken over. */
-  stands(): boolean {
-    const { lead } = this.#options
-    return lead.held && lead.epoch === this.epoch
+  isValid(): boolean {
+    const { lease } = this.#options
+    return lease.isLeader && lease.epoch === this.epoch
   }
 
-  async giveUp(events: readonly OutgoingEvent[], reason: string): Promise<void> {
+  async onDead(events: readonly OutgoingEvent[], reason: string): Promise<void> {
     await this.#deadLetters.add(events, reason)
     this.#options.metrics.events.dead.add(events.length)
   }
@@ -106,12 +110,12 @@ export class Changes implements Mandate {
    */
   async deliver(): Promise<boolean> {
     const { sender } = this.#options
-    const { events, place, isFull } = await this.#collected()
-    if (place.sequence === this.#place.sequence) return false
-    if (isFull) this.#ahead = this.#collectAhead(place)
-    if (events.length > 0) await sender.pass(events, this)
-    this.#place = place
-    if (events.length > 0 || place.sequence - this.#cursor.body.sequence >= UNWRITTEN) {
+    const { events, position, isFull } = await this.#collected()
+    if (position.sequence === this.#position.sequence) return false
+    if (isFull) this.#ahead = this.#collectAhead(position)
+    if (events.length > 0) await sender.send(events, this)
+    this.#position = position
+    if (events.length > 0 || position.sequence - this.#cursor.body.sequence >= UNWRITTEN) {
       // The next batch may be sent while this is written, but not the one after it.
       await this.#saving
       this.#saving = sender.persist(() => this.save())
@@ -121,26 +125,26 @@ export class Changes implements Mandate {
   }
 
   /** Delivers a batch of requested dead letters; true when that was the last. */
-  async deliverAgain(replay: Replay): Promise<boolean> {
+  async replayDeadLetters(replay: Replay): Promise<boolean> {
     const { sender } = this.#options
-    if (this.#again?.version !== replay.version) this.#again = await this.#beginAgain(replay)
-    const { walk, mandate } = this.#again
-    const letters = await walk.next()
+    if (this.#replay?.version !== replay.version) this.#replay = await this.#beginReplay(replay)
+    const { cursor, scope } = this.#replay
+    const deadLetters = await cursor.next()
     const batch = new Batch(await sender.limits())
     // The first that does not fit ends it.
-    letters.every(({ event }) => batch.add(event))
-    const sent = letters.slice(0, batch.events.length)
+    deadLetters.every(({ event }) => batch.add(event))
+    const sent = deadLetters.slice(0, batch.events.length)
     const last = sent.at(-1)
     if (last === undefined) {
       await sender.persist(() => this.#endReplay(replay))
-      this.#again = undefined
+      this.#replay = undefined
       return true
     }
-    const dead = await sender.pass(batch.events, mandate)
+    const dead = await sender.send(batch.events, scope)
     const gone = sent.filter(({ event }) => !dead.has(event.id))
     if (gone.length > 0) await sender.persist(() => this.#deadLetters.remove(gone))
     // A letter that is rejected again stays, and the next ones follow.
-    walk.pass(last)
+    cursor.advance(last)
     return false
   }
 
@@ -150,12 +154,12 @@ export class Changes implements Mandate {
     const { last_success_at: latest } = this.#options.sender.health
     // Some may have been deleted with the audit log.
     if (this.#deadLetters.count > 0) await this.#deadLetters.load()
-    const isNew = this.#place.sequence > sequence || latest !== written || this.#deadLetters.count !== told
+    const isNew = this.#position.sequence > sequence || latest !== written || this.#deadLetters.count !== told
     if (isNew) await this.save()
   }
 
   save(): Promise<void> {
-    const { sequence, types } = this.#place
+    const { sequence, types } = this.#position
     const changes: Partial<CursorBody> = {
       sequence,
       sources: [...types],
@@ -170,14 +174,14 @@ export class Changes implements Mandate {
     await this.#saving.catch(() => undefined)
   }
 
-  async #beginAgain({ version }: Replay): Promise<Again> {
-    const mandate: Mandate = {
-      stands: () => this.stands(),
+  async #beginReplay({ version }: Replay): Promise<ReplayProgress> {
+    const scope: DeliveryScope = {
+      isValid: () => this.isValid(),
       // They are already dead letters.
-      giveUp: async () => undefined,
+      onDead: async () => undefined,
       since: this.#options.now(),
     }
-    return { version, walk: await this.#deadLetters.walk(), mandate }
+    return { version, cursor: await this.#deadLetters.cursor(), scope }
   }
 
   async #endReplay(replay: Replay): Promise<void> {
@@ -192,24 +196,24 @@ export class Changes implements Mandate {
     const ahead = await this.#ahead
     this.#ahead = undefined
     const isRight =
-      ahead?.from === this.#place.sequence &&
+      ahead?.from === this.#position.sequence &&
       ahead.limits.maxEvents === limits.maxEvents &&
       ahead.limits.maxBytes === limits.maxBytes
-    return isRight ? ahead : this.#collect(this.#place, limits)
+    return isRight ? ahead : this.#collect(this.#position, limits)
   }
 
   /** Reads ahead while a batch is in flight. Errors are reported when it is needed. */
-  async #collectAhead(place: Place): Promise<Collected | undefined> {
+  async #collectAhead(position: OutboxPosition): Promise<Collected | undefined> {
     await setImmediate()
-    return this.#collect(place, await this.#options.sender.limits()).catch(() => undefined)
+    return this.#collect(position, await this.#options.sender.limits()).catch(() => undefined)
   }
 
-  async #collect(from: Place, limits: Limits): Promise<Collected> {
+  async #collect(from: OutboxPosition, limits: Limits): Promise<Collected> {
     const { outbox } = this.#options
     const batch = new Batch(limits)
     let { sequence, types } = from
     const collected = (isFull: boolean): Collected => {
-      return { from: from.sequence, limits, events: batch.events, place: { sequence, types }, isFull }
+      return { from: from.sequence, limits, events: batch.events, position: { sequence, types }, isFull }
     }
     for (;;) {
       // One more than fits, to detect a full batch.
@@ -220,9 +224,9 @@ export class Changes implements Mandate {
         if (event.sequence !== sequence + 1) types = this.#options.types()
         if (types.has(event.type) && !batch.add(event)) return collected(true)
         sequence = event.sequence
-        const notice = noticeIn(event)
-        if (notice?.is === 'subscription' && notice.wish.id === this.#cursor.body.subscription_id)
-          types = notice.wish.types
+        const notice = parseConfigEvent(event)
+        if (notice?.is === 'subscription' && notice.subscription.id === this.#cursor.body.subscription_id)
+          types = notice.subscription.types
       }
     }
   }

@@ -10,7 +10,7 @@ export interface Expiring<T> {
 const MARGIN_MS = 120_000
 
 /** Caches a value with an expiry until shortly before it, and fetches it once for all callers. */
-export class KeptUntil<T> {
+export class TtlCache<T> {
   readonly #ask: () => Promise<Expiring<T>>
   readonly #now: () => number
   #kept: Expiring<T> | undefined

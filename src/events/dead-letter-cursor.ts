@@ -2,7 +2,7 @@ import type { OutgoingEvent } from '#events/destination.ts'
 import type { Row } from '#store/store.ts'
 
 /** Page size: there may be far more of them than memory. */
-export const LETTER_PAGE = 500
+export const DEAD_LETTER_PAGE = 500
 
 /** An event that could not be delivered, and why. */
 export interface DeadLetterBody {
@@ -19,10 +19,10 @@ export interface DeadLetter {
  * Dead letters, oldest first, page by page. The store lists only the newest first, so the way back is marked: one id
  * per page is all that is kept of the remaining ones.
  */
-export class LetterWalk {
+export class DeadLetterCursor {
   readonly #list: (before: string, limit?: number) => Promise<Row[]>
   readonly #marks: string[]
-  #passed = ''
+  #position = ''
 
   constructor(list: (before: string, limit?: number) => Promise<Row[]>, newest: string) {
     this.#list = list
@@ -35,10 +35,11 @@ export class LetterWalk {
     for (let mark = this.#marks.at(-1); mark !== undefined; mark = this.#marks.at(-1)) {
       const page = await this.#list(mark)
       const last = page.at(-1)?.id ?? ''
-      const isMore = page.length === LETTER_PAGE && last > this.#passed && (await this.#isMoreBehind(last))
+      const isMore =
+        page.length === DEAD_LETTER_PAGE && last > this.#position && (await this.#isMoreBehind(last))
       if (isMore) this.#marks.push(last)
       else {
-        const due = page.filter(({ id }) => id > this.#passed)
+        const due = page.filter(({ id }) => id > this.#position)
         if (due.length > 0) return due.toReversed().map(opened)
         this.#marks.pop()
       }
@@ -47,13 +48,13 @@ export class LetterWalk {
   }
 
   /** Up to this one they were sent, or rejected again. */
-  pass({ row }: DeadLetter): void {
-    this.#passed = row.id
+  advance({ row }: DeadLetter): void {
+    this.#position = row.id
   }
 
   async #isMoreBehind(id: string): Promise<boolean> {
     const [next] = await this.#list(id, 1)
-    return next !== undefined && next.id > this.#passed
+    return next !== undefined && next.id > this.#position
   }
 }
 

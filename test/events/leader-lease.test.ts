@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Cursor, cursorRow, newCursor } from '#events/cursor.ts'
-import { Lead, NotOurs } from '#events/lead.ts'
+import { DeliveryCursor, cursorRow, newCursor } from '#events/cursor.ts'
+import { LeaderLease, LeaseLost } from '#events/leader-lease.ts'
 import { openSqlite } from '#store/sqlite.ts'
 import type { Store } from '#store/store.ts'
 import { forEachDriver } from '../store/drivers.ts'
@@ -9,8 +9,11 @@ import { until } from './support.ts'
 
 const LEASE_MS = 400
 
-const leadOf = (store: Store, options: Partial<ConstructorParameters<typeof Lead>[0]> = {}): Lead =>
-  new Lead({
+const leadOf = (
+  store: Store,
+  options: Partial<ConstructorParameters<typeof LeaderLease>[0]> = {},
+): LeaderLease =>
+  new LeaderLease({
     store,
     alone: false,
     leaseMs: LEASE_MS,
@@ -23,9 +26,9 @@ forEachDriver('lead', ({ newDatabase }) => {
   test('is taken by one of many that come at the same time', async () => {
     await using store = await (await newDatabase())()
     const leads = Array.from({ length: 8 }, () => leadOf(store))
-    await Promise.all(leads.map(lead => lead.look()))
-    await Promise.all(leads.map(lead => lead.look()))
-    const [held, ...others] = leads.filter(lead => lead.held)
+    await Promise.all(leads.map(lease => lease.renew()))
+    await Promise.all(leads.map(lease => lease.renew()))
+    const [held, ...others] = leads.filter(lease => lease.isLeader)
     assert.equal(others.length, 0)
     assert.equal(held?.sequence, 7)
     assert.equal(held?.epoch, 1)
@@ -34,22 +37,22 @@ forEachDriver('lead', ({ newDatabase }) => {
   test('is taken over when it is not prolonged, and then all that the one before writes is refused', async () => {
     await using store = await (await newDatabase())()
     const [one, other] = [leadOf(store), leadOf(store)]
-    await one.look()
-    one.pass(9)
-    await one.look()
+    await one.renew()
+    one.advance(9)
+    await one.renew()
     await until(async () => {
-      await other.look()
-      return other.held
+      await other.renew()
+      return other.isLeader
     })
     assert.equal(other.sequence, 9)
     assert.equal(other.epoch, 2)
-    assert.equal(one.held, false, 'it knew before that its time was over')
-    await assert.rejects(one.commit([]), NotOurs)
-    await one.look()
-    assert.equal(one.held, false)
+    assert.equal(one.isLeader, false, 'it knew before that its time was over')
+    await assert.rejects(one.commit([]), LeaseLost)
+    await one.renew()
+    assert.equal(one.isLeader, false)
     await other.release()
-    await one.look()
-    assert.equal(one.held, true)
+    await one.renew()
+    assert.equal(one.isLeader, true)
     assert.equal(one.epoch, 3)
   })
 
@@ -58,9 +61,9 @@ forEachDriver('lead', ({ newDatabase }) => {
     const [one, other] = [leadOf(store), leadOf(store)]
     const end = Date.now() + 3 * LEASE_MS
     while (Date.now() < end) {
-      await one.look()
-      await other.look()
-      assert.equal(other.held, false)
+      await one.renew()
+      await other.renew()
+      assert.equal(other.isLeader, false)
     }
     assert.equal(one.epoch, 1)
   })
@@ -70,13 +73,13 @@ forEachDriver('lead', ({ newDatabase }) => {
     const body = newCursor('esb_1', 'ed_1', { sequence: 1, sources: [], epoch: 1 })
     const row = cursorRow(body, 1)
     await store.commit([{ op: 'insert', entry: { row, refs: [], claims: [] } }])
-    const old = await Cursor.take(store, row.id, 1)
+    const old = await DeliveryCursor.take(store, row.id, 1)
     await old?.write({ sequence: 2 })
-    const taken = await Cursor.take(store, row.id, 2)
+    const taken = await DeliveryCursor.take(store, row.id, 2)
     assert.equal(taken?.body.sequence, 2)
-    await assert.rejects(old?.write({ sequence: 3 }) ?? Promise.resolve(), NotOurs)
-    await assert.rejects(old?.commit([]) ?? Promise.resolve(), NotOurs)
-    assert.equal(await Cursor.take(store, row.id, 1), undefined)
+    await assert.rejects(old?.write({ sequence: 3 }) ?? Promise.resolve(), LeaseLost)
+    await assert.rejects(old?.commit([]) ?? Promise.resolve(), LeaseLost)
+    assert.equal(await DeliveryCursor.take(store, row.id, 1), undefined)
     await taken?.write({ sequence: 4 })
     const { body: written = '' } = (await store.get(row.id)) ?? {}
     assert.equal(JSON.parse(written).sequence, 4)
@@ -86,24 +89,24 @@ forEachDriver('lead', ({ newDatabase }) => {
 test('a clock that is set forward ends the lead until it is prolonged, and one that is set back does not prolong it', async () => {
   await using store = await openSqlite(':memory:')
   let shift = 0
-  const lead = leadOf(store, { now: () => Date.now() + shift })
-  await lead.look()
+  const lease = leadOf(store, { now: () => Date.now() + shift })
+  await lease.renew()
   shift = 3_600_000
-  assert.equal(lead.held, false)
-  await lead.look()
-  assert.equal(lead.held, true)
+  assert.equal(lease.isLeader, false)
+  await lease.renew()
+  assert.equal(lease.isLeader, true)
   shift = -3_600_000
-  await until(() => !lead.held)
+  await until(() => !lease.isLeader)
 })
 
 test('a server that has the store to itself takes the lead at once and writes nothing to keep it', async () => {
   await using store = await openSqlite(':memory:')
-  await leadOf(store).look()
-  const lead = leadOf(store, { alone: true })
-  await lead.look()
-  assert.equal(lead.held, true)
+  await leadOf(store).renew()
+  const lease = leadOf(store, { alone: true })
+  await lease.renew()
+  assert.equal(lease.isLeader, true)
   const revision = await store.revision()
-  await lead.look()
+  await lease.renew()
   assert.equal(await store.revision(), revision)
 })
 
@@ -111,8 +114,8 @@ test('the row of an earlier release is taken over with its place', async () => {
   await using store = await openSqlite(':memory:')
   const row = { id: 'event_reader', kind: 'event_reader', parent: null, version: 1, body: '{"sequence":41}' }
   await store.commit([{ op: 'insert', entry: { row, refs: [], claims: [] } }])
-  const lead = leadOf(store)
-  await lead.look()
-  assert.equal(lead.held, true)
-  assert.equal(lead.sequence, 41)
+  const lease = leadOf(store)
+  await lease.renew()
+  assert.equal(lease.isLeader, true)
+  assert.equal(lease.sequence, 41)
 })

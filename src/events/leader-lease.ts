@@ -2,8 +2,8 @@ import { newId } from '#base/ids.ts'
 import type { Outcome, Row, Store, Write } from '#store/store.ts'
 
 /** Another server is the leader now: this one must stop. */
-export class NotOurs extends Error {
-  override readonly name = 'NotOurs'
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost'
 }
 
 /** The position up to which the outbox was scanned for changes of subscriptions, and the leader. */
@@ -17,7 +17,7 @@ interface ReaderBody {
   readonly epoch?: number
 }
 
-export interface LeadOptions {
+export interface LeaderLeaseOptions {
   readonly store: Store
   /** No other process can use the store: nothing has to be renewed. */
   readonly alone: boolean
@@ -41,8 +41,8 @@ const ATTEMPTS = 8
  * when it has seen the same row version for the whole lease. Only durations are compared, each by one server's own
  * clock, so clock settings do not matter.
  */
-export class Lead {
-  readonly #options: LeadOptions
+export class LeaderLease {
+  readonly #options: LeaderLeaseOptions
   readonly #owner = newId('evs')
   #version = 0
   #sequence = 0
@@ -52,13 +52,13 @@ export class Lead {
   #since: Moment | undefined
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(options: LeadOptions) {
+  constructor(options: LeaderLeaseOptions) {
     this.#options = options
     this.#seen = this.#moment()
   }
 
   /** True while no other server can have become leader. */
-  get held(): boolean {
+  get isLeader(): boolean {
     const since = this.#since
     if (since === undefined) return false
     const { alone, leaseMs, now } = this.#options
@@ -79,7 +79,7 @@ export class Lead {
   }
 
   /** Nothing up to here affects subscriptions. It is stored with the next write. */
-  pass(sequence: number): void {
+  advance(sequence: number): void {
     this.#sequence = sequence
   }
 
@@ -90,11 +90,11 @@ export class Lead {
   }
 
   /** Takes or renews the lease, if possible. */
-  look(): Promise<void> {
+  renew(): Promise<void> {
     return this.#inTurn(async () => {
       const begun = this.#moment()
       if (this.#since !== undefined) {
-        if (!this.#options.alone) await this.#put(this.#sequence, []).catch(exceptNotOurs)
+        if (!this.#options.alone) await this.#put(this.#sequence, []).catch(exceptLeaseLost)
         return
       }
       const row = await this.#options.store.get(READER)
@@ -104,7 +104,7 @@ export class Lead {
     })
   }
 
-  /** Stores the scan position, together with further writes. Rejects with `NotOurs`. */
+  /** Stores the scan position, together with further writes. Rejects with `LeaseLost`. */
   commit(writes: readonly Write[], sequence = this.#sequence): Promise<Outcome> {
     return this.#inTurn(() => this.#put(sequence, writes))
   }
@@ -113,7 +113,7 @@ export class Lead {
   release(): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#since === undefined) return
-      await this.#put(this.#sequence, [], null).catch(exceptNotOurs)
+      await this.#put(this.#sequence, [], null).catch(exceptLeaseLost)
       this.#since = undefined
     })
   }
@@ -158,13 +158,13 @@ export class Lead {
       if (outcome.ok)
         this.#became({ ...body, sequence: Math.max(sequence, this.#sequence) }, this.#version + 1, begun)
       if (outcome.ok || outcome.refusal.reason !== 'stale' || outcome.refusal.id !== READER) return outcome
-      await this.#lookAgain()
+      await this.#reread()
     }
-    throw new NotOurs()
+    throw new LeaseLost()
   }
 
   /** A write that seemed to fail may have been committed; otherwise another server has become leader. */
-  async #lookAgain(): Promise<void> {
+  async #reread(): Promise<void> {
     const row = await this.#options.store.get(READER)
     const { owner, epoch }: Partial<ReaderBody> = row ? bodyOf(row) : {}
     if (owner !== this.#owner || epoch !== this.#epoch) this.#since = undefined
@@ -195,6 +195,6 @@ function readerWrite(body: ReaderBody, version: number): Write {
   return { op: version === 1 ? 'insert' : 'update', entry: { row, refs: [], claims: [] } }
 }
 
-function exceptNotOurs(error: unknown): void {
-  if (!(error instanceof NotOurs)) throw error
+function exceptLeaseLost(error: unknown): void {
+  if (!(error instanceof LeaseLost)) throw error
 }
