@@ -8,12 +8,12 @@ import type { Secret } from '#base/secrets.ts'
 import { TlsChallenges } from '#gateway/acme/tls-challenge.ts'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Directory } from '#registry/directory.ts'
-import type { Visitor } from '#http/exchange.ts'
+import type { HttpClientConnection } from '#http/exchange.ts'
 import type { Facts } from '#registry/facts.ts'
 import type { Fleet } from '#registry/fleet.ts'
 import { eachOnce } from '#registry/legs.ts'
-import { serveHttp1 } from '#http/http1-visitor.ts'
-import { serveHttp2 } from '#http/http2-visitor.ts'
+import { serveHttp1 } from '#http/http1-server-connection.ts'
+import { serveHttp2 } from '#http/http2-server-connection.ts'
 import { SiteIsolation } from '#http/site-isolation.ts'
 import type { ListenAddress } from '#gateway/listeners/acceptor.ts'
 import { Admission } from '#gateway/listeners/admission.ts'
@@ -22,7 +22,7 @@ import { HttpListener } from '#gateway/listeners/http.ts'
 import { HttpsListener } from '#gateway/listeners/https.ts'
 import { SshListener } from '#ssh/listener.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
-import { VisitorBytes } from '#gateway/listeners/visitor-bytes.ts'
+import { ClientBytes } from '#gateway/listeners/client-bytes.ts'
 import { GatewayMetrics } from '#telemetry/metrics.ts'
 import { shown } from '#gateway/observed.ts'
 import { Modules } from '#gateway/modules/index.ts'
@@ -328,7 +328,7 @@ function makeListeners(
   { records, router, certificates, challenges, metrics, requests, tracing, agents }: ListenerParts,
 ) {
   const admission = new Admission()
-  const bytes = new VisitorBytes()
+  const bytes = new ClientBytes()
   const shared = { admission, bytes, log, sharesPorts, traffic }
   metrics.bytes.in.from(() => bytes.received)
   metrics.bytes.out.from(() => bytes.sent)
@@ -338,7 +338,7 @@ function makeListeners(
   const observer = tracing?.observing(requests) ?? requests
   const isolation = facts.isolatesHosts === true ? new SiteIsolation(facts.domain) : undefined
   const served = { answer, observer, isolation }
-  const http1 = (socket: Socket, visitor: Visitor) => serveHttp1(socket, { ...served, visitor })
+  const http1 = (socket: Socket, client: HttpClientConnection) => serveHttp1(socket, { ...served, client })
   return {
     handshaken,
     http: new HttpListener({ ...shared, http1 }),
@@ -348,7 +348,7 @@ function makeListeners(
       certificates,
       handshaken,
       http1,
-      http2: (socket, visitor) => serveHttp2(socket, { ...served, visitor }),
+      http2: (socket, client) => serveHttp2(socket, { ...served, client }),
       onChange: changed => {
         records.onAnyChange(changed)
         directory.watch({ added: changed, removed: changed })

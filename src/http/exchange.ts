@@ -6,7 +6,7 @@ import type { Trace } from '#http/trace.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 /** The client of a request, as the sockets report it. */
-export interface Visitor {
+export interface HttpClientConnection {
   readonly ip: string
   readonly port: number
   /** The address that the client connected to. */
@@ -26,30 +26,30 @@ export interface Visitor {
 }
 
 /** Who opened a connection, whatever is spoken on it. */
-export type Guest = Omit<Visitor, 'scheme'>
+export type ClientConnection = Omit<HttpClientConnection, 'scheme'>
 
 /** Fires once when the client disconnects, so that pending work can be cancelled. */
-export class Departure {
-  #gone = false
+export class ClientAbort {
+  #aborted = false
   // Nearly always there is one.
   #first: (() => void) | undefined
   #others: (() => void)[] | undefined
 
-  get happened(): boolean {
-    return this.#gone
+  get aborted(): boolean {
+    return this.#aborted
   }
 
   /** Calls back at once if it has already happened. */
-  whenGone(listener: () => void): void {
-    if (this.#gone) listener()
+  onAbort(listener: () => void): void {
+    if (this.#aborted) listener()
     else if (this.#first === undefined) this.#first = listener
     else (this.#others ??= []).push(listener)
   }
 
   /** The client has disconnected. */
-  tell(): void {
-    if (this.#gone) return
-    this.#gone = true
+  abort(): void {
+    if (this.#aborted) return
+    this.#aborted = true
     const first = this.#first
     const others = this.#others
     this.#first = this.#others = undefined
@@ -60,13 +60,13 @@ export class Departure {
 
 /** A request in progress. Handlers pass on a changed copy; they never mutate it. */
 export interface Exchange {
-  readonly visitor: Visitor
+  readonly client: HttpClientConnection
   readonly head: RequestHead
   readonly body: Body
-  readonly departure: Departure
+  readonly clientAbort: ClientAbort
   readonly trace: Trace
   /** Forwards an interim response (100, 103). */
-  readonly inform: (head: ResponseHead) => void
+  readonly sendInformational: (head: ResponseHead) => void
 }
 
 export interface Reply {
@@ -93,7 +93,7 @@ export type Handler = (exchange: Exchange, next: Endpoint) => Promise<Reply>
 /** Notified of every request; on the hot path, so it must be fast. */
 export interface Observer {
   /** The response, or an error of the gateway; the head is undefined when it could not be parsed. */
-  replied(visitor: Visitor, head: RequestHead | undefined, reply: Reply, trace: Trace): void
+  replied(client: HttpClientConnection, head: RequestHead | undefined, reply: Reply, trace: Trace): void
   /** The response was sent completely, or its client has disconnected. */
   ended(trace: Trace, whole: boolean): void
   /** No endpoint has responded: an internal error. */

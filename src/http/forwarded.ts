@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Visitor } from '#http/exchange.ts'
+import type { HttpClientConnection } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 
 // RFC 9110 §7.6.3. Unique to this process, so that only its own requests count as loops.
@@ -11,15 +11,15 @@ interface Told {
 }
 
 // Most clients request one host only, so the last lines can mostly be reused.
-const told = new WeakMap<Visitor, Told>()
+const told = new WeakMap<HttpClientConnection, Told>()
 
 /** The forwarding headers for upstreams. Only the gateway sets them: they were removed from the request. */
-export function forwardedLines(visitor: Visitor, { authority }: RequestHead): string {
-  const last = told.get(visitor)
+export function forwardedLines(client: HttpClientConnection, { authority }: RequestHead): string {
+  const last = told.get(client)
   if (last?.authority === authority) return last.lines
-  const { ip, scheme } = visitor
+  const { ip, scheme } = client
   const lines = `X-Forwarded-For: ${ip}\r\nX-Forwarded-Proto: ${scheme}\r\nX-Forwarded-Host: ${authority}\r\nVia: ${VIA}\r\n`
-  told.set(visitor, { authority, lines })
+  told.set(client, { authority, lines })
   return lines
 }
 

@@ -1,5 +1,5 @@
 /** Time and size limits of a client connection. */
-export interface VisitorLimits {
+export interface Http1ClientLimits {
   /** From the first byte of a head to its last; also from the connection to the first byte. */
   readonly headMs: number
   /** Without a byte of a body that is being read. */
@@ -20,7 +20,7 @@ export interface VisitorLimits {
   readonly waitingBytes: number
 }
 
-export const visitorLimits: VisitorLimits = {
+export const visitorLimits: Http1ClientLimits = {
   headMs: 10_000,
   bodyIdleMs: 30_000,
   writeStallMs: 60_000,

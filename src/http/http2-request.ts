@@ -1,11 +1,11 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import {
-  Departure,
+  ClientAbort,
   type Endpoint,
   type Exchange,
   type Observer,
   type Reply,
-  type Visitor,
+  type HttpClientConnection,
 } from '#http/exchange.ts'
 import { noBody } from '#http/body.ts'
 import { REQUEST_ID, type RequestHead, type ResponseHead } from '#http/head.ts'
@@ -23,7 +23,7 @@ import { Trace } from '#http/trace.ts'
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants
 
 export interface RequestOptions {
-  readonly visitor: Visitor
+  readonly client: HttpClientConnection
   readonly answer: Endpoint
   readonly observer?: Observer | undefined
   /** Isolates responses of hosts from each other; absent: off. */
@@ -36,7 +36,7 @@ export interface RequestOptions {
 export class Http2Request {
   readonly #stream: ServerHttp2Stream
   readonly #options: RequestOptions
-  readonly #departure = new Departure()
+  readonly #clientAbort = new ClientAbort()
   readonly #trace = new Trace()
   #head: RequestHead | undefined
   #body: Http2Body | undefined
@@ -77,15 +77,15 @@ export class Http2Request {
   }
 
   #exchange(head: RequestHead, ends: boolean): Exchange {
-    const { visitor } = this.#options
+    const { client } = this.#options
     if (!ends) this.#trace.content = this.#body = this.#contentOf(head)
     return {
-      visitor,
+      client,
       head,
       body: this.#body ?? (head.framing.kind === 'none' ? noBody : { ...noBody, framing: head.framing }),
-      departure: this.#departure,
+      clientAbort: this.#clientAbort,
       trace: this.#trace,
-      inform: interim => this.#inform(interim),
+      sendInformational: interim => this.#sendInformational(interim),
     }
   }
 
@@ -107,12 +107,12 @@ export class Http2Request {
   #rejectContent(reason: string): void {
     const stream = this.#stream
     this.#broken = true
-    this.#departure.tell()
+    this.#clientAbort.abort()
     if (stream.headersSent) stream.close(NGHTTP2_PROTOCOL_ERROR)
     else this.#send(errorReply('bad_message', this.#head, { reason }))
   }
 
-  #inform(interim: ResponseHead): void {
+  #sendInformational(interim: ResponseHead): void {
     const { status, fields } = this.#confined(interim)
     if (this.#stream.destroyed || this.#stream.closed || this.#stream.headersSent) return
     // RFC 9113 §8.6: HTTP/2 has no 101.
@@ -150,7 +150,7 @@ export class Http2Request {
 
   #send(reply: Reply): void {
     const stream = this.#stream
-    this.#options.observer?.replied(this.#options.visitor, this.#head, reply, this.#trace)
+    this.#options.observer?.replied(this.#options.client, this.#head, reply, this.#trace)
     if (stream.destroyed || stream.closed) {
       reply.body.cancel()
       return
@@ -219,7 +219,7 @@ export class Http2Request {
   /** The stream has closed, for whatever reason. */
   closed(): void {
     this.#options.observer?.ended(this.#trace, this.#whole)
-    this.#departure.tell()
+    this.#clientAbort.abort()
     this.#sender?.cancel()
   }
 }

@@ -1,4 +1,4 @@
-import type { Guest } from '#http/exchange.ts'
+import type { ClientConnection } from '#http/exchange.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
@@ -15,7 +15,7 @@ export interface Place {
   /** The options of the tunnel's agent, if the place is a tunnel. */
   readonly agent?: BindOptions
   /** Connects to the backend without HTTP and sends `first`. Absent if the backend supports only HTTP. */
-  readonly dial?: (visitor: Guest, first: Buffer) => Promise<ByteStream>
+  readonly dial?: (client: ClientConnection, first: Buffer) => Promise<ByteStream>
 }
 
 /** The budget key: routes of one edge are one endpoint. */

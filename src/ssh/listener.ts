@@ -34,7 +34,7 @@ export interface SshListenerOptions {
   readonly sharesPorts?: SharesPorts | undefined
 }
 
-interface Guest {
+interface PendingClient {
   readonly socket: Socket
   readonly source: string
   readonly ip: string
@@ -53,7 +53,7 @@ export class SshListener implements AsyncDisposable {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   /** Connections that have not signed in yet. */
-  readonly #entering = new Set<Socket>()
+  readonly #unauthenticated = new Set<Socket>()
   readonly #connections = new Map<string, SshConnection>()
   readonly #startups: Startups
   readonly #penalties: SshPenalties
@@ -104,7 +104,7 @@ export class SshListener implements AsyncDisposable {
   /** Closes all connections; those that do not close in time are aborted. */
   async close(): Promise<void> {
     this.drain()
-    this.#entering.forEach(socket => socket.destroy())
+    this.#unauthenticated.forEach(socket => socket.destroy())
     this.#connections.forEach(connection => connection.close('The gateway is stopping.'))
     const cut = setTimeout(() => this.#sockets.forEach(socket => socket.destroy()), this.#limits.closeWait)
     await Promise.all([...this.#sockets].map(socket => once(socket, 'close')))
@@ -129,10 +129,10 @@ export class SshListener implements AsyncDisposable {
       this.#penalties.add(source, 'late')
       socket.destroy()
     }, this.#limits.graceTime)
-    this.#entering.add(socket)
+    this.#unauthenticated.add(socket)
     const settle = (): void => {
       clearTimeout(grace)
-      this.#entering.delete(socket)
+      this.#unauthenticated.delete(socket)
       leave()
     }
     socket.once('close', () => {
@@ -148,8 +148,8 @@ export class SshListener implements AsyncDisposable {
     server.injectSocket(socket)
   }
 
-  #onClient(client: SshClient, { header }: ClientInfo, guest: Guest): void {
-    const { socket, source, ip, settle, barred } = guest
+  #onClient(client: SshClient, { header }: ClientInfo, pending: PendingClient): void {
+    const { socket, source, ip, settle, barred } = pending
     const { deps, log } = this.#options
     client.on('error', error => {
       log.debug({ error, ip }, 'an ssh connection failed')
@@ -165,7 +165,7 @@ export class SshListener implements AsyncDisposable {
       onSignIn: identity => {
         settle()
         this.#penalties.forgive(source)
-        this.#onSignIn(client, guest, identity, header.versions.software)
+        this.#onSignIn(client, pending, identity, header.versions.software)
       },
     })
     let signedIn = false
@@ -179,7 +179,7 @@ export class SshListener implements AsyncDisposable {
     })
   }
 
-  #onSignIn(client: SshClient, { socket, ip }: Guest, identity: Identity, ident: string): void {
+  #onSignIn(client: SshClient, { socket, ip }: PendingClient, identity: Identity, ident: string): void {
     const { deps, facts, log, requestLines = false } = this.#options
     const peer = { client, socket, identity, ip, ident: ident.slice(0, 255) }
     const connection = new SshConnection(peer, { deps, facts, log, limits: this.#limits, requestLines })

@@ -191,9 +191,9 @@ suite('limits of event delivery', () => {
     const traffic = new Traffic(batch => void batches.push(batch))
     traffic.want({ accountId: 'ac_1', http: [], tcp: ['conn.bytes_in'] })
     const visitor = { ip: '', port: 1, localIp: '', localPort: 1, serverName: undefined }
-    const seen = { visitor, begun: 0, ended: 1, sent: 0, decision: undefined }
+    const seen = { client: visitor, begun: 0, ended: 1, sent: 0, decision: undefined }
     for (let received = 0; received < 10_005; received++) traffic.connection({ ...seen, received })
-    traffic.connection({ ...seen, visitor: { ...visitor, localPort: 2 }, received: -1 })
+    traffic.connection({ ...seen, client: { ...visitor, localPort: 2 }, received: -1 })
     await until(() => batches.length === 1)
     const events = batches[0]?.pages.flatMap(eventsOf) ?? []
     assert.deepEqual(

@@ -27,7 +27,7 @@ const ann: ClientCertificate = {
 
 const from = (certificate: ClientCertificate | undefined, fields = ''): Exchange => {
   const exchange = request(fields)
-  return { ...exchange, visitor: { ...exchange.visitor, ...(certificate && { certificate }) } }
+  return { ...exchange, client: { ...exchange.client, ...(certificate && { certificate }) } }
 }
 
 /** What the service behind is sent; undefined when the request was refused. */

@@ -137,7 +137,7 @@ suite('SEC-20: webhook verification', () => {
     const fields = `Expect: 100-continue\r\n${signedBy(SECRET, CONTENT)}`
     const exchange = {
       ...webhook(bodyOf(CONTENT), fields, true),
-      inform: ({ status }: { status: number }) => void told.push(status),
+      sendInformational: ({ status }: { status: number }) => void told.push(status),
     }
     const { got } = await through(github, exchange)
     assert.deepEqual(told, [100])
@@ -149,7 +149,7 @@ suite('SEC-20: webhook verification', () => {
     const body: Body = { ...bodyOf(CONTENT), framing: { kind: 'length', length: LIMIT + 1 } }
     const exchange = {
       ...webhook(body, '', true),
-      inform: ({ status }: { status: number }) => void told.push(status),
+      sendInformational: ({ status }: { status: number }) => void told.push(status),
     }
     assert.equal((await through(github, exchange)).reply.head.status, 413)
     assert.deepEqual(told, [])

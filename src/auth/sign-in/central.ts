@@ -46,9 +46,9 @@ function sendBack(to: HandOver, parameters: URLSearchParams, head: RequestHead):
 /** Serves the central host. It is stateless, so any process can respond. */
 export function centralHandler(to: HandOver, facts: Names, routes: readonly CentralRoute[]): Handler {
   return async (exchange, next) => {
-    const { head, visitor } = exchange
+    const { head, client } = exchange
     // Codes and assertions must not be sent unencrypted a second time.
-    if (visitor.scheme === 'http' && facts.httpsPort !== undefined)
+    if (client.scheme === 'http' && facts.httpsPort !== undefined)
       return redirectReply(centralUrl(facts) + head.target, 308)
     if (head.path === CALLBACK_PATH) return sendBack(to, parametersOf(head.target), head)
     const route = routes.find(({ prefix }) => head.path.startsWith(prefix))

@@ -72,9 +72,9 @@ export class Door {
 
   /** Needs no decryption for a recently seen session. */
   handle(exchange: Exchange, next: Endpoint): Promise<Reply> {
-    const { head, visitor } = exchange
+    const { head, client } = exchange
     exchange.trace.appClientId = this.#method.clientId
-    if (visitor.scheme === 'http' && this.#shared.facts.httpsPort !== undefined)
+    if (client.scheme === 'http' && this.#shared.facts.httpsPort !== undefined)
       return Promise.resolve(this.#secured(head))
     if (isSignInPath(head.path)) return this.#ownPath(exchange)
     const parted = headers.partFields(head.fields)
@@ -82,7 +82,7 @@ export class Door {
     const isGood =
       known !== undefined &&
       known.host === head.host &&
-      known.scheme === visitor.scheme &&
+      known.scheme === client.scheme &&
       this.#shared.now() < known.goodUntil &&
       this.#shared.presence.isKnown(known.sessionId)
     if (!isGood) return this.#look(exchange, next, parted)
@@ -103,14 +103,14 @@ export class Door {
   async #look(exchange: Exchange, next: Endpoint, parted: headers.Parted): Promise<Reply> {
     const guest = this.#guest(exchange, parted.cookie)
     const found = await this.#sessions.find(guest)
-    const { head, visitor } = exchange
+    const { head, client } = exchange
     if (found === undefined) {
       if (head.method !== 'OPTIONS' || !this.#terms.optionsPassthrough) return this.#turnAway(guest)
       return this.#pass(exchange, next, headers.joinFields(parted, guest.jar.rest, ''))
     }
     const known: Known = {
       host: head.host,
-      scheme: visitor.scheme,
+      scheme: client.scheme,
       sessionId: found.session.id,
       goodUntil: found.goodUntil,
       cookies: guest.jar.rest,
@@ -207,7 +207,7 @@ export class Door {
     const codes = parameters.getAll('code')
     if (codes.length === 0) return true
     const digest = createHash('sha256').update(JSON.stringify(codes)).digest('base64url')
-    const network = clientNetwork(exchange.visitor.ip)
+    const network = clientNetwork(exchange.client.ip)
     const claimed = await this.#shared.visitors.claimCode({ digest, placeId: this.#place.id, network })
     if (claimed === 'full') throw new Problem('sign_in_busy', {})
     return claimed === 'first'

@@ -19,7 +19,7 @@ export function guestOf(
   jar: Jar,
   { facts, placeId, prefix }: { facts: Shared['facts']; placeId: string; prefix: string },
 ): Guest {
-  const { scheme } = exchange.visitor
+  const { scheme } = exchange.client
   const { host } = exchange.head
   const names = cookieNames(prefix, scheme)
   return {

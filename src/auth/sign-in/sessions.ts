@@ -66,7 +66,7 @@ export class Sessions {
   /** Records the sign-in, and returns the session cookies. */
   async begin(guest: Guest, granted: Granted): Promise<string[]> {
     const { visitors, presence, seal, now } = this.#shared
-    const { visitor, head } = guest.exchange
+    const { client, head } = guest.exchange
     const { id, edgeId } = this.#place
     const begun = now()
     const { fingerprint, provider } = this.#method
@@ -84,7 +84,7 @@ export class Sessions {
       provider,
       place: { id, ...(edgeId !== undefined && { edgeId }) },
       publicUrl: guest.origin,
-      ip: visitor.ip,
+      ip: client.ip,
       userAgent: head.fields.get('user-agent') ?? '',
       expiresAt,
     })

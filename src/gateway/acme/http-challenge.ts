@@ -12,11 +12,11 @@ const PREFIX = '/.well-known/acme-challenge/'
  * an ACME client of its own.
  */
 export function httpChallenge(
-  { visitor, head }: Exchange,
+  { client, head }: Exchange,
   records: Pick<Records, 'httpChallenges'>,
   now: () => number = Date.now,
 ): Reply | undefined {
-  if (visitor.scheme !== 'http' || head.method !== 'GET' || !head.path.startsWith(PREFIX)) return undefined
+  if (client.scheme !== 'http' || head.method !== 'GET' || !head.path.startsWith(PREFIX)) return undefined
   const rows = records.httpChallenges(head.path.slice(PREFIX.length))
   const row = rows.length === 0 ? undefined : openChallenge(rows, head.host, now())
   return row && textReply(textOf(row, 'key_authorization'))

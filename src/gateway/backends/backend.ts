@@ -1,7 +1,7 @@
 import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
-import type { Endpoint, Guest } from '#http/exchange.ts'
+import type { Endpoint, ClientConnection } from '#http/exchange.ts'
 import type { Fleet } from '#registry/fleet.ts'
 import type { TunnelIndex } from '#registry/tunnel-index.ts'
 import type { SourceRow } from '#registry/records/source.ts'
@@ -21,7 +21,7 @@ export interface Backend {
    * Opens a connection for non-HTTP traffic and sends `first` on it. Rejects with a `DialError` when that fails.
    * Undefined: this backend supports only HTTP.
    */
-  readonly dial: ((visitor: Guest, first: Buffer) => Promise<ByteStream>) | undefined
+  readonly dial: ((client: ClientConnection, first: Buffer) => Promise<ByteStream>) | undefined
   /** Closes its idle connections. */
   close(): void
 }

@@ -27,7 +27,7 @@ const answerFrom =
     const last = children.at(-1)
     for (const child of children) {
       const reply = await child.backend.answer(exchange)
-      if (reply.lost !== 'unreached' || child === last || exchange.departure.happened) return reply
+      if (reply.lost !== 'unreached' || child === last || exchange.clientAbort.aborted) return reply
       exchange.trace.note(`backend ${child.id}: ${reply.refusal ?? reply.lost}`)
       reply.body.cancel()
     }
@@ -38,11 +38,11 @@ const answerFrom =
 function dialOf(children: readonly Child[]): Backend['dial'] {
   const dials = children.flatMap(({ backend }) => backend.dial ?? [])
   if (dials.length === 0) return undefined
-  return async (visitor, first) => {
+  return async (client, first) => {
     let failure: unknown
     for (const dial of dials) {
       try {
-        return await dial(visitor, first)
+        return await dial(client, first)
       } catch (error) {
         if (!(error instanceof DialError)) throw error
         failure = error

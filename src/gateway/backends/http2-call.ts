@@ -58,7 +58,7 @@ export class Http2Call {
       this.#giveUp()
     }
     if (this.#stream === undefined) {
-      link.release(exchange.visitor)
+      link.release(exchange.client)
       this.#settle('closed')
     }
     return this.#outcome.promise
@@ -82,14 +82,14 @@ export class Http2Call {
       guarded(stream, () => this.#response(flags, pairs)),
     )
     stream.on('close', () => guarded(stream, () => this.#closed(stream)))
-    exchange.departure.whenGone(() => this.#giveUp())
+    exchange.clientAbort.onAbort(() => this.#giveUp())
     return stream
   }
 
   #interim(pairs: readonly string[]): void {
     const head = responseHead(pairs, { ends: true, isHead: false })
     this.#informed = true
-    if (head !== undefined) this.#options.exchange.inform(head)
+    if (head !== undefined) this.#options.exchange.sendInformational(head)
   }
 
   #response(flags: number, pairs: readonly string[]): void {
@@ -125,7 +125,7 @@ export class Http2Call {
 
   #closed(stream: ClientHttp2Stream): void {
     const { link, exchange } = this.#options
-    link.release(exchange.visitor)
+    link.release(exchange.client)
     this.#sender?.cancel()
     if (stream.rstCode === NGHTTP2_REFUSED_STREAM || stream.pending) this.#settle('refused')
     else if (stream.rstCode === NGHTTP2_PROTOCOL_ERROR) this.#settle('invalid')
@@ -141,12 +141,12 @@ export class Http2Call {
   }
 }
 
-function requestPairs({ head, visitor, trace }: Exchange, authority: string): string[] {
+function requestPairs({ head, client, trace }: Exchange, authority: string): string[] {
   // The upstream connection has no TLS, and some servers reject a scheme that differs.
   const pairs = [':method', head.method, ':scheme', 'http', ':authority', authority, ':path', head.target]
   if (head.framing.kind === 'length') pairs.push('content-length', String(head.framing.length))
   addPairs(pairs, head.fields.text)
-  addPairs(pairs, forwardedLines(visitor, head))
+  addPairs(pairs, forwardedLines(client, head))
   pairs.push(REQUEST_ID, trace.id)
   return pairs
 }

@@ -1,7 +1,7 @@
 import { connect, type ClientHttp2Session } from 'node:http2'
 import { clientNetwork } from '#base/client-network.ts'
 import { FairShare } from '#base/fair-share.ts'
-import type { Visitor } from '#http/exchange.ts'
+import type { HttpClientConnection } from '#http/exchange.ts'
 import { DialError } from '#registry/fleet.ts'
 import { CONNECTION_WINDOW, STREAM_WINDOW } from '#http/http2-limits.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -27,7 +27,7 @@ const sessionOptions = {
 export class Http2Link {
   readonly session: ClientHttp2Session
   readonly #single: boolean
-  readonly #left: (visitor: Visitor) => void
+  readonly #left: (client: HttpClientConnection) => void
   #open = 0
   #taken = 0
   #limit = USUAL_STREAMS
@@ -36,7 +36,7 @@ export class Http2Link {
   isLost = false
 
   /** `left` is called for each finished request. */
-  constructor(session: ClientHttp2Session, single: boolean, left: (visitor: Visitor) => void) {
+  constructor(session: ClientHttp2Session, single: boolean, left: (client: HttpClientConnection) => void) {
     this.session = session
     this.#single = single
     this.#left = left
@@ -74,16 +74,16 @@ export class Http2Link {
     this.#open++
   }
 
-  release(visitor: Visitor): void {
+  release(client: HttpClientConnection): void {
     this.#open--
-    this.#left(visitor)
+    this.#left(client)
     if (this.#single && this.alive) this.session.close()
   }
 }
 
 /** The connections to one tunnel's upstream, shared by its requests up to the upstream's limit. */
 export class Http2Pool {
-  readonly #dial: (visitor: Visitor) => Promise<ByteStream>
+  readonly #dial: (client: HttpClientConnection) => Promise<ByteStream>
   readonly #shared: boolean
   readonly #share = new FairShare(MAX_LINKS * USUAL_STREAMS, SHARE, LEAST)
   #links: Http2Link[] = []
@@ -91,26 +91,26 @@ export class Http2Pool {
   #closed = false
 
   /** Not shared: each request has its own connection, because the PROXY header names its client. */
-  constructor(dial: (visitor: Visitor) => Promise<ByteStream>, shared: boolean) {
+  constructor(dial: (client: HttpClientConnection) => Promise<ByteStream>, shared: boolean) {
     this.#dial = dial
     this.#shared = shared
   }
 
   /** A connection with room for one more request, counted from now on until `release`. */
-  async take(visitor: Visitor): Promise<Http2Link> {
-    const keys = [clientNetwork(visitor.ip)]
+  async take(client: HttpClientConnection): Promise<Http2Link> {
+    const keys = [clientNetwork(client.ip)]
     if (!this.#share.take(keys)) throw new DialError('busy', 'The client has reached its share of requests.')
     try {
-      return await this.#reserved(visitor)
+      return await this.#reserved(client)
     } catch (error) {
       this.#share.release(keys)
       throw error
     }
   }
 
-  async #reserved(visitor: Visitor): Promise<Http2Link> {
+  async #reserved(client: HttpClientConnection): Promise<Http2Link> {
     if (!this.#shared) {
-      const link = await this.#connect(visitor)
+      const link = await this.#connect(client)
       link.reserve()
       return link
     }
@@ -121,7 +121,7 @@ export class Http2Pool {
         return link
       }
       if (this.#links.length >= MAX_LINKS) break
-      this.#dialing ??= this.#connect(visitor).finally(() => (this.#dialing = undefined))
+      this.#dialing ??= this.#connect(client).finally(() => (this.#dialing = undefined))
       await this.#dialing
     }
     throw new DialError('busy', 'The upstream has reached its request limit.')
@@ -132,8 +132,8 @@ export class Http2Pool {
     for (const { session } of this.#links) session.destroy()
   }
 
-  async #connect(visitor: Visitor): Promise<Http2Link> {
-    const stream = await this.#dial(visitor)
+  async #connect(client: HttpClientConnection): Promise<Http2Link> {
+    const stream = await this.#dial(client)
     if (this.#closed) {
       stream.abort()
       throw new DialError('offline', 'The tunnel is gone.')

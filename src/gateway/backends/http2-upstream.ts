@@ -1,6 +1,6 @@
 import { rewrittenHost } from '#gateway/backends/upstream-text.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
-import type { Endpoint, Exchange, Lost, Reply, Visitor } from '#http/exchange.ts'
+import type { Endpoint, Exchange, Lost, Reply, HttpClientConnection } from '#http/exchange.ts'
 import { DialError } from '#registry/fleet.ts'
 import { Http2Call, type Outcome } from '#gateway/backends/http2-call.ts'
 import { Http2Pool } from '#gateway/backends/http2-pool.ts'
@@ -11,7 +11,7 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 const FIRST_ANSWER = 300_000
 
 export interface Http2BackendOptions {
-  readonly dial: (visitor: Visitor) => Promise<ByteStream>
+  readonly dial: (client: HttpClientConnection) => Promise<ByteStream>
   readonly tunnel: TunnelRecord
   /** Milliseconds to wait for a response head. */
   readonly patience?: number
@@ -30,7 +30,7 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
     let link
     exchange.trace.reused = undefined
     try {
-      link = await pool.take(exchange.visitor)
+      link = await pool.take(exchange.client)
     } catch (error) {
       return error instanceof DialError ? error.code : 'undialled'
     }
@@ -46,7 +46,7 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
     if (typeof outcome !== 'string') return outcome
     const reply = replyTo(exchange, outcome, patience)
     // An abort because the client disconnected says nothing about the service.
-    const lost = exchange.departure.happened ? undefined : lostBy(outcome, exchange)
+    const lost = exchange.clientAbort.aborted ? undefined : lostBy(outcome, exchange)
     return lost === undefined ? reply : { ...reply, lost }
   }
 

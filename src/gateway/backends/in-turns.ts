@@ -3,7 +3,7 @@ import type { Backend, BackendParts, ClosableEndpoint } from '#gateway/backends/
 import type { GroupTurns } from '#gateway/backends/group-turns.ts'
 import { unreached } from '#gateway/backends/unreached.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
-import type { Endpoint, Lost, Guest } from '#http/exchange.ts'
+import type { Endpoint, Lost, ClientConnection } from '#http/exchange.ts'
 import { DialError } from '#registry/fleet.ts'
 import { maySendAgain } from '#http/idempotent.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -49,7 +49,7 @@ export class Members {
 /** Sends each request to the next tunnel, skipping unreachable ones. */
 export function answerInTurns(turns: GroupTurns, members: Members, empty: ErrorName): Endpoint {
   return async exchange => {
-    const { trace, departure, head } = exchange
+    const { trace, clientAbort, head } = exchange
     let lost: Lost | undefined
     let tried: TunnelRecord[] | undefined
     let tunnel = turns.next()
@@ -60,7 +60,7 @@ export function answerInTurns(turns: GroupTurns, members: Members, empty: ErrorN
         turns.worked(tunnel)
         return reply
       }
-      if (departure.happened) return reply
+      if (clientAbort.aborted) return reply
       turns.failed(tunnel)
       ;(tried ??= []).push(tunnel)
       const again = maySendAgain(reply.lost, lost !== undefined, head) && tried.length <= MAX_OTHERS
@@ -80,15 +80,15 @@ export function answerInTurns(turns: GroupTurns, members: Members, empty: ErrorN
 /** Opens each connection through the next tunnel, skipping unreachable ones. */
 export function dialInTurns(
   turns: GroupTurns,
-  dial: (tunnel: TunnelRecord, visitor: Guest, first: Buffer) => Promise<ByteStream>,
+  dial: (tunnel: TunnelRecord, client: ClientConnection, first: Buffer) => Promise<ByteStream>,
 ): NonNullable<Backend['dial']> {
-  return async (visitor, first) => {
+  return async (client, first) => {
     const tried: TunnelRecord[] = []
     let failure = new DialError('offline', 'No tunnel of the group is online.')
     let tunnel = turns.next()
     while (tunnel !== undefined && tried.length <= MAX_OTHERS) {
       try {
-        const stream = await dial(tunnel, visitor, first)
+        const stream = await dial(tunnel, client, first)
         turns.worked(tunnel)
         return stream
       } catch (error) {

@@ -19,8 +19,8 @@ export const tunnelGroupBackend: BuildBackend = (row, parts) => {
       exchange.trace.backendId = row.id
       return answer(exchange)
     },
-    dial: dialInTurns(turns, (tunnel, visitor, first) =>
-      fleet.dial(tunnel, { ...header, Id: tunnel.id, ClientAddr: clientAddress(visitor) }, first),
+    dial: dialInTurns(turns, (tunnel, client, first) =>
+      fleet.dial(tunnel, { ...header, Id: tunnel.id, ClientAddr: clientAddress(client) }, first),
     ),
     close: () => members.close(),
   }

@@ -37,8 +37,8 @@ const EMPTY = Buffer.alloc(0)
 export function tunnelBackend(options: TunnelBackendOptions): TunnelBackend {
   const { fleet, tunnel } = options
   if (tunnel.forwardsProto === 'http2') {
-    const dial = async (visitor: Exchange['visitor']): Promise<ByteStream> =>
-      fleet.dial(tunnel, proxyHeaderOf(tunnel, visitor), proxyProtocolOf(tunnel, visitor) ?? EMPTY)
+    const dial = async (client: Exchange['client']): Promise<ByteStream> =>
+      fleet.dial(tunnel, proxyHeaderOf(tunnel, client), proxyProtocolOf(tunnel, client) ?? EMPTY)
     return http2Backend({ dial, tunnel })
   }
   const upstream = http1Upstream(options)
@@ -67,10 +67,10 @@ function http1Upstream({
     answerTimeoutMs,
     now: () => sweeper.now,
     text: exchange => requestText(exchange, host),
-    dial: async ({ visitor }, first) => {
-      const prefix = proxyProtocolOf(tunnel, visitor)
+    dial: async ({ client }, first) => {
+      const prefix = proxyProtocolOf(tunnel, client)
       const bytes = prefix === undefined ? first : Buffer.concat([prefix, first])
-      return fleet.dial(tunnel, proxyHeaderOf(tunnel, visitor), bytes)
+      return fleet.dial(tunnel, proxyHeaderOf(tunnel, client), bytes)
     },
     notDialled,
   }

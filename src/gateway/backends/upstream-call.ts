@@ -81,11 +81,11 @@ export class UpstreamCall implements StreamUser, BodySource {
   }
 
   start(): void {
-    const { head, departure, visitor } = this.#exchange
-    departure.whenGone(() => this.#departed())
+    const { head, clientAbort, client } = this.#exchange
+    clientAbort.onAbort(() => this.#clientAborted())
     const { pool, reusable } = this.#upstream
     const withinMs = isIdempotent(head) ? Infinity : FRESH_MS
-    const used = reusable ? pool.take(withinMs, clientNetwork(visitor.ip)) : undefined
+    const used = reusable ? pool.take(withinMs, clientNetwork(client.ip)) : undefined
     const text = this.#upstream.text(this.#exchange)
     if (used === undefined) {
       this.#dial(Buffer.from(text, 'latin1'))
@@ -239,7 +239,7 @@ export class UpstreamCall implements StreamUser, BodySource {
       this.#invalid(`it sends more than ${MAX_INTERIM} interim responses`)
       return false
     }
-    this.#exchange.inform(head)
+    this.#exchange.sendInformational(head)
     return true
   }
 
@@ -369,7 +369,7 @@ export class UpstreamCall implements StreamUser, BodySource {
     return fresh ? this.#upstream.viaAgent : isIdempotent(this.#exchange.head)
   }
 
-  #departed(): void {
+  #clientAborted(): void {
     if (this.#phase === 'head' || this.#phase === 'peek') this.#unanswered('upstream_closed')
     else this.#giveUp()
   }

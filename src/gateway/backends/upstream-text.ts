@@ -1,5 +1,5 @@
 import type { TunnelRecord } from '#registry/directory.ts'
-import type { Exchange, Visitor } from '#http/exchange.ts'
+import type { Exchange, HttpClientConnection } from '#http/exchange.ts'
 import { forwardedLines } from '#http/forwarded.ts'
 import { REQUEST_ID } from '#http/head.ts'
 import { framingField } from '#http/http1-text.ts'
@@ -15,21 +15,21 @@ export function rewrittenHost({ options, forwardsTo }: TunnelRecord): string | u
 }
 
 /** The request head as sent to the service. Only the gateway sets who asked, and for which host. */
-export function requestText({ head, visitor, trace }: Exchange, host: string | undefined): string {
+export function requestText({ head, client, trace }: Exchange, host: string | undefined): string {
   const { framing, upgrade, authority, upstreamHost } = head
   return (
     `${head.method} ${head.target} HTTP/1.1\r\nHost: ${host ?? upstreamHost ?? authority}\r\n${head.fields.text}` +
     (framing.kind === 'none' ? '' : framingField(framing, '1.1')) +
     (upgrade === '' ? '' : `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`) +
-    `${forwardedLines(visitor, head)}${REQUEST_ID}: ${trace.id}\r\n\r\n`
+    `${forwardedLines(client, head)}${REQUEST_ID}: ${trace.id}\r\n\r\n`
   )
 }
 
 /** The connection metadata for agents. */
-export function proxyHeaderOf({ id, address }: TunnelRecord, visitor: Visitor): ProxyHeader {
+export function proxyHeaderOf({ id, address }: TunnelRecord, client: HttpClientConnection): ProxyHeader {
   return {
     Id: id,
-    ClientAddr: clientAddress(visitor),
+    ClientAddr: clientAddress(client),
     Proto: address?.scheme ?? '',
     EdgeType: address === undefined ? '3' : '0',
     PassthroughTLS: false,
@@ -37,12 +37,12 @@ export function proxyHeaderOf({ id, address }: TunnelRecord, visitor: Visitor): 
 }
 
 /** The PROXY protocol header of a connection, if the tunnel requested one. */
-export function proxyProtocolOf({ options }: TunnelRecord, visitor: Visitor): Buffer | undefined {
+export function proxyProtocolOf({ options }: TunnelRecord, client: HttpClientConnection): Buffer | undefined {
   const version = options.ProxyProto
   if (version !== 1 && version !== 2) return undefined
   return encodeProxyProtocol(
     version,
-    { ip: visitor.ip, port: visitor.port },
-    { ip: visitor.localIp, port: visitor.localPort },
+    { ip: client.ip, port: client.port },
+    { ip: client.localIp, port: client.localPort },
   )
 }

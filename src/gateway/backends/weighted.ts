@@ -34,10 +34,10 @@ function dialOf(shares: readonly Share[]): Backend['dial'] {
   const able = shares.filter(({ backend }) => backend.dial !== undefined).map(share => ({ ...share }))
   const next = turnsOf(able)
   if (able.length === 0) return undefined
-  return async (visitor, first) => {
+  return async (client, first) => {
     const dial = next()?.dial
     if (dial === undefined) throw new TypeError('A backend has lost its dial.')
-    return dial(visitor, first)
+    return dial(client, first)
   }
 }
 

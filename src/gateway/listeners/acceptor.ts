@@ -2,7 +2,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { acceptQueued, listenOn, type SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
 import type { Admission, Admitted } from '#gateway/listeners/admission.ts'
-import type { VisitorBytes } from '#gateway/listeners/visitor-bytes.ts'
+import type { ClientBytes } from '#gateway/listeners/client-bytes.ts'
 import { plainAddress } from '#base/addresses.ts'
 import type { Traffic } from '#telemetry/traffic.ts'
 
@@ -19,7 +19,7 @@ export interface ListenerOptions {
   /** Several processes share the port; a port of another program is then not always detected. */
   readonly sharesPorts?: SharesPorts | undefined
   /** The byte counter; one for all listeners of a process. */
-  readonly bytes?: VisitorBytes
+  readonly bytes?: ClientBytes
   /** Notified of closed connections. */
   readonly traffic?: Traffic | undefined
 }

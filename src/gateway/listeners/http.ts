@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { Acceptor, type ListenAddress, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
 import { refuseHttp } from '#gateway/listeners/last-words.ts'
 import { OpenHttp, type ServeHttp } from '#gateway/listeners/open-http.ts'
-import { guestOf } from '#gateway/listeners/visitor.ts'
+import { clientConnectionOf } from '#gateway/listeners/client-connection.ts'
 
 export interface HttpListenerOptions extends ListenerOptions {
   readonly http1: ServeHttp<Socket>
@@ -38,8 +38,8 @@ export class HttpListener {
   }
 
   #accept(socket: Socket): void {
-    const guest = guestOf(socket, undefined)
-    if (guest === undefined) socket.destroy()
-    else this.#serving.add(socket, this.#http1(socket, { ...guest, scheme: 'http' }))
+    const client = clientConnectionOf(socket, undefined)
+    if (client === undefined) socket.destroy()
+    else this.#serving.add(socket, this.#http1(socket, { ...client, scheme: 'http' }))
   }
 }

@@ -2,14 +2,14 @@ import type { Socket } from 'node:net'
 import type { SecureContext, TLSSocket } from 'node:tls'
 import { inBackground } from '#base/background.ts'
 import { ACME_ALPN, isTlsChallenge } from '#gateway/acme/tls-challenge.ts'
-import type { Visitor } from '#http/exchange.ts'
+import type { HttpClientConnection } from '#http/exchange.ts'
 import type { AgentListener } from '#gateway/listeners/agents.ts'
 import { Acceptor, type ListenAddress, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
 import { forward, type Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { refuseHttp, sayLast } from '#gateway/listeners/last-words.ts'
 import { OpenHttp, type ServedHttp, type ServeHttp } from '#gateway/listeners/open-http.ts'
 import { Revocations } from '#gateway/listeners/revocations.ts'
-import { guestOf } from '#gateway/listeners/visitor.ts'
+import { clientConnectionOf } from '#gateway/listeners/client-connection.ts'
 import type { Certificates } from '#tls/certificates.ts'
 import { clientCertificate } from '#tls/client-certificate.ts'
 import type { ClientHello } from '#tls/client-hello.ts'
@@ -35,7 +35,7 @@ export type TlsRoute =
 export interface HttpsListenerOptions extends ListenerOptions {
   readonly certificates: Pick<Certificates, 'contextFor'>
   /** A name without a route is `http`: its clients get an error page. */
-  readonly route: (hello: ClientHello, visitor: Visitor) => TlsRoute
+  readonly route: (hello: ClientHello, client: HttpClientConnection) => TlsRoute
   /** Serves agents that connect here: many networks allow only port 443. */
   readonly agents?: Pick<AgentListener, 'adopt'> | undefined
   /** The validation certificate for a name; undefined without a challenge. */
@@ -57,10 +57,14 @@ const UNRECOGNIZED_NAME = Buffer.from([21, 3, 1, 0, 2, 2, 112])
 const NO_APPLICATION_PROTOCOL = Buffer.from([21, 3, 1, 0, 2, 2, 120])
 
 /** The client with what the handshake has verified; throws for a certificate that cannot be forwarded. */
-function proved(socket: TLSSocket, visitor: Visitor, terms: TlsTerms | undefined): Visitor {
+function proved(
+  socket: TLSSocket,
+  client: HttpClientConnection,
+  terms: TlsTerms | undefined,
+): HttpClientConnection {
   const tls = { version: socket.getProtocol() ?? '', cipher: socket.getCipher().standardName }
-  if (terms?.clients === undefined) return { ...visitor, tls }
-  return { ...visitor, tls, certificate: clientCertificate(socket, terms.clients) }
+  if (terms?.clients === undefined) return { ...client, tls }
+  return { ...client, tls, certificate: clientCertificate(socket, terms.clients) }
 }
 
 /** TLS clients: HTTP, other protocols inside of TLS, and passed-through TLS. */
@@ -120,20 +124,20 @@ export class HttpsListener {
 
   async #serve(socket: Socket, read: PeekedHello, since: number): Promise<void> {
     const { hello, bytes: peeked } = read
-    const guest = guestOf(socket, hello.serverName, since)
-    if (guest === undefined) return void socket.destroy()
+    const connection = clientConnectionOf(socket, hello.serverName, since)
+    if (connection === undefined) return void socket.destroy()
     const { log, traffic } = this.#options
     const ja4 = traffic?.wantsFingerprints === true ? ja4Of(peeked) : undefined
-    const visitor: Visitor = { ...guest, scheme: 'https', ...(ja4 !== undefined && { ja4 }) }
+    const client: HttpClientConnection = { ...connection, scheme: 'https', ...(ja4 !== undefined && { ja4 }) }
     const isChallenge = isTlsChallenge(hello)
     const answer = isChallenge ? this.#options.challenge?.(hello.serverName ?? '') : undefined
     if (answer !== undefined) return this.#prove(socket, peeked, answer)
-    const route = this.#options.route(hello, visitor)
+    const route = this.#options.route(hello, client)
     if (route.kind === 'refused') return sayLast(socket, UNRECOGNIZED_NAME)
     if (route.kind === 'passthrough') {
       this.#handshakes.leave(socket)
       this.#countStream(socket)
-      return forward(socket, visitor, route.upstream, { log, peeked, traffic })
+      return forward(socket, client, route.upstream, { log, peeked, traffic })
     }
     if (isChallenge) return sayLast(socket, NO_APPLICATION_PROTOCOL)
     const { agents } = this.#options
@@ -142,17 +146,17 @@ export class HttpsListener {
       return agents.adopt(socket, this.#acceptor, read)
     }
     const secured = await this.#handshake(socket, { peeked, hello }, route)
-    if (route.kind === 'http') return this.#http(secured, hello, proved(secured, visitor, route.terms))
+    if (route.kind === 'http') return this.#http(secured, hello, proved(secured, client, route.terms))
     this.#countStream(socket)
     const proof = route.terms?.clients && proofOf(secured, route.terms.clients)
-    const isRevoked = (): boolean => this.#isRevoked(hello, visitor, proof)
+    const isRevoked = (): boolean => this.#isRevoked(hello, client, proof)
     this.#revocations.add(secured, { isRevoked, cut: () => secured.destroy() })
-    return forward(secured, visitor, route.upstream, { log, traffic })
+    return forward(secured, client, route.upstream, { log, traffic })
   }
 
   /** Whether the current endpoint of the name requires a certificate that the client has not proved. */
-  #isRevoked(hello: ClientHello, visitor: Visitor, proof: ClientProof | undefined): boolean {
-    const route = this.#options.route(hello, visitor)
+  #isRevoked(hello: ClientHello, client: HttpClientConnection, proof: ClientProof | undefined): boolean {
+    const route = this.#options.route(hello, client)
     if (route.kind === 'refused') return proof !== undefined
     const clients = route.kind === 'passthrough' ? undefined : route.terms?.clients
     return clients !== undefined && (proof === undefined || !stillHolds(proof, clients))
@@ -184,13 +188,13 @@ export class HttpsListener {
     secured.resume().end()
   }
 
-  #http(socket: TLSSocket, hello: ClientHello, visitor: Visitor): void {
+  #http(socket: TLSSocket, hello: ClientHello, client: HttpClientConnection): void {
     const { http1, http2 } = this.#options
-    const served: ServedHttp = socket.alpnProtocol === 'h2' ? http2(socket, visitor) : http1(socket, visitor)
+    const served: ServedHttp = socket.alpnProtocol === 'h2' ? http2(socket, client) : http1(socket, client)
     this.#serving.add(socket, served)
-    const { certificate } = visitor
+    const { certificate } = client
     if (certificate === undefined) return
-    const isRevoked = (): boolean => this.#isRevoked(hello, visitor, certificate)
+    const isRevoked = (): boolean => this.#isRevoked(hello, client, certificate)
     this.#revocations.add(socket, { isRevoked, cut: () => served.cut() })
   }
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Visitor } from '#http/exchange.ts'
+import type { HttpClientConnection } from '#http/exchange.ts'
 
 /** A connection that serves HTTP. */
 export interface ServedHttp {
@@ -10,7 +10,10 @@ export interface ServedHttp {
 }
 
 /** Serves a client connection. */
-export type ServeHttp<Connection extends Socket> = (socket: Connection, visitor: Visitor) => ServedHttp
+export type ServeHttp<Connection extends Socket> = (
+  socket: Connection,
+  client: HttpClientConnection,
+) => ServedHttp
 
 /** The HTTP connections of a listener, for draining. */
 export class OpenHttp {

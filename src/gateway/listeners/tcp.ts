@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { inBackground } from '#base/background.ts'
 import { Acceptor, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
 import { forward, type Upstream } from '#gateway/listeners/l4-proxy.ts'
-import { guestOf } from '#gateway/listeners/visitor.ts'
+import { clientConnectionOf } from '#gateway/listeners/client-connection.ts'
 
 export interface TcpPortsOptions extends ListenerOptions {
   /** The address on which all ports are opened. */
@@ -65,11 +65,11 @@ export class TcpPorts {
   }
 
   #accept(socket: Socket, upstream: Upstream): void {
-    const visitor = guestOf(socket, undefined)
-    if (visitor === undefined) socket.destroy()
+    const client = clientConnectionOf(socket, undefined)
+    if (client === undefined) socket.destroy()
     else
       void inBackground({ task: 'listeners', log: this.#options.log }, () =>
-        forward(socket, visitor, upstream, this.#options),
+        forward(socket, client, upstream, this.#options),
       )
   }
 }

@@ -112,7 +112,7 @@ export function basicAuth(
     const given = credentialsIn(head.fields)
     exchange.trace.username = given && nameIn(given)
     if (given === undefined) return errorReply('password_required', head, values)
-    const client = clientNetwork(exchange.visitor.ip)
+    const client = clientNetwork(exchange.client.ip)
     // Right or wrong: a response that differs would reveal a correct password early.
     const seconds = Math.ceil(guesses.waitOf(endpoint, client) / 1000)
     if (seconds > 0) return errorReply('passwords_wrong', head, { seconds, retryAfter: seconds })

@@ -29,7 +29,7 @@ export function circuitBreakerHandler(terms: CircuitTerms, now?: () => number): 
     if (ticket.isProbe) return probe(circuit, ticket, exchange, next)
     const reply = await next(exchange)
     // What happens after the client disconnected says nothing about the service.
-    if (!exchange.departure.happened) circuit.answered(ticket, reply.head.status >= FAILED)
+    if (!exchange.clientAbort.aborted) circuit.answered(ticket, reply.head.status >= FAILED)
     return reply
   }
 }
@@ -38,7 +38,7 @@ async function probe(circuit: Circuit, ticket: Ticket, exchange: Exchange, next:
   exchange.trace.note('circuit_breaker: allow_while_open')
   exchange.trace.whileOpen = true
   // Other requests must not wait for one whose client has gone.
-  exchange.departure.whenGone(() => circuit.forget(ticket))
+  exchange.clientAbort.onAbort(() => circuit.forget(ticket))
   try {
     const reply = await next(exchange)
     circuit.answered(ticket, reply.head.status >= FAILED)

@@ -27,7 +27,7 @@ const compressing =
     if (length === 0 || !mayChange(reply)) return reply
     const { coding, identityRefused } = chooseCoding(exchange.head.fields.get('accept-encoding'))
     const isShort = length < MIN_LENGTH && !identityRefused
-    const party = { endpoint, client: clientNetwork(exchange.visitor.ip) }
+    const party = { endpoint, client: clientNetwork(exchange.client.ip) }
     // RFC 9110 §12.5.5: an uncompressed response was negotiated too, so caches must key on the header.
     if (coding === undefined || isShort || !canCompress(party, coding))
       return { ...reply, head: asNegotiated(reply) }

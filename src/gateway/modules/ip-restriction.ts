@@ -36,7 +36,7 @@ export function addressesOf(given: JsonObject): (ip: string) => boolean {
 const filtered =
   (passes: (ip: string) => boolean): Handler =>
   (exchange, next) => {
-    const { ip } = exchange.visitor
+    const { ip } = exchange.client
     if (passes(ip)) return next(exchange)
     return Promise.resolve(errorReply('ip_policy_refused', exchange.head, { ip }))
   }

@@ -22,10 +22,10 @@ const lines = new WeakMap<ClientCertificate, string>()
 function mutualTlsAt({ id, edgeId }: Place): Handler {
   const scope = edgeId ?? id
   return async (exchange, next) => {
-    const { head, visitor } = exchange
-    if (visitor.certificate?.scope !== scope) return errorReply('certificate_required', head)
+    const { head, client } = exchange
+    if (client.certificate?.scope !== scope) return errorReply('certificate_required', head)
     const kept = withoutClaims(head.fields)
-    return next(withHead(exchange, { fields: new Fields(kept.text + linesOf(visitor.certificate)) }))
+    return next(withHead(exchange, { fields: new Fields(kept.text + linesOf(client.certificate)) }))
   }
 }
 

@@ -59,8 +59,8 @@ function verifying(verify: Verify, endpoint: string, log: ModuleParts['log']): H
     }
     if (framing.kind === 'length' && framing.length > MAX_BODY) return unread(exchange, 'too_large')
     // Sent here, because the service gets the request only when the whole body has arrived.
-    if (expectsContinue) exchange.inform(goOn)
-    const party = { endpoint, client: clientNetwork(exchange.visitor.ip) }
+    if (expectsContinue) exchange.sendInformational(goOn)
+    const party = { endpoint, client: clientNetwork(exchange.client.ip) }
     const gathering = new Gathering(exchange.body, { limit: MAX_BODY, allowance, party })
     const judgement = await judged(exchange, gathering, verify)
     if (!('kind' in judgement)) return judgement
@@ -78,9 +78,9 @@ async function judged(exchange: Exchange, gathering: Gathering, verify: Verify):
   }
 }
 
-const webhookOf = ({ head, visitor }: Exchange, body: Buffer): Webhook => ({
+const webhookOf = ({ head, client }: Exchange, body: Buffer): Webhook => ({
   method: head.method,
-  scheme: visitor.scheme,
+  scheme: client.scheme,
   authority: head.authority,
   target: head.target,
   fields: head.fields,

@@ -25,12 +25,12 @@ type Dial = NonNullable<Place['dial']>
 const converter =
   (dial: Dial): Handler =>
   async exchange => {
-    const { head, visitor, trace } = exchange
+    const { head, client, trace } = exchange
     const key = keyOf(head)
     if (key === undefined) return errorReply('websocket_required', head)
     trace.asked = performance.now()
     try {
-      const stream = await dial(visitor, EMPTY)
+      const stream = await dial(client, EMPTY)
       trace.reused = false
       return upgradeReply(head, key, new WebSocketTcpStream(stream))
     } catch (error) {

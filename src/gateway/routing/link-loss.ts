@@ -40,10 +40,10 @@ export class LinkLoss {
 
   /** `reply` says that no service has responded; `route` handles the request again. */
   async recover(exchange: Exchange, reply: Reply, route: () => Promise<Reply>): Promise<Reply> {
-    const { trace, head, body, departure } = exchange
+    const { trace, head, body, clientAbort } = exchange
     let wasSentAgain = false
     let waitedMs = 0
-    while (reply.lost !== undefined && causes.has(reply.refusal) && !departure.happened) {
+    while (reply.lost !== undefined && causes.has(reply.refusal) && !clientAbort.aborted) {
       const { lost } = reply
       const isContentGone = body.isRead === true && !isWithoutContent(head)
       if (!maySendAgain(lost, wasSentAgain, head) || isContentGone)

@@ -21,6 +21,6 @@ export function poolOf(tunnel: TunnelRecord, parts: PoolParts): Pool {
       const members = new Members(turns, parts)
       return Object.assign(answerInTurns(turns, members, 'agent_gone'), { close: () => members.close() })
     },
-    dial: dialInTurns(turns, (member, visitor, first) => tunnelUpstream(member, fleet).dial(visitor, first)),
+    dial: dialInTurns(turns, (member, client, first) => tunnelUpstream(member, fleet).dial(client, first)),
   }
 }

@@ -92,10 +92,10 @@ export class PortKeeper {
     const { ports, router, log } = this.#options
     try {
       await ports.open(port, {
-        dial: (visitor, first) => {
+        dial: (client, first) => {
           const upstream = router.tcp(port)
           if (upstream === undefined) throw new DialError('offline', `Nothing is served on port ${port}.`)
-          return upstream.dial(visitor, first)
+          return upstream.dial(client, first)
         },
         decide: ip => router.tcp(port)?.decide?.(ip),
         get proxyProtocol() {

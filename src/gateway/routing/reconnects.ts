@@ -79,8 +79,8 @@ export class Reconnects {
   }
 
   /** Resolves to true when a matching tunnel came online, and to false when none did or the client has gone. */
-  async wait({ keys, fits }: Awaited, ms: number, { departure }: Exchange): Promise<boolean> {
-    if (this.#waits >= MAX_WAITING || departure.happened || ms <= 0) return false
+  async wait({ keys, fits }: Awaited, ms: number, { clientAbort }: Exchange): Promise<boolean> {
+    if (this.#waits >= MAX_WAITING || clientAbort.aborted || ms <= 0) return false
     this.#waits++
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const wake = (tunnel: TunnelRecord | undefined): void => {
@@ -89,7 +89,7 @@ export class Reconnects {
     }
     for (const key of keys) this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(wake))
     const timer = setTimeout(() => resolve(false), ms)
-    departure.whenGone(() => resolve(false))
+    clientAbort.onAbort(() => resolve(false))
     try {
       return await promise
     } finally {

@@ -109,18 +109,18 @@ export class Router {
   }
 
   #answer(exchange: Exchange): Promise<Reply> {
-    const { visitor, head } = exchange
+    const { client, head } = exchange
     const refusal = httpChallenge(exchange, this.#options.records) ?? this.#refusal(exchange)
     if (refusal) return Promise.resolve(refusal)
     const central = this.#options.central?.(head)
     if (central !== undefined) return central(exchange, this.#offline)
-    const replying = this.http(visitor.scheme, head.host, head.path)(exchange)
+    const replying = this.http(client.scheme, head.host, head.path)(exchange)
     return replying.then(reply => (reply.lost === undefined ? reply : this.#recover(exchange, reply)))
   }
 
   #recover(exchange: Exchange, reply: Reply): Promise<Reply> {
-    const { visitor, head } = exchange
-    const route = (): Promise<Reply> => this.http(visitor.scheme, head.host, head.path)(exchange)
+    const { client, head } = exchange
+    const route = (): Promise<Reply> => this.http(client.scheme, head.host, head.path)(exchange)
     return this.#linkLoss.recover(exchange, reply, route)
   }
 
@@ -170,10 +170,10 @@ export class Router {
     return {
       ...(upstream?.proxyProtocol !== undefined && { proxyProtocol: upstream.proxyProtocol }),
       decide: ip => (this.#isRefused(ip) ? 'block' : upstream?.decide?.(ip)),
-      dial: async (visitor, first) => {
-        if (upstream === undefined || !this.#mayVisit(visitor.ip, `port ${port}`))
-          throw new DialError('offline', `Nothing on port ${port} is served to ${visitor.ip}.`)
-        return upstream.dial(visitor, first)
+      dial: async (client, first) => {
+        if (upstream === undefined || !this.#mayVisit(client.ip, `port ${port}`))
+          throw new DialError('offline', `Nothing on port ${port} is served to ${client.ip}.`)
+        return upstream.dial(client, first)
       },
     }
   }
@@ -204,14 +204,14 @@ export class Router {
     return domain && { kind: 'domain', id: domain.id, row: domain }
   }
 
-  #refusal({ visitor, head }: Exchange): Reply | undefined {
-    const { serverName, scheme, ip } = visitor
+  #refusal({ client, head }: Exchange): Reply | undefined {
+    const { serverName, scheme, ip } = client
     if (scheme === 'https' && serverName !== undefined && serverName !== head.host) {
       // One edge may have several names, and browsers reuse one connection for all names of a certificate.
       if (this.#owner('https', serverName)?.id !== this.#owner('https', head.host)?.id)
         return errorReply('misdirected', head)
     }
-    if (visitor.certificate !== undefined && !this.#isProved(visitor.certificate, serverName))
+    if (client.certificate !== undefined && !this.#isProved(client.certificate, serverName))
       return errorReply('certificate_required', head)
     if (hasReturned(head)) return errorReply('request_returned', head)
     return this.#mayVisit(ip, head.host) ? undefined : errorReply('visitor_refused', head, { ip })

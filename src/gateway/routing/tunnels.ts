@@ -1,6 +1,6 @@
 import { type Pool, poolOf } from '#gateway/routing/pool.ts'
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
-import type { Endpoint, Guest } from '#http/exchange.ts'
+import type { Endpoint, ClientConnection } from '#http/exchange.ts'
 import type { Fleet } from '#registry/fleet.ts'
 import { plainId } from '#registry/legs.ts'
 import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
@@ -86,7 +86,7 @@ export class Tunnels {
           exchange.trace.tunnel = tunnel
           return backend(exchange)
         }
-        const dial = (visitor: Guest, first: Buffer) => upstream.dial(visitor, first)
+        const dial = (client: ClientConnection, first: Buffer) => upstream.dial(client, first)
         return { answer, dial, close: () => backend.close() }
       })
     }).answer

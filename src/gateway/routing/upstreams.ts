@@ -10,9 +10,9 @@ export function filtered(upstream: Upstream, allows: (ip: string) => boolean): U
   return {
     ...upstream,
     decide: ip => (allows(ip) && upstream.decide?.(ip) !== 'block' ? 'allow' : 'block'),
-    async dial(visitor, first) {
-      if (!allows(visitor.ip)) throw new DialError('offline', `${visitor.ip} is not allowed.`)
-      return upstream.dial(visitor, first)
+    async dial(client, first) {
+      if (!allows(client.ip)) throw new DialError('offline', `${client.ip} is not allowed.`)
+      return upstream.dial(client, first)
     },
   }
 }
@@ -22,8 +22,8 @@ export function tunnelUpstream(tunnel: TunnelRecord, fleet: Pick<Fleet, 'dial'>)
   const { options, address, id } = tunnel
   const Proto = address?.scheme ?? ''
   const PassthroughTLS = Proto === 'tls' && options.TLSTermination === null
-  const dial: Upstream['dial'] = (visitor, first) => {
-    const header = { Id: id, ClientAddr: clientAddress(visitor), Proto, EdgeType: '0', PassthroughTLS }
+  const dial: Upstream['dial'] = (client, first) => {
+    const header = { Id: id, ClientAddr: clientAddress(client), Proto, EdgeType: '0', PassthroughTLS }
     return fleet.dial(tunnel, header, first)
   }
   return filtered({ proxyProtocol: options.ProxyProto, dial }, connectionFilter(options))

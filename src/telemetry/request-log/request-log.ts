@@ -34,10 +34,10 @@ export class RequestLog implements Observer {
     this.#traffic = options.traffic
   }
 
-  readonly replied: Observer['replied'] = (visitor, head, reply, trace) => {
+  readonly replied: Observer['replied'] = (client, head, reply, trace) => {
     trace.answered = performance.now()
     const { metrics } = this.#options
-    metrics.answered(trace.way?.endpoint ?? 'none', visitor.scheme, reply.head.status)
+    metrics.answered(trace.way?.endpoint ?? 'none', client.scheme, reply.head.status)
     if (reply.refusal !== undefined) metrics.rejected(reply.refusal)
     // Only a service has a connection that can be reused.
     else if (trace.reused !== undefined && trace.asked !== 0)
@@ -45,10 +45,10 @@ export class RequestLog implements Observer {
     // After an upgrade there is no response to measure.
     if (reply.upgraded !== undefined) metrics.requestDuration.observe((trace.answered - trace.begun) / 1000)
     else if (head?.method !== 'HEAD') trace.answer = reply.body
-    this.#ring.put(visitor, head, reply, trace)
+    this.#ring.put(client, head, reply, trace)
     const traffic = this.#traffic
     if (traffic?.wantsRequests === true)
-      trace.tell = ended => traffic.request({ visitor, head, reply, trace, ended })
+      trace.tell = ended => traffic.request({ client, head, reply, trace, ended })
   }
 
   readonly ended: Observer['ended'] = (trace, whole) => {

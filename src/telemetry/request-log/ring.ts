@@ -1,5 +1,5 @@
 import type { ErrorName } from '#base/errors.ts'
-import type { Reply, Visitor } from '#http/exchange.ts'
+import type { Reply, HttpClientConnection } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 import type { Trace, Way } from '#http/trace.ts'
 
@@ -98,15 +98,15 @@ export class RequestRing {
     this.#numbers = new Float64Array(size)
   }
 
-  put(visitor: Visitor, head: RequestHead | undefined, reply: Reply, trace: Trace): void {
+  put(client: HttpClientConnection, head: RequestHead | undefined, reply: Reply, trace: Trace): void {
     if (this.#size === 0) return
     const slot = this.#slotFor(trace.way?.id ?? '')
     trace.kept = ++this.#count
     trace.keptAt = slot
     this.#numbers[slot] = trace.kept
     this.#putNumbers(slot, trace, reply.head.status)
-    this.#putProtocols(slot * SLOT_BYTES, visitor, head)
-    this.#putTexts(slot * SLOT_BYTES, trace.id, visitor.ip, head)
+    this.#putProtocols(slot * SLOT_BYTES, client, head)
+    this.#putTexts(slot * SLOT_BYTES, trace.id, client.ip, head)
     this.#ways[slot] = trace.way
     this.#tunnelIds[slot] = trace.tunnel?.id
     this.#backendIds[slot] = trace.backendId
@@ -200,7 +200,7 @@ export class RequestRing {
     bytes[at + wholeAt] = 0
   }
 
-  #putProtocols(at: number, { scheme, tls }: Visitor, head: RequestHead | undefined): void {
+  #putProtocols(at: number, { scheme, tls }: HttpClientConnection, head: RequestHead | undefined): void {
     const bytes = this.#bytes
     bytes[at + schemeAt] = scheme === 'https' ? 1 : 0
     // Values outside of a list become 255, which no list has.

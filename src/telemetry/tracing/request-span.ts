@@ -153,14 +153,14 @@ const methodFacts = ({ method }: RequestHead): Facts => [
 ]
 
 /** The query and all headers but the user agent are omitted: they contain secrets. */
-function requestFacts({ head, visitor }: Exchange): Facts {
+function requestFacts({ head, client }: Exchange): Facts {
   return [
     ...methodFacts(head),
-    ['url.scheme', visitor.scheme],
+    ['url.scheme', client.scheme],
     ['url.path', head.path],
     ['server.address', head.host],
-    ['server.port', Number(/:(\d{1,5})$/.exec(head.authority)?.[1] ?? defaultPorts[visitor.scheme])],
-    ['client.address', visitor.ip],
+    ['server.port', Number(/:(\d{1,5})$/.exec(head.authority)?.[1] ?? defaultPorts[client.scheme])],
+    ['client.address', client.ip],
     ['network.protocol.version', head.version],
     ['user_agent.original', head.fields.get('user-agent')],
   ]

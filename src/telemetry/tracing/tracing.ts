@@ -57,8 +57,8 @@ export class Tracing {
 
   observing(observer: Observer): Observer {
     return {
-      replied(visitor, head, reply, trace) {
-        observer.replied(visitor, head, reply, trace)
+      replied(client, head, reply, trace) {
+        observer.replied(client, head, reply, trace)
         trace.span?.replied(reply.head.status, reply.refusal)
       },
       ended(trace, whole) {

@@ -1,5 +1,5 @@
 import { type HttpField, trafficFields } from '#contract/events/traffic-fields.ts'
-import type { Reply, Visitor } from '#http/exchange.ts'
+import type { Reply, HttpClientConnection } from '#http/exchange.ts'
 import type { Framing } from '#http/body.ts'
 import type { RequestHead } from '#http/head.ts'
 import type { Trace } from '#http/trace.ts'
@@ -8,7 +8,7 @@ import { type Getters, type Write, writerOf } from '#telemetry/traffic/writer.ts
 
 /** A finished request. */
 export interface SeenRequest {
-  readonly visitor: Visitor
+  readonly client: HttpClientConnection
   /** Undefined when it could not be parsed. */
   readonly head: RequestHead | undefined
   readonly reply: Reply
@@ -20,14 +20,14 @@ export interface SeenRequest {
 const table = trafficFields['http_request_complete.v0']
 
 const getters: Getters<typeof table, SeenRequest> = {
-  'conn.client_ip': ({ visitor }) => visitor.ip,
-  'conn.server_ip': ({ visitor }) => visitor.localIp,
-  'conn.server_name': ({ visitor, head }) => visitor.serverName ?? head?.host ?? '',
-  'conn.server_port': ({ visitor }) => visitor.localPort,
-  'conn.start_ts': ({ visitor: { since } }) => (since === undefined ? undefined : wallTime(since)),
+  'conn.client_ip': ({ client }) => client.ip,
+  'conn.server_ip': ({ client }) => client.localIp,
+  'conn.server_name': ({ client, head }) => client.serverName ?? head?.host ?? '',
+  'conn.server_port': ({ client }) => client.localPort,
+  'conn.start_ts': ({ client: { since } }) => (since === undefined ? undefined : wallTime(since)),
   'ip_policy.decision': ({ reply, trace }) =>
     reply.refusal === 'visitor_refused' ? 'block' : decision(trace, 'ip_restriction'),
-  ja4_fingerprint: ({ visitor }) => visitor.ja4,
+  ja4_fingerprint: ({ client }) => client.ja4,
   // Traffic policies are not supported, so this is empty.
   'traffic_policy.logs': () => [],
   'backend.connection_reused': ({ trace }) => trace.reused,
@@ -46,9 +46,8 @@ const getters: Getters<typeof table, SeenRequest> = {
   'http.request.url.host': ({ head }) => head?.host,
   'http.request.url.path': ({ head }) => head?.path,
   'http.request.url.query': ({ head }) => head?.target.slice(head.path.length + 1),
-  'http.request.url.raw': ({ visitor, head }) =>
-    head && `${visitor.scheme}://${head.authority}${head.target}`,
-  'http.request.url.scheme': ({ visitor }) => visitor.scheme,
+  'http.request.url.raw': ({ client, head }) => head && `${client.scheme}://${head.authority}${head.target}`,
+  'http.request.url.scheme': ({ client }) => client.scheme,
   'http.request.user_agent': ({ head }) => head?.fields.get('user-agent'),
   'http.request.version': ({ head }) => head && `HTTP/${head.version}`,
   'http.response.body_length': ({ head, reply }) =>
@@ -62,10 +61,10 @@ const getters: Getters<typeof table, SeenRequest> = {
     decision(trace, 'oauth') ?? decision(trace, 'oidc') ?? decision(trace, 'saml'),
   'oauth.user.id': ({ trace }) => trace.identity?.id,
   'oauth.user.name': ({ trace }) => trace.identity?.name,
-  'tls.cipher_suite': ({ visitor }) => visitor.tls?.cipher,
-  'tls.client_cert.serial_number': ({ visitor }) => visitor.certificate?.serialNumber,
-  'tls.client_cert.subject.cn': ({ visitor }) => visitor.certificate?.commonName,
-  'tls.version': ({ visitor }) => visitor.tls?.version,
+  'tls.cipher_suite': ({ client }) => client.tls?.cipher,
+  'tls.client_cert.serial_number': ({ client }) => client.certificate?.serialNumber,
+  'tls.client_cert.subject.cn': ({ client }) => client.certificate?.commonName,
+  'tls.version': ({ client }) => client.tls?.version,
   'webhook_verification.decision': ({ trace }) => decision(trace, 'webhook_verification'),
 }
 
@@ -89,4 +88,4 @@ function decision({ way, passed }: Trace, name: string): 'allow' | 'block' | und
 }
 
 export const httpWriter = (wanted: readonly HttpField[]): Write<SeenRequest> =>
-  writerOf(table, getters, wanted, ({ visitor }) => visitor)
+  writerOf(table, getters, wanted, ({ client }) => client)

@@ -36,8 +36,8 @@ const MOST_BYTES = 3
 export const endpointOfRequest = ({ trace }: SeenRequest): string => trace.way?.id ?? ''
 
 /** Connections without HTTP are distinguished by port and server name. */
-export const endpointOfConnection = ({ visitor }: SeenConnection): string =>
-  `${visitor.localPort} ${visitor.serverName ?? ''}`
+export const endpointOfConnection = ({ client }: SeenConnection): string =>
+  `${client.localPort} ${client.serverName ?? ''}`
 
 /** Serializes traffic events with the selected fields. */
 export class Lines {

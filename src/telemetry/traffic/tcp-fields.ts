@@ -1,11 +1,11 @@
 import { type TcpField, trafficFields } from '#contract/events/traffic-fields.ts'
-import type { Guest } from '#http/exchange.ts'
+import type { ClientConnection } from '#http/exchange.ts'
 import { wallTime } from '#telemetry/traffic/moments.ts'
 import { type Getters, type Write, writerOf } from '#telemetry/traffic/writer.ts'
 
 /** A finished connection without HTTP. Times are by `performance.now`. */
 export interface SeenConnection {
-  readonly visitor: Guest
+  readonly client: ClientConnection
   readonly begun: number
   readonly ended: number
   /** Bytes from the client, and to it. */
@@ -18,13 +18,13 @@ export interface SeenConnection {
 const table = trafficFields['tcp_connection_closed.v0']
 
 const getters: Getters<typeof table, SeenConnection> = {
-  'conn.client_ip': ({ visitor }) => visitor.ip,
-  'conn.server_ip': ({ visitor }) => visitor.localIp,
-  'conn.server_name': ({ visitor }) => visitor.serverName ?? '',
-  'conn.server_port': ({ visitor }) => visitor.localPort,
-  'conn.start_ts': ({ visitor, begun }) => wallTime(visitor.since ?? begun),
+  'conn.client_ip': ({ client }) => client.ip,
+  'conn.server_ip': ({ client }) => client.localIp,
+  'conn.server_name': ({ client }) => client.serverName ?? '',
+  'conn.server_port': ({ client }) => client.localPort,
+  'conn.start_ts': ({ client, begun }) => wallTime(client.since ?? begun),
   'ip_policy.decision': ({ decision }) => decision,
-  ja4_fingerprint: ({ visitor }) => visitor.ja4,
+  ja4_fingerprint: ({ client }) => client.ja4,
   // Traffic policies are not supported, so this is empty.
   'traffic_policy.logs': () => [],
   'conn.bytes_in': ({ received }) => received,

@@ -12,7 +12,7 @@ import { locationOf } from '../sign-in/support.ts'
 
 const visit = (): Exchange => {
   const bare = request('Sec-Fetch-Mode: navigate\r\n')
-  return { ...bare, visitor: { ...bare.visitor, scheme: 'https' } }
+  return { ...bare, client: { ...bare.client, scheme: 'https' } }
 }
 const unreached = async () => assert.fail('the service was reached')
 const asAgent = (OIDC: JsonObject) =>

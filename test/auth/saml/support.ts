@@ -201,7 +201,7 @@ function exchangeOf(method: string, target: string, body = ''): Exchange {
   const content = bodyOf(Buffer.from(body))
   return {
     ...bare,
-    visitor: { ...bare.visitor, scheme: 'https' },
+    client: { ...bare.client, scheme: 'https' },
     head: {
       ...bare.head,
       method,

@@ -182,7 +182,7 @@ function exchangeFor({ url, method = 'GET', fields = '', upgrade = '' }: Ask): E
   const question = target.indexOf('?')
   return {
     ...plain,
-    visitor: { ...plain.visitor, scheme: scheme === 'http' ? 'http' : 'https' },
+    client: { ...plain.client, scheme: scheme === 'http' ? 'http' : 'https' },
     head: {
       ...plain.head,
       method,

@@ -5,7 +5,7 @@ import type { Egress } from '#base/egress.ts'
 import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
 import { buildBackend } from '#gateway/backends/index.ts'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
-import type { Reply, Guest } from '#http/exchange.ts'
+import type { Reply, ClientConnection } from '#http/exchange.ts'
 import { DialError, type Fleet } from '#registry/fleet.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { TunnelIndex } from '#registry/tunnel-index.ts'
@@ -149,7 +149,7 @@ export const mute = (): Promise<Local> =>
     }),
   )
 
-export const guest: Guest = {
+export const client: ClientConnection = {
   ip: '203.0.113.7',
   port: 50_000,
   localIp: '127.0.0.1',
@@ -173,7 +173,7 @@ export function whole(stream: ByteStream): Promise<string> {
 /** Opens a connection without HTTP, says something and reads until the end. */
 export async function speak(backend: Backend, text: string): Promise<string> {
   if (backend.dial === undefined) throw new Error('The backend knows only HTTP.')
-  return whole(await backend.dial(guest, Buffer.from(text)))
+  return whole(await backend.dial(client, Buffer.from(text)))
 }
 
 /** A service without HTTP that answers with its name and what it was told. */

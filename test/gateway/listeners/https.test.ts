@@ -7,8 +7,8 @@ import { after, before, suite, test } from 'node:test'
 import type { Endpoint } from '#http/exchange.ts'
 import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
-import { serveHttp1 } from '#http/http1-visitor.ts'
-import { serveHttp2 } from '#http/http2-visitor.ts'
+import { serveHttp1 } from '#http/http1-server-connection.ts'
+import { serveHttp2 } from '#http/http2-server-connection.ts'
 import { Admission } from '#gateway/listeners/admission.ts'
 import type { Identity } from '#pki/local-authority.ts'
 import { Folder } from '../../support/openssh.ts'
@@ -152,14 +152,14 @@ suite('HTTPS visitors', () => {
   })
 
   test('are answered over HTTP/1.1 and HTTP/2', async () => {
-    const answer: Endpoint = ({ visitor, head }) => {
-      const body = bodyOf(Buffer.from(`${head.version} ${head.path} ${visitor.serverName}`))
+    const answer: Endpoint = ({ client, head }) => {
+      const body = bodyOf(Buffer.from(`${head.version} ${head.path} ${client.serverName}`))
       const { framing } = body
       return Promise.resolve({ head: { status: 200, reason: 'OK', framing, fields: Fields.none }, body })
     }
     await using https = await startHttps({
-      http1: (socket, visitor) => serveHttp1(socket, { visitor, answer }),
-      http2: (socket, visitor) => serveHttp2(socket, { visitor, answer }),
+      http1: (socket, client) => serveHttp1(socket, { client, answer }),
+      http2: (socket, client) => serveHttp2(socket, { client, answer }),
     })
     const session = connectHttp2(`https://localhost:${https.port}`, { ca: https.authority.rootPem })
     const stream = session.request({ ':path': '/two' })
@@ -262,7 +262,7 @@ suite('TLS endpoints', () => {
     await once(upstream.listen(0, HOST), 'listening')
     const ends: unknown[] = []
     const way = tunnelTo(portOf(upstream), {
-      ended: (guest, end) => ends.push([guest.serverName, end.error]),
+      ended: (client, end) => ends.push([client.serverName, end.error]),
     })
     await using https = await startHttps({
       route: ({ serverName }) =>

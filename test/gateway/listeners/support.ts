@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { buffer } from 'node:stream/consumers'
 import type { Log } from '#base/log.ts'
-import type { Visitor } from '#http/exchange.ts'
+import type { HttpClientConnection } from '#http/exchange.ts'
 import { Admission } from '#gateway/listeners/admission.ts'
 import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { HttpsListener, type HttpsListenerOptions } from '#gateway/listeners/https.ts'
@@ -58,10 +58,10 @@ export function tunnelTo(port: number, more: Partial<Upstream> = {}): Upstream {
 }
 
 /** Answers one request with what is known of the visitor. */
-export function tellVisitor(protocol: string): (socket: Socket, visitor: Visitor) => ServedHttp {
-  return (socket, visitor) => {
+export function tellVisitor(protocol: string): (socket: Socket, client: HttpClientConnection) => ServedHttp {
+  return (socket, client) => {
     socket.once('data', () => {
-      const body = JSON.stringify({ protocol, ...visitor })
+      const body = JSON.stringify({ protocol, ...client })
       socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
     })
     socket.on('end', () => socket.end())

@@ -149,7 +149,7 @@ suite('circuit breaker', () => {
     const leaving = request()
     const { promise, resolve } = Promise.withResolvers<Reply>()
     const probe = breaker.handler(leaving, async () => promise)
-    leaving.departure.tell()
+    leaving.clientAbort.abort()
     const second = Promise.withResolvers<Reply>()
     const other = breaker.handler(request(), async () => second.promise)
     resolve(answer(500))
@@ -174,7 +174,7 @@ suite('circuit breaker', () => {
     const breaker = rig()
     for (let count = 0; count < 10; count++) {
       const leaving = request()
-      leaving.departure.tell()
+      leaving.clientAbort.abort()
       await breaker.visit(502, leaving)
       await assert.rejects(breaker.handler(request(), () => Promise.reject(new Error('fault'))))
     }

@@ -412,7 +412,7 @@ suite('over a socket', () => {
     const fill = async (endpoint: string, ip: string): Promise<number> => {
       const module = compressionModule.fromRecord({ enabled: true }, { id: endpoint }, undefined as never)
       for (let count = 0; count < 1000; count++) {
-        const exchange = { ...accepting('br'), visitor: { ...accepting('br').visitor, ip } }
+        const exchange = { ...accepting('br'), client: { ...accepting('br').client, ip } }
         const reply = await module(exchange, async () => replyOf(new FedBody(), HTML))
         if (reply.head.fields.get('content-encoding') === undefined) return count
         reply.body.read({ data: () => undefined, end: () => undefined, fail: () => undefined }, false)

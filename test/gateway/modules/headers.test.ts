@@ -77,7 +77,7 @@ suite('response headers of a record', () => {
 suite('variables', () => {
   const exchange = {
     ...request('User-Agent: curl/8\r\n'),
-    visitor: { ...request().visitor, scheme: 'https', serverName: 'sni.test' },
+    client: { ...request().client, scheme: 'https', serverName: 'sni.test' },
   } as Exchange
   for (const [variable, value] of Object.entries({
     'conn.client_ip': '203.0.113.7',
@@ -113,7 +113,7 @@ suite('variables', () => {
     Object.assign(known.trace, { identity: { id: '7', username: 'u', email: 'ö@a.test', name: 'Ö' } })
     const proof = { scope: '', authorities: '', chain: [] }
     const certificate = { commonName: 'cn', dnsNames: [], emails: [], serialNumber: '0a', ...proof }
-    const signedIn = { ...known, visitor: { ...known.visitor, certificate } }
+    const signedIn = { ...known, client: { ...known.client, certificate } }
     const add = {
       a: '${oauth.user.id} ${oauth.user.email} ${oauth.user.name}',
       b: '${tls.client_cert.subject.cn} ${tls.client_cert.serial_number}',
@@ -131,7 +131,7 @@ suite('variables', () => {
     const { fields } = await sent({ add: { a: '[${oauth.user.name}]' } }, known)
     const wire = Buffer.from(fields.text, 'latin1').toString('latin1')
     assert.match(wire, /^a: \[[^\r\n\0]*\]\r\n$/)
-    const sni = { ...known, visitor: { ...known.visitor, serverName: '\u010d\u010ax-evil: 3' } }
+    const sni = { ...known, client: { ...known.client, serverName: '\u010d\u010ax-evil: 3' } }
     const other = await sent({ add: { a: '[${tls.sni}]' } }, sni)
     assert.equal(other.fields.text, 'a: [x-evil: 3]\r\n')
   })

@@ -1,4 +1,4 @@
-import { chain, Departure, type Exchange, type Handler, type Reply } from '#http/exchange.ts'
+import { chain, ClientAbort, type Exchange, type Handler, type Reply } from '#http/exchange.ts'
 import { bodyOf, noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { Trace } from '#http/trace.ts'
@@ -15,7 +15,7 @@ export const tunnelModules = (agent: BindOptions): readonly Handler[] =>
 export const optionsOf = (opts: object): BindOptions => bindOptions(opts, '')
 
 export const request = (fields = '', ip = '203.0.113.7'): Exchange => ({
-  visitor: {
+  client: {
     ip,
     port: 50_000,
     localIp: '127.0.0.1',
@@ -37,9 +37,9 @@ export const request = (fields = '', ip = '203.0.113.7'): Exchange => ({
     fields: new Fields(fields),
   },
   body: noBody,
-  departure: new Departure(),
+  clientAbort: new ClientAbort(),
   trace: new Trace(),
-  inform: () => undefined,
+  sendInformational: () => undefined,
 })
 
 export interface Outcome {

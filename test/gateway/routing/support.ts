@@ -1,4 +1,4 @@
-import { type Visitor, Departure } from '#http/exchange.ts'
+import { type HttpClientConnection, ClientAbort } from '#http/exchange.ts'
 import { noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { Trace } from '#http/trace.ts'
@@ -60,7 +60,7 @@ export async function visit(router: Router, url: string, options: Visit = {}): P
   const { method = 'GET', scheme = 'https', ip = '192.0.2.7', serverName } = options
   const [host = '', ...rest] = url.split('/')
   const path = `/${rest.join('/')}`
-  const visitor: Visitor = {
+  const client: HttpClientConnection = {
     ip,
     port: 50_000,
     localIp: '127.0.0.1',
@@ -69,7 +69,7 @@ export async function visit(router: Router, url: string, options: Visit = {}): P
     serverName: serverName === null || scheme === 'http' ? undefined : (serverName ?? host),
   }
   const { head, body } = await router.answer({
-    visitor,
+    client,
     head: {
       method,
       target: path,
@@ -84,9 +84,9 @@ export async function visit(router: Router, url: string, options: Visit = {}): P
       fields: Fields.none,
     },
     body: noBody,
-    departure: new Departure(),
+    clientAbort: new ClientAbort(),
     trace: new Trace(),
-    inform: () => undefined,
+    sendInformational: () => undefined,
   })
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   let text = ''

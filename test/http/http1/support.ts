@@ -6,8 +6,8 @@ import { type TunnelBackendOptions, tunnelBackend } from '#gateway/backends/tunn
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint } from '#http/exchange.ts'
 import { DialError, type Fleet } from '#registry/fleet.ts'
-import type { VisitorLimits } from '#http/http1-limits.ts'
-import { type Served, serveHttp1 } from '#http/http1-visitor.ts'
+import type { Http1ClientLimits } from '#http/http1-limits.ts'
+import { type Served, serveHttp1 } from '#http/http1-server-connection.ts'
 import { Sweeper } from '#http/sweeper.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
 import { bindOptions, type BindOptions, type ProxyHeader } from '#tunnel/messages.ts'
@@ -50,7 +50,7 @@ export interface RigOptions {
   /** The service behind: any server of node. */
   readonly upstream?: Server
   readonly tunnel?: TunnelRecord
-  readonly limits?: Partial<VisitorLimits>
+  readonly limits?: Partial<Http1ClientLimits>
   readonly backend?: Partial<TunnelBackendOptions>
   /** Visitors come by TLS, with this certificate. */
   readonly tls?: { readonly key: string; readonly cert: string }
@@ -148,7 +148,7 @@ export class Rig implements AsyncDisposable {
     const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = socket
     this.served.push(
       serveHttp1(socket, {
-        visitor: {
+        client: {
           ip: remoteAddress,
           port: remotePort,
           localIp: localAddress,

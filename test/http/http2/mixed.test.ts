@@ -8,7 +8,7 @@ import { suite, test } from 'node:test'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Endpoint } from '#http/exchange.ts'
 import type { Fleet } from '#registry/fleet.ts'
-import { serveHttp1 } from '#http/http1-visitor.ts'
+import { serveHttp1 } from '#http/http1-server-connection.ts'
 import { h2c, tunnel } from './behind.ts'
 import { answerOf, gateway, SocketStream } from './support.ts'
 
@@ -74,7 +74,7 @@ const visits: Record<string, Visit> = {
         scheme: 'http' as const,
         serverName: undefined,
       }
-      serveHttp1(socket, { visitor, answer: backend })
+      serveHttp1(socket, { client: visitor, answer: backend })
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import http2, { type ClientHttp2Session } from 'node:http2'
 import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net'
 import { connect, createServer, type TLSSocket } from 'node:tls'
-import type { Endpoint, Exchange, Reply, Visitor } from '#http/exchange.ts'
+import type { Endpoint, Exchange, Reply, HttpClientConnection } from '#http/exchange.ts'
 import { bodyOf, noBody, type Body, type BodySink, type Framing } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
-import { serveHttp2, type Http2Connection, type Http2Options } from '#http/http2-visitor.ts'
+import { serveHttp2, type Http2Connection, type Http2Options } from '#http/http2-server-connection.ts'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { Folder } from '../../support/openssh.ts'
@@ -39,7 +39,7 @@ export async function gateway(answer: Endpoint, options: Partial<Http2Options> =
     return answer(exchange)
   }
   const server = createServer({ cert, key, ALPNProtocols: ['h2'] }, socket => {
-    connections.push(serveHttp2(socket, { ...options, visitor: visitorOf(socket), answer: counted }))
+    connections.push(serveHttp2(socket, { ...options, client: visitorOf(socket), answer: counted }))
   })
   server.on('tlsClientError', () => undefined)
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -71,7 +71,7 @@ export async function gateway(answer: Endpoint, options: Partial<Http2Options> =
   }
 }
 
-const visitorOf = (socket: TLSSocket): Visitor => ({
+const visitorOf = (socket: TLSSocket): HttpClientConnection => ({
   ip: socket.remoteAddress ?? '',
   port: socket.remotePort ?? 0,
   localIp: socket.localAddress ?? '',

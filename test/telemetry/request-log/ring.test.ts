@@ -21,11 +21,11 @@ class Kept {
   }
 
   put(endpoint: string | undefined, path = '/'): Trace {
-    const { visitor, head } = request()
+    const { client, head } = request()
     const trace = new Trace()
     if (endpoint !== undefined)
       trace.way = { id: endpoint, edgeId: endpoint, routeId: undefined, modules: [] }
-    this.ring.put(visitor, { ...head, path }, reply, trace)
+    this.ring.put(client, { ...head, path }, reply, trace)
     return trace
   }
 

@@ -7,7 +7,7 @@ import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { renderMetrics } from '#base/metrics-text.ts'
 import { newId } from '#base/ids.ts'
-import { VisitorBytes } from '#gateway/listeners/visitor-bytes.ts'
+import { ClientBytes } from '#gateway/listeners/client-bytes.ts'
 import { echo } from '../../edges/world.ts'
 import { HOST, TrafficWorld } from './support.ts'
 
@@ -80,7 +80,7 @@ suite('the bytes of visitors', () => {
   })
 
   test('never become fewer, though what waits for a visitor that is cut off is never sent', () => {
-    const bytes = new VisitorBytes()
+    const bytes = new ClientBytes()
     const socket = { bytesRead: 5, bytesWritten: 100 }
     bytes.add(socket)
     assert.deepEqual([bytes.received, bytes.sent], [5, 100])

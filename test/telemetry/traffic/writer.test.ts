@@ -31,7 +31,7 @@ function wholeRequest(): SeenRequest {
   trace.compressed = { coding: 'gzip', saved: 7 }
   trace.reused = true
   return {
-    visitor: {
+    client: {
       ip: '192.0.2.1',
       port: 1,
       localIp: '192.0.2.2',
@@ -74,7 +74,7 @@ function wholeRequest(): SeenRequest {
 }
 
 const connection: SeenConnection = {
-  visitor: {
+  client: {
     ip: '192.0.2.1',
     port: 1,
     localIp: '192.0.2.2',
@@ -136,7 +136,7 @@ suite('the writer of an event', () => {
   })
 
   test('tells of each request of a connection what is true of it', () => {
-    const { visitor, head, reply, trace } = wholeRequest()
+    const { client, head, reply, trace } = wholeRequest()
     const requests = fc.record({
       method: fc.constantFrom('GET', 'PUT'),
       path: fc.constantFrom('/', '/a', '/"\u{fc}', '/"', '/\\', `/${'x'.repeat(2000)}`),
@@ -148,10 +148,10 @@ suite('the writer of an event', () => {
     fc.assert(
       fc.property(fc.subarray(allHttp), fc.array(requests), (wanted, asked) => {
         const write = httpWriter(wanted)
-        const visitors = [visitor, { ...visitor, ip: '192.0.2.9' }] as const
+        const visitors = [client, { ...client, ip: '192.0.2.9' }] as const
         for (const { method, path, status, username, isReadable, other } of asked) {
           const seen: SeenRequest = {
-            visitor: visitors[other ? 1 : 0],
+            client: visitors[other ? 1 : 0],
             head: isReadable && head ? { ...head, method, path, target: path } : undefined,
             reply: { ...reply, head: { ...reply.head, status } },
             trace: Object.assign(new Trace(), trace, { username }),
@@ -165,9 +165,9 @@ suite('the writer of an event', () => {
   })
 
   test('leaves out what is not known, and objects of which nothing is', () => {
-    const { visitor, reply } = wholeRequest()
-    const { ip, port, localIp, localPort, scheme } = visitor
-    const bare = { visitor: { ip, port, localIp, localPort, scheme, serverName: undefined }, head: undefined }
+    const { client, reply } = wholeRequest()
+    const { ip, port, localIp, localPort, scheme } = client
+    const bare = { client: { ip, port, localIp, localPort, scheme, serverName: undefined }, head: undefined }
     const told = httpWriter(allHttp)({ ...bare, reply, trace: new Trace(), ended: 0 }, '')
     const { conn, http, traffic_policy: policy, ...rest } = JSON.parse(told) as Record<string, object>
     assert.deepEqual(rest, {})

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 
-type Counted = Pick<Socket, 'bytesRead' | 'bytesWritten'>
+type CountedSocket = Pick<Socket, 'bytesRead' | 'bytesWritten'>
 
 /**
  * All bytes from and to clients on the wire: with TLS, heads and framing. Sockets count themselves, so nothing is done
  * per read or write; open sockets are read on demand.
  */
-export class VisitorBytes {
-  readonly #open = new Set<Counted>()
+export class ClientBytes {
+  readonly #open = new Set<CountedSocket>()
   #received = 0
   #sent = 0
   #mostSent = 0
@@ -26,12 +26,12 @@ export class VisitorBytes {
     return this.#mostSent
   }
 
-  add(socket: Counted): void {
+  add(socket: CountedSocket): void {
     this.#open.add(socket)
   }
 
   /** It is closed. */
-  remove(socket: Counted): void {
+  remove(socket: CountedSocket): void {
     if (!this.#open.delete(socket)) return
     this.#received += socket.bytesRead
     this.#sent += socket.bytesWritten

@@ -30,7 +30,7 @@ const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_SETTINGS_TIMEOUT } = constants
 /** The highest stream number: all requests sent so far will get a response. */
 const LAST_STREAM = 2 ** 31 - 1
 
-const LAST_WORDS = 1000
+const CLOSE_GRACE_MS = 1000
 
 /** Below this rate no closer look is needed. */
 const SUSPICIOUS_BYTES = 32 * 1024
@@ -56,12 +56,12 @@ export interface Http2Connection {
 
 /** Serves a client connection with negotiated HTTP/2. */
 export const serveHttp2 = (socket: TLSSocket, options: Http2Options): Http2Connection =>
-  new VisitorConnection(socket, options)
+  new Http2ServerConnection(socket, options)
 
 // Every stream, session and socket that fails is also closed, which is handled.
 const ignored = (): void => undefined
 
-class VisitorConnection implements Http2Connection, Swept {
+class Http2ServerConnection implements Http2Connection, Swept {
   readonly closed: Promise<void>
   readonly #session: ServerHttp2Session
   readonly #options: Http2Options
@@ -106,7 +106,7 @@ class VisitorConnection implements Http2Connection, Swept {
     const session = this.#session
     if (this.#draining || session.destroyed) return
     this.#draining = true
-    if (this.open > 0) this.#sayGoodbye()
+    if (this.open > 0) this.#sendGoaway()
     else this.#awaitLastRequest(this.#options.drainPatience ?? DRAIN_PATIENCE)
   }
 
@@ -117,12 +117,12 @@ class VisitorConnection implements Http2Connection, Swept {
   destroy(code = NGHTTP2_NO_ERROR): void {
     this.#session.destroy(undefined, code)
     // Node waits until its last frames are sent, which a client that does not read can delay forever.
-    const timer = setTimeout(() => this.#socket.destroy(), LAST_WORDS).unref()
+    const timer = setTimeout(() => this.#socket.destroy(), CLOSE_GRACE_MS).unref()
     this.#socket.once('close', () => clearTimeout(timer))
   }
 
   /** Requests that crossed our GOAWAY are still served: new ones are refused only a round trip later. */
-  #sayGoodbye(): void {
+  #sendGoaway(): void {
     const session = this.#session
     session.goaway(NGHTTP2_NO_ERROR, LAST_STREAM)
     session.ping(() => {
@@ -155,7 +155,7 @@ class VisitorConnection implements Http2Connection, Swept {
     this.#unread.add(stream)
     const request = new Http2Request(stream, this.#options)
     this.#requests.add(request)
-    if (this.#draining && this.open === 1) this.#sayGoodbye()
+    if (this.#draining && this.open === 1) this.#sendGoaway()
     stream.on('close', () => {
       this.#left(stream, request)
       guarded(stream, () => request.closed())

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 import { plainAddress } from '#base/addresses.ts'
-import type { Guest } from '#http/exchange.ts'
+import type { ClientConnection } from '#http/exchange.ts'
 
 /** Undefined when it has already disconnected. `since` is when it connected, if that is earlier. */
-export function guestOf(
+export function clientConnectionOf(
   socket: Socket,
   serverName: string | undefined,
   since = performance.now(),
-): Guest | undefined {
+): ClientConnection | undefined {
   const { remoteAddress, remotePort, localAddress, localPort } = socket
   if (remoteAddress === undefined || remotePort === undefined) return undefined
   return {

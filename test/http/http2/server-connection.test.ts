@@ -108,8 +108,8 @@ suite('a visitor of HTTP/2', () => {
     await using host = await gateway(async exchange => {
       assert.equal(exchange.head.expectsContinue, true)
       const interim = reply(103, '', 'Link: </a.css>\r\n').head
-      exchange.inform({ ...interim, status: 100, fields: Fields.none })
-      exchange.inform(interim)
+      exchange.sendInformational({ ...interim, status: 100, fields: Fields.none })
+      exchange.sendInformational(interim)
       return reply(200, 'done')
     })
     const client = await host.client()
@@ -189,10 +189,10 @@ suite('a visitor of HTTP/2', () => {
       return { head: { ...reply(200, '').head, framing: fed.framing }, body: fed }
     })
     const stream = (await host.client()).request({ ':path': '/' })
-    const { departure } = await started.promise
+    const { clientAbort } = await started.promise
     await once(stream, 'response')
     stream.close(CANCEL)
-    await new Promise<void>(resolve => departure.whenGone(resolve))
+    await new Promise<void>(resolve => clientAbort.onAbort(resolve))
     await setImmediate()
     assert.equal(fed.cancelled, true)
   })
@@ -205,9 +205,9 @@ suite('a visitor of HTTP/2', () => {
     })
     const client = await host.client()
     client.request({ ':path': '/' }).on('error', () => undefined)
-    const { departure } = await started.promise
+    const { clientAbort } = await started.promise
     client.destroy()
-    await new Promise<void>(resolve => departure.whenGone(resolve))
+    await new Promise<void>(resolve => clientAbort.onAbort(resolve))
     await host.connections[0]?.closed
   })
 

@@ -1,18 +1,18 @@
 import type { Socket } from 'node:net'
 import {
-  Departure,
+  ClientAbort,
   type Endpoint,
   type Exchange,
   type Observer,
   type Reply,
-  type Visitor,
+  type HttpClientConnection,
 } from '#http/exchange.ts'
 import { type Body, bodyOf, noBody } from '#http/body.ts'
 import type { RequestHead, ResponseHead } from '#http/head.ts'
 import { AnswerWriter } from '#http/http1-answer.ts'
 import { type BodySource, IncomingBody } from '#http/http1-body.ts'
 import { requestTrailers } from '#http/http1-chunks.ts'
-import { visitorLimits, type VisitorLimits } from '#http/http1-limits.ts'
+import { visitorLimits, type Http1ClientLimits } from '#http/http1-limits.ts'
 import { findRequestEnd, MAX_REQUEST_HEAD, parseRequestHead } from '#http/http1-request-head.ts'
 import { SocketSplice } from '#http/http1-splice.ts'
 import type { SiteIsolation } from '#http/site-isolation.ts'
@@ -26,10 +26,10 @@ import { cut } from '#tunnel/splice.ts'
 import { sweeper as sharedSweeper, type Sweeper, type Swept } from '#http/sweeper.ts'
 
 export interface ServeOptions {
-  readonly visitor: Visitor
+  readonly client: HttpClientConnection
   readonly answer: Endpoint
   readonly observer?: Observer
-  readonly limits?: Partial<VisitorLimits>
+  readonly limits?: Partial<Http1ClientLimits>
   readonly sweeper?: Sweeper
   /** Isolates responses of hosts from each other; absent: off. */
   readonly isolation?: SiteIsolation | undefined
@@ -48,7 +48,7 @@ export interface Served {
 
 /** Serves HTTP/1 on a socket, plain or TLS, created with `allowHalfOpen` and no reader. */
 export function serveHttp1(socket: Socket, options: ServeOptions): Served {
-  return new VisitorConnection(socket, options)
+  return new Http1ServerConnection(socket, options)
 }
 
 // Nearly every head is shorter, so a large body after it is not converted to text.
@@ -61,18 +61,18 @@ const emptyBody = bodyOf(Buffer.alloc(0))
  */
 type State = 'head' | 'serving' | 'unwanted' | 'upgraded' | 'leaving'
 
-class VisitorConnection implements Served, BodySource, Swept, PassingReader {
+class Http1ServerConnection implements Served, BodySource, Swept, PassingReader {
   readonly closed: Promise<void>
   readonly #socket: Socket
-  readonly #visitor: Visitor
+  readonly #client: HttpClientConnection
   readonly #answer: Endpoint
   readonly #observer: Observer | undefined
-  readonly #limits: VisitorLimits
+  readonly #limits: Http1ClientLimits
   readonly #sweeper: Sweeper
   readonly #isolation: SiteIsolation | undefined
   readonly #writer: AnswerWriter
   readonly #reads: SocketReads
-  readonly #inform = (head: ResponseHead): void => this.#interim(head)
+  readonly #sendInformational = (head: ResponseHead): void => this.#interim(head)
   readonly #replied = (reply: Reply): void => {
     try {
       this.#reply(reply)
@@ -93,7 +93,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   #held = false
   #head: RequestHead | undefined
   #content: IncomingBody | undefined
-  #departure: Departure | undefined
+  #clientAbort: ClientAbort | undefined
   /** Of the running request. */
   #trace: Trace | undefined
   #splice: SocketSplice | undefined
@@ -102,15 +102,15 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   #continued = false
   #discarded = 0
   #draining = false
-  #visitorEnded = false
+  #clientEnded = false
   #sent = 0
   #unsent = 0
   #unsentSince = 0
 
   constructor(socket: Socket, options: ServeOptions) {
-    const { visitor, answer, observer, limits, sweeper = sharedSweeper, first } = options
+    const { client, answer, observer, limits, sweeper = sharedSweeper, first } = options
     this.#socket = socket
-    this.#visitor = visitor
+    this.#client = client
     this.#answer = answer
     this.#observer = observer
     this.#limits = limits === undefined ? visitorLimits : { ...visitorLimits, ...limits }
@@ -255,16 +255,16 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
       if (framing.kind === 'length') body = emptyBody
       this.#waiting = rest
     }
-    this.#departure = new Departure()
+    this.#clientAbort = new ClientAbort()
     const trace = (this.#trace = new Trace())
     trace.content = this.#content
     this.#ask({
-      visitor: this.#visitor,
+      client: this.#client,
       head,
       body,
-      departure: this.#departure,
+      clientAbort: this.#clientAbort,
       trace,
-      inform: this.#inform,
+      sendInformational: this.#sendInformational,
     })
     const content = this.#content
     if (content !== undefined && !content.finished && !content.flowing && !content.unwanted)
@@ -320,7 +320,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
       return
     }
     this.#answering = true
-    this.#observer?.replied(this.#visitor, head, reply, trace)
+    this.#observer?.replied(this.#client, head, reply, trace)
     const answer = this.#confined(reply.head, head.host)
     if (reply.upgraded !== undefined) {
       this.#upgrade(answer, reply.upgraded)
@@ -342,7 +342,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#splice = new SocketSplice(this.#socket, this.#reads, stream)
     if (this.#trace !== undefined) this.#trace.upgraded = this.#splice
     if (waiting !== undefined) this.#splice.send(waiting)
-    if (this.#visitorEnded) this.#splice.finish()
+    if (this.#clientEnded) this.#splice.finish()
     this.#read()
   }
 
@@ -358,11 +358,11 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#state = 'serving'
     this.#answering = true
     this.#keepAlive = false
-    this.#departure?.tell()
+    this.#clientAbort?.abort()
     this.#content?.fail(new Error('The request was refused.'))
     const reply = errorReply(refusal.code, asked, refusal.values)
     const trace = (this.#trace ??= new Trace())
-    this.#observer?.replied(this.#visitor, asked, reply, trace)
+    this.#observer?.replied(this.#client, asked, reply, trace)
     const bare = asked !== undefined && isBare(asked.method, reply.head.status)
     this.#writer.begin(reply, { version: '1.1', keepAlive: false, bare, requestId: trace.id })
   }
@@ -402,10 +402,10 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
 
   #next(): void {
     this.#answering = false
-    this.#departure = undefined
+    this.#clientAbort = undefined
     this.#content = undefined
     const waiting = this.#waiting
-    if (!this.#keepAlive || (this.#visitorEnded && waiting === undefined)) {
+    if (!this.#keepAlive || (this.#clientEnded && waiting === undefined)) {
       this.#leave()
       return
     }
@@ -413,7 +413,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#since = this.#sweeper.now
     this.#waiting = undefined
     if (waiting !== undefined) this.#readHead(waiting)
-    if (this.#visitorEnded && this.#partial !== undefined) this.#leave()
+    if (this.#clientEnded && this.#partial !== undefined) this.#leave()
     else if (!this.#contentDue) this.#read()
   }
 
@@ -429,9 +429,9 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     this.#state = 'leaving'
     this.#since = this.#sweeper.now
     this.#waiting = this.#partial = undefined
-    this.#departure = undefined
+    this.#clientAbort = undefined
     this.#read()
-    if (this.#visitorEnded) this.#socket.destroySoon()
+    if (this.#clientEnded) this.#socket.destroySoon()
     else this.#socket.end()
   }
 
@@ -441,7 +441,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
   }
 
   #ended(): void {
-    this.#visitorEnded = true
+    this.#clientEnded = true
     if (this.#state === 'upgraded') this.#splice?.finish()
     else if (this.#state !== 'serving') this.#leave()
     else if (this.#contentDue) this.#socket.destroy()
@@ -449,14 +449,14 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
 
   #gone(): void {
     this.#sweeper.delete(this)
-    const departure = this.#departure
+    const clientAbort = this.#clientAbort
     this.#state = 'leaving'
     this.#over(false)
-    this.#waiting = this.#partial = this.#departure = undefined
+    this.#waiting = this.#partial = this.#clientAbort = undefined
     this.#content?.fail(new Error('The client has disconnected.'))
     this.#splice?.abort()
     this.#writer.abandon()
-    departure?.tell()
+    clientAbort?.abort()
   }
 
   #stalled(now: number): boolean {
@@ -483,7 +483,7 @@ class VisitorConnection implements Served, BodySource, Swept, PassingReader {
     const content = this.#content
     if (content?.finished === false && content.flowing && waited > bodyIdleMs)
       this.#refuse(new Refusal('request_timeout'))
-    else if (this.#visitorEnded) this.#sweepHalfClosed(waited)
+    else if (this.#clientEnded) this.#sweepHalfClosed(waited)
   }
 
   /** The service has half-closed; a client that neither closes nor sends has gone. */
