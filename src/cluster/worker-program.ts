@@ -8,7 +8,7 @@ import type { Fleet } from '#registry/fleet.ts'
 import { startGateway, type Gateway } from '#gateway/gateway.ts'
 import { dialAnyLeg } from '#gateway/cluster-links/dial-any-leg.ts'
 import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
-import type { Page } from '#base/newest.ts'
+import type { IdPage } from '#base/page-by-id.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
 import type { Sessions } from '#gateway/agents/sessions.ts'
 import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
@@ -45,7 +45,7 @@ class Worker implements Source {
         moveOut: (deadlineMs: number) => this.#running.moveOut(deadlineMs),
         drain: (deadlineMs: number) => this.#drain(deadlineMs),
         findRequest: async (id: string) => this.#running.requests.find(id),
-        listRequests: async (page: Page) => this.#running.requests.list(page),
+        listRequests: async (page: IdPage) => this.#running.requests.list(page),
         metrics: async () => this.#running.metrics.registry.snapshot(),
         probe: (sessionId: string) => this.#running.sessions.probe(sessionId),
         command: ({ sessionId, command }: { sessionId: string; command: Command }) =>

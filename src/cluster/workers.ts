@@ -13,7 +13,7 @@ import type { Gateway } from '#gateway/gateway.ts'
 import { anyLeg } from '#registry/legs.ts'
 import { LiveView } from '#registry/live.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
-import { newest, type Page } from '#base/newest.ts'
+import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
 import { Records } from '#registry/records/records.ts'
 import { oauthSetup } from '#auth/providers/setup.ts'
@@ -110,9 +110,9 @@ class Workers {
     return (await this.#askAll<Body | undefined>('findRequest', id)).find(found => found !== undefined)
   }
 
-  async listRequests(page: Page): Promise<Body[]> {
+  async listRequests(page: IdPage): Promise<Body[]> {
     const found = await this.#askAll<Body[]>('listRequests', page)
-    return newest(found.flat(), ({ id }) => String(id), page)
+    return pageByIdDesc(found.flat(), ({ id }) => String(id), page)
   }
 
   /** The results of responsive workers. */
@@ -262,7 +262,7 @@ export async function gatewayInWorkers(parts: GatewayParts): Promise<GatewaySide
   const { directory, bound } = workers
   const requests = {
     find: (id: string) => workers.findRequest(id),
-    list: (page: Page) => workers.listRequests(page),
+    list: (page: IdPage) => workers.listRequests(page),
   }
   const ports = { httpPort: bound.http?.port, httpsPort: bound.https?.port }
   return {

@@ -24,7 +24,7 @@ import { SshListener } from '#ssh/listener.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
 import { ClientBytes } from '#gateway/listeners/client-bytes.ts'
 import { GatewayMetrics } from '#telemetry/metrics.ts'
-import { shown } from '#gateway/observed.ts'
+import { withRequestLine } from '#gateway/with-request-line.ts'
 import { Modules } from '#gateway/modules/index.ts'
 import type { MakeBackend } from '#gateway/backends/backend.ts'
 import { PortKeeper } from '#gateway/routing/port-keeper.ts'
@@ -292,7 +292,7 @@ const makeBackend =
     const isSsh = directory.sessions.get(sessionId)?.transport === 'ssh'
     const show = isSsh && ssh ? (line: string): void => ssh.onRequest(sessionId, line) : undefined
     const backend = tunnelBackend({ fleet, tunnel })
-    return show ? shown(backend, show) : backend
+    return show ? withRequestLine(backend, show) : backend
   }
 
 /** For cookies and addresses that browsers return; derived from a key that all processes have anyway. */

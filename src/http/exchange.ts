@@ -2,7 +2,7 @@ import type { ErrorName } from '#base/errors.ts'
 import type { Body } from '#http/body.ts'
 import type { RequestHead, ResponseHead } from '#http/head.ts'
 import type { ClientCertificate } from '#http/client-certificate.ts'
-import type { Trace } from '#http/trace.ts'
+import type { RequestContext } from '#http/request-context.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 /** The client of a request, as the sockets report it. */
@@ -64,7 +64,7 @@ export interface Exchange {
   readonly head: RequestHead
   readonly body: Body
   readonly clientAbort: ClientAbort
-  readonly trace: Trace
+  readonly context: RequestContext
   /** Forwards an interim response (100, 103). */
   readonly sendInformational: (head: ResponseHead) => void
 }
@@ -77,14 +77,14 @@ export interface Reply {
   /** Set when the gateway itself rejects the request: the reason. */
   readonly refusal?: ErrorName
   /**
-   * Set when no service has responded, so that another may be tried. `unreached`: nothing of the request reached one,
-   * and its body was not touched. `unanswered`: it was sent, but the connection ended before a response could be
+   * Set when no service has responded, so that another may be tried. `not-sent`: nothing of the request reached one,
+   * and its body was not touched. `no-response`: it was sent, but the connection ended before a response could be
    * forwarded.
    */
-  readonly lost?: Lost
+  readonly failure?: UpstreamFailure
 }
 
-export type Lost = 'unreached' | 'unanswered'
+export type UpstreamFailure = 'not-sent' | 'no-response'
 
 /** Handles a request. An unreachable upstream is a response too: it rejects only for internal errors. */
 export type Endpoint = (exchange: Exchange) => Promise<Reply>
@@ -93,9 +93,14 @@ export type Handler = (exchange: Exchange, next: Endpoint) => Promise<Reply>
 /** Notified of every request; on the hot path, so it must be fast. */
 export interface Observer {
   /** The response, or an error of the gateway; the head is undefined when it could not be parsed. */
-  replied(client: HttpClientConnection, head: RequestHead | undefined, reply: Reply, trace: Trace): void
+  replied(
+    client: HttpClientConnection,
+    head: RequestHead | undefined,
+    reply: Reply,
+    context: RequestContext,
+  ): void
   /** The response was sent completely, or its client has disconnected. */
-  ended(trace: Trace, whole: boolean): void
+  ended(context: RequestContext, whole: boolean): void
   /** No endpoint has responded: an internal error. */
   failed(head: RequestHead, error: unknown): void
 }
@@ -104,7 +109,7 @@ export interface Observer {
 export const chain = (handlers: readonly Handler[], backend: Endpoint): Endpoint =>
   handlers.reduceRight<Endpoint>((rest, handler, at) => {
     const next: Endpoint = exchange => {
-      exchange.trace.passed = at + 1
+      exchange.context.modulesPassed = at + 1
       return rest(exchange)
     }
     return exchange => handler(exchange, next)

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Reply } from '#http/exchange.ts'
 import type { Body, BodySink } from '#http/body.ts'
-import { answerHead, endsWithConnection, type Travel } from '#http/http1-text.ts'
+import { serializeResponseHead, endsWithConnection, type ResponseTransfer } from '#http/http1-serialize.ts'
 import { TextBody } from '#http/http1-whole.ts'
 import { cut } from '#tunnel/splice.ts'
 import { writeSpent } from '#tunnel/slabs.ts'
@@ -35,22 +35,22 @@ export class AnswerWriter implements BodySink {
   }
 
   /** Starts a response; if it cannot be finished the socket is destroyed. */
-  begin({ head, body }: Reply, travel: Travel): void {
-    const text = answerHead(head, travel)
-    if (body instanceof TextBody && !travel.bare) {
+  begin({ head, body }: Reply, transfer: ResponseTransfer): void {
+    const text = serializeResponseHead(head, transfer)
+    if (body instanceof TextBody && !transfer.bare) {
       this.#socket.write(text + body.text, 'latin1')
       this.#ended()
       return
     }
     this.#head = text
-    if (travel.bare || head.framing.kind === 'none') {
+    if (transfer.bare || head.framing.kind === 'none') {
       body.cancel()
       this.end()
       return
     }
     this.#body = body
-    this.#untilClose = endsWithConnection(head.framing, travel.version)
-    body.read(this, travel.version === '1.1')
+    this.#untilClose = endsWithConnection(head.framing, transfer.version)
+    body.read(this, transfer.version === '1.1')
     if (this.#head !== '') this.#flushHead()
   }
 

@@ -12,7 +12,7 @@ import {
 } from '#http/http1-field-lines.ts'
 import { hostOf, MAX_TARGET, readTarget } from '#http/http1-target.ts'
 import { isOwnName, ownFamilies, ownNames } from '#http/identity-names.ts'
-import { malformed, Refusal } from '#http/refusal.ts'
+import { malformed, HttpError } from '#http/http-error.ts'
 
 export const MAX_REQUEST_HEAD = 32_768
 export const MAX_REQUEST_FIELDS = 100
@@ -71,7 +71,7 @@ function take(lines: FieldLines, name: string, value: string): boolean {
  * Finds the end of a head. Returns where its last line ends, or undefined while more is needed; an invalid head is
  * rejected at the first byte that shows it, however the bytes were split.
  */
-export function findRequestEnd(text: string): number | undefined | Refusal {
+export function findRequestEnd(text: string): number | undefined | HttpError {
   const end = text.indexOf('\r\n\r\n')
   // Within the limit of a request line none of the other limits can be exceeded.
   if (end >= 0 && end + 4 <= MAX_REQUEST_LINE) return end + 2
@@ -85,8 +85,8 @@ export function findRequestEnd(text: string): number | undefined | Refusal {
   if (first === complete) return end + 2
   if (first === broken) return lineFeedAlone
   return first === tooLong
-    ? new Refusal('target_too_long', { limit: MAX_TARGET })
-    : new Refusal('head_too_large', { reason: `at most ${MAX_REQUEST_HEAD} bytes` })
+    ? new HttpError('target_too_long', { limit: MAX_TARGET })
+    : new HttpError('head_too_large', { reason: `at most ${MAX_REQUEST_HEAD} bytes` })
 }
 
 /** The end of the first line without a carriage return. */
@@ -97,13 +97,13 @@ export function bareLineFeed(text: string): number {
 }
 
 /** Parses a head up to `to`: the request line and the lines of its fields, each with its CRLF, without the empty line. */
-export function parseRequestHead(text: string, to = text.length): RequestHead | Refusal {
+export function parseRequestHead(text: string, to = text.length): RequestHead | HttpError {
   const head = parse(text, to)
   // Such a line is rejected before the rest arrives, so it must be the reason also when all came at once.
-  return head instanceof Refusal && bareLineFeed(text) < to ? lineFeedAlone : head
+  return head instanceof HttpError && bareLineFeed(text) < to ? lineFeedAlone : head
 }
 
-function parse(text: string, to: number): RequestHead | Refusal {
+function parse(text: string, to: number): RequestHead | HttpError {
   // One empty line in front is tolerated, as old programs send one after a body.
   const start = text.startsWith('\r\n') ? 2 : 0
   const end = text.indexOf('\r\n', start)
@@ -112,22 +112,23 @@ function parse(text: string, to: number): RequestHead | Refusal {
   if (methodEnd <= start || targetEnd < 0 || targetEnd > end)
     return malformed('its first line is not a request line')
   const version = readVersion(text, targetEnd + 1, end)
-  if (version instanceof Refusal) return version
+  if (version instanceof HttpError) return version
   const method = text.slice(start, methodEnd)
   if (method.length > MAX_METHOD || !allIn(methodCharacters, method, 0, method.length))
     return malformed('its method is not one')
   if (method === 'CONNECT' || method === 'TRACE') return malformed(`${method} is not served here`)
   const lines = readFieldLines(text, end + 2, to, rules)
-  if (lines.tooMany) return new Refusal('head_too_large', { reason: `at most ${MAX_REQUEST_FIELDS} fields` })
+  if (lines.tooMany)
+    return new HttpError('head_too_large', { reason: `at most ${MAX_REQUEST_FIELDS} fields` })
   if (lines.fault !== undefined) return malformed(lines.fault)
   return compose(method, text.slice(methodEnd + 1, targetEnd), version, lines)
 }
 
-function readVersion(text: string, from: number, to: number): '1.0' | '1.1' | Refusal {
+function readVersion(text: string, from: number, to: number): '1.0' | '1.1' | HttpError {
   if (to - from === 8 && text.startsWith('HTTP/1.1', from)) return '1.1'
   if (to - from === 8 && text.startsWith('HTTP/1.0', from)) return '1.0'
   return /^HTTP\/\d\.\d$/.test(text.slice(from, to))
-    ? new Refusal('version_unsupported')
+    ? new HttpError('version_unsupported')
     : malformed('its first line is not a request line')
 }
 
@@ -136,15 +137,16 @@ function compose(
   written: string,
   version: '1.0' | '1.1',
   lines: FieldLines,
-): RequestHead | Refusal {
+): RequestHead | HttpError {
   const authority = lines.host
   const host = authority === undefined ? undefined : hostOf(authority)
   if (authority === undefined || host === undefined) return malformed('it does not have one valid Host')
   const destination = readTarget(written, method, authority)
-  if (destination instanceof Refusal) return destination
+  if (destination instanceof HttpError) return destination
   const content = framingOf(lines, version)
-  if (content instanceof Refusal) return content
-  if (lines.expect !== undefined && lines.expect !== '100-continue') return new Refusal('expectation_failed')
+  if (content instanceof HttpError) return content
+  if (lines.expect !== undefined && lines.expect !== '100-continue')
+    return new HttpError('expectation_failed')
   const named = listed(lines.connection)
   const fields = keptFields(lines.text, named)
   if (fields === undefined) return malformed('Connection names a field it must not')
@@ -165,7 +167,7 @@ function compose(
   }
 }
 
-function framingOf(lines: FieldLines, version: '1.0' | '1.1'): Framing | Refusal {
+function framingOf(lines: FieldLines, version: '1.0' | '1.1'): Framing | HttpError {
   const { coding, length } = lines
   if (coding === undefined) return length === undefined ? noContent : { kind: 'length', length }
   if (length !== undefined) return malformed('it has both Content-Length and Transfer-Encoding')
@@ -174,7 +176,7 @@ function framingOf(lines: FieldLines, version: '1.0' | '1.1'): Framing | Refusal
   const members = listed(coding)
   const others = members.at(-1) === 'chunked' ? members.slice(0, -1) : members
   return others.length > 0 && others.every(member => codings.has(member))
-    ? new Refusal('coding_unsupported')
+    ? new HttpError('coding_unsupported')
     : malformed('its Transfer-Encoding is not "chunked"')
 }
 

@@ -16,21 +16,25 @@ import { visitorLimits, type Http1ClientLimits } from '#http/http1-limits.ts'
 import { findRequestEnd, MAX_REQUEST_HEAD, parseRequestHead } from '#http/http1-request-head.ts'
 import { SocketSplice } from '#http/http1-splice.ts'
 import type { SiteIsolation } from '#http/site-isolation.ts'
-import { endsWithConnection, interimHead, isBare } from '#http/http1-text.ts'
-import { malformed, Refusal } from '#http/refusal.ts'
+import { endsWithConnection, serializeInformationalHead, isBare } from '#http/http1-serialize.ts'
+import { malformed, HttpError } from '#http/http-error.ts'
 import { errorReply } from '#http/pages.ts'
-import { Trace } from '#http/trace.ts'
+import { RequestContext } from '#http/request-context.ts'
 import { lastingCopy } from '#tunnel/slabs.ts'
 import { type PassingReader, readPassing, type SocketReads } from '#tunnel/socket-reads.ts'
 import { cut } from '#tunnel/splice.ts'
-import { sweeper as sharedSweeper, type Sweeper, type Swept } from '#http/sweeper.ts'
+import {
+  timeoutChecker as sharedSweeper,
+  type TimeoutChecker,
+  type HasTimeouts,
+} from '#http/timeout-checker.ts'
 
 export interface ServeOptions {
   readonly client: HttpClientConnection
   readonly answer: Endpoint
   readonly observer?: Observer
   readonly limits?: Partial<Http1ClientLimits>
-  readonly sweeper?: Sweeper
+  readonly timeouts?: TimeoutChecker
   /** Isolates responses of hosts from each other; absent: off. */
   readonly isolation?: SiteIsolation | undefined
   /** Bytes already read from the connection. */
@@ -61,14 +65,14 @@ const emptyBody = bodyOf(Buffer.alloc(0))
  */
 type State = 'head' | 'serving' | 'unwanted' | 'upgraded' | 'leaving'
 
-class Http1ServerConnection implements Served, BodySource, Swept, PassingReader {
+class Http1ServerConnection implements Served, BodySource, HasTimeouts, PassingReader {
   readonly closed: Promise<void>
   readonly #socket: Socket
   readonly #client: HttpClientConnection
   readonly #answer: Endpoint
   readonly #observer: Observer | undefined
   readonly #limits: Http1ClientLimits
-  readonly #sweeper: Sweeper
+  readonly #timeouts: TimeoutChecker
   readonly #isolation: SiteIsolation | undefined
   readonly #writer: AnswerWriter
   readonly #reads: SocketReads
@@ -82,7 +86,7 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
   }
   readonly #faulted = (error: unknown): void => {
     if (this.#head !== undefined) this.#observer?.failed(this.#head, error)
-    this.#refuse(new Refusal('gateway_fault'))
+    this.#refuse(new HttpError('gateway_fault'))
   }
   #state: State = 'head'
   /** When the state began, or its last byte arrived. */
@@ -95,7 +99,7 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
   #content: IncomingBody | undefined
   #clientAbort: ClientAbort | undefined
   /** Of the running request. */
-  #trace: Trace | undefined
+  #context: RequestContext | undefined
   #splice: SocketSplice | undefined
   #answering = false
   #keepAlive = true
@@ -108,13 +112,13 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
   #unsentSince = 0
 
   constructor(socket: Socket, options: ServeOptions) {
-    const { client, answer, observer, limits, sweeper = sharedSweeper, first } = options
+    const { client, answer, observer, limits, timeouts = sharedSweeper, first } = options
     this.#socket = socket
     this.#client = client
     this.#answer = answer
     this.#observer = observer
     this.#limits = limits === undefined ? visitorLimits : { ...visitorLimits, ...limits }
-    this.#sweeper = sweeper
+    this.#timeouts = timeouts
     this.#isolation = options.isolation
     this.#writer = new AnswerWriter(
       socket,
@@ -123,8 +127,8 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
     )
     const { promise, resolve } = Promise.withResolvers<void>()
     this.closed = promise
-    sweeper.add(this)
-    this.#since = sweeper.now
+    timeouts.add(this)
+    this.#since = timeouts.now
     socket.setNoDelay(true)
     socket.on('error', () => undefined)
     socket.on('drain', () => this.#drained())
@@ -150,14 +154,14 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
     this.#draining = true
     this.#keepAlive = false
     // Not closed yet: the first request of a new connection would be lost, and the client would not retry it.
-    if (this.#state === 'head' && this.#partial === undefined) this.#since = this.#sweeper.now
+    if (this.#state === 'head' && this.#partial === undefined) this.#since = this.#timeouts.now
   }
 
   cut(): void {
     if (this.#state !== 'head') this.#socket.destroy()
   }
 
-  sweep(now: number): void {
+  checkTimeouts(now: number): void {
     const waited = now - this.#since
     if (this.#stalled(now)) cut(this.#socket)
     else if (this.#state === 'head') this.#sweepHead(waited)
@@ -172,13 +176,13 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
   }
 
   moreContent(): void {
-    this.#since = this.#sweeper.now
+    this.#since = this.#timeouts.now
     if (this.#held) this.#read()
   }
 
   contentEnded(rest: Buffer | undefined): void {
     this.#waiting = rest
-    if (this.#trace !== undefined) this.#trace.contentEnded = performance.now()
+    if (this.#context !== undefined) this.#context.contentEnded = performance.now()
     // Before the response ends, only the end of the connection shows that the client has disconnected.
     this.#read()
     if (this.#state === 'unwanted') this.#next()
@@ -212,7 +216,7 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
       return
     }
     const head = parseRequestHead(text, end)
-    if (head instanceof Refusal) this.#refuse(head)
+    if (head instanceof HttpError) this.#refuse(head)
     else this.#serve(head, undefined)
   }
 
@@ -225,13 +229,13 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
       end = findRequestEnd(text)
     }
     if (end === undefined) {
-      if (this.#partial === undefined) this.#since = this.#sweeper.now
+      if (this.#partial === undefined) this.#since = this.#timeouts.now
       this.#partial = chunk
       return
     }
     this.#partial = undefined
-    const head = end instanceof Refusal ? end : parseRequestHead(text, end)
-    if (head instanceof Refusal) this.#refuse(head)
+    const head = end instanceof HttpError ? end : parseRequestHead(text, end)
+    if (head instanceof HttpError) this.#refuse(head)
     else
       this.#serve(
         head,
@@ -242,7 +246,7 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
   #serve(head: RequestHead, rest: Buffer | undefined): void {
     const { framing } = head
     this.#state = 'serving'
-    this.#since = this.#sweeper.now
+    this.#since = this.#timeouts.now
     this.#head = head
     this.#continued = false
     this.#keepAlive = head.keepAlive && !this.#draining && ++this.#requests < this.#limits.maxRequests
@@ -256,14 +260,14 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
       this.#waiting = rest
     }
     this.#clientAbort = new ClientAbort()
-    const trace = (this.#trace = new Trace())
-    trace.content = this.#content
+    const context = (this.#context = new RequestContext())
+    context.content = this.#content
     this.#ask({
       client: this.#client,
       head,
       body,
       clientAbort: this.#clientAbort,
-      trace,
+      context,
       sendInformational: this.#sendInformational,
     })
     const content = this.#content
@@ -280,7 +284,7 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
   }
 
   #pass(bytes: Buffer): void {
-    this.#since = this.#sweeper.now
+    this.#since = this.#timeouts.now
     this.#splice?.send(bytes)
   }
 
@@ -292,7 +296,7 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
       if (this.#waiting.length >= this.#limits.waitingBytes) this.holdContent()
       return
     }
-    this.#since = this.#state === 'serving' ? this.#sweeper.now : this.#since
+    this.#since = this.#state === 'serving' ? this.#timeouts.now : this.#since
     if (content.unwanted && (this.#discarded += bytes.length) > this.#limits.unwantedBytes) {
       if (this.#state === 'unwanted') this.#leave()
       else this.holdContent()
@@ -304,7 +308,7 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
   #interim(head: ResponseHead): void {
     if (this.#state !== 'serving' || this.#answering || this.#head?.version !== '1.1') return
     this.#continued ||= head.status === 100
-    this.#socket.write(interimHead(this.#confined(head, this.#head.host)), 'latin1')
+    this.#socket.write(serializeInformationalHead(this.#confined(head, this.#head.host)), 'latin1')
   }
 
   #confined(head: ResponseHead, host: string): ResponseHead {
@@ -313,14 +317,14 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
 
   #reply(reply: Reply): void {
     const head = this.#head
-    const trace = this.#trace
-    if (this.#state !== 'serving' || this.#answering || head === undefined || trace === undefined) {
+    const context = this.#context
+    if (this.#state !== 'serving' || this.#answering || head === undefined || context === undefined) {
       reply.body.cancel()
       reply.upgraded?.abort()
       return
     }
     this.#answering = true
-    this.#observer?.replied(this.#client, head, reply, trace)
+    this.#observer?.replied(this.#client, head, reply, context)
     const answer = this.#confined(reply.head, head.host)
     if (reply.upgraded !== undefined) {
       this.#upgrade(answer, reply.upgraded)
@@ -331,23 +335,23 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
     const unsure = head.expectsContinue && !this.#continued && this.#contentDue
     if (unsure || (!bare && endsWithConnection(reply.head.framing, version))) this.#keepAlive = false
     const sent = answer === reply.head ? reply : { ...reply, head: answer }
-    this.#writer.begin(sent, { version, keepAlive: this.#keepAlive, bare, requestId: trace.id })
+    this.#writer.begin(sent, { version, keepAlive: this.#keepAlive, bare, requestId: context.id })
   }
 
   #upgrade(head: ResponseHead, stream: NonNullable<Reply['upgraded']>): void {
     this.#state = 'upgraded'
-    this.#socket.write(interimHead(head), 'latin1')
+    this.#socket.write(serializeInformationalHead(head), 'latin1')
     const waiting = this.#waiting
     this.#waiting = undefined
     this.#splice = new SocketSplice(this.#socket, this.#reads, stream)
-    if (this.#trace !== undefined) this.#trace.upgraded = this.#splice
+    if (this.#context !== undefined) this.#context.upgraded = this.#splice
     if (waiting !== undefined) this.#splice.send(waiting)
     if (this.#clientEnded) this.#splice.finish()
     this.#read()
   }
 
   /** Rejects a request and closes, because the start of the next one is unknown. */
-  #refuse(refusal: Refusal): void {
+  #refuse(error: HttpError): void {
     if (this.#state === 'leaving') return
     if (this.#answering) {
       this.#socket.destroy()
@@ -360,17 +364,17 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
     this.#keepAlive = false
     this.#clientAbort?.abort()
     this.#content?.fail(new Error('The request was refused.'))
-    const reply = errorReply(refusal.code, asked, refusal.values)
-    const trace = (this.#trace ??= new Trace())
-    this.#observer?.replied(this.#client, asked, reply, trace)
+    const reply = errorReply(error.code, asked, error.values)
+    const context = (this.#context ??= new RequestContext())
+    this.#observer?.replied(this.#client, asked, reply, context)
     const bare = asked !== undefined && isBare(asked.method, reply.head.status)
-    this.#writer.begin(reply, { version: '1.1', keepAlive: false, bare, requestId: trace.id })
+    this.#writer.begin(reply, { version: '1.1', keepAlive: false, bare, requestId: context.id })
   }
 
   /** The response is invalid from its first chunk on, so an error can still be sent. */
   #replace(reason: string): void {
     this.#answering = false
-    this.#refuse(new Refusal('upstream_invalid', { reason }))
+    this.#refuse(new HttpError('upstream_invalid', { reason }))
   }
 
   #answerEnded(): void {
@@ -388,16 +392,16 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
       return
     }
     this.#state = 'unwanted'
-    this.#since = this.#sweeper.now
+    this.#since = this.#timeouts.now
     content.cancel()
     this.#read()
   }
 
   /** The running request has ended. */
   #over(whole: boolean): void {
-    const trace = this.#trace
-    this.#trace = undefined
-    if (trace !== undefined) this.#observer?.ended(trace, whole)
+    const context = this.#context
+    this.#context = undefined
+    if (context !== undefined) this.#observer?.ended(context, whole)
   }
 
   #next(): void {
@@ -410,7 +414,7 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
       return
     }
     this.#state = 'head'
-    this.#since = this.#sweeper.now
+    this.#since = this.#timeouts.now
     this.#waiting = undefined
     if (waiting !== undefined) this.#readHead(waiting)
     if (this.#clientEnded && this.#partial !== undefined) this.#leave()
@@ -427,7 +431,7 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
   /** Half-closes. Incoming bytes are read and dropped: unread ones would turn the close into a reset. */
   #leave(): void {
     this.#state = 'leaving'
-    this.#since = this.#sweeper.now
+    this.#since = this.#timeouts.now
     this.#waiting = this.#partial = undefined
     this.#clientAbort = undefined
     this.#read()
@@ -448,7 +452,7 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
   }
 
   #gone(): void {
-    this.#sweeper.delete(this)
+    this.#timeouts.delete(this)
     const clientAbort = this.#clientAbort
     this.#state = 'leaving'
     this.#over(false)
@@ -471,7 +475,7 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
   #sweepHead(waited: number): void {
     const { headMs, keepAliveMs, drainMs } = this.#limits
     if (this.#partial !== undefined) {
-      if (waited > headMs) this.#refuse(new Refusal('request_timeout'))
+      if (waited > headMs) this.#refuse(new HttpError('request_timeout'))
       return
     }
     const patience = this.#requests === 0 ? headMs : keepAliveMs
@@ -482,7 +486,7 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
     const { bodyIdleMs } = this.#limits
     const content = this.#content
     if (content?.finished === false && content.flowing && waited > bodyIdleMs)
-      this.#refuse(new Refusal('request_timeout'))
+      this.#refuse(new HttpError('request_timeout'))
     else if (this.#clientEnded) this.#sweepHalfClosed(waited)
   }
 
@@ -498,6 +502,6 @@ class Http1ServerConnection implements Served, BodySource, Swept, PassingReader 
       return
     }
     this.#sent = sent
-    this.#since = this.#sweeper.now
+    this.#since = this.#timeouts.now
   }
 }

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { allIn, targetCharacters } from '#http/http1-characters.ts'
-import { malformed, Refusal } from '#http/refusal.ts'
+import { malformed, HttpError } from '#http/http-error.ts'
 
 export const MAX_TARGET = 8192
 
@@ -36,14 +36,14 @@ function readHost(authority: string): string | undefined {
 }
 
 /** The target of a request, in its forwarded form. */
-export interface Destination {
+export interface RequestTarget {
   readonly target: string
   readonly path: string
 }
 
 /** Checks the target of a request line against its Host. */
-export function readTarget(target: string, method: string, authority: string): Destination | Refusal {
-  if (target.length > MAX_TARGET) return new Refusal('target_too_long', { limit: MAX_TARGET })
+export function readTarget(target: string, method: string, authority: string): RequestTarget | HttpError {
+  if (target.length > MAX_TARGET) return new HttpError('target_too_long', { limit: MAX_TARGET })
   if (!allIn(targetCharacters, target, 0, target.length))
     return malformed('its target has a character that must be encoded')
   if (target.startsWith('/')) return checkedPath(target)
@@ -57,7 +57,7 @@ export function readTarget(target: string, method: string, authority: string): D
   return checkedPath(rest.startsWith('/') ? rest : `/${rest}`)
 }
 
-function checkedPath(target: string): Destination | Refusal {
+function checkedPath(target: string): RequestTarget | HttpError {
   const query = target.indexOf('?')
   const path = query < 0 ? target : target.slice(0, query)
   if (target.includes('%00')) return malformed('its target has an encoded NUL')

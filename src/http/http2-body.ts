@@ -2,12 +2,12 @@ import type { Http2Stream } from 'node:http2'
 import type { Body, BodySink, Framing } from '#http/body.ts'
 import { sendChunk } from '#http/send-chunk.ts'
 import { guarded } from '#http/http2-guard.ts'
-import { trailerLines, type Sender } from '#http/http2-fields.ts'
+import { trailerLines, type FieldsSender } from '#http/http2-fields.ts'
 import { inFrames } from '#http/http2-overhead.ts'
 
 interface Options {
   readonly stream: Http2Stream
-  readonly from: Sender
+  readonly from: FieldsSender
   readonly framing: Framing
   /** The rest of the body is not needed. */
   cancelled?(): void

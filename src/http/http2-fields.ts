@@ -25,15 +25,15 @@ const NAMES = { visitor: /^[a-z0-9!#$%&'*+.^`|~-]+$/, upstream: /^[a-z0-9!#$%&'*
 // eslint-disable-next-line no-control-regex -- these are what is looked for
 const FORBIDDEN_IN_VALUE = /[\x00-\x08\x0a-\x1f\x7f]|^[\t ]|[\t ]$/
 
-export type Sender = keyof typeof NAMES
+export type FieldsSender = keyof typeof NAMES
 
-export const isName = (name: string, from: Sender): boolean => NAMES[from].test(name)
+export const isName = (name: string, from: FieldsSender): boolean => NAMES[from].test(name)
 /** Blanks around a value are an error in HTTP/2 (RFC 9113 §8.2.1). */
 export const isValue = (value: string): boolean => !FORBIDDEN_IN_VALUE.test(value)
 export const isOfConnection = (name: string): boolean => ofConnection.has(name)
 
 /** Trailers as lines; undefined when they are invalid. Fields that only a head may have are dropped. */
-export function trailerLines(pairs: readonly string[], from: Sender): string | undefined {
+export function trailerLines(pairs: readonly string[], from: FieldsSender): string | undefined {
   let lines = ''
   for (let at = 0; at + 1 < pairs.length; at += 2) {
     const name = pairs[at] ?? ''

@@ -6,7 +6,7 @@ import { MAX_REQUEST_FIELDS, MAX_REQUEST_HEAD } from '#http/http1-request-head.t
 import { hostOf, readTarget } from '#http/http1-target.ts'
 import { isName, isOfConnection, isValue } from '#http/http2-fields.ts'
 import { isOwnName } from '#http/identity-names.ts'
-import { malformed, Refusal } from '#http/refusal.ts'
+import { malformed, HttpError } from '#http/http-error.ts'
 
 const MAX_METHOD = 32
 const LENGTH = /^\d{1,15}$/
@@ -38,7 +38,7 @@ interface Draft {
 }
 
 /** Checks the head of an HTTP/2 stream; `ends`: no body follows. */
-export function requestHead(pairs: readonly string[], ends: boolean): RequestHead | Refusal {
+export function requestHead(pairs: readonly string[], ends: boolean): RequestHead | HttpError {
   const draft: Draft = { lines: '', count: 0, size: 0, isCall: isCall(pairs) }
   for (let at = 0; at + 1 < pairs.length; at += 2) {
     const fault = take(draft, pairs[at] ?? '', pairs[at + 1] ?? '')
@@ -47,7 +47,7 @@ export function requestHead(pairs: readonly string[], ends: boolean): RequestHea
   return assembled(draft, ends)
 }
 
-function take(draft: Draft, name: string, value: string): Refusal | undefined {
+function take(draft: Draft, name: string, value: string): HttpError | undefined {
   if (!isValue(value))
     return malformed('a header field holds a control character, or blanks around its value')
   if (name.startsWith(':')) return takePseudo(draft, name, value)
@@ -79,7 +79,7 @@ function isMetadata(name: string): boolean {
   return other !== name && !isOther && isName(other, 'visitor')
 }
 
-function takePseudo(draft: Draft, name: string, value: string): Refusal | undefined {
+function takePseudo(draft: Draft, name: string, value: string): HttpError | undefined {
   const key = name.slice(1)
   if (key !== 'method' && key !== 'scheme' && key !== 'authority' && key !== 'path')
     return malformed('an unknown pseudo-header field')
@@ -91,7 +91,7 @@ function takePseudo(draft: Draft, name: string, value: string): Refusal | undefi
 }
 
 /** Fields with a meaning for the head itself, or with restricted values. */
-function takeSpecial(draft: Draft, name: string, value: string): Refusal | undefined {
+function takeSpecial(draft: Draft, name: string, value: string): HttpError | undefined {
   switch (name) {
     case 'host':
       if (draft.host !== undefined) return malformed('more than one Host')
@@ -105,7 +105,7 @@ function takeSpecial(draft: Draft, name: string, value: string): Refusal | undef
       if (value.toLowerCase() !== 'trailers') return malformed('TE allows only "trailers" in HTTP/2')
       break
     case 'expect':
-      if (value.toLowerCase() !== '100-continue') return new Refusal('expectation_failed')
+      if (value.toLowerCase() !== '100-continue') return new HttpError('expectation_failed')
       draft.expect = value
       break
   }
@@ -116,7 +116,7 @@ function takeSpecial(draft: Draft, name: string, value: string): Refusal | undef
 const isMethod = (method: string): boolean =>
   method !== '' && method.length <= MAX_METHOD && allIn(methodCharacters, method, 0, method.length)
 
-function assembled(draft: Draft, ends: boolean): RequestHead | Refusal {
+function assembled(draft: Draft, ends: boolean): RequestHead | HttpError {
   const { method = '', path: written = '', cookie } = draft
   if (!isMethod(method)) return malformed('its method is not one')
   if (method === 'CONNECT' || method === 'TRACE') return malformed(`${method} is not served here`)
@@ -129,7 +129,7 @@ function assembled(draft: Draft, ends: boolean): RequestHead | Refusal {
   // HTTP/1 has other forms of a target, which name the host a second time.
   if (!written.startsWith('/') && written !== '*') return malformed('its path is not valid')
   const destination = readTarget(written, method, authority)
-  if (destination instanceof Refusal) return destination
+  if (destination instanceof HttpError) return destination
   if (draft.length !== undefined && ends && Number(draft.length) > 0)
     return malformed('its content is missing')
   const lines = cookie === undefined ? draft.lines : `${draft.lines}cookie: ${cookie}\r\n`
@@ -153,4 +153,4 @@ function framingOf(length: string | undefined, ends: boolean): Framing {
   return { kind: ends ? 'none' : 'chunked' }
 }
 
-const tooLarge = (reason: string): Refusal => new Refusal('head_too_large', { reason })
+const tooLarge = (reason: string): HttpError => new HttpError('head_too_large', { reason })

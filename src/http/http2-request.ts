@@ -16,9 +16,9 @@ import { requestHead } from '#http/http2-head.ts'
 import { IDLE_BODY } from '#http/http2-limits.ts'
 import { ContentSender } from '#http/http2-send.ts'
 import type { SiteIsolation } from '#http/site-isolation.ts'
-import { Refusal } from '#http/refusal.ts'
+import { HttpError } from '#http/http-error.ts'
 import { errorReply } from '#http/pages.ts'
-import { Trace } from '#http/trace.ts'
+import { RequestContext } from '#http/request-context.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants
 
@@ -37,7 +37,7 @@ export class Http2Request {
   readonly #stream: ServerHttp2Stream
   readonly #options: RequestOptions
   readonly #clientAbort = new ClientAbort()
-  readonly #trace = new Trace()
+  readonly #context = new RequestContext()
   #head: RequestHead | undefined
   #body: Http2Body | undefined
   #sender: ContentSender | undefined
@@ -64,7 +64,7 @@ export class Http2Request {
   /** Reads the head and handles the request; `ends`: no body follows. */
   start(pairs: readonly string[], ends: boolean): void {
     const head = requestHead(pairs, ends)
-    if (head instanceof Refusal) {
+    if (head instanceof HttpError) {
       this.#send(errorReply(head.code, undefined, head.values))
       return
     }
@@ -78,13 +78,13 @@ export class Http2Request {
 
   #exchange(head: RequestHead, ends: boolean): Exchange {
     const { client } = this.#options
-    if (!ends) this.#trace.content = this.#body = this.#contentOf(head)
+    if (!ends) this.#context.content = this.#body = this.#contentOf(head)
     return {
       client,
       head,
       body: this.#body ?? (head.framing.kind === 'none' ? noBody : { ...noBody, framing: head.framing }),
       clientAbort: this.#clientAbort,
-      trace: this.#trace,
+      context: this.#context,
       sendInformational: interim => this.#sendInformational(interim),
     }
   }
@@ -98,7 +98,7 @@ export class Http2Request {
       stream: this.#stream,
       from: 'visitor',
       framing,
-      ended: () => (this.#trace.contentEnded = performance.now()),
+      ended: () => (this.#context.contentEnded = performance.now()),
       broken: reason => this.#rejectContent(reason),
       patience: isCall ? undefined : patience,
     })
@@ -150,7 +150,7 @@ export class Http2Request {
 
   #send(reply: Reply): void {
     const stream = this.#stream
-    this.#options.observer?.replied(this.#options.client, this.#head, reply, this.#trace)
+    this.#options.observer?.replied(this.#options.client, this.#head, reply, this.#context)
     if (stream.destroyed || stream.closed) {
       reply.body.cancel()
       return
@@ -190,7 +190,7 @@ export class Http2Request {
     const length = framing.kind === 'length' ? framing.length : announcedLength
     if (length !== undefined && status !== 204) pairs.push('content-length', String(length))
     addPairs(pairs, fields.text)
-    pairs.push(REQUEST_ID, this.#trace.id)
+    pairs.push(REQUEST_ID, this.#context.id)
     const options = { endStream, waitForTrailers, sendDate: false }
     this.#body?.relax()
     try {
@@ -218,7 +218,7 @@ export class Http2Request {
 
   /** The stream has closed, for whatever reason. */
   closed(): void {
-    this.#options.observer?.ended(this.#trace, this.#whole)
+    this.#options.observer?.ended(this.#context, this.#whole)
     this.#clientAbort.abort()
     this.#sender?.cancel()
   }

@@ -21,7 +21,7 @@ import {
 import { OverheadMeter } from '#http/http2-overhead.ts'
 import { Http2Request, type RequestOptions } from '#http/http2-request.ts'
 import { UnreadStreams } from '#http/http2-unread.ts'
-import { sweeper, type Swept } from '#http/sweeper.ts'
+import { timeoutChecker, type HasTimeouts } from '#http/timeout-checker.ts'
 
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } =
   constants
@@ -61,7 +61,7 @@ export const serveHttp2 = (socket: TLSSocket, options: Http2Options): Http2Conne
 // Every stream, session and socket that fails is also closed, which is handled.
 const ignored = (): void => undefined
 
-class Http2ServerConnection implements Http2Connection, Swept {
+class Http2ServerConnection implements Http2Connection, HasTimeouts {
   readonly closed: Promise<void>
   readonly #session: ServerHttp2Session
   readonly #options: Http2Options
@@ -94,8 +94,8 @@ class Http2ServerConnection implements Http2Connection, Swept {
     session.on('remoteSettings', () => this.#count('settings'))
     session.setTimeout(options.idle ?? IDLE_CONNECTION, () => this.#idle())
     this.#expectSettingsAnswer(options.settingsPatience ?? SETTINGS_ANSWER)
-    sweeper.add(this)
-    session.once('close', () => sweeper.delete(this))
+    timeoutChecker.add(this)
+    session.once('close', () => timeoutChecker.delete(this))
   }
 
   get open(): number {
@@ -172,9 +172,9 @@ class Http2ServerConnection implements Http2Connection, Swept {
     if (stream.rstCode !== NGHTTP2_NO_ERROR && stream.rstCode !== NGHTTP2_INTERNAL_ERROR) this.#count('reset')
   }
 
-  sweep(now: number): void {
+  checkTimeouts(now: number): void {
     if (this.#session.destroyed) return
-    this.#unread.sweep(now)
+    this.#unread.checkTimeouts(now)
     this.#countOverhead(now)
   }
 

@@ -28,7 +28,7 @@ export class UnreadStreams {
     this.#outputs.delete(stream)
   }
 
-  sweep(now: number): void {
+  checkTimeouts(now: number): void {
     let unread = 0
     for (const [stream, output] of this.#outputs) {
       const waited = waitedBy(stream, output, now)

@@ -1,4 +1,4 @@
-import type { Lost } from '#http/exchange.ts'
+import type { UpstreamFailure } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 
 const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
@@ -11,5 +11,5 @@ export const isWithoutContent = ({ framing }: RequestHead): boolean =>
   framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)
 
 /** A request that reached no service may be sent anywhere; one that was sent is retried once, if it is idempotent. */
-export const maySendAgain = (lost: Lost, wasSentAgain: boolean, head: RequestHead): boolean =>
-  lost === 'unreached' || (!wasSentAgain && isIdempotent(head) && isWithoutContent(head))
+export const maySendAgain = (failure: UpstreamFailure, wasSentAgain: boolean, head: RequestHead): boolean =>
+  failure === 'not-sent' || (!wasSentAgain && isIdempotent(head) && isWithoutContent(head))

@@ -6,9 +6,9 @@ import type { Reply } from '#http/exchange.ts'
 import { bodyOf, noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
-import { formatFor, type Format } from '#http/pages/format.ts'
+import { formatFor, type PageFormat } from '#http/pages/format.ts'
 import { fallback, hints } from '#http/pages/error-hints.ts'
-import { htmlOf, styleHash, type Page } from '#http/pages/html.ts'
+import { htmlOf, styleHash, type HtmlPage } from '#http/pages/html.ts'
 
 /** The parts of the request that a page uses; undefined when the request could not be parsed. */
 export type Asked = Pick<RequestHead, 'method' | 'host' | 'fields'> | undefined
@@ -16,7 +16,7 @@ export type Asked = Pick<RequestHead, 'method' | 'host' | 'fields'> | undefined
 const RETRY_SECONDS = 5
 const MAX_REFLECTED = 300
 
-const mediaTypes: Readonly<Record<Format, string>> = {
+const mediaTypes: Readonly<Record<PageFormat, string>> = {
   html: 'text/html; charset=utf-8',
   json: 'application/json; charset=utf-8',
   text: 'text/plain; charset=utf-8',
@@ -57,7 +57,7 @@ export function errorReply(
 }
 
 /** A gateway response that is not an error. */
-export function pageReply(head: NonNullable<Asked>, page: Page): Reply {
+export function pageReply(head: NonNullable<Asked>, page: HtmlPage): Reply {
   const format = formatFor(head.fields.get('accept') ?? '')
   const fields = new Fields(`Content-Type: ${mediaTypes[format]}\r\n${COMMON}`)
   return replyOf(page.status, fields, Buffer.from(rendered(page, format)), head.method)
@@ -85,7 +85,7 @@ function replyOf(status: number, fields: Fields, bytes: Buffer, method: string |
   return { head: { status, reason, fields, framing: body.framing }, body }
 }
 
-function pageOf(problem: Problem, host: string, values: Readonly<Record<string, string | number>>): Page {
+function pageOf(problem: Problem, host: string, values: Readonly<Record<string, string | number>>): HtmlPage {
   const hint = hints[problem.code] ?? fallback
   const name = safeName(host, String(values['domain'] ?? ''))
   return {
@@ -99,7 +99,7 @@ function pageOf(problem: Problem, host: string, values: Readonly<Record<string, 
   }
 }
 
-function rendered(page: Page, format: Format): string {
+function rendered(page: HtmlPage, format: PageFormat): string {
   if (format === 'html') return htmlOf(page)
   const { status, code, text, visitor, owner, command } = page
   if (format === 'json') {

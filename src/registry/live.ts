@@ -4,7 +4,7 @@ import type { Command, Directory, SessionRecord, TunnelRecord } from '#registry/
 import type { Facts } from '#registry/facts.ts'
 import type { Fleet } from '#registry/fleet.ts'
 import { anyLeg, eachOnce, isFirstLeg, plainId } from '#registry/legs.ts'
-import { newest, type Page } from '#base/newest.ts'
+import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
 import { hostportsOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import { joins, type TunnelGroup } from '#registry/records/tunnel-group.ts'
@@ -25,7 +25,7 @@ export interface LiveOptions {
 export interface RequestHistory {
   find(id: string): Promise<Body | undefined>
   /** Newest first. */
-  list(page: Page): Promise<Body[]>
+  list(page: IdPage): Promise<Body[]>
 }
 
 const edgeKinds = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
@@ -57,15 +57,15 @@ export class LiveView {
     return undefined
   }
 
-  async list(kind: LiveKind, page: Page): Promise<Body[]> {
+  async list(kind: LiveKind, page: IdPage): Promise<Body[]> {
     const { directory, requests } = this.#options
     const { sessions, tunnels } = directory
     if (kind === 'request') return requests.list(page)
     if (kind === 'tunnel_session')
-      return newest(eachOnce(sessions), ({ id }) => plainId(id), page).map(it => this.#session(it))
+      return pageByIdDesc(eachOnce(sessions), ({ id }) => plainId(id), page).map(it => this.#session(it))
     if (kind === 'tunnel')
-      return newest(eachOnce(tunnels), ({ id }) => plainId(id), page).map(it => this.#tunnel(it))
-    const found = newest(this.#endpoints(), ([id]) => id, page)
+      return pageByIdDesc(eachOnce(tunnels), ({ id }) => plainId(id), page).map(it => this.#tunnel(it))
+    const found = pageByIdDesc(this.#endpoints(), ([id]) => id, page)
     return found.map(([, body]) => body())
   }
 

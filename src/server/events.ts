@@ -10,7 +10,7 @@ import type { DeliveryStatus, DeliveryFilter } from '#events/delivery-status.ts'
 import { DeliveryError } from '#events/destination.ts'
 import { buildDestination } from '#events/destinations/index.ts'
 import { EventEngine } from '#events/engine.ts'
-import { newest } from '#base/newest.ts'
+import { pageByIdDesc } from '#base/page-by-id.ts'
 import type { Tell } from '#server/ordered-hold.ts'
 import { TrafficHub } from '#server/traffic-hub.ts'
 import type { Store } from '#store/store.ts'
@@ -83,7 +83,7 @@ function withEvents(online: Live, engine: EventEngine, audit: AuditLog): Live {
       return online.get(kind, id)
     },
     async list(kind, page) {
-      if (kind === 'event_delivery') return newest(await deliveries(page.filters), ({ id }) => id, page)
+      if (kind === 'event_delivery') return pageByIdDesc(await deliveries(page.filters), ({ id }) => id, page)
       if (kind !== 'audit_event') return online.list(kind, page)
       const { found, last } = await audit.list(page)
       return Object.assign<Found, Pick<Found, 'last'>>(found, last === undefined ? {} : { last })

@@ -1,6 +1,10 @@
 import type { Party } from '#base/shared-budget.ts'
 import type { Body, BodySink } from '#http/body.ts'
-import { sweeper as sharedSweeper, type Sweeper, type Swept } from '#http/sweeper.ts'
+import {
+  timeoutChecker as sharedSweeper,
+  type TimeoutChecker,
+  type HasTimeouts,
+} from '#http/timeout-checker.ts'
 import type { Allowance, Holder } from '#webhooks/allowance.ts'
 
 const FIRST_BYTES = 16 * 1024
@@ -20,11 +24,11 @@ interface Options {
   readonly limit: number
   readonly allowance: Allowance
   readonly party: Party
-  readonly sweeper?: Sweeper
+  readonly timeouts?: TimeoutChecker
 }
 
 /** Reads a whole body. Its part of the budget is held until `release`. */
-export class Gathering implements BodySink, Holder, Swept {
+export class Gathering implements BodySink, Holder, HasTimeouts {
   readonly party: Party
   trailers = ''
   readonly #body: Body
@@ -35,18 +39,18 @@ export class Gathering implements BodySink, Holder, Swept {
   #length = 0
   #taken = 0
   #over = false
-  readonly #sweeper: Sweeper
+  readonly #timeouts: TimeoutChecker
   #lookedAt: number
   #lookedLength = 0
   #slowMs = 0
 
-  constructor(body: Body, { limit, allowance, party, sweeper = sharedSweeper }: Options) {
+  constructor(body: Body, { limit, allowance, party, timeouts = sharedSweeper }: Options) {
     this.#body = body
     this.#limit = limit
     this.#allowance = allowance
     this.party = party
-    this.#sweeper = sweeper
-    this.#lookedAt = sweeper.now
+    this.#timeouts = timeouts
+    this.#lookedAt = timeouts.now
   }
 
   get taken(): number {
@@ -62,7 +66,7 @@ export class Gathering implements BodySink, Holder, Swept {
   }
 
   read(): Promise<GatheringEnd> {
-    this.#sweeper.add(this)
+    this.#timeouts.add(this)
     this.#body.read(this, false)
     return this.#done.promise
   }
@@ -78,7 +82,7 @@ export class Gathering implements BodySink, Holder, Swept {
     this.release()
   }
 
-  sweep(now: number): void {
+  checkTimeouts(now: number): void {
     const waited = now - this.#lookedAt
     if (waited < LOOK_MS) return
     const isSlow = (this.#length - this.#lookedLength) * LOOK_MS < LEAST_BYTES * waited
@@ -137,7 +141,7 @@ export class Gathering implements BodySink, Holder, Swept {
 
   #finish(end: GatheringEnd): void {
     this.#over = true
-    this.#sweeper.delete(this)
+    this.#timeouts.delete(this)
     this.#done.resolve(end)
   }
 }

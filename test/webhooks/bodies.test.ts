@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Party } from '#base/shared-budget.ts'
 import type { Body, BodySink, Framing } from '#http/body.ts'
-import { Sweeper } from '#http/sweeper.ts'
+import { TimeoutChecker } from '#http/timeout-checker.ts'
 import { Allowance } from '#webhooks/allowance.ts'
 import { Gathering } from '#webhooks/gathering.ts'
 import { HeldBody } from '#webhooks/held-body.ts'
@@ -145,9 +145,9 @@ suite('content that is gathered', () => {
 })
 
 /** Content of which so much has come, from one address to one endpoint. */
-function gathered(allowance: Allowance, of: Party, bytes: number, sweeper?: Sweeper, limit = bytes) {
+function gathered(allowance: Allowance, of: Party, bytes: number, timeouts?: TimeoutChecker, limit = bytes) {
   const coming = new Coming()
-  const gathering = new Gathering(coming, { limit, allowance, party: of, ...(sweeper && { sweeper }) })
+  const gathering = new Gathering(coming, { limit, allowance, party: of, ...(timeouts && { timeouts }) })
   const end = gathering.read()
   coming.sink?.data(Buffer.alloc(bytes))
   return { coming, gathering, end }
@@ -184,31 +184,31 @@ suite('the memory for content that is held', () => {
   })
 
   test('is taken from the largest that stands still, of the same endpoint', async () => {
-    const sweeper = new Sweeper(100_000)
+    const timeouts = new TimeoutChecker(100_000)
     const allowance = new Allowance(2.5 * tenth.length)
-    const small = gathered(allowance, { endpoint: 'a', client: '192.0.2.1' }, 100, sweeper)
-    const large = gathered(allowance, { endpoint: 'a', client: '192.0.2.3' }, tenth.length, sweeper)
+    const small = gathered(allowance, { endpoint: 'a', client: '192.0.2.1' }, 100, timeouts)
+    const large = gathered(allowance, { endpoint: 'a', client: '192.0.2.3' }, tenth.length, timeouts)
     for (const later of [1500, 3000]) {
-      small.gathering.sweep(performance.now() + later)
-      large.gathering.sweep(performance.now() + later)
+      small.gathering.checkTimeouts(performance.now() + later)
+      large.gathering.checkTimeouts(performance.now() + later)
     }
-    const honest = gathered(allowance, { endpoint: 'a', client: '192.0.2.4' }, tenth.length, sweeper)
+    const honest = gathered(allowance, { endpoint: 'a', client: '192.0.2.4' }, tenth.length, timeouts)
     honest.coming.sink?.end('')
     assert.equal(await large.end, 'slow')
     assert.equal(await honest.end, 'whole')
     assert.equal(small.gathering.isSlow, true)
     assert.ok(large.coming.cancelled)
-    sweeper.delete(small.gathering)
+    timeouts.delete(small.gathering)
   })
 
   test('is given back by content that comes too slowly for ten seconds, and not before', async () => {
-    const sweeper = new Sweeper(100_000)
+    const timeouts = new TimeoutChecker(100_000)
     const allowance = new Allowance(4 * tenth.length)
-    const { coming, gathering, end } = gathered(allowance, party, 100, sweeper, 20_000)
+    const { coming, gathering, end } = gathered(allowance, party, 100, timeouts, 20_000)
     let now = performance.now()
     for (let second = 0; second < 20; second++) {
       coming.sink?.data(Buffer.alloc(second < 10 ? 1100 : 1))
-      gathering.sweep((now += 1000))
+      gathering.checkTimeouts((now += 1000))
     }
     assert.equal(await end, 'slow')
     assert.equal(allowance.left, 4 * tenth.length)

@@ -79,7 +79,7 @@ suite('SEC-20: webhook verification', () => {
       assert.equal(reply.head.status, 403)
       assert.equal(reply.head.fields.get('ngrok-error-code'), 'ERR_NGROK_3204')
       assert.equal(reply.refusal, 'webhook_refused')
-      assert.match(exchange.trace.notes?.join() ?? '', /^webhook_verification: it/)
+      assert.match(exchange.context.notes?.join() ?? '', /^webhook_verification: it/)
     }
   })
 

@@ -73,7 +73,7 @@ export class Door {
   /** Needs no decryption for a recently seen session. */
   handle(exchange: Exchange, next: Endpoint): Promise<Reply> {
     const { head, client } = exchange
-    exchange.trace.appClientId = this.#method.clientId
+    exchange.context.appClientId = this.#method.clientId
     if (client.scheme === 'http' && this.#shared.facts.httpsPort !== undefined)
       return Promise.resolve(this.#secured(head))
     if (isSignInPath(head.path)) return this.#ownPath(exchange)
@@ -122,7 +122,7 @@ export class Door {
   }
 
   #admit(exchange: Exchange, next: Endpoint, parted: headers.Parted, known: Known): Promise<Reply> {
-    exchange.trace.identity = known.user
+    exchange.context.identity = known.user
     return this.#pass(exchange, next, headers.joinFields(parted, known.cookies, known.told))
   }
 

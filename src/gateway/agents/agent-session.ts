@@ -43,7 +43,7 @@ const MAX_REQUESTS = 300
 const SETTLE_MS = 15
 // One that never finishes the request counts as ready after this.
 const FINISH_MS = 2000
-const FAREWELL_MS = 1000
+const CLOSE_GRACE_MS = 1000
 const STOP_TUNNEL_MS = 1000
 // Fewer than our agents accept, because they free reset ones a moment later.
 const OWN_STREAMS = 980
@@ -246,7 +246,7 @@ export class AgentSession implements Connection {
       return welcome(request, record, this.#options)
     } catch (error) {
       // The error is read first; then there is nothing left to send.
-      setTimeout(() => this.#session.close(), FAREWELL_MS).unref()
+      setTimeout(() => this.#session.close(), CLOSE_GRACE_MS).unref()
       throw error
     }
   }

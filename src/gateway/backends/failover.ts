@@ -27,11 +27,11 @@ const answerFrom =
     const last = children.at(-1)
     for (const child of children) {
       const reply = await child.backend.answer(exchange)
-      if (reply.lost !== 'unreached' || child === last || exchange.clientAbort.aborted) return reply
-      exchange.trace.note(`backend ${child.id}: ${reply.refusal ?? reply.lost}`)
+      if (reply.failure !== 'not-sent' || child === last || exchange.clientAbort.aborted) return reply
+      exchange.context.note(`backend ${child.id}: ${reply.refusal ?? reply.failure}`)
       reply.body.cancel()
     }
-    exchange.trace.backendId = id
+    exchange.context.backendId = id
     return unreached('backend_childless', exchange)
   }
 

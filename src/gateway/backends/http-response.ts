@@ -32,9 +32,9 @@ export const httpResponseBackend: BuildBackend = ({ id, body }) => {
   }
   return {
     answer: async exchange => {
-      exchange.trace.backendId = id
-      exchange.trace.tunnel = undefined
-      exchange.trace.reused = undefined
+      exchange.context.backendId = id
+      exchange.context.tunnel = undefined
+      exchange.context.reused = undefined
       return exchange.head.method === 'HEAD' && !withoutContent.has(status) ? head : whole
     },
     dial: undefined,

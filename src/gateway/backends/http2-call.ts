@@ -18,7 +18,7 @@ const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2
  * `refused`: the upstream has surely not seen the request. `unreachable`: it has never sent anything. `closed`: it
  * ended the request without a byte of a response; `broken` after some of it.
  */
-export type Outcome = Reply | 'unreachable' | 'invalid' | 'closed' | 'broken' | 'refused' | 'timeout'
+export type Http2Outcome = Reply | 'unreachable' | 'invalid' | 'closed' | 'broken' | 'refused' | 'timeout'
 
 interface Options {
   readonly link: Http2Link
@@ -32,7 +32,7 @@ interface Options {
 /** One request to an HTTP/2 upstream. */
 export class Http2Call {
   readonly #options: Options
-  readonly #outcome = Promise.withResolvers<Outcome>()
+  readonly #outcome = Promise.withResolvers<Http2Outcome>()
   #stream: ClientHttp2Stream | undefined
   #sender: ContentSender | undefined
   #timer: NodeJS.Timeout | undefined
@@ -43,7 +43,7 @@ export class Http2Call {
     this.#options = options
   }
 
-  start(): Promise<Outcome> {
+  start(): Promise<Http2Outcome> {
     const { exchange, link } = this.#options
     this.#sender = new ContentSender({
       body: exchange.body,
@@ -133,7 +133,7 @@ export class Http2Call {
     else this.#settle(link.greeted ? 'closed' : 'unreachable')
   }
 
-  #settle(outcome: Outcome): void {
+  #settle(outcome: Http2Outcome): void {
     if (this.#settled) return
     this.#settled = true
     clearTimeout(this.#timer)
@@ -141,13 +141,13 @@ export class Http2Call {
   }
 }
 
-function requestPairs({ head, client, trace }: Exchange, authority: string): string[] {
+function requestPairs({ head, client, context }: Exchange, authority: string): string[] {
   // The upstream connection has no TLS, and some servers reject a scheme that differs.
   const pairs = [':method', head.method, ':scheme', 'http', ':authority', authority, ':path', head.target]
   if (head.framing.kind === 'length') pairs.push('content-length', String(head.framing.length))
   addPairs(pairs, head.fields.text)
   addPairs(pairs, forwardedLines(client, head))
-  pairs.push(REQUEST_ID, trace.id)
+  pairs.push(REQUEST_ID, context.id)
   return pairs
 }
 

@@ -1,8 +1,8 @@
-import { rewrittenHost } from '#gateway/backends/upstream-text.ts'
+import { rewrittenHost } from '#gateway/backends/upstream-request.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
-import type { Endpoint, Exchange, Lost, Reply, HttpClientConnection } from '#http/exchange.ts'
+import type { Endpoint, Exchange, UpstreamFailure, Reply, HttpClientConnection } from '#http/exchange.ts'
 import { DialError } from '#registry/fleet.ts'
-import { Http2Call, type Outcome } from '#gateway/backends/http2-call.ts'
+import { Http2Call, type Http2Outcome } from '#gateway/backends/http2-call.ts'
 import { Http2Pool } from '#gateway/backends/http2-pool.ts'
 import { isWithoutContent } from '#http/idempotent.ts'
 import { errorReply } from '#http/pages.ts'
@@ -26,15 +26,15 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
   const pool = new Http2Pool(dial, ProxyProto !== 1 && ProxyProto !== 2)
   const authority = rewrittenHost(tunnel)
 
-  const attempt = async (exchange: Exchange): Promise<Outcome | Undialled> => {
+  const attempt = async (exchange: Exchange): Promise<Http2Outcome | Undialled> => {
     let link
-    exchange.trace.reused = undefined
+    exchange.context.reused = undefined
     try {
       link = await pool.take(exchange.client)
     } catch (error) {
       return error instanceof DialError ? error.code : 'undialled'
     }
-    exchange.trace.reused = link.reused
+    exchange.context.reused = link.reused
     const outcome = await new Http2Call({ link, exchange, authority, patience }).start()
     return link.isLost && (outcome === 'closed' || outcome === 'unreachable') ? 'lost' : outcome
   }
@@ -47,28 +47,28 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
     const reply = replyTo(exchange, outcome, patience)
     // An abort because the client disconnected says nothing about the service.
     const lost = exchange.clientAbort.aborted ? undefined : lostBy(outcome, exchange)
-    return lost === undefined ? reply : { ...reply, lost }
+    return lost === undefined ? reply : { ...reply, failure: lost }
   }
 
   return Object.assign(answer, { close: () => pool.close() })
 }
 
-/** `lost`: it was sent, and the agent's connection was lost. */
+/** `failure`: it was sent, and the agent's connection was lost. */
 type Undialled = DialError['code'] | 'undialled' | 'lost'
-type Failure = Exclude<Outcome, Reply> | Undialled
+type Failure = Exclude<Http2Outcome, Reply> | Undialled
 
-function lostBy(failure: Failure, { head }: Exchange): Lost | undefined {
+function lostBy(failure: Failure, { head }: Exchange): UpstreamFailure | undefined {
   switch (failure) {
     case 'offline':
     case 'busy':
     case 'undialled':
-      return 'unreached'
+      return 'not-sent'
     case 'refused':
-      return isWithoutContent(head) ? 'unreached' : 'unanswered'
+      return isWithoutContent(head) ? 'not-sent' : 'no-response'
     case 'unreachable':
     case 'closed':
     case 'lost':
-      return 'unanswered'
+      return 'no-response'
     default:
       return undefined
   }

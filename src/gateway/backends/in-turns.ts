@@ -3,7 +3,7 @@ import type { Backend, BackendParts, ClosableEndpoint } from '#gateway/backends/
 import type { GroupTurns } from '#gateway/backends/group-turns.ts'
 import { unreached } from '#gateway/backends/unreached.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
-import type { Endpoint, Lost, ClientConnection } from '#http/exchange.ts'
+import type { Endpoint, UpstreamFailure, ClientConnection } from '#http/exchange.ts'
 import { DialError } from '#registry/fleet.ts'
 import { maySendAgain } from '#http/idempotent.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -49,30 +49,30 @@ export class Members {
 /** Sends each request to the next tunnel, skipping unreachable ones. */
 export function answerInTurns(turns: GroupTurns, members: Members, empty: ErrorName): Endpoint {
   return async exchange => {
-    const { trace, clientAbort, head } = exchange
-    let lost: Lost | undefined
+    const { context, clientAbort, head } = exchange
+    let failure: UpstreamFailure | undefined
     let tried: TunnelRecord[] | undefined
     let tunnel = turns.next()
     while (tunnel !== undefined) {
-      trace.tunnel = tunnel
+      context.tunnel = tunnel
       const reply = await members.endpoint(tunnel)(exchange)
-      if (reply.lost === undefined) {
+      if (reply.failure === undefined) {
         turns.worked(tunnel)
         return reply
       }
       if (clientAbort.aborted) return reply
       turns.failed(tunnel)
       ;(tried ??= []).push(tunnel)
-      const again = maySendAgain(reply.lost, lost !== undefined, head) && tried.length <= MAX_OTHERS
+      const again = maySendAgain(reply.failure, failure !== undefined, head) && tried.length <= MAX_OTHERS
       const other = again ? turns.other(tried) : undefined
       // A request that was sent stays sent, even if the last tunnel tried was not reached.
-      if (other === undefined) return lost === undefined ? reply : { ...reply, lost }
-      if (reply.lost === 'unanswered') lost = reply.lost
-      trace.note(`tunnel ${tunnel.id}: ${reply.refusal ?? reply.lost}`)
+      if (other === undefined) return failure === undefined ? reply : { ...reply, failure }
+      if (reply.failure === 'no-response') failure = reply.failure
+      context.note(`tunnel ${tunnel.id}: ${reply.refusal ?? reply.failure}`)
       reply.body.cancel()
       tunnel = other
     }
-    trace.tunnel = undefined
+    context.tunnel = undefined
     return unreached(empty, exchange)
   }
 }

@@ -7,10 +7,10 @@ import type { Kept } from '#contract/shape.ts'
 import type { BackendParts, BuildBackend } from '#gateway/backends/backend.ts'
 import { StaticDialer } from '#gateway/backends/static-dialer.ts'
 import { StreamPool } from '#gateway/backends/stream-pool.ts'
-import { type Upstream, UpstreamCall } from '#gateway/backends/upstream-call.ts'
-import { requestText } from '#gateway/backends/upstream-text.ts'
+import { type HttpUpstream, UpstreamCall } from '#gateway/backends/upstream-call.ts'
+import { serializeRequestHead } from '#gateway/backends/upstream-request.ts'
 import { DialError } from '#registry/fleet.ts'
-import { sweeper } from '#http/sweeper.ts'
+import { timeoutChecker } from '#http/timeout-checker.ts'
 import { fromDuplex } from '#tunnel/from-duplex.ts'
 
 const CONNECT_MS = 5000
@@ -27,8 +27,8 @@ export const staticBackend: BuildBackend = ({ id, body }, parts) => {
   const upstream = upstreamOf(dialer)
   return {
     answer: exchange => {
-      exchange.trace.backendId = id
-      exchange.trace.tunnel = undefined
+      exchange.context.backendId = id
+      exchange.context.tunnel = undefined
       return new Promise((resolve, reject) => {
         new UpstreamCall(upstream, exchange, resolve, reject).start()
       })
@@ -62,13 +62,13 @@ function dialerTo(id: string, address: string, secure: boolean, parts: BackendPa
   return new StaticDialer({ connect, changed })
 }
 
-const upstreamOf = (dialer: StaticDialer): Upstream => ({
-  pool: new StreamPool({ sweeper, maxIdle: MAX_IDLE, idleMs: IDLE_MS }),
+const upstreamOf = (dialer: StaticDialer): HttpUpstream => ({
+  pool: new StreamPool({ timeouts: timeoutChecker, maxIdle: MAX_IDLE, idleMs: IDLE_MS }),
   viaAgent: false,
   reusable: true,
   answerTimeoutMs: ANSWER_MS,
-  now: () => sweeper.now,
-  text: exchange => requestText(exchange, undefined),
+  now: () => timeoutChecker.now,
+  text: exchange => serializeRequestHead(exchange, undefined),
   async dial(_exchange, first) {
     const socket = await dialer.dial()
     const finish = (): void => {

@@ -1,15 +1,15 @@
-import type { Sweeper, Swept } from '#http/sweeper.ts'
+import type { TimeoutChecker, HasTimeouts } from '#http/timeout-checker.ts'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 
 /** A request that uses an upstream connection: it receives the connection's events. */
 export interface StreamUser extends Sink {
   writable(): void
   /** A sweep of the pool. */
-  sweep(now: number): void
+  checkTimeouts(now: number): void
 }
 
 export interface PoolOptions {
-  readonly sweeper: Sweeper
+  readonly timeouts: TimeoutChecker
   readonly maxIdle: number
   readonly idleMs: number
 }
@@ -85,8 +85,8 @@ export class UpstreamStream implements Sink {
     user?.closed(error)
   }
 
-  sweep(now: number): void {
-    this.#user?.sweep(now)
+  checkTimeouts(now: number): void {
+    this.#user?.checkTimeouts(now)
   }
 }
 
@@ -95,8 +95,8 @@ const KEPT_IDLE = 64
 const SURPLUS_MS = 5000
 
 /** The upstream connections of one tunnel; never shared with another one. */
-export class StreamPool implements Swept {
-  readonly #sweeper: Sweeper
+export class StreamPool implements HasTimeouts {
+  readonly #timeouts: TimeoutChecker
   readonly #maxIdle: number
   readonly #idleMs: number
   readonly #all = new Set<UpstreamStream>()
@@ -104,8 +104,8 @@ export class StreamPool implements Swept {
   readonly #idle: UpstreamStream[] = []
   #closed = false
 
-  constructor({ sweeper, maxIdle, idleMs }: PoolOptions) {
-    this.#sweeper = sweeper
+  constructor({ timeouts, maxIdle, idleMs }: PoolOptions) {
+    this.#timeouts = timeouts
     this.#maxIdle = maxIdle
     this.#idleMs = idleMs
   }
@@ -116,7 +116,7 @@ export class StreamPool implements Swept {
 
   add(stream: ByteStream): UpstreamStream {
     const added = new UpstreamStream(stream, this)
-    if (this.#all.size === 0) this.#sweeper.add(this)
+    if (this.#all.size === 0) this.#timeouts.add(this)
     this.#all.add(added)
     return added
   }
@@ -124,7 +124,7 @@ export class StreamPool implements Swept {
   /** A recently used idle connection, if there is one and the client may have one more. */
   take(withinMs: number, client: string): UpstreamStream | undefined {
     const last = this.#idle.at(-1)
-    if (last === undefined || this.#sweeper.now - last.idleSince > withinMs) return undefined
+    if (last === undefined || this.#timeouts.now - last.idleSince > withinMs) return undefined
     if (last.stream.hold?.(client) === false) return undefined
     return this.#idle.pop()
   }
@@ -144,7 +144,7 @@ export class StreamPool implements Swept {
       used.finish()
       return
     }
-    used.idleSince = this.#sweeper.now
+    used.idleSince = this.#timeouts.now
     this.#idle.push(used)
     // Waiting requests may take this slot, so this comes last.
     used.stream.rest?.()
@@ -154,15 +154,15 @@ export class StreamPool implements Swept {
     if (!this.#all.delete(gone)) return
     const at = this.#idle.indexOf(gone)
     if (at >= 0) this.#idle.splice(at, 1)
-    if (this.#all.size === 0) this.#sweeper.delete(this)
+    if (this.#all.size === 0) this.#timeouts.delete(this)
   }
 
-  sweep(now: number): void {
+  checkTimeouts(now: number): void {
     for (let [oldest] = this.#idle; oldest !== undefined; [oldest] = this.#idle) {
       if (now - oldest.idleSince <= (this.#idle.length > KEPT_IDLE ? SURPLUS_MS : this.#idleMs)) break
       oldest.finish()
     }
-    for (const used of this.#all) used.sweep(now)
+    for (const used of this.#all) used.checkTimeouts(now)
   }
 
   /** Closes idle connections; busy ones finish their request first. */

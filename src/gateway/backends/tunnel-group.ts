@@ -16,7 +16,7 @@ export const tunnelGroupBackend: BuildBackend = (row, parts) => {
   const header = { Proto: '', EdgeType: edgeTypes[edge], PassthroughTLS: passthrough }
   return {
     answer: exchange => {
-      exchange.trace.backendId = row.id
+      exchange.context.backendId = row.id
       return answer(exchange)
     },
     dial: dialInTurns(turns, (tunnel, client, first) =>

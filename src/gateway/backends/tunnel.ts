@@ -1,17 +1,17 @@
 import type { ErrorName } from '#base/errors.ts'
 import { StreamPool } from '#gateway/backends/stream-pool.ts'
-import { type Upstream, UpstreamCall } from '#gateway/backends/upstream-call.ts'
+import { type HttpUpstream, UpstreamCall } from '#gateway/backends/upstream-call.ts'
 import {
   proxyHeaderOf,
   proxyProtocolOf,
-  requestText,
+  serializeRequestHead,
   rewrittenHost,
-} from '#gateway/backends/upstream-text.ts'
+} from '#gateway/backends/upstream-request.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint, Exchange, Reply } from '#http/exchange.ts'
 import { DialError, type Fleet } from '#registry/fleet.ts'
 import { http2Backend } from '#gateway/backends/http2-upstream.ts'
-import { sweeper as sharedSweeper, type Sweeper } from '#http/sweeper.ts'
+import { timeoutChecker as sharedSweeper, type TimeoutChecker } from '#http/timeout-checker.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 
@@ -23,7 +23,7 @@ export interface TunnelBackendOptions {
   /** How many idle upstream connections are kept, and for how long. */
   readonly maxIdle?: number
   readonly idleMs?: number
-  readonly sweeper?: Sweeper
+  readonly timeouts?: TimeoutChecker
 }
 
 export type TunnelBackend = Endpoint & {
@@ -55,18 +55,18 @@ function http1Upstream({
   answerTimeoutMs = 300_000,
   maxIdle = 256,
   idleMs = 60_000,
-  sweeper = sharedSweeper,
-}: TunnelBackendOptions): Upstream {
+  timeouts = sharedSweeper,
+}: TunnelBackendOptions): HttpUpstream {
   const host = rewrittenHost(tunnel)
   const { ProxyProto } = tunnel.options
   return {
-    pool: new StreamPool({ sweeper, maxIdle, idleMs }),
+    pool: new StreamPool({ timeouts, maxIdle, idleMs }),
     viaAgent: true,
     // The PROXY header of a connection names one client.
     reusable: ProxyProto !== 1 && ProxyProto !== 2,
     answerTimeoutMs,
-    now: () => sweeper.now,
-    text: exchange => requestText(exchange, host),
+    now: () => timeouts.now,
+    text: exchange => serializeRequestHead(exchange, host),
     dial: async ({ client }, first) => {
       const prefix = proxyProtocolOf(tunnel, client)
       const bytes = prefix === undefined ? first : Buffer.concat([prefix, first])

@@ -5,5 +5,5 @@ import { errorReply } from '#http/pages.ts'
 /** An error before any service was contacted. */
 export const unreached = (code: ErrorName, { head }: Exchange): Reply => ({
   ...errorReply(code, head),
-  lost: 'unreached',
+  failure: 'not-sent',
 })

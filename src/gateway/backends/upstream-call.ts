@@ -2,7 +2,7 @@ import { clientNetwork } from '#base/client-network.ts'
 import type { ErrorName } from '#base/errors.ts'
 import type { StreamPool, StreamUser, UpstreamStream } from '#gateway/backends/stream-pool.ts'
 import { Upload } from '#gateway/backends/upload.ts'
-import type { Exchange, Lost, Reply } from '#http/exchange.ts'
+import type { Exchange, UpstreamFailure, Reply } from '#http/exchange.ts'
 import { bodyOf, type Framing, noBody } from '#http/body.ts'
 import { type BodySource, IncomingBody } from '#http/http1-body.ts'
 import { responseTrailers } from '#http/http1-chunks.ts'
@@ -16,7 +16,7 @@ import { isSessionLost, TunnelError, type TunnelErrorCode } from '#tunnel/frame.
 import { TunnelStream } from '#tunnel/stream.ts'
 
 /** Shared by all requests to one service. */
-export interface Upstream {
+export interface HttpUpstream {
   readonly pool: StreamPool
   /** An agent is in front of the service, and responds in its place when it is unreachable. */
   readonly viaAgent: boolean
@@ -46,7 +46,7 @@ type Phase = 'head' | 'peek' | 'body' | 'done'
 
 /** One request to the service behind a tunnel, and its response. */
 export class UpstreamCall implements StreamUser, BodySource {
-  readonly #upstream: Upstream
+  readonly #upstream: HttpUpstream
   readonly #exchange: Exchange
   readonly #resolve: (reply: Reply) => void
   readonly #reject: (error: unknown) => void
@@ -61,7 +61,7 @@ export class UpstreamCall implements StreamUser, BodySource {
   #since: number
 
   constructor(
-    upstream: Upstream,
+    upstream: HttpUpstream,
     exchange: Exchange,
     resolve: (reply: Reply) => void,
     reject: (error: unknown) => void,
@@ -91,7 +91,7 @@ export class UpstreamCall implements StreamUser, BodySource {
       this.#dial(Buffer.from(text, 'latin1'))
       return
     }
-    this.#exchange.trace.reused = true
+    this.#exchange.context.reused = true
     this.#used = used
     used.use(this)
     if (used.stream instanceof TunnelStream) used.stream.writeText(text)
@@ -102,12 +102,12 @@ export class UpstreamCall implements StreamUser, BodySource {
   data(bytes: Buffer): void {
     if (this.#phase === 'body') this.#body?.push(bytes)
     else if (this.#phase === 'head') this.#readHead(bytes)
-    else if (this.#phase === 'peek') this.#peek(bytes)
+    else if (this.#phase === 'peek') this.#sniffAgentError(bytes)
   }
 
   end(): void {
-    if (this.#phase === 'head') this.#endedEarly()
-    else if (this.#phase === 'peek') this.#peeked()
+    if (this.#phase === 'head') this.#closedBeforeHead()
+    else if (this.#phase === 'peek') this.#sniffed()
     if (this.#phase === 'body') this.#body?.close()
   }
 
@@ -121,11 +121,11 @@ export class UpstreamCall implements StreamUser, BodySource {
       this.#giveUp()
       this.#body?.fail(error ?? new Error('the connection was closed'))
     } else if (error?.code === EVICTED) this.#unanswered('agent_busy')
-    else if (this.#phase === 'head' && !isSessionLost(error)) this.#endedEarly()
-    else this.#unanswered('agent_gone', {}, this.#interims === 0 ? 'unanswered' : undefined)
+    else if (this.#phase === 'head' && !isSessionLost(error)) this.#closedBeforeHead()
+    else this.#unanswered('agent_gone', {}, this.#interims === 0 ? 'no-response' : undefined)
   }
 
-  sweep(now: number): void {
+  checkTimeouts(now: number): void {
     const { answerTimeoutMs } = this.#upstream
     if ((this.#phase !== 'head' && this.#phase !== 'peek') || now - this.#since <= answerTimeoutMs) return
     this.#unanswered('upstream_timeout', { seconds: Math.round(answerTimeoutMs / 1000) })
@@ -152,7 +152,7 @@ export class UpstreamCall implements StreamUser, BodySource {
   }
 
   #dial(first: Buffer): void {
-    this.#exchange.trace.reused = undefined
+    this.#exchange.context.reused = undefined
     this.#upstream
       .dial(this.#exchange, first)
       .then(
@@ -170,7 +170,7 @@ export class UpstreamCall implements StreamUser, BodySource {
       stream.abort()
       return
     }
-    this.#exchange.trace.reused = false
+    this.#exchange.context.reused = false
     const used = (this.#used = this.#upstream.pool.add(stream))
     used.use(this)
     // The first bytes may already be the whole response.
@@ -181,7 +181,7 @@ export class UpstreamCall implements StreamUser, BodySource {
     const code = this.#upstream.notDialled(error)
     if (code !== undefined) {
       // Before a second dial the request was sent on a connection that was lost.
-      this.#unanswered(code, {}, this.#retried ? 'unanswered' : 'unreached')
+      this.#unanswered(code, {}, this.#retried ? 'no-response' : 'not-sent')
       return
     }
     this.#giveUp()
@@ -211,8 +211,8 @@ export class UpstreamCall implements StreamUser, BodySource {
         this.#invalid(head)
         return
       }
-      if (text.length === chunk.length && this.#isWhole(head, chunk.length - end - 4)) {
-        this.#whole(head, text.slice(end + 4))
+      if (text.length === chunk.length && this.#isInline(head, chunk.length - end - 4)) {
+        this.#inlineBody(head, text.slice(end + 4))
         return
       }
       chunk = chunk.subarray(end + 4)
@@ -244,18 +244,18 @@ export class UpstreamCall implements StreamUser, BodySource {
   }
 
   /** The whole response is here with nothing after it, as usual; it is short enough to be forwarded as text. */
-  #isWhole({ status, framing }: UpstreamHead, length: number): boolean {
+  #isInline({ status, framing }: UpstreamHead, length: number): boolean {
     if (framing.kind !== 'length' || length !== framing.length || length === 0 || length > FIRST_LOOK)
       return false
-    return status >= 200 && !(status === 502 && this.#mayBeOfAgent)
+    return status >= 200 && !(status === 502 && this.#mayBeAgentError)
   }
 
   /** An agent reports its failure on the connection that it was just asked to open. */
-  get #mayBeOfAgent(): boolean {
+  get #mayBeAgentError(): boolean {
     return this.#upstream.viaAgent && this.#used?.fresh === true
   }
 
-  #whole(head: UpstreamHead, content: string): void {
+  #inlineBody(head: UpstreamHead, content: string): void {
     this.#head = head
     this.#complete(undefined)
     this.#resolve({ head, body: new TextBody(content, head.framing) })
@@ -269,16 +269,16 @@ export class UpstreamCall implements StreamUser, BodySource {
     } else if (framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)) {
       this.#complete(rest)
       this.#resolve({ head, body: framing.kind === 'none' ? noBody : emptyBody })
-    } else if (status === 502 && this.#mayBeOfAgent) {
+    } else if (status === 502 && this.#mayBeAgentError) {
       this.#phase = 'peek'
-      this.#peek(rest ?? Buffer.alloc(0))
+      this.#sniffAgentError(rest ?? Buffer.alloc(0))
     } else if (framing.kind === 'length' && rest !== undefined && rest.length >= framing.length)
-      this.#atHand(head, framing, rest)
+      this.#buffered(head, framing, rest)
     else this.#flow(head, rest)
   }
 
   /** The whole response came at once. Anything after it is unsolicited. */
-  #atHand(head: UpstreamHead, framing: Framing & { readonly kind: 'length' }, rest: Buffer): void {
+  #buffered(head: UpstreamHead, framing: Framing & { readonly kind: 'length' }, rest: Buffer): void {
     const exact = rest.length === framing.length
     this.#complete(exact ? undefined : rest)
     this.#resolve({ head, body: bodyOf(exact ? rest : rest.subarray(0, framing.length), framing) })
@@ -305,14 +305,14 @@ export class UpstreamCall implements StreamUser, BodySource {
   }
 
   /** Some agents respond in place of an unreachable service. */
-  #peek(bytes: Buffer): void {
+  #sniffAgentError(bytes: Buffer): void {
     const seen = this.#partial === undefined ? bytes : Buffer.concat([this.#partial, bytes])
     this.#partial = seen
     const text = seen.toString('latin1', 0, DIAL_FAILURE.length)
-    if (text.length === DIAL_FAILURE.length || !DIAL_FAILURE.startsWith(text)) this.#peeked()
+    if (text.length === DIAL_FAILURE.length || !DIAL_FAILURE.startsWith(text)) this.#sniffed()
   }
 
-  #peeked(): void {
+  #sniffed(): void {
     const seen = this.#partial
     this.#partial = undefined
     if (seen?.toString('latin1', 0, DIAL_FAILURE.length) === DIAL_FAILURE) this.#unreachable()
@@ -344,15 +344,15 @@ export class UpstreamCall implements StreamUser, BodySource {
   }
 
   /** The connection ended before the response head. */
-  #endedEarly(): void {
+  #closedBeforeHead(): void {
     const used = this.#used
     if (used === undefined || !this.#silent) {
       this.#unanswered('upstream_closed')
       return
     }
-    if (this.#retried || !this.#mayRepeat(used) || this.#upload?.started === true) {
+    if (this.#retried || !this.#isRetryable(used) || this.#upload?.started === true) {
       const code = this.#retried && this.#upstream.viaAgent ? 'upstream_unreachable' : 'upstream_closed'
-      this.#unanswered(code, {}, 'unanswered')
+      this.#unanswered(code, {}, 'no-response')
       return
     }
     this.#retried = true
@@ -365,7 +365,7 @@ export class UpstreamCall implements StreamUser, BodySource {
   /**
    * An agent that cannot reach its service closes a new connection at once; a service closes one that was long idle.
    */
-  #mayRepeat({ fresh }: UpstreamStream): boolean {
+  #isRetryable({ fresh }: UpstreamStream): boolean {
     return fresh ? this.#upstream.viaAgent : isIdempotent(this.#exchange.head)
   }
 
@@ -380,10 +380,10 @@ export class UpstreamCall implements StreamUser, BodySource {
 
   /** The agent reports that it cannot reach the service. */
   #unreachable(): void {
-    this.#unanswered('upstream_unreachable', {}, this.#retried ? 'unanswered' : 'unreached')
+    this.#unanswered('upstream_unreachable', {}, this.#retried ? 'no-response' : 'not-sent')
   }
 
-  #unanswered(code: ErrorName, values?: Record<string, string | number>, lost?: Lost): void {
+  #unanswered(code: ErrorName, values?: Record<string, string | number>, failure?: UpstreamFailure): void {
     if (this.#phase === 'body' || this.#phase === 'done') {
       this.#giveUp()
       return
@@ -392,9 +392,9 @@ export class UpstreamCall implements StreamUser, BodySource {
     const reply = errorReply(code, this.#exchange.head, values)
     const touched = this.#upload?.touched === true
     // An untouched body can be sent to another service.
-    if (touched || lost === undefined) this.#exchange.body.cancel()
-    if (lost === undefined) this.#resolve(reply)
-    else this.#resolve({ ...reply, lost: touched ? 'unanswered' : lost })
+    if (touched || failure === undefined) this.#exchange.body.cancel()
+    if (failure === undefined) this.#resolve(reply)
+    else this.#resolve({ ...reply, failure: touched ? 'no-response' : failure })
   }
 
   /** The connection is no longer needed and must not be reused. */

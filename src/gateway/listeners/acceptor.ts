@@ -110,7 +110,7 @@ export class Acceptor {
         else socket.resetAndDestroy()
         return
       }
-      this.#sockets.set(socket, admitted.leave)
+      this.#sockets.set(socket, admitted.release)
       bytes?.add(socket)
       socket.on('close', () => this.#left(socket))
       // A client that vanished silently would hold its slot forever.

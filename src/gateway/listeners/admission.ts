@@ -11,7 +11,7 @@ export interface AdmissionLimits {
 const admissionDefaults: AdmissionLimits = { total: 20_000, perAddress: 256 }
 
 export type Admitted =
-  | { readonly ok: true; readonly leave: () => void }
+  | { readonly ok: true; readonly release: () => void }
   /** `full`: no connection is left. `address`: this address has used its share. */
   | { readonly ok: false; readonly reason: 'full' | 'address' }
 
@@ -49,7 +49,7 @@ export class Admission {
       if (inside) this.#share.release(keys)
       inside = false
     }
-    return { ok: true, leave }
+    return { ok: true, release: leave }
   }
 
   #refuse(reason: 'full' | 'address'): Admitted {

@@ -3,7 +3,7 @@ import { inBackground } from '#base/background.ts'
 import type { SharesPorts } from '#base/listen-on.ts'
 import { Acceptor, type ListenAddress } from '#gateway/listeners/acceptor.ts'
 import { Admission, type AdmissionLimits } from '#gateway/listeners/admission.ts'
-import { sayLast } from '#gateway/listeners/last-words.ts'
+import { writeAndClose } from '#gateway/listeners/write-and-close.ts'
 import { plainAddress } from '#base/addresses.ts'
 import { AgentSession, type AgentOptions } from '#gateway/agents/agent-session.ts'
 import type { Certificates } from '#tls/certificates.ts'
@@ -15,7 +15,7 @@ import { elsewhereAlpn, OWN_ALPN } from '#tunnel/alpn.ts'
 export interface AgentListenerOptions extends AgentOptions {
   readonly certificates: Pick<Certificates, 'contextFor' | 'has'>
   /** Connections that have not signed in yet. */
-  readonly entering?: Partial<AdmissionLimits>
+  readonly unauthenticated?: Partial<AdmissionLimits>
   readonly handshakes?: Partial<HandshakeLimits>
   readonly sharesPorts?: SharesPorts | undefined
   /** Duration of a completed handshake, in seconds. */
@@ -24,7 +24,7 @@ export interface AgentListenerOptions extends AgentOptions {
 
 // Signed-in connections are limited as sessions.
 const OPEN: AdmissionLimits = { total: 110_000, perAddress: 110_000 }
-const ENTERING: AdmissionLimits = { total: 512, perAddress: 100 }
+const UNAUTHENTICATED: AdmissionLimits = { total: 512, perAddress: 100 }
 
 const AGENT_ALPN = alpnList(OWN_ALPN)
 
@@ -36,7 +36,7 @@ const UNKNOWN_NAME = Buffer.from([0x15, 3, 3, 0, 2, 2, 112])
 export class AgentListener {
   readonly #options: AgentListenerOptions
   readonly #acceptor: Acceptor
-  readonly #entering: Admission
+  readonly #unauthenticated: Admission
   readonly #handshakes: Handshakes
   readonly #agents = new Set<AgentSession>()
   readonly #elsewhere: string
@@ -45,8 +45,8 @@ export class AgentListener {
     this.#options = options
     const { log, facts, sharesPorts } = options
     this.#elsewhere = elsewhereAlpn(facts.node)
-    this.#entering = new Admission({ ...ENTERING, ...options.entering })
-    this.#handshakes = new Handshakes({ pending: ENTERING.total, ...options.handshakes })
+    this.#unauthenticated = new Admission({ ...UNAUTHENTICATED, ...options.unauthenticated })
+    this.#handshakes = new Handshakes({ pending: UNAUTHENTICATED.total, ...options.handshakes })
     this.#acceptor = new Acceptor({
       admission: new Admission(OPEN),
       log,
@@ -72,7 +72,7 @@ export class AgentListener {
   async drain(deadlineMs: number): Promise<void> {
     this.#acceptor.close()
     await Promise.all([...this.#agents].map(agent => agent.drain(deadlineMs)))
-    await this.#acceptor.drain(FAREWELL_MS)
+    await this.#acceptor.drain(CLOSE_GRACE_MS)
     await Promise.all([...this.#agents].map(agent => agent.ended))
   }
 
@@ -83,14 +83,14 @@ export class AgentListener {
 
   #accept(socket: Socket, peeked?: PeekedHello): void {
     const ip = plainAddress(socket.remoteAddress ?? '')
-    const entered = this.#entering.admit(ip)
+    const entered = this.#unauthenticated.admit(ip)
     if (!entered.ok) {
       socket.resetAndDestroy()
       return
     }
-    socket.on('close', entered.leave)
+    socket.on('close', entered.release)
     void inBackground({ task: 'listeners', log: this.#options.log }, () =>
-      this.#serve(socket, ip, entered.leave, peeked),
+      this.#serve(socket, ip, entered.release, peeked),
     )
   }
 
@@ -100,10 +100,11 @@ export class AgentListener {
       this.#handshakes.enter(socket)
       const peeked = known ?? (await peekClientHello(socket))
       if (peeked.kind !== 'hello') return void socket.destroy()
-      if (peeked.hello.alpn.includes(this.#elsewhere)) return sayLast(socket, SENT_AWAY)
+      if (peeked.hello.alpn.includes(this.#elsewhere)) return writeAndClose(socket, SENT_AWAY)
       const { serverName } = peeked.hello
       // Perhaps a deleted ingress. There is no certificate that an agent would accept.
-      if (serverName !== undefined && !certificates.has(serverName)) return sayLast(socket, UNKNOWN_NAME)
+      if (serverName !== undefined && !certificates.has(serverName))
+        return writeAndClose(socket, UNKNOWN_NAME)
       await this.#handshakes.turn(socket)
       const begun = performance.now()
       const secured = await terminate(socket, peeked.bytes, {
@@ -128,4 +129,4 @@ export class AgentListener {
 
 // Time for the last frames to be read. Some agents never close their end, and all count the server's absence from this
 // moment.
-const FAREWELL_MS = 250
+const CLOSE_GRACE_MS = 250

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { Acceptor, type ListenAddress, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
-import { refuseHttp } from '#gateway/listeners/last-words.ts'
+import { refuseHttp } from '#gateway/listeners/write-and-close.ts'
 import { OpenHttp, type ServeHttp } from '#gateway/listeners/open-http.ts'
 import { clientConnectionOf } from '#gateway/listeners/client-connection.ts'
 

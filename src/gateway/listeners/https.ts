@@ -5,8 +5,8 @@ import { ACME_ALPN, isTlsChallenge } from '#gateway/acme/tls-challenge.ts'
 import type { HttpClientConnection } from '#http/exchange.ts'
 import type { AgentListener } from '#gateway/listeners/agents.ts'
 import { Acceptor, type ListenAddress, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
-import { forward, type Upstream } from '#gateway/listeners/l4-proxy.ts'
-import { refuseHttp, sayLast } from '#gateway/listeners/last-words.ts'
+import { forward, type L4Upstream } from '#gateway/listeners/l4-proxy.ts'
+import { refuseHttp, writeAndClose } from '#gateway/listeners/write-and-close.ts'
 import { OpenHttp, type ServedHttp, type ServeHttp } from '#gateway/listeners/open-http.ts'
 import { Revocations } from '#gateway/listeners/revocations.ts'
 import { clientConnectionOf } from '#gateway/listeners/client-connection.ts'
@@ -26,9 +26,9 @@ import { OWN_ALPN } from '#tunnel/alpn.ts'
 export type TlsRoute =
   | { readonly kind: 'http'; readonly terms?: TlsTerms }
   /** Terminate TLS and forward the content. */
-  | { readonly kind: 'terminated'; readonly terms?: TlsTerms; readonly upstream: Upstream }
+  | { readonly kind: 'terminated'; readonly terms?: TlsTerms; readonly upstream: L4Upstream }
   /** Pass TLS through. */
-  | { readonly kind: 'passthrough'; readonly upstream: Upstream }
+  | { readonly kind: 'passthrough'; readonly upstream: L4Upstream }
   /** Nothing is served under that name, not even an error page. */
   | { readonly kind: 'refused' }
 
@@ -133,13 +133,13 @@ export class HttpsListener {
     const answer = isChallenge ? this.#options.challenge?.(hello.serverName ?? '') : undefined
     if (answer !== undefined) return this.#prove(socket, peeked, answer)
     const route = this.#options.route(hello, client)
-    if (route.kind === 'refused') return sayLast(socket, UNRECOGNIZED_NAME)
+    if (route.kind === 'refused') return writeAndClose(socket, UNRECOGNIZED_NAME)
     if (route.kind === 'passthrough') {
       this.#handshakes.leave(socket)
       this.#countStream(socket)
       return forward(socket, client, route.upstream, { log, peeked, traffic })
     }
-    if (isChallenge) return sayLast(socket, NO_APPLICATION_PROTOCOL)
+    if (isChallenge) return writeAndClose(socket, NO_APPLICATION_PROTOCOL)
     const { agents } = this.#options
     if (agents && route.kind === 'http' && hello.alpn.includes(OWN_ALPN)) {
       this.#handshakes.leave(socket)
@@ -208,6 +208,6 @@ export class HttpsListener {
     // A plain HTTP request, probably with a missing "s" of https.
     if (/^[A-Z]{3,20} /.test(bytes.toString('latin1', 0, 24)))
       refuseHttp(socket, 'bad_message', { reason: 'it is plain HTTP on an HTTPS port' })
-    else sayLast(socket, DECODE_ERROR)
+    else writeAndClose(socket, DECODE_ERROR)
   }
 }

@@ -7,7 +7,7 @@ import { cut, splice, type SpliceEnd } from '#tunnel/splice.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 /** The target of a connection. */
-export interface Upstream {
+export interface L4Upstream {
   /** Opens a connection for a client and sends `first` on it. Rejects when it cannot be opened. */
   dial(client: ClientConnection, first: Buffer): Promise<ByteStream>
   /** Version of the PROXY header; 0 or undefined for none. */
@@ -18,7 +18,7 @@ export interface Upstream {
   ended?(client: ClientConnection, end: SpliceEnd): void
 }
 
-export interface ForwardOptions {
+export interface L4ForwardOptions {
   readonly log: Log
   readonly peeked?: Buffer
   /** Notified of closed connections. */
@@ -32,11 +32,11 @@ const DIAL_MS = 30_000
 export async function forward(
   socket: Socket,
   client: ClientConnection,
-  upstream: Upstream,
-  { log, peeked = EMPTY, traffic }: ForwardOptions,
+  upstream: L4Upstream,
+  { log, peeked = EMPTY, traffic }: L4ForwardOptions,
 ): Promise<void> {
   const begun = performance.now()
-  let decision: ReturnType<NonNullable<Upstream['decide']>>
+  let decision: ReturnType<NonNullable<L4Upstream['decide']>>
   const ended = (end: SpliceEnd): void => {
     const { received, sent } = end
     traffic?.connection({ client, begun, ended: performance.now(), received, sent, decision })
@@ -63,7 +63,7 @@ export async function forward(
   }
 }
 
-function preface({ ip, port, localIp, localPort }: ClientConnection, { proxyProtocol }: Upstream): Buffer {
+function preface({ ip, port, localIp, localPort }: ClientConnection, { proxyProtocol }: L4Upstream): Buffer {
   if (proxyProtocol !== 1 && proxyProtocol !== 2) return EMPTY
   return encodeProxyProtocol(proxyProtocol, { ip, port }, { ip: localIp, port: localPort })
 }

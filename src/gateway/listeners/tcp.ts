@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { inBackground } from '#base/background.ts'
 import { Acceptor, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
-import { forward, type Upstream } from '#gateway/listeners/l4-proxy.ts'
+import { forward, type L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { clientConnectionOf } from '#gateway/listeners/client-connection.ts'
 
 export interface TcpPortsOptions extends ListenerOptions {
@@ -32,7 +32,7 @@ export class TcpPorts {
    * Opens a port and resolves to it; 0 is any free one. Rejects with the system's error: the code is EADDRINUSE when
    * this or another program uses it.
    */
-  async open(port: number, upstream: Upstream): Promise<number> {
+  async open(port: number, upstream: L4Upstream): Promise<number> {
     if (this.#ports.has(port)) throw inUse(port)
     const { host } = this.#options
     const acceptor = new Acceptor({ ...this.#options, accept: socket => this.#accept(socket, upstream) })
@@ -64,7 +64,7 @@ export class TcpPorts {
     await Promise.all(acceptors.map(acceptor => acceptor.drain(deadlineMs)))
   }
 
-  #accept(socket: Socket, upstream: Upstream): void {
+  #accept(socket: Socket, upstream: L4Upstream): void {
     const client = clientConnectionOf(socket, undefined)
     if (client === undefined) socket.destroy()
     else

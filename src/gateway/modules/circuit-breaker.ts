@@ -35,8 +35,8 @@ export function circuitBreakerHandler(terms: CircuitTerms, now?: () => number): 
 }
 
 async function probe(circuit: Circuit, ticket: Ticket, exchange: Exchange, next: Endpoint): Promise<Reply> {
-  exchange.trace.note('circuit_breaker: allow_while_open')
-  exchange.trace.whileOpen = true
+  exchange.context.note('circuit_breaker: allow_while_open')
+  exchange.context.whileOpen = true
   // Other requests must not wait for one whose client has gone.
   exchange.clientAbort.onAbort(() => circuit.forget(ticket))
   try {

@@ -10,7 +10,7 @@ import type { Fields } from '#http/fields.ts'
 import { TextBody } from '#http/http1-whole.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
 import { endpointOf } from '#http/place.ts'
-import type { Trace } from '#http/trace.ts'
+import type { RequestContext } from '#http/request-context.ts'
 
 /** Shorter bodies hardly shrink, and one packet carries them anyway. */
 const MIN_LENGTH = 256
@@ -60,24 +60,24 @@ function mayChange({ head, upgraded }: Reply): boolean {
 
 const asNegotiated = ({ head }: Reply): Reply['head'] => ({ ...head, fields: varied(head.fields) })
 
-function compressed(reply: Reply, chosen: Chosen, { head, trace }: Exchange): Reply {
+function compressed(reply: Reply, chosen: Chosen, { head, context }: Exchange): Reply {
   const { coding } = chosen
   const { status, reason, fields } = reply.head
   const isHead = head.method === 'HEAD'
-  const body = isHead ? reply.body : contentOf(reply.body, chosen, trace)
+  const body = isHead ? reply.body : contentOf(reply.body, chosen, context)
   if (body === undefined) return { ...reply, head: asNegotiated(reply) }
   const framing = isHead ? noBody.framing : body.framing
-  if (isHead) trace.compressed = { coding, saved: 0 }
+  if (isHead) context.compressed = { coding, saved: 0 }
   return { ...reply, head: { status, reason, framing, fields: encodedFields(fields, coding) }, body }
 }
 
 /** Compresses a short body at once; undefined when that would make it longer. */
-function contentOf(body: Body, { coding, party }: Chosen, trace: Trace): Body | undefined {
-  if (!(body instanceof TextBody)) return (trace.compressed = new CompressedBody(body, coding, party))
+function contentOf(body: Body, { coding, party }: Chosen, context: RequestContext): Body | undefined {
+  if (!(body instanceof TextBody)) return (context.compressed = new CompressedBody(body, coding, party))
   const bytes = methods[coding].whole(Buffer.from(body.text, 'latin1'))
   const saved = body.text.length - bytes.length
   if (saved <= 0) return undefined
-  trace.compressed = { coding, saved }
+  context.compressed = { coding, saved }
   return bodyOf(bytes)
 }
 

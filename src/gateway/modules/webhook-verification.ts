@@ -103,13 +103,13 @@ function unread({ head }: Exchange, end: Exclude<GatheringEnd, 'whole'>): Reply 
 }
 
 function unverified(
-  { head, trace }: Exchange,
+  { head, context }: Exchange,
   verdict: Exclude<Verdict, { kind: 'verified' }>,
   log: ModuleParts['log'],
 ): Reply {
   if (verdict.kind === 'answer') return answerOf(verdict)
   const { reason } = verdict
-  trace.note(`${NAME}: ${reason}`)
+  context.note(`${NAME}: ${reason}`)
   log.debug({ host: head.host, reason }, 'webhook refused')
   return errorReply('webhook_refused', head)
 }

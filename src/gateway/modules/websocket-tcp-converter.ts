@@ -25,13 +25,13 @@ type Dial = NonNullable<Place['dial']>
 const converter =
   (dial: Dial): Handler =>
   async exchange => {
-    const { head, client, trace } = exchange
+    const { head, client, context } = exchange
     const key = keyOf(head)
     if (key === undefined) return errorReply('websocket_required', head)
-    trace.asked = performance.now()
+    context.upstreamStartedAt = performance.now()
     try {
       const stream = await dial(client, EMPTY)
-      trace.reused = false
+      context.reused = false
       return upgradeReply(head, key, new WebSocketTcpStream(stream))
     } catch (error) {
       return unreachable(error, exchange)

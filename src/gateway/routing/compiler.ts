@@ -10,7 +10,7 @@ import { errorReply } from '#http/pages.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import { isReservedPath } from '#auth/sign-in/paths.ts'
-import type { Way } from '#http/trace.ts'
+import type { RouteInfo } from '#http/request-context.ts'
 
 export interface CompilerOptions extends Omit<BackendParts, 'child' | keyof Use> {
   readonly records: Records
@@ -62,7 +62,7 @@ export class Compiler {
       const whole = backend?.dial === undefined ? place : { ...place, dial: backend.dial }
       const { names, handlers } = this.#options.modules.build(wishes, whole)
       const routeId = place.edgeId === undefined ? undefined : place.id
-      const way: Way = {
+      const route: RouteInfo = {
         id: endpointOf(place),
         endpoint: endpointAt(place),
         edgeId: place.edgeId,
@@ -71,7 +71,10 @@ export class Compiler {
         modules: names,
       }
       const last = backend?.answer ?? offline
-      return { answer: traced(way, chain(handlers, unreserved(asked(last)))), close: () => backend?.close() }
+      return {
+        answer: traced(route, chain(handlers, unreserved(asked(last)))),
+        close: () => backend?.close(),
+      }
     } catch (error) {
       backend?.close()
       return this.unservable(error, place.id)
@@ -132,9 +135,9 @@ const unusable = (reason: string): never => fail('module_unusable', { module: 'b
 const offline: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
 
 const traced =
-  (way: Way, endpoint: Endpoint): Endpoint =>
+  (route: RouteInfo, endpoint: Endpoint): Endpoint =>
   exchange => {
-    exchange.trace.way = way
+    exchange.context.route = route
     return endpoint(exchange)
   }
 
@@ -149,6 +152,6 @@ const unreserved =
 const asked =
   (endpoint: Endpoint): Endpoint =>
   exchange => {
-    exchange.trace.asked = performance.now()
+    exchange.context.upstreamStartedAt = performance.now()
     return endpoint(exchange)
   }

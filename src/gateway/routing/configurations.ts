@@ -1,7 +1,7 @@
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint } from '#http/exchange.ts'
 import { DialError } from '#registry/fleet.ts'
-import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
+import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import { type Modules, optionsOf } from '#gateway/modules/index.ts'
 import { Compilations } from '#gateway/routing/compilations.ts'
@@ -49,7 +49,7 @@ export interface ConfigurationsOptions {
 }
 
 interface CompiledUpstream {
-  readonly upstream: Upstream | undefined
+  readonly upstream: L4Upstream | undefined
   close(): void
 }
 
@@ -63,7 +63,7 @@ interface CompiledTls {
 const nothing = (): void => undefined
 
 /** The port stays open, so that the address is kept, and connections are closed. */
-const unservable: Upstream = {
+const unservable: L4Upstream = {
   dial: async () => {
     throw new DialError('offline', 'The address cannot be served as configured.')
   },
@@ -140,7 +140,7 @@ export class Configurations {
   }
 
   /** The backend of the reserved address of a port. */
-  tcp(port: number): Upstream | undefined {
+  tcp(port: number): L4Upstream | undefined {
     const { records, compiler, modules } = this.#options
     const addr = records.reservedAddr(port)
     const configuration = addr && this.#answering(addr, 'tcp')

@@ -1,5 +1,5 @@
 import type { Endpoint } from '#http/exchange.ts'
-import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
+import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import type { Modules } from '#gateway/modules/index.ts'
 import { withPath } from '#http/changed.ts'
@@ -91,7 +91,7 @@ export class Edges {
   }
 
   /** The target of a TCP edge; undefined when it has none or cannot be served. */
-  tcp(edge: SourceRow): Upstream | undefined {
+  tcp(edge: SourceRow): L4Upstream | undefined {
     const { route } = this.#connection(edge, 'tcp')
     return route.kind === 'passthrough' ? route.upstream : undefined
   }

@@ -40,25 +40,25 @@ export class LinkLoss {
 
   /** `reply` says that no service has responded; `route` handles the request again. */
   async recover(exchange: Exchange, reply: Reply, route: () => Promise<Reply>): Promise<Reply> {
-    const { trace, head, body, clientAbort } = exchange
+    const { context, head, body, clientAbort } = exchange
     let wasSentAgain = false
     let waitedMs = 0
-    while (reply.lost !== undefined && causes.has(reply.refusal) && !clientAbort.aborted) {
-      const { lost } = reply
+    while (reply.failure !== undefined && causes.has(reply.refusal) && !clientAbort.aborted) {
+      const { failure } = reply
       const isContentGone = body.isRead === true && !isWithoutContent(head)
-      if (!maySendAgain(lost, wasSentAgain, head) || isContentGone)
-        return lost === 'unanswered' ? refused(exchange, reply) : reply
+      if (!maySendAgain(failure, wasSentAgain, head) || isContentGone)
+        return failure === 'no-response' ? refused(exchange, reply) : reply
       const begun = performance.now()
       const isBack = await this.#isBack(exchange, reply.refusal, this.#options.waitMs - waitedMs)
       waitedMs += performance.now() - begun
-      if (waitedMs >= 1) trace.note(`waited ${Math.round(waitedMs)} ms for the agent to reconnect`)
+      if (waitedMs >= 1) context.note(`waited ${Math.round(waitedMs)} ms for the agent to reconnect`)
       if (!isBack) return reply
-      if (lost === 'unanswered') {
+      if (failure === 'no-response') {
         wasSentAgain = true
-        trace.note('sent again, because the connection to the agent was lost before the response')
+        context.note('sent again, because the connection to the agent was lost before the response')
       }
       reply.body.cancel()
-      trace.passed = 0
+      context.modulesPassed = 0
       reply = await route()
     }
     return reply
@@ -66,7 +66,7 @@ export class LinkLoss {
 
   /** Whether a tunnel for the request is online again, now or before the time is over. */
   async #isBack(exchange: Exchange, refusal: ErrorName | undefined, ms: number): Promise<boolean> {
-    const { tunnel } = exchange.trace
+    const { tunnel } = exchange.context
     if (refusal === 'agent_gone' && tunnel !== undefined && this.#isReplaced(tunnel)) return true
     const awaited = this.#awaited(exchange)
     // Other processes may not know yet that the agent is gone.
@@ -79,11 +79,11 @@ export class LinkLoss {
     return now !== undefined && now !== tunnel
   }
 
-  #awaited({ head, trace }: Exchange): Awaited {
+  #awaited({ head, context }: Exchange): Awaited {
     const backend =
-      trace.backendId === undefined
+      context.backendId === undefined
         ? undefined
-        : this.#options.records.get('tunnel_group_backend', trace.backendId)
+        : this.#options.records.get('tunnel_group_backend', context.backendId)
     return backend === undefined ? forHost(head.host) : forGroup(groupOf(backend))
   }
 

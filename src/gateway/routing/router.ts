@@ -7,7 +7,7 @@ import type { Endpoint, Exchange, Handler, Reply } from '#http/exchange.ts'
 import type { ClientCertificate } from '#http/client-certificate.ts'
 import type { Facts } from '#registry/facts.ts'
 import { DialError, type Fleet } from '#registry/fleet.ts'
-import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
+import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import { hasReturned } from '#http/forwarded.ts'
 import type { RequestHead } from '#http/head.ts'
@@ -77,7 +77,7 @@ export class Router {
     this.#linkLoss = new LinkLoss({ ...options, waitMs: facts.reconnectWaitMs ?? 0, recent })
     this.#offline = async ({ head }) =>
       recent.has(head.host)
-        ? { ...errorReply('endpoint_expected', head, { domain }), lost: 'unreached' }
+        ? { ...errorReply('endpoint_expected', head, { domain }), failure: 'not-sent' }
         : errorReply('endpoint_offline', head, { domain })
     this.#redirect = async ({ head }) => {
       const target = head.target.startsWith('/') ? head.target : '/'
@@ -115,7 +115,7 @@ export class Router {
     const central = this.#options.central?.(head)
     if (central !== undefined) return central(exchange, this.#offline)
     const replying = this.http(client.scheme, head.host, head.path)(exchange)
-    return replying.then(reply => (reply.lost === undefined ? reply : this.#recover(exchange, reply)))
+    return replying.then(reply => (reply.failure === undefined ? reply : this.#recover(exchange, reply)))
   }
 
   #recover(exchange: Exchange, reply: Reply): Promise<Reply> {
@@ -160,7 +160,7 @@ export class Router {
   }
 
   /** The target of a port; resolved for each connection. */
-  tcp(port: number): Upstream | undefined {
+  tcp(port: number): L4Upstream | undefined {
     const { records } = this.#options
     const edge = records.edgeForPort(port)
     const tunnel = edge === undefined ? this.#index.onPort(port) : undefined

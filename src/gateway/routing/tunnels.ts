@@ -3,7 +3,7 @@ import type { Directory, TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint, ClientConnection } from '#http/exchange.ts'
 import type { Fleet } from '#registry/fleet.ts'
 import { plainId } from '#registry/legs.ts'
-import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
+import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import type { Modules } from '#gateway/modules/index.ts'
 import { Compilations } from '#gateway/routing/compilations.ts'
@@ -30,7 +30,7 @@ export interface TunnelsOptions {
 }
 
 type CompiledConnection = { close(): void } & (
-  | { readonly upstream: Upstream; readonly terms: TlsTerms; readonly fault?: undefined }
+  | { readonly upstream: L4Upstream; readonly terms: TlsTerms; readonly fault?: undefined }
   /** It cannot be served as configured; requests get the reason. */
   | { readonly fault: Endpoint }
 )
@@ -83,7 +83,7 @@ export class Tunnels {
       return compiler.endpoint(wishes, { id: plainId(tunnel.id) }, () => {
         const backend = tunnel.pooling ? this.#pool(tunnel).backend() : makeTunnel(tunnel, fleet)
         const answer: Endpoint = exchange => {
-          exchange.trace.tunnel = tunnel
+          exchange.context.tunnel = tunnel
           return backend(exchange)
         }
         const dial = (client: ClientConnection, first: Buffer) => upstream.dial(client, first)
@@ -100,7 +100,7 @@ export class Tunnels {
   }
 
   /** Undefined when it cannot be served. */
-  tcp(tunnel: TunnelRecord): Upstream | undefined {
+  tcp(tunnel: TunnelRecord): L4Upstream | undefined {
     const connection = this.#connection(tunnel)
     return connection.fault === undefined ? connection.upstream : undefined
   }
@@ -121,7 +121,7 @@ export class Tunnels {
     return poolOf(tunnel, this.#options)
   }
 
-  #upstream(tunnel: TunnelRecord): Upstream {
+  #upstream(tunnel: TunnelRecord): L4Upstream {
     const own = tunnelUpstream(tunnel, this.#options.fleet)
     return tunnel.pooling ? { ...own, dial: this.#pool(tunnel).dial } : own
   }

@@ -1,11 +1,11 @@
 import type { TunnelRecord } from '#registry/directory.ts'
 import { DialError, type Fleet } from '#registry/fleet.ts'
-import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
+import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { clientAddress } from '#base/client-network.ts'
 import { connectionFilter, everybody } from '#gateway/modules/index.ts'
 
 /** Connects only allowed clients. */
-export function filtered(upstream: Upstream, allows: (ip: string) => boolean): Upstream {
+export function filtered(upstream: L4Upstream, allows: (ip: string) => boolean): L4Upstream {
   if (allows === everybody) return upstream
   return {
     ...upstream,
@@ -18,11 +18,11 @@ export function filtered(upstream: Upstream, allows: (ip: string) => boolean): U
 }
 
 /** Connections without HTTP to a tunnel with its own address. */
-export function tunnelUpstream(tunnel: TunnelRecord, fleet: Pick<Fleet, 'dial'>): Upstream {
+export function tunnelUpstream(tunnel: TunnelRecord, fleet: Pick<Fleet, 'dial'>): L4Upstream {
   const { options, address, id } = tunnel
   const Proto = address?.scheme ?? ''
   const PassthroughTLS = Proto === 'tls' && options.TLSTermination === null
-  const dial: Upstream['dial'] = (client, first) => {
+  const dial: L4Upstream['dial'] = (client, first) => {
     const header = { Id: id, ClientAddr: clientAddress(client), Proto, EdgeType: '0', PassthroughTLS }
     return fleet.dial(tunnel, header, first)
   }

@@ -1,7 +1,7 @@
 import { memoryPart } from '#base/memory.ts'
 import { type Party, SharedBudget } from '#base/shared-budget.ts'
 import type { Coding } from '#http/compression/accept-encoding.ts'
-import { type Engine, methods } from '#http/compression/engines.ts'
+import { type CompressionStream, methods } from '#http/compression/engines.ts'
 import type { Body, BodySink, Framing } from '#http/body.ts'
 import { sendChunk } from '#http/send-chunk.ts'
 import { Gathering, giveBack } from '#tunnel/slabs.ts'
@@ -26,7 +26,7 @@ export class CompressedBody implements Body, BodySink {
   readonly coding: Coding
   readonly #source: Body
   readonly #party: Party
-  #engine: Engine | undefined
+  #engine: CompressionStream | undefined
   #sink: BodySink | undefined
   #raw = false
   #received = 0

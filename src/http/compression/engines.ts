@@ -15,11 +15,11 @@ import {
 } from 'node:zlib'
 import type { Coding } from '#http/compression/accept-encoding.ts'
 
-export type Engine = BrotliCompress | Deflate | Gzip | ZstdCompress
+export type CompressionStream = BrotliCompress | Deflate | Gzip | ZstdCompress
 
 interface Method {
   /** `length` is the body length, if known. */
-  create(length: number | undefined): Engine
+  create(length: number | undefined): CompressionStream
   /** What an engine may hold, in bytes. */
   readonly bytes: number
   /** Compresses a short body at once. */

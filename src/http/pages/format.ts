@@ -1,10 +1,10 @@
-export type Format = 'html' | 'json' | 'text'
+export type PageFormat = 'html' | 'json' | 'text'
 
 /** More entries than any legitimate client sends. */
 const MAX_ENTRIES = 64
 
 /** The preferred format of an Accept field; plain text without a preference, as with curl. */
-export function formatFor(accept: string): Format {
+export function formatFor(accept: string): PageFormat {
   let html = 0
   let json = 0
   for (const entry of accept.slice(0, 4096).toLowerCase().split(',', MAX_ENTRIES)) {

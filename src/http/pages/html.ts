@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-export interface Page {
+export interface HtmlPage {
   readonly status: number
   /** As in ERR_ADIT_3200; empty if the error has no number. */
   readonly code: string
@@ -40,7 +40,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, sign => ESCAPES[sign] ?? '')
 
-export function htmlOf(page: Page): string {
+export function htmlOf(page: HtmlPage): string {
   const title = escapeHtml(page.title)
   const owner =
     page.owner === undefined ? '' : `<h2>If you run this site</h2>\n<p>${escapeHtml(page.owner)}</p>\n`

@@ -20,7 +20,7 @@ const MASK_BYTES = 4
 const MAX_HEAD = 14
 
 /** Parses the frames of a WebSocket client (RFC 6455 §5), however the bytes are split. */
-export class FrameReader {
+export class WebSocketFrameReader {
   readonly #listener: FrameListener
   readonly #head = Buffer.alloc(MAX_HEAD)
   readonly #mask = Buffer.alloc(MASK_BYTES)

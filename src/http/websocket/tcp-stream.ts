@@ -1,4 +1,4 @@
-import { FrameReader, type FrameListener } from '#http/websocket/frame-reader.ts'
+import { WebSocketFrameReader, type FrameListener } from '#http/websocket/frame-reader.ts'
 import {
   binaryFrames,
   type CloseCode,
@@ -21,7 +21,7 @@ const LINGER_MS = 10_000
  */
 export class WebSocketTcpStream implements ByteStream {
   readonly #service: ByteStream
-  readonly #reader: FrameReader
+  readonly #reader: WebSocketFrameReader
   #sink: Sink | undefined
   #rest: Buffer | undefined
   #paused = false
@@ -50,7 +50,7 @@ export class WebSocketTcpStream implements ByteStream {
       close: code => this.#visitorCloses(code),
       breach: (_reason, code) => this.#breach(code),
     }
-    this.#reader = new FrameReader(listener)
+    this.#reader = new WebSocketFrameReader(listener)
   }
 
   get closed(): boolean {

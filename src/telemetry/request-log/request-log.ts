@@ -1,7 +1,7 @@
 import type { Log } from '#base/log.ts'
 import type { Observer } from '#http/exchange.ts'
 import type { GatewayMetrics } from '#telemetry/metrics.ts'
-import { newest, type Page } from '#base/newest.ts'
+import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
 import { RequestRing } from '#telemetry/request-log/ring.ts'
 import { shownRequest } from '#telemetry/request-log/shown.ts'
 import type { Traffic } from '#telemetry/traffic.ts'
@@ -34,31 +34,32 @@ export class RequestLog implements Observer {
     this.#traffic = options.traffic
   }
 
-  readonly replied: Observer['replied'] = (client, head, reply, trace) => {
-    trace.answered = performance.now()
+  readonly replied: Observer['replied'] = (client, head, reply, context) => {
+    context.respondedAt = performance.now()
     const { metrics } = this.#options
-    metrics.answered(trace.way?.endpoint ?? 'none', client.scheme, reply.head.status)
+    metrics.answered(context.route?.endpoint ?? 'none', client.scheme, reply.head.status)
     if (reply.refusal !== undefined) metrics.rejected(reply.refusal)
     // Only a service has a connection that can be reused.
-    else if (trace.reused !== undefined && trace.asked !== 0)
-      metrics.upstreamDuration.observe((trace.answered - trace.asked) / 1000)
+    else if (context.reused !== undefined && context.upstreamStartedAt !== 0)
+      metrics.upstreamDuration.observe((context.respondedAt - context.upstreamStartedAt) / 1000)
     // After an upgrade there is no response to measure.
-    if (reply.upgraded !== undefined) metrics.requestDuration.observe((trace.answered - trace.begun) / 1000)
-    else if (head?.method !== 'HEAD') trace.answer = reply.body
-    this.#ring.put(client, head, reply, trace)
+    if (reply.upgraded !== undefined)
+      metrics.requestDuration.observe((context.respondedAt - context.begun) / 1000)
+    else if (head?.method !== 'HEAD') context.answer = reply.body
+    this.#ring.put(client, head, reply, context)
     const traffic = this.#traffic
     if (traffic?.wantsRequests === true)
-      trace.tell = ended => traffic.request({ client, head, reply, trace, ended })
+      context.onComplete = ended => traffic.request({ client, head, reply, context, ended })
   }
 
-  readonly ended: Observer['ended'] = (trace, whole) => {
+  readonly ended: Observer['ended'] = (context, whole) => {
     const now = performance.now()
-    if (trace.answered !== 0 && trace.upgraded === undefined)
-      this.#options.metrics.requestDuration.observe((now - trace.begun) / 1000)
-    this.#ring.end(trace, whole, now)
-    trace.tell?.(now)
+    if (context.respondedAt !== 0 && context.upgraded === undefined)
+      this.#options.metrics.requestDuration.observe((now - context.begun) / 1000)
+    this.#ring.end(context, whole, now)
+    context.onComplete?.(now)
     const { write } = this.#options
-    const kept = write && this.#ring.of(trace)
+    const kept = write && this.#ring.of(context)
     if (kept !== undefined) write?.(`${JSON.stringify(shownRequest(kept))}\n`)
   }
 
@@ -71,7 +72,7 @@ export class RequestLog implements Observer {
     return found && shownRequest(found)
   }
 
-  list(page: Page): Body[] {
-    return newest(this.#ring.newest(), ({ id }) => id, page).map(shownRequest)
+  list(page: IdPage): Body[] {
+    return pageByIdDesc(this.#ring.newest(), ({ id }) => id, page).map(shownRequest)
   }
 }

@@ -1,7 +1,7 @@
 import type { ErrorName } from '#base/errors.ts'
 import type { Reply, HttpClientConnection } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
-import type { Trace, Way } from '#http/trace.ts'
+import type { RequestContext, RouteInfo } from '#http/request-context.ts'
 
 /** One stored request. */
 export interface KeptRequest {
@@ -21,7 +21,7 @@ export interface KeptRequest {
   readonly path: string
   readonly status: number
   readonly refusal: ErrorName | undefined
-  readonly way: Way | undefined
+  readonly route: RouteInfo | undefined
   readonly passed: number
   readonly tunnelId: string | undefined
   readonly backendId: string | undefined
@@ -68,7 +68,7 @@ export class RequestRing {
   readonly #doubles: Float64Array
   readonly #floats: Float32Array
   readonly #shorts: Uint16Array
-  readonly #ways: (Way | undefined)[]
+  readonly #routes: (RouteInfo | undefined)[]
   readonly #tunnelIds: (string | undefined)[]
   readonly #backendIds: (string | undefined)[]
   readonly #refusals: (ErrorName | undefined)[]
@@ -89,7 +89,7 @@ export class RequestRing {
     this.#doubles = new Float64Array(memory)
     this.#floats = new Float32Array(memory)
     this.#shorts = new Uint16Array(memory)
-    this.#ways = Array.from({ length: size })
+    this.#routes = Array.from({ length: size })
     this.#tunnelIds = Array.from({ length: size })
     this.#backendIds = Array.from({ length: size })
     this.#refusals = Array.from({ length: size })
@@ -98,25 +98,30 @@ export class RequestRing {
     this.#numbers = new Float64Array(size)
   }
 
-  put(client: HttpClientConnection, head: RequestHead | undefined, reply: Reply, trace: Trace): void {
+  put(
+    client: HttpClientConnection,
+    head: RequestHead | undefined,
+    reply: Reply,
+    context: RequestContext,
+  ): void {
     if (this.#size === 0) return
-    const slot = this.#slotFor(trace.way?.id ?? '')
-    trace.kept = ++this.#count
-    trace.keptAt = slot
-    this.#numbers[slot] = trace.kept
-    this.#putNumbers(slot, trace, reply.head.status)
+    const slot = this.#slotFor(context.route?.id ?? '')
+    context.logNumber = ++this.#count
+    context.logSlot = slot
+    this.#numbers[slot] = context.logNumber
+    this.#putNumbers(slot, context, reply.head.status)
     this.#putProtocols(slot * SLOT_BYTES, client, head)
-    this.#putTexts(slot * SLOT_BYTES, trace.id, client.ip, head)
-    this.#ways[slot] = trace.way
-    this.#tunnelIds[slot] = trace.tunnel?.id
-    this.#backendIds[slot] = trace.backendId
+    this.#putTexts(slot * SLOT_BYTES, context.id, client.ip, head)
+    this.#routes[slot] = context.route
+    this.#tunnelIds[slot] = context.tunnel?.id
+    this.#backendIds[slot] = context.backendId
     this.#refusals[slot] = reply.refusal
-    this.#notes[slot] = trace.notes
+    this.#notes[slot] = context.notes
   }
 
-  end(trace: Trace, whole: boolean, now: number): void {
-    const { keptAt: slot, begun, content, answer, upgraded } = trace
-    if (!this.#has(trace)) return
+  end(context: RequestContext, whole: boolean, now: number): void {
+    const { logSlot: slot, begun, content, answer, upgraded } = context
+    if (!this.#has(context)) return
     this.#floats[slot * (SLOT_BYTES / 4) + endedAt] = now - begun
     this.#bytes[slot * SLOT_BYTES + wholeAt] = whole ? 1 : 0
     const from = slot * (SLOT_BYTES / 8)
@@ -141,11 +146,11 @@ export class RequestRing {
   }
 
   /** The request of a trace, while it is stored. */
-  of(trace: Trace): KeptRequest | undefined {
-    return this.#has(trace) ? this.#read(trace.keptAt) : undefined
+  of(context: RequestContext): KeptRequest | undefined {
+    return this.#has(context) ? this.#read(context.logSlot) : undefined
   }
 
-  #has({ kept, keptAt }: Trace): boolean {
+  #has({ logNumber: kept, logSlot: keptAt }: RequestContext): boolean {
     return kept !== 0 && this.#numberIn(keptAt) === kept
   }
 
@@ -183,7 +188,11 @@ export class RequestRing {
     else this.#counts.delete(endpoint)
   }
 
-  #putNumbers(slot: number, { begun, asked, answered, passed }: Trace, status: number): void {
+  #putNumbers(
+    slot: number,
+    { begun, upstreamStartedAt: asked, respondedAt: answered, modulesPassed: passed }: RequestContext,
+    status: number,
+  ): void {
     const bytes = this.#bytes
     const at = slot * SLOT_BYTES
     const floats = this.#floats
@@ -250,7 +259,7 @@ export class RequestRing {
       path,
       status: this.#shorts[at / 2 + statusAt] ?? 0,
       refusal: this.#refusals[slot],
-      way: this.#ways[slot],
+      route: this.#routes[slot],
       passed: bytes[at + passedAt] ?? 0,
       tunnelId: this.#tunnelIds[slot],
       backendId: this.#backendIds[slot],
@@ -266,7 +275,7 @@ export class RequestRing {
 }
 
 /** Bytes transferred; a body in memory is sent as a whole. */
-function sizeOf(body: Trace['answer']): number {
+function sizeOf(body: RequestContext['answer']): number {
   if (body === undefined) return 0
   return body.counted ?? (body.framing.kind === 'length' ? body.framing.length : 0)
 }

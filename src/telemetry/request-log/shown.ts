@@ -1,13 +1,13 @@
 import { catalog, type CatalogEntry } from '#base/catalog.ts'
 import { plainId } from '#registry/legs.ts'
-import { failedParty } from '#telemetry/request-log/parties.ts'
+import { responsibleParty } from '#telemetry/request-log/blame.ts'
 import type { KeptRequest } from '#telemetry/request-log/ring.ts'
 
 type Body = Record<string, unknown>
 
 /** A request in the form of the management API, and of an access log line. */
 export function shownRequest(request: KeptRequest): Body {
-  const { way, refusal, status, asked, answered, ended } = request
+  const { route, refusal, status, asked, answered, ended } = request
   const entry: CatalogEntry | undefined = refusal && catalog[refusal]
   return {
     id: request.id,
@@ -21,10 +21,10 @@ export function shownRequest(request: KeptRequest): Body {
     path: request.path,
     status,
     error_code: entry?.number === undefined ? null : `ERR_ADIT_${entry.number}`,
-    failed: failedParty(status, refusal) ?? null,
-    edge_id: way?.edgeId ?? null,
-    route_id: way?.routeId ?? null,
-    modules: (way?.modules ?? []).map((name, at) => ({ name, verdict: verdict(request, at) })),
+    failed: responsibleParty(status, refusal) ?? null,
+    edge_id: route?.edgeId ?? null,
+    route_id: route?.routeId ?? null,
+    modules: (route?.modules ?? []).map((name, at) => ({ name, verdict: verdict(request, at) })),
     notes: request.notes,
     backend_id: request.backendId ?? null,
     tunnel_id: request.tunnelId === undefined ? null : plainId(request.tunnelId),

@@ -5,7 +5,7 @@ import { staticBackend } from '#contract/kinds/backends.ts'
 import type { Exchange } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 import { plainId } from '#registry/legs.ts'
-import type { FollowedRequest, Trace } from '#http/trace.ts'
+import type { FollowedRequest, RequestContext } from '#http/request-context.ts'
 import { flagsAfter, newSpanId, newTraceId, type TraceParent } from '#telemetry/tracing/trace-context.ts'
 
 /** A span in OTLP JSON. */
@@ -33,7 +33,7 @@ const methods = new Set('GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH'.s
 const defaultPorts = { http: 80, https: 443 } as const
 const STATIC = `${staticBackend.prefix}_`
 
-type Facts = readonly (readonly [key: string, value: string | number | undefined])[]
+type SpanAttributes = readonly (readonly [key: string, value: string | number | undefined])[]
 
 /** Follows one traced request, and creates its spans at the end. */
 export class RequestSpan implements FollowedRequest {
@@ -67,12 +67,12 @@ export class RequestSpan implements FollowedRequest {
     // The end of an upgraded connection is neither early nor late.
     const isCut = !whole && this.#status !== SWITCHING
     this.#put(this.#server(moment, isCut))
-    if (hasAsked(this.#exchange.trace)) this.#put(this.#client(moment))
+    if (hasAsked(this.#exchange.context)) this.#put(this.#client(moment))
   }
 
   #server(moment: number, isCut: boolean): Span {
-    const { head, trace } = this.#exchange
-    const route = trace.way?.match
+    const { head, context } = this.#exchange
+    const route = context.route?.match
     const failure = this.#failure(500) ?? (isCut ? 'incomplete' : undefined)
     const method = methods.has(head.method) ? head.method : 'HTTP'
     const parent = this.#parent
@@ -83,13 +83,13 @@ export class RequestSpan implements FollowedRequest {
       flags: this.onward.flags | KNOWN | (parent ? REMOTE : 0),
       name: route === undefined ? method : `${method} ${route}`,
       kind: SERVER,
-      startTimeUnixNano: wall(trace.begun),
+      startTimeUnixNano: wall(context.begun),
       endTimeUnixNano: wall(moment),
       attributes: attributes([
-        ...requestFacts(this.#exchange),
+        ...requestAttributes(this.#exchange),
         ['http.route', route],
-        ...this.#answerFacts(failure),
-        ...wayFacts(trace, this.#status),
+        ...this.#responseAttributes(failure),
+        ...routeAttributes(context, this.#status),
         ['adit.error_code', errorCode(this.#refusal)],
       ]),
       status: { code: failure === undefined ? UNSET : ERROR },
@@ -98,7 +98,7 @@ export class RequestSpan implements FollowedRequest {
 
   /** From forwarding the request to the response head. */
   #client(moment: number): Span {
-    const { head, trace } = this.#exchange
+    const { head, context } = this.#exchange
     const { traceId, spanId, flags } = this.onward
     const failure = this.#failure(400)
     const method = methods.has(head.method) ? head.method : 'HTTP'
@@ -109,14 +109,14 @@ export class RequestSpan implements FollowedRequest {
       flags: flags | KNOWN,
       name: method,
       kind: CLIENT,
-      startTimeUnixNano: wall(trace.asked),
-      endTimeUnixNano: wall(this.#status === 0 ? moment : trace.answered),
+      startTimeUnixNano: wall(context.upstreamStartedAt),
+      endTimeUnixNano: wall(this.#status === 0 ? moment : context.respondedAt),
       attributes: attributes([
-        ...methodFacts(head),
-        ...this.#answerFacts(failure),
-        ['adit.request_id', trace.id],
-        ['adit.backend_id', trace.backendId],
-        ['adit.tunnel_id', trace.tunnel && plainId(trace.tunnel.id)],
+        ...methodAttributes(head),
+        ...this.#responseAttributes(failure),
+        ['adit.request_id', context.id],
+        ['adit.backend_id', context.backendId],
+        ['adit.tunnel_id', context.tunnel && plainId(context.tunnel.id)],
       ]),
       status: { code: failure === undefined ? UNSET : ERROR },
     }
@@ -128,7 +128,7 @@ export class RequestSpan implements FollowedRequest {
     return this.#status < worst ? undefined : (this.#refusal ?? String(this.#status))
   }
 
-  #answerFacts(failure: string | undefined): Facts {
+  #responseAttributes(failure: string | undefined): SpanAttributes {
     return [
       ['http.response.status_code', this.#status === 0 ? undefined : this.#status],
       ['error.type', failure],
@@ -139,23 +139,23 @@ export class RequestSpan implements FollowedRequest {
 const wall = (moment: number): string => nanoseconds(performance.timeOrigin + moment)
 
 /** Whether an upstream was involved: some backends respond themselves, and some have no target. */
-const hasAsked = ({ asked, tunnel, backendId }: Trace): boolean =>
+const hasAsked = ({ upstreamStartedAt: asked, tunnel, backendId }: RequestContext): boolean =>
   asked > 0 && (tunnel !== undefined || backendId?.startsWith(STATIC) === true)
 
-const attributes = (facts: Facts): Attribute[] =>
+const attributes = (facts: SpanAttributes): Attribute[] =>
   facts.flatMap(([key, value]) =>
     value === undefined ? [] : attribute(key, typeof value === 'string' ? value.slice(0, MAX_TEXT) : value),
   )
 
-const methodFacts = ({ method }: RequestHead): Facts => [
+const methodAttributes = ({ method }: RequestHead): SpanAttributes => [
   ['http.request.method', methods.has(method) ? method : '_OTHER'],
   ['http.request.method_original', methods.has(method) ? undefined : method],
 ]
 
 /** The query and all headers but the user agent are omitted: they contain secrets. */
-function requestFacts({ head, client }: Exchange): Facts {
+function requestAttributes({ head, client }: Exchange): SpanAttributes {
   return [
-    ...methodFacts(head),
+    ...methodAttributes(head),
     ['url.scheme', client.scheme],
     ['url.path', head.path],
     ['server.address', head.host],
@@ -166,15 +166,18 @@ function requestFacts({ head, client }: Exchange): Facts {
   ]
 }
 
-function wayFacts({ id, way, passed, backendId, tunnel }: Trace, status: number): Facts {
+function routeAttributes(
+  { id, route, modulesPassed: passed, backendId, tunnel }: RequestContext,
+  status: number,
+): SpanAttributes {
   return [
     ['adit.request_id', id],
-    ['adit.edge_id', way?.edgeId],
-    ['adit.route_id', way?.routeId],
+    ['adit.edge_id', route?.edgeId],
+    ['adit.route_id', route?.routeId],
     ['adit.backend_id', backendId],
     ['adit.tunnel_id', tunnel && plainId(tunnel.id)],
     // The module that responded in place of the service.
-    ['adit.module', status === 0 ? undefined : way?.modules[passed]],
+    ['adit.module', status === 0 ? undefined : route?.modules[passed]],
   ]
 }
 

@@ -50,20 +50,20 @@ export class Tracing {
       const parent = parentIn(fields)
       if (!this.#sampler.takes(parent)) return answer(exchange)
       const span = new RequestSpan(exchange, parent, put)
-      exchange.trace.span = span
+      exchange.context.span = span
       return answer(withHead(exchange, { fields: fieldsWithin(fields, span.onward, parent) }))
     }
   }
 
   observing(observer: Observer): Observer {
     return {
-      replied(client, head, reply, trace) {
-        observer.replied(client, head, reply, trace)
-        trace.span?.replied(reply.head.status, reply.refusal)
+      replied(client, head, reply, context) {
+        observer.replied(client, head, reply, context)
+        context.span?.replied(reply.head.status, reply.refusal)
       },
-      ended(trace, whole) {
-        observer.ended(trace, whole)
-        trace.span?.ended(performance.now(), whole)
+      ended(context, whole) {
+        observer.ended(context, whole)
+        context.span?.ended(performance.now(), whole)
       },
       failed: (head, error) => observer.failed(head, error),
     }

@@ -33,7 +33,7 @@ const SIZE = 262_144
 /** Maximum UTF-8 bytes per character. */
 const MOST_BYTES = 3
 
-export const endpointOfRequest = ({ trace }: SeenRequest): string => trace.way?.id ?? ''
+export const endpointOfRequest = ({ context }: SeenRequest): string => context.route?.id ?? ''
 
 /** Connections without HTTP are distinguished by port and server name. */
 export const endpointOfConnection = ({ client }: SeenConnection): string =>
@@ -70,7 +70,7 @@ export class Lines {
 
   request(seen: SeenRequest): void {
     // The request id is a regular id, so that the event can be found by it and vice versa.
-    this.#put(this.#request, seen, `ev_${seen.trace.id.slice(3)}`)
+    this.#put(this.#request, seen, `ev_${seen.context.id.slice(3)}`)
     this.#endpoints.push(endpointOfRequest(seen))
   }
 

@@ -8,7 +8,7 @@ import type { Place } from '#http/place.ts'
 import { Records } from '#registry/records/records.ts'
 import { CodeClaims } from '#auth/sign-in/code-claims.ts'
 import { createSignIn } from '#auth/sign-in/service.ts'
-import type { Trace } from '#http/trace.ts'
+import type { RequestContext } from '#http/request-context.ts'
 import type { Granted, PlaceAt, SignIn, SignInMethod, SignInTerms } from '#auth/sign-in/sign-in.ts'
 import type { Arrival, Visitors } from '#auth/sign-in/visitors.ts'
 import { request } from '../../gateway/modules/support.ts'
@@ -125,7 +125,7 @@ export class Site {
   httpsPort: number | undefined = 443
   /** What reached the service. */
   readonly sent: RequestHead[] = []
-  readonly traces: Trace[] = []
+  readonly traces: RequestContext[] = []
   /** Which place requires sign-in at a host. */
   placeAt: PlaceAt = () => 'route_1'
   /** Fields of what the service answers. */
@@ -164,7 +164,7 @@ export class Site {
   async ask(handler: Handler, ask: Ask): Promise<Reply> {
     const exchange = exchangeFor(ask)
     const chosen = this.signIn.central(exchange.head) ?? handler
-    this.traces.push(exchange.trace)
+    this.traces.push(exchange.context)
     return chosen(exchange, async ({ head }) => {
       this.sent.push(head)
       const body = bodyOf(Buffer.from('the service'))

@@ -141,7 +141,7 @@ suite('a connection before it has signed in', () => {
   })
 
   test('is refused when too many others have not signed in either, but not because of those that have', async () => {
-    await using gateway = await startGateway({ agents: { entering: { total: 2 } } })
+    await using gateway = await startGateway({ agents: { unauthenticated: { total: 2 } } })
     const { token } = gateway.source.credential()
     await TestAgent.signIn(gateway, token)
     await TestAgent.signIn(gateway, token)

@@ -52,7 +52,7 @@ suite('a failover backend', () => {
     await using two = await service('two')
     await using front = new Front(build({ top: failover('x', 'y'), x: fixed(one.port), y: fixed(two.port) }))
     assert.equal((await front.get()).status, 502)
-    assert.deepEqual([front.lost, two.connections()], [['unanswered'], 0])
+    assert.deepEqual([front.lost, two.connections()], [['no-response'], 0])
   })
 
   test('asks the next when a group has no tunnel', async () => {
@@ -60,8 +60,8 @@ suite('a failover backend', () => {
     await using front = new Front(build(rows))
     const { status, body } = await front.get()
     assert.deepEqual([status, body], [503, 'sorry'])
-    const [trace] = front.traces
-    assert.deepEqual([trace?.backendId, trace?.notes], ['y', ['backend x: backend_empty']])
+    const [context] = front.traces
+    assert.deepEqual([context?.backendId, context?.notes], ['y', ['backend x: backend_empty']])
   })
 
   test('tells why the last cannot be reached when none can', async () => {
@@ -70,7 +70,7 @@ suite('a failover backend', () => {
     const { status, head } = await front.get()
     assert.equal(status, 503)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_90042/)
-    assert.deepEqual(front.lost, ['unreached'])
+    assert.deepEqual(front.lost, ['not-sent'])
   })
 
   test('without children answers 503', async () => {

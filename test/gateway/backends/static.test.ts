@@ -26,7 +26,7 @@ suite('a static backend', () => {
     assert.equal(asked.headers['x-forwarded-host'], 'App.Test:8080')
     assert.equal(asked.headers['x-forwarded-proto'], 'http')
     assert.equal(asked.headers['x-one'], '1')
-    assert.equal(front.replies[0]?.lost, undefined)
+    assert.equal(front.replies[0]?.failure, undefined)
   })
 
   test('uses a connection again', async () => {
@@ -51,7 +51,7 @@ suite('a static backend', () => {
     assert.equal((await front.get()).status, 200)
     assert.equal(local.connections(), 2)
     assert.equal((await front.post('once')).status, 502)
-    assert.deepEqual([local.connections(), front.lost.at(-1)], [2, 'unanswered'])
+    assert.deepEqual([local.connections(), front.lost.at(-1)], [2, 'no-response'])
   })
 
   test('tells of a service that closes without an answer, and sends the request only once', async () => {
@@ -60,7 +60,7 @@ suite('a static backend', () => {
     const { status, head } = await front.get()
     assert.equal(status, 502)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_90038/)
-    assert.deepEqual([site.connections(), front.lost], [1, ['unanswered']])
+    assert.deepEqual([site.connections(), front.lost], [1, ['no-response']])
   })
 
   test('tells of a service that cannot be reached', async () => {
@@ -68,7 +68,7 @@ suite('a static backend', () => {
     const { status, head } = await front.post('content')
     assert.equal(status, 502)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_3006/)
-    assert.deepEqual(front.lost, ['unreached'])
+    assert.deepEqual(front.lost, ['not-sent'])
   })
 
   test('tells of a name without an address', async () => {
@@ -86,7 +86,7 @@ suite('a static backend', () => {
     assert.match(head, /Adit-Error-Code: ERR_ADIT_90160/)
     assert.match(body, /egress_allow/)
     assert.doesNotMatch(head + body, /inner\.test|127\.0\.0\.1/)
-    assert.deepEqual([site.connections(), front.lost], [0, ['unreached']])
+    assert.deepEqual([site.connections(), front.lost], [0, ['not-sent']])
   })
 
   test('passes on whatever the service says of itself', async () => {
@@ -164,7 +164,7 @@ suite('a static backend with TLS', () => {
     const { status, head } = await wrong.get()
     assert.equal(status, 502)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_90161/)
-    assert.deepEqual(wrong.lost, ['unreached'])
+    assert.deepEqual(wrong.lost, ['not-sent'])
   })
 
   test('carries connections without HTTP too', async () => {

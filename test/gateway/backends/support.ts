@@ -10,7 +10,7 @@ import { DialError, type Fleet } from '#registry/fleet.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { TunnelIndex } from '#registry/tunnel-index.ts'
 import type { SourceRow } from '#registry/records/source.ts'
-import type { Trace } from '#http/trace.ts'
+import type { RequestContext } from '#http/request-context.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { listening, loopback, type Local } from '../../base/egress/support.ts'
 import { rig, type Rig } from '../../http/http1/support.ts'
@@ -74,7 +74,7 @@ export function build(rows: Readonly<Record<string, Kept>>, options: Partial<Bac
 /** Visitors on real sockets, whom a backend answers. */
 export class Front implements AsyncDisposable {
   readonly replies: Reply[] = []
-  readonly traces: Trace[] = []
+  readonly traces: RequestContext[] = []
   readonly backend: Backend
   readonly #rig: Promise<Rig>
 
@@ -84,7 +84,7 @@ export class Front implements AsyncDisposable {
       answer: async exchange => {
         const reply = await backend.answer(exchange)
         this.replies.push(reply)
-        this.traces.push(exchange.trace)
+        this.traces.push(exchange.context)
         return reply
       },
     })
@@ -109,7 +109,7 @@ export class Front implements AsyncDisposable {
   }
 
   get lost(): readonly (string | undefined)[] {
-    return this.replies.map(({ lost }) => lost)
+    return this.replies.map(({ failure: lost }) => lost)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -130,7 +130,7 @@ suite('a group of tunnels', () => {
     const { status, head } = await front.get()
     assert.equal(status, 503)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_90042/)
-    assert.deepEqual(front.lost, ['unreached'])
+    assert.deepEqual(front.lost, ['not-sent'])
   })
 
   test('has those that come, and no longer those that go', async () => {
@@ -160,7 +160,7 @@ suite('a group of tunnels', () => {
     const { status, head } = await front.get()
     assert.equal(status, 502)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_90040/)
-    assert.deepEqual([front.lost, new Set(group.dialled).size, group.dialled.length], [['unreached'], 3, 3])
+    assert.deepEqual([front.lost, new Set(group.dialled).size, group.dialled.length], [['not-sent'], 3, 3])
   })
 
   test('asks another when an agent cannot reach its service, and then passes it over', async () => {
@@ -185,14 +185,14 @@ suite('a group of tunnels', () => {
     assert.equal(status, 502)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_8012/)
     assert.equal(group.asked('a') + group.asked('b'), 1)
-    assert.deepEqual(front.lost, ['unanswered'])
+    assert.deepEqual(front.lost, ['no-response'])
   })
 
   test('asks once more, somewhere else, when a request got not a byte of an answer', async () => {
     await using group = await Group.of({ a: silent, b: silent, c: silent })
     const front = group.front()
     assert.equal((await front.get()).status, 502)
-    assert.deepEqual(front.lost, ['unanswered'])
+    assert.deepEqual(front.lost, ['no-response'])
     assert.equal(['a', 'b', 'c'].filter(name => group.asked(name) > 0).length, 2)
   })
 
@@ -209,7 +209,7 @@ suite('a group of tunnels', () => {
       502,
     )
     assert.equal(Math.sign(group.asked('a')) + Math.sign(group.asked('b')), 1)
-    assert.deepEqual(front.lost, ['unanswered'])
+    assert.deepEqual(front.lost, ['no-response'])
   })
 
   test('loses no request that may happen twice when an agent is cut off', async () => {
@@ -226,7 +226,7 @@ suite('a group of tunnels', () => {
     const front = group.front()
     await front.get()
     await front.get()
-    assert.ok(front.lost.includes('unanswered'))
+    assert.ok(front.lost.includes('no-response'))
     assert.ok(!front.lost.includes(undefined))
   })
 

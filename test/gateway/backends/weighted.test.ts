@@ -44,7 +44,7 @@ suite('a weighted backend', () => {
       const { status, head } = await front.get()
       assert.equal(status, 503)
       assert.match(head, /Adit-Error-Code: ERR_ADIT_724/)
-      assert.deepEqual([front.lost, front.backend.dial], [['unreached'], undefined])
+      assert.deepEqual([front.lost, front.backend.dial], [['not-sent'], undefined])
     })
 
   test('shares connections among those that know more than HTTP', async () => {

@@ -118,8 +118,8 @@ suite('admission', () => {
     const [first, second] = [admission.admit('192.0.2.1'), admission.admit('192.0.2.1')]
     assert.deepEqual(admission.admit('192.0.2.1'), { ok: false, reason: 'address' })
     assert.ok(first.ok && second.ok && admission.admit('192.0.2.2').ok)
-    first.leave()
-    first.leave()
+    first.release()
+    first.release()
     assert.equal(admission.open, 2, 'leaving twice counts once')
     assert.ok(admission.admit('192.0.2.1').ok)
     assert.equal(admission.admit('192.0.2.1').ok, false)

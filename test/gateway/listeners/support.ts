@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Log } from '#base/log.ts'
 import type { HttpClientConnection } from '#http/exchange.ts'
 import { Admission } from '#gateway/listeners/admission.ts'
-import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
+import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { HttpsListener, type HttpsListenerOptions } from '#gateway/listeners/https.ts'
 import type { ServedHttp } from '#gateway/listeners/open-http.ts'
 import { splice } from '#tunnel/splice.ts'
@@ -49,7 +49,7 @@ export async function startUpstream(serve: (socket: Socket) => void): Promise<Se
 export const portOf = (server: Pick<Server, 'address'>): number => (server.address() as AddressInfo).port
 
 /** A way through a tunnel, of which both ends are ours, to a port of this machine. */
-export function tunnelTo(port: number, more: Partial<Upstream> = {}): Upstream {
+export function tunnelTo(port: number, more: Partial<L4Upstream> = {}): L4Upstream {
   const { gateway } = couple(
     {},
     { accept: (_, stream) => splice(connect({ host: HOST, port, allowHalfOpen: true }), stream) },

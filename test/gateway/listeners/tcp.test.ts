@@ -7,7 +7,7 @@ import { buffer, text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { suite, test } from 'node:test'
 import { Admission, type AdmissionLimits } from '#gateway/listeners/admission.ts'
-import type { Upstream } from '#gateway/listeners/l4-proxy.ts'
+import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
 import type { SpliceEnd } from '#tunnel/splice.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
@@ -128,7 +128,7 @@ suite('a TCP endpoint', () => {
   test('resets the visitor when the agent is lost', async () => {
     const { gateway } = couple({}, { accept: (_, stream) => stream.write(Buffer.from('hello')) })
     await using ports = newPorts()
-    const way: Upstream = { dial: (_, first) => gateway.open(streamTypes.proxy, first) }
+    const way: L4Upstream = { dial: (_, first) => gateway.open(streamTypes.proxy, first) }
     const visitor = await open(await ports.open(0, way))
     await once(visitor, 'data')
     gateway.close()
@@ -180,7 +180,7 @@ suite('a TCP endpoint', () => {
 })
 
 suite('TCP ports', () => {
-  const nowhere: Upstream = { dial: () => new Promise(() => undefined) }
+  const nowhere: L4Upstream = { dial: () => new Promise(() => undefined) }
 
   test('that are in use are refused with a code', async () => {
     await using ports = newPorts()

@@ -88,8 +88,8 @@ suite('variables', () => {
     'tls.sni': 'sni.test',
     'tls.version': '',
     'tls.client_cert.subject.cn': '',
-    'http.request_id': exchange.trace.id,
-    'ngrok.request_id': exchange.trace.id,
+    'http.request_id': exchange.context.id,
+    'ngrok.request_id': exchange.context.id,
     'ngrok.client_ip': '203.0.113.7',
     'http.request.method': 'GET',
     'http.request.url.host': 'app.test',
@@ -110,7 +110,7 @@ suite('variables', () => {
 
   test('tell who signed in and with which certificate', async () => {
     const known = request()
-    Object.assign(known.trace, { identity: { id: '7', username: 'u', email: 'ö@a.test', name: 'Ö' } })
+    Object.assign(known.context, { identity: { id: '7', username: 'u', email: 'ö@a.test', name: 'Ö' } })
     const proof = { scope: '', authorities: '', chain: [] }
     const certificate = { commonName: 'cn', dnsNames: [], emails: [], serialNumber: '0a', ...proof }
     const signedIn = { ...known, client: { ...known.client, certificate } }
@@ -127,7 +127,7 @@ suite('variables', () => {
     const known = request()
     // Written byte by byte, U+010D and U+010A are a carriage return and a line feed.
     const name = 'a\r\nx-evil: 1\u010d\u010ax-evil: 2\0\x7f\u{1f600}'
-    Object.assign(known.trace, { identity: { id: name, username: '', email: name, name } })
+    Object.assign(known.context, { identity: { id: name, username: '', email: name, name } })
     const { fields } = await sent({ add: { a: '[${oauth.user.name}]' } }, known)
     const wire = Buffer.from(fields.text, 'latin1').toString('latin1')
     assert.match(wire, /^a: \[[^\r\n\0]*\]\r\n$/)

@@ -1,7 +1,7 @@
 import { chain, ClientAbort, type Exchange, type Handler, type Reply } from '#http/exchange.ts'
 import { bodyOf, noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
-import { Trace } from '#http/trace.ts'
+import { RequestContext } from '#http/request-context.ts'
 import type { RequestHead } from '#http/head.ts'
 import { modulesFor } from '../module-parts.ts'
 import { facts } from '../agents/support.ts'
@@ -38,7 +38,7 @@ export const request = (fields = '', ip = '203.0.113.7'): Exchange => ({
   },
   body: noBody,
   clientAbort: new ClientAbort(),
-  trace: new Trace(),
+  context: new RequestContext(),
   sendInformational: () => undefined,
 })
 

@@ -1,7 +1,7 @@
 import { type HttpClientConnection, ClientAbort } from '#http/exchange.ts'
 import { noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
-import { Trace } from '#http/trace.ts'
+import { RequestContext } from '#http/request-context.ts'
 import { newId } from '#base/ids.ts'
 import { Router } from '#gateway/routing/router.ts'
 import { localEgress } from '../module-parts.ts'
@@ -85,7 +85,7 @@ export async function visit(router: Router, url: string, options: Visit = {}): P
     },
     body: noBody,
     clientAbort: new ClientAbort(),
-    trace: new Trace(),
+    context: new RequestContext(),
     sendInformational: () => undefined,
   })
   const { promise, resolve, reject } = Promise.withResolvers<string>()

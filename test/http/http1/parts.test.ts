@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { Fields } from '#http/fields.ts'
 import { ChunkScanner, requestTrailers } from '#http/http1-chunks.ts'
 import { parseRequestHead } from '#http/http1-request-head.ts'
-import { Refusal } from '#http/refusal.ts'
+import { HttpError } from '#http/http-error.ts'
 import { encodeProxyProtocol } from '#gateway/backends/proxy-protocol.ts'
 
 suite('fields', () => {
@@ -58,7 +58,7 @@ suite('the PROXY header', () => {
 suite('a head', () => {
   test('tells the name without case, port and root dot, and keeps what was written', () => {
     const head = parseRequestHead('GET http://App.Test.:80?a HTTP/1.1\r\nHost: App.Test.:80\r\n')
-    assert.ok(!(head instanceof Refusal))
+    assert.ok(!(head instanceof HttpError))
     const { host, authority, target, path } = head
     assert.deepEqual([host, authority, target, path], ['app.test', 'App.Test.:80', '/?a', '/'])
   })
@@ -70,7 +70,7 @@ suite('a head', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), pieces => {
         const head = parseRequestHead(pieces.join(''))
-        if (head instanceof Refusal) return
+        if (head instanceof HttpError) return
         assert.match(head.fields.text, /^(?:[!#$%&'*+.^`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/)
         assert.match(head.target, /^[/*][\x21-\x7e]*$/)
       }),

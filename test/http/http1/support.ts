@@ -8,7 +8,7 @@ import type { Endpoint } from '#http/exchange.ts'
 import { DialError, type Fleet } from '#registry/fleet.ts'
 import type { Http1ClientLimits } from '#http/http1-limits.ts'
 import { type Served, serveHttp1 } from '#http/http1-server-connection.ts'
-import { Sweeper } from '#http/sweeper.ts'
+import { TimeoutChecker } from '#http/timeout-checker.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
 import { bindOptions, type BindOptions, type ProxyHeader } from '#tunnel/messages.ts'
 import { encodeProxyHeader, readProxyHeader } from '#tunnel/proxy-header.ts'
@@ -98,8 +98,8 @@ export class Rig implements AsyncDisposable {
     this.#sockets.add(socket)
     await once(socket, 'connect')
     this.gateway = new Session(socket, { role: 'server' })
-    const sweeper = new Sweeper(20)
-    this.#backend = tunnelBackend({ fleet: this.#fleet(this.gateway), tunnel, sweeper, ...backend })
+    const timeouts = new TimeoutChecker(20)
+    this.#backend = tunnelBackend({ fleet: this.#fleet(this.gateway), tunnel, timeouts, ...backend })
     this.port = await listening(this.#front)
     return this
   }
@@ -157,7 +157,7 @@ export class Rig implements AsyncDisposable {
           serverName: undefined,
         },
         answer,
-        sweeper: new Sweeper(20),
+        timeouts: new TimeoutChecker(20),
         limits: this.#options.limits ?? {},
       }),
     )

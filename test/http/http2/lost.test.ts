@@ -20,7 +20,7 @@ async function outcomes(backend: (exchange: Exchange) => Promise<Reply>) {
   const client = await host.client()
   await ask(client, { ':path': '/' })
   await ask(client, { ':path': '/', ':method': 'POST' }, 'content')
-  return replies.map(({ lost }) => lost)
+  return replies.map(({ failure: lost }) => lost)
 }
 
 suite('a request over HTTP/2 that was lost', () => {
@@ -31,20 +31,20 @@ suite('a request over HTTP/2 that was lost', () => {
       new Error('refused'),
     ]) {
       const backend = http2Backend({ dial: () => Promise.reject(error), tunnel })
-      assert.deepEqual(await outcomes(backend), ['unreached', 'unreached'])
+      assert.deepEqual(await outcomes(backend), ['not-sent', 'not-sent'])
     }
   })
 
   test('reached nobody when the service refuses it unseen, unless its content went there', async () => {
     await using behind = await upstream(h2c(stream => stream.close(constants.NGHTTP2_REFUSED_STREAM)))
-    assert.deepEqual(await outcomes(behind.backend), ['unreached', 'unanswered'])
+    assert.deepEqual(await outcomes(behind.backend), ['not-sent', 'no-response'])
   })
 
   test('was not answered when the service ends it without a word', async () => {
     await using behind = await upstream(h2c(stream => stream.close(constants.NGHTTP2_INTERNAL_ERROR)))
-    assert.deepEqual(await outcomes(behind.backend), ['unanswered', 'unanswered'])
+    assert.deepEqual(await outcomes(behind.backend), ['no-response', 'no-response'])
     await using silent = await upstream(createServer(socket => socket.destroy()))
-    assert.deepEqual(await outcomes(silent.backend), ['unanswered', 'unanswered'])
+    assert.deepEqual(await outcomes(silent.backend), ['no-response', 'no-response'])
   })
 
   test('is not lost when some of an answer came, or the service took too long', async () => {
@@ -77,6 +77,6 @@ suite('a request over HTTP/2 that was lost', () => {
     stream.on('error', () => undefined)
     await arrived
     stream.close(constants.NGHTTP2_CANCEL)
-    assert.equal((await replied.promise).lost, undefined)
+    assert.equal((await replied.promise).failure, undefined)
   })
 })

@@ -4,7 +4,7 @@ import type { Reply } from '#http/exchange.ts'
 import { noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { RequestRing } from '#telemetry/request-log/ring.ts'
-import { Trace } from '#http/trace.ts'
+import { RequestContext } from '#http/request-context.ts'
 import { request } from '../../gateway/modules/support.ts'
 
 const reply: Reply = {
@@ -20,17 +20,17 @@ class Kept {
     this.ring = new RequestRing(size)
   }
 
-  put(endpoint: string | undefined, path = '/'): Trace {
+  put(endpoint: string | undefined, path = '/'): RequestContext {
     const { client, head } = request()
-    const trace = new Trace()
+    const context = new RequestContext()
     if (endpoint !== undefined)
-      trace.way = { id: endpoint, edgeId: endpoint, routeId: undefined, modules: [] }
-    this.ring.put(client, { ...head, path }, reply, trace)
-    return trace
+      context.route = { id: endpoint, edgeId: endpoint, routeId: undefined, modules: [] }
+    this.ring.put(client, { ...head, path }, reply, context)
+    return context
   }
 
   of(endpoint: string | undefined): string[] {
-    return [...this.ring.newest()].filter(({ way }) => way?.edgeId === endpoint).map(({ path }) => path)
+    return [...this.ring.newest()].filter(({ route }) => route?.edgeId === endpoint).map(({ path }) => path)
   }
 }
 
@@ -90,7 +90,7 @@ suite('the last requests', () => {
 
   test('are none where none are to be kept', () => {
     const kept = new Kept(0)
-    assert.equal(kept.put('a').kept, 0)
+    assert.equal(kept.put('a').logNumber, 0)
     assert.deepEqual([...kept.ring.newest()], [])
   })
 })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { trafficFields } from '#contract/events/traffic-fields.ts'
 import { Fields } from '#http/fields.ts'
 import { noBody } from '#http/body.ts'
-import { Trace } from '#http/trace.ts'
+import { RequestContext } from '#http/request-context.ts'
 import { headersText } from '#telemetry/traffic/headers.ts'
 import { httpWriter, type SeenRequest } from '#telemetry/traffic/http-fields.ts'
 import { momentText } from '#telemetry/traffic/moments.ts'
@@ -13,7 +13,7 @@ import { allHttp, allTcp } from './support.ts'
 
 /** A request that met every module, and of which everything is known. */
 function wholeRequest(): SeenRequest {
-  const trace = new Trace()
+  const context = new RequestContext()
   const modules = [
     'ip_restriction',
     'webhook_verification',
@@ -22,14 +22,14 @@ function wholeRequest(): SeenRequest {
     'compression',
     'circuit_breaker',
   ]
-  trace.way = { edgeId: 'e', routeId: 'r', modules }
-  trace.passed = modules.length
-  trace.answered = trace.begun + 1
-  trace.identity = { id: 'u1', username: 'ann', email: 'ann@a.test', name: 'Ann "A" \u{1F600}\\' }
-  trace.appClientId = 'app'
-  trace.username = 'ann'
-  trace.compressed = { coding: 'gzip', saved: 7 }
-  trace.reused = true
+  context.route = { edgeId: 'e', routeId: 'r', modules }
+  context.modulesPassed = modules.length
+  context.respondedAt = context.begun + 1
+  context.identity = { id: 'u1', username: 'ann', email: 'ann@a.test', name: 'Ann "A" \u{1F600}\\' }
+  context.appClientId = 'app'
+  context.username = 'ann'
+  context.compressed = { coding: 'gzip', saved: 7 }
+  context.reused = true
   return {
     client: {
       ip: '192.0.2.1',
@@ -68,8 +68,8 @@ function wholeRequest(): SeenRequest {
       head: { status: 200, reason: '', framing: { kind: 'none' }, fields: Fields.none },
       body: noBody,
     },
-    trace,
-    ended: trace.begun + 2,
+    context,
+    ended: context.begun + 2,
   }
 }
 
@@ -136,7 +136,7 @@ suite('the writer of an event', () => {
   })
 
   test('tells of each request of a connection what is true of it', () => {
-    const { client, head, reply, trace } = wholeRequest()
+    const { client, head, reply, context } = wholeRequest()
     const requests = fc.record({
       method: fc.constantFrom('GET', 'PUT'),
       path: fc.constantFrom('/', '/a', '/"\u{fc}', '/"', '/\\', `/${'x'.repeat(2000)}`),
@@ -154,8 +154,8 @@ suite('the writer of an event', () => {
             client: visitors[other ? 1 : 0],
             head: isReadable && head ? { ...head, method, path, target: path } : undefined,
             reply: { ...reply, head: { ...reply.head, status } },
-            trace: Object.assign(new Trace(), trace, { username }),
-            ended: trace.begun + 2,
+            context: Object.assign(new RequestContext(), context, { username }),
+            ended: context.begun + 2,
           }
           // One that has written nothing before.
           assert.equal(write(seen, 'so: '), `so: ${httpWriter(wanted)(seen, '')}`)
@@ -168,7 +168,7 @@ suite('the writer of an event', () => {
     const { client, reply } = wholeRequest()
     const { ip, port, localIp, localPort, scheme } = client
     const bare = { client: { ip, port, localIp, localPort, scheme, serverName: undefined }, head: undefined }
-    const told = httpWriter(allHttp)({ ...bare, reply, trace: new Trace(), ended: 0 }, '')
+    const told = httpWriter(allHttp)({ ...bare, reply, context: new RequestContext(), ended: 0 }, '')
     const { conn, http, traffic_policy: policy, ...rest } = JSON.parse(told) as Record<string, object>
     assert.deepEqual(rest, {})
     assert.deepEqual(policy, { logs: [] })
@@ -178,24 +178,27 @@ suite('the writer of an event', () => {
       'last_byte_ts',
       'url',
     ])
-    assert.equal(httpWriter(['tls.version'])({ ...bare, reply, trace: new Trace(), ended: 0 }, ''), '{}')
+    assert.equal(
+      httpWriter(['tls.version'])({ ...bare, reply, context: new RequestContext(), ended: 0 }, ''),
+      '{}',
+    )
   })
 
   test('says of a module that is met twice that it blocks when the second one does', () => {
     const seen = wholeRequest()
-    const { trace } = seen
+    const { context } = seen
     const decision = (): unknown => JSON.parse(httpWriter(['ip_policy.decision'])(seen, ''))
-    trace.way = {
+    context.route = {
       edgeId: undefined,
       routeId: undefined,
       modules: ['ip_restriction', 'ip_restriction', 'oauth'],
     }
-    trace.passed = 1
+    context.modulesPassed = 1
     assert.deepEqual(decision(), { ip_policy: { decision: 'block' } })
-    trace.passed = 2
+    context.modulesPassed = 2
     assert.deepEqual(decision(), { ip_policy: { decision: 'allow' } })
-    trace.way = { edgeId: undefined, routeId: undefined, modules: ['oauth', 'ip_restriction'] }
-    trace.passed = 0
+    context.route = { edgeId: undefined, routeId: undefined, modules: ['oauth', 'ip_restriction'] }
+    context.modulesPassed = 0
     assert.deepEqual(decision(), {})
   })
 

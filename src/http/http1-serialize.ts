@@ -2,7 +2,7 @@ import type { Framing } from '#http/body.ts'
 import { REQUEST_ID, type ResponseHead } from '#http/head.ts'
 
 /** How a response is sent to one client. */
-export interface Travel {
+export interface ResponseTransfer {
   readonly version: '1.0' | '1.1'
   readonly keepAlive: boolean
   /** The method was HEAD, or the status has no body: no bytes follow, whatever the framing. */
@@ -16,17 +16,17 @@ export const isBare = (method: string, status: number): boolean =>
   method === 'HEAD' || status === 204 || status === 304
 
 /** The text of a response head, with the empty line. */
-export function answerHead(head: ResponseHead, travel: Travel): string {
+export function serializeResponseHead(head: ResponseHead, transfer: ResponseTransfer): string {
   return (
-    `HTTP/1.1 ${head.status} ${head.reason}\r\n${head.fields.text}${REQUEST_ID}: ${travel.requestId}\r\n` +
-    (travel.bare ? announcedField(head) : framingField(head.framing, travel.version)) +
-    connectionField(travel) +
+    `HTTP/1.1 ${head.status} ${head.reason}\r\n${head.fields.text}${REQUEST_ID}: ${transfer.requestId}\r\n` +
+    (transfer.bare ? announcedField(head) : framingField(head.framing, transfer.version)) +
+    connectionField(transfer) +
     '\r\n'
   )
 }
 
 /** The text of an interim response, or of a 101. */
-export const interimHead = ({ status, reason, fields }: ResponseHead): string =>
+export const serializeInformationalHead = ({ status, reason, fields }: ResponseHead): string =>
   `HTTP/1.1 ${status} ${reason}\r\n${fields.text}${status === 101 ? 'Connection: Upgrade\r\n' : ''}\r\n`
 
 /** The framing field, also for requests. */
@@ -41,7 +41,7 @@ function announcedField({ status, framing, announcedLength }: ResponseHead): str
   return length === undefined || status === 204 ? '' : `Content-Length: ${length}\r\n`
 }
 
-function connectionField({ version, keepAlive }: Travel): string {
+function connectionField({ version, keepAlive }: ResponseTransfer): string {
   if (!keepAlive) return 'Connection: close\r\n'
   return version === '1.0' ? 'Connection: keep-alive\r\n' : ''
 }

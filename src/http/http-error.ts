@@ -1,7 +1,7 @@
 import type { ErrorName } from '#base/errors.ts'
 
 /** Why a message is rejected: a catalogue entry and the values for its text. */
-export class Refusal {
+export class HttpError {
   readonly code: ErrorName
   readonly values: Readonly<Record<string, string | number>>
 
@@ -11,4 +11,4 @@ export class Refusal {
   }
 }
 
-export const malformed = (reason: string): Refusal => new Refusal('bad_message', { reason })
+export const malformed = (reason: string): HttpError => new HttpError('bad_message', { reason })

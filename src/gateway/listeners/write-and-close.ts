@@ -13,11 +13,11 @@ export function refuseHttp(
   code: ErrorName,
   values: Record<string, string | number> = {},
 ): void {
-  sayLast(socket, Buffer.from(httpText(new Problem(code, values))))
+  writeAndClose(socket, Buffer.from(httpText(new Problem(code, values))))
 }
 
 /** Sends some bytes and closes so that they arrive: closing with unread input would discard them. */
-export function sayLast(socket: Socket, bytes: Buffer): void {
+export function writeAndClose(socket: Socket, bytes: Buffer): void {
   if (lingering >= MAX_LINGERING) {
     socket.destroy()
     return

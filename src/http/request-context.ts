@@ -5,7 +5,7 @@ import type { Body } from '#http/body.ts'
 import type { Identity } from '#http/identity.ts'
 
 /** The route of a request; shared by all requests that take it. */
-export interface Way {
+export interface RouteInfo {
   /** The budget key of traffic records: the edge, the domain or address, or the tunnel. */
   readonly id?: string
   /** What responds there: a route of an edge, a domain's configuration, or a tunnel with its own address. */
@@ -68,18 +68,18 @@ export interface FollowedRequest {
 }
 
 /** The record of one request, written by each stage. */
-export class Trace {
+export class RequestContext {
   /** When the head was received, by `performance.now`. */
   readonly begun = performance.now()
   /** Sent to the client in the response, so that the request can be found again. */
   readonly id = newRequestId(this.begun)
-  way: Way | undefined
+  route: RouteInfo | undefined
   /** How many modules have allowed the request. */
-  passed = 0
+  modulesPassed = 0
   /** When the request was sent to the backend; 0 before. */
-  asked = 0
+  upstreamStartedAt = 0
   /** When the response head arrived. */
-  answered = 0
+  respondedAt = 0
   /** The last backend and tunnel used. */
   tunnel: TunnelRecord | undefined
   backendId: string | undefined
@@ -104,10 +104,10 @@ export class Trace {
   /** Bytes of an upgraded connection. */
   upgraded: { readonly received: number; readonly sent: number } | undefined
   /** Its number in the request log, and the slot. */
-  kept = 0
-  keptAt = 0
+  logNumber = 0
+  logSlot = 0
   /** Reports the request at its end; undefined unless there is a subscriber. */
-  tell: ((moment: number) => void) | undefined
+  onComplete: ((moment: number) => void) | undefined
   /** Set for traced requests. */
   span: FollowedRequest | undefined
   /** Details of a module besides its decision. */

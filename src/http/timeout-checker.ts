@@ -1,17 +1,17 @@
 /** Something with time limits. */
-export interface Swept {
-  /** Checks for timeouts; `now` is the clock of the sweeper. */
-  sweep(now: number): void
+export interface HasTimeouts {
+  /** Checks for timeouts; `now` is the clock of the checker. */
+  checkTimeouts(now: number): void
 }
 
 /**
  * One timer for the limits of many connections: a timer for each costs more than serving a small request. Its clock
  * advances once per period, which is exact enough for limits of seconds.
  */
-export class Sweeper {
+export class TimeoutChecker {
   #now = performance.now()
   readonly #periodMs: number
-  readonly #watched = new Set<Swept>()
+  readonly #watched = new Set<HasTimeouts>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(periodMs: number) {
@@ -23,25 +23,25 @@ export class Sweeper {
     return this.#timer === undefined ? performance.now() : this.#now
   }
 
-  add(swept: Swept): void {
+  add(swept: HasTimeouts): void {
     this.#watched.add(swept)
     if (this.#timer !== undefined) return
     this.#now = performance.now()
-    this.#timer = setInterval(() => this.#sweep(), this.#periodMs).unref()
+    this.#timer = setInterval(() => this.#check(), this.#periodMs).unref()
   }
 
-  delete(swept: Swept): void {
+  delete(swept: HasTimeouts): void {
     this.#watched.delete(swept)
     if (this.#watched.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
 
-  #sweep(): void {
+  #check(): void {
     this.#now = performance.now()
-    for (const swept of this.#watched) swept.sweep(this.#now)
+    for (const swept of this.#watched) swept.checkTimeouts(this.#now)
   }
 }
 
 /** The timer that all connections of the process share. */
-export const sweeper = new Sweeper(500)
+export const timeoutChecker = new TimeoutChecker(500)

@@ -1,10 +1,14 @@
-export interface Page {
+export interface IdPage {
   readonly before?: string
   readonly limit: number
 }
 
 /** The items with the largest ids below `before`, largest first, in one pass that keeps only a page. */
-export function newest<T>(items: Iterable<T>, idOf: (item: T) => string, { before, limit }: Page): T[] {
+export function pageByIdDesc<T>(
+  items: Iterable<T>,
+  idOf: (item: T) => string,
+  { before, limit }: IdPage,
+): T[] {
   const kept: { readonly id: string; readonly item: T }[] = []
   for (const item of items) {
     const id = idOf(item)

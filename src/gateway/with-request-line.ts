@@ -2,7 +2,7 @@ import type { Exchange, Reply } from '#http/exchange.ts'
 import type { ClosableEndpoint } from '#gateway/backends/backend.ts'
 
 /** Reports each request to the tunnel's observer. */
-export function shown(backend: ClosableEndpoint, show: (line: string) => void): ClosableEndpoint {
+export function withRequestLine(backend: ClosableEndpoint, show: (line: string) => void): ClosableEndpoint {
   const answer = async (exchange: Exchange): Promise<Reply> => {
     const begun = performance.now()
     const reply = await backend(exchange)

@@ -2,7 +2,7 @@ import type { TunnelRecord } from '#registry/directory.ts'
 import type { Exchange, HttpClientConnection } from '#http/exchange.ts'
 import { forwardedLines } from '#http/forwarded.ts'
 import { REQUEST_ID } from '#http/head.ts'
-import { framingField } from '#http/http1-text.ts'
+import { framingField } from '#http/http1-serialize.ts'
 import { clientAddress } from '#base/client-network.ts'
 import { encodeProxyProtocol } from '#gateway/backends/proxy-protocol.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
@@ -15,13 +15,13 @@ export function rewrittenHost({ options, forwardsTo }: TunnelRecord): string | u
 }
 
 /** The request head as sent to the service. Only the gateway sets who asked, and for which host. */
-export function requestText({ head, client, trace }: Exchange, host: string | undefined): string {
+export function serializeRequestHead({ head, client, context }: Exchange, host: string | undefined): string {
   const { framing, upgrade, authority, upstreamHost } = head
   return (
     `${head.method} ${head.target} HTTP/1.1\r\nHost: ${host ?? upstreamHost ?? authority}\r\n${head.fields.text}` +
     (framing.kind === 'none' ? '' : framingField(framing, '1.1')) +
     (upgrade === '' ? '' : `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`) +
-    `${forwardedLines(client, head)}${REQUEST_ID}: ${trace.id}\r\n\r\n`
+    `${forwardedLines(client, head)}${REQUEST_ID}: ${context.id}\r\n\r\n`
   )
 }
 

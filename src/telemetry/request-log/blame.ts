@@ -17,7 +17,7 @@ const others: Readonly<Partial<Record<ErrorName, Party>>> = {
 }
 
 /** The responsible party of an error; undefined when nothing failed. */
-export function failedParty(status: number, refusal: ErrorName | undefined): Party | undefined {
+export function responsibleParty(status: number, refusal: ErrorName | undefined): Party | undefined {
   if (status < 400) return undefined
   // An error response of the service, forwarded unchanged.
   if (refusal === undefined) return status < 500 ? 'visitor' : 'upstream'
