@@ -68,7 +68,7 @@ export interface GatewayParts {
 export function gatewayOptions(
   settings: Settings,
   { node, version }: { readonly node: string; readonly version: string },
-): Pick<GatewayOptions, 'facts' | 'addresses' | 'publicPorts' | 'limits'> {
+): Pick<GatewayOptions, 'info' | 'addresses' | 'publicPorts' | 'limits'> {
   return {
     limits: {
       credential: {
@@ -84,7 +84,7 @@ export function gatewayOptions(
         metadataKib: settings.owner_metadata_kib,
       },
     },
-    facts: {
+    info: {
       node,
       processes: settings.workers,
       version,
@@ -151,9 +151,9 @@ export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
   }).catch((error: unknown) => {
     throw startProblem(error)
   })
-  const { facts, records, sessions, bound, metrics, requests } = gateway
+  const { info, records, registry, bound, metrics, requests } = gateway
   return {
-    live: new LiveView({ facts, directory, records, fleet: sessions, requests: ownHistory(requests) }),
+    live: new LiveView({ info, directory, records, dialer: registry, requests: ownHistory(requests) }),
     bound,
     metrics: async () => renderMetrics(metrics.registry.snapshot()),
     quiesce: deadlineMs => gateway.quiesce(deadlineMs),

@@ -9,7 +9,7 @@ import type { TracingSetup } from '#telemetry/tracing/tracing.ts'
 /** The start message of a worker. Secrets are sent as text, over a private pipe. */
 export interface WorkerStart {
   readonly node: string
-  readonly options: Pick<GatewayOptions, 'facts' | 'addresses' | 'publicPorts' | 'limits'>
+  readonly options: Pick<GatewayOptions, 'info' | 'addresses' | 'publicPorts' | 'limits'>
   readonly root: { readonly certificatePem: string; readonly privateKeyPem: string }
   readonly keys: { readonly proofs: Uint8Array; readonly tickets: Uint8Array; readonly sshHost: string }
   readonly fastReads: boolean

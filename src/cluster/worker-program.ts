@@ -3,14 +3,14 @@ import { createEgress } from '#base/egress-client.ts'
 import { createLog, type Log } from '#base/log.ts'
 import type { LogLevel } from '#base/log-levels.ts'
 import { Secret } from '#base/secrets.ts'
-import type { Command } from '#registry/directory.ts'
-import type { Fleet } from '#registry/fleet.ts'
+import type { AgentCommand } from '#registry/directory.ts'
+import type { AgentDialer } from '#registry/agent-dialer.ts'
 import { startGateway, type Gateway } from '#gateway/gateway.ts'
-import { dialAnyLeg } from '#gateway/cluster-links/dial-any-leg.ts'
+import { dialAnyConnection } from '#gateway/cluster-links/dial-any-connection.ts'
 import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
 import type { IdPage } from '#base/page-by-id.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
-import type { Sessions } from '#gateway/agents/sessions.ts'
+import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
 import { Traffic } from '#telemetry/traffic.ts'
 import { LocalAuthority } from '#pki/local-authority.ts'
@@ -47,9 +47,9 @@ class Worker implements Source {
         findRequest: async (id: string) => this.#running.requests.find(id),
         listRequests: async (page: IdPage) => this.#running.requests.list(page),
         metrics: async () => this.#running.metrics.registry.snapshot(),
-        probe: (sessionId: string) => this.#running.sessions.probe(sessionId),
-        command: ({ sessionId, command }: { sessionId: string; command: Command }) =>
-          this.#running.sessions.command(sessionId, command),
+        probe: (sessionId: string) => this.#running.registry.probe(sessionId),
+        command: ({ sessionId, command }: { sessionId: string; command: AgentCommand }) =>
+          this.#running.registry.command(sessionId, command),
       },
       notices: {
         directory: (change: DirectoryChange) => this.#directory.apply(change),
@@ -109,7 +109,7 @@ class Worker implements Source {
       requests: { size: start.requests.size, write: openAccessLog(start.requests.accessLog, log) },
       log,
       sharesPorts: () => true,
-      fleet: local => this.#fleet(local, node, peerFolder),
+      dialer: local => this.#dialer(local, node, peerFolder),
     }).catch((error: unknown) => {
       throw startProblem(error)
     })
@@ -117,7 +117,7 @@ class Worker implements Source {
     return this.#gateway.bound
   }
 
-  #fleet(local: Sessions, node: string, folder: string): Fleet {
+  #dialer(local: AgentRegistry, node: string, folder: string): AgentDialer {
     const { tunnels, sessions } = this.#directory
     const peers = new PeerLinks({
       node,
@@ -129,11 +129,11 @@ class Worker implements Source {
     this.#peers = peers
     // Before any agent is accepted: clients of other processes may need it at once.
     this.#reachable = peers.listen()
-    const dial: Fleet['dial'] = (tunnel, header, first) =>
+    const dial: AgentDialer['dial'] = (tunnel, header, first) =>
       tunnel.node === node ? local.dial(tunnel, header, first) : peers.dial(tunnel, header, first)
     const isOwn = (sessionId: string): boolean => sessions.get(sessionId)?.node === node
     return {
-      dial: dialAnyLeg(tunnels, dial),
+      dial: dialAnyConnection(tunnels, dial),
       probe: id => (isOwn(id) ? local.probe(id) : this.#channel.request('probe', id)),
       command: (sessionId, command) => this.#channel.request('command', { sessionId, command }),
     }

@@ -8,9 +8,9 @@ import { mergeSnapshots, renderMetrics } from '#base/metrics-text.ts'
 import { fail } from '#base/errors.ts'
 import { Registry, type Snapshot } from '#base/metrics.ts'
 import { watchLoop, watchProcess } from '#base/process-metrics.ts'
-import type { Command, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import type { AgentCommand, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
-import { anyLeg } from '#registry/legs.ts'
+import { anyConnection } from '#registry/agent-connections.ts'
 import { LiveView } from '#registry/live.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
@@ -96,8 +96,8 @@ class Workers {
     return worker ? worker.channel.request(method, argument) : fail('not_found')
   }
 
-  async command(sessionId: string, command: Command): Promise<void> {
-    const session = anyLeg(this.directory.sessions, sessionId) ?? fail('not_found')
+  async command(sessionId: string, command: AgentCommand): Promise<void> {
+    const session = anyConnection(this.directory.sessions, sessionId) ?? fail('not_found')
     return this.ask(session.id, 'command', { sessionId: session.id, command })
   }
 
@@ -182,7 +182,7 @@ class Workers {
       addTunnel: (record: TunnelRecord) => directory.addTunnel(record),
       removeTunnel: (id: string) => directory.removeTunnel(id),
       probe: (sessionId: string) => this.ask<boolean>(sessionId, 'probe', sessionId),
-      command: (order: { sessionId: string; command: Command }) =>
+      command: (order: { sessionId: string; command: AgentCommand }) =>
         this.command(order.sessionId, order.command),
     }
   }
@@ -258,7 +258,7 @@ export async function gatewayInWorkers(parts: GatewayParts): Promise<GatewaySide
   })
   const records = new Records(parts.log)
   const unfollow = await records.follow(source)
-  const { facts } = gatewayOptions(settings, { node: 'main', version })
+  const { info } = gatewayOptions(settings, { node: 'main', version })
   const { directory, bound } = workers
   const requests = {
     find: (id: string) => workers.findRequest(id),
@@ -266,7 +266,7 @@ export async function gatewayInWorkers(parts: GatewayParts): Promise<GatewaySide
   }
   const ports = { httpPort: bound.http?.port, httpsPort: bound.https?.port }
   return {
-    live: new LiveView({ facts: { ...facts, ...ports }, directory, records, fleet: workers, requests }),
+    live: new LiveView({ info: { ...info, ...ports }, directory, records, dialer: workers, requests }),
     bound,
     metrics: () => workers.metrics(),
     quiesce: deadlineMs => workers.quiesce(deadlineMs),

@@ -9,9 +9,9 @@ import { TlsChallenges } from '#gateway/acme/tls-challenge.ts'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Directory } from '#registry/directory.ts'
 import type { HttpClientConnection } from '#http/exchange.ts'
-import type { Facts } from '#registry/facts.ts'
-import type { Fleet } from '#registry/fleet.ts'
-import { eachOnce } from '#registry/legs.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
+import type { AgentDialer } from '#registry/agent-dialer.ts'
+import { primaryOnly } from '#registry/agent-connections.ts'
 import { serveHttp1 } from '#http/http1-server-connection.ts'
 import { serveHttp2 } from '#http/http2-server-connection.ts'
 import { SiteIsolation } from '#http/site-isolation.ts'
@@ -34,8 +34,8 @@ import type { Source } from '#registry/records/source.ts'
 import { RequestLog, type WriteLine } from '#telemetry/request-log/request-log.ts'
 import { samlCentral } from '#auth/saml/central.ts'
 import { SAML_PREFIX } from '#auth/saml/place.ts'
-import { Proofs } from '#gateway/agents/proofs.ts'
-import { Sessions } from '#gateway/agents/sessions.ts'
+import { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
+import { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import type { UsageLimits } from '#gateway/agents/usage.ts'
 import type { OAuthSetup } from '#auth/providers/setup.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
@@ -54,7 +54,7 @@ const listenerNames = ['http', 'https', 'agent', 'ssh'] as const
 export type ListenerName = (typeof listenerNames)[number]
 
 export interface GatewayOptions {
-  readonly facts: Omit<Facts, 'httpPort' | 'httpsPort'>
+  readonly info: Omit<GatewayInfo, 'httpPort' | 'httpsPort'>
   /** The address of each listener; undefined is off. */
   readonly addresses: Readonly<Record<ListenerName, ListenAddress | undefined>>
   /** Ports in public URLs, if others than those bound are mapped to them. */
@@ -83,7 +83,7 @@ export interface GatewayOptions {
   /** Several processes share the ports. */
   readonly sharesPorts?: SharesPorts
   /** Reaches the agents of other processes too, given those of this one. */
-  readonly fleet?: (local: Sessions) => Fleet
+  readonly dialer?: (local: AgentRegistry) => AgentDialer
 }
 
 /** Shared by all processes of an installation, so that tokens of one are valid for another. */
@@ -113,10 +113,10 @@ export class ListenError extends Error {
 
 export interface Gateway {
   readonly bound: Readonly<Bound>
-  readonly facts: Facts
+  readonly info: GatewayInfo
   readonly records: Records
   /** The agents of this process. */
-  readonly sessions: Sessions
+  readonly registry: AgentRegistry
   readonly metrics: GatewayMetrics
   readonly requests: RequestLog
   /** Stops accepting clients and finishes their requests; agents stay. What lasts past the deadline is aborted. */
@@ -140,22 +140,29 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const records = new Records(options.log)
   const unfollow = await records.follow(options.source)
   const bound: Bound = {}
-  const facts = factsOf(options, bound)
-  const metrics = new GatewayMetrics(facts.version)
+  const info = infoOf(options, bound)
+  const metrics = new GatewayMetrics(info.version)
   const { directory, log } = options
   const placeAt: PlaceAt = (scheme, host) => router.signInPlace(scheme, host)
-  const { modules, signIn } = makeModules(options, { facts, records, placeAt })
-  const common = { facts, records, directory, log, modules, proofs: new Proofs(options.keys.proofs) }
+  const { modules, signIn } = makeModules(options, { info, records, placeAt })
+  const common = {
+    info,
+    records,
+    directory,
+    log,
+    modules,
+    resumption: new ResumptionTokens(options.keys.proofs),
+  }
   const { limits } = options
-  const sessions: Sessions = new Sessions({ ...common, limits, probe: id => fleet.probe(id) })
-  const fleet: Fleet = options.fleet?.(sessions) ?? sessions
-  const ssh = makeSsh(options, { facts, records, sessions })
-  const backend = makeBackend({ directory, ssh, fleet })
+  const registry: AgentRegistry = new AgentRegistry({ ...common, limits, probe: id => dialer.probe(id) })
+  const dialer: AgentDialer = options.dialer?.(registry) ?? registry
+  const ssh = makeSsh(options, { info, records, registry })
+  const backend = makeBackend({ directory, ssh, dialer })
   const { egress, recentNames } = options
   const central: RouterOptions['central'] = head => signIn.central(head)
   const router: Router = new Router({
     ...common,
-    fleet,
+    dialer,
     backend,
     egress,
     central,
@@ -163,10 +170,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   })
   const certificates = await makeCertificates(options, records, router)
   forgetReplaced(records, certificates)
-  const stopTelling = watchExpiry(metrics, { facts, records, log, defaultEnd: () => certificates.defaultEnd })
+  const stopTelling = watchExpiry(metrics, { info, records, log, defaultEnd: () => certificates.defaultEnd })
   const requests = new RequestLog({ metrics, log, traffic: options.traffic, ...options.requests })
   const challenges = new TlsChallenges(records)
-  const tracing = options.tracing && new Tracing({ ...options.tracing, facts, metrics, log })
+  const tracing = options.tracing && new Tracing({ ...options.tracing, info, metrics, log })
   const visitors = makeListeners(options, {
     records,
     router,
@@ -181,7 +188,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { sharesPorts } = options
   const agents: AgentListener = new AgentListener({
     ...common,
-    sessions,
+    registry,
     certificates,
     sharesPorts,
     handshaken: visitors.handshaken,
@@ -191,12 +198,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     agent: agents,
     ssh: ssh && { listen: async ({ host }: ListenAddress) => ({ host, port: await ssh.listen() }) },
   }
-  count(metrics, { ...visitors, agent: agents, ssh }, { directory, facts })
+  count(metrics, { ...visitors, agent: agents, ssh }, { directory, info })
   const gateway: Gateway = {
     bound,
-    facts,
+    info,
     records,
-    sessions,
+    registry,
     metrics,
     requests,
     async quiesce(deadlineMs) {
@@ -218,7 +225,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       // Idle upstream connections would delay the agents.
       router.close()
       await Promise.all([agents.drain(AGENT_DRAIN_MS), ssh?.close(), tracing?.close()])
-      sessions.close()
+      registry.close()
       await options.traffic?.settle()
       unfollow()
       metrics[Symbol.dispose]()
@@ -233,9 +240,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** The ports in public URLs are known once the listeners are open; nothing needs them before. */
-function factsOf({ facts, publicPorts }: GatewayOptions, bound: Bound): Facts {
+function infoOf({ info, publicPorts }: GatewayOptions, bound: Bound): GatewayInfo {
   return {
-    ...facts,
+    ...info,
     get httpPort() {
       return bound.http && (publicPorts.http ?? bound.http.port)
     },
@@ -246,7 +253,7 @@ function factsOf({ facts, publicPorts }: GatewayOptions, bound: Bound): Facts {
 }
 
 function makeCertificates(
-  { authority, facts, addresses, keys, log }: GatewayOptions,
+  { authority, info, addresses, keys, log }: GatewayOptions,
   records: Records,
   router: Router,
 ): Promise<Certificates> {
@@ -254,7 +261,7 @@ function makeCertificates(
   return Certificates.create({
     authority,
     log,
-    names: defaultNames(facts.domain, hosts),
+    names: defaultNames(info.domain, hosts),
     uploaded: name => records.certificate(name),
     serves: name => router.serves(name) || records.agentIngress(name) !== undefined,
     ticketKeys: keys.tickets,
@@ -262,8 +269,8 @@ function makeCertificates(
 }
 
 function makeSsh(
-  { addresses, keys, log, sharesPorts, fleet }: GatewayOptions,
-  parts: Pick<Gateway, 'facts' | 'records' | 'sessions'>,
+  { addresses, keys, log, sharesPorts, dialer }: GatewayOptions,
+  parts: Pick<Gateway, 'info' | 'records' | 'registry'>,
 ): SshListener | undefined {
   const address = addresses.ssh
   if (address === undefined) return undefined
@@ -271,27 +278,27 @@ function makeSsh(
     address,
     hostKey: keys.sshHost,
     deps: gatewayDeps({ ...parts, log }),
-    facts: parts.facts,
+    info: parts.info,
     log,
     sharesPorts,
     // A client at another process appears here only as a connection, not as a request.
-    requestLines: fleet === undefined,
+    requestLines: dialer === undefined,
   })
 }
 
 interface BackendParts {
   readonly directory: Directory
   readonly ssh: SshListener | undefined
-  readonly fleet: Fleet
+  readonly dialer: AgentDialer
 }
 
 const makeBackend =
-  ({ directory, ssh, fleet }: BackendParts): MakeBackend =>
+  ({ directory, ssh, dialer }: BackendParts): MakeBackend =>
   tunnel => {
     const { sessionId } = tunnel
     const isSsh = directory.sessions.get(sessionId)?.transport === 'ssh'
     const show = isSsh && ssh ? (line: string): void => ssh.onRequest(sessionId, line) : undefined
-    const backend = tunnelBackend({ fleet, tunnel })
+    const backend = tunnelBackend({ dialer, tunnel })
     return show ? withRequestLine(backend, show) : backend
   }
 
@@ -301,15 +308,15 @@ const signInKey = ({ proofs }: GatewayKeys): Buffer =>
 
 function makeModules(
   { egress, oauth, visitors, keys, log }: GatewayOptions,
-  { facts, records, placeAt }: Pick<Gateway, 'facts' | 'records'> & { readonly placeAt: PlaceAt },
+  { info, records, placeAt }: Pick<Gateway, 'info' | 'records'> & { readonly placeAt: PlaceAt },
 ): { modules: Modules; signIn: SignIn } {
   const key = signInKey(keys)
   const saml = {
     prefix: SAML_PREFIX,
-    handler: samlCentral({ facts, records, visitors, placeAt, seal: new Seal(key), log }),
+    handler: samlCentral({ info, records, visitors, placeAt, seal: new Seal(key), log }),
   }
-  const signIn = createSignIn({ facts, key, records, visitors, placeAt, log, central: [saml] })
-  return { signIn, modules: new Modules({ facts, records, egress, signIn, oauth, log }) }
+  const signIn = createSignIn({ info, key, records, visitors, placeAt, log, central: [saml] })
+  return { signIn, modules: new Modules({ info, records, egress, signIn, oauth, log }) }
 }
 
 interface ListenerParts {
@@ -324,7 +331,7 @@ interface ListenerParts {
 }
 
 function makeListeners(
-  { log, facts, traffic, directory, sharesPorts }: GatewayOptions,
+  { log, info, traffic, directory, sharesPorts }: GatewayOptions,
   { records, router, certificates, challenges, metrics, requests, tracing, agents }: ListenerParts,
 ) {
   const admission = new Admission()
@@ -336,7 +343,7 @@ function makeListeners(
   const handshaken = (seconds: number): void => metrics.tlsHandshake.observe(seconds)
   const answer = tracing?.around(router.answer) ?? router.answer
   const observer = tracing?.observing(requests) ?? requests
-  const isolation = facts.isolatesHosts === true ? new SiteIsolation(facts.domain) : undefined
+  const isolation = info.isolatesHosts === true ? new SiteIsolation(info.domain) : undefined
   const served = { answer, observer, isolation }
   const http1 = (socket: Socket, client: HttpClientConnection) => serveHttp1(socket, { ...served, client })
   return {
@@ -356,7 +363,7 @@ function makeListeners(
       challenge: name => challenges.contextFor(name),
       route: ({ serverName }, { ip }) => router.serverName(serverName, ip),
     }),
-    tcp: new TcpPorts({ ...shared, host: facts.tcpHost }),
+    tcp: new TcpPorts({ ...shared, host: info.tcpHost }),
   }
 }
 
@@ -370,17 +377,17 @@ interface Listeners {
 
 interface Counted {
   readonly directory: Directory
-  readonly facts: Facts
+  readonly info: GatewayInfo
 }
 
 function count(
   metrics: GatewayMetrics,
   { http, https, tcp, agent, ssh }: Listeners,
-  { directory, facts }: Counted,
+  { directory, info }: Counted,
 ): void {
   const { connections } = metrics
   const own = (records: ReadonlyMap<string, { readonly id: string; readonly node: string }>): number =>
-    eachOnce(records).filter(({ node }) => node === facts.node).length
+    primaryOnly(records).filter(({ node }) => node === info.node).length
   connections.http.from(() => http.connections)
   connections.https.from(() => https.connections - https.streams)
   connections.tls.from(() => https.streams)

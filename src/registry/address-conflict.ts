@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { addressKey } from '#registry/address-key.ts'
 import type { Added, Conflict, TunnelRecord } from '#registry/directory.ts'
-import { plainId } from '#registry/legs.ts'
+import { baseId } from '#registry/agent-connections.ts'
 
 function conflictOf(record: TunnelRecord, holder: TunnelRecord): Conflict | undefined {
   // Further connections of one agent share its addresses.
   if (record.address === undefined || holder.address === undefined) return undefined
-  if (plainId(holder.id) === plainId(record.id)) return undefined
+  if (baseId(holder.id) === baseId(record.id)) return undefined
   if (addressKey(record.address) === addressKey(holder.address)) return poolConflict(record, holder)
   return record.ownerId === holder.ownerId ? undefined : 'other_owner'
 }

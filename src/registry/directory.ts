@@ -1,6 +1,6 @@
 import type { BindOptions } from '#tunnel/messages.ts'
 
-export type Command = 'restart' | 'stop' | 'update'
+export type AgentCommand = 'restart' | 'stop' | 'update'
 
 /** A connected agent, as known to every gateway process. Plain data, so that it can be sent between processes. */
 export interface SessionRecord {
@@ -24,7 +24,7 @@ export interface SessionRecord {
 }
 
 /** The address of a tunnel; held by one tunnel, or by those of a pool together. */
-export type Address =
+export type EndpointAddress =
   /** HTTP listener names and TLS by SNI. http and https of one name are two addresses of one owner. */
   | { readonly scheme: 'http' | 'https' | 'tls'; readonly host: string }
   | { readonly scheme: 'tcp'; readonly host: string; readonly port: number }
@@ -37,7 +37,7 @@ export interface TunnelRecord {
   readonly ownerId: string
   readonly node: string
   /** Undefined for a labelled tunnel, which is reached through a tunnel-group backend. */
-  readonly address: Address | undefined
+  readonly address: EndpointAddress | undefined
   /** As people write it; empty for a labelled tunnel. */
   readonly url: string
   readonly labels: Readonly<Record<string, string>>

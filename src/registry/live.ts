@@ -1,31 +1,31 @@
 import { derivedId, randomPart, timePart } from '#base/ids.ts'
 import { parseHostPort } from '#base/hosts.ts'
-import type { Command, Directory, SessionRecord, TunnelRecord } from '#registry/directory.ts'
-import type { Facts } from '#registry/facts.ts'
-import type { Fleet } from '#registry/fleet.ts'
-import { anyLeg, eachOnce, isFirstLeg, plainId } from '#registry/legs.ts'
+import type { AgentCommand, Directory, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
+import type { AgentDialer } from '#registry/agent-dialer.ts'
+import { anyConnection, primaryOnly, isPrimary, baseId } from '#registry/agent-connections.ts'
 import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
 import { hostportsOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import { joins, type TunnelGroup } from '#registry/records/tunnel-group.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 
-type Body = Record<string, unknown>
+type ResourceBody = Record<string, unknown>
 type LiveKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'request'
 
 export interface LiveOptions {
-  readonly facts: Facts
+  readonly info: GatewayInfo
   readonly directory: Directory
   readonly records: Records
-  readonly fleet: Pick<Fleet, 'command'>
+  readonly dialer: Pick<AgentDialer, 'command'>
   readonly requests: RequestHistory
 }
 
 /** The last requests, of every process. */
 export interface RequestHistory {
-  find(id: string): Promise<Body | undefined>
+  find(id: string): Promise<ResourceBody | undefined>
   /** Newest first. */
-  list(page: IdPage): Promise<Body[]>
+  list(page: IdPage): Promise<ResourceBody[]>
 }
 
 const edgeKinds = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
@@ -33,21 +33,21 @@ const edgeKinds = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as c
 /** The online state, in the form of the management API. */
 export class LiveView {
   readonly #options: LiveOptions
-  readonly #edgeEndpoints = new WeakMap<SourceRow, readonly Body[]>()
+  readonly #edgeEndpoints = new WeakMap<SourceRow, readonly ResourceBody[]>()
 
   constructor(options: LiveOptions) {
     this.#options = options
   }
 
-  async get(kind: LiveKind, id: string): Promise<Body | undefined> {
+  async get(kind: LiveKind, id: string): Promise<ResourceBody | undefined> {
     const { directory, requests } = this.#options
     const { sessions, tunnels } = directory
     if (kind === 'request') return requests.find(id)
     // Further connections of an agent have no public id.
-    if (!isFirstLeg({ id })) return undefined
-    if (kind === 'tunnel_session') return show(anyLeg(sessions, id), it => this.#session(it))
-    if (kind === 'tunnel') return show(anyLeg(tunnels, id), it => this.#tunnel(it))
-    const tunnel = anyLeg(tunnels, `tn_${randomPart(id)}`)
+    if (!isPrimary({ id })) return undefined
+    if (kind === 'tunnel_session') return show(anyConnection(sessions, id), it => this.#session(it))
+    if (kind === 'tunnel') return show(anyConnection(tunnels, id), it => this.#tunnel(it))
+    const tunnel = anyConnection(tunnels, `tn_${randomPart(id)}`)
     if (tunnel?.address !== undefined) return id.startsWith('ep_') ? this.#endpoint(tunnel) : undefined
     for (const edge of this.#edges()) {
       const isNear = timePart(edge.id) === timePart(id)
@@ -57,14 +57,14 @@ export class LiveView {
     return undefined
   }
 
-  async list(kind: LiveKind, page: IdPage): Promise<Body[]> {
+  async list(kind: LiveKind, page: IdPage): Promise<ResourceBody[]> {
     const { directory, requests } = this.#options
     const { sessions, tunnels } = directory
     if (kind === 'request') return requests.list(page)
     if (kind === 'tunnel_session')
-      return pageByIdDesc(eachOnce(sessions), ({ id }) => plainId(id), page).map(it => this.#session(it))
+      return pageByIdDesc(primaryOnly(sessions), ({ id }) => baseId(id), page).map(it => this.#session(it))
     if (kind === 'tunnel')
-      return pageByIdDesc(eachOnce(tunnels), ({ id }) => plainId(id), page).map(it => this.#tunnel(it))
+      return pageByIdDesc(primaryOnly(tunnels), ({ id }) => baseId(id), page).map(it => this.#tunnel(it))
     const found = pageByIdDesc(this.#endpoints(), ([id]) => id, page)
     return found.map(([, body]) => body())
   }
@@ -78,19 +78,19 @@ export class LiveView {
   }
 
   async tunnelsOf(group: TunnelGroup): Promise<string[]> {
-    return eachOnce(this.#options.directory.tunnels)
+    return primaryOnly(this.#options.directory.tunnels)
       .filter(tunnel => tunnel.address === undefined && joins(tunnel, group))
-      .map(({ id }) => plainId(id))
+      .map(({ id }) => baseId(id))
       .toSorted()
   }
 
-  command(sessionId: string, command: Command): Promise<void> {
-    return this.#options.fleet.command(sessionId, command)
+  command(sessionId: string, command: AgentCommand): Promise<void> {
+    return this.#options.dialer.command(sessionId, command)
   }
 
-  #session(record: SessionRecord): Body {
+  #session(record: SessionRecord): ResourceBody {
     return {
-      id: plainId(record.id),
+      id: baseId(record.id),
       agent_version: record.agentVersion,
       credential: record.credentialId,
       ip: record.ip,
@@ -102,9 +102,9 @@ export class LiveView {
     }
   }
 
-  #tunnel(tunnel: TunnelRecord): Body {
+  #tunnel(tunnel: TunnelRecord): ResourceBody {
     const { address, labels } = tunnel
-    const id = plainId(tunnel.id)
+    const id = baseId(tunnel.id)
     const groups = address === undefined ? this.#options.records.groupsOf(tunnel) : []
     return {
       id,
@@ -113,7 +113,7 @@ export class LiveView {
       metadata: tunnel.metadata,
       proto: address?.scheme ?? null,
       region: this.#regionOf(tunnel),
-      tunnel_session: plainId(tunnel.sessionId),
+      tunnel_session: baseId(tunnel.sessionId),
       endpoint: address === undefined ? null : `ep_${randomPart(id)}`,
       labels,
       backends: groups.map(group => group.id),
@@ -121,9 +121,9 @@ export class LiveView {
     }
   }
 
-  #endpoint(tunnel: TunnelRecord): Body {
+  #endpoint(tunnel: TunnelRecord): ResourceBody {
     const { url, address, startedAt } = tunnel
-    const id = plainId(tunnel.id)
+    const id = baseId(tunnel.id)
     return {
       id: `ep_${randomPart(id)}`,
       region: this.#regionOf(tunnel),
@@ -142,22 +142,22 @@ export class LiveView {
   }
 
   #regionOf({ sessionId }: TunnelRecord): string {
-    return this.#options.directory.sessions.get(sessionId)?.region ?? this.#options.facts.region
+    return this.#options.directory.sessions.get(sessionId)?.region ?? this.#options.info.region
   }
 
   *#edges(): Generator<SourceRow> {
     for (const kind of Object.keys(edgeKinds)) yield* this.#options.records.all(kind)
   }
 
-  *#endpoints(): Generator<[id: string, body: () => Body]> {
-    for (const tunnel of eachOnce(this.#options.directory.tunnels))
+  *#endpoints(): Generator<[id: string, body: () => ResourceBody]> {
+    for (const tunnel of primaryOnly(this.#options.directory.tunnels))
       if (tunnel.address !== undefined)
-        yield [`ep_${randomPart(plainId(tunnel.id))}`, () => this.#endpoint(tunnel)]
+        yield [`ep_${randomPart(baseId(tunnel.id))}`, () => this.#endpoint(tunnel)]
     for (const edge of this.#edges())
       for (const body of this.#endpointsOf(edge)) yield [String(body['id']), () => body]
   }
 
-  #endpointsOf(edge: SourceRow): readonly Body[] {
+  #endpointsOf(edge: SourceRow): readonly ResourceBody[] {
     const known = this.#edgeEndpoints.get(edge)
     if (known !== undefined) return known
     const made = hostportsOf(edge).map(hostport => this.#edgeEndpoint(edge, hostport))
@@ -165,14 +165,14 @@ export class LiveView {
     return made
   }
 
-  #edgeEndpoint(edge: SourceRow, hostport: string): Body {
-    const { records, facts } = this.#options
+  #edgeEndpoint(edge: SourceRow, hostport: string): ResourceBody {
+    const { records, info } = this.#options
     const proto = edgeKinds[edge.kind as keyof typeof edgeKinds]
     const { host = '', port = 0 } = parseHostPort(hostport) ?? {}
-    const shownPort = proto === 'tcp' ? port : (facts.httpsPort ?? port)
+    const shownPort = proto === 'tcp' ? port : (info.httpsPort ?? port)
     return {
       id: derivedId('ep', edge.id, hostport),
-      region: facts.region,
+      region: info.region,
       created_at: edge.body['created_at'],
       updated_at: edge.body['created_at'],
       public_url: `${proto}://${host}${shownPort === 443 && proto !== 'tcp' ? '' : `:${shownPort}`}`,
@@ -196,5 +196,5 @@ function hostportOf(url: string): string {
   return rest.includes(':') ? rest : `${rest}:${defaultPorts[scheme] ?? 0}`
 }
 
-const show = <T>(record: T | undefined, view: (record: T) => Body): Body | undefined =>
+const show = <T>(record: T | undefined, view: (record: T) => ResourceBody): ResourceBody | undefined =>
   record === undefined ? undefined : view(record)

@@ -1,5 +1,5 @@
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
-import { plainId } from '#registry/legs.ts'
+import { baseId } from '#registry/agent-connections.ts'
 import { labelText } from '#registry/records/keys.ts'
 import { joins, type TunnelGroup } from '#registry/records/tunnel-group.ts'
 
@@ -63,7 +63,7 @@ export class TunnelIndex {
     const found = new Map<string, TunnelRecord>()
     // An agent with several connections counts once, preferably by the one to this process.
     for (const tunnel of rarest?.values() ?? []) {
-      const key = plainId(tunnel.id)
+      const key = baseId(tunnel.id)
       if (joins(tunnel, group) && (tunnel.node === this.#node || !found.has(key))) found.set(key, tunnel)
     }
     return [...found.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1))
@@ -126,7 +126,7 @@ class Places<Key> {
   /** All that share an address; an agent with several connections counts once. */
   all(key: Key): TunnelRecord[] {
     const holders = this.#holders.get(key) ?? []
-    return holders.filter(({ id }, at) => plainId(id) !== plainId(holders[at - 1]?.id ?? ''))
+    return holders.filter(({ id }, at) => baseId(id) !== baseId(holders[at - 1]?.id ?? ''))
   }
 
   add(key: Key, tunnel: TunnelRecord): void {
@@ -136,7 +136,7 @@ class Places<Key> {
 
   /** Of several connections of one agent the one to this process comes first. */
   readonly #inOrder = (left: TunnelRecord, right: TunnelRecord): number => {
-    const [a, b] = [plainId(left.id), plainId(right.id)]
+    const [a, b] = [baseId(left.id), baseId(right.id)]
     if (a !== b) return a < b ? -1 : 1
     return Number(right.node === this.#node) - Number(left.node === this.#node)
   }

@@ -4,7 +4,7 @@ import { tunnelSession } from '#contract/kinds/live.ts'
 import { sshCredential } from '#contract/kinds/ssh-credential.ts'
 import { sshCertificateAuthority } from '#contract/kinds/ssh.ts'
 import type { SessionRecord } from '#registry/directory.ts'
-import { plainId } from '#registry/legs.ts'
+import { baseId } from '#registry/agent-connections.ts'
 
 const sshSignIn = [sshCredential, sshCertificateAuthority]
 
@@ -30,7 +30,7 @@ export function sessionText(
 ): string {
   const isSsh = session.transport === 'ssh'
   return JSON.stringify({
-    session: refTo(plainId(session.id), [tunnelSession], apiUrl),
+    session: refTo(baseId(session.id), [tunnelSession], apiUrl),
     credential: refTo(session.credentialId, isSsh ? sshSignIn : [credential], apiUrl),
     agent_ip: session.ip,
     ingress_server_ip: session.localIp,

@@ -3,7 +3,7 @@ import { trafficFields, type TrafficType } from '#contract/events/traffic-fields
 import { envelope } from '#events/envelope.ts'
 import { eventsOf } from '#events/line-event.ts'
 import type { Directory, SessionRecord } from '#registry/directory.ts'
-import { isFirstLeg } from '#registry/legs.ts'
+import { isPrimary } from '#registry/agent-connections.ts'
 import { momentText, wallTime } from '#telemetry/traffic/moments.ts'
 import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
 import type { TrafficBatch } from '#telemetry/traffic.ts'
@@ -67,7 +67,7 @@ export class TrafficHub {
     directory.watch({
       sessionAdded: session => {
         // A replaced session has not ended.
-        if (!isFirstLeg(session) || online.has(session.id)) return
+        if (!isPrimary(session) || online.has(session.id)) return
         online.add(session.id)
         this.#session(START, session)
       },

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { duplexPair } from 'node:stream'
 import type { Connection as SshClient, ServerChannel } from 'ssh2'
-import { DialError } from '#registry/fleet.ts'
+import { DialError } from '#registry/agent-dialer.ts'
 import { clientNetwork } from '#base/client-network.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'

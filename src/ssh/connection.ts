@@ -5,9 +5,9 @@ import { inBackground } from '#base/background.ts'
 import { fail, Problem } from '#base/errors.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
-import type { Command, SessionRecord, TunnelRecord } from '#registry/directory.ts'
-import type { Facts } from '#registry/facts.ts'
-import { type Connection, DialError } from '#registry/fleet.ts'
+import type { AgentCommand, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
+import { type AgentConnection, DialError } from '#registry/agent-dialer.ts'
 import { plainAddress } from '#base/addresses.ts'
 import { Audience } from '#ssh/audience.ts'
 import { Channels, type ChannelLimits } from '#ssh/channels.ts'
@@ -45,7 +45,7 @@ export interface SignedIn {
 
 export interface ConnectionContext {
   readonly deps: SshDeps
-  readonly facts: Facts
+  readonly info: GatewayInfo
   readonly log: Log
   readonly limits: ConnectionLimits
   /** The HTTP path reports requests by `onRequest`, so connections of HTTP endpoints are not reported. */
@@ -64,7 +64,7 @@ const MAX_WAITING = 64
 const SENTENCE_MS = 100
 
 /** One signed-in ssh connection: each -R is a tunnel, and its sessions show events. */
-export class SshConnection implements Connection {
+export class SshConnection implements AgentConnection {
   readonly record: SessionRecord
   readonly #peer: SignedIn
   readonly #context: ConnectionContext
@@ -89,7 +89,7 @@ export class SshConnection implements Connection {
     this.#channels = new Channels(client, socket, context.limits)
     this.record = {
       id: newId('ts'),
-      node: context.facts.node,
+      node: context.info.node,
       credentialId: identity.credentialId,
       agentVersion: ident,
       userAgent: ident,
@@ -99,7 +99,7 @@ export class SshConnection implements Connection {
       metadata: '',
       os: '',
       arch: '',
-      region: context.facts.region,
+      region: context.info.region,
       startedAt: timestamp(Date.now()),
       transport: 'ssh',
     }
@@ -137,7 +137,7 @@ export class SshConnection implements Connection {
     return this.#channels.dial({ ...route, closed: () => tell('closed for') }, first)
   }
 
-  async command(command: Command): Promise<void> {
+  async command(command: AgentCommand): Promise<void> {
     if (command === 'restart') fail('ssh_no_restart')
     if (command === 'update') fail('ssh_no_update')
     this.close('The tunnel was stopped through the API.')

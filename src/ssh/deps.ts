@@ -1,6 +1,6 @@
 import type { Problem } from '#base/errors.ts'
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
-import type { Connection } from '#registry/fleet.ts'
+import type { AgentConnection } from '#registry/agent-dialer.ts'
 import type { Scheme } from '#ssh/command.ts'
 import type { KeyRing } from '#ssh/sign-in.ts'
 
@@ -23,9 +23,9 @@ export interface SshDeps {
   /** Why signing in from this address is not allowed, if so. */
   refusal(ip: string): Problem | undefined
   /** Rejects with a Problem whose message is shown. */
-  add(record: SessionRecord, connection: Connection): Promise<void>
+  add(record: SessionRecord, connection: AgentConnection): Promise<void>
   /** `lost`: the connection was lost, and the client may reconnect. */
-  remove(sessionId: string, connection: Connection, lost: boolean): Promise<void>
+  remove(sessionId: string, connection: AgentConnection, lost: boolean): Promise<void>
   bind(sessionId: string, wish: Wish): Promise<TunnelRecord>
   /** The client knows the tunnel: connections may start. */
   release(sessionId: string, tunnelId: string): void

@@ -7,7 +7,7 @@ import { clientNetwork } from '#base/client-network.ts'
 import type { Log } from '#base/log.ts'
 import type { Secret } from '#base/secrets.ts'
 import type { Address } from '#base/setting-values.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { plainAddress } from '#base/addresses.ts'
 import { algorithms } from '#ssh/algorithms.ts'
 import { SshConnection } from '#ssh/connection.ts'
@@ -25,7 +25,7 @@ export interface SshListenerOptions {
   /** Ed25519, PKCS #8. */
   readonly hostKey: Secret
   readonly deps: SshDeps
-  readonly facts: Facts
+  readonly info: GatewayInfo
   readonly log: Log
   readonly limits?: Partial<SshLimits>
   /** True when the HTTP path calls `onRequest` for each request. */
@@ -180,9 +180,9 @@ export class SshListener implements AsyncDisposable {
   }
 
   #onSignIn(client: SshClient, { socket, ip }: PendingClient, identity: Identity, ident: string): void {
-    const { deps, facts, log, requestLines = false } = this.#options
+    const { deps, info, log, requestLines = false } = this.#options
     const peer = { client, socket, identity, ip, ident: ident.slice(0, 255) }
-    const connection = new SshConnection(peer, { deps, facts, log, limits: this.#limits, requestLines })
+    const connection = new SshConnection(peer, { deps, info, log, limits: this.#limits, requestLines })
     this.#connections.set(connection.record.id, connection)
     socket.once('close', () => this.#connections.delete(connection.record.id))
   }

@@ -1,6 +1,6 @@
 import { guarded } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import type { GatewayMetrics } from '#telemetry/metrics.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
@@ -78,14 +78,14 @@ export class Expiry {
 /** Exports metrics, and logs now and once a day; returns how to stop. */
 export function watchExpiry(
   { certificates: gauges }: GatewayMetrics,
-  { facts, ...options }: ExpiryOptions & { readonly facts: Facts },
+  { info, ...options }: ExpiryOptions & { readonly info: GatewayInfo },
 ): () => void {
   const expiry = new Expiry(options)
   gauges.earliestEnd.from(() => Math.floor(expiry.survey().earliest / 1000))
   gauges.expiring.from(() => expiry.survey().expiring.length)
   gauges.expired.from(() => expiry.survey().expired.length)
   // All processes have the same data; only the first one logs.
-  if (facts.processes > 1 && facts.node !== 'w1') return () => undefined
+  if (info.processes > 1 && info.node !== 'w1') return () => undefined
   const tell = (): void => guarded({ task: 'expiry', log: options.log }, () => expiry.tell())
   tell()
   const timer = setInterval(tell, DAY).unref()

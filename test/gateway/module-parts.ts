@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { parseRange } from '#base/addresses.ts'
 import { createEgress } from '#base/egress-client.ts'
 import { newId } from '#base/ids.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { Modules } from '#gateway/modules/index.ts'
 import type { ModuleParts } from '#gateway/modules/module.ts'
 import { Records } from '#registry/records/records.ts'
@@ -15,7 +15,7 @@ const loopback = parseRange('127.0.0.0/8')
 export const localEgress = createEgress({ allow: loopback ? [loopback] : [] })
 
 /** What modules are made from, in a gateway without a server. */
-export function modulePartsFor(facts: Facts, records = new Records()): ModuleParts {
+export function modulePartsFor(info: GatewayInfo, records = new Records()): ModuleParts {
   const log = testLog()
   const visitors = {
     signedIn: async () => ({ userId: newId('au'), sessionId: newId('as') }),
@@ -24,7 +24,7 @@ export function modulePartsFor(facts: Facts, records = new Records()): ModulePar
     claimCode: async () => 'first' as const,
   }
   const signIn = createSignIn({
-    facts,
+    info,
     key: randomBytes(32),
     records,
     visitors,
@@ -32,8 +32,8 @@ export function modulePartsFor(facts: Facts, records = new Records()): ModulePar
     log,
   })
   const oauth = { applications: new Map(), githubUrl: 'https://github.com', gitlabUrl: 'https://gitlab.com' }
-  return { facts, records, egress: localEgress, signIn, oauth, log }
+  return { info, records, egress: localEgress, signIn, oauth, log }
 }
 
-export const modulesFor = (facts: Facts, records?: Records): Modules =>
-  new Modules(modulePartsFor(facts, records))
+export const modulesFor = (info: GatewayInfo, records?: Records): Modules =>
+  new Modules(modulePartsFor(info, records))

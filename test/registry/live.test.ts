@@ -11,7 +11,7 @@ const requests = { find: async () => undefined, list: async () => [] }
 async function startLive() {
   const plan = await startPlan()
   // The API asks for exactly this.
-  const live: Live = new LiveView({ ...plan.gateway, fleet: plan.gateway.sessions, requests })
+  const live: Live = new LiveView({ ...plan.gateway, dialer: plan.gateway.sessions, requests })
   return { ...plan, live, [Symbol.asyncDispose]: () => plan[Symbol.asyncDispose]() }
 }
 

@@ -6,8 +6,8 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { fail, type Problem } from '#base/errors.ts'
 import { newId } from '#base/ids.ts'
 import { Secret } from '#base/secrets.ts'
-import type { Address, SessionRecord, TunnelRecord } from '#registry/directory.ts'
-import type { Connection } from '#registry/fleet.ts'
+import type { EndpointAddress, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import type { AgentConnection } from '#registry/agent-dialer.ts'
 import { SshListener } from '#ssh/listener.ts'
 import type { SshDeps, Wish } from '#ssh/deps.ts'
 import type { KeyMatch } from '#ssh/key-match.ts'
@@ -34,7 +34,7 @@ export const FACTS = {
 
 /** The rest of a gateway, as far as the SSH listener sees it: keys, sessions and tunnels in memory. */
 export class MemoryGateway implements SshDeps {
-  readonly sessions = new Map<string, { record: SessionRecord; connection: Connection }>()
+  readonly sessions = new Map<string, { record: SessionRecord; connection: AgentConnection }>()
   readonly tunnels = new Map<string, { record: TunnelRecord; wish: Wish; released: boolean }>()
   readonly keys = new Map<string, string>()
   trusted: TrustedAuthority[] = []
@@ -61,7 +61,7 @@ export class MemoryGateway implements SshDeps {
     return this.barred
   }
 
-  async add(record: SessionRecord, connection: Connection): Promise<void> {
+  async add(record: SessionRecord, connection: AgentConnection): Promise<void> {
     if (this.refuseSession) throw this.refuseSession
     this.sessions.set(record.id, { record, connection })
   }
@@ -116,7 +116,7 @@ export class MemoryGateway implements SshDeps {
     return [...this.tunnels.values()].map(({ wish }) => wish)
   }
 
-  onlySession(): { record: SessionRecord; connection: Connection } {
+  onlySession(): { record: SessionRecord; connection: AgentConnection } {
     const [session, ...others] = this.sessions.values()
     assert.deepEqual(others, [])
     return session ?? assert.fail('no session')
@@ -146,7 +146,7 @@ export class MemoryGateway implements SshDeps {
     return ear.text
   }
 
-  #address({ scheme, host, port, labels }: Wish): Address | undefined {
+  #address({ scheme, host, port, labels }: Wish): EndpointAddress | undefined {
     if (Object.keys(labels).length > 0) return undefined
     if (scheme === 'tcp')
       return { scheme, host: '127.0.0.1', port: port === 0 ? 20_500 + this.#random++ : port }
@@ -155,7 +155,7 @@ export class MemoryGateway implements SshDeps {
   }
 }
 
-const urlOf = (address: Address): string =>
+const urlOf = (address: EndpointAddress): string =>
   address.scheme === 'tcp' ? `tcp://${address.host}:${address.port}` : `${address.scheme}://${address.host}`
 
 /** An SSH listener on a loopback port with a gateway in memory behind it. */
@@ -169,7 +169,7 @@ export class TestListener implements AsyncDisposable {
       address: { host: '127.0.0.1', port: 0 },
       hostKey: newHostKey(),
       deps: deps ?? this.gateway,
-      facts: FACTS,
+      info: FACTS,
       log: testLog(),
       limits: { leaveWait: 300, closeWait: 500, ...limits },
     })

@@ -10,13 +10,13 @@ import { Fields } from '#http/fields.ts'
 import { webhookVerificationModule as module } from '#gateway/modules/webhook-verification.ts'
 import { modulePartsFor } from '../gateway/module-parts.ts'
 import { optionsOf, request } from '../gateway/modules/support.ts'
-import { facts } from '../gateway/agents/support.ts'
+import { info } from '../gateway/agents/support.ts'
 import { secretText } from '../support/secrets.ts'
 import { CONTENT, mac } from './support.ts'
 
 const SECRET = secretText('shared with the sender')
 const LIMIT = 10 * 1024 * 1024
-const parts = modulePartsFor(facts)
+const parts = modulePartsFor(info)
 const place = { id: 'edghtsrt_test' }
 
 const fromRecord = (provider: string, secret = SECRET): Handler =>

@@ -1,7 +1,7 @@
 import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import type { Exchange, Handler, Reply } from '#http/exchange.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { errorReply } from '#http/pages.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
@@ -25,7 +25,7 @@ import type { Visitors } from '#auth/sign-in/visitors.ts'
 export interface SamlCentralParts {
   readonly records: Records
   readonly seal: Seal
-  readonly facts: Facts
+  readonly info: GatewayInfo
   readonly visitors: Pick<Visitors, 'ended'>
   readonly placeAt: PlaceAt
   readonly log: Log
@@ -64,7 +64,7 @@ class SamlCentral {
     const { method, path, target } = exchange.head
     const [id = '', action = '', ...rest] = path.slice(SAML_PREFIX.length).split('/')
     const { row, settings } = this.#find(id)
-    const place = samlPlace(id, settings, this.#parts.facts)
+    const place = samlPlace(id, settings, this.#parts.info)
     const isGet = method === 'GET'
     if (rest.length === 0) {
       if (action === '' && isGet)

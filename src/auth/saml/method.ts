@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { fail } from '#base/errors.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { SKEW_MS } from '#auth/saml/assertion.ts'
 import { authnRequest } from '#auth/saml/messages.ts'
 import { providerOf, samlPlace, type SamlSettings } from '#auth/saml/place.ts'
@@ -13,13 +13,13 @@ import type { Granted, Memory, SignInMethod } from '#auth/sign-in/sign-in.ts'
 export interface MethodOptions {
   readonly placeId: string
   readonly settings: SamlSettings
-  readonly facts: Facts
+  readonly info: GatewayInfo
   readonly seal: Seal
   readonly now?: () => number
 }
 
 /** SAML sign-in of one place. Throws a Problem when its metadata is unusable. */
-export function samlMethod({ placeId, settings, facts, seal, now = Date.now }: MethodOptions): SignInMethod {
+export function samlMethod({ placeId, settings, info, seal, now = Date.now }: MethodOptions): SignInMethod {
   const { entityId, signIn } = providerOf(settings)
 
   return {
@@ -27,7 +27,7 @@ export function samlMethod({ placeId, settings, facts, seal, now = Date.now }: M
     fingerprint: fingerprintOf(settings),
     takesUnasked: settings.allow_idp_initiated,
     begin: async ({ state, again }) => {
-      const place = samlPlace(placeId, settings, facts)
+      const place = samlPlace(placeId, settings, info)
       const id = newId()
       const begun = now()
       const force = settings.force_authn || again

@@ -1,6 +1,6 @@
 import type { saml } from '#contract/modules/saml.ts'
 import type { Kept } from '#contract/shape.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { type IdentityProvider, identityProvider } from '#auth/saml/identity-provider.ts'
 import { centralUrl } from '#auth/sign-in/central.ts'
 
@@ -25,8 +25,8 @@ export interface SamlPlace extends SamlAddresses {
 }
 
 /** The ports are known only when the listeners are open, so URLs are built on demand. */
-export function samlAddresses(id: string, facts: Facts): SamlAddresses {
-  const entityId = `${centralUrl(facts)}${SAML_PREFIX}${id}`
+export function samlAddresses(id: string, info: GatewayInfo): SamlAddresses {
+  const entityId = `${centralUrl(info)}${SAML_PREFIX}${id}`
   return { entityId, acsUrl: `${entityId}/acs`, sloUrl: `${entityId}/slo` }
 }
 
@@ -39,9 +39,9 @@ export function providerOf(settings: SamlSettings): IdentityProvider {
   return known
 }
 
-export const samlPlace = (id: string, settings: SamlSettings, facts: Facts): SamlPlace => ({
+export const samlPlace = (id: string, settings: SamlSettings, info: GatewayInfo): SamlPlace => ({
   id,
   settings,
   provider: providerOf(settings),
-  ...samlAddresses(id, facts),
+  ...samlAddresses(id, info),
 })

@@ -1,6 +1,6 @@
 import { fail } from '#base/errors.ts'
 import { covers, normalName, parseHostPort } from '#base/hosts.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { hostportsOf, textOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
@@ -14,7 +14,7 @@ export interface Target {
 
 interface Parts {
   readonly records: Records
-  readonly facts: Facts
+  readonly info: GatewayInfo
 }
 
 /** A path on a host. Browsers may treat two leading slashes of either kind, or a blank, as another host. */
@@ -34,14 +34,14 @@ export function unaskedTarget(row: SourceRow, relayState: string, parts: Parts):
   return { origin: home.origin, returnTo: returnTarget(url.pathname + url.search) }
 }
 
-function namedTarget(row: SourceRow, address: string, { records, facts }: Parts): Target {
+function namedTarget(row: SourceRow, address: string, { records, info }: Parts): Target {
   const url = URL.parse(address)
   if (url === null || url.username !== '' || url.password !== '') return fail('saml_target_missing')
   const scheme = url.protocol === 'https:' ? 'https' : 'http'
   const host = normalName(url.hostname)
-  const origin = originOf(scheme, host, scheme === 'https' ? facts.httpsPort : facts.httpPort)
+  const origin = originOf(scheme, host, scheme === 'https' ? info.httpsPort : info.httpPort)
   // Sign-in needs HTTPS wherever there is a listener for it.
-  const isUsable = scheme === 'https' || facts.httpsPort === undefined
+  const isUsable = scheme === 'https' || info.httpsPort === undefined
   if (!isUsable || url.origin !== origin || !servesAt(row, scheme, host, records))
     return notServed(row, url.host)
   return { origin, returnTo: returnTarget(url.pathname + url.search) }
@@ -50,11 +50,11 @@ function namedTarget(row: SourceRow, address: string, { records, facts }: Parts)
 /**
  * The first host and the path of a route, or the only host of an endpoint configuration; undefined when there is none.
  */
-function homeOf(row: SourceRow, { records, facts }: Parts): Target | undefined {
+function homeOf(row: SourceRow, { records, info }: Parts): Target | undefined {
   const [host, path] =
     row.kind === 'https_edge_route' ? routeHome(row, records) : [onlyHostOf(row, records), '/']
   if (host === undefined) return undefined
-  return { origin: originOf('https', host, facts.httpsPort), returnTo: returnTarget(path) }
+  return { origin: originOf('https', host, info.httpsPort), returnTo: returnTarget(path) }
 }
 
 function routeHome(route: SourceRow, records: Records): [host: string | undefined, path: string] {

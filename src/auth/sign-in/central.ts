@@ -1,6 +1,6 @@
 import { Problem } from '#base/errors.ts'
 import type { Handler, Reply } from '#http/exchange.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import type { RequestHead } from '#http/head.ts'
 import { errorReply, redirectReply } from '#http/pages.ts'
 import { openState } from '#auth/sign-in/flow.ts'
@@ -16,9 +16,9 @@ export interface CentralRoute {
   readonly handler: Handler
 }
 
-type Names = Pick<Facts, 'domain' | 'httpsPort'>
+type Names = Pick<GatewayInfo, 'domain' | 'httpsPort'>
 
-export const centralHost = ({ domain }: Pick<Facts, 'domain'>): string => `idp.${domain}`
+export const centralHost = ({ domain }: Pick<GatewayInfo, 'domain'>): string => `idp.${domain}`
 
 /** The only host that identity providers redirect browsers to. */
 export const centralUrl = (facts: Names): string => originOf('https', centralHost(facts), facts.httpsPort)

@@ -74,7 +74,7 @@ export class Door {
   handle(exchange: Exchange, next: Endpoint): Promise<Reply> {
     const { head, client } = exchange
     exchange.context.appClientId = this.#method.clientId
-    if (client.scheme === 'http' && this.#shared.facts.httpsPort !== undefined)
+    if (client.scheme === 'http' && this.#shared.info.httpsPort !== undefined)
       return Promise.resolve(this.#secured(head))
     if (isSignInPath(head.path)) return this.#ownPath(exchange)
     const parted = headers.partFields(head.fields)
@@ -94,10 +94,10 @@ export class Door {
    * browsers accept host-only cookies only over HTTPS.
    */
   #secured(head: RequestHead): Reply {
-    const { facts, placeAt } = this.#shared
+    const { info, placeAt } = this.#shared
     if (placeAt('https', head.host) === undefined) return errorReply('sign_in_https', head)
     const target = head.target.startsWith('/') ? head.target : '/'
-    return redirectReply(originOf('https', head.host, facts.httpsPort) + target, 308)
+    return redirectReply(originOf('https', head.host, info.httpsPort) + target, 308)
   }
 
   async #look(exchange: Exchange, next: Endpoint, parted: headers.Parted): Promise<Reply> {
@@ -142,12 +142,12 @@ export class Door {
 
   /** Method and body of an intercepted request are not kept: the browser returns with GET. */
   async #begin(guest: Guest, returnTo: string, again: boolean): Promise<Reply> {
-    const { seal, facts } = this.#shared
+    const { seal, info } = this.#shared
     const { origin, exchange } = guest
     const flowId = this.#flows.newId()
     const state = sealState(seal, { placeId: this.#place.id, origin, returnTo, flowId })
     try {
-      const { url, memory } = await this.#method.begin({ state, callback: callbackUrl(facts), again })
+      const { url, memory } = await this.#method.begin({ state, callback: callbackUrl(info), again })
       const flow = { flowId, fingerprint: this.#method.fingerprint, memory }
       // A user who signs in again keeps the session until that is done.
       const dropped = again ? [] : this.#leftOver(guest)
@@ -185,7 +185,7 @@ export class Door {
       return headers.withCookies(errorReply('sign_in_changed', head), [forget])
     try {
       if (!(await this.#claim(parameters, guest))) return await this.#ended(guest, state)
-      const callback = callbackUrl(this.#shared.facts)
+      const callback = callbackUrl(this.#shared.info)
       const granted = checkedIdentity(
         await this.#method.finish({ parameters, memory: flow.memory, callback }),
       )
@@ -245,8 +245,8 @@ export class Door {
   }
 
   #guest(exchange: Exchange, cookie: string): Guest {
-    const { facts } = this.#shared
+    const { info } = this.#shared
     const jar = readCookies(cookie, this.#isOurs)
-    return guestOf(exchange, jar, { facts, placeId: this.#place.id, prefix: this.#terms.cookiePrefix })
+    return guestOf(exchange, jar, { info, placeId: this.#place.id, prefix: this.#terms.cookiePrefix })
   }
 }

@@ -17,7 +17,7 @@ export interface Guest {
 export function guestOf(
   exchange: Exchange,
   jar: Jar,
-  { facts, placeId, prefix }: { facts: Shared['facts']; placeId: string; prefix: string },
+  { info, placeId, prefix }: { info: Shared['info']; placeId: string; prefix: string },
 ): Guest {
   const { scheme } = exchange.client
   const { host } = exchange.head
@@ -26,7 +26,7 @@ export function guestOf(
     exchange,
     jar,
     names,
-    origin: originOf(scheme, host, scheme === 'https' ? facts.httpsPort : facts.httpPort),
+    origin: originOf(scheme, host, scheme === 'https' ? info.httpsPort : info.httpPort),
     audience: `${names.session} ${host} ${placeId}`,
   }
 }

@@ -1,5 +1,5 @@
 import type { Log } from '#base/log.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import type { Records } from '#registry/records/records.ts'
 import { centralHandler, centralHost, type CentralRoute } from '#auth/sign-in/central.ts'
 import { Door } from '#auth/sign-in/door.ts'
@@ -9,7 +9,7 @@ import type { PlaceAt, SignIn } from '#auth/sign-in/sign-in.ts'
 import type { Visitors } from '#auth/sign-in/visitors.ts'
 
 export interface SignInOptions {
-  readonly facts: Pick<Facts, 'domain' | 'httpPort' | 'httpsPort'>
+  readonly info: Pick<GatewayInfo, 'domain' | 'httpPort' | 'httpsPort'>
   /** 32 bytes, the same in all processes of an installation. */
   readonly key: Buffer
   readonly records: Records
@@ -23,11 +23,11 @@ export interface SignInOptions {
 
 /** Sign-in for all places of a gateway. */
 export function createSignIn(options: SignInOptions): SignIn {
-  const { facts, records, visitors, placeAt, log, central = [], now = Date.now } = options
+  const { info, records, visitors, placeAt, log, central = [], now = Date.now } = options
   const seal = new Seal(options.key, { now })
-  const shared = { seal, facts, visitors, placeAt, log, now, presence: new Presence(records, now) }
-  const host = centralHost(facts)
-  const answer = centralHandler({ seal, placeAt }, facts, central)
+  const shared = { seal, info, visitors, placeAt, log, now, presence: new Presence(records, now) }
+  const host = centralHost(info)
+  const answer = centralHandler({ seal, placeAt }, info, central)
   return {
     seal,
     handler(method, terms, place) {

@@ -1,5 +1,5 @@
 import { type ErrorName, fail } from '#base/errors.ts'
-import type { Command } from '#registry/directory.ts'
+import type { AgentCommand } from '#registry/directory.ts'
 import { MessageError } from '#base/json-fields.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { type AuthRequest, plainAnswer } from '#tunnel/messages.ts'
@@ -12,13 +12,13 @@ const ANSWER_MS = 10_000
 interface CommandForm {
   readonly type: number
   readonly request: object
-  readonly unsupported: ErrorName & `${Command}_unsupported`
-  readonly failed: ErrorName & `${Command}_failed`
+  readonly unsupported: ErrorName & `${AgentCommand}_unsupported`
+  readonly failed: ErrorName & `${AgentCommand}_failed`
   /** From the login: empty when supported, otherwise the reason; null when the agent does not know the command. */
   readonly excuse: (extra: AuthRequest['Extra']) => string | null
 }
 
-const forms: Readonly<Record<Command, CommandForm>> = {
+const forms: Readonly<Record<AgentCommand, CommandForm>> = {
   restart: {
     type: streamTypes.restart,
     request: {},
@@ -49,7 +49,7 @@ const asReason = (text: string): string => text.trim().replace(/\.+$/, '')
 /** Sends a command to an agent; resolves when it has accepted it. */
 export async function sendCommand(
   session: Session,
-  command: Command,
+  command: AgentCommand,
   extra: AuthRequest['Extra'],
   deadlineMs = ANSWER_MS,
 ): Promise<void> {

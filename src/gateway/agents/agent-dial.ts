@@ -1,6 +1,6 @@
 import type { TunnelRecord } from '#registry/directory.ts'
-import { DialError } from '#registry/fleet.ts'
-import { plainId } from '#registry/legs.ts'
+import { DialError } from '#registry/agent-dialer.ts'
+import { baseId } from '#registry/agent-connections.ts'
 import { clientOf } from '#base/client-network.ts'
 import { RetriedStream } from '#gateway/agents/retried-stream.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -24,7 +24,7 @@ export interface AgentDial {
 /** Opens a connection through an agent. Type, header and the first bytes are sent in one frame. */
 export async function dialAgent(session: Session, dial: AgentDial): Promise<ByteStream> {
   const { tunnel, header, first, retries } = dial
-  const bytes = Buffer.concat([encodeProxyHeader({ ...header, Id: plainId(tunnel.id) }), first])
+  const bytes = Buffer.concat([encodeProxyHeader({ ...header, Id: baseId(tunnel.id) }), first])
   const client = clientOf(header.ClientAddr)
   const stream = await open(session, bytes, client)
   return retries ? new RetriedStream(stream, () => open(session, bytes, client)) : stream

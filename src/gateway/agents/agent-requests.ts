@@ -1,8 +1,8 @@
 import { fail } from '#base/errors.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
-import { legId, legOf, plainId } from '#registry/legs.ts'
+import { connectionId, connectionNumber, baseId } from '#registry/agent-connections.ts'
 import { checkExtras } from '#gateway/agents/bind-options.ts'
-import type { Sessions } from '#gateway/agents/sessions.ts'
+import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import type { JsonObject } from '#base/json-fields.ts'
 import {
   type BindAnswer,
@@ -19,61 +19,61 @@ import {
 
 /** The requests of a signed-in agent. */
 export class AgentRequests {
-  readonly #sessions: Sessions
+  readonly #registry: AgentRegistry
   readonly #sessionId: string
-  readonly #leg: number
+  readonly #connection: number
 
-  constructor(sessions: Sessions, sessionId: string) {
-    this.#sessions = sessions
+  constructor(registry: AgentRegistry, sessionId: string) {
+    this.#registry = registry
     this.#sessionId = sessionId
-    this.#leg = legOf(sessionId)
+    this.#connection = connectionNumber(sessionId)
   }
 
   async bind(request: BindRequest): Promise<BindAnswer> {
     const { Id, Proto, ForwardsTo, ForwardsProto, Opts, Extra } = request
     checkExtras(Extra)
-    const record = await this.#sessions.bind(this.#sessionId, {
+    const record = await this.#registry.bind(this.#sessionId, {
       kind: 'address',
       proto: Proto,
       options: bindOptions(Opts, 'Opts'),
-      tunnelId: Id === '' ? '' : legId(Id, this.#leg),
+      tunnelId: Id === '' ? '' : connectionId(Id, this.#connection),
       token: Extra.Token,
       pooling: Extra.PoolingEnabled,
       forwardsTo: ForwardsTo,
       forwardsProto: ForwardsProto,
       metadata: Extra.Metadata,
-      waits: true,
+      notReady: true,
     })
     return {
-      Id: plainId(record.id),
+      Id: baseId(record.id),
       URL: record.url,
       Proto,
       Opts: echo(Opts, record),
       Error: '',
-      Extra: { Token: this.#sessions.tokenOf(record), TunnelID: plainId(record.id) },
+      Extra: { Token: this.#registry.tokenOf(record), TunnelID: baseId(record.id) },
     }
   }
 
   async startTunnelWithLabel(request: StartTunnelWithLabelRequest): Promise<StartTunnelWithLabelAnswer> {
     const { Labels, ForwardsTo, ForwardsProto, Metadata } = request
-    const record = await this.#sessions.bind(this.#sessionId, {
+    const record = await this.#registry.bind(this.#sessionId, {
       kind: 'labels',
       labels: Labels,
       forwardsTo: ForwardsTo,
       forwardsProto: ForwardsProto,
       metadata: Metadata,
-      waits: true,
+      notReady: true,
     })
-    return { Id: plainId(record.id), Error: '' }
+    return { Id: baseId(record.id), Error: '' }
   }
 
   /** The agent is ready for connections to the tunnel with this id. */
-  release(id: string): void {
-    this.#sessions.release(this.#sessionId, legId(id, this.#leg))
+  markReady(id: string): void {
+    this.#registry.markReady(this.#sessionId, connectionId(id, this.#connection))
   }
 
   async unbind({ Id }: UnbindRequest): Promise<UnbindAnswer> {
-    await this.#sessions.unbind(this.#sessionId, legId(Id, this.#leg))
+    await this.#registry.unbind(this.#sessionId, connectionId(Id, this.#connection))
     return { Error: '', Extra: null }
   }
 
@@ -85,7 +85,7 @@ export class AgentRequests {
       ...(Metadata !== undefined && { metadata: Metadata }),
       ...(PoolingEnabled !== undefined && { pooling: PoolingEnabled }),
     }
-    await this.#sessions.patch(this.#sessionId, legId(TunnelId, this.#leg), change)
+    await this.#registry.patch(this.#sessionId, connectionId(TunnelId, this.#connection), change)
     return { Error: '' }
   }
 }

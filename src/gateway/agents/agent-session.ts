@@ -1,17 +1,17 @@
 import type { TLSSocket } from 'node:tls'
 import { inBackground } from '#base/background.ts'
 import { fail, type Problem } from '#base/errors.ts'
-import type { Command, SessionRecord, TunnelRecord } from '#registry/directory.ts'
-import type { Connection } from '#registry/fleet.ts'
-import { plainId } from '#registry/legs.ts'
+import type { AgentCommand, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import type { AgentConnection } from '#registry/agent-dialer.ts'
+import { baseId } from '#registry/agent-connections.ts'
 import { plainAddress } from '#base/addresses.ts'
 import { sendCommand } from '#gateway/agents/agent-commands.ts'
 import { dialAgent } from '#gateway/agents/agent-dial.ts'
 import { agentError } from '#gateway/agents/agent-error.ts'
 import { AgentRequests } from '#gateway/agents/agent-requests.ts'
-import { type Arrival, login, type LoginOptions, versionFor, welcome } from '#gateway/agents/login.ts'
+import { type AgentOrigin, login, type LoginOptions, versionFor, welcome } from '#gateway/agents/login.ts'
 import { probe } from '#gateway/agents/probe.ts'
-import type { Sessions } from '#gateway/agents/sessions.ts'
+import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import { OWN_ALPN } from '#tunnel/alpn.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { anyObject, type Field, MessageError } from '#base/json-fields.ts'
@@ -24,8 +24,8 @@ import { Session } from '#tunnel/session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
-export interface AgentOptions extends LoginOptions {
-  readonly sessions: Sessions
+export interface AgentSessionOptions extends LoginOptions {
+  readonly registry: AgentRegistry
   readonly heartbeat?: HeartbeatOptions
   /** Time to sign in. */
   readonly loginMs?: number
@@ -58,13 +58,13 @@ interface Signed {
 }
 
 /** One agent: handles its requests, and opens connections through it. */
-export class AgentSession implements Connection {
+export class AgentSession implements AgentConnection {
   /** Resolves when the agent has signed in or disconnected. */
   readonly settled: Promise<void>
   /** Resolves when the connection is closed and cleaned up. */
   readonly ended: Promise<void>
-  readonly #options: AgentOptions
-  readonly #arrival: Arrival
+  readonly #options: AgentSessionOptions
+  readonly #origin: AgentOrigin
   readonly #session: Session
   readonly #settle: () => void
   #signing = false
@@ -74,10 +74,10 @@ export class AgentSession implements Connection {
   #over = false
 
   /** `ip` is the agent's address, in its plain form. */
-  constructor(socket: TLSSocket, ip: string, options: AgentOptions) {
+  constructor(socket: TLSSocket, ip: string, options: AgentSessionOptions) {
     this.#options = options
     const { localAddress = '', servername } = socket
-    this.#arrival = { ip, localIp: plainAddress(localAddress), serverName: servername || undefined }
+    this.#origin = { ip, localIp: plainAddress(localAddress), serverName: servername || undefined }
     const isOwn = socket.alpnProtocol === OWN_ALPN
     this.#session = new Session(socket, {
       role: 'server',
@@ -107,7 +107,7 @@ export class AgentSession implements Connection {
     return dialAgent(this.#session, { tunnel, header, first, retries: this.#retries })
   }
 
-  async command(command: Command): Promise<void> {
+  async command(command: AgentCommand): Promise<void> {
     if (this.#signed === undefined) return fail('not_found')
     return sendCommand(this.#session, command, this.#signed.extra, this.#options.commandMs)
   }
@@ -120,7 +120,7 @@ export class AgentSession implements Connection {
     // Older agents do not know the message.
     if (this.#signed?.version !== '3') return
     const request: messages.StopTunnelRequest = {
-      Id: plainId(tunnelId),
+      Id: baseId(tunnelId),
       Message: problem.message,
       ErrorCode: problem.number === undefined ? null : `ERR_NGROK_${problem.number}`,
     }
@@ -147,7 +147,7 @@ export class AgentSession implements Connection {
     if (this.#signed === undefined) return
     const { id } = this.#signed.record
     this.#options.log.info({ session: id, reason: reason.message }, 'agent disconnected')
-    await this.#options.sessions.remove(id, this, { error: failureOf(reason), lost: isLoss(reason) })
+    await this.#options.registry.remove(id, this, { error: failureOf(reason), lost: isLoss(reason) })
   }
 
   #accept(type: number, stream: TunnelStream): void {
@@ -169,7 +169,7 @@ export class AgentSession implements Connection {
   #answer(type: number, stream: TunnelStream): Promise<void> {
     if (type === streamTypes.auth) return this.#serve(stream, messages.authRequest, it => this.#auth(it))
     if (type === streamTypes.srvInfo)
-      return this.#serve(stream, messages.emptyRequest, async () => ({ Region: this.#options.facts.region }))
+      return this.#serve(stream, messages.emptyRequest, async () => ({ Region: this.#options.info.region }))
     const requests = this.#signed?.requests
     if (requests === undefined) return this.#serve(stream, anyObject, async () => fail('agent_not_signed_in'))
     switch (type) {
@@ -204,7 +204,7 @@ export class AgentSession implements Connection {
     try {
       await serve(stream, { request, handle: answer }, limits)
     } catch (error) {
-      this.#options.log.debug({ error, ip: this.#arrival.ip }, 'agent sent an invalid message')
+      this.#options.log.debug({ error, ip: this.#origin.ip }, 'agent sent an invalid message')
     }
   }
 
@@ -224,25 +224,25 @@ export class AgentSession implements Connection {
     const { extra, requests } = this.#signed
     // Adit agents know a tunnel before they read anything after the response.
     if (!extra.UserAgent.startsWith('adit/')) await finished(stream)
-    requests.release(id)
+    requests.markReady(id)
   }
 
   async #auth(request: messages.AuthRequest): Promise<messages.AuthAnswer | { readonly Error: string }> {
     if (this.#signing) throw new MessageError('The agent has already signed in.')
     this.#signing = true
-    const { sessions, log } = this.#options
+    const { registry, log } = this.#options
     try {
-      const record = login(request, this.#arrival, this.#options)
-      await sessions.add(record, this)
+      const record = login(request, this.#origin, this.#options)
+      await registry.add(record, this)
       const { Extra: extra, Version } = request
-      const requests = new AgentRequests(sessions, record.id)
+      const requests = new AgentRequests(registry, record.id)
       this.#signed = { record, extra, version: versionFor(Version), requests }
       if (this.#over) {
-        await sessions.remove(record.id, this)
+        await registry.remove(record.id, this)
         throw new TunnelError('session_closed', 'The connection was closed.')
       }
       this.#begin(extra)
-      log.info({ session: record.id, ip: this.#arrival.ip, agent: extra.UserAgent }, 'agent signed in')
+      log.info({ session: record.id, ip: this.#origin.ip, agent: extra.UserAgent }, 'agent signed in')
       return welcome(request, record, this.#options)
     } catch (error) {
       // The error is read first; then there is nothing left to send.

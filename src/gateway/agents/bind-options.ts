@@ -1,5 +1,5 @@
 import { fail } from '#base/errors.ts'
-import { DialError } from '#registry/fleet.ts'
+import { DialError } from '#registry/agent-dialer.ts'
 import { connectionFilter, isAsked, type Modules } from '#gateway/modules/index.ts'
 import type { Place } from '#http/place.ts'
 import { agentAuthorities } from '#tls/agent-authorities.ts'

@@ -1,16 +1,16 @@
 import type { BindOptions } from '#tunnel/messages.ts'
 
-interface About {
+interface BindDetails {
   readonly forwardsTo: string
   /** `http2` for an HTTP/2 upstream; anything else is HTTP/1. */
   readonly forwardsProto: string
   readonly metadata: string
-  /** Connections to the tunnel wait until `release`: the agent is not ready before. */
-  readonly waits?: boolean
+  /** Connections to the tunnel wait until `markReady`: the agent is not ready before. */
+  readonly notReady?: boolean
 }
 
 /** A tunnel with its own address. */
-export interface AddressSpec extends About {
+export interface AddressSpec extends BindDetails {
   readonly kind: 'address'
   readonly proto: string
   readonly options: BindOptions
@@ -23,7 +23,7 @@ export interface AddressSpec extends About {
 }
 
 /** A tunnel that is reached through tunnel-group backends. */
-export interface LabelSpec extends About {
+export interface LabelSpec extends BindDetails {
   readonly kind: 'labels'
   readonly labels: Readonly<Record<string, string>>
 }

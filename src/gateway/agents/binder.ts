@@ -1,45 +1,45 @@
 import { fail } from '#base/errors.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
-import type { Facts } from '#registry/facts.ts'
-import { legId, legOf, plainId } from '#registry/legs.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
+import { connectionId, connectionNumber, baseId } from '#registry/agent-connections.ts'
 import type { Credential, Records } from '#registry/records/records.ts'
 import type { Modules } from '#gateway/modules/index.ts'
 import { requireMayBind } from '#gateway/agents/acl.ts'
 import type { Claimant } from '#gateway/agents/address-rights.ts'
-import { Addresses, type Place } from '#gateway/agents/addresses.ts'
+import { AddressAllocator, type AllocatedAddress } from '#gateway/agents/address-allocator.ts'
 import { checkOptions, readProto } from '#gateway/agents/bind-options.ts'
 import type { AddressSpec, BindSpec, LabelSpec } from '#gateway/agents/bind-spec.ts'
-import type { Entry } from '#gateway/agents/entry.ts'
+import type { ConnectedAgent } from '#gateway/agents/connected-agent.ts'
 import { refuseAddress } from '#gateway/agents/refuse-address.ts'
 import type { OnlineNames } from '#gateway/agents/online-names.ts'
-import type { Proofs } from '#gateway/agents/proofs.ts'
-import { type Wanted, wantedAddress } from '#gateway/agents/wanted-address.ts'
+import type { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
+import { type WantedAddress, wantedAddress } from '#gateway/agents/wanted-address.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
 
 const RANDOM_TRIES = 20
 const CONTESTS = 4
 
 export interface BinderOptions {
-  readonly facts: Facts
+  readonly info: GatewayInfo
   readonly records: Records
   readonly directory: Directory
   readonly online: OnlineNames
-  readonly proofs: Proofs
+  readonly resumption: ResumptionTokens
   readonly modules: Modules
   readonly now: () => number
   /** Whether the agent that holds an address can be evicted for another one. */
-  readonly displace: (holder: TunnelRecord, newcomer: Entry) => Promise<boolean>
+  readonly mayTakeOver: (holder: TunnelRecord, newcomer: ConnectedAgent) => Promise<boolean>
 }
 
 /** The state of a tunnel that an agent requests again. */
-interface Identified {
+interface EarlierId {
   readonly id: string
   /** Undefined for a new one. */
   readonly startedAt: string | undefined
 }
 
-interface Earlier extends Identified {
+interface Earlier extends EarlierId {
   readonly address: TunnelRecord['address']
   readonly options: BindOptions | undefined
 }
@@ -49,95 +49,99 @@ const noOptions = bindOptions({}, '')
 /** Assigns and claims the address of a new tunnel. */
 export class Binder {
   readonly #options: BinderOptions
-  readonly #addresses: Addresses
+  readonly #addresses: AddressAllocator
 
   constructor(options: BinderOptions) {
     this.#options = options
-    this.#addresses = new Addresses(options)
+    this.#addresses = new AddressAllocator(options)
   }
 
   /** Adds a tunnel with the requested address, or a random one. */
-  async bindAddress(entry: Entry, spec: AddressSpec, credential: Credential): Promise<TunnelRecord> {
+  async bindAddress(agent: ConnectedAgent, spec: AddressSpec, credential: Credential): Promise<TunnelRecord> {
     const proto = readProto(spec.proto)
-    const earlier = this.#earlier(entry, spec, credential)
+    const earlier = this.#earlier(agent, spec, credential)
     // The accepted options stay: a returning agent may lack some that it never got back, such as a password.
     const options = earlier?.options ?? spec.options
     checkOptions(proto, options, this.#options.modules)
-    const wanted = wantedAddress(proto, options, this.#options.facts.domain)
-    const make = (place: Place): TunnelRecord => {
-      requireMayBind(credential.acl, place.address, {})
-      return { ...this.#record(entry, spec, earlier), ...place, options, labels: {} }
+    const wanted = wantedAddress(proto, options, this.#options.info.domain)
+    const make = (allocated: AllocatedAddress): TunnelRecord => {
+      requireMayBind(credential.acl, allocated.address, {})
+      return { ...this.#record(agent, spec, earlier), ...allocated, options, labels: {} }
     }
-    const { ownerId } = entry
-    if (earlier?.address) return this.#take(entry, make(await this.#again(earlier.address, ownerId)))
+    const { ownerId } = agent
+    if (earlier?.address) return this.#take(agent, make(await this.#again(earlier.address, ownerId)))
     const claimant = { ownerId, returns: false }
     const chosen = await this.#chosen(wanted, claimant)
-    return chosen ? this.#take(entry, make(chosen)) : this.#takeAny(wanted, claimant, make)
+    return chosen ? this.#take(agent, make(chosen)) : this.#takeAny(wanted, claimant, make)
   }
 
   /** Adds a labelled tunnel. */
   async bindLabels(
-    entry: Entry,
+    agent: ConnectedAgent,
     spec: LabelSpec,
-    { acl, earlier }: { readonly acl: readonly string[]; readonly earlier: Identified },
+    { acl, earlier }: { readonly acl: readonly string[]; readonly earlier: EarlierId },
   ): Promise<TunnelRecord> {
     const { labels } = spec
     const names = Object.keys(labels)
     if (names.length === 0 || names.some(name => name === '' || name.includes('='))) fail('bind_labels')
     requireMayBind(acl, undefined, labels)
     const base = { url: '', domainId: undefined, addrId: undefined, address: undefined }
-    return this.#take(entry, { ...this.#record(entry, spec, earlier), ...base, labels, options: noOptions })
+    return this.#take(agent, { ...this.#record(agent, spec, earlier), ...base, labels, options: noOptions })
   }
 
   /** The tunnel that an agent requests again, if it is its own: the id alone proves nothing. */
-  #earlier(entry: Entry, { tunnelId, token }: AddressSpec, credential: Credential): Earlier | undefined {
+  #earlier(
+    agent: ConnectedAgent,
+    { tunnelId, token }: AddressSpec,
+    credential: Credential,
+  ): Earlier | undefined {
     if (tunnelId === '') return undefined
-    const proof = this.#options.proofs.tunnel(token)
-    if (proof?.id === plainId(tunnelId) && proof.credentialId === credential.id)
+    const proof = this.#options.resumption.tunnel(token)
+    if (proof?.id === baseId(tunnelId) && proof.credentialId === credential.id)
       return { ...proof, id: tunnelId }
-    return entry.tunnels.get(tunnelId)?.record
+    return agent.tunnels.get(tunnelId)?.record
   }
 
-  async #again(address: NonNullable<TunnelRecord['address']>, ownerId: string): Promise<Place> {
+  async #again(address: NonNullable<TunnelRecord['address']>, ownerId: string): Promise<AllocatedAddress> {
     const claimant = { ownerId, returns: true }
     return address.scheme === 'tcp'
       ? this.#addresses.port(address.port, claimant)
       : this.#addresses.name(address.scheme, address.host, claimant)
   }
 
-  async #chosen(wanted: Wanted, claimant: Claimant): Promise<Place | undefined> {
+  async #chosen(wanted: WantedAddress, claimant: Claimant): Promise<AllocatedAddress | undefined> {
     if (wanted.scheme === 'tcp')
       return wanted.port === undefined ? undefined : this.#addresses.port(wanted.port, claimant)
     return wanted.host === undefined ? undefined : this.#addresses.name(wanted.scheme, wanted.host, claimant)
   }
 
   async #takeAny(
-    { scheme }: Wanted,
+    { scheme }: WantedAddress,
     claimant: Claimant,
-    make: (place: Place) => TunnelRecord,
+    make: (allocated: AllocatedAddress) => TunnelRecord,
   ): Promise<TunnelRecord> {
     for (let tries = 0; tries < RANDOM_TRIES; tries++) {
-      const place =
+      const allocated =
         scheme === 'tcp' ? await this.#addresses.randomPort() : this.#addresses.randomName(scheme, claimant)
-      const record = make(place)
+      const record = make(allocated)
       if ((await this.#options.directory.addTunnel(record)).ok) return record
     }
-    return fail('ports_exhausted', this.#options.facts.randomTcpPorts)
+    return fail('ports_exhausted', this.#options.info.randomTcpPorts)
   }
 
   /** The directory decides who gets an address; a dead holder is evicted first. */
-  async #take(entry: Entry, record: TunnelRecord): Promise<TunnelRecord> {
-    const { directory, displace } = this.#options
+  async #take(agent: ConnectedAgent, record: TunnelRecord): Promise<TunnelRecord> {
+    const { directory, mayTakeOver: displace } = this.#options
     for (let contests = 0; ; contests++) {
       const added = await directory.addTunnel(record)
       if (added.ok) return record
-      if (contests === CONTESTS || !(await displace(added.holder, entry))) return refuseAddress(record, added)
+      if (contests === CONTESTS || !(await displace(added.holder, agent))) return refuseAddress(record, added)
     }
   }
 
-  #record({ record: session, ownerId }: Entry, spec: BindSpec, earlier: Identified | undefined) {
+  #record({ record: session, ownerId }: ConnectedAgent, spec: BindSpec, earlier: EarlierId | undefined) {
     return {
-      id: earlier?.id ?? legId(newId('tn'), legOf(session.id)),
+      id: earlier?.id ?? connectionId(newId('tn'), connectionNumber(session.id)),
       sessionId: session.id,
       ownerId,
       node: session.node,

@@ -3,19 +3,19 @@ import { isId, newId, timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
 import type { SessionRecord } from '#registry/directory.ts'
-import type { Facts } from '#registry/facts.ts'
-import { legId, MAX_LEGS, plainId } from '#registry/legs.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
+import { connectionId, MAX_AGENT_CONNECTIONS, baseId } from '#registry/agent-connections.ts'
 import type { Credential, Records } from '#registry/records/records.ts'
-import type { Proofs } from '#gateway/agents/proofs.ts'
+import type { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
 import type { AuthAnswer, AuthRequest } from '#tunnel/messages.ts'
 
 /** The agent's address, and the one it connected to. */
-export type Arrival = Pick<SessionRecord, 'ip' | 'localIp' | 'serverName'>
+export type AgentOrigin = Pick<SessionRecord, 'ip' | 'localIp' | 'serverName'>
 
 export interface LoginOptions {
-  readonly facts: Facts
+  readonly info: GatewayInfo
   readonly records: Records
-  readonly proofs: Proofs
+  readonly resumption: ResumptionTokens
   readonly log: Log
   readonly now?: () => number
 }
@@ -42,36 +42,38 @@ function checkAddress(ip: string, credential: Credential, { records, log }: Logi
 }
 
 /** Authenticates an agent and determines its session. */
-export function login(request: AuthRequest, arrival: Arrival, options: LoginOptions): SessionRecord {
-  const { facts, records, proofs, now = Date.now } = options
+export function login(request: AuthRequest, origin: AgentOrigin, options: LoginOptions): SessionRecord {
+  const { info, records, resumption, now = Date.now } = options
   const { ClientId, Extra } = request
   const credential = credentialOf(Extra.AuthToken, records)
-  checkAddress(arrival.ip, credential, options)
+  checkAddress(origin.ip, credential, options)
   // A returning agent proves its session by its cookie; any other gets a new one.
-  const startedAt = isId(ClientId) ? proofs.sessionStart(Extra.Cookie, ClientId, credential.id) : undefined
+  const startedAt = isId(ClientId)
+    ? resumption.sessionStart(Extra.Cookie, ClientId, credential.id)
+    : undefined
   return {
-    id: startedAt === undefined ? newId('ts') : legId(ClientId, legNumber(Extra.LegNumber)),
-    node: facts.node,
+    id: startedAt === undefined ? newId('ts') : connectionId(ClientId, connectionNumberIn(Extra.LegNumber)),
+    node: info.node,
     credentialId: credential.id,
     agentVersion: Extra.Version,
     userAgent: Extra.UserAgent,
-    ...arrival,
+    ...origin,
     metadata: Extra.Metadata,
     os: Extra.OS,
     arch: Extra.Arch,
-    region: facts.region,
+    region: info.region,
     startedAt: startedAt ?? timestamp(now()),
     transport: 'adit/v2',
   }
 }
 
-const legNumber = (given: number): number => Math.min(Math.max(given, 0), MAX_LEGS - 1)
+const connectionNumberIn = (given: number): number => Math.min(Math.max(given, 0), MAX_AGENT_CONNECTIONS - 1)
 
 /**
  * Offers a second connection if there is a second process for it. The address is the one that the agent dialled, which
  * it knows better; so only Adit agents get the offer.
  */
-function furtherConnections({ Extra }: AuthRequest, { processes, region }: Facts): ConnectAddresses {
+function furtherConnections({ Extra }: AuthRequest, { processes, region }: GatewayInfo): ConnectAddresses {
   if (processes < 2 || !Extra.UserAgent.startsWith('adit/')) return undefined
   return [
     { Region: region, ServerAddr: '' },
@@ -82,24 +84,24 @@ function furtherConnections({ Extra }: AuthRequest, { processes, region }: Facts
 export const versionFor = (offered: readonly string[]): '2' | '3' => (offered.includes('3') ? '3' : '2')
 
 export function welcome(request: AuthRequest, record: SessionRecord, options: LoginOptions): AuthAnswer {
-  const { facts, proofs } = options
-  const id = plainId(record.id)
+  const { info, resumption } = options
+  const id = baseId(record.id)
   return {
     Version: versionFor(request.Version),
     ClientId: id,
     Error: '',
     Extra: {
-      Version: facts.version,
-      Region: facts.region,
-      Cookie: proofs.cookie({ ...record, id }),
+      Version: info.version,
+      Region: info.region,
+      Cookie: resumption.cookie({ ...record, id }),
       AccountName: '',
       SessionDuration: 0,
       PlanName: 'self-hosted',
       Banner: '',
       DeprecationWarning: undefined,
-      ConnectAddresses: furtherConnections(request, facts),
+      ConnectAddresses: furtherConnections(request, info),
       AgentSessionID: id,
-      Node: facts.node,
+      Node: info.node,
     },
   }
 }

@@ -2,7 +2,7 @@ import { Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { BindSpec } from '#gateway/agents/bind-spec.ts'
-import type { Sessions } from '#gateway/agents/sessions.ts'
+import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import type { SshDeps, Wish } from '#ssh/deps.ts'
 import { type KeyHolder, matchKey } from '#ssh/key-match.ts'
 import type { KeyRing } from '#ssh/sign-in.ts'
@@ -10,13 +10,13 @@ import { splitLine } from '#pki/ssh-key.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
 
 export interface Parts {
-  readonly sessions: Sessions
+  readonly registry: AgentRegistry
   readonly records: Records
   readonly log: Log
 }
 
 /** Connects the SSH listener to the sessions and the configuration of this process. */
-export const gatewayDeps = ({ sessions, records, log }: Parts): SshDeps => ({
+export const gatewayDeps = ({ registry, records, log }: Parts): SshDeps => ({
   ring: keyRing(records),
   refusal(ip) {
     const restriction = records.restriction('agent')
@@ -24,11 +24,11 @@ export const gatewayDeps = ({ sessions, records, log }: Parts): SshDeps => ({
     log.warn({ ip, restriction: restriction.id, enforced: restriction.enforced }, 'ssh client not allowed')
     return restriction.enforced ? new Problem('agent_address_refused', { ip }) : undefined
   },
-  add: (record, connection) => sessions.add(record, connection),
-  remove: (id, connection, lost) => sessions.remove(id, connection, { lost }),
-  bind: (sessionId, wish) => sessions.bind(sessionId, specOf(wish)),
-  release: (sessionId, tunnelId) => sessions.release(sessionId, tunnelId),
-  unbind: (sessionId, tunnelId) => sessions.unbind(sessionId, tunnelId),
+  add: (record, connection) => registry.add(record, connection),
+  remove: (id, connection, lost) => registry.remove(id, connection, { lost }),
+  bind: (sessionId, wish) => registry.bind(sessionId, specOf(wish)),
+  release: (sessionId, tunnelId) => registry.markReady(sessionId, tunnelId),
+  unbind: (sessionId, tunnelId) => registry.unbind(sessionId, tunnelId),
 })
 
 const keyRing = (records: Records): KeyRing => ({
@@ -48,7 +48,7 @@ const holdersOf = (fingerprint: string, records: Records): KeyHolder[] =>
 function specOf(wish: Wish): BindSpec {
   const { forwardsTo, metadata, labels, scheme } = wish
   // The client learns a random port from the response, so no connection may start before.
-  const about = { forwardsTo, forwardsProto: 'http1', metadata, waits: true }
+  const about = { forwardsTo, forwardsProto: 'http1', metadata, notReady: true }
   if (Object.keys(labels).length > 0) return { ...about, kind: 'labels', labels }
   const isNew = { tunnelId: '', token: '', pooling: false }
   return { ...about, ...isNew, kind: 'address', proto: scheme, options: optionsOf(wish) }

@@ -1,6 +1,6 @@
 import { fail } from '#base/errors.ts'
 import type { Directory, SessionRecord, TunnelRecord } from '#registry/directory.ts'
-import { plainId } from '#registry/legs.ts'
+import { baseId } from '#registry/agent-connections.ts'
 
 const KIB = 1024
 
@@ -18,7 +18,7 @@ export interface UsageLimits {
 }
 
 /** The credential and the owner of an item: it counts for both. */
-export interface Holder {
+export interface UsageHolder {
   readonly credentialId: string
   readonly ownerId: string
 }
@@ -83,14 +83,14 @@ export class Usage {
   }
 
   /** Reserves a share for an item about to be added; rejects if none is left. Returns how to release it. */
-  take(holder: Holder, amount: Amount): () => void {
+  take(holder: UsageHolder, amount: Amount): () => void {
     this.#require(holder, amount)
     const keys = keysOf(holder)
     for (const key of keys) this.#change(key, amount, 1)
     return () => keys.forEach(key => this.#change(key, amount, -1))
   }
 
-  #require({ credentialId, ownerId }: Holder, amount: Amount): void {
+  #require({ credentialId, ownerId }: UsageHolder, amount: Amount): void {
     const { limits, portShare } = this.#options
     const ports = amount.tcpPorts > 0 ? portShare(ownerId) : Infinity
     const both = [
@@ -126,22 +126,22 @@ export class Usage {
   }
 
   /** Further connections of an agent are the same item. */
-  #add(id: string, holder: Holder, amount: Amount): void {
-    const known = this.#items.get(plainId(id))
+  #add(id: string, holder: UsageHolder, amount: Amount): void {
+    const known = this.#items.get(baseId(id))
     if (known !== undefined) {
       known.connections.add(id)
       return
     }
     const keys = keysOf(holder)
-    this.#items.set(plainId(id), { keys, amount, connections: new Set([id]) })
+    this.#items.set(baseId(id), { keys, amount, connections: new Set([id]) })
     for (const key of keys) this.#change(key, amount, 1)
   }
 
   #remove(id: string): void {
-    const item = this.#items.get(plainId(id))
+    const item = this.#items.get(baseId(id))
     item?.connections.delete(id)
     if (item === undefined || item.connections.size > 0) return
-    this.#items.delete(plainId(id))
+    this.#items.delete(baseId(id))
     for (const key of item.keys) this.#change(key, item.amount, -1)
   }
 
@@ -156,7 +156,7 @@ export class Usage {
   }
 }
 
-const keysOf = ({ credentialId, ownerId }: Holder): string[] => [
+const keysOf = ({ credentialId, ownerId }: UsageHolder): string[] => [
   `credential ${credentialId}`,
   `owner ${ownerId}`,
 ]

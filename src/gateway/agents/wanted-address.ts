@@ -4,7 +4,7 @@ import type { Proto } from '#gateway/agents/bind-options.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
 /** The address that an agent requests; without a name or a port it gets a random one. */
-export type Wanted =
+export type WantedAddress =
   | { readonly scheme: 'http' | 'https' | 'tls'; readonly host: string | undefined }
   | { readonly scheme: 'tcp'; readonly port: number | undefined }
 
@@ -40,7 +40,7 @@ export function readHost(text: string, base: string): string | undefined {
 }
 
 /** Reads the address from the options: URL, Domain, Hostname and Subdomain in this order, or Addr for TCP. */
-export function wantedAddress(proto: Proto, options: BindOptions, base: string): Wanted {
+export function wantedAddress(proto: Proto, options: BindOptions, base: string): WantedAddress {
   if (proto === 'tcp') return { scheme: 'tcp', port: readPort(options.URL || options.Addr) }
   const subdomain = options.Subdomain === '' ? '' : `${options.Subdomain}.${base}`
   const given = options.URL || options.Domain || options.Hostname || subdomain

@@ -2,7 +2,7 @@ import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint, ClientConnection } from '#http/exchange.ts'
-import type { Fleet } from '#registry/fleet.ts'
+import type { AgentDialer } from '#registry/agent-dialer.ts'
 import type { TunnelIndex } from '#registry/tunnel-index.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -11,7 +11,7 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 export type ClosableEndpoint = Endpoint & { close(): void }
 
 /** Creates the end of a handler chain, which forwards requests to the upstream of a tunnel. */
-export type MakeBackend = (tunnel: TunnelRecord, fleet: Fleet) => ClosableEndpoint
+export type MakeBackend = (tunnel: TunnelRecord, dialer: AgentDialer) => ClosableEndpoint
 
 /** The end of a handler chain. Created for each route, so that endpoints never share connections. */
 export interface Backend {
@@ -33,7 +33,7 @@ export interface BackendParts {
   /** Passes the client's TLS through to the service; the default on TLS edges. */
   readonly passthrough?: boolean
   readonly index: TunnelIndex
-  readonly fleet: Fleet
+  readonly dialer: AgentDialer
   readonly makeTunnel: MakeBackend
   readonly egress: Egress
   readonly log: Log

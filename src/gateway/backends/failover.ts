@@ -3,7 +3,7 @@ import type { Kept } from '#contract/shape.ts'
 import type { Backend, BuildBackend } from '#gateway/backends/backend.ts'
 import { unreached } from '#gateway/backends/unreached.ts'
 import type { Endpoint } from '#http/exchange.ts'
-import { DialError } from '#registry/fleet.ts'
+import { DialError } from '#registry/agent-dialer.ts'
 
 interface Child {
   readonly id: string

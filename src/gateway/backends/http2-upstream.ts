@@ -1,7 +1,7 @@
 import { rewrittenHost } from '#gateway/backends/upstream-request.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint, Exchange, UpstreamFailure, Reply, HttpClientConnection } from '#http/exchange.ts'
-import { DialError } from '#registry/fleet.ts'
+import { DialError } from '#registry/agent-dialer.ts'
 import { Http2Call, type Http2Outcome } from '#gateway/backends/http2-call.ts'
 import { Http2Pool } from '#gateway/backends/http2-pool.ts'
 import { isWithoutContent } from '#http/idempotent.ts'

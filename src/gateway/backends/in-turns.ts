@@ -4,14 +4,14 @@ import type { GroupTurns } from '#gateway/backends/group-turns.ts'
 import { unreached } from '#gateway/backends/unreached.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint, UpstreamFailure, ClientConnection } from '#http/exchange.ts'
-import { DialError } from '#registry/fleet.ts'
+import { DialError } from '#registry/agent-dialer.ts'
 import { maySendAgain } from '#http/idempotent.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 // Retries after the first attempt.
 const MAX_OTHERS = 2
 
-type MemberParts = Pick<BackendParts, 'makeTunnel' | 'fleet'>
+type MemberParts = Pick<BackendParts, 'makeTunnel' | 'dialer'>
 
 /** The backend of each tunnel, with connections that no other route uses. */
 export class Members {
@@ -28,7 +28,7 @@ export class Members {
     const known = this.#endpoints.get(tunnel)
     if (known !== undefined) return known
     this.#drop(new Set(this.#turns.members))
-    const endpoint = this.#parts.makeTunnel(tunnel, this.#parts.fleet)
+    const endpoint = this.#parts.makeTunnel(tunnel, this.#parts.dialer)
     this.#endpoints.set(tunnel, endpoint)
     return endpoint
   }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { DialError } from '#registry/fleet.ts'
+import { DialError } from '#registry/agent-dialer.ts'
 
 const MAX_DIALS = 128
 const MAX_WAITING = 1024

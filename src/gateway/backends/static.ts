@@ -9,7 +9,7 @@ import { StaticDialer } from '#gateway/backends/static-dialer.ts'
 import { StreamPool } from '#gateway/backends/stream-pool.ts'
 import { type HttpUpstream, UpstreamCall } from '#gateway/backends/upstream-call.ts'
 import { serializeRequestHead } from '#gateway/backends/upstream-request.ts'
-import { DialError } from '#registry/fleet.ts'
+import { DialError } from '#registry/agent-dialer.ts'
 import { timeoutChecker } from '#http/timeout-checker.ts'
 import { fromDuplex } from '#tunnel/from-duplex.ts'
 

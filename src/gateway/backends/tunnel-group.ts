@@ -9,7 +9,7 @@ const edgeTypes = { tcp: '1', tls: '2', https: '3' } as const
 /** Balances traffic over the owner's online tunnels with all labels of the group. */
 export const tunnelGroupBackend: BuildBackend = (row, parts) => {
   const group = groupOf(row)
-  const { index, fleet, edge, passthrough = edge === 'tls' } = parts
+  const { index, dialer, edge, passthrough = edge === 'tls' } = parts
   const turns = new GroupTurns(index, () => index.ofGroup(group))
   const members = new Members(turns, parts)
   const answer = answerInTurns(turns, members, 'backend_empty')
@@ -20,7 +20,7 @@ export const tunnelGroupBackend: BuildBackend = (row, parts) => {
       return answer(exchange)
     },
     dial: dialInTurns(turns, (tunnel, client, first) =>
-      fleet.dial(tunnel, { ...header, Id: tunnel.id, ClientAddr: clientAddress(client) }, first),
+      dialer.dial(tunnel, { ...header, Id: tunnel.id, ClientAddr: clientAddress(client) }, first),
     ),
     close: () => members.close(),
   }

@@ -9,14 +9,14 @@ import {
 } from '#gateway/backends/upstream-request.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint, Exchange, Reply } from '#http/exchange.ts'
-import { DialError, type Fleet } from '#registry/fleet.ts'
+import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import { http2Backend } from '#gateway/backends/http2-upstream.ts'
 import { timeoutChecker as sharedSweeper, type TimeoutChecker } from '#http/timeout-checker.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 
 export interface TunnelBackendOptions {
-  readonly fleet: Fleet
+  readonly dialer: AgentDialer
   readonly tunnel: TunnelRecord
   /** How long a service may take until the first byte of its response. */
   readonly answerTimeoutMs?: number
@@ -35,10 +35,10 @@ const EMPTY = Buffer.alloc(0)
 
 /** Sends requests to the service behind a tunnel. */
 export function tunnelBackend(options: TunnelBackendOptions): TunnelBackend {
-  const { fleet, tunnel } = options
+  const { dialer, tunnel } = options
   if (tunnel.forwardsProto === 'http2') {
     const dial = async (client: Exchange['client']): Promise<ByteStream> =>
-      fleet.dial(tunnel, proxyHeaderOf(tunnel, client), proxyProtocolOf(tunnel, client) ?? EMPTY)
+      dialer.dial(tunnel, proxyHeaderOf(tunnel, client), proxyProtocolOf(tunnel, client) ?? EMPTY)
     return http2Backend({ dial, tunnel })
   }
   const upstream = http1Upstream(options)
@@ -50,7 +50,7 @@ export function tunnelBackend(options: TunnelBackendOptions): TunnelBackend {
 }
 
 function http1Upstream({
-  fleet,
+  dialer,
   tunnel,
   answerTimeoutMs = 300_000,
   maxIdle = 256,
@@ -70,7 +70,7 @@ function http1Upstream({
     dial: async ({ client }, first) => {
       const prefix = proxyProtocolOf(tunnel, client)
       const bytes = prefix === undefined ? first : Buffer.concat([prefix, first])
-      return fleet.dial(tunnel, proxyHeaderOf(tunnel, client), bytes)
+      return dialer.dial(tunnel, proxyHeaderOf(tunnel, client), bytes)
     },
     notDialled,
   }

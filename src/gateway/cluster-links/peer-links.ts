@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
-import { DialError, type Fleet } from '#registry/fleet.ts'
+import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import { clientOf } from '#base/client-network.ts'
 import { join } from '#gateway/cluster-links/join.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -25,7 +25,7 @@ export interface PeerOptions {
   readonly node: string
   readonly tunnels: ReadonlyMap<string, TunnelRecord>
   /** The agents of this process. */
-  readonly local: Pick<Fleet, 'dial'>
+  readonly local: Pick<AgentDialer, 'dial'>
   readonly log: Log
 }
 

@@ -5,14 +5,14 @@ import { Acceptor, type ListenAddress } from '#gateway/listeners/acceptor.ts'
 import { Admission, type AdmissionLimits } from '#gateway/listeners/admission.ts'
 import { writeAndClose } from '#gateway/listeners/write-and-close.ts'
 import { plainAddress } from '#base/addresses.ts'
-import { AgentSession, type AgentOptions } from '#gateway/agents/agent-session.ts'
+import { AgentSession, type AgentSessionOptions } from '#gateway/agents/agent-session.ts'
 import type { Certificates } from '#tls/certificates.ts'
 import { Handshakes, type HandshakeLimits } from '#tls/handshakes.ts'
 import { peekClientHello, type PeekedHello } from '#tls/peek.ts'
 import { alpnList, terminate } from '#tls/terminate.ts'
 import { elsewhereAlpn, OWN_ALPN } from '#tunnel/alpn.ts'
 
-export interface AgentListenerOptions extends AgentOptions {
+export interface AgentListenerOptions extends AgentSessionOptions {
   readonly certificates: Pick<Certificates, 'contextFor' | 'has'>
   /** Connections that have not signed in yet. */
   readonly unauthenticated?: Partial<AdmissionLimits>
@@ -43,8 +43,8 @@ export class AgentListener {
 
   constructor(options: AgentListenerOptions) {
     this.#options = options
-    const { log, facts, sharesPorts } = options
-    this.#elsewhere = elsewhereAlpn(facts.node)
+    const { log, info, sharesPorts } = options
+    this.#elsewhere = elsewhereAlpn(info.node)
     this.#unauthenticated = new Admission({ ...UNAUTHENTICATED, ...options.unauthenticated })
     this.#handshakes = new Handshakes({ pending: UNAUTHENTICATED.total, ...options.handshakes })
     this.#acceptor = new Acceptor({

@@ -1,7 +1,7 @@
 import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import type { Handler } from '#http/exchange.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import type { Place } from '#http/place.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { OAuthSetup } from '#auth/providers/setup.ts'
@@ -11,7 +11,7 @@ import type { BindOptions } from '#tunnel/messages.ts'
 
 /** What modules may use of the gateway. */
 export interface ModuleParts {
-  readonly facts: Facts
+  readonly info: GatewayInfo
   readonly records: Records
   /** The only client for outgoing connections, except to agents. */
   readonly egress: Egress

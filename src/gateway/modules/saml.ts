@@ -6,9 +6,9 @@ import { recordTerms } from '#auth/sign-in/terms.ts'
 /** Requires sign-in with a SAML 2.0 identity provider. Agents cannot request it. */
 export const samlModule: HttpModule = {
   name: 'saml',
-  fromRecord(options, place, { facts, signIn }) {
+  fromRecord(options, place, { info, signIn }) {
     const settings = options as unknown as SamlSettings
-    const method = samlMethod({ placeId: place.recordId ?? place.id, settings, facts, seal: signIn.seal })
+    const method = samlMethod({ placeId: place.recordId ?? place.id, settings, info, seal: signIn.seal })
     // No interval: the provider can be reached only through the browser.
     return signIn.handler(method, recordTerms(settings), place)
   },

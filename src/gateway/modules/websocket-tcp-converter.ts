@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { fail } from '#base/errors.ts'
 import type { Exchange, Handler, Reply } from '#http/exchange.ts'
-import { DialError } from '#registry/fleet.ts'
+import { DialError } from '#registry/agent-dialer.ts'
 import { noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'

@@ -1,6 +1,6 @@
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint } from '#http/exchange.ts'
-import { DialError } from '#registry/fleet.ts'
+import { DialError } from '#registry/agent-dialer.ts'
 import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import { type Modules, optionsOf } from '#gateway/modules/index.ts'

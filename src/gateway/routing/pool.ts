@@ -4,7 +4,7 @@ import { answerInTurns, dialInTurns, Members } from '#gateway/backends/in-turns.
 import type { TunnelRecord } from '#registry/directory.ts'
 import { tunnelUpstream } from '#gateway/routing/upstreams.ts'
 
-type PoolParts = Pick<BackendParts, 'index' | 'fleet' | 'makeTunnel'>
+type PoolParts = Pick<BackendParts, 'index' | 'dialer' | 'makeTunnel'>
 
 /** The tunnels that share an address. They have the same options, so any of them can provide the modules. */
 export interface Pool {
@@ -14,13 +14,13 @@ export interface Pool {
 }
 
 export function poolOf(tunnel: TunnelRecord, parts: PoolParts): Pool {
-  const { index, fleet } = parts
+  const { index, dialer } = parts
   const turns = new GroupTurns(index, () => index.pool(tunnel))
   return {
     backend() {
       const members = new Members(turns, parts)
       return Object.assign(answerInTurns(turns, members, 'agent_gone'), { close: () => members.close() })
     },
-    dial: dialInTurns(turns, (member, client, first) => tunnelUpstream(member, fleet).dial(client, first)),
+    dial: dialInTurns(turns, (member, client, first) => tunnelUpstream(member, dialer).dial(client, first)),
   }
 }

@@ -1,7 +1,7 @@
 import { guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { Directory } from '#registry/directory.ts'
-import { DialError } from '#registry/fleet.ts'
+import { DialError } from '#registry/agent-dialer.ts'
 import type { TcpPorts } from '#gateway/listeners/tcp.ts'
 import type { Router } from '#gateway/routing/router.ts'
 import { addrPortKey, edgePortKeys } from '#registry/records/keys.ts'

@@ -5,8 +5,8 @@ import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint, Exchange, Handler, Reply } from '#http/exchange.ts'
 import type { ClientCertificate } from '#http/client-certificate.ts'
-import type { Facts } from '#registry/facts.ts'
-import { DialError, type Fleet } from '#registry/fleet.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
+import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import { hasReturned } from '#http/forwarded.ts'
@@ -27,10 +27,10 @@ import { stillHolds } from '#tls/client-proof.ts'
 import { wildcardsOver } from '#base/hosts.ts'
 
 export interface RouterOptions {
-  readonly facts: Facts
+  readonly info: GatewayInfo
   readonly records: Records
   readonly directory: Directory
-  readonly fleet: Fleet
+  readonly dialer: AgentDialer
   readonly modules: Modules
   readonly egress: Egress
   /** Serves the sign-in callback host. */
@@ -65,16 +65,16 @@ export class Router {
 
   constructor(options: RouterOptions) {
     this.#options = options
-    const { facts, directory } = options
-    const index = (this.#index = new TunnelIndex(directory, facts.node))
-    const makeTunnel: MakeBackend = options.backend ?? ((tunnel, fleet) => tunnelBackend({ tunnel, fleet }))
+    const { info, directory } = options
+    const index = (this.#index = new TunnelIndex(directory, info.node))
+    const makeTunnel: MakeBackend = options.backend ?? ((tunnel, dialer) => tunnelBackend({ tunnel, dialer }))
     const compiler = new Compiler({ ...options, index, makeTunnel })
     this.#edges = new Edges({ ...options, compiler })
     this.#tunnels = new Tunnels({ ...options, index, compiler, makeTunnel })
     this.#configurations = new Configurations({ ...options, compiler })
-    const { domain } = facts
+    const { domain } = info
     const recent = (this.#recent = new RecentNames(directory, options.recent))
-    this.#linkLoss = new LinkLoss({ ...options, waitMs: facts.reconnectWaitMs ?? 0, recent })
+    this.#linkLoss = new LinkLoss({ ...options, waitMs: info.reconnectWaitMs ?? 0, recent })
     this.#offline = async ({ head }) =>
       recent.has(head.host)
         ? { ...errorReply('endpoint_expected', head, { domain }), failure: 'not-sent' }
@@ -82,7 +82,7 @@ export class Router {
     this.#redirect = async ({ head }) => {
       const target = head.target.startsWith('/') ? head.target : '/'
       // Known only once the listener is open.
-      const port = facts.httpsPort === 443 ? '' : `:${facts.httpsPort}`
+      const port = info.httpsPort === 443 ? '' : `:${info.httpsPort}`
       return redirectReply(`https://${head.host}${port}${target}`, 308)
     }
   }
@@ -129,7 +129,7 @@ export class Router {
     if (owner?.kind === 'tunnel') return this.#tunnels.http(owner.tunnel)
     if (owner?.kind === 'edge') return this.#edges.http(owner.row, host, path)
     if (owner?.kind === 'domain') return this.#configurations.http(owner.row, scheme)
-    const isSecured = scheme === 'http' && this.#options.facts.httpsPort !== undefined
+    const isSecured = scheme === 'http' && this.#options.info.httpsPort !== undefined
     return isSecured && this.#owner('https', host) !== undefined ? this.#redirect : this.#offline
   }
 

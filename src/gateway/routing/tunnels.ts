@@ -1,8 +1,8 @@
 import { type Pool, poolOf } from '#gateway/routing/pool.ts'
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint, ClientConnection } from '#http/exchange.ts'
-import type { Fleet } from '#registry/fleet.ts'
-import { plainId } from '#registry/legs.ts'
+import type { AgentDialer } from '#registry/agent-dialer.ts'
+import { baseId } from '#registry/agent-connections.ts'
 import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import type { Modules } from '#gateway/modules/index.ts'
@@ -24,7 +24,7 @@ export interface TunnelsOptions {
   readonly records: Records
   readonly compiler: Compiler
   readonly modules: Modules
-  readonly fleet: Fleet
+  readonly dialer: AgentDialer
   readonly makeTunnel: MakeBackend
   readonly index: TunnelIndex
 }
@@ -61,7 +61,7 @@ export class Tunnels {
       added: ({ id }) => changed(id),
       removed: ({ id }) => {
         changed(id)
-        options.modules.forget(plainId(id))
+        options.modules.forget(baseId(id))
       },
     })
   }
@@ -76,12 +76,12 @@ export class Tunnels {
     const fault = tunnel.address?.scheme === 'https' ? this.#connection(tunnel).fault : undefined
     if (fault !== undefined) return fault
     return this.#endpoints.get(tunnel.id, uses => {
-      const { compiler, makeTunnel, fleet } = this.#options
+      const { compiler, makeTunnel, dialer } = this.#options
       const configuration = configurationOf(tunnel, this.#options.records, uses)
       const wishes = { rows: configuration ? [configuration] : [], agent: tunnel.options }
       const upstream = this.#upstream(tunnel)
-      return compiler.endpoint(wishes, { id: plainId(tunnel.id) }, () => {
-        const backend = tunnel.pooling ? this.#pool(tunnel).backend() : makeTunnel(tunnel, fleet)
+      return compiler.endpoint(wishes, { id: baseId(tunnel.id) }, () => {
+        const backend = tunnel.pooling ? this.#pool(tunnel).backend() : makeTunnel(tunnel, dialer)
         const answer: Endpoint = exchange => {
           exchange.context.tunnel = tunnel
           return backend(exchange)
@@ -96,7 +96,7 @@ export class Tunnels {
   signInPlace(tunnel: TunnelRecord): string | undefined {
     const configuration = configurationOf(tunnel, this.#options.records, nothing)
     const wishes = { rows: configuration ? [configuration] : [], agent: tunnel.options }
-    return signInPlaceOf(wishes, plainId(tunnel.id))
+    return signInPlaceOf(wishes, baseId(tunnel.id))
   }
 
   /** Undefined when it cannot be served. */
@@ -122,7 +122,7 @@ export class Tunnels {
   }
 
   #upstream(tunnel: TunnelRecord): L4Upstream {
-    const own = tunnelUpstream(tunnel, this.#options.fleet)
+    const own = tunnelUpstream(tunnel, this.#options.dialer)
     return tunnel.pooling ? { ...own, dial: this.#pool(tunnel).dial } : own
   }
 
@@ -130,7 +130,7 @@ export class Tunnels {
     return this.#connections.get(tunnel.id, uses => {
       const { records, modules } = this.#options
       // The same in all processes, whichever connection of the agent they use.
-      const scope = plainId(tunnel.id)
+      const scope = baseId(tunnel.id)
       const configuration = configurationOf(tunnel, records, uses)
       const own = this.#upstream(tunnel)
       const upstream =

@@ -1,5 +1,5 @@
 import type { TunnelRecord } from '#registry/directory.ts'
-import { DialError, type Fleet } from '#registry/fleet.ts'
+import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { clientAddress } from '#base/client-network.ts'
 import { connectionFilter, everybody } from '#gateway/modules/index.ts'
@@ -18,13 +18,13 @@ export function filtered(upstream: L4Upstream, allows: (ip: string) => boolean):
 }
 
 /** Connections without HTTP to a tunnel with its own address. */
-export function tunnelUpstream(tunnel: TunnelRecord, fleet: Pick<Fleet, 'dial'>): L4Upstream {
+export function tunnelUpstream(tunnel: TunnelRecord, dialer: Pick<AgentDialer, 'dial'>): L4Upstream {
   const { options, address, id } = tunnel
   const Proto = address?.scheme ?? ''
   const PassthroughTLS = Proto === 'tls' && options.TLSTermination === null
   const dial: L4Upstream['dial'] = (client, first) => {
     const header = { Id: id, ClientAddr: clientAddress(client), Proto, EdgeType: '0', PassthroughTLS }
-    return fleet.dial(tunnel, header, first)
+    return dialer.dial(tunnel, header, first)
   }
   return filtered({ proxyProtocol: options.ProxyProto, dial }, connectionFilter(options))
 }

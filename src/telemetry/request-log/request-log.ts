@@ -6,7 +6,7 @@ import { RequestRing } from '#telemetry/request-log/ring.ts'
 import { shownRequest } from '#telemetry/request-log/shown.ts'
 import type { Traffic } from '#telemetry/traffic.ts'
 
-type Body = Record<string, unknown>
+type ResourceBody = Record<string, unknown>
 
 /** Writes the lines of the access log; it must limit its buffer. */
 export type WriteLine = (line: string) => void
@@ -67,12 +67,12 @@ export class RequestLog implements Observer {
   readonly failed: Observer['failed'] = ({ host }, error) =>
     this.#options.log.error({ error, host }, 'a request could not be handled')
 
-  find(id: string): Body | undefined {
+  find(id: string): ResourceBody | undefined {
     const found = this.#ring.find(id)
     return found && shownRequest(found)
   }
 
-  list(page: IdPage): Body[] {
+  list(page: IdPage): ResourceBody[] {
     return pageByIdDesc(this.#ring.newest(), ({ id }) => id, page).map(shownRequest)
   }
 }

@@ -1,12 +1,12 @@
 import { catalog, type CatalogEntry } from '#base/catalog.ts'
-import { plainId } from '#registry/legs.ts'
+import { baseId } from '#registry/agent-connections.ts'
 import { responsibleParty } from '#telemetry/request-log/blame.ts'
 import type { KeptRequest } from '#telemetry/request-log/ring.ts'
 
-type Body = Record<string, unknown>
+type ResourceBody = Record<string, unknown>
 
 /** A request in the form of the management API, and of an access log line. */
-export function shownRequest(request: KeptRequest): Body {
+export function shownRequest(request: KeptRequest): ResourceBody {
   const { route, refusal, status, asked, answered, ended } = request
   const entry: CatalogEntry | undefined = refusal && catalog[refusal]
   return {
@@ -27,7 +27,7 @@ export function shownRequest(request: KeptRequest): Body {
     modules: (route?.modules ?? []).map((name, at) => ({ name, verdict: verdict(request, at) })),
     notes: request.notes,
     backend_id: request.backendId ?? null,
-    tunnel_id: request.tunnelId === undefined ? null : plainId(request.tunnelId),
+    tunnel_id: request.tunnelId === undefined ? null : baseId(request.tunnelId),
     complete: request.whole,
     request_bytes: request.received ?? null,
     response_bytes: request.sent ?? null,

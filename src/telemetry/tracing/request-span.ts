@@ -4,7 +4,7 @@ import { attribute, nanoseconds, type Attribute } from '#base/otlp.ts'
 import { staticBackend } from '#contract/kinds/backends.ts'
 import type { Exchange } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
-import { plainId } from '#registry/legs.ts'
+import { baseId } from '#registry/agent-connections.ts'
 import type { FollowedRequest, RequestContext } from '#http/request-context.ts'
 import { flagsAfter, newSpanId, newTraceId, type TraceParent } from '#telemetry/tracing/trace-context.ts'
 
@@ -116,7 +116,7 @@ export class RequestSpan implements FollowedRequest {
         ...this.#responseAttributes(failure),
         ['adit.request_id', context.id],
         ['adit.backend_id', context.backendId],
-        ['adit.tunnel_id', context.tunnel && plainId(context.tunnel.id)],
+        ['adit.tunnel_id', context.tunnel && baseId(context.tunnel.id)],
       ]),
       status: { code: failure === undefined ? UNSET : ERROR },
     }
@@ -175,7 +175,7 @@ function routeAttributes(
     ['adit.edge_id', route?.edgeId],
     ['adit.route_id', route?.routeId],
     ['adit.backend_id', backendId],
-    ['adit.tunnel_id', tunnel && plainId(tunnel.id)],
+    ['adit.tunnel_id', tunnel && baseId(tunnel.id)],
     // The module that responded in place of the service.
     ['adit.module', status === 0 ? undefined : route?.modules[passed]],
   ]

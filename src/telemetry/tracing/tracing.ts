@@ -2,7 +2,7 @@ import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import type { Secret } from '#base/secrets.ts'
 import type { Endpoint, Observer } from '#http/exchange.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import type { GatewayMetrics } from '#telemetry/metrics.ts'
 import { withHead } from '#http/changed.ts'
 import { RequestSpan } from '#telemetry/tracing/request-span.ts'
@@ -25,7 +25,7 @@ export interface TracingOptions {
   readonly setup: TracingSetup
   /** May reach private networks: the operator has chosen the address. */
   readonly egress: Egress
-  readonly facts: Pick<Facts, 'version' | 'node'>
+  readonly info: Pick<GatewayInfo, 'version' | 'node'>
   readonly metrics: Pick<GatewayMetrics, 'traces' | 'spans'>
   readonly log: Log
 }
@@ -35,10 +35,10 @@ export class Tracing {
   readonly #sampler: Sampler
   readonly #exporter: SpanExporter
 
-  constructor({ setup, egress, facts, metrics, log }: TracingOptions) {
+  constructor({ setup, egress, info, metrics, log }: TracingOptions) {
     const { url, headers, share, service: name } = setup
     this.#sampler = new Sampler({ share, ...metrics.traces })
-    const service = { name, version: facts.version, node: facts.node }
+    const service = { name, version: info.version, node: info.node }
     this.#exporter = new SpanExporter({ url, headers, egress, service, log, ...metrics.spans })
   }
 

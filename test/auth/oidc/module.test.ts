@@ -5,7 +5,7 @@ import { oidcModule } from '#gateway/modules/oidc.ts'
 import type { JsonObject } from '#base/json-fields.ts'
 import { modulePartsFor } from '../../gateway/module-parts.ts'
 import { optionsOf, request } from '../../gateway/modules/support.ts'
-import { facts } from '../../gateway/agents/support.ts'
+import { info } from '../../gateway/agents/support.ts'
 import { secretText } from '../../support/secrets.ts'
 import { HostileProvider } from './hostile-provider.ts'
 import { locationOf } from '../sign-in/support.ts'
@@ -16,7 +16,7 @@ const visit = (): Exchange => {
 }
 const unreached = async () => assert.fail('the service was reached')
 const asAgent = (OIDC: JsonObject) =>
-  oidcModule.fromAgent?.build(optionsOf({ OIDC }), { id: 'tn_1' }, modulePartsFor(facts))
+  oidcModule.fromAgent?.build(optionsOf({ OIDC }), { id: 'tn_1' }, modulePartsFor(info))
 
 const record = {
   enabled: true,
@@ -34,7 +34,7 @@ suite('the oidc module', () => {
   test('built from a record sends visitors to the provider', async () => {
     await using provider = await HostileProvider.start()
     const options = { ...record, issuer: provider.issuer, scopes: ['openid', 'groups'] }
-    const handler = oidcModule.fromRecord(options, { id: 'route_1' }, modulePartsFor(facts))
+    const handler = oidcModule.fromRecord(options, { id: 'route_1' }, modulePartsFor(info))
     const reply = await handler(visit(), unreached)
     const { searchParams } = new URL(locationOf(reply))
     assert.equal(reply.head.status, 302)
@@ -45,7 +45,7 @@ suite('the oidc module', () => {
 
   test('cannot be built from a record whose issuer is no address', () => {
     const build = () =>
-      oidcModule.fromRecord({ ...record, issuer: 'nonsense' }, { id: 'route_1' }, modulePartsFor(facts))
+      oidcModule.fromRecord({ ...record, issuer: 'nonsense' }, { id: 'route_1' }, modulePartsFor(info))
     assert.throws(build, { code: 'sign_in_unconfigured', status: 503 })
   })
 

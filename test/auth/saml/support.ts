@@ -127,12 +127,12 @@ export class Rig {
     this.#central = samlCentral({
       records: this.records,
       seal: this.seal,
-      facts,
+      info: facts,
       visitors: { ended: async id => void this.ended.push(id) },
       placeAt: (scheme, host) => this.placeAt(scheme, host),
       log: testLog(),
     })
-    this.method = samlMethod({ placeId, settings, facts, seal: this.seal })
+    this.method = samlMethod({ placeId, settings, info: facts, seal: this.seal })
   }
 
   get(path: string): Promise<Reply> {

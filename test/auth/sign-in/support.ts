@@ -136,7 +136,7 @@ export class Site {
     if (clock) this.clock = clock
     const httpsPort = (): number | undefined => this.httpsPort
     this.signIn = createSignIn({
-      facts: {
+      info: {
         domain: 'gate.test',
         httpPort: 80,
         get httpsPort() {

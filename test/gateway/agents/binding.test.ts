@@ -4,9 +4,9 @@ import { type AddressInfo, createServer } from 'node:net'
 import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { mayBind } from '#gateway/agents/acl.ts'
-import type { Address } from '#registry/directory.ts'
+import type { EndpointAddress } from '#registry/directory.ts'
 import type { JsonObject } from '#base/json-fields.ts'
-import { facts, startGateway, TestAgent, until } from './support.ts'
+import { info, startGateway, TestAgent, until } from './support.ts'
 import { freePort } from '../../support/free-ports.ts'
 
 async function online(options: Parameters<typeof startGateway>[0] = {}, acl: readonly string[] = []) {
@@ -62,14 +62,14 @@ suite('a tunnel by name', () => {
     })
 
   test('has no port in its address where that is the usual one', async () => {
-    await using world = await online({ facts: { httpsPort: 443, httpPort: 80 } })
+    await using world = await online({ info: { httpsPort: 443, httpPort: 80 } })
     assert.equal((await world.agent.bind('https', { Domain: 'a' })).URL, 'https://a.adit.localhost')
     assert.equal((await world.agent.bind('http', { Domain: 'a' })).URL, 'http://a.adit.localhost')
     assert.equal((await world.agent.bind('tls', { Domain: 'b' })).URL, 'tls://b.adit.localhost')
   })
 
   test('is refused where its listener is off', async () => {
-    await using world = await online({ facts: { httpPort: undefined, httpsPort: undefined } })
+    await using world = await online({ info: { httpPort: undefined, httpsPort: undefined } })
     for (const proto of ['http', 'https', 'tls'])
       assert.equal(code((await world.agent.bind(proto)).Error), 'ERR_NGROK_90062', proto)
   })
@@ -138,7 +138,7 @@ suite('a tunnel by port', () => {
     await using world = await online()
     const answer = await world.agent.bind('tcp', { Addr: '', ProxyProto: 0 })
     const port = Number(/^tcp:\/\/1\.tcp\.adit\.localhost:(\d+)$/.exec(answer.URL)?.[1])
-    assert.ok(port >= facts.randomTcpPorts.first && port <= facts.randomTcpPorts.last, answer.URL)
+    assert.ok(port >= info.randomTcpPorts.first && port <= info.randomTcpPorts.last, answer.URL)
     assert.deepEqual(answer.Opts, { Addr: `1.tcp.adit.localhost:${port}`, ProxyProto: 0, URL: answer.URL })
   })
 
@@ -167,7 +167,7 @@ suite('a tunnel by port', () => {
   })
 
   test('is refused outside of the range, on an edge, and where another program listens', async () => {
-    await using world = await online({ facts: { tcpPorts: { first: 2000, last: 65_535 } } })
+    await using world = await online({ info: { tcpPorts: { first: 2000, last: 65_535 } } })
     const { agent, gateway } = world
     assert.equal(code((await agent.bind('tcp', { Addr: ':1999' })).Error), 'ERR_NGROK_90056')
     assert.equal(code((await agent.bind('tcp', { Addr: ':http' })).Error), 'ERR_NGROK_90056')
@@ -184,7 +184,7 @@ suite('a tunnel by port', () => {
   test('is never handed out when it is reserved, served by an edge or taken; when none is left, that is said', async () => {
     const first = await freePort()
     const randomTcpPorts = { first, last: first }
-    await using world = await online({ facts: { randomTcpPorts } })
+    await using world = await online({ info: { randomTcpPorts } })
     const { agent, gateway } = world
     const addr = gateway.source.put('reserved_addr', newId('ra'), { addr: `1.tcp.adit.localhost:${first}` })
     assert.equal(code((await agent.bind('tcp')).Error), 'ERR_NGROK_90061')
@@ -274,9 +274,9 @@ suite('the options of a tunnel', () => {
 })
 
 suite('the ACL of a credential', () => {
-  const https = (host: string): Address => ({ scheme: 'https', host })
-  const tcp = (host: string, port: number): Address => ({ scheme: 'tcp', host, port })
-  const rows: readonly (readonly [readonly string[], Address, boolean])[] = [
+  const https = (host: string): EndpointAddress => ({ scheme: 'https', host })
+  const tcp = (host: string, port: number): EndpointAddress => ({ scheme: 'tcp', host, port })
+  const rows: readonly (readonly [readonly string[], EndpointAddress, boolean])[] = [
     [[], https('a.test'), true],
     [['*'], https('a.test'), true],
     [['bind:a.test'], https('a.test'), true],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
-import type { Command } from '#registry/directory.ts'
+import type { AgentCommand } from '#registry/directory.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import { startGateway, TestAgent, type AgentSettings } from './support.ts'
 
@@ -10,13 +10,13 @@ const excuses = {
   stop: 'StopUnsupportedError',
   update: 'UpdateUnsupportedError',
 } as const
-const commands: readonly Command[] = ['restart', 'stop', 'update']
+const commands: readonly AgentCommand[] = ['restart', 'stop', 'update']
 
 async function online(settings: AgentSettings, extra: Record<string, unknown> = {}) {
   const gateway = await startGateway({ agents: { commandMs: 100 } })
   const agent = await TestAgent.connect(gateway, settings)
   assert.equal((await agent.auth(gateway.source.credential().token, extra)).Error, '')
-  const send = (command: Command) => gateway.sessions.command(agent.clientId, command)
+  const send = (command: AgentCommand) => gateway.sessions.command(agent.clientId, command)
   return { gateway, agent, send, [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() }
 }
 

@@ -8,7 +8,7 @@ const wide: Share = { sessions: 1000, tunnels: 1000, tcpPorts: 1000, metadataKib
 /** Two users of a gateway with limits; the first has two credentials. */
 async function limited(limits: { credential?: Partial<Share>; owner?: Partial<Share> }, ports = 1000) {
   const gateway = await startGateway({
-    facts: { randomTcpPorts: { first: 20_000, last: 20_000 + ports - 1 } },
+    info: { randomTcpPorts: { first: 20_000, last: 20_000 + ports - 1 } },
     sessions: {
       limits: { credential: { ...wide, ...limits.credential }, owner: { ...wide, ...limits.owner } },
     },

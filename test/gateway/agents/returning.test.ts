@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { TunnelRecord } from '#registry/directory.ts'
-import { DialError } from '#registry/fleet.ts'
+import { DialError } from '#registry/agent-dialer.ts'
 import { assertTellsNone, secretText } from '../../support/secrets.ts'
 import { type Gateway, startGateway, TestAgent, until } from './support.ts'
 

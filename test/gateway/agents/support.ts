@@ -4,13 +4,13 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { newId, newToken } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { AgentListener, type AgentListenerOptions } from '#gateway/listeners/agents.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { Records } from '#registry/records/records.ts'
 import type { Follower, Source, SourceRow } from '#registry/records/source.ts'
-import { Proofs } from '#gateway/agents/proofs.ts'
-import { Sessions, type SessionsOptions } from '#gateway/agents/sessions.ts'
+import { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
+import { AgentRegistry, type AgentRegistryOptions } from '#gateway/agents/agent-registry.ts'
 import { Certificates, defaultNames } from '#tls/certificates.ts'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { modulesFor } from '../module-parts.ts'
@@ -90,7 +90,7 @@ export class MemorySource implements Source {
   }
 }
 
-export const facts: Facts = {
+export const info: GatewayInfo = {
   node: 'node-1',
   processes: 1,
   version: '0.1.0-test',
@@ -114,8 +114,8 @@ export function listeningLog(): { log: Log; lines: { level: string; fields: Body
 let authority: Promise<LocalAuthority> | undefined
 
 export interface GatewayOptions {
-  readonly facts?: Partial<Facts>
-  readonly sessions?: Partial<SessionsOptions>
+  readonly info?: Partial<GatewayInfo>
+  readonly sessions?: Partial<AgentRegistryOptions>
   readonly agents?: Partial<AgentListenerOptions>
   readonly log?: Log
 }
@@ -128,11 +128,11 @@ export async function startGateway(options: GatewayOptions = {}) {
   const records = new Records(log)
   await records.follow(source)
   const directory = new LocalDirectory()
-  const proofs = new Proofs(randomBytes(32))
-  const all = { ...facts, ...options.facts }
+  const resumption = new ResumptionTokens(randomBytes(32))
+  const all = { ...info, ...options.info }
   const modules = modulesFor(all, records)
-  const shared = { facts: all, records, directory, proofs, modules, log }
-  const sessions = new Sessions({ ...shared, ...options.sessions })
+  const shared = { info: all, records, directory, resumption, modules, log }
+  const registry = new AgentRegistry({ ...shared, ...options.sessions })
   const certificates = await Certificates.create({
     authority: await authority,
     names: defaultNames(all.domain, []),
@@ -140,18 +140,18 @@ export async function startGateway(options: GatewayOptions = {}) {
     serves: () => false,
     log,
   })
-  const listener = new AgentListener({ ...shared, sessions, certificates, ...options.agents })
+  const listener = new AgentListener({ ...shared, registry, certificates, ...options.agents })
   const { port } = await listener.listen({ host: '127.0.0.1', port: 0 })
   return {
     ...shared,
     source,
-    sessions,
+    sessions: registry,
     listener,
     port,
     rootPem: (await authority).rootPem,
     async [Symbol.asyncDispose]() {
       await listener.drain(0)
-      sessions.close()
+      registry.close()
     },
   }
 }

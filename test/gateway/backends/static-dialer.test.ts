@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { StaticDialer } from '#gateway/backends/static-dialer.ts'
-import { DialError } from '#registry/fleet.ts'
+import { DialError } from '#registry/agent-dialer.ts'
 
 /** An address whose connections a test opens or refuses by hand. */
 class Address {

@@ -6,7 +6,7 @@ import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
 import { buildBackend } from '#gateway/backends/index.ts'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Reply, ClientConnection } from '#http/exchange.ts'
-import { DialError, type Fleet } from '#registry/fleet.ts'
+import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { TunnelIndex } from '#registry/tunnel-index.ts'
 import type { SourceRow } from '#registry/records/source.ts'
@@ -44,7 +44,7 @@ interface Kept {
 export const localEgress = (options: Partial<EgressOptions> = {}): Egress =>
   createEgress({ allow: loopback, lookup: async () => ['127.0.0.1'], ...options })
 
-const noAgents: Fleet = {
+const noAgents: AgentDialer = {
   dial: () => Promise.reject(new DialError('offline', 'There are no agents.')),
   command: () => Promise.reject(new Error('There are no agents.')),
   probe: () => Promise.resolve(false),
@@ -55,8 +55,8 @@ export function build(rows: Readonly<Record<string, Kept>>, options: Partial<Bac
   const parts: BackendParts = {
     edge: 'https',
     index: new TunnelIndex(new LocalDirectory(), 'node-1'),
-    fleet: noAgents,
-    makeTunnel: (tunnel, fleet) => tunnelBackend({ tunnel, fleet }),
+    dialer: noAgents,
+    makeTunnel: (tunnel, dialer) => tunnelBackend({ tunnel, dialer }),
     egress: localEgress(),
     log: testLog(),
     child: id => make(id),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { BackendParts } from '#gateway/backends/backend.ts'
-import { DialError, type Fleet } from '#registry/fleet.ts'
+import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import { TunnelIndex } from '#registry/tunnel-index.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 import { startGateway, TestAgent, until, type Gateway } from '../agents/support.ts'
@@ -46,7 +46,7 @@ class Group implements AsyncDisposable {
 
   constructor(gateway: Gateway) {
     this.gateway = gateway
-    this.index = new TunnelIndex(gateway.directory, gateway.facts.node)
+    this.index = new TunnelIndex(gateway.directory, gateway.info.node)
   }
 
   static async of(manners: Readonly<Record<string, Manner>>): Promise<Group> {
@@ -71,17 +71,17 @@ class Group implements AsyncDisposable {
   }
 
   parts(edge: BackendParts['edge'] = 'https'): Partial<BackendParts> {
-    const { sessions } = this.gateway
-    const fleet: Fleet = {
-      command: (id, command) => sessions.command(id, command),
-      probe: id => sessions.probe(id),
+    const { sessions: registry } = this.gateway
+    const dialer: AgentDialer = {
+      command: (id, command) => registry.command(id, command),
+      probe: id => registry.probe(id),
       dial: async (tunnel, header, first) => {
         this.dialled.push(tunnel.id)
         if (this.down.has(tunnel.id)) throw new DialError('offline', 'The agent is no longer connected.')
-        return sessions.dial(tunnel, header, first)
+        return registry.dial(tunnel, header, first)
       },
     }
-    return { edge, index: this.index, fleet }
+    return { edge, index: this.index, dialer }
   }
 
   front(): Front {

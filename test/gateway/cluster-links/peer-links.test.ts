@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import type { TunnelRecord } from '#registry/directory.ts'
-import { DialError, type Fleet } from '#registry/fleet.ts'
+import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { TunnelError } from '#tunnel/frame.ts'
@@ -41,19 +41,19 @@ const headerOf = ({ id }: TunnelRecord): ProxyHeader => ({
 })
 
 /** Two processes' worth of links, the second of which has an agent that echoes. */
-async function pair(dial?: Fleet['dial']) {
+async function pair(dial?: AgentDialer['dial']) {
   const folder = mkdtempSync(join(tmpdir(), 'adit-peers-'))
   const echo = createServer({ allowHalfOpen: true }, socket => socket.pipe(socket)).listen(0, '127.0.0.1')
   await once(echo, 'listening')
   const { port } = echo.address() as AddressInfo
   const tunnels = new Map(['a', 'b'].map(node => [tunnelAt(node).id, tunnelAt(node)]))
   const socketOf = (node: string): string => join(folder, `${node}.sock`)
-  const toEcho: Fleet['dial'] = async (_, __, first) => {
+  const toEcho: AgentDialer['dial'] = async (_, __, first) => {
     const stream = fromDuplex(connect({ port, host: '127.0.0.1', allowHalfOpen: true }))
     if (first.length > 0) stream.write(first)
     return stream
   }
-  const nobody: Fleet['dial'] = () => Promise.reject(new DialError('offline', 'no agent here'))
+  const nobody: AgentDialer['dial'] = () => Promise.reject(new DialError('offline', 'no agent here'))
   const a = new PeerLinks({ node: 'a', tunnels, socketOf, log: testLog(), local: { dial: nobody } })
   const b = new PeerLinks({ node: 'b', tunnels, socketOf, log: testLog(), local: { dial: dial ?? toEcho } })
   await Promise.all([a.listen(), b.listen()])

@@ -8,7 +8,7 @@ import { basicAuthModule } from '#gateway/modules/basic-auth.ts'
 import { ipRestrictionModule } from '#gateway/modules/ip-restriction.ts'
 import { Records } from '#registry/records/records.ts'
 import { modulePartsFor } from '../module-parts.ts'
-import { facts } from '../agents/support.ts'
+import { info } from '../agents/support.ts'
 import { secretText } from '../../support/secrets.ts'
 import { optionsOf, request } from './support.ts'
 
@@ -25,7 +25,7 @@ async function visit(handler: Handler, exchange = request()): Promise<Reply & { 
 }
 
 suite('basic auth of an endpoint configuration', () => {
-  const parts = modulePartsFor(facts)
+  const parts = modulePartsFor(info)
   const agent = optionsOf({
     Auth: 'old:form',
     BasicAuth: { credentials: [{ username: 'ann', cleartext_password: secretText('password') }] },
@@ -105,7 +105,7 @@ suite('ip restriction of a record', () => {
     const handler = ipRestrictionModule.fromRecord(
       { enabled: true, ip_policies: ['ipp_1'] },
       { id: 'edghtsrt_1' },
-      modulePartsFor(facts, records),
+      modulePartsFor(info, records),
     )
     const refused = await visit(handler)
     assert.equal(refused.head.status, 403)

@@ -4,12 +4,12 @@ import { Fields } from '#http/fields.ts'
 import { RequestContext } from '#http/request-context.ts'
 import type { RequestHead } from '#http/head.ts'
 import { modulesFor } from '../module-parts.ts'
-import { facts } from '../agents/support.ts'
+import { info } from '../agents/support.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
 
 /** The modules that an agent asks for. */
 export const tunnelModules = (agent: BindOptions): readonly Handler[] =>
-  modulesFor(facts).build({ rows: [], agent }, { id: 'tn_test' }).handlers
+  modulesFor(info).build({ rows: [], agent }, { id: 'tn_test' }).handlers
 
 /** The options of an agent's bind, as they come from the wire. */
 export const optionsOf = (opts: object): BindOptions => bindOptions(opts, '')

@@ -7,7 +7,7 @@ type Plan = Awaited<ReturnType<typeof startPlan>>
 type Agent = Awaited<ReturnType<Plan['agent']>>
 
 const WAIT_MS = 3000
-const started = (reconnectWaitMs = WAIT_MS) => startPlan({ facts: { reconnectWaitMs } })
+const started = (reconnectWaitMs = WAIT_MS) => startPlan({ info: { reconnectWaitMs } })
 const HOST = 'shop.adit.localhost/'
 
 const offline = ({ gateway }: Plan): Promise<void> =>

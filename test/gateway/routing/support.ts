@@ -10,7 +10,7 @@ import { startGateway, TestAgent, type Gateway, type GatewayOptions } from '../a
 /** A gateway with a router in front of its agents. */
 export async function startPlan(options: GatewayOptions = {}) {
   const gateway = await startGateway(options)
-  const router = new Router({ ...gateway, fleet: gateway.sessions, egress: localEgress })
+  const router = new Router({ ...gateway, dialer: gateway.sessions, egress: localEgress })
   return {
     gateway,
     router,

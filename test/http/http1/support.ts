@@ -5,7 +5,7 @@ import { connect as connectTls, createServer as createTlsServer } from 'node:tls
 import { type TunnelBackendOptions, tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint } from '#http/exchange.ts'
-import { DialError, type Fleet } from '#registry/fleet.ts'
+import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import type { Http1ClientLimits } from '#http/http1-limits.ts'
 import { type Served, serveHttp1 } from '#http/http1-server-connection.ts'
 import { TimeoutChecker } from '#http/timeout-checker.ts'
@@ -99,7 +99,7 @@ export class Rig implements AsyncDisposable {
     await once(socket, 'connect')
     this.gateway = new Session(socket, { role: 'server' })
     const timeouts = new TimeoutChecker(20)
-    this.#backend = tunnelBackend({ fleet: this.#fleet(this.gateway), tunnel, timeouts, ...backend })
+    this.#backend = tunnelBackend({ dialer: this.#dialer(this.gateway), tunnel, timeouts, ...backend })
     this.port = await listening(this.#front)
     return this
   }
@@ -127,7 +127,7 @@ export class Rig implements AsyncDisposable {
       if (server?.listening) await new Promise(done => server.close(done))
   }
 
-  #fleet(session: Session): Fleet {
+  #dialer(session: Session): AgentDialer {
     return {
       dial: async (_, header, first) => {
         try {

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { suite, test } from 'node:test'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Endpoint } from '#http/exchange.ts'
-import type { Fleet } from '#registry/fleet.ts'
+import type { AgentDialer } from '#registry/agent-dialer.ts'
 import { serveHttp1 } from '#http/http1-server-connection.ts'
 import { h2c, tunnel } from './behind.ts'
 import { answerOf, gateway, SocketStream } from './support.ts'
@@ -36,7 +36,7 @@ async function echo(version: 'http1' | 'http2'): Promise<Behind> {
         })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
-  const fleet: Fleet = {
+  const dialer: AgentDialer = {
     async dial(_tunnel, _header, first) {
       const stream = await SocketStream.to(port)
       if (first.length > 0) stream.write(first)
@@ -45,7 +45,7 @@ async function echo(version: 'http1' | 'http2'): Promise<Behind> {
     command: () => Promise.reject(new Error('not asked')),
     probe: () => Promise.resolve(true),
   }
-  const backend = tunnelBackend({ fleet, tunnel: { ...tunnel, forwardsProto: version } })
+  const backend = tunnelBackend({ dialer, tunnel: { ...tunnel, forwardsProto: version } })
   return {
     backend,
     async [Symbol.asyncDispose]() {

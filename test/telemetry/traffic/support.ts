@@ -16,7 +16,7 @@ import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { testLog } from '../../support/secrets.ts'
 import { localEgress } from '../../gateway/module-parts.ts'
 import { route, to } from '../../gateway/routing/support.ts'
-import { facts, MemorySource } from '../../gateway/agents/support.ts'
+import { info, MemorySource } from '../../gateway/agents/support.ts'
 
 export const HOST = '127.0.0.1'
 export const allHttp = Object.keys(trafficFields['http_request_complete.v0']) as HttpField[]
@@ -61,7 +61,7 @@ export class TrafficWorld implements AsyncDisposable {
     const world = new TrafficWorld()
     const anyPort = { host: HOST, port: 0 }
     world.#gateway = await startGateway({
-      facts,
+      info,
       addresses: { http: anyPort, https: anyPort, agent: anyPort, ssh: undefined },
       publicPorts: { http: undefined, https: undefined },
       limits: { credential: share, owner: share },

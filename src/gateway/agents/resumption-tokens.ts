@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { sameText, Sealer } from '#base/secrets.ts'
-import type { Address } from '#registry/directory.ts'
+import type { EndpointAddress } from '#registry/directory.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
 
 /** The content of a token for a previously accepted tunnel. */
-export interface TunnelProof {
+export interface ResumedTunnel {
   readonly id: string
   readonly credentialId: string
-  readonly address: Address
+  readonly address: EndpointAddress
   readonly startedAt: string
   /** Undefined if they were too large for a token. */
   readonly options: BindOptions | undefined
@@ -23,7 +23,7 @@ const PURPOSE = 'tunnel'
  * Creates and verifies the tokens that agents return after a lost connection. All processes of an installation have the
  * same key, so an agent may return to another one. No one else can create or read a token.
  */
-export class Proofs {
+export class ResumptionTokens {
   readonly #key: Buffer
   readonly #sealer: Sealer
 
@@ -49,18 +49,18 @@ export class Proofs {
     return sameText(mac, this.#sign(id, credentialId, startedAt)) ? startedAt : undefined
   }
 
-  token(proof: TunnelProof): string {
+  token(proof: ResumedTunnel): string {
     const token = this.#seal(proof)
     return token.length <= MAX_TOKEN ? token : this.#seal({ ...proof, options: undefined })
   }
 
   /** The content of a valid token. */
-  tunnel(token: string): TunnelProof | undefined {
+  tunnel(token: string): ResumedTunnel | undefined {
     if (token === '') return undefined
     try {
       const packed = Buffer.from(this.#sealer.unseal(token, PURPOSE), 'base64')
       const json = inflateRawSync(packed, { maxOutputLength: MAX_CONTENT }).toString()
-      const proof = JSON.parse(json) as TunnelProof
+      const proof = JSON.parse(json) as ResumedTunnel
       return { ...proof, options: proof.options && bindOptions(proof.options, '') }
     } catch {
       // From another installation, or forged.
@@ -68,7 +68,7 @@ export class Proofs {
     }
   }
 
-  #seal(proof: TunnelProof): string {
+  #seal(proof: ResumedTunnel): string {
     return this.#sealer.seal(deflateRawSync(JSON.stringify(proof)).toString('base64'), PURPOSE)
   }
 

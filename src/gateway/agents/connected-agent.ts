@@ -1,8 +1,8 @@
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
-import type { Connection } from '#registry/fleet.ts'
+import type { AgentConnection } from '#registry/agent-dialer.ts'
 
 /** A tunnel of a session, and whether it is ready for connections. */
-export class Held {
+export class BoundTunnel {
   readonly record: TunnelRecord
   /** False: left from an earlier connection of the agent, and not requested again yet. */
   readonly bound: boolean
@@ -19,13 +19,13 @@ export class Held {
   }
 
   /** The agent is ready for connections. */
-  release(): void {
+  markReady(): void {
     this.#open = true
     this.#settled.resolve()
   }
 
   /** The tunnel is closed, or another connection of its agent has it: waiters check again. */
-  giveUp(): void {
+  cancel(): void {
     this.#settled.resolve()
   }
 
@@ -44,25 +44,25 @@ async function within(settled: Promise<void>, timeoutMs: number): Promise<void> 
 }
 
 /** An agent connected to this process, with its tunnels. */
-export class Entry {
+export class ConnectedAgent {
   readonly record: SessionRecord
   /** Of its credential. */
   readonly ownerId: string
-  readonly connection: Connection
-  readonly tunnels = new Map<string, Held>()
+  readonly connection: AgentConnection
+  readonly tunnels = new Map<string, BoundTunnel>()
   #pending = 0
   #bindEnded: PromiseWithResolvers<void> | undefined
   readonly #labelled = new Map<string, number>()
 
-  constructor(record: SessionRecord, ownerId: string, connection: Connection) {
+  constructor(record: SessionRecord, ownerId: string, connection: AgentConnection) {
     this.record = record
     this.ownerId = ownerId
     this.connection = connection
   }
 
   /** Takes over the tunnels of an earlier connection of the same agent; each is served again once it is bound. */
-  inherit(earlier: Entry): void {
-    for (const [id, held] of earlier.tunnels) this.tunnels.set(id, new Held(held.record, false))
+  inherit(earlier: ConnectedAgent): void {
+    for (const [id, bound] of earlier.tunnels) this.tunnels.set(id, new BoundTunnel(bound.record, false))
     for (const [key, count] of earlier.#labelled) this.#labelled.set(key, count)
   }
 
@@ -93,13 +93,13 @@ export class Entry {
     return count
   }
 
-  hold(held: Held): void {
-    this.tunnels.get(held.record.id)?.giveUp()
-    this.tunnels.set(held.record.id, held)
+  hold(bound: BoundTunnel): void {
+    this.tunnels.get(bound.record.id)?.cancel()
+    this.tunnels.set(bound.record.id, bound)
   }
 
   drop(tunnelId: string): void {
-    this.tunnels.get(tunnelId)?.giveUp()
+    this.tunnels.get(tunnelId)?.cancel()
     this.tunnels.delete(tunnelId)
   }
 }

@@ -1,10 +1,10 @@
 import { inBackground } from '#base/background.ts'
 import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
-import type { Command, Directory, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
-import type { Facts } from '#registry/facts.ts'
-import { type Connection, DialError, type Fleet } from '#registry/fleet.ts'
-import { legId, legOf, plainId } from '#registry/legs.ts'
+import type { AgentCommand, Directory, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
+import { type AgentConnection, DialError, type AgentDialer } from '#registry/agent-dialer.ts'
+import { connectionId, connectionNumber, baseId } from '#registry/agent-connections.ts'
 import type { Modules } from '#gateway/modules/index.ts'
 import { ownerKinds } from '#registry/records/owners.ts'
 import {
@@ -16,14 +16,19 @@ import {
 import { mayBind } from '#gateway/agents/acl.ts'
 import { Binder } from '#gateway/agents/binder.ts'
 import type { BindSpec, LabelSpec } from '#gateway/agents/bind-spec.ts'
-import { Entry, Held } from '#gateway/agents/entry.ts'
-import { labelledId, LabelMemory, labelsKey, type Left } from '#gateway/agents/label-memory.ts'
+import { ConnectedAgent, BoundTunnel } from '#gateway/agents/connected-agent.ts'
+import {
+  labelledId,
+  LabelledTunnelIds,
+  labelsKey,
+  type LostTunnel,
+} from '#gateway/agents/labelled-tunnel-ids.ts'
 import { refuseAddress } from '#gateway/agents/refuse-address.ts'
 import { OnlineNames } from '#gateway/agents/online-names.ts'
-import type { Proofs } from '#gateway/agents/proofs.ts'
+import type { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
 import {
   type Amount,
-  type Holder,
+  type UsageHolder,
   ofSession,
   ofTunnel,
   Usage,
@@ -40,41 +45,41 @@ const REBIND_MS = 10_000
 // How long a connection waits for its agent to be ready.
 const READY_MS = 5000
 
-export interface SessionsOptions {
-  readonly facts: Facts
+export interface AgentRegistryOptions {
+  readonly info: GatewayInfo
   readonly records: Records
   readonly directory: Directory
-  readonly proofs: Proofs
+  readonly resumption: ResumptionTokens
   readonly modules: Modules
   readonly log: Log
   readonly now?: () => number
   /** Probes an agent of any process; by default those of this one. */
-  readonly probe?: Fleet['probe']
+  readonly probe?: AgentDialer['probe']
   readonly maxSessions?: number
   /** Limits per credential and per owner; unlimited when absent. */
   readonly limits?: UsageLimits
 }
 
 /** The agents connected to this process, and their permissions. */
-export class Sessions implements Fleet {
-  readonly #options: SessionsOptions
+export class AgentRegistry implements AgentDialer {
+  readonly #options: AgentRegistryOptions
   readonly #binder: Binder
   readonly #usage: Usage | undefined
-  readonly #entries = new Map<string, Entry>()
-  readonly #byCredential = new Map<string, Set<Entry>>()
-  readonly #labels = new LabelMemory()
+  readonly #agents = new Map<string, ConnectedAgent>()
+  readonly #byCredential = new Map<string, Set<ConnectedAgent>>()
+  readonly #labelledIds = new LabelledTunnelIds()
   readonly #turns = new Turns()
   // Sessions that this process itself is removing from the directory.
   readonly #removing = new Set<string>()
   readonly #stopWatching: (() => void)[]
   #recheck: NodeJS.Immediate | undefined
 
-  constructor(options: SessionsOptions) {
+  constructor(options: AgentRegistryOptions) {
     this.#options = options
     const { now = Date.now, records } = options
-    const displace = (holder: TunnelRecord, newcomer: Entry) => this.#displace(holder, newcomer)
+    const displace = (holder: TunnelRecord, newcomer: ConnectedAgent) => this.#mayTakeOver(holder, newcomer)
     const online = new OnlineNames(options.directory)
-    this.#binder = new Binder({ ...options, now, online, displace })
+    this.#binder = new Binder({ ...options, now, online, mayTakeOver: displace })
     this.#usage = this.#countUsage()
     this.#stopWatching = [
       () => online.close(),
@@ -83,15 +88,15 @@ export class Sessions implements Fleet {
       records.onChange(ownerKinds, () => this.#evictInactive()),
       records.onChange(['ip_restriction', 'ip_policy_rule'], () => this.#recheckAddresses()),
       options.directory.watch({
-        sessionAdded: session => this.#elsewhere(session),
-        sessionRemoved: session => this.#dismissed(session),
+        sessionAdded: session => this.#reconnectedElsewhere(session),
+        sessionRemoved: session => this.#evictedByPeer(session),
       }),
     ]
   }
 
   /** Agents connected to this process. */
   get size(): number {
-    return this.#entries.size
+    return this.#agents.size
   }
 
   close(): void {
@@ -100,18 +105,18 @@ export class Sessions implements Fleet {
   }
 
   /** An agent has signed in. It replaces an earlier connection of the same session. */
-  async add(record: SessionRecord, connection: Connection): Promise<void> {
+  async add(record: SessionRecord, connection: AgentConnection): Promise<void> {
     const limit = this.#options.maxSessions ?? MAX_SESSIONS
-    const earlier = this.#entries.get(record.id)
-    if (earlier === undefined && this.#entries.size >= limit) fail('agent_sessions_full', { limit })
+    const earlier = this.#agents.get(record.id)
+    if (earlier === undefined && this.#agents.size >= limit) fail('agent_sessions_full', { limit })
     const { ownerId } = this.#requireCredential(record)
     // An SSH CA without an owner counts as its own owner.
-    const entry = new Entry(record, ownerId || record.credentialId, connection)
+    const agent = new ConnectedAgent(record, ownerId || record.credentialId, connection)
     const isListed = this.#options.directory.sessions.has(record.id)
-    const listed = isListed ? undefined : this.#usage?.take(holderOf(entry), ofSession(record))
+    const listed = isListed ? undefined : this.#usage?.take(holderOf(agent), ofSession(record))
     try {
-      if (earlier !== undefined) this.#replace(earlier, entry)
-      this.#enter(entry)
+      if (earlier !== undefined) this.#replace(earlier, agent)
+      this.#enter(agent)
       await this.#turns.take(record.id, () => this.#options.directory.addSession(record))
     } finally {
       listed?.()
@@ -119,54 +124,54 @@ export class Sessions implements Fleet {
   }
 
   /** A connection has closed. Ignored when another one has replaced it. */
-  async remove(id: string, connection: Connection, end: SessionEnd = { lost: false }): Promise<void> {
-    const entry = this.#entries.get(id)
-    if (entry?.connection !== connection) return
-    this.#leave(entry)
-    this.#labels.keep(id, entry.tunnels.values())
-    for (const held of entry.tunnels.values()) held.giveUp()
+  async remove(id: string, connection: AgentConnection, end: SessionEnd = { lost: false }): Promise<void> {
+    const agent = this.#agents.get(id)
+    if (agent?.connection !== connection) return
+    this.#leave(agent)
+    this.#labelledIds.keep(id, agent.tunnels.values())
+    for (const bound of agent.tunnels.values()) bound.cancel()
     await this.#turns.take(id, async () => {
       this.#removing.add(id)
-      await this.#options.directory.removeSession(id, entry.record.node, end)
+      await this.#options.directory.removeSession(id, agent.record.node, end)
       this.#removing.delete(id)
     })
   }
 
   /** Creates a tunnel for an agent, or restores the one it had. */
   async bind(sessionId: string, spec: BindSpec): Promise<TunnelRecord> {
-    const entry = this.#entries.get(sessionId)
-    if (entry === undefined) return fail('agent_not_signed_in')
-    if (entry.tunnels.size + entry.pending >= MAX_TUNNELS && !this.#isReturning(entry, spec))
+    const agent = this.#agents.get(sessionId)
+    if (agent === undefined) return fail('agent_not_signed_in')
+    if (agent.tunnels.size + agent.pending >= MAX_TUNNELS && !this.#isReturning(agent, spec))
       fail('bind_limit', { limit: MAX_TUNNELS })
-    const listed = this.#isReturning(entry, spec)
+    const listed = this.#isReturning(agent, spec)
       ? undefined
-      : this.#usage?.take(holderOf(entry), ofSpec(spec))
-    entry.beginBind()
+      : this.#usage?.take(holderOf(agent), ofSpec(spec))
+    agent.beginBind()
     try {
-      const record = await this.#bind(entry, spec)
-      await this.#hold(entry, record, spec.waits ?? false)
+      const record = await this.#bind(agent, spec)
+      await this.#hold(agent, record, spec.notReady ?? false)
       return record
     } finally {
-      entry.endBind()
+      agent.endBind()
       listed?.()
     }
   }
 
-  /** The agent is ready for connections to a tunnel that was bound with `waits`. */
-  release(sessionId: string, tunnelId: string): void {
-    this.#entries.get(sessionId)?.tunnels.get(tunnelId)?.release()
+  /** The agent is ready for connections to a tunnel that was bound with `notReady`. */
+  markReady(sessionId: string, tunnelId: string): void {
+    this.#agents.get(sessionId)?.tunnels.get(tunnelId)?.markReady()
   }
 
   /** The token that restores a tunnel after a lost connection. */
   tokenOf({ id, sessionId, address, startedAt, options }: TunnelRecord): string {
     const credentialId = this.#options.directory.sessions.get(sessionId)?.credentialId
     if (address === undefined || credentialId === undefined) return ''
-    return this.#options.proofs.token({ id: plainId(id), credentialId, address, startedAt, options })
+    return this.#options.resumption.token({ id: baseId(id), credentialId, address, startedAt, options })
   }
 
   /** Closes a tunnel. It may already be closed: some agents send this several times. */
   async unbind(sessionId: string, tunnelId: string): Promise<void> {
-    this.#entries.get(sessionId)?.drop(tunnelId)
+    this.#agents.get(sessionId)?.drop(tunnelId)
     const { directory } = this.#options
     if (directory.tunnels.get(tunnelId)?.sessionId === sessionId) await directory.removeTunnel(tunnelId)
   }
@@ -177,60 +182,60 @@ export class Sessions implements Fleet {
     tunnelId: string,
     change: Partial<Pick<TunnelRecord, 'metadata' | 'pooling'>>,
   ): Promise<void> {
-    const entry = this.#entries.get(sessionId)
-    const held = entry?.tunnels.get(tunnelId)
-    if (entry === undefined || held === undefined) return fail('not_found')
-    const record = { ...held.record, ...change }
+    const agent = this.#agents.get(sessionId)
+    const bound = agent?.tunnels.get(tunnelId)
+    if (agent === undefined || bound === undefined) return fail('not_found')
+    const record = { ...bound.record, ...change }
     const described = { ...ofTunnel(record, false), tunnels: 0 }
-    const listed = change.metadata ? this.#usage?.take(holderOf(entry), described) : undefined
+    const listed = change.metadata ? this.#usage?.take(holderOf(agent), described) : undefined
     try {
       const added = await this.#options.directory.addTunnel(record)
       if (!added.ok) refuseAddress(record, added)
     } finally {
       listed?.()
     }
-    await this.#hold(entry, record, !held.open)
+    await this.#hold(agent, record, !bound.open)
   }
 
   async dial(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<ByteStream> {
-    if (this.#entries.get(tunnel.sessionId)?.tunnels.get(tunnel.id)?.open !== true)
+    if (this.#agents.get(tunnel.sessionId)?.tunnels.get(tunnel.id)?.open !== true)
       await this.#whenReady(tunnel)
-    const entry = this.#entries.get(tunnel.sessionId)
-    const ready = entry?.tunnels.get(tunnel.id)
-    if (entry === undefined || ready?.open !== true)
+    const agent = this.#agents.get(tunnel.sessionId)
+    const ready = agent?.tunnels.get(tunnel.id)
+    if (agent === undefined || ready?.open !== true)
       throw new DialError('offline', `The tunnel ${tunnel.id} is not connected.`)
-    return entry.connection.dial(ready.record, header, first)
+    return agent.connection.dial(ready.record, header, first)
   }
 
-  async command(sessionId: string, command: Command): Promise<void> {
-    const entry = this.#entries.get(sessionId)
-    if (entry === undefined) return fail('not_found')
-    return entry.connection.command(command)
+  async command(sessionId: string, command: AgentCommand): Promise<void> {
+    const agent = this.#agents.get(sessionId)
+    if (agent === undefined) return fail('not_found')
+    return agent.connection.command(command)
   }
 
   async probe(sessionId: string): Promise<boolean> {
-    return (await this.#entries.get(sessionId)?.connection.probe()) ?? false
+    return (await this.#agents.get(sessionId)?.connection.probe()) ?? false
   }
 
   /** Waits for an agent that has just bound a tunnel, or is about to do so again on another connection. */
   async #whenReady({ id, sessionId }: TunnelRecord): Promise<void> {
     const deadline = performance.now() + READY_MS
     for (;;) {
-      const entry = this.#entries.get(sessionId)
-      const held = entry?.tunnels.get(id)
+      const agent = this.#agents.get(sessionId)
+      const bound = agent?.tunnels.get(id)
       const left = deadline - performance.now()
-      if (entry === undefined || held?.open === true || left <= 0) return
-      if (held !== undefined) await held.whenSettled(left)
+      if (agent === undefined || bound?.open === true || left <= 0) return
+      if (bound !== undefined) await bound.whenSettled(left)
       // Already listed, though its binding has not ended.
-      else if (entry.pending > 0) await entry.whenBindEnds(left)
+      else if (agent.pending > 0) await agent.whenBindEnds(left)
       else return
     }
   }
 
   #countUsage(): Usage | undefined {
-    const { limits, directory, records, facts } = this.#options
+    const { limits, directory, records, info } = this.#options
     if (limits === undefined) return undefined
-    const { first, last } = facts.randomTcpPorts
+    const { first, last } = info.randomTcpPorts
     return new Usage({
       directory,
       limits,
@@ -239,46 +244,46 @@ export class Sessions implements Fleet {
     })
   }
 
-  #enter(entry: Entry): void {
-    const { id, credentialId } = entry.record
-    this.#entries.set(id, entry)
+  #enter(agent: ConnectedAgent): void {
+    const { id, credentialId } = agent.record
+    this.#agents.set(id, agent)
     const siblings = this.#byCredential.get(credentialId) ?? new Set()
-    this.#byCredential.set(credentialId, siblings.add(entry))
+    this.#byCredential.set(credentialId, siblings.add(agent))
   }
 
-  #leave(entry: Entry): void {
-    const { id, credentialId } = entry.record
-    this.#entries.delete(id)
+  #leave(agent: ConnectedAgent): void {
+    const { id, credentialId } = agent.record
+    this.#agents.delete(id)
     const siblings = this.#byCredential.get(credentialId)
-    siblings?.delete(entry)
+    siblings?.delete(agent)
     if (siblings?.size === 0) this.#byCredential.delete(credentialId)
   }
 
-  #replace(earlier: Entry, entry: Entry): void {
+  #replace(earlier: ConnectedAgent, agent: ConnectedAgent): void {
     this.#leave(earlier)
-    entry.inherit(earlier)
-    for (const held of earlier.tunnels.values()) held.giveUp()
+    agent.inherit(earlier)
+    for (const bound of earlier.tunnels.values()) bound.cancel()
     earlier.connection.close('The agent has reconnected.')
     // Tunnels that are not requested again by then were closed meanwhile.
-    setTimeout(() => this.#run(() => this.#dropUnbound(entry)), REBIND_MS).unref()
+    setTimeout(() => this.#run(() => this.#dropUnbound(agent)), REBIND_MS).unref()
   }
 
-  async #dropUnbound(entry: Entry): Promise<void> {
-    if (this.#entries.get(entry.record.id) !== entry) return
-    for (const { bound, record } of entry.tunnels.values())
-      if (!bound) await this.unbind(entry.record.id, record.id)
+  async #dropUnbound(agent: ConnectedAgent): Promise<void> {
+    if (this.#agents.get(agent.record.id) !== agent) return
+    for (const { bound, record } of agent.tunnels.values())
+      if (!bound) await this.unbind(agent.record.id, record.id)
   }
 
-  #isReturning(entry: Entry, spec: BindSpec): boolean {
-    return spec.kind === 'address' ? entry.tunnels.has(spec.tunnelId) : this.#left(entry, spec) !== undefined
+  #isReturning(agent: ConnectedAgent, spec: BindSpec): boolean {
+    return spec.kind === 'address' ? agent.tunnels.has(spec.tunnelId) : this.#left(agent, spec) !== undefined
   }
 
-  async #bind(entry: Entry, spec: BindSpec): Promise<TunnelRecord> {
-    const credential = this.#requireCredential(entry.record)
-    if (spec.kind === 'address') return this.#binder.bindAddress(entry, spec, credential)
-    const left = this.#left(entry, spec) ?? this.#labels.take(entry.record.id, spec.labels)
-    const earlier = left ?? { id: this.#newLabelled(entry, spec), startedAt: undefined }
-    return this.#binder.bindLabels(entry, spec, { acl: credential.acl, earlier })
+  async #bind(agent: ConnectedAgent, spec: BindSpec): Promise<TunnelRecord> {
+    const credential = this.#requireCredential(agent.record)
+    if (spec.kind === 'address') return this.#binder.bindAddress(agent, spec, credential)
+    const left = this.#left(agent, spec) ?? this.#labelledIds.take(agent.record.id, spec.labels)
+    const earlier = left ?? { id: this.#newLabelled(agent, spec), startedAt: undefined }
+    return this.#binder.bindLabels(agent, spec, { acl: credential.acl, earlier })
   }
 
   /** The credential may have been deleted, or its owner deactivated, after the sign-in. */
@@ -288,43 +293,43 @@ export class Sessions implements Fleet {
   }
 
   /** The labelled tunnel that the agent had on its earlier connection. */
-  #left(entry: Entry, { labels }: LabelSpec): Left | undefined {
+  #left(agent: ConnectedAgent, { labels }: LabelSpec): LostTunnel | undefined {
     const key = labelsKey(labels)
-    const isLeft = ({ bound, record }: Held) =>
+    const isLeft = ({ bound, record }: BoundTunnel) =>
       !bound && record.address === undefined && labelsKey(record.labels) === key
-    return [...entry.tunnels.values()].find(isLeft)?.record
+    return [...agent.tunnels.values()].find(isLeft)?.record
   }
 
   /** Never an id that the session has used: some agents close a tunnel several times, and late. */
-  #newLabelled(entry: Entry, { labels }: LabelSpec): string {
-    const { id } = entry.record
+  #newLabelled(agent: ConnectedAgent, { labels }: LabelSpec): string {
+    const { id } = agent.record
     for (;;) {
-      const candidate = legId(
-        labelledId(plainId(id), labels, entry.countLabelled(labelsKey(labels))),
-        legOf(id),
+      const candidate = connectionId(
+        labelledId(baseId(id), labels, agent.countLabelled(labelsKey(labels))),
+        connectionNumber(id),
       )
       if (!this.#options.directory.tunnels.has(candidate)) return candidate
     }
   }
 
-  async #hold(entry: Entry, record: TunnelRecord, waits: boolean): Promise<void> {
-    const current = this.#entries.get(record.sessionId)
-    if (current !== entry) {
+  async #hold(agent: ConnectedAgent, record: TunnelRecord, waits: boolean): Promise<void> {
+    const current = this.#agents.get(record.sessionId)
+    if (current !== agent) {
       // The connection closed while the address was being claimed; its successor may already have the tunnel.
       if (current?.tunnels.get(record.id)?.bound !== true) await this.unbind(record.sessionId, record.id)
       fail('agent_not_signed_in')
     }
-    const held = new Held(record, true)
-    entry.hold(held)
-    if (!waits) held.release()
+    const bound = new BoundTunnel(record, true)
+    agent.hold(bound)
+    if (!waits) bound.markReady()
   }
 
   /** Whether the holder of an address is evicted: only by itself, or when it does not respond. */
-  async #displace(holder: TunnelRecord, newcomer: Entry): Promise<boolean> {
-    const { directory, facts, log } = this.#options
+  async #mayTakeOver(holder: TunnelRecord, newcomer: ConnectedAgent): Promise<boolean> {
+    const { directory, info, log } = this.#options
     if (holder.sessionId === newcomer.record.id) {
-      const held = newcomer.tunnels.get(holder.id)
-      if (held?.bound ?? holder.node === facts.node) return false
+      const bound = newcomer.tunnels.get(holder.id)
+      if (bound?.bound ?? holder.node === info.node) return false
       await this.unbind(holder.sessionId, holder.id)
       return true
     }
@@ -338,35 +343,35 @@ export class Sessions implements Fleet {
   }
 
   async #evict(sessionId: string, reason: string): Promise<void> {
-    const entry = this.#entries.get(sessionId)
+    const agent = this.#agents.get(sessionId)
     const { directory } = this.#options
     const node = directory.sessions.get(sessionId)?.node
-    if (entry === undefined)
+    if (agent === undefined)
       return node === undefined
         ? undefined
         : directory.removeSession(sessionId, node, { error: reason, lost: false })
-    entry.connection.close(reason)
-    await this.remove(sessionId, entry.connection, { error: reason, lost: false })
+    agent.connection.close(reason)
+    await this.remove(sessionId, agent.connection, { error: reason, lost: false })
   }
 
   /** The agent has reconnected through another process; the rest here is dead. */
-  #elsewhere({ id, node }: SessionRecord): void {
-    const entry = this.#entries.get(id)
-    if (entry !== undefined && entry.record.node !== node)
-      entry.connection.close('The agent has reconnected.')
+  #reconnectedElsewhere({ id, node }: SessionRecord): void {
+    const agent = this.#agents.get(id)
+    if (agent !== undefined && agent.record.node !== node)
+      agent.connection.close('The agent has reconnected.')
   }
 
   /** Another process gave an address of this agent to another one, because it did not respond. */
-  #dismissed({ id, node }: SessionRecord): void {
-    const entry = this.#entries.get(id)
-    if (entry?.record.node === node && !this.#removing.has(id))
-      entry.connection.close('Another agent took over an address of this one.')
+  #evictedByPeer({ id, node }: SessionRecord): void {
+    const agent = this.#agents.get(id)
+    if (agent?.record.node === node && !this.#removing.has(id))
+      agent.connection.close('Another agent took over an address of this one.')
   }
 
   #credentialChanged({ id, after }: RecordChange): void {
-    for (const entry of this.#byCredential.get(id) ?? []) {
-      if (after === undefined) this.#run(() => this.#evict(entry.record.id, 'The credential was deleted.'))
-      else this.#dropForbidden(entry)
+    for (const agent of this.#byCredential.get(id) ?? []) {
+      if (after === undefined) this.#run(() => this.#evict(agent.record.id, 'The credential was deleted.'))
+      else this.#dropForbidden(agent)
     }
     // A certificate authority can change its owner.
     this.#evictInactive()
@@ -380,14 +385,14 @@ export class Sessions implements Fleet {
     }
   }
 
-  #dropForbidden(entry: Entry): void {
-    const credential = this.#options.records.credential(entry.record.credentialId)
+  #dropForbidden(agent: ConnectedAgent): void {
+    const credential = this.#options.records.credential(agent.record.credentialId)
     const acl = credential?.acl ?? []
-    for (const { record } of entry.tunnels.values()) {
+    for (const { record } of agent.tunnels.values()) {
       if (mayBind(acl, record.address, record.labels)) continue
       const problem = new Problem('acl_refused', { address: record.url, allowed: acl.join(', ') })
-      entry.connection.stopTunnel?.(record.id, problem)
-      this.#run(() => this.unbind(entry.record.id, record.id))
+      agent.connection.stopTunnel?.(record.id, problem)
+      this.#run(() => this.unbind(agent.record.id, record.id))
     }
   }
 
@@ -402,7 +407,7 @@ export class Sessions implements Fleet {
   #evictRefused(): void {
     const restriction = this.#options.records.restriction('agent')
     if (restriction?.enforced !== true) return
-    for (const { record } of this.#entries.values()) {
+    for (const { record } of this.#agents.values()) {
       if (restriction.allows(record.ip)) continue
       const { message } = new Problem('agent_address_refused', { ip: record.ip })
       this.#run(() => this.#evict(record.id, message))
@@ -414,7 +419,10 @@ export class Sessions implements Fleet {
   }
 }
 
-const holderOf = ({ record: { credentialId }, ownerId }: Entry): Holder => ({ credentialId, ownerId })
+const holderOf = ({ record: { credentialId }, ownerId }: ConnectedAgent): UsageHolder => ({
+  credentialId,
+  ownerId,
+})
 
 const ofSpec = (spec: BindSpec): Amount =>
   ofTunnel({ labels: {}, ...spec }, spec.kind === 'address' && spec.proto === 'tcp')

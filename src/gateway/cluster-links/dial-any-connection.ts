@@ -1,16 +1,19 @@
 import type { TunnelRecord } from '#registry/directory.ts'
-import { DialError, type Fleet } from '#registry/fleet.ts'
-import { otherLegs } from '#registry/legs.ts'
+import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
+import { otherConnections } from '#registry/agent-connections.ts'
 
 /**
  * Uses another connection of an agent when the chosen one is lost. Other processes learn of that a moment later, and of
  * a new tunnel a moment before its agent is ready.
  */
-export function dialAnyLeg(tunnels: ReadonlyMap<string, TunnelRecord>, dial: Fleet['dial']): Fleet['dial'] {
+export function dialAnyConnection(
+  tunnels: ReadonlyMap<string, TunnelRecord>,
+  dial: AgentDialer['dial'],
+): AgentDialer['dial'] {
   return (tunnel, header, first) =>
     dial(tunnel, header, first).catch(async (error: unknown) => {
       if (!(error instanceof DialError) || error.code !== 'offline') throw error
-      for (const other of otherLegs(tunnels, tunnel)) {
+      for (const other of otherConnections(tunnels, tunnel)) {
         try {
           return await dial(other, { ...header, Id: other.id }, first)
         } catch {

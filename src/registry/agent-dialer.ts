@@ -1,5 +1,5 @@
 import type { Problem } from '#base/errors.ts'
-import type { Command, TunnelRecord } from '#registry/directory.ts'
+import type { AgentCommand, TunnelRecord } from '#registry/directory.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 
@@ -16,22 +16,22 @@ export class DialError extends Error {
 }
 
 /** Reaches every online agent, whichever gateway process holds its connection. */
-export interface Fleet {
+export interface AgentDialer {
   /**
    * Opens a connection to a tunnel's upstream and sends `first` on it. Rejects with a DialError. An agent that cannot
    * reach its upstream closes the connection without a byte, or responds as its protocol defines.
    */
   dial(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<ByteStream>
   /** Resolves when the agent has accepted the command; rejects with a Problem otherwise. */
-  command(sessionId: string, command: Command): Promise<void>
+  command(sessionId: string, command: AgentCommand): Promise<void>
   /** Whether the agent responds right now; checked when another agent requests an address it holds. */
   probe(sessionId: string): Promise<boolean>
 }
 
 /** The connection of one agent, of any protocol. */
-export interface Connection {
+export interface AgentConnection {
   dial(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<ByteStream>
-  command(command: Command): Promise<void>
+  command(command: AgentCommand): Promise<void>
   probe(): Promise<boolean>
   /** Notifies the agent that one of its tunnels was removed, if its protocol supports that. */
   stopTunnel?(tunnelId: string, problem: Problem): void

@@ -4,8 +4,8 @@ import { after, before, suite, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { Records } from '#registry/records/records.ts'
-import { Proofs } from '#gateway/agents/proofs.ts'
-import { Sessions } from '#gateway/agents/sessions.ts'
+import { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
+import { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import { gatewayDeps } from '#gateway/agents/ssh-deps.ts'
 import { newSshAuthority } from '#pki/ssh-authority.ts'
 import { signSshCertificate } from '#pki/ssh-certificate.ts'
@@ -22,7 +22,7 @@ let folder: Folder
 let upstream: Upstream
 let listener: TestListener
 let publicKey: string
-let sessions: Sessions
+let registry: AgentRegistry
 const source = new MemorySource()
 const directory = new LocalDirectory()
 
@@ -33,15 +33,15 @@ before(async () => {
   source.user('usr_1')
   await records.follow(source)
   const modules = modulesFor(FACTS, records)
-  const proofs = new Proofs(randomBytes(32))
-  sessions = new Sessions({ facts: FACTS, records, directory, modules, proofs, log })
-  listener = await TestListener.start({}, gatewayDeps({ sessions, records, log }))
+  const resumption = new ResumptionTokens(randomBytes(32))
+  registry = new AgentRegistry({ info: FACTS, records, directory, modules, resumption, log })
+  listener = await TestListener.start({}, gatewayDeps({ registry, records, log }))
   publicKey = await newSshKey(folder, 'id', 'ed25519')
 })
 
 after(async () => {
   await listener[Symbol.asyncDispose]()
-  sessions.close()
+  registry.close()
   await upstream[Symbol.asyncDispose]()
   await folder[Symbol.asyncDispose]()
 })
@@ -58,7 +58,7 @@ const call = (bind: string, command: string[], changes: Partial<SshCall> = {}) =
 async function ask(url: string): Promise<string> {
   const tunnel = [...directory.tunnels.values()].find(each => each.url === url) ?? assert.fail(`no ${url}`)
   const header = { Id: tunnel.id, ClientAddr: '192.0.2.1:5', Proto: '', EdgeType: '', PassthroughTLS: false }
-  const stream = await sessions.dial(tunnel, header, Buffer.from('ping'))
+  const stream = await registry.dial(tunnel, header, Buffer.from('ping'))
   const ear = new Ear()
   stream.attach(ear)
   stream.end()

@@ -4,24 +4,24 @@ import { suite, test } from 'node:test'
 import { connect } from 'node:tls'
 import { newId } from '#base/ids.ts'
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
-import { DialError, type Fleet } from '#registry/fleet.ts'
-import { legId } from '#registry/legs.ts'
+import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
+import { connectionId } from '#registry/agent-connections.ts'
 import { LiveView } from '#registry/live.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
-import { dialAnyLeg } from '#gateway/cluster-links/dial-any-leg.ts'
+import { dialAnyConnection } from '#gateway/cluster-links/dial-any-connection.ts'
 import { Records } from '#registry/records/records.ts'
 import { elsewhereAlpn, OWN_ALPN } from '#tunnel/alpn.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { bindOptions, type ProxyHeader } from '#tunnel/messages.ts'
-import { facts, startGateway } from '../gateway/agents/support.ts'
+import { info, startGateway } from '../gateway/agents/support.ts'
 
 /** An agent with one tunnel, connected to two processes. */
 async function twice() {
   const directory = new LocalDirectory()
   const [session, tunnel] = [newId('ts'), newId('tn')]
   for (const [leg, node] of ['w1', 'w2'].entries()) {
-    await directory.addSession(sessionOf(legId(session, leg), node))
-    await directory.addTunnel(tunnelOf(legId(tunnel, leg), legId(session, leg), node))
+    await directory.addSession(sessionOf(connectionId(session, leg), node))
+    await directory.addTunnel(tunnelOf(connectionId(tunnel, leg), connectionId(session, leg), node))
   }
   return { directory, session, tunnel }
 }
@@ -76,7 +76,7 @@ suite('the two connections of an agent', () => {
       if (lost !== undefined) directory.removeNode(lost)
       const fleet = { command: async () => undefined }
       const requests = { find: async () => undefined, list: async () => [] }
-      const live = new LiveView({ facts, directory, records: new Records(), fleet, requests })
+      const live = new LiveView({ info, directory, records: new Records(), dialer: fleet, requests })
       const ids = async (kind: 'tunnel_session' | 'tunnel' | 'endpoint') =>
         (await live.list(kind, { limit: 10 })).map(({ id }) => id)
       assert.deepEqual(await ids('tunnel_session'), [session])
@@ -112,14 +112,14 @@ suite('the two connections of an agent', () => {
     const { directory, tunnel } = await twice()
     const tried: string[] = []
     const stream = {} as ByteStream
-    const dial: Fleet['dial'] = async ({ node }, { Id }) => {
+    const dial: AgentDialer['dial'] = async ({ node }, { Id }) => {
       tried.push(`${node} ${Id}`)
       if (node === 'w1') throw new DialError('offline', 'lost')
       return stream
     }
     const first = directory.tunnels.get(tunnel)
     assert.ok(first)
-    const any = dialAnyLeg(directory.tunnels, dial)
+    const any = dialAnyConnection(directory.tunnels, dial)
     assert.equal(await any(first, { ...header, Id: tunnel }, Buffer.alloc(0)), stream)
     assert.deepEqual(tried, [`w1 ${tunnel}`, `w2 ${tunnel}/1`])
     directory.removeNode('w2')
@@ -128,12 +128,12 @@ suite('the two connections of an agent', () => {
 
   test('do not stand in for one that has as many connections as it can take', async () => {
     const { directory, tunnel } = await twice()
-    const busy: Fleet['dial'] = async ({ node }) => {
+    const busy: AgentDialer['dial'] = async ({ node }) => {
       throw new DialError(node === 'w1' ? 'busy' : 'offline', node)
     }
     const first = directory.tunnels.get(tunnel)
     assert.ok(first)
-    await assert.rejects(dialAnyLeg(directory.tunnels, busy)(first, header, Buffer.alloc(0)), {
+    await assert.rejects(dialAnyConnection(directory.tunnels, busy)(first, header, Buffer.alloc(0)), {
       code: 'busy',
       message: 'w1',
     })
@@ -143,7 +143,7 @@ suite('the two connections of an agent', () => {
     await using gateway = await startGateway()
     const dial = (...protocols: string[]) =>
       connect({ port: gateway.port, rejectUnauthorized: false, ALPNProtocols: [OWN_ALPN, ...protocols] })
-    const sentAway = dial(elsewhereAlpn(facts.node))
+    const sentAway = dial(elsewhereAlpn(info.node))
     const [error] = (await once(sentAway, 'error')) as [NodeJS.ErrnoException]
     assert.equal(error.code, 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL')
     const taken = dial(elsewhereAlpn('another'))

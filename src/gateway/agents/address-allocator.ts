@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto'
 import { fail } from '#base/errors.ts'
 import { covers } from '#base/hosts.ts'
 import { isOwnName } from '#base/own-names.ts'
-import type { Address, Directory } from '#registry/directory.ts'
-import type { Facts } from '#registry/facts.ts'
+import type { EndpointAddress, Directory } from '#registry/directory.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import { addressText } from '#gateway/agents/acl.ts'
@@ -19,42 +19,42 @@ const randomLabel = (): string =>
 export type NameScheme = 'http' | 'https' | 'tls'
 
 /** An address that may be bound, and the reservations it uses. */
-export interface Place {
-  readonly address: Address
+export interface AllocatedAddress {
+  readonly address: EndpointAddress
   readonly url: string
   readonly domainId: string | undefined
   readonly addrId: string | undefined
 }
 
-export interface AddressesOptions {
-  readonly facts: Facts
+export interface AddressAllocatorOptions {
+  readonly info: GatewayInfo
   readonly records: Records
   readonly directory: Directory
   readonly online: OnlineNames
 }
 
 /** Knows which addresses exist, their URLs and their owners. */
-export class Addresses {
-  readonly #facts: Facts
+export class AddressAllocator {
+  readonly #info: GatewayInfo
   readonly #records: Records
   readonly #directory: Directory
   readonly #rights: AddressRights
 
-  constructor({ facts, records, directory, online }: AddressesOptions) {
-    this.#facts = facts
+  constructor({ info, records, directory, online }: AddressAllocatorOptions) {
+    this.#info = info
     this.#records = records
     this.#directory = directory
-    this.#rights = new AddressRights({ domain: facts.domain, records, online })
+    this.#rights = new AddressRights({ domain: info.domain, records, online })
   }
 
   /** A random name; the directory decides whether it is free. */
-  randomName(scheme: NameScheme, claimant: Claimant): Place {
-    return this.name(scheme, `${randomLabel()}.${this.#facts.domain}`, claimant)
+  randomName(scheme: NameScheme, claimant: Claimant): AllocatedAddress {
+    return this.name(scheme, `${randomLabel()}.${this.#info.domain}`, claimant)
   }
 
   /** A requested name. */
-  name(scheme: NameScheme, host: string, claimant: Claimant): Place {
-    const port = scheme === 'http' ? this.#facts.httpPort : this.#facts.httpsPort
+  name(scheme: NameScheme, host: string, claimant: Claimant): AllocatedAddress {
+    const port = scheme === 'http' ? this.#info.httpPort : this.#info.httpsPort
     if (port === undefined) return fail('listener_off', { scheme })
     const edge = this.#records.edgeForName(host)
     if (edge !== undefined) fail('address_of_edge', { url: `${scheme}://${host}` })
@@ -65,22 +65,22 @@ export class Addresses {
   }
 
   /** A free port, from a random start so that a freed one is not reused at once. */
-  async randomPort(): Promise<Place> {
-    const { first, last } = this.#facts.randomTcpPorts
+  async randomPort(): Promise<AllocatedAddress> {
+    const { first, last } = this.#info.randomTcpPorts
     const count = last - first + 1
     const start = randomInt(count)
     const taken = this.#takenPorts()
     for (let step = 0; step < count; step++) {
       const port = first + ((start + step) % count)
       if (taken.has(port) || this.#isReserved(port)) continue
-      if (await isPortFree(port, this.#facts.tcpHost)) return this.#place(port)
+      if (await isPortFree(port, this.#info.tcpHost)) return this.#allocated(port)
     }
     return fail('ports_exhausted', { first, last })
   }
 
   /** A requested port. If the tunnel had it a moment ago, we may still be listening there. */
-  async port(port: number, { ownerId, returns }: Claimant): Promise<Place> {
-    const { first, last } = this.#facts.tcpPorts
+  async port(port: number, { ownerId, returns }: Claimant): Promise<AllocatedAddress> {
+    const { first, last } = this.#info.tcpPorts
     if (port < first || port > last)
       fail('bind_port', {
         port,
@@ -88,16 +88,16 @@ export class Addresses {
       })
     const edge = this.#records.edgeForPort(port)
     if (edge !== undefined) fail('address_of_edge', { url: `tcp://:${port}` })
-    const place = this.#place(port)
-    this.#rights.requirePort(this.#records.reservedAddr(port), addressText(place.address), ownerId)
-    if (!returns && !this.#takenPorts().has(port) && !(await isPortFree(port, this.#facts.tcpHost)))
+    const allocated = this.#allocated(port)
+    this.#rights.requirePort(this.#records.reservedAddr(port), addressText(allocated.address), ownerId)
+    if (!returns && !this.#takenPorts().has(port) && !(await isPortFree(port, this.#info.tcpHost)))
       fail('bind_port', { port, reason: 'another program listens there' })
-    return place
+    return allocated
   }
 
-  #place(port: number): Place {
+  #allocated(port: number): AllocatedAddress {
     const reserved = this.#records.reservedAddr(port)
-    const addr = reserved ? textOf(reserved, 'addr') : `1.tcp.${this.#facts.domain}:${port}`
+    const addr = reserved ? textOf(reserved, 'addr') : `1.tcp.${this.#info.domain}:${port}`
     const address = { scheme: 'tcp', host: addr.slice(0, addr.lastIndexOf(':')), port } as const
     return { address, url: `tcp://${addr}`, domainId: undefined, addrId: reserved?.id }
   }
@@ -115,7 +115,7 @@ export class Addresses {
 
   /** Names under the shared domain are for all; any other must be reserved. */
   #reservationFor(host: string): string | undefined {
-    const { domain } = this.#facts
+    const { domain } = this.#info
     const reserved = this.#records.reservedDomain(host)
     const isShared = host === domain || covers(`*.${domain}`, host)
     if (isShared && isOwnName(host, domain))

@@ -1,5 +1,5 @@
 /** What a gateway process knows of itself and of the installation. */
-export interface Facts {
+export interface GatewayInfo {
   /** This process, among all of the installation. */
   readonly node: string
   /** How many processes share the ports. */

@@ -1,11 +1,11 @@
 import { derivedId } from '#base/ids.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
-import type { Held } from '#gateway/agents/entry.ts'
+import type { BoundTunnel } from '#gateway/agents/connected-agent.ts'
 
 const MAX_SESSIONS = 10_000
 
 type Labels = Readonly<Record<string, string>>
-export type Left = Pick<TunnelRecord, 'id' | 'startedAt'>
+export type LostTunnel = Pick<TunnelRecord, 'id' | 'startedAt'>
 
 /** Labels in canonical form, for comparison. */
 export const labelsKey = (labels: Labels): string =>
@@ -22,11 +22,11 @@ export const labelledId = (sessionId: string, labels: Labels, count: number): st
  * Labelled tunnels whose agent lost its connection. Its request to restore one has only the labels, but the program
  * behind it keeps using the id it first got.
  */
-export class LabelMemory {
-  readonly #left = new Map<string, Map<string, Left[]>>()
+export class LabelledTunnelIds {
+  readonly #left = new Map<string, Map<string, LostTunnel[]>>()
 
-  keep(sessionId: string, tunnels: Iterable<Held>): void {
-    const kept = new Map<string, Left[]>()
+  keep(sessionId: string, tunnels: Iterable<BoundTunnel>): void {
+    const kept = new Map<string, LostTunnel[]>()
     for (const { record } of tunnels) {
       if (record.address !== undefined) continue
       const key = labelsKey(record.labels)
@@ -40,7 +40,7 @@ export class LabelMemory {
   }
 
   /** Each is restored once. */
-  take(sessionId: string, labels: Labels): Left | undefined {
+  take(sessionId: string, labels: Labels): LostTunnel | undefined {
     return this.#left.get(sessionId)?.get(labelsKey(labels))?.shift()
   }
 }

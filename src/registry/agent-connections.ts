@@ -1,0 +1,37 @@
+/**
+ * An agent may keep further connections to other gateway processes. Each is a session with its own tunnels, named after
+ * those of the first one: `ts_X/1`, `tn_X/1`. Agents and the API know only the plain ids.
+ */
+export const connectionId = (id: string, connection: number): string =>
+  connection === 0 ? id : `${id}/${connection}`
+
+export const connectionNumber = (id: string): number => Number(id.split('/')[1] ?? 0)
+
+export const baseId = (id: string): string => id.split('/', 1)[0] ?? id
+
+/** An agent has no more connections than these. */
+export const MAX_AGENT_CONNECTIONS = 4
+
+/** The record of a plain id: through the first connection of its agent, or through another one while that is lost. */
+export function anyConnection<T>(records: ReadonlyMap<string, T>, id: string): T | undefined {
+  for (let leg = 0; leg < MAX_AGENT_CONNECTIONS; leg++) {
+    const record = records.get(connectionId(id, leg))
+    if (record !== undefined) return record
+  }
+  return undefined
+}
+
+/** The same tunnel through the other connections of its agent. */
+export function otherConnections<T extends { readonly id: string }>(
+  records: ReadonlyMap<string, T>,
+  { id }: T,
+): readonly T[] {
+  const ids = Array.from({ length: MAX_AGENT_CONNECTIONS }, (_, leg) => connectionId(baseId(id), leg))
+  return ids.flatMap(other => (other === id ? [] : (records.get(other) ?? [])))
+}
+
+export const isPrimary = ({ id }: { readonly id: string }): boolean => !id.includes('/')
+
+/** Further connections of an agent are internal to the gateway; one stands for all. */
+export const primaryOnly = <T extends { readonly id: string }>(records: ReadonlyMap<string, T>): T[] =>
+  [...records.values()].filter(it => isPrimary(it) || anyConnection(records, baseId(it.id)) === it)
