@@ -27,7 +27,7 @@ import { GatewayMetrics } from '#telemetry/metrics.ts'
 import { withRequestLine } from '#gateway/with-request-line.ts'
 import { Modules } from '#gateway/modules/index.ts'
 import type { MakeBackend } from '#gateway/backends/backend.ts'
-import { PortKeeper } from '#gateway/routing/port-keeper.ts'
+import { TcpPortReconciler } from '#gateway/routing/tcp-port-reconciler.ts'
 import { Router, type RouterOptions } from '#gateway/routing/router.ts'
 import { Records } from '#registry/records/records.ts'
 import type { Source } from '#registry/records/source.ts'
@@ -184,7 +184,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     tracing,
     agents: options.addresses.agent && { adopt: (...given) => agents.adopt(...given) },
   })
-  const ports = new PortKeeper({ ...common, router, ports: visitors.tcp })
+  const ports = new TcpPortReconciler({ ...common, router, ports: visitors.tcp })
   const { sharesPorts } = options
   const agents: AgentListener = new AgentListener({
     ...common,

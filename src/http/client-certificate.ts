@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 
 /** Requirements for client certificates. */
-export interface ClientTerms {
+export interface ClientAuthConfig {
   /** PEM CAs for client certificates. */
   readonly authorities: string
   /** Who requires it: an edge, an endpoint configuration or a tunnel. Sessions are resumed only in the same scope. */
@@ -9,7 +9,7 @@ export interface ClientTerms {
 }
 
 /** The result of a handshake with a client certificate. */
-export interface ClientProof extends ClientTerms {
+export interface ClientProof extends ClientAuthConfig {
   /** Its certificate, and the known intermediate CAs. */
   readonly chain: readonly X509Certificate[]
 }

@@ -3,7 +3,7 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
 /** Where a module is used. */
-export interface Place {
+export interface ModuleContext {
   /** The route, endpoint configuration or tunnel that has the module, and owns its state. */
   readonly id: string
   /** The edge, if there is one. */
@@ -19,4 +19,4 @@ export interface Place {
 }
 
 /** The budget key: routes of one edge are one endpoint. */
-export const endpointOf = ({ id, edgeId }: Place): string => edgeId ?? id
+export const endpointOf = ({ id, edgeId }: ModuleContext): string => edgeId ?? id

@@ -7,9 +7,9 @@ type Scheme = 'http' | 'https' | 'tls'
 
 /** The online tunnels, by how clients reach them. */
 export class TunnelIndex {
-  readonly #plain: Places<string>
-  readonly #secure: Places<string>
-  readonly #ports: Places<number>
+  readonly #plain: TunnelsByKey<string>
+  readonly #secure: TunnelsByKey<string>
+  readonly #ports: TunnelsByKey<number>
   readonly #labels = new Map<string, Map<string, TunnelRecord>>()
   readonly #node: string
   readonly #stop: () => void
@@ -18,9 +18,9 @@ export class TunnelIndex {
   /** Of several connections of one agent the one to this process is nearest. */
   constructor(directory: Directory, node: string) {
     this.#node = node
-    this.#plain = new Places(node)
-    this.#secure = new Places(node)
-    this.#ports = new Places(node)
+    this.#plain = new TunnelsByKey(node)
+    this.#secure = new TunnelsByKey(node)
+    this.#ports = new TunnelsByKey(node)
     for (const tunnel of directory.tunnels.values()) this.#add(tunnel)
     this.#stop = directory.watch({
       added: tunnel => this.#add(tunnel),
@@ -85,7 +85,7 @@ export class TunnelIndex {
     else this.#names(address.scheme).remove(address.host, id)
   }
 
-  #names(scheme: Scheme): Places<string> {
+  #names(scheme: Scheme): TunnelsByKey<string> {
     return scheme === 'http' ? this.#plain : this.#secure
   }
 
@@ -110,7 +110,7 @@ export class TunnelIndex {
 }
 
 /** The tunnels by address. */
-class Places<Key> {
+class TunnelsByKey<Key> {
   readonly #node: string
   readonly #holders = new Map<Key, readonly TunnelRecord[]>()
 

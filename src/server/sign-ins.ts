@@ -122,7 +122,7 @@ export class SignIns implements Visitors {
   }
 
   #session(arrival: Arrival, userId: string): Row {
-    const { place, publicUrl, ip, userAgent, expiresAt } = arrival
+    const { moduleContext, publicUrl, ip, userAgent, expiresAt } = arrival
     const time = timestamp(this.#now())
     const id = newId(applicationSession.prefix ?? '', this.#now())
     const body = {
@@ -134,9 +134,9 @@ export class SignIns implements Visitors {
       last_active: time,
       expires_at: timestamp(expiresAt),
       // A tunnel and its endpoint share the rest of their ids.
-      endpoint: place.id.startsWith('tn_') ? `ep_${randomPart(place.id)}` : null,
-      edge: place.edgeId ?? null,
-      route: place.id.startsWith('edghtsrt_') ? place.id : null,
+      endpoint: moduleContext.id.startsWith('tn_') ? `ep_${randomPart(moduleContext.id)}` : null,
+      edge: moduleContext.edgeId ?? null,
+      route: moduleContext.id.startsWith('edghtsrt_') ? moduleContext.id : null,
     }
     return this.#row(applicationSession, { id, parent: userId, version: 1, body })
   }

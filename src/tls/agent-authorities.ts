@@ -1,6 +1,6 @@
 import { fail } from '#base/errors.ts'
 import { readModule } from '#base/read-module.ts'
-import type { TlsTerms } from '#tls/contexts.ts'
+import type { TlsConfig } from '#tls/contexts.ts'
 import { PkiError } from '#pki/pki-error.ts'
 import { readPem, writePem } from '#pki/pem.ts'
 import { readAuthority } from '#pki/x509.ts'
@@ -28,7 +28,7 @@ export function agentAuthorities(options: BindOptions): string | undefined {
  * The TLS requirements of a tunnel: those of its endpoint configuration, and the CAs of its agent. An agent cannot
  * replace the CAs of the configuration. `scope` is the tunnel.
  */
-export function tunnelTerms(configured: TlsTerms, options: BindOptions, scope: string): TlsTerms {
+export function tunnelTlsConfig(configured: TlsConfig, options: BindOptions, scope: string): TlsConfig {
   const authorities = agentAuthorities(options)
   if (authorities === undefined) return configured
   if (configured.clients !== undefined && configured.clients.authorities !== authorities)

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import type { Log } from '#base/log.ts'
 import { hostName } from '#tls/client-hello.ts'
-import { Contexts, TICKET_KEY_BYTES, type TlsTerms } from '#tls/contexts.ts'
+import { Contexts, TICKET_KEY_BYTES, type TlsConfig } from '#tls/contexts.ts'
 import { LocalLeaves } from '#tls/local-leaves.ts'
 import type { Identity, Leaf, LocalAuthority } from '#pki/local-authority.ts'
 
@@ -55,19 +55,19 @@ export class Certificates {
   /** The context for a server name, whatever it contains. Rejects only for requirements that cannot be met. */
   async contextFor(
     serverName: string | undefined,
-    terms: TlsTerms = {},
+    config: TlsConfig = {},
     ticketKey?: Buffer,
   ): Promise<SecureContext> {
     const name = serverName === undefined ? undefined : hostName(serverName)
-    const own = terms.identity ?? (name === undefined ? undefined : this.#ask('uploaded', name))
+    const own = config.identity ?? (name === undefined ? undefined : this.#ask('uploaded', name))
     if (own !== undefined) {
       try {
-        return this.#contexts.get(own.certificatePem, own, terms, ticketKey)
+        return this.#contexts.get(own.certificatePem, own, config, ticketKey)
       } catch (error) {
         this.#options.log.error({ error, name }, 'certificate cannot be served; using the local one')
       }
     }
-    return this.#local(name, terms, ticketKey)
+    return this.#local(name, config, ticketKey)
   }
 
   /** Whether there is a certificate for a name, or one can be created; otherwise one for other names is served. */
@@ -102,14 +102,14 @@ export class Certificates {
 
   async #local(
     name: string | undefined,
-    terms: TlsTerms,
+    config: TlsConfig,
     ticketKey: Buffer | undefined,
   ): Promise<SecureContext> {
     if (name !== undefined && !this.#leaves.covers(name) && this.#ask('serves', name) === true) {
       const leaf = await this.#leaves.for(name)
-      if (leaf !== undefined) return this.#contexts.get(`local ${name}`, leaf, terms, ticketKey)
+      if (leaf !== undefined) return this.#contexts.get(`local ${name}`, leaf, config, ticketKey)
     }
-    return this.#contexts.get('local', this.#leaves.standard, terms, ticketKey)
+    return this.#contexts.get('local', this.#leaves.standard, config, ticketKey)
   }
 
   /** Unknown counts as no. */

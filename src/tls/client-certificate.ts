@@ -1,11 +1,11 @@
 import type { TLSSocket } from 'node:tls'
-import type { ClientCertificate, ClientTerms } from '#http/client-certificate.ts'
+import type { ClientCertificate, ClientAuthConfig } from '#http/client-certificate.ts'
 import { proofOf } from '#tls/client-proof.ts'
 import { clientFacts } from '#pki/client-facts.ts'
 
 /** The client's identity after a handshake with a client certificate; throws when it cannot be read. */
-export function clientCertificate(socket: TLSSocket, terms: ClientTerms): ClientCertificate {
+export function clientCertificate(socket: TLSSocket, config: ClientAuthConfig): ClientCertificate {
   const certificate = socket.getPeerX509Certificate()
   if (certificate === undefined) throw new Error('The client has no certificate.')
-  return { ...clientFacts(certificate), ...proofOf(socket, terms) }
+  return { ...clientFacts(certificate), ...proofOf(socket, config) }
 }

@@ -1,12 +1,12 @@
 import { X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
-import type { ClientProof, ClientTerms } from '#http/client-certificate.ts'
+import type { ClientProof, ClientAuthConfig } from '#http/client-certificate.ts'
 
 const MAX_CHAIN = 10
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /** The verified client certificate of a socket. */
-export function proofOf(socket: TLSSocket, { scope, authorities }: ClientTerms): ClientProof {
+export function proofOf(socket: TLSSocket, { scope, authorities }: ClientAuthConfig): ClientProof {
   const chain: X509Certificate[] = []
   let next = socket.getPeerX509Certificate()
   // The last one names itself as its issuer.
@@ -28,7 +28,7 @@ const judged = new WeakMap<ClientProof, { readonly authorities: string; readonly
  * Whether a certificate is still valid for the current CAs: one may have been removed since the handshake. If the chain
  * does not verifiably lead to a current CA, it is not.
  */
-export function stillHolds(proof: ClientProof, { scope, authorities }: ClientTerms): boolean {
+export function stillHolds(proof: ClientProof, { scope, authorities }: ClientAuthConfig): boolean {
   if (proof.scope !== scope) return false
   if (proof.authorities === authorities) return true
   const last = judged.get(proof)

@@ -1,16 +1,16 @@
 import { constants, hash, hkdfSync } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import type { ClientTerms } from '#http/client-certificate.ts'
+import type { ClientAuthConfig } from '#http/client-certificate.ts'
 import type { Identity } from '#pki/local-authority.ts'
 
 /** TLS requirements of an edge or a tunnel that terminates here. */
-export interface TlsTerms {
+export interface TlsConfig {
   /** Its own certificate. */
   readonly identity?: Identity
   /** Default 1.2; older versions are not supported, whatever is requested. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3'
   /** Client certificates are required. */
-  readonly clients?: ClientTerms
+  readonly clients?: ClientAuthConfig
 }
 
 export const TICKET_KEY_BYTES = 48
@@ -74,8 +74,8 @@ export class Contexts {
    * `scope` limits where a session may be resumed; it is the same in all processes that share the secret. A client with
    * a ticket gets the context that can open it.
    */
-  get(scope: string, identity: Identity, terms: TlsTerms, ticketKey?: Buffer): SecureContext {
-    const { minVersion = 'TLSv1.2', clients } = terms
+  get(scope: string, identity: Identity, config: TlsConfig, ticketKey?: Buffer): SecureContext {
+    const { minVersion = 'TLSv1.2', clients } = config
     const { certificatePem } = identity
     const asked = clients === undefined ? '' : this.#asked(clients)
     // Most have no special requirements: a constant key is found faster than one built each time.
@@ -85,7 +85,7 @@ export class Contexts {
     const known = generation.get(key)
     if (known !== undefined) return known
     const ticketKeys = clients === undefined ? generation.ticketKeys : this.#keysFor(clients)
-    const context = make(`${asked}\n${scope}`, identity, terms, ticketKeys)
+    const context = make(`${asked}\n${scope}`, identity, config, ticketKeys)
     generation.add(key, { context, certificatePem })
     return context
   }
@@ -119,11 +119,11 @@ export class Contexts {
   }
 
   /** A session of one endpoint must not be resumed at another, whether that one requires certificates or not. */
-  #keysFor(clients: ClientTerms): Buffer {
+  #keysFor(clients: ClientAuthConfig): Buffer {
     return derived(this.#secret, this.#asked(clients), 'mutual TLS')
   }
 
-  #asked({ scope, authorities }: ClientTerms): string {
+  #asked({ scope, authorities }: ClientAuthConfig): string {
     return `${Math.floor(this.#now() / VERIFIED_FOR_MS)}\n${scope}\n${authorities}`
   }
 }
@@ -174,7 +174,7 @@ class Generation {
 function make(
   scope: string,
   identity: Identity,
-  { minVersion = 'TLSv1.2', clients }: TlsTerms,
+  { minVersion = 'TLSv1.2', clients }: TlsConfig,
   ticketKeys: Buffer,
 ): SecureContext {
   return createSecureContext({

@@ -15,7 +15,7 @@ const START = Date.parse('2026-03-01T12:00:00Z')
 const arrival = (changed: Partial<Arrival> = {}): Arrival => ({
   identity: { id: 'user-1', username: 'anna', email: 'anna@example.com', name: 'Anna Bell' },
   provider: { name: 'oidc', url: 'https://provider.test' },
-  place: { id: newId('edghtsrt'), edgeId: newId('edghts') },
+  moduleContext: { id: newId('edghtsrt'), edgeId: newId('edghts') },
   publicUrl: 'https://app.test',
   ip: '203.0.113.7',
   userAgent: 'curl/8.5.0',
@@ -57,8 +57,8 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
       last_active: '2026-03-01T12:00:00Z',
       expires_at: '2026-03-01T13:00:00Z',
       endpoint: null,
-      edge: came.place.edgeId,
-      route: came.place.id,
+      edge: came.moduleContext.edgeId,
+      route: came.moduleContext.id,
     })
     assert.deepEqual((browser_session as Record<string, unknown>)['ip_address'], '203.0.113.7')
   })
@@ -98,7 +98,7 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
   test('of a tunnel name the endpoint that it opened', async () => {
     await using store = await open()
     const tunnel = newId('tn')
-    const { sessionId } = await signInsOn(store).signedIn(arrival({ place: { id: tunnel } }))
+    const { sessionId } = await signInsOn(store).signedIn(arrival({ moduleContext: { id: tunnel } }))
     const { endpoint, route, edge } = bodyOf(await store.get(sessionId))
     assert.deepEqual([endpoint, route, edge], [tunnel.replace('tn_', 'ep_'), null, null])
   })

@@ -50,7 +50,7 @@ suite('SEC-21: a session begun with a certificate', () => {
   }
 
   test('goes on at its own edge, and the service learns the same of the visitor', async () => {
-    door.terms = terms('edge 1')
+    door.config = terms('edge 1')
     for (const maxVersion of VERSIONS) {
       const first = await door.meet(known, { maxVersion })
       const session = await ticket(door.https.port, door.by(known, { maxVersion }))
@@ -66,10 +66,10 @@ suite('SEC-21: a session begun with a certificate', () => {
   for (const [where, termsThere] of Object.entries(doors)) {
     test(`does not go on at ${where}`, async () => {
       for (const maxVersion of VERSIONS) {
-        door.terms = terms('edge 1')
+        door.config = terms('edge 1')
         const session = await ticket(door.https.port, door.by(known, { maxVersion }))
-        door.terms = termsThere()
-        const isOpen = door.terms.clients === undefined
+        door.config = termsThere()
+        const isOpen = door.config.clients === undefined
         const seen = await door.meet(undefined, { maxVersion, session })
         assert.equal(seen !== undefined, isOpen, `${maxVersion} without the certificate`)
         assert.equal(seen?.['certificate'], undefined)
@@ -82,15 +82,15 @@ suite('SEC-21: a session begun with a certificate', () => {
 
     test(`does not go on at ${where} for the program of OpenSSL`, async () => {
       for (const version of VERSIONS) {
-        door.terms = terms('edge 1')
+        door.config = terms('edge 1')
         const [begun, kept] = await begin('known', version)
         assert.ok(begun.served, begun.output)
         const same = await resume(kept, version)
         assert.ok(same.served && same.reused, same.output)
-        door.terms = termsThere()
+        door.config = termsThere()
         const there = await resume(kept, version)
         assert.equal(there.reused, false, there.output)
-        assert.equal(there.served, door.terms.clients === undefined, there.output)
+        assert.equal(there.served, door.config.clients === undefined, there.output)
       }
     })
   }
@@ -109,7 +109,7 @@ suite('SEC-21: a session begun with a certificate', () => {
     sClient(door.https.port, SPOKEN[version], '-sess_in', kept, ...more)
 
   test('does not go on by its number alone, without a ticket', async () => {
-    door.terms = terms('edge 1')
+    door.config = terms('edge 1')
     const [begun, kept] = await begin('known', 'TLSv1.2', '-no_ticket')
     assert.ok(begun.served, begun.output)
     const again = await resume(kept, 'TLSv1.2', '-no_ticket')
@@ -118,7 +118,7 @@ suite('SEC-21: a session begun with a certificate', () => {
   })
 
   test('that was refused does not go on either', async () => {
-    door.terms = terms('edge 1')
+    door.config = terms('edge 1')
     for (const version of VERSIONS) {
       const [begun, kept] = await begin('unknown', version)
       assert.equal(begun.served, false, begun.output)
@@ -129,9 +129,9 @@ suite('SEC-21: a session begun with a certificate', () => {
 
   test('of an edge that asks for none opens no door that does', async () => {
     for (const maxVersion of VERSIONS) {
-      door.terms = {}
+      door.config = {}
       const session = await ticket(door.https.port, door.by(undefined, { maxVersion }))
-      door.terms = terms('edge 1')
+      door.config = terms('edge 1')
       assert.equal(await door.meet(undefined, { maxVersion, session }), undefined, maxVersion)
       assert.equal(await door.meet(unknown, { maxVersion, session }), undefined, maxVersion)
       assert.ok(await door.meet(known, { maxVersion, session }), maxVersion)

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import type { ConnectionOptions } from 'node:tls'
 import type { Log } from '#base/log.ts'
-import type { TlsTerms } from '#tls/contexts.ts'
+import type { TlsConfig } from '#tls/contexts.ts'
 import { ask, silent, startHttps, visit, type TestHttps } from '../gateway/listeners/support.ts'
 import type { Person } from './people.ts'
 
@@ -12,7 +12,7 @@ export const VERSIONS = ['TLSv1.2', 'TLSv1.3'] as const
 export interface Door extends AsyncDisposable {
   readonly https: TestHttps
   /** What is asked of those who come from now on. */
-  terms: TlsTerms
+  config: TlsConfig
   /** Why visitors were refused, as the log has it. */
   readonly refusals: readonly string[]
   /** How a visitor connects. */
@@ -22,16 +22,16 @@ export interface Door extends AsyncDisposable {
 }
 
 /** An HTTPS listener that asks its visitors for certificates. */
-export async function startDoor(terms: TlsTerms): Promise<Door> {
+export async function startDoor(config: TlsConfig): Promise<Door> {
   const refusals: string[] = []
   const log: Log = Object.create(silent, {
     debug: { value: ({ error }: { readonly error: Error }) => refusals.push(error.message) },
   })
-  const https = await startHttps({ log, route: () => ({ kind: 'http', terms: door.terms }) })
+  const https = await startHttps({ log, route: () => ({ kind: 'http', config: door.config }) })
   const door: Door = {
     https,
     refusals,
-    terms,
+    config,
     by: (visitor, more) => ({
       servername: NAME,
       ca: https.authority.rootPem,

@@ -4,7 +4,7 @@ import { Problem } from '#base/errors.ts'
 import type { Endpoint, Exchange, Reply } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 import { withHead } from '#http/changed.ts'
-import type { Place } from '#http/place.ts'
+import type { ModuleContext } from '#http/place.ts'
 import { errorReply, redirectReply } from '#http/pages.ts'
 import { answerIn } from '#auth/sign-in/answer.ts'
 import { callbackUrl } from '#auth/sign-in/central.ts'
@@ -51,7 +51,7 @@ export class Door {
   readonly #shared: Shared
   readonly #method: SignInMethod
   readonly #terms: SignInTerms
-  readonly #place: Place
+  readonly #moduleContext: ModuleContext
   readonly #sessions: Sessions
   readonly #flows: Flows
   readonly #known = new Generations<Known>(MEMORY_CHARACTERS)
@@ -59,12 +59,12 @@ export class Door {
   /** Each of our cookie names contains one of these. */
   readonly #marks: readonly string[]
 
-  constructor(shared: Shared, method: SignInMethod, terms: SignInTerms, place: Place) {
+  constructor(shared: Shared, method: SignInMethod, terms: SignInTerms, moduleContext: ModuleContext) {
     this.#shared = shared
     this.#method = method
     this.#terms = terms
-    this.#place = place
-    this.#sessions = new Sessions(shared, method, terms, place)
+    this.#moduleContext = moduleContext
+    this.#sessions = new Sessions(shared, method, terms, moduleContext)
     this.#flows = new Flows(shared.seal, shared.now)
     this.#isOurs = ownCookies(terms.cookiePrefix)
     this.#marks = ownMarks(terms.cookiePrefix)
@@ -145,7 +145,7 @@ export class Door {
     const { seal, info } = this.#shared
     const { origin, exchange } = guest
     const flowId = this.#flows.newId()
-    const state = sealState(seal, { placeId: this.#place.id, origin, returnTo, flowId })
+    const state = sealState(seal, { placeId: this.#moduleContext.id, origin, returnTo, flowId })
     try {
       const { url, memory } = await this.#method.begin({ state, callback: callbackUrl(info), again })
       const flow = { flowId, fingerprint: this.#method.fingerprint, memory }
@@ -175,7 +175,7 @@ export class Door {
     const { head } = guest.exchange
     const { seal } = this.#shared
     const { origin } = guest
-    const answer = answerIn(parametersOf(head.target), seal, { placeId: this.#place.id, origin })
+    const answer = answerIn(parametersOf(head.target), seal, { placeId: this.#moduleContext.id, origin })
     if (answer === undefined) return errorReply('sign_in_state', head)
     const { state, parameters } = answer
     const flow = this.#flowOf(state, guest)
@@ -208,7 +208,11 @@ export class Door {
     if (codes.length === 0) return true
     const digest = createHash('sha256').update(JSON.stringify(codes)).digest('base64url')
     const network = clientNetwork(exchange.client.ip)
-    const claimed = await this.#shared.visitors.claimCode({ digest, placeId: this.#place.id, network })
+    const claimed = await this.#shared.visitors.claimCode({
+      digest,
+      placeId: this.#moduleContext.id,
+      network,
+    })
     if (claimed === 'full') throw new Problem('sign_in_busy', {})
     return claimed === 'first'
   }
@@ -220,7 +224,7 @@ export class Door {
       await this.#sessions.end(guest)
       return cookies
     } catch (error) {
-      this.#shared.log.error({ error, place: this.#place.id }, 'could not save a sign-in')
+      this.#shared.log.error({ error, place: this.#moduleContext.id }, 'could not save a sign-in')
       throw new Problem('sign_in_not_kept', {})
     }
   }
@@ -233,7 +237,7 @@ export class Door {
 
   #failed(error: unknown, head: RequestHead): Reply {
     if (error instanceof Problem) return errorReply(error.code, head, error.values)
-    this.#shared.log.warn({ error, place: this.#place.id }, 'signing in failed')
+    this.#shared.log.warn({ error, place: this.#moduleContext.id }, 'signing in failed')
     return errorReply('sign_in_provider', head, { reason: 'it could not be reached' })
   }
 
@@ -247,6 +251,6 @@ export class Door {
   #guest(exchange: Exchange, cookie: string): Guest {
     const { info } = this.#shared
     const jar = readCookies(cookie, this.#isOurs)
-    return guestOf(exchange, jar, { info, placeId: this.#place.id, prefix: this.#terms.cookiePrefix })
+    return guestOf(exchange, jar, { info, placeId: this.#moduleContext.id, prefix: this.#terms.cookiePrefix })
   }
 }

@@ -30,9 +30,9 @@ export function createSignIn(options: SignInOptions): SignIn {
   const answer = centralHandler({ seal, placeAt }, info, central)
   return {
     seal,
-    handler(method, terms, place) {
+    handler(method, terms, moduleContext) {
       // Sessions must stay valid at the next tunnel of the same name.
-      const lasting = { ...place, id: place.recordId ?? place.id }
+      const lasting = { ...moduleContext, id: moduleContext.recordId ?? moduleContext.id }
       const door = new Door(shared, method, terms, lasting)
       return (exchange, next) => door.handle(exchange, next)
     },

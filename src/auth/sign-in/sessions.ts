@@ -1,4 +1,4 @@
-import type { Place } from '#http/place.ts'
+import type { ModuleContext } from '#http/place.ts'
 import { Checks } from '#auth/sign-in/checks.ts'
 import { Generations } from '#base/generations.ts'
 import type { Guest } from '#auth/sign-in/guest.ts'
@@ -37,15 +37,15 @@ export class Sessions {
   readonly #shared: Shared
   readonly #method: SignInMethod
   readonly #terms: SignInTerms
-  readonly #place: Place
+  readonly #moduleContext: ModuleContext
   readonly #checks: Checks
   readonly #told = new Generations<number>(MAX_TOLD)
 
-  constructor(shared: Shared, method: SignInMethod, terms: SignInTerms, place: Place) {
+  constructor(shared: Shared, method: SignInMethod, terms: SignInTerms, moduleContext: ModuleContext) {
     this.#shared = shared
     this.#method = method
     this.#terms = terms
-    this.#place = place
+    this.#moduleContext = moduleContext
     this.#checks = new Checks(method, terms.authCheckInterval * 1000, shared.now)
   }
 
@@ -67,7 +67,7 @@ export class Sessions {
   async begin(guest: Guest, granted: Granted): Promise<string[]> {
     const { visitors, presence, seal, now } = this.#shared
     const { client, head } = guest.exchange
-    const { id, edgeId } = this.#place
+    const { id, edgeId } = this.#moduleContext
     const begun = now()
     const { fingerprint, provider } = this.#method
     const draft = {
@@ -82,7 +82,7 @@ export class Sessions {
     const { sessionId } = await visitors.signedIn({
       identity: granted.identity,
       provider,
-      place: { id, ...(edgeId !== undefined && { edgeId }) },
+      moduleContext: { id, ...(edgeId !== undefined && { edgeId }) },
       publicUrl: guest.origin,
       ip: client.ip,
       userAgent: head.fields.get('user-agent') ?? '',

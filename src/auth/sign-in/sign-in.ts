@@ -1,7 +1,7 @@
 import type { Handler } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 import type { Identity } from '#http/identity.ts'
-import type { Place } from '#http/place.ts'
+import type { ModuleContext } from '#http/place.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
 
 /** The result of a sign-in, sealed in the session if it is needed for rechecks. */
@@ -71,7 +71,7 @@ export interface SignIn {
   /** For data that a method passes from the central host to its endpoints. */
   readonly seal: Seal
   /** Allows requests with a session; all others must sign in. */
-  handler(method: SignInMethod, terms: SignInTerms, place: Place): Handler
+  handler(method: SignInMethod, terms: SignInTerms, moduleContext: ModuleContext): Handler
   /** Handles requests for the central callback host; undefined when `head` is for another one. */
   central(head: RequestHead): Handler | undefined
 }

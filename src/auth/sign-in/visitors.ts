@@ -1,4 +1,4 @@
-import type { Place } from '#http/place.ts'
+import type { ModuleContext } from '#http/place.ts'
 import type { Claimed, CodeClaim } from '#auth/sign-in/code-claims.ts'
 import type { SignInMethod } from '#auth/sign-in/sign-in.ts'
 import type { Identity } from '#http/identity.ts'
@@ -7,7 +7,7 @@ import type { Identity } from '#http/identity.ts'
 export interface Arrival {
   readonly identity: Identity
   readonly provider: SignInMethod['provider']
-  readonly place: Place
+  readonly moduleContext: ModuleContext
   /** Of the endpoint, as in its public URL. */
   readonly publicUrl: string
   readonly ip: string

@@ -1,7 +1,7 @@
 import { fail } from '#base/errors.ts'
 import { DialError } from '#registry/agent-dialer.ts'
-import { connectionFilter, isAsked, type Modules } from '#gateway/modules/index.ts'
-import type { Place } from '#http/place.ts'
+import { connectionFilter, isSet, type Modules } from '#gateway/modules/index.ts'
+import type { ModuleContext } from '#http/place.ts'
 import { agentAuthorities } from '#tls/agent-authorities.ts'
 import { terminationIdentity } from '#tls/tls-termination.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
@@ -47,7 +47,7 @@ const usable: Readonly<Record<keyof BindOptions, readonly Proto[]>> = {
 }
 
 /** Placeholder context, to validate options before the tunnel exists. */
-const unbound: Place = {
+const unbound: ModuleContext = {
   id: 'a tunnel that is not bound yet',
   dial: () => Promise.reject(new DialError('offline', 'The tunnel is not bound yet.')),
 }
@@ -58,7 +58,7 @@ export const readProto = (text: string): Proto =>
 /** Rejects options that this gateway cannot serve on such an endpoint, or whose content is invalid. */
 export function checkOptions(proto: Proto, options: BindOptions, modules: Modules): void {
   for (const [option, places] of Object.entries(usable)) {
-    if (!isAsked(options[option as keyof BindOptions]) || places.includes(proto)) continue
+    if (!isSet(options[option as keyof BindOptions]) || places.includes(proto)) continue
     const reason = places.length === 0 ? 'this server does not have it' : `it does not apply to ${proto}`
     fail('bind_option', { option, reason })
   }

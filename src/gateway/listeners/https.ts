@@ -13,7 +13,7 @@ import { clientConnectionOf } from '#gateway/listeners/client-connection.ts'
 import type { Certificates } from '#tls/certificates.ts'
 import { clientCertificate } from '#tls/client-certificate.ts'
 import type { ClientHello } from '#tls/client-hello.ts'
-import type { TlsTerms } from '#tls/contexts.ts'
+import type { TlsConfig } from '#tls/contexts.ts'
 import { Handshakes, type HandshakeLimits } from '#tls/handshakes.ts'
 import { proofOf, stillHolds } from '#tls/client-proof.ts'
 import type { ClientProof } from '#http/client-certificate.ts'
@@ -24,9 +24,9 @@ import { OWN_ALPN } from '#tunnel/alpn.ts'
 
 /** What to do with a connection, by its server name. */
 export type TlsRoute =
-  | { readonly kind: 'http'; readonly terms?: TlsTerms }
+  | { readonly kind: 'http'; readonly config?: TlsConfig }
   /** Terminate TLS and forward the content. */
-  | { readonly kind: 'terminated'; readonly terms?: TlsTerms; readonly upstream: L4Upstream }
+  | { readonly kind: 'terminated'; readonly config?: TlsConfig; readonly upstream: L4Upstream }
   /** Pass TLS through. */
   | { readonly kind: 'passthrough'; readonly upstream: L4Upstream }
   /** Nothing is served under that name, not even an error page. */
@@ -60,11 +60,11 @@ const NO_APPLICATION_PROTOCOL = Buffer.from([21, 3, 1, 0, 2, 2, 120])
 function proved(
   socket: TLSSocket,
   client: HttpClientConnection,
-  terms: TlsTerms | undefined,
+  config: TlsConfig | undefined,
 ): HttpClientConnection {
   const tls = { version: socket.getProtocol() ?? '', cipher: socket.getCipher().standardName }
-  if (terms?.clients === undefined) return { ...client, tls }
-  return { ...client, tls, certificate: clientCertificate(socket, terms.clients) }
+  if (config?.clients === undefined) return { ...client, tls }
+  return { ...client, tls, certificate: clientCertificate(socket, config.clients) }
 }
 
 /** TLS clients: HTTP, other protocols inside of TLS, and passed-through TLS. */
@@ -146,9 +146,9 @@ export class HttpsListener {
       return agents.adopt(socket, this.#acceptor, read)
     }
     const secured = await this.#handshake(socket, { peeked, hello }, route)
-    if (route.kind === 'http') return this.#http(secured, hello, proved(secured, client, route.terms))
+    if (route.kind === 'http') return this.#http(secured, hello, proved(secured, client, route.config))
     this.#countStream(socket)
-    const proof = route.terms?.clients && proofOf(secured, route.terms.clients)
+    const proof = route.config?.clients && proofOf(secured, route.config.clients)
     const isRevoked = (): boolean => this.#isRevoked(hello, client, proof)
     this.#revocations.add(secured, { isRevoked, cut: () => secured.destroy() })
     return forward(secured, client, route.upstream, { log, traffic })
@@ -158,22 +158,22 @@ export class HttpsListener {
   #isRevoked(hello: ClientHello, client: HttpClientConnection, proof: ClientProof | undefined): boolean {
     const route = this.#options.route(hello, client)
     if (route.kind === 'refused') return proof !== undefined
-    const clients = route.kind === 'passthrough' ? undefined : route.terms?.clients
+    const clients = route.kind === 'passthrough' ? undefined : route.config?.clients
     return clients !== undefined && (proof === undefined || !stillHolds(proof, clients))
   }
 
   async #handshake(
     socket: Socket,
     { peeked, hello }: { readonly peeked: Buffer; readonly hello: ClientHello },
-    { kind, terms }: Extract<TlsRoute, { readonly terms?: TlsTerms }>,
+    { kind, config }: Extract<TlsRoute, { readonly config?: TlsConfig }>,
   ): Promise<TLSSocket> {
     await this.#handshakes.turn(socket)
     const begun = performance.now()
-    const context = await this.#options.certificates.contextFor(hello.serverName, terms, hello.ticketKey)
+    const context = await this.#options.certificates.contextFor(hello.serverName, config, hello.ticketKey)
     const secured = await terminate(socket, peeked, {
       context,
       alpn: kind === 'http' ? ALPN : undefined,
-      clientCertificate: terms?.clients !== undefined,
+      clientCertificate: config?.clients !== undefined,
     })
     this.#handshakes.leave(socket)
     this.#options.handshaken?.((performance.now() - begun) / 1000)

@@ -141,17 +141,17 @@ function nameIn(given: Buffer): string | undefined {
 export const basicAuthModule: HttpModule = {
   name: 'basic_auth',
   joinsAgent: true,
-  fromRecord(given, place) {
-    const { agent } = place
+  fromRecord(given, moduleContext) {
+    const { agent } = moduleContext
     const { realm, allow_options: allowOptions } = given as Kept<typeof contract.shape>
     const logins = agent === undefined ? [] : broughtBy(agent)
     // Without one no request is allowed, and the owner should know why.
     if (logins.length === 0)
       fail('module_unusable', { module: 'basic_auth', reason: 'no agent has brought a password' })
-    return basicAuth(logins, endpointOf(place), { realm, allowOptions })
+    return basicAuth(logins, endpointOf(moduleContext), { realm, allowOptions })
   },
   fromAgent: {
     options: ['BasicAuth', 'Auth'],
-    build: (given, place) => basicAuth(broughtBy(given), endpointOf(place)),
+    build: (given, moduleContext) => basicAuth(broughtBy(given), endpointOf(moduleContext)),
   },
 }

@@ -1,7 +1,7 @@
 import type { circuitBreaker } from '#contract/modules/circuit-breaker.ts'
 import type { Kept } from '#contract/shape.ts'
 import { fail } from '#base/errors.ts'
-import { Circuit, type CircuitTerms, type Ticket } from '#gateway/modules/circuit.ts'
+import { Circuit, type CircuitConfig, type CircuitPermit } from '#gateway/modules/circuit.ts'
 import type { Endpoint, Exchange, Handler, Reply } from '#http/exchange.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
 import { readModule } from '#base/read-module.ts'
@@ -11,7 +11,7 @@ import { type Field, MessageError, object } from '#base/json-fields.ts'
 const OPTION = 'CircuitBreaker'
 const FAILED = 500
 /** What agents cannot set has the API's defaults. */
-const agentTerms = { trippedMs: 10_000, windowMs: 10_000, buckets: 10, volume: 20 }
+const agentConfig = { trippedMs: 10_000, windowMs: 10_000, buckets: 10, volume: 20 }
 
 const number: Field<number> = (value, name) => {
   if (value === undefined || value === null) return 0
@@ -21,30 +21,35 @@ const number: Field<number> = (value, name) => {
 const options = object({ error_threshold: number })
 
 /** Stops requests to a service that fails too often, and retries from time to time. */
-export function circuitBreakerHandler(terms: CircuitTerms, now?: () => number): Handler {
-  const circuit = new Circuit(terms, now)
+export function circuitBreakerHandler(config: CircuitConfig, now?: () => number): Handler {
+  const circuit = new Circuit(config, now)
   return async (exchange, next) => {
-    const ticket = circuit.admit()
-    if (ticket === undefined) return refusal(exchange, circuit.waitMs)
-    if (ticket.isProbe) return probe(circuit, ticket, exchange, next)
+    const permit = circuit.admit()
+    if (permit === undefined) return refusal(exchange, circuit.waitMs)
+    if (permit.isProbe) return probe(circuit, permit, exchange, next)
     const reply = await next(exchange)
     // What happens after the client disconnected says nothing about the service.
-    if (!exchange.clientAbort.aborted) circuit.answered(ticket, reply.head.status >= FAILED)
+    if (!exchange.clientAbort.aborted) circuit.answered(permit, reply.head.status >= FAILED)
     return reply
   }
 }
 
-async function probe(circuit: Circuit, ticket: Ticket, exchange: Exchange, next: Endpoint): Promise<Reply> {
+async function probe(
+  circuit: Circuit,
+  permit: CircuitPermit,
+  exchange: Exchange,
+  next: Endpoint,
+): Promise<Reply> {
   exchange.context.note('circuit_breaker: allow_while_open')
   exchange.context.whileOpen = true
   // Other requests must not wait for one whose client has gone.
-  exchange.clientAbort.onAbort(() => circuit.forget(ticket))
+  exchange.clientAbort.onAbort(() => circuit.forget(permit))
   try {
     const reply = await next(exchange)
-    circuit.answered(ticket, reply.head.status >= FAILED)
+    circuit.answered(permit, reply.head.status >= FAILED)
     return reply
   } finally {
-    circuit.forget(ticket)
+    circuit.forget(permit)
   }
 }
 
@@ -70,7 +75,7 @@ export const circuitBreakerModule: HttpModule = {
       const { error_threshold: share } = readModule(OPTION, options, CircuitBreaker ?? {})
       if (!(share >= 0 && share <= 1))
         fail('bind_option', { option: OPTION, reason: 'error_threshold must be between 0 and 1' })
-      return circuitBreakerHandler({ ...agentTerms, share })
+      return circuitBreakerHandler({ ...agentConfig, share })
     },
   },
 }

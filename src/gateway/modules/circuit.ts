@@ -1,5 +1,5 @@
 /** When a circuit trips, and for how long. */
-export interface CircuitTerms {
+export interface CircuitConfig {
   readonly trippedMs: number
   readonly windowMs: number
   readonly buckets: number
@@ -56,7 +56,7 @@ class RollingWindow {
 }
 
 /** Held by a request from admission until its response. */
-export interface Ticket {
+export interface CircuitPermit {
   readonly isProbe: boolean
 }
 
@@ -65,23 +65,23 @@ export interface Ticket {
  * that one request at a time may try: a success closes it, a failure opens it again.
  */
 export class Circuit {
-  readonly #terms: CircuitTerms
+  readonly #config: CircuitConfig
   readonly #now: () => number
   readonly #window: RollingWindow
   /** One for all requests until the circuit opens: earlier requests say nothing about the time after. */
-  #ordinary: Ticket = { isProbe: false }
+  #ordinary: CircuitPermit = { isProbe: false }
   /** Undefined while the circuit is closed. */
   #openUntil: number | undefined
-  #probe: Ticket | undefined
+  #probe: CircuitPermit | undefined
 
-  constructor(terms: CircuitTerms, now: () => number = () => performance.now()) {
-    this.#terms = terms
+  constructor(config: CircuitConfig, now: () => number = () => performance.now()) {
+    this.#config = config
     this.#now = now
-    this.#window = new RollingWindow(terms.windowMs, terms.buckets)
+    this.#window = new RollingWindow(config.windowMs, config.buckets)
   }
 
   /** Undefined when no request may be sent now. */
-  admit(): Ticket | undefined {
+  admit(): CircuitPermit | undefined {
     if (this.#openUntil === undefined) return this.#ordinary
     if (this.#probe !== undefined || this.#now() < this.#openUntil) return undefined
     this.#probe = { isProbe: true }
@@ -94,29 +94,29 @@ export class Circuit {
   }
 
   /** The response head has arrived. */
-  answered(ticket: Ticket, failed: boolean): void {
-    if (ticket.isProbe) {
-      if (ticket !== this.#probe) return
+  answered(permit: CircuitPermit, failed: boolean): void {
+    if (permit.isProbe) {
+      if (permit !== this.#probe) return
       this.#probe = undefined
       if (failed) this.#open(this.#now())
       else this.#close()
       return
     }
-    if (ticket !== this.#ordinary) return
+    if (permit !== this.#ordinary) return
     const window = this.#window
     const now = this.#now()
     window.count(now, failed)
-    const { volume, share } = this.#terms
+    const { volume, share } = this.#config
     if (window.errors > 0 && window.total >= volume && window.errors / window.total > share) this.#open(now)
   }
 
   /** No response will show the service's health: the client has gone, or it was an internal error. */
-  forget(ticket: Ticket): void {
-    if (ticket === this.#probe) this.#probe = undefined
+  forget(permit: CircuitPermit): void {
+    if (permit === this.#probe) this.#probe = undefined
   }
 
   #open(now: number): void {
-    this.#openUntil = now + this.#terms.trippedMs
+    this.#openUntil = now + this.#config.trippedMs
     this.#ordinary = { isProbe: false }
   }
 

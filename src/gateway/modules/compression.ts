@@ -96,6 +96,9 @@ function varied(fields: Fields): Fields {
 
 export const compressionModule: HttpModule = {
   name: 'compression',
-  fromRecord: (_options, place) => compressing(endpointOf(place)),
-  fromAgent: { options: ['Compression'], build: (_options, place) => compressing(endpointOf(place)) },
+  fromRecord: (_options, moduleContext) => compressing(endpointOf(moduleContext)),
+  fromAgent: {
+    options: ['Compression'],
+    build: (_options, moduleContext) => compressing(endpointOf(moduleContext)),
+  },
 }

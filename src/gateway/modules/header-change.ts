@@ -7,7 +7,7 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const HOST = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /** Headers to add and to remove, checked; names are in lower case. */
-export interface Change {
+export interface HeaderChange {
   readonly added: readonly { readonly name: string; readonly value: string | Filled }[]
   readonly removed: readonly string[]
 }
@@ -19,10 +19,14 @@ export interface WantedChange {
 }
 
 /** Reports why a change is invalid. */
-export type Refuse = (reason: string) => never
+export type RefuseChange = (reason: string) => never
 
 /** Checks a change of headers and compiles its values. */
-export function checkedChange({ added, removed }: WantedChange, moment: Moment, refuse: Refuse): Change {
+export function checkedChange(
+  { added, removed }: WantedChange,
+  moment: Moment,
+  refuse: RefuseChange,
+): HeaderChange {
   for (const name of removed) checkName(name, refuse)
   const compiled = added.map(([name, value]) => {
     checkName(name, refuse)
@@ -34,12 +38,12 @@ export function checkedChange({ added, removed }: WantedChange, moment: Moment, 
   return change
 }
 
-function checkName(name: string, refuse: Refuse): void {
+function checkName(name: string, refuse: RefuseChange): void {
   if (!TOKEN.test(name)) refuse(`"${name}" is not a header name`)
   if (untouchableHeaders.has(name)) refuse(`"${name}" is set only by the gateway`)
 }
 
-function checkHost({ added, removed }: Change, moment: Moment, refuse: Refuse): void {
+function checkHost({ added, removed }: HeaderChange, moment: Moment, refuse: RefuseChange): void {
   const hosts = added.filter(({ name }) => name === 'host')
   const [host] = hosts
   if (moment === 'response' && (host || removed.includes('host'))) refuse('a response has no "host"')

@@ -5,7 +5,7 @@ import type { Kept } from '#contract/shape.ts'
 import type { Handler } from '#http/exchange.ts'
 import { Fields } from '#http/fields.ts'
 import { withFields, withHead } from '#http/changed.ts'
-import { checkedChange, type Change, type Refuse } from '#gateway/modules/header-change.ts'
+import { checkedChange, type HeaderChange, type RefuseChange } from '#gateway/modules/header-change.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
 import { readModule } from '#base/read-module.ts'
 import type { Filled } from '#gateway/modules/variables.ts'
@@ -23,7 +23,7 @@ const options = object({
 })
 
 /** Changes the request headers for the service. */
-function requestHandler({ added, removed }: Change): Handler {
+function requestHandler({ added, removed }: HeaderChange): Handler {
   const host = added.find(({ name }) => name === 'host')?.value
   const upstreamHost = typeof host === 'string' ? host : undefined
   const others = added.filter(({ name }) => name !== 'host')
@@ -38,7 +38,7 @@ function requestHandler({ added, removed }: Change): Handler {
 }
 
 /** Changes the response headers. Here an added field may be next to one of the service: both are the owner's. */
-function responseHandler({ added, removed }: Change): Handler {
+function responseHandler({ added, removed }: HeaderChange): Handler {
   const lines = linesOf(added)
   return async (exchange, next) => {
     const reply = await next(exchange)
@@ -53,7 +53,7 @@ function changed(fields: Fields, removed: readonly string[], lines: string): Fie
 }
 
 /** The lines of added headers; built once if they have no variable. */
-function linesOf(added: Change['added']): Filled {
+function linesOf(added: HeaderChange['added']): Filled {
   const parts = added.map(({ name, value }) =>
     typeof value === 'string' ? `${name}: ${value}\r\n` : { name, value },
   )
@@ -67,8 +67,8 @@ function linesOf(added: Change['added']): Filled {
   }
 }
 
-function changeOfAgent(option: Option, given: JsonObject): Change {
-  const refuse: Refuse = reason => fail('bind_option', { option, reason })
+function changeOfAgent(option: Option, given: JsonObject): HeaderChange {
+  const refuse: RefuseChange = reason => fail('bind_option', { option, reason })
   const { add, addParsed, remove } = readModule(option, options, given)
   const lines = [...add.map(line => parted(line, refuse)), ...Object.entries(addParsed)].map(
     ([name, value]) => [name.trim().toLowerCase(), value.trim()] as const,
@@ -81,15 +81,15 @@ function changeOfAgent(option: Option, given: JsonObject): Change {
   return checkedChange({ added, removed }, option === 'RequestHeaders' ? 'request' : 'response', refuse)
 }
 
-function parted(line: string, refuse: Refuse): [name: string, value: string] {
+function parted(line: string, refuse: RefuseChange): [name: string, value: string] {
   const colon = line.indexOf(':')
   if (colon < 1) refuse(`"${line}" is not of the form name:value`)
   return [line.slice(0, colon), line.slice(colon + 1)]
 }
 
-function changeOfRecord(module: string, given: JsonObject, moment: Moment): Change {
+function changeOfRecord(module: string, given: JsonObject, moment: Moment): HeaderChange {
   const { add, remove } = given as Kept<typeof contract.shape>
-  const refuse: Refuse = reason => fail('module_unusable', { module, reason })
+  const refuse: RefuseChange = reason => fail('module_unusable', { module, reason })
   // Records contain any text; in a head it is sent as UTF-8, one character per byte.
   const added = Object.entries(add).map(
     ([name, value]) => [name.toLowerCase(), Buffer.from(value.trim()).toString('latin1')] as const,

@@ -7,7 +7,7 @@ import { compressionModule } from '#gateway/modules/compression.ts'
 import { requestHeadersModule, responseHeadersModule } from '#gateway/modules/headers.ts'
 import { addressesOf, ipRestrictionModule } from '#gateway/modules/ip-restriction.ts'
 import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
-import type { Place } from '#http/place.ts'
+import type { ModuleContext } from '#http/place.ts'
 import { mutualTlsModule } from '#gateway/modules/mutual-tls.ts'
 import { oauthModule } from '#gateway/modules/oauth.ts'
 import { oidcModule } from '#gateway/modules/oidc.ts'
@@ -44,13 +44,13 @@ const order: readonly HttpModule[] = [
 ]
 
 /** Not request modules: they define where traffic goes, and how its connection is made. */
-const elsewhere = new Set(['backend', 'tls_termination'])
-const known = new Set([...elsewhere, ...order.flatMap(({ name, alias }) => [name, alias ?? name])])
+const nonChainModules = new Set(['backend', 'tls_termination'])
+const known = new Set([...nonChainModules, ...order.flatMap(({ name, alias }) => [name, alias ?? name])])
 /** Agent options that this gateway does not support. */
-const absent: readonly (keyof BindOptions)[] = ['TrafficPolicy', 'Policy']
+const unsupportedOptions: readonly (keyof BindOptions)[] = ['TrafficPolicy', 'Policy']
 
 /** The clients allowed without any restriction. */
-export const everybody = (): boolean => true
+export const allowAll = (): boolean => true
 
 /** Handlers with their names, in order. */
 export interface Attached {
@@ -61,7 +61,7 @@ export interface Attached {
 type Named = readonly [name: string, handler: Handler]
 
 /** The sources of modules: records, agent options, or both. */
-export interface Wishes {
+export interface ModuleSources {
   readonly rows: readonly SourceRow[]
   readonly agent?: BindOptions
 }
@@ -82,16 +82,16 @@ export class Modules {
   }
 
   /** Throws a Problem for what cannot be built: no module is ever skipped silently. */
-  build({ rows, agent }: Wishes, place: Place): Attached {
+  build({ rows, agent }: ModuleSources, moduleContext: ModuleContext): Attached {
     for (const row of rows) checkUsable(row)
-    if (agent !== undefined) checkAbsent(agent)
-    const whole = agent === undefined ? place : { ...place, agent }
+    if (agent !== undefined) checkUnsupported(agent)
+    const whole = agent === undefined ? moduleContext : { ...moduleContext, agent }
     const built = order.flatMap(module => {
       const ofRecords = rows.flatMap(row => this.#ofRecord(module, row, whole))
       const isJoined = module.joinsAgent === true && ofRecords.length > 0
       return agent === undefined || isJoined
         ? ofRecords
-        : [...ofRecords, ...this.#ofAgent(module, agent, place)]
+        : [...ofRecords, ...this.#ofAgent(module, agent, moduleContext)]
     })
     return { names: built.map(([name]) => name), handlers: built.map(([, handler]) => handler) }
   }
@@ -100,7 +100,7 @@ export class Modules {
   connectionFilterOf(row: SourceRow): (ip: string) => boolean {
     checkUsable(row)
     const options = optionsOf(row, 'ip_restriction') ?? optionsOf(row, 'ip_policy')
-    return options ? this.#parts.records.addressesAllowed(options['ip_policies'] as string[]) : everybody
+    return options ? this.#parts.records.addressesAllowed(options['ip_policies'] as string[]) : allowAll
   }
 
   /** The place was removed. */
@@ -108,13 +108,13 @@ export class Modules {
     for (const { name } of order) this.#remembered.delete(`${placeId} ${name}`)
   }
 
-  #ofRecord(module: HttpModule, row: SourceRow, place: Place): Named[] {
+  #ofRecord(module: HttpModule, row: SourceRow, moduleContext: ModuleContext): Named[] {
     const options = optionsOf(row, module.name) ?? (module.alias && optionsOf(row, module.alias))
     if (!options) return []
-    const whole = { ...place, recordId: row.id }
+    const whole = { ...moduleContext, recordId: row.id }
     const build = (): Handler => module.fromRecord(options, whole, this.#parts)
     if (module.remembers !== true) return [[module.name, build()]]
-    const key = `${place.id} ${module.name}`
+    const key = `${moduleContext.id} ${module.name}`
     const basis = JSON.stringify(options)
     const before = this.#remembered.get(key)
     const handler = before?.basis === basis ? before.handler : build()
@@ -122,14 +122,14 @@ export class Modules {
     return [[module.name, handler]]
   }
 
-  #ofAgent({ name, fromAgent }: HttpModule, agent: BindOptions, place: Place): Named[] {
-    if (!fromAgent?.options.some(option => isAsked(agent[option]))) return []
-    return [[name, fromAgent.build(agent, place, this.#parts)]]
+  #ofAgent({ name, fromAgent }: HttpModule, agent: BindOptions, moduleContext: ModuleContext): Named[] {
+    if (!fromAgent?.options.some(option => isSet(agent[option]))) return []
+    return [[name, fromAgent.build(agent, moduleContext, this.#parts)]]
   }
 }
 
 /** Whether an agent set an option: absent ones arrive as one of these. */
-export const isAsked = (value: unknown): boolean =>
+export const isSet = (value: unknown): boolean =>
   value !== null && value !== undefined && value !== '' && value !== false && value !== 0
 
 function checkUsable(row: SourceRow): void {
@@ -141,13 +141,13 @@ function checkUsable(row: SourceRow): void {
     fail('module_unusable', { module: unknown, reason: 'this server does not have it' })
 }
 
-function checkAbsent(agent: BindOptions): void {
-  const option = absent.find(name => isAsked(agent[name]))
+function checkUnsupported(agent: BindOptions): void {
+  const option = unsupportedOptions.find(name => isSet(agent[name]))
   if (option !== undefined) fail('bind_option', { option, reason: 'this server does not have it' })
 }
 
 /** The client filter of an agent's TCP or TLS tunnel; a Problem if it requests more than that. */
 export function connectionFilter(agent: BindOptions): (ip: string) => boolean {
-  checkAbsent(agent)
-  return agent.IPRestriction ? addressesOf(agent.IPRestriction) : everybody
+  checkUnsupported(agent)
+  return agent.IPRestriction ? addressesOf(agent.IPRestriction) : allowAll
 }

@@ -2,7 +2,7 @@ import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import type { Handler } from '#http/exchange.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
-import type { Place } from '#http/place.ts'
+import type { ModuleContext } from '#http/place.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { OAuthSetup } from '#auth/providers/setup.ts'
 import type { SignIn } from '#auth/sign-in/sign-in.ts'
@@ -32,11 +32,11 @@ export interface HttpModule {
   /** A record's options are added to those of the agent (`Place.agent`), instead of a second handler. */
   readonly joinsAgent?: true
   /** Throws a Problem when it cannot be built: its route then responds with 503. */
-  fromRecord(options: JsonObject, place: Place, parts: ModuleParts): Handler
+  fromRecord(options: JsonObject, moduleContext: ModuleContext, parts: ModuleParts): Handler
   /** Absent if agents cannot request it. */
   readonly fromAgent?: {
     readonly options: readonly (keyof BindOptions)[]
     /** Throws a Problem (`bind_option`) for options that cannot be used. */
-    build(given: BindOptions, place: Place, parts: ModuleParts): Handler
+    build(given: BindOptions, moduleContext: ModuleContext, parts: ModuleParts): Handler
   }
 }

@@ -3,7 +3,7 @@ import type { ClientCertificate } from '#http/client-certificate.ts'
 import { Fields } from '#http/fields.ts'
 import { withHead } from '#http/changed.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
-import type { Place } from '#http/place.ts'
+import type { ModuleContext } from '#http/place.ts'
 import { errorReply } from '#http/pages.ts'
 import { agentAuthorities } from '#tls/agent-authorities.ts'
 
@@ -19,7 +19,7 @@ const lines = new WeakMap<ClientCertificate, string>()
  * Sends the client's identity to the service. A client without a valid certificate is rejected in the handshake; a
  * request on an older connection, or one without a server name, is rejected here.
  */
-function mutualTlsAt({ id, edgeId }: Place): Handler {
+function mutualTlsAt({ id, edgeId }: ModuleContext): Handler {
   const scope = edgeId ?? id
   return async (exchange, next) => {
     const { head, client } = exchange
@@ -60,13 +60,13 @@ const percent = (character: string): string =>
 
 export const mutualTlsModule: HttpModule = {
   name: 'mutual_tls',
-  fromRecord: (_, place) => mutualTlsAt(place),
+  fromRecord: (_, moduleContext) => mutualTlsAt(moduleContext),
   fromAgent: {
     options: ['MutualTLSCA'],
-    build: (given, place) => {
+    build: (given, moduleContext) => {
       // The handshake uses them; this only checks that they are valid.
       agentAuthorities(given)
-      return mutualTlsAt(place)
+      return mutualTlsAt(moduleContext)
     },
   },
 }

@@ -41,21 +41,21 @@ const agentOptions = object({
 export const oauthModule: HttpModule = {
   name: oauth.name,
 
-  fromRecord(given, place, parts) {
+  fromRecord(given, moduleContext, parts) {
     const options = given as unknown as Options
     const interval = options.auth_check_interval
     return parts.signIn.handler(
       methodFor(fromOptions(options, parts), parts, interval > 0),
       recordTerms(options, interval),
-      place,
+      moduleContext,
     )
   },
 
   fromAgent: {
     options: [OPTION],
-    build(given, place, parts) {
+    build(given, moduleContext, parts) {
       const method = forAgent(() => methodFor(fromBind(given[OPTION] ?? {}, parts), parts, false))
-      return parts.signIn.handler(method, agentTerms, place)
+      return parts.signIn.handler(method, agentTerms, moduleContext)
     },
   },
 }

@@ -29,7 +29,7 @@ export const oidcModule: HttpModule = {
   name: oidc.name,
   remembers: true,
 
-  fromRecord(given, place, parts) {
+  fromRecord(given, moduleContext, parts) {
     const options = given as unknown as Options
     const method = new OidcMethod({
       issuer: options.issuer,
@@ -40,13 +40,13 @@ export const oidcModule: HttpModule = {
       domains: [],
       ...ways(parts),
     })
-    return parts.signIn.handler(method, recordTerms(options), place)
+    return parts.signIn.handler(method, recordTerms(options), moduleContext)
   },
 
   fromAgent: {
     options: [OPTION],
-    build: (given, place, parts) =>
-      parts.signIn.handler(methodForAgent(given[OPTION] ?? {}, parts), agentTerms, place),
+    build: (given, moduleContext, parts) =>
+      parts.signIn.handler(methodForAgent(given[OPTION] ?? {}, parts), agentTerms, moduleContext),
   },
 }
 

@@ -6,10 +6,15 @@ import { recordTerms } from '#auth/sign-in/terms.ts'
 /** Requires sign-in with a SAML 2.0 identity provider. Agents cannot request it. */
 export const samlModule: HttpModule = {
   name: 'saml',
-  fromRecord(options, place, { info, signIn }) {
+  fromRecord(options, moduleContext, { info, signIn }) {
     const settings = options as unknown as SamlSettings
-    const method = samlMethod({ placeId: place.recordId ?? place.id, settings, info, seal: signIn.seal })
+    const method = samlMethod({
+      placeId: moduleContext.recordId ?? moduleContext.id,
+      settings,
+      info,
+      seal: signIn.seal,
+    })
     // No interval: the provider can be reached only through the browser.
-    return signIn.handler(method, recordTerms(settings), place)
+    return signIn.handler(method, recordTerms(settings), moduleContext)
   },
 }

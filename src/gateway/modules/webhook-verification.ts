@@ -11,7 +11,7 @@ import { Fields } from '#http/fields.ts'
 import type { ResponseHead } from '#http/head.ts'
 import { withHead } from '#http/changed.ts'
 import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
-import { endpointOf, type Place } from '#http/place.ts'
+import { endpointOf, type ModuleContext } from '#http/place.ts'
 import { readModule } from '#base/read-module.ts'
 import { errorReply } from '#http/pages.ts'
 import { Allowance } from '#webhooks/allowance.ts'
@@ -137,7 +137,7 @@ function unknownSender(provider: string): string {
 /** The handler for a sender; `refuse` throws the error if there is none. */
 function handlerFor(
   { provider, secret }: { readonly provider: string; readonly secret: string },
-  place: Place,
+  moduleContext: ModuleContext,
   { egress, log }: ModuleParts,
   refuse: (reason: string) => never,
 ): Handler {
@@ -147,7 +147,7 @@ function handlerFor(
   // Anyone can sign with an empty key.
   if (secret === '' && name !== SECRETLESS) return refuse(`a secret is required for ${provider}`)
   try {
-    return verifying(scheme(secret, { egress }), endpointOf(place), log)
+    return verifying(scheme(secret, { egress }), endpointOf(moduleContext), log)
   } catch (error) {
     if (!(error instanceof UnusableSecret)) throw error
     return refuse(`the secret ${error.reason}`)
@@ -157,17 +157,17 @@ function handlerFor(
 export const webhookVerificationModule: HttpModule = {
   name: NAME,
   alias: 'webhook_validation',
-  fromRecord: (given, place, parts) =>
-    handlerFor(given as Kept<typeof contract.shape>, place, parts, reason =>
+  fromRecord: (given, moduleContext, parts) =>
+    handlerFor(given as Kept<typeof contract.shape>, moduleContext, parts, reason =>
       fail('module_unusable', { module: NAME, reason }),
     ),
   fromAgent: {
     options: [OPTION],
-    build({ WebhookVerification }, place, parts) {
+    build({ WebhookVerification }, moduleContext, parts) {
       const refuse = (reason: string): never => fail('bind_option', { option: OPTION, reason })
       const given = readModule(OPTION, options, WebhookVerification ?? {})
       if (given.sealed_secret) refuse('sealed_secret is not supported, use secret')
-      return handlerFor(given, place, parts, refuse)
+      return handlerFor(given, moduleContext, parts, refuse)
     },
   },
 }

@@ -6,7 +6,7 @@ import { noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
-import type { Place } from '#http/place.ts'
+import type { ModuleContext } from '#http/place.ts'
 import { errorReply } from '#http/pages.ts'
 import { WebSocketTcpStream } from '#http/websocket/tcp-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
@@ -19,7 +19,7 @@ const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,255}$/
 const EMPTY = Buffer.alloc(0)
 
-type Dial = NonNullable<Place['dial']>
+type Dial = NonNullable<ModuleContext['dial']>
 
 /** Accepts WebSocket connections itself, and forwards the content of their messages. */
 const converter =

@@ -4,15 +4,15 @@ import type { Log } from '#base/log.ts'
 import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
 import { buildBackend } from '#gateway/backends/index.ts'
 import { chain, type Endpoint } from '#http/exchange.ts'
-import { type Modules, optionsOf, type Wishes } from '#gateway/modules/index.ts'
-import { endpointOf, type Place } from '#http/place.ts'
+import { type Modules, optionsOf, type ModuleSources } from '#gateway/modules/index.ts'
+import { endpointOf, type ModuleContext } from '#http/place.ts'
 import { errorReply } from '#http/pages.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import { isReservedPath } from '#auth/sign-in/paths.ts'
 import type { RouteInfo } from '#http/request-context.ts'
 
-export interface CompilerOptions extends Omit<BackendParts, 'child' | keyof Use> {
+export interface CompilerOptions extends Omit<BackendParts, 'child' | keyof BackendUse> {
   readonly records: Records
   readonly modules: Modules
   readonly log: Log
@@ -28,15 +28,15 @@ export interface CompiledEndpoint {
 }
 
 /** The use of a backend. */
-export type Use = Pick<BackendParts, 'edge' | 'passthrough'>
+export type BackendUse = Pick<BackendParts, 'edge' | 'passthrough'>
 
 /** Gets the id of every record that something depends on. */
-export type Uses = (id: string) => void
+export type DependsOn = (id: string) => void
 
 /** What is built for one owner. */
 interface Tree {
-  readonly use: Use
-  readonly uses: Uses
+  readonly use: BackendUse
+  readonly dependsOn: DependsOn
   readonly built: Backend[]
 }
 
@@ -52,44 +52,44 @@ export class Compiler {
 
   /** Modules in front of a backend; `from` is undefined if there is none. */
   endpoint(
-    wishes: Wishes,
-    place: Place,
+    sources: ModuleSources,
+    moduleContext: ModuleContext,
     from: () => Pick<Backend, 'answer' | 'dial' | 'close'> | undefined,
   ): CompiledEndpoint {
     let backend: ReturnType<typeof from>
     try {
       backend = from()
-      const whole = backend?.dial === undefined ? place : { ...place, dial: backend.dial }
-      const { names, handlers } = this.#options.modules.build(wishes, whole)
-      const routeId = place.edgeId === undefined ? undefined : place.id
+      const whole = backend?.dial === undefined ? moduleContext : { ...moduleContext, dial: backend.dial }
+      const { names, handlers } = this.#options.modules.build(sources, whole)
+      const routeId = moduleContext.edgeId === undefined ? undefined : moduleContext.id
       const route: RouteInfo = {
-        id: endpointOf(place),
-        endpoint: endpointAt(place),
-        edgeId: place.edgeId,
+        id: endpointOf(moduleContext),
+        endpoint: endpointAt(moduleContext),
+        edgeId: moduleContext.edgeId,
         routeId,
-        match: place.match,
+        match: moduleContext.match,
         modules: names,
       }
       const last = backend?.answer ?? offline
       return {
-        answer: traced(route, chain(handlers, unreserved(asked(last)))),
+        answer: traced(route, chain(handlers, unreserved(timed(last)))),
         close: () => backend?.close(),
       }
     } catch (error) {
       backend?.close()
-      return this.unservable(error, place.id)
+      return this.unservable(error, moduleContext.id)
     }
   }
 
   /** The backend of an edge, a route or an endpoint configuration; undefined when it has none. */
-  backend(owner: SourceRow, use: Use, uses: Uses): Backend | undefined {
+  backend(owner: SourceRow, use: BackendUse, dependsOn: DependsOn): Backend | undefined {
     const options = optionsOf(owner, 'backend')
     if (options === undefined) return undefined
     const id = options['backend']
     if (typeof id !== 'string') return unusable('it does not name a backend')
     const built: Backend[] = []
     try {
-      return this.#build(id, { use, uses, built }, [])
+      return this.#build(id, { use, dependsOn, built }, [])
     } catch (error) {
       // Children of a failed backend would leak their connections.
       for (const each of built) each.close()
@@ -99,7 +99,7 @@ export class Compiler {
 
   #build(id: string, tree: Tree, above: readonly string[]): Backend {
     if (tree.built.length >= MAX_BACKENDS) unusable(`it refers to more than ${MAX_BACKENDS} others`)
-    tree.uses(id)
+    tree.dependsOn(id)
     const row = this.#options.records.backend(id)
     if (row === undefined) return unusable('it does not exist')
     if (above.includes(id)) unusable('backends form a cycle')
@@ -127,7 +127,7 @@ export class Compiler {
   }
 }
 
-const endpointAt = ({ id, edgeId }: Place): 'edge' | 'domain' | 'ephemeral' =>
+const endpointAt = ({ id, edgeId }: ModuleContext): 'edge' | 'domain' | 'ephemeral' =>
   edgeId !== undefined ? 'edge' : id.startsWith('tn_') ? 'ephemeral' : 'domain'
 
 const unusable = (reason: string): never => fail('module_unusable', { module: 'backend', reason })
@@ -149,7 +149,7 @@ const unreserved =
       ? Promise.resolve(errorReply('reserved_path', exchange.head))
       : endpoint(exchange)
 
-const asked =
+const timed =
   (endpoint: Endpoint): Endpoint =>
   exchange => {
     exchange.context.upstreamStartedAt = performance.now()

@@ -5,17 +5,17 @@ import type { Modules } from '#gateway/modules/index.ts'
 import { withPath } from '#http/changed.ts'
 import { errorReply } from '#http/pages.ts'
 import { filtered } from '#gateway/routing/upstreams.ts'
-import { Compilations } from '#gateway/routing/compilations.ts'
+import { DependencyCache } from '#gateway/routing/dependency-cache.ts'
 import type { CompiledEndpoint, Compiler } from '#gateway/routing/compiler.ts'
 import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
 import { normalized } from '#gateway/routing/paths.ts'
 import { isNormalizing, Routes } from '#gateway/routing/routes.ts'
-import { termsOf, tlsModulesOf } from '#gateway/routing/terms.ts'
+import { tlsConfigOf, tlsModulesOf } from '#gateway/routing/tls-config.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import { isSignInPath } from '#auth/sign-in/paths.ts'
-import { endsAtEdge } from '#tls/edge-terms.ts'
+import { endsAtEdge } from '#tls/edge-tls-config.ts'
 
 export interface EdgesOptions {
   readonly records: Records
@@ -45,14 +45,16 @@ const refused: CompiledConnection = { route: { kind: 'refused' }, close: () => u
 export class Edges {
   readonly #options: EdgesOptions
   readonly #routes = new Map<string, RoutesOfEdge>()
-  readonly #endpoints: Compilations<CompiledEndpoint>
-  readonly #connections: Compilations<CompiledConnection>
+  readonly #endpoints: DependencyCache<CompiledEndpoint>
+  readonly #connections: DependencyCache<CompiledConnection>
   readonly #stop: () => void
 
   constructor(options: EdgesOptions) {
     this.#options = options
-    this.#endpoints = new Compilations(options.records, (error, id) => options.compiler.unservable(error, id))
-    this.#connections = new Compilations(options.records, (error, id) => ({
+    this.#endpoints = new DependencyCache(options.records, (error, id) =>
+      options.compiler.unservable(error, id),
+    )
+    this.#connections = new DependencyCache(options.records, (error, id) => ({
       ...refused,
       fault: options.compiler.unservable(error, id).answer,
     }))
@@ -131,17 +133,17 @@ export class Edges {
   #compile(edge: SourceRow, proto: 'https' | 'tcp' | 'tls', uses: (id: string) => void): CompiledConnection {
     const { compiler, modules, records } = this.#options
     if (proto === 'https')
-      return { route: { kind: 'http', terms: termsOf(edge, records, uses) }, close: () => undefined }
+      return { route: { kind: 'http', config: tlsConfigOf(edge, records, uses) }, close: () => undefined }
     const allows = modules.connectionFilterOf(edge)
     const ends = proto === 'tls' && endsAtEdge(tlsModulesOf(edge))
     // Before the backend: a failure after it is built would have to close it.
-    const terms = ends ? termsOf(edge, records, uses) : undefined
+    const config = ends ? tlsConfigOf(edge, records, uses) : undefined
     const backend = compiler.backend(edge, { edge: proto, passthrough: proto === 'tls' && !ends }, uses)
     const dial = backend?.dial
     if (backend === undefined || dial === undefined) return refused
     const upstream = filtered({ dial }, allows)
     const close = (): void => backend.close()
-    if (terms) return { route: { kind: 'terminated', upstream, terms }, close }
+    if (config) return { route: { kind: 'terminated', upstream, config }, close }
     return { route: { kind: 'passthrough', upstream }, close }
   }
 }

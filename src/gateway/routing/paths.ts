@@ -34,7 +34,7 @@ const escaped = (path: string): string =>
     .replaceAll(/%[0-9a-f]{2}/gi, escape => escape.toUpperCase())
 
 /** Spellings of a path: with its escapes, without unnecessary ones, without any. */
-export function spellings(path: string): ReadonlySet<string> {
+export function equivalentPaths(path: string): ReadonlySet<string> {
   const whole = escaped(path)
   return new Set([whole, resolved(unescaped(whole, 'plain')), resolved(unescaped(whole, 'all'))])
 }
@@ -54,7 +54,7 @@ const shortened = (text: string): string =>
   )
 
 /** What services do to a path besides decoding, each some of it, in any order. */
-const habits: readonly ((text: string) => string)[] = [
+const normalizationQuirks: readonly ((text: string) => string)[] = [
   text => text.replaceAll('\\', '/'),
   text => text.replaceAll(/;[^/]*/g, ''),
   // A late URL parser finds a query or a fragment, and C the end of the string.
@@ -71,8 +71,8 @@ const unescapedWide = (text: string): string =>
   })
 
 /** What only some services do, in addition. */
-const rareHabits: readonly ((text: string) => string)[] = [
-  ...habits,
+const rareQuirks: readonly ((text: string) => string)[] = [
+  ...normalizationQuirks,
   // Some systems drop trailing characters of a name, so that it is that of another file.
   // oxlint-disable-next-line no-control-regex -- these are what is looked for
   text => text.replaceAll(/[\0-\x20\x7f.]+(?=\/|$)/g, ''),
@@ -83,18 +83,18 @@ const rareHabits: readonly ((text: string) => string)[] = [
  * Every interpretation of a path by a service: with escapes decoded once or several times, a backslash as a slash, path
  * parameters removed, dots resolved before or after. Nearly all paths have only one. Undefined: there are too many.
  */
-export function readings(path: string): readonly string[] | undefined {
-  return SUSPECT.test(path) ? allReadings(path, habits) : [path]
+export function pathInterpretations(path: string): readonly string[] | undefined {
+  return SUSPECT.test(path) ? allInterpretations(path, normalizationQuirks) : [path]
 }
 
 /** The same for services that also drop trailing blanks and dots of names, or know other escapes. */
-export function lenientReadings(path: string): readonly string[] | undefined {
-  return LENIENTLY_SUSPECT.test(path) ? allReadings(path, rareHabits) : [path]
+export function lenientInterpretations(path: string): readonly string[] | undefined {
+  return LENIENTLY_SUSPECT.test(path) ? allInterpretations(path, rareQuirks) : [path]
 }
 
-function allReadings(path: string, known: Found['habits']): readonly string[] | undefined {
+function allInterpretations(path: string, known: Interpretations['quirks']): readonly string[] | undefined {
   const whole = escaped(path)
-  const found: Found = { texts: new Set(), most: MAX_WORK / whole.length, habits: known }
+  const found: Interpretations = { texts: new Set(), most: MAX_WORK / whole.length, quirks: known }
   let newest = widened([whole], found)
   for (let undone = 0; undone < MAX_UNDOINGS && newest.length > 0; undone++) {
     const escapes = newest.filter(text => text.includes('%'))
@@ -106,14 +106,14 @@ function allReadings(path: string, known: Found['habits']): readonly string[] | 
   return found.texts.size > found.most ? undefined : [...found.texts]
 }
 
-interface Found {
+interface Interpretations {
   readonly texts: Set<string>
   readonly most: number
-  readonly habits: readonly ((text: string) => string)[]
+  readonly quirks: readonly ((text: string) => string)[]
 }
 
 /** Adds texts and their variants; returns those that are new. */
-function widened(texts: readonly string[], found: Found): string[] {
+function widened(texts: readonly string[], found: Interpretations): string[] {
   const added: string[] = []
   const waiting = [...texts]
   // It grows during the iteration.
@@ -121,7 +121,7 @@ function widened(texts: readonly string[], found: Found): string[] {
     if (found.texts.has(text) || found.texts.size > found.most) continue
     found.texts.add(text)
     added.push(text)
-    for (const habit of found.habits) waiting.push(habit(text))
+    for (const habit of found.quirks) waiting.push(habit(text))
   }
   return added
 }

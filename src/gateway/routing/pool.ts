@@ -1,6 +1,6 @@
 import type { Backend, BackendParts, ClosableEndpoint } from '#gateway/backends/backend.ts'
-import { GroupTurns } from '#gateway/backends/group-turns.ts'
-import { answerInTurns, dialInTurns, Members } from '#gateway/backends/in-turns.ts'
+import { TunnelBalancer } from '#gateway/backends/tunnel-balancer.ts'
+import { answerBalanced, dialBalanced, Members } from '#gateway/backends/balanced.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import { tunnelUpstream } from '#gateway/routing/upstreams.ts'
 
@@ -15,12 +15,14 @@ export interface Pool {
 
 export function poolOf(tunnel: TunnelRecord, parts: PoolParts): Pool {
   const { index, dialer } = parts
-  const turns = new GroupTurns(index, () => index.pool(tunnel))
+  const balancer = new TunnelBalancer(index, () => index.pool(tunnel))
   return {
     backend() {
-      const members = new Members(turns, parts)
-      return Object.assign(answerInTurns(turns, members, 'agent_gone'), { close: () => members.close() })
+      const members = new Members(balancer, parts)
+      return Object.assign(answerBalanced(balancer, members, 'agent_gone'), { close: () => members.close() })
     },
-    dial: dialInTurns(turns, (member, client, first) => tunnelUpstream(member, dialer).dial(client, first)),
+    dial: dialBalanced(balancer, (member, client, first) =>
+      tunnelUpstream(member, dialer).dial(client, first),
+    ),
   }
 }

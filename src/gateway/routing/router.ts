@@ -16,7 +16,7 @@ import { errorReply, redirectReply } from '#http/pages.ts'
 import { LinkLoss } from '#gateway/routing/link-loss.ts'
 import type { MakeBackend } from '#gateway/backends/backend.ts'
 import { Compiler } from '#gateway/routing/compiler.ts'
-import { Configurations } from '#gateway/routing/configurations.ts'
+import { EndpointConfigurations } from '#gateway/routing/endpoint-configurations.ts'
 import { Edges } from '#gateway/routing/edges.ts'
 import { RecentNames, type RecentOptions } from '#gateway/routing/recent-names.ts'
 import { TunnelIndex } from '#registry/tunnel-index.ts'
@@ -57,7 +57,7 @@ export class Router {
   readonly #recent: RecentNames
   readonly #edges: Edges
   readonly #tunnels: Tunnels
-  readonly #configurations: Configurations
+  readonly #configurations: EndpointConfigurations
   readonly #linkLoss: LinkLoss
   readonly #offline: Endpoint
   readonly #redirect: Endpoint
@@ -71,7 +71,7 @@ export class Router {
     const compiler = new Compiler({ ...options, index, makeTunnel })
     this.#edges = new Edges({ ...options, compiler })
     this.#tunnels = new Tunnels({ ...options, index, compiler, makeTunnel })
-    this.#configurations = new Configurations({ ...options, compiler })
+    this.#configurations = new EndpointConfigurations({ ...options, compiler })
     const { domain } = info
     const recent = (this.#recent = new RecentNames(directory, options.recent))
     this.#linkLoss = new LinkLoss({ ...options, waitMs: info.reconnectWaitMs ?? 0, recent })
@@ -221,7 +221,7 @@ export class Router {
   #isProved(certificate: ClientCertificate, serverName: string | undefined): boolean {
     const route = serverName === undefined ? undefined : this.#webServerName(serverName)
     if (route?.kind === 'refused') return false
-    const clients = route?.kind === 'http' ? route.terms?.clients : undefined
+    const clients = route?.kind === 'http' ? route.config?.clients : undefined
     return clients === undefined || stillHolds(certificate, clients)
   }
 

@@ -1,5 +1,5 @@
 import { covers } from '#base/hosts.ts'
-import { lenientReadings, readings, spellings } from '#gateway/routing/paths.ts'
+import { lenientInterpretations, pathInterpretations, equivalentPaths } from '#gateway/routing/paths.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 
@@ -47,7 +47,7 @@ export class Routes {
       const host = slash === -1 ? text : text.slice(0, slash)
       const isExact = row.body['match_type'] === 'exact_path'
       const match = { row, host: host === '' ? undefined : host }
-      for (const path of spellings(slash === -1 ? '/' : text.slice(slash))) {
+      for (const path of equivalentPaths(slash === -1 ? '/' : text.slice(slash))) {
         put(isExact ? this.#exact : this.#prefixes, path, match)
         if (isExact && isNormalizing(row) && path !== '/')
           put(this.#slashed, path.endsWith('/') ? path.slice(0, -1) : `${path}/`, match)
@@ -61,10 +61,10 @@ export class Routes {
    * normalize are compared with that, and others match only if both forms lead to them.
    */
   find(host: string, path: string, normal: string): SourceRow | 'ambiguous' | undefined {
-    if (!this.normalizes) return this.#findAll(host, readings(path))
-    const found = this.#findAll(host, lenientReadings(normal))
+    if (!this.normalizes) return this.#findAll(host, pathInterpretations(path))
+    const found = this.#findAll(host, lenientInterpretations(normal))
     if (found === 'ambiguous' || (found !== undefined && isNormalizing(found))) return found
-    return this.#findAll(host, readings(path)) === found ? found : 'ambiguous'
+    return this.#findAll(host, pathInterpretations(path)) === found ? found : 'ambiguous'
   }
 
   #findAll(host: string, all: readonly string[] | undefined): SourceRow | 'ambiguous' | undefined {

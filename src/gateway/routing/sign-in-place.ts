@@ -1,12 +1,12 @@
 import { signInModules } from '#contract/modules/sign-in.ts'
-import { isAsked, optionsOf, type Wishes } from '#gateway/modules/index.ts'
+import { isSet, optionsOf, type ModuleSources } from '#gateway/modules/index.ts'
 
 /**
  * The id of what makes an endpoint require sign-in: the record with the module, or the tunnel whose agent requested it.
  * Undefined without sign-in.
  */
-export function signInPlaceOf({ rows, agent }: Wishes, tunnelId?: string): string | undefined {
+export function signInPlaceOf({ rows, agent }: ModuleSources, tunnelId?: string): string | undefined {
   const row = rows.find(each => signInModules.some(name => optionsOf(each, name) !== undefined))
   if (row !== undefined) return row.id
-  return agent !== undefined && (isAsked(agent.OAuth) || isAsked(agent.OIDC)) ? tunnelId : undefined
+  return agent !== undefined && (isSet(agent.OAuth) || isSet(agent.OIDC)) ? tunnelId : undefined
 }

@@ -6,18 +6,18 @@ import { baseId } from '#registry/agent-connections.ts'
 import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import type { Modules } from '#gateway/modules/index.ts'
-import { Compilations } from '#gateway/routing/compilations.ts'
+import { DependencyCache } from '#gateway/routing/dependency-cache.ts'
 import type { MakeBackend } from '#gateway/backends/backend.ts'
 import type { CompiledEndpoint, Compiler } from '#gateway/routing/compiler.ts'
-import { configurationOf } from '#gateway/routing/configurations.ts'
+import { configurationOf } from '#gateway/routing/endpoint-configurations.ts'
 import type { TunnelIndex } from '#registry/tunnel-index.ts'
 import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
-import { termsOf } from '#gateway/routing/terms.ts'
+import { tlsConfigOf } from '#gateway/routing/tls-config.ts'
 import { terminationIdentity } from '#tls/tls-termination.ts'
 import { filtered, tunnelUpstream } from '#gateway/routing/upstreams.ts'
 import type { Records } from '#registry/records/records.ts'
-import type { TlsTerms } from '#tls/contexts.ts'
-import { tunnelTerms } from '#tls/agent-authorities.ts'
+import type { TlsConfig } from '#tls/contexts.ts'
+import { tunnelTlsConfig } from '#tls/agent-authorities.ts'
 
 export interface TunnelsOptions {
   readonly directory: Directory
@@ -30,7 +30,7 @@ export interface TunnelsOptions {
 }
 
 type CompiledConnection = { close(): void } & (
-  | { readonly upstream: L4Upstream; readonly terms: TlsTerms; readonly fault?: undefined }
+  | { readonly upstream: L4Upstream; readonly config: TlsConfig; readonly fault?: undefined }
   /** It cannot be served as configured; requests get the reason. */
   | { readonly fault: Endpoint }
 )
@@ -40,15 +40,15 @@ const nothing = (): void => undefined
 /** The tunnels of agents: the modules that their agents requested, behind those of their domain or address. */
 export class Tunnels {
   readonly #options: TunnelsOptions
-  readonly #endpoints: Compilations<CompiledEndpoint>
-  readonly #connections: Compilations<CompiledConnection>
+  readonly #endpoints: DependencyCache<CompiledEndpoint>
+  readonly #connections: DependencyCache<CompiledConnection>
   readonly #stop: () => void
 
   constructor(options: TunnelsOptions) {
     this.#options = options
     const { records, compiler } = options
-    this.#endpoints = new Compilations(records, (error, id) => compiler.unservable(error, id))
-    this.#connections = new Compilations(records, (error, id) => ({
+    this.#endpoints = new DependencyCache(records, (error, id) => compiler.unservable(error, id))
+    this.#connections = new DependencyCache(records, (error, id) => ({
       fault: compiler.unservable(error, id).answer,
       close: nothing,
     }))
@@ -111,10 +111,10 @@ export class Tunnels {
     const isHttp = tunnel.address?.scheme !== 'tls'
     // Every request then gets the reason, which needs no TLS options.
     if (connection.fault !== undefined) return isHttp ? { kind: 'http' } : { kind: 'refused' }
-    const { upstream, terms } = connection
-    if (isHttp) return { kind: 'http', terms }
-    const isPassed = tunnel.options.TLSTermination === null && terms.clients === undefined
-    return isPassed ? { kind: 'passthrough', upstream } : { kind: 'terminated', upstream, terms }
+    const { upstream, config } = connection
+    if (isHttp) return { kind: 'http', config }
+    const isPassed = tunnel.options.TLSTermination === null && config.clients === undefined
+    return isPassed ? { kind: 'passthrough', upstream } : { kind: 'terminated', upstream, config }
   }
 
   #pool(tunnel: TunnelRecord): Pool {
@@ -136,12 +136,12 @@ export class Tunnels {
       const upstream =
         configuration === undefined ? own : filtered(own, modules.connectionFilterOf(configuration))
       const identity = tunnel.options.TLSTermination && terminationIdentity(tunnel.options.TLSTermination)
-      const configured = configuration ? termsOf(configuration, records, uses, scope) : {}
+      const configured = configuration ? tlsConfigOf(configuration, records, uses, scope) : {}
       const terms = {
-        ...tunnelTerms(configured, tunnel.options, scope),
+        ...tunnelTlsConfig(configured, tunnel.options, scope),
         ...(identity && { identity }),
       }
-      return { upstream, terms, close: nothing }
+      return { upstream, config: terms, close: nothing }
     })
   }
 }

@@ -2,11 +2,11 @@ import type { TunnelRecord } from '#registry/directory.ts'
 import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { clientAddress } from '#base/client-network.ts'
-import { connectionFilter, everybody } from '#gateway/modules/index.ts'
+import { connectionFilter, allowAll } from '#gateway/modules/index.ts'
 
 /** Connects only allowed clients. */
 export function filtered(upstream: L4Upstream, allows: (ip: string) => boolean): L4Upstream {
-  if (allows === everybody) return upstream
+  if (allows === allowAll) return upstream
   return {
     ...upstream,
     decide: ip => (allows(ip) && upstream.decide?.(ip) !== 'block' ? 'allow' : 'block'),

@@ -3,7 +3,7 @@ import { type Log, silentLog } from '#base/log.ts'
 import { Secret } from '#base/secrets.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import * as keys from '#registry/records/keys.ts'
-import { Lookup } from '#registry/records/lookup.ts'
+import { RowIndex } from '#registry/records/row-index.ts'
 import { type Owner, ownerKinds, ownerOf } from '#registry/records/owners.ts'
 import { type Restricted, type Restriction, Restrictions } from '#registry/records/restrictions.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
@@ -20,7 +20,7 @@ export interface Credential {
   readonly active: boolean
 }
 
-export interface Certificate extends Identity {
+export interface ServedCertificate extends Identity {
   readonly id: string
 }
 
@@ -77,20 +77,20 @@ export class Records implements Follower {
   readonly #byKind = new Map<string, Map<string, SourceRow>>()
   readonly #listeners = new Map<string, Set<Listener>>()
   readonly #general = new Set<Listener>()
-  readonly #tokens = new Lookup(keys.tokenKey)
-  readonly #fingerprints = new Lookup(keys.fingerprintKey)
-  readonly #domains = new Lookup(keys.domainKey)
-  readonly #ingresses = new Lookup(keys.ingressKeys)
-  readonly #addrPorts = new Lookup(keys.addrPortKey)
-  readonly #edgeNames = new Lookup(keys.edgeNameKeys)
-  readonly #edgePorts = new Lookup(keys.edgePortKeys)
-  readonly #routes = new Lookup(keys.parentKey)
-  readonly #rules = new Lookup(keys.policyKey)
-  readonly #restrictionTypes = new Lookup(keys.typeKey)
-  readonly #groups = new Lookup(keys.groupKey)
-  readonly #challenges = new Lookup(keys.challengeKey)
+  readonly #tokens = new RowIndex(keys.tokenKey)
+  readonly #fingerprints = new RowIndex(keys.fingerprintKey)
+  readonly #domains = new RowIndex(keys.domainKey)
+  readonly #ingresses = new RowIndex(keys.ingressKeys)
+  readonly #addrPorts = new RowIndex(keys.addrPortKey)
+  readonly #edgeNames = new RowIndex(keys.edgeNameKeys)
+  readonly #edgePorts = new RowIndex(keys.edgePortKeys)
+  readonly #routes = new RowIndex(keys.parentKey)
+  readonly #rules = new RowIndex(keys.policyKey)
+  readonly #restrictionTypes = new RowIndex(keys.typeKey)
+  readonly #groups = new RowIndex(keys.groupKey)
+  readonly #challenges = new RowIndex(keys.challengeKey)
   readonly #restrictions = new Restrictions(this.#restrictionTypes, this.#rules)
-  readonly #lookups: ReadonlyMap<string, Lookup> = new Map([
+  readonly #indexes: ReadonlyMap<string, RowIndex> = new Map([
     ['acme_challenge', this.#challenges],
     ['credential', this.#tokens],
     ['ssh_credential', this.#fingerprints],
@@ -230,7 +230,7 @@ export class Records implements Follower {
   }
 
   /** The certificate of the nearest reservation that has one; else that of the shared domain. */
-  certificate(name: string): Certificate | undefined {
+  certificate(name: string): ServedCertificate | undefined {
     for (const each of [name, ...wildcardsOver(name)]) {
       const found = this.#certificateOf(this.#domains.one(each))
       if (found !== undefined) return found
@@ -245,7 +245,7 @@ export class Records implements Follower {
     return undefined
   }
 
-  #certificateOf(owner: SourceRow | undefined): Certificate | undefined {
+  #certificateOf(owner: SourceRow | undefined): ServedCertificate | undefined {
     const id = owner?.body['certificate']
     const row = typeof id === 'string' ? this.get('tls_certificate', id) : undefined
     if (!row?.readable) return undefined
@@ -298,11 +298,11 @@ export class Records implements Follower {
       .filter(row => joins(tunnel, groupOf(row)))
   }
 
-  #overName(lookup: Lookup, name: string): SourceRow | undefined {
-    const exact = lookup.one(name)
+  #overName(index: RowIndex, name: string): SourceRow | undefined {
+    const exact = index.one(name)
     if (exact !== undefined) return exact
     for (const wildcard of wildcardsOver(name)) {
-      const row = lookup.one(wildcard)
+      const row = index.one(wildcard)
       if (row !== undefined) return row
     }
     return undefined
@@ -333,13 +333,13 @@ export class Records implements Follower {
 
   /** A row with unreadable keys is found only by its id. */
   #look(kind: string, before: SourceRow | undefined, after: SourceRow | undefined): void {
-    const lookup = this.#lookups.get(kind)
-    if (lookup === undefined) return
+    const index = this.#indexes.get(kind)
+    if (index === undefined) return
     const background = { task: 'configuration', log: this.#log, failed: 'record cannot be used' } as const
     const { id } = after ?? before ?? {}
     guarded({ ...background, about: { kind, id } }, () => {
-      if (before !== undefined) lookup.remove(before)
-      if (after !== undefined) lookup.add(after)
+      if (before !== undefined) index.remove(before)
+      if (after !== undefined) index.add(after)
     })
   }
 }

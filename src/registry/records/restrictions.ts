@@ -1,5 +1,5 @@
 import { type AddressJudge, addressJudge, type Rule } from '#base/address-filter.ts'
-import type { Lookup } from '#registry/records/lookup.ts'
+import type { RowIndex } from '#registry/records/row-index.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 
 /** The address filter of one type of traffic. */
@@ -14,12 +14,12 @@ export type Restricted = 'agent' | 'endpoints'
 
 /** IP policy filters, built on first use after a change. */
 export class Restrictions {
-  readonly #byType: Lookup
-  readonly #rulesByPolicy: Lookup
+  readonly #byType: RowIndex
+  readonly #rulesByPolicy: RowIndex
   readonly #built = new Map<Restricted, Restriction | undefined>()
   readonly #judges = new Map<string, AddressJudge>()
 
-  constructor(byType: Lookup, rulesByPolicy: Lookup) {
+  constructor(byType: RowIndex, rulesByPolicy: RowIndex) {
     this.#byType = byType
     this.#rulesByPolicy = rulesByPolicy
   }

@@ -4,7 +4,7 @@ import type { Exchange, Handler, Reply } from '#http/exchange.ts'
 import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
-import type { Place } from '#http/place.ts'
+import type { ModuleContext } from '#http/place.ts'
 import { Records } from '#registry/records/records.ts'
 import { CodeClaims } from '#auth/sign-in/code-claims.ts'
 import { createSignIn } from '#auth/sign-in/service.ts'
@@ -155,9 +155,9 @@ export class Site {
   handler(
     method: SignInMethod,
     changed: Partial<SignInTerms> = {},
-    place: Place = { id: 'route_1' },
+    moduleContext: ModuleContext = { id: 'route_1' },
   ): Handler {
-    return this.signIn.handler(method, { ...terms, ...changed }, place)
+    return this.signIn.handler(method, { ...terms, ...changed }, moduleContext)
   }
 
   /** Sends a request through a handler to the service; requests for the central host go there. */

@@ -202,7 +202,7 @@ suite('mutual TLS', () => {
     unknown = await issue(folder, { name: 'unknown', issuer: strangers, extensions: CLIENT })
     const terms = { clients: { authorities: people.certificate, scope: 'edge' } }
     https = await startHttps({
-      route: ({ serverName }) => ({ kind: 'http', ...(serverName === CLOSED && { terms }) }),
+      route: ({ serverName }) => ({ kind: 'http', ...(serverName === CLOSED && { config: terms }) }),
     })
   })
   after(async () => {
@@ -305,7 +305,9 @@ suite('TLS endpoints', () => {
     await using echo = await startUpstream(socket => socket.pipe(socket))
     const way = tunnelTo(portOf(echo))
     const terms = { identity, minVersion: 'TLSv1.3' } as const
-    await using https = await startHttps({ route: () => ({ kind: 'terminated', upstream: way, terms }) })
+    await using https = await startHttps({
+      route: () => ({ kind: 'terminated', upstream: way, config: terms }),
+    })
     const options = { servername: 'own.example', ca: theirs.rootPem }
     const client = await visit(https.port, options)
     assert.equal(client.authorized, true)

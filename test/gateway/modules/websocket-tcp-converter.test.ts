@@ -6,14 +6,14 @@ import { suite, test } from 'node:test'
 import { WebSocket } from 'ws'
 import type { Handler } from '#http/exchange.ts'
 import { DialError } from '#registry/agent-dialer.ts'
-import type { Place } from '#http/place.ts'
+import type { ModuleContext } from '#http/place.ts'
 import { websocketTcpModule } from '#gateway/modules/websocket-tcp-converter.ts'
 import { WebSocketTcpStream } from '#http/websocket/tcp-stream.ts'
 import { type Client, listening, rig, type Rig } from '../../http/http1/support.ts'
 import { SocketStream } from '../../http/http2/support.ts'
 import { optionsOf, request } from './support.ts'
 
-type Dial = NonNullable<Place['dial']>
+type Dial = NonNullable<ModuleContext['dial']>
 
 const converter = (dial: Dial): Handler =>
   websocketTcpModule.fromRecord({ enabled: true }, { id: 'edghtsrt_1', dial }, undefined as never)

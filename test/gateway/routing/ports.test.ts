@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { Admission } from '#gateway/listeners/admission.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
-import { PortKeeper } from '#gateway/routing/port-keeper.ts'
+import { TcpPortReconciler } from '#gateway/routing/tcp-port-reconciler.ts'
 import type { TestAgent } from '../agents/support.ts'
 import { group, startPlan, to } from './support.ts'
 
@@ -13,7 +13,7 @@ async function startPorts() {
   const plan = await startPlan()
   const { gateway, router } = plan
   const ports = new TcpPorts({ admission: new Admission(), log: gateway.log, host: '127.0.0.1' })
-  const keeper = new PortKeeper({ ...gateway, router, ports })
+  const keeper = new TcpPortReconciler({ ...gateway, router, ports })
   return {
     ...plan,
     ports,

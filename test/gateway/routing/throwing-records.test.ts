@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { Admission } from '#gateway/listeners/admission.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
-import { PortKeeper } from '#gateway/routing/port-keeper.ts'
+import { TcpPortReconciler } from '#gateway/routing/tcp-port-reconciler.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { listeningLog } from '../agents/support.ts'
 import { httpsEdge, route, startPlan, to, visit } from './support.ts'
@@ -101,7 +101,7 @@ suite('a record that throws when it is compiled', () => {
 async function startPorts(plan: Plan) {
   const { gateway, router } = plan
   const ports = new TcpPorts({ admission: new Admission(), log: gateway.log, host: '127.0.0.1' })
-  const open = () => new PortKeeper({ ...gateway, router, ports })
+  const open = () => new TcpPortReconciler({ ...gateway, router, ports })
   return { ports, open, [Symbol.asyncDispose]: () => ports.drain(0) }
 }
 

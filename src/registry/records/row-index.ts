@@ -1,7 +1,7 @@
 import type { SourceRow } from '#registry/records/source.ts'
 
 /** Finds rows by derived keys. Only the entries of a changed row are touched. */
-export class Lookup {
+export class RowIndex {
   readonly #keysOf: (row: SourceRow) => readonly string[]
   readonly #rows = new Map<string, SourceRow[]>()
   /** By id, so that a row is removed exactly where it was added. */

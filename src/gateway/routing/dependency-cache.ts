@@ -1,13 +1,13 @@
 import type { Records } from '#registry/records/records.ts'
 
-interface Compilation<T> {
+interface CacheEntry<T> {
   readonly value: T
   readonly sources: ReadonlySet<string>
 }
 
 /** Caches compiled values until a record they depend on changes; other entries are not touched. */
-export class Compilations<T extends { close(): void }> {
-  readonly #compiled = new Map<string, Compilation<T>>()
+export class DependencyCache<T extends { close(): void }> {
+  readonly #compiled = new Map<string, CacheEntry<T>>()
   readonly #users = new Map<string, Set<string>>()
   readonly #broken: (error: unknown, key: string) => T
   readonly #stop: () => void
@@ -18,8 +18,8 @@ export class Compilations<T extends { close(): void }> {
     this.#stop = records.onAnyChange(({ id }) => this.changed(id))
   }
 
-  /** The cached value of a key, compiled if needed; `uses` gets the id of every record it depends on. */
-  get(key: string, make: (uses: (id: string) => void) => T): T {
+  /** The cached value of a key, compiled if needed; `dependsOn` gets the id of every record it depends on. */
+  get(key: string, make: (dependsOn: (id: string) => void) => T): T {
     const known = this.#compiled.get(key)
     if (known !== undefined) return known.value
     const sources = new Set<string>([key])

@@ -1,6 +1,6 @@
 import type { ErrorName } from '#base/errors.ts'
 import type { Backend, BackendParts, ClosableEndpoint } from '#gateway/backends/backend.ts'
-import type { GroupTurns } from '#gateway/backends/group-turns.ts'
+import type { TunnelBalancer } from '#gateway/backends/tunnel-balancer.ts'
 import { unreached } from '#gateway/backends/unreached.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint, UpstreamFailure, ClientConnection } from '#http/exchange.ts'
@@ -15,19 +15,19 @@ type MemberParts = Pick<BackendParts, 'makeTunnel' | 'dialer'>
 
 /** The backend of each tunnel, with connections that no other route uses. */
 export class Members {
-  readonly #turns: GroupTurns
+  readonly #balancer: TunnelBalancer
   readonly #parts: MemberParts
   readonly #endpoints = new Map<TunnelRecord, ClosableEndpoint>()
 
-  constructor(turns: GroupTurns, parts: MemberParts) {
-    this.#turns = turns
+  constructor(balancer: TunnelBalancer, parts: MemberParts) {
+    this.#balancer = balancer
     this.#parts = parts
   }
 
   endpoint(tunnel: TunnelRecord): ClosableEndpoint {
     const known = this.#endpoints.get(tunnel)
     if (known !== undefined) return known
-    this.#drop(new Set(this.#turns.members))
+    this.#drop(new Set(this.#balancer.members))
     const endpoint = this.#parts.makeTunnel(tunnel, this.#parts.dialer)
     this.#endpoints.set(tunnel, endpoint)
     return endpoint
@@ -47,24 +47,24 @@ export class Members {
 }
 
 /** Sends each request to the next tunnel, skipping unreachable ones. */
-export function answerInTurns(turns: GroupTurns, members: Members, empty: ErrorName): Endpoint {
+export function answerBalanced(balancer: TunnelBalancer, members: Members, empty: ErrorName): Endpoint {
   return async exchange => {
     const { context, clientAbort, head } = exchange
     let failure: UpstreamFailure | undefined
     let tried: TunnelRecord[] | undefined
-    let tunnel = turns.next()
+    let tunnel = balancer.next()
     while (tunnel !== undefined) {
       context.tunnel = tunnel
       const reply = await members.endpoint(tunnel)(exchange)
       if (reply.failure === undefined) {
-        turns.worked(tunnel)
+        balancer.markHealthy(tunnel)
         return reply
       }
       if (clientAbort.aborted) return reply
-      turns.failed(tunnel)
+      balancer.markFailed(tunnel)
       ;(tried ??= []).push(tunnel)
       const again = maySendAgain(reply.failure, failure !== undefined, head) && tried.length <= MAX_OTHERS
-      const other = again ? turns.other(tried) : undefined
+      const other = again ? balancer.nextExcluding(tried) : undefined
       // A request that was sent stays sent, even if the last tunnel tried was not reached.
       if (other === undefined) return failure === undefined ? reply : { ...reply, failure }
       if (reply.failure === 'no-response') failure = reply.failure
@@ -78,26 +78,26 @@ export function answerInTurns(turns: GroupTurns, members: Members, empty: ErrorN
 }
 
 /** Opens each connection through the next tunnel, skipping unreachable ones. */
-export function dialInTurns(
-  turns: GroupTurns,
+export function dialBalanced(
+  balancer: TunnelBalancer,
   dial: (tunnel: TunnelRecord, client: ClientConnection, first: Buffer) => Promise<ByteStream>,
 ): NonNullable<Backend['dial']> {
   return async (client, first) => {
     const tried: TunnelRecord[] = []
     let failure = new DialError('offline', 'No tunnel of the group is online.')
-    let tunnel = turns.next()
+    let tunnel = balancer.next()
     while (tunnel !== undefined && tried.length <= MAX_OTHERS) {
       try {
         const stream = await dial(tunnel, client, first)
-        turns.worked(tunnel)
+        balancer.markHealthy(tunnel)
         return stream
       } catch (error) {
         if (!(error instanceof DialError)) throw error
         failure = error
       }
-      turns.failed(tunnel)
+      balancer.markFailed(tunnel)
       tried.push(tunnel)
-      tunnel = turns.other(tried)
+      tunnel = balancer.nextExcluding(tried)
     }
     throw failure
   }

@@ -2,7 +2,7 @@ import { fail } from '#base/errors.ts'
 import type { mutualTls } from '#contract/modules/mutual-tls.ts'
 import type { tlsTermination } from '#contract/modules/tls-termination.ts'
 import type { Kept } from '#contract/shape.ts'
-import type { TlsTerms } from '#tls/contexts.ts'
+import type { TlsConfig } from '#tls/contexts.ts'
 import { PkiError } from '#pki/pki-error.ts'
 import { readAuthority } from '#pki/x509.ts'
 
@@ -28,11 +28,11 @@ export function endsAtEdge({ mutual_tls, tls_termination }: TlsModules): boolean
  * The requirements for TLS terminated at an edge. `scope` is what client certificates are valid for: the edge, or else
  * the `Place` of the modules. Throws a Problem for what cannot be met: then no handshake may succeed.
  */
-export function edgeTerms(
+export function edgeTlsConfig(
   { mutual_tls, tls_termination }: TlsModules,
   authorityPem: AuthorityPem,
   scope: string,
-): TlsTerms {
+): TlsConfig {
   const termination = tls_termination?.enabled === true ? tls_termination : undefined
   if (termination !== undefined && termination.terminate_at !== 'edge')
     unusable('tls_termination', 'TLS can only be terminated at the edge here')

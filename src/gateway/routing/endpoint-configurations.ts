@@ -4,10 +4,10 @@ import { DialError } from '#registry/agent-dialer.ts'
 import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import { type Modules, optionsOf } from '#gateway/modules/index.ts'
-import { Compilations } from '#gateway/routing/compilations.ts'
-import type { CompiledEndpoint, Compiler, Uses } from '#gateway/routing/compiler.ts'
+import { DependencyCache } from '#gateway/routing/dependency-cache.ts'
+import type { CompiledEndpoint, Compiler, DependsOn } from '#gateway/routing/compiler.ts'
 import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
-import { termsOf } from '#gateway/routing/terms.ts'
+import { tlsConfigOf } from '#gateway/routing/tls-config.ts'
 import { filtered } from '#gateway/routing/upstreams.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
@@ -30,19 +30,19 @@ function configurationAt(reservation: SourceRow, proto: Configured, records: Rec
 export function configurationOf(
   { address, domainId, addrId }: TunnelRecord,
   records: Records,
-  uses: Uses,
+  dependsOn: DependsOn,
 ): SourceRow | undefined {
   if (address === undefined || address.scheme === 'tls') return undefined
   const [kind, id] = address.scheme === 'tcp' ? ['reserved_addr', addrId] : ['reserved_domain', domainId]
   if (id === undefined) return undefined
-  uses(id)
+  dependsOn(id)
   const reservation = records.get(kind, id)
   const configuration = reservation && configurationAt(reservation, address.scheme, records)
-  if (configuration) uses(configuration.id)
+  if (configuration) dependsOn(configuration.id)
   return configuration
 }
 
-export interface ConfigurationsOptions {
+export interface EndpointConfigurationsOptions {
   readonly records: Records
   readonly compiler: Compiler
   readonly modules: Modules
@@ -70,22 +70,22 @@ const unservable: L4Upstream = {
 }
 
 /** Domains and addresses that respond without an agent, because their configuration has a backend. */
-export class Configurations {
-  readonly #options: ConfigurationsOptions
-  readonly #endpoints: Compilations<CompiledEndpoint>
-  readonly #upstreams: Compilations<CompiledUpstream>
-  readonly #terms: Compilations<CompiledTls>
+export class EndpointConfigurations {
+  readonly #options: EndpointConfigurationsOptions
+  readonly #endpoints: DependencyCache<CompiledEndpoint>
+  readonly #upstreams: DependencyCache<CompiledUpstream>
+  readonly #tlsConfigs: DependencyCache<CompiledTls>
 
-  constructor(options: ConfigurationsOptions) {
+  constructor(options: EndpointConfigurationsOptions) {
     this.#options = options
     const { records, compiler } = options
-    this.#endpoints = new Compilations(records, (error, id) => compiler.unservable(error, id))
-    this.#upstreams = new Compilations(records, (error, id) => {
+    this.#endpoints = new DependencyCache(records, (error, id) => compiler.unservable(error, id))
+    this.#upstreams = new DependencyCache(records, (error, id) => {
       compiler.unservable(error, id)
       return { upstream: unservable, close: nothing }
     })
     // Every request then gets the reason, which needs no TLS options.
-    this.#terms = new Compilations(records, (error, id) => ({
+    this.#tlsConfigs = new DependencyCache(records, (error, id) => ({
       route: { kind: 'http' },
       fault: compiler.unservable(error, id).answer,
       close: nothing,
@@ -95,7 +95,7 @@ export class Configurations {
   close(): void {
     this.#endpoints.close()
     this.#upstreams.close()
-    this.#terms.close()
+    this.#tlsConfigs.close()
   }
 
   /** The reserved domain of exactly this name, if it has its own backend. */
@@ -130,12 +130,12 @@ export class Configurations {
   }
 
   #tls(domain: SourceRow): CompiledTls {
-    return this.#terms.get(domain.id, uses => {
+    return this.#tlsConfigs.get(domain.id, uses => {
       const configuration = this.#answering(domain, 'https')
       if (configuration === undefined) return { route: { kind: 'http' }, close: nothing }
       uses(configuration.id)
-      const terms = termsOf(configuration, this.#options.records, uses, domain.id)
-      return { route: { kind: 'http', terms }, close: nothing }
+      const config = tlsConfigOf(configuration, this.#options.records, uses, domain.id)
+      return { route: { kind: 'http', config }, close: nothing }
     })
   }
 

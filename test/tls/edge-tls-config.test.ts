@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { Problem } from '#base/errors.ts'
-import { agentAuthorities, tunnelTerms } from '#tls/agent-authorities.ts'
-import { edgeTerms, endsAtEdge, type TlsModules } from '#tls/edge-terms.ts'
+import { agentAuthorities, tunnelTlsConfig } from '#tls/agent-authorities.ts'
+import { edgeTlsConfig, endsAtEdge, type TlsModules } from '#tls/edge-tls-config.ts'
 import { bindOptions } from '#tunnel/messages.ts'
 import { authority, person } from './people.ts'
 
@@ -29,12 +29,12 @@ const termination = (more: Partial<Termination> = {}): Termination => ({
 
 suite('the terms of an edge', () => {
   test('are nothing special where nothing is asked for', () => {
-    assert.deepEqual(edgeTerms({}, pemOf, 'edge'), {})
-    assert.deepEqual(edgeTerms({ mutual_tls: null, tls_termination: null }, pemOf, 'edge'), {})
+    assert.deepEqual(edgeTlsConfig({}, pemOf, 'edge'), {})
+    assert.deepEqual(edgeTlsConfig({ mutual_tls: null, tls_termination: null }, pemOf, 'edge'), {})
   })
 
   test('have the authorities that are listed, without what stands around them, and the edge', () => {
-    const { clients } = edgeTerms({ mutual_tls: mutual('ca_1', 'ca_2') }, pemOf, 'edge')
+    const { clients } = edgeTlsConfig({ mutual_tls: mutual('ca_1', 'ca_2') }, pemOf, 'edge')
     assert.deepEqual(clients, { authorities: one.pem + two.pem, scope: 'edge' })
   })
 
@@ -43,7 +43,7 @@ suite('the terms of an edge', () => {
       mutual_tls: { ...mutual('ca_1'), enabled: false },
       tls_termination: termination({ enabled: false, min_version: '1.3' }),
     }
-    assert.deepEqual(edgeTerms(modules, pemOf, 'edge'), {})
+    assert.deepEqual(edgeTlsConfig(modules, pemOf, 'edge'), {})
   })
 
   test('never go below TLS 1.2', () => {
@@ -54,7 +54,7 @@ suite('the terms of an edge', () => {
       ['1.2', undefined],
       ['1.3', 'TLSv1.3'],
     ] as const) {
-      const { minVersion } = edgeTerms({ tls_termination: termination({ min_version }) }, pemOf, 'edge')
+      const { minVersion } = edgeTlsConfig({ tls_termination: termination({ min_version }) }, pemOf, 'edge')
       assert.equal(minVersion, expected, String(min_version))
     }
   })
@@ -69,14 +69,14 @@ suite('the terms of an edge', () => {
     ['ca_none'],
   ]) {
     test(`cannot be kept with the authorities [${ids.join(', ')}]`, () => {
-      assert.throws(() => edgeTerms({ mutual_tls: mutual(...ids) }, pemOf, 'edge'), Problem)
+      assert.throws(() => edgeTlsConfig({ mutual_tls: mutual(...ids) }, pemOf, 'edge'), Problem)
     })
   }
 
   test('cannot be kept where TLS is to end elsewhere', () => {
     for (const terminate_at of ['agent', 'upstream'] as const) {
       const tls_termination = termination({ terminate_at })
-      assert.throws(() => edgeTerms({ tls_termination }, pemOf, 'edge'), { code: 'module_unusable' })
+      assert.throws(() => edgeTlsConfig({ tls_termination }, pemOf, 'edge'), { code: 'module_unusable' })
     }
   })
 
@@ -140,13 +140,13 @@ suite('the authorities of an agent', () => {
     const options = bindOptions({ MutualTLSCA: ca(one.pem) }, '')
     const clients = { authorities: one.pem, scope: 'tunnel' }
     const minVersion = 'TLSv1.3'
-    assert.deepEqual(tunnelTerms({ minVersion }, options, 'tunnel'), { minVersion, clients })
-    assert.deepEqual(tunnelTerms({ minVersion, clients }, bindOptions({}, ''), 'tunnel'), {
+    assert.deepEqual(tunnelTlsConfig({ minVersion }, options, 'tunnel'), { minVersion, clients })
+    assert.deepEqual(tunnelTlsConfig({ minVersion, clients }, bindOptions({}, ''), 'tunnel'), {
       minVersion,
       clients,
     })
-    assert.deepEqual(tunnelTerms({ clients }, options, 'tunnel'), { clients })
+    assert.deepEqual(tunnelTlsConfig({ clients }, options, 'tunnel'), { clients })
     const others = { authorities: two.pem, scope: 'tunnel' }
-    assert.throws(() => tunnelTerms({ clients: others }, options, 'tunnel'), { code: 'module_unusable' })
+    assert.throws(() => tunnelTlsConfig({ clients: others }, options, 'tunnel'), { code: 'module_unusable' })
   })
 })

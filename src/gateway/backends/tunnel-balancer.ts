@@ -5,7 +5,7 @@ import type { TunnelIndex } from '#registry/tunnel-index.ts'
 const PENALTY_MS = 5000
 
 /** Round robin over online tunnels: those with all labels of a group, or those of a pool. */
-export class GroupTurns {
+export class TunnelBalancer {
   readonly #index: TunnelIndex
   readonly #find: () => readonly TunnelRecord[]
   readonly #failed = new Map<string, number>()
@@ -36,15 +36,15 @@ export class GroupTurns {
   }
 
   /** The next tunnel after those that failed. */
-  other(tried: readonly TunnelRecord[]): TunnelRecord | undefined {
+  nextExcluding(tried: readonly TunnelRecord[]): TunnelRecord | undefined {
     return this.#preferred(this.members.filter(tunnel => !tried.includes(tunnel)))
   }
 
-  failed({ id }: TunnelRecord): void {
+  markFailed({ id }: TunnelRecord): void {
     this.#failed.set(id, performance.now())
   }
 
-  worked({ id }: TunnelRecord): void {
+  markHealthy({ id }: TunnelRecord): void {
     if (this.#failed.size > 0) this.#failed.delete(id)
   }
 

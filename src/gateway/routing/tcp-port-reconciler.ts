@@ -8,7 +8,7 @@ import { addrPortKey, edgePortKeys } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 
-export interface PortKeeperOptions {
+export interface TcpPortReconcilerOptions {
   readonly directory: Directory
   readonly records: Records
   readonly router: Pick<Router, 'tcp'>
@@ -17,14 +17,14 @@ export interface PortKeeperOptions {
 }
 
 /** Keeps exactly those TCP ports open that a tunnel or an edge uses. */
-export class PortKeeper {
-  readonly #options: PortKeeperOptions
+export class TcpPortReconciler {
+  readonly #options: TcpPortReconcilerOptions
   readonly #open = new Set<number>()
   readonly #due = new Set<number>()
   readonly #stop: (() => void)[]
   #work: Promise<void> = Promise.resolve()
 
-  constructor(options: PortKeeperOptions) {
+  constructor(options: TcpPortReconcilerOptions) {
     this.#options = options
     const { directory, records } = options
     this.#stop = [
