@@ -25,7 +25,7 @@ import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
 import { randomPorts } from '#cluster/ports.ts'
 import { tracingParts, tracingSetup } from '#telemetry/tracing/setup.ts'
 import { usePlainReads } from '#tunnel/socket-reads.ts'
-import { LocalAuthority, type Identity } from '#pki/local-authority.ts'
+import { LocalAuthority, type TlsIdentity } from '#pki/local-authority.ts'
 
 /** The gateway for the rest of the server, in however many processes it runs. */
 export interface GatewaySide {
@@ -54,7 +54,7 @@ export interface GatewayParts {
   readonly version: string
   readonly source: Source
   /** Of the local authority. */
-  readonly root: Identity
+  readonly root: TlsIdentity
   readonly keys: GatewayKeys
   readonly visitors: Visitors
   readonly traffic: TrafficReports

@@ -45,7 +45,7 @@ import type { Visitors } from '#auth/sign-in/visitors.ts'
 import { gatewayDeps } from '#gateway/agents/ssh-deps.ts'
 import { Certificates, defaultNames } from '#tls/certificates.ts'
 import { watchExpiry } from '#tls/expiry.ts'
-import { forgetReplaced } from '#tls/forget-replaced.ts'
+import { evictReplacedCertificates } from '#tls/evict-replaced-certificates.ts'
 import { Tracing, type TracingOptions } from '#telemetry/tracing/tracing.ts'
 import type { Traffic } from '#telemetry/traffic.ts'
 import type { LocalAuthority } from '#pki/local-authority.ts'
@@ -169,7 +169,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     recent: { before: recentNames ?? [] },
   })
   const certificates = await makeCertificates(options, records, router)
-  forgetReplaced(records, certificates)
+  evictReplacedCertificates(records, certificates)
   const stopTelling = watchExpiry(metrics, { info, records, log, defaultEnd: () => certificates.defaultEnd })
   const requests = new RequestLog({ metrics, log, traffic: options.traffic, ...options.requests })
   const challenges = new TlsChallenges(records)

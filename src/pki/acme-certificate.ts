@@ -3,7 +3,7 @@ import 'reflect-metadata'
 import { hash, webcrypto } from 'node:crypto'
 import { Extension, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
 import { Secret } from '#base/secrets.ts'
-import type { Identity } from '#pki/local-authority.ts'
+import type { TlsIdentity } from '#pki/local-authority.ts'
 import { writePem } from '#pki/pem.ts'
 import { serialNumber } from '#pki/self-signed.ts'
 
@@ -18,7 +18,7 @@ export async function acmeCertificate(
   name: string,
   keyAuthorization: string,
   now = Date.now(),
-): Promise<Identity> {
+): Promise<TlsIdentity> {
   const keys = await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify'])
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),

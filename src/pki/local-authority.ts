@@ -19,12 +19,12 @@ import { readPem, writePem } from '#pki/pem.ts'
 import { serialNumber } from '#pki/self-signed.ts'
 
 /** A certificate, leaf first, and its private key. */
-export interface Identity {
+export interface TlsIdentity {
   readonly certificatePem: string
   readonly privateKeyPem: Secret
 }
 
-export interface Leaf extends Identity {
+export interface Leaf extends TlsIdentity {
   /** Milliseconds since 1970, as are all times here. */
   readonly notBefore: number
   readonly notAfter: number
@@ -48,7 +48,7 @@ async function privateKeyPem(key: webcrypto.CryptoKey): Promise<Secret> {
 }
 
 /** Creates a root. It can sign server certificates, but no further CAs. */
-export async function makeLocalRoot(name: string, now = Date.now()): Promise<Identity> {
+export async function makeLocalRoot(name: string, now = Date.now()): Promise<TlsIdentity> {
   // Client clocks may be a little behind.
   const notBefore = new Date(wholeSeconds(now - DAY))
   const notAfter = new Date(notBefore)
@@ -80,14 +80,14 @@ export class LocalAuthority {
   readonly #key: webcrypto.CryptoKey
   readonly #now: () => number
 
-  private constructor(root: Identity, key: webcrypto.CryptoKey, now: () => number) {
+  private constructor(root: TlsIdentity, key: webcrypto.CryptoKey, now: () => number) {
     this.rootPem = root.certificatePem
     this.#root = new X509Certificate(root.certificatePem)
     this.#key = key
     this.#now = now
   }
 
-  static async open(root: Identity, now: () => number = Date.now): Promise<LocalAuthority> {
+  static async open(root: TlsIdentity, now: () => number = Date.now): Promise<LocalAuthority> {
     const [block] = readPem(root.privateKeyPem.reveal())
     if (block === undefined) throw new Error('the local authority has no private key')
     const der = new Uint8Array(block.der)

@@ -38,9 +38,10 @@ export interface Expectation {
   readonly now?: number
 }
 
-export type Verdict = { readonly accepted: true } | { readonly accepted: false; readonly reason: Refusal }
+export type CertificateVerdict =
+  { readonly accepted: true } | { readonly accepted: false; readonly reason: CertificateRefusal }
 
-export type Refusal =
+export type CertificateRefusal =
   | 'unknown_authority'
   | 'bad_signature'
   | 'wrong_type'
@@ -85,12 +86,12 @@ export function readSshCertificate(source: string | Buffer): SshCertificate {
 }
 
 /** Whether a certificate is valid for this use. An empty list of principals matches no one, as in OpenSSH. */
-export function verifySshCertificate(certificate: SshCertificate, expected: Expectation): Verdict {
+export function verifySshCertificate(certificate: SshCertificate, expected: Expectation): CertificateVerdict {
   const reason = whyNot(certificate, expected)
   return reason === undefined ? { accepted: true } : { accepted: false, reason }
 }
 
-function whyNot(certificate: SshCertificate, expected: Expectation): Refusal | undefined {
+function whyNot(certificate: SshCertificate, expected: Expectation): CertificateRefusal | undefined {
   const { authority, type, validAfter, validBefore, principals, criticalOptions } = certificate
   const seconds = BigInt(Math.floor((expected.now ?? Date.now()) / 1000))
   if (!expected.authorities.some(trusted => trusted.equals(authority))) return 'unknown_authority'

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Secret, type Sealer } from '#base/secrets.ts'
-import { makeLocalRoot, type Identity } from '#pki/local-authority.ts'
+import { makeLocalRoot, type TlsIdentity } from '#pki/local-authority.ts'
 import { StartError } from '#base/start-error.ts'
 import type { Store } from '#store/store.ts'
 
@@ -24,7 +24,7 @@ export interface AuthorityPlace {
  * The local CA of the installation; created at the first start. Its key is encrypted in the store, so that all
  * processes on one database sign with the same one; its root is in the data folder for people to trust.
  */
-export async function openLocalRoot(place: AuthorityPlace): Promise<Identity> {
+export async function openLocalRoot(place: AuthorityPlace): Promise<TlsIdentity> {
   const { store, sealer, dataDir, now = Date.now } = place
   const root = unsealed(
     (await store.readMeta(META)) ?? (await store.claimMeta(META, sealed(await newRoot(now), sealer))),
@@ -35,10 +35,10 @@ export async function openLocalRoot(place: AuthorityPlace): Promise<Identity> {
 }
 
 /** The date distinguishes the roots of several installations in a browser. */
-const newRoot = (now: () => number): Promise<Identity> =>
+const newRoot = (now: () => number): Promise<TlsIdentity> =>
   makeLocalRoot(`Adit local authority ${new Date(now()).toISOString().slice(0, 10)}`, now())
 
-function sealed(root: Identity, sealer: Sealer): string {
+function sealed(root: TlsIdentity, sealer: Sealer): string {
   const kept: Kept = {
     certificate: root.certificatePem,
     sealed_key: sealer.seal(root.privateKeyPem.reveal(), META),
@@ -46,7 +46,7 @@ function sealed(root: Identity, sealer: Sealer): string {
   return JSON.stringify(kept)
 }
 
-function unsealed(text: string, sealer: Sealer): Identity {
+function unsealed(text: string, sealer: Sealer): TlsIdentity {
   const kept = JSON.parse(text) as Kept
   return {
     certificatePem: kept.certificate,

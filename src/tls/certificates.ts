@@ -4,15 +4,15 @@ import type { SecureContext } from 'node:tls'
 import type { Log } from '#base/log.ts'
 import { hostName } from '#tls/client-hello.ts'
 import { Contexts, TICKET_KEY_BYTES, type TlsConfig } from '#tls/contexts.ts'
-import { LocalLeaves } from '#tls/local-leaves.ts'
-import type { Identity, Leaf, LocalAuthority } from '#pki/local-authority.ts'
+import { LeafCertificates } from '#tls/leaf-certificates.ts'
+import type { TlsIdentity, Leaf, LocalAuthority } from '#pki/local-authority.ts'
 
 export interface CertificatesOptions {
   readonly authority: Pick<LocalAuthority, 'issue'>
   /** The names of the default certificate; see `defaultNames`. */
   readonly names: readonly string[]
   /** The uploaded or issued certificate that serves a name. */
-  readonly uploaded: (name: string) => Identity | undefined
+  readonly uploaded: (name: string) => TlsIdentity | undefined
   /** Whether a name without one is served here: then it gets a certificate of the local CA. */
   readonly serves: (name: string) => boolean
   readonly log: Log
@@ -39,13 +39,13 @@ export function defaultNames(domain: string, hosts: readonly string[]): string[]
 export class Certificates {
   readonly #options: CertificatesOptions
   readonly #contexts: Contexts
-  readonly #leaves: LocalLeaves
+  readonly #leaves: LeafCertificates
 
   private constructor(options: CertificatesOptions, standard: Leaf) {
     const { authority, names, log, now = Date.now, ticketKeys } = options
     this.#options = options
     this.#contexts = new Contexts(ticketKeys ?? randomBytes(TICKET_KEY_BYTES), now)
-    this.#leaves = new LocalLeaves({ authority, log, now }, names, standard)
+    this.#leaves = new LeafCertificates({ authority, log, now }, names, standard)
   }
 
   static async create(options: CertificatesOptions): Promise<Certificates> {

@@ -10,7 +10,7 @@ export interface ClientHello {
   readonly ticketKey?: Buffer
 }
 
-export type Glance =
+export type ClientHelloResult =
   | { readonly kind: 'hello'; readonly hello: ClientHello }
   /** Nothing can be decided before this many bytes. */
   | { readonly kind: 'more'; readonly bytes: number }
@@ -34,11 +34,11 @@ const SESSION_TICKET = 35
 const PRE_SHARED_KEY = 41
 /** A ticket begins with the name of its key (RFC 5077 §4). */
 const KEY_NAME = 16
-const NOT_TLS: Glance = { kind: 'not_tls' }
-const MALFORMED: Glance = { kind: 'malformed' }
+const NOT_TLS: ClientHelloResult = { kind: 'not_tls' }
+const MALFORMED: ClientHelloResult = { kind: 'malformed' }
 
 /** Parses the first bytes of a connection, however they are split into records and packets. */
-export function glanceAtClientHello(bytes: Buffer): Glance {
+export function parseClientHello(bytes: Buffer): ClientHelloResult {
   if (bytes.length > 0 && bytes[0] !== HANDSHAKE) return NOT_TLS
   if (bytes.length > 1 && bytes[1] !== 3) return NOT_TLS
   const fragments: Buffer[] = []
@@ -51,7 +51,7 @@ export function glanceAtClientHello(bytes: Buffer): Glance {
     const end = at + RECORD_HEADER + length
     if (bytes.length < end) return { kind: 'more', bytes: end }
     fragments.push(bytes.subarray(at + RECORD_HEADER, end))
-    const glance = glanceAtMessage(fragments)
+    const glance = parseHelloMessage(fragments)
     if (glance !== undefined) return glance
     at = end
   }
@@ -59,7 +59,7 @@ export function glanceAtClientHello(bytes: Buffer): Glance {
 }
 
 /** Undefined while the message continues in the next record. */
-function glanceAtMessage(fragments: readonly Buffer[]): Glance | undefined {
+function parseHelloMessage(fragments: readonly Buffer[]): ClientHelloResult | undefined {
   const [only] = fragments
   const message = fragments.length === 1 && only ? only : Buffer.concat(fragments)
   if (message[0] !== CLIENT_HELLO) return MALFORMED
@@ -67,12 +67,12 @@ function glanceAtMessage(fragments: readonly Buffer[]): Glance | undefined {
   const length = message.readUIntBE(1, 3)
   if (length > MAX_HELLO) return MALFORMED
   if (message.length < 4 + length) return undefined
-  const hello = readHello(new Cursor(message.subarray(4, 4 + length)))
+  const hello = readHello(new ByteReader(message.subarray(4, 4 + length)))
   return hello === undefined ? MALFORMED : { kind: 'hello', hello }
 }
 
 /** Reads fields one after another; past the end, results are empty and `broken` is set. */
-export class Cursor {
+export class ByteReader {
   readonly #bytes: Buffer
   #at = 0
   broken = false
@@ -111,15 +111,15 @@ export class Cursor {
   }
 }
 
-function readHello(cursor: Cursor): ClientHello | undefined {
-  cursor.take(2 + 32)
-  cursor.field(1)
-  cursor.field(2)
-  cursor.field(1)
-  if (cursor.broken) return undefined
-  if (cursor.empty) return { serverName: undefined, alpn: [] }
-  const extensions = new Cursor(cursor.field(2))
-  if (cursor.broken || !cursor.empty) return undefined
+function readHello(reader: ByteReader): ClientHello | undefined {
+  reader.take(2 + 32)
+  reader.field(1)
+  reader.field(2)
+  reader.field(1)
+  if (reader.broken) return undefined
+  if (reader.empty) return { serverName: undefined, alpn: [] }
+  const extensions = new ByteReader(reader.field(2))
+  if (reader.broken || !reader.empty) return undefined
   let name: { readonly text: string | undefined } | undefined
   let alpn: readonly string[] | undefined
   let ticketKey: Buffer | undefined
@@ -138,14 +138,15 @@ function readHello(cursor: Cursor): ClientHello | undefined {
 
 /** Of several tickets only the first counts. What is unreadable here is left to the TLS engine. */
 function readTicketKey(type: number, content: Buffer): Buffer | undefined {
-  const identity = type === SESSION_TICKET ? content : new Cursor(new Cursor(content).field(2)).field(2)
+  const identity =
+    type === SESSION_TICKET ? content : new ByteReader(new ByteReader(content).field(2)).field(2)
   return identity.length > KEY_NAME ? identity.subarray(0, KEY_NAME) : undefined
 }
 
 /** RFC 6066 §3 defines one type of name, and at most one of each type. */
 function readServerName(content: Buffer): { readonly text: string | undefined } | undefined {
-  const outer = new Cursor(content)
-  const list = new Cursor(outer.field(2))
+  const outer = new ByteReader(content)
+  const list = new ByteReader(outer.field(2))
   const type = list.number(1)
   const name = list.field(2)
   if (outer.broken || !outer.empty || list.broken || !list.empty || type !== 0) return undefined
@@ -153,8 +154,8 @@ function readServerName(content: Buffer): { readonly text: string | undefined } 
 }
 
 function readAlpn(content: Buffer): readonly string[] | undefined {
-  const outer = new Cursor(content)
-  const list = new Cursor(outer.field(2))
+  const outer = new ByteReader(content)
+  const list = new ByteReader(outer.field(2))
   const names: string[] = []
   while (!list.empty) names.push(list.field(1).toString('latin1'))
   if (outer.broken || !outer.empty || list.broken || names.length === 0) return undefined

@@ -1,12 +1,12 @@
 import { constants, hash, hkdfSync } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import type { ClientAuthConfig } from '#http/client-certificate.ts'
-import type { Identity } from '#pki/local-authority.ts'
+import type { TlsIdentity } from '#pki/local-authority.ts'
 
 /** TLS requirements of an edge or a tunnel that terminates here. */
 export interface TlsConfig {
   /** Its own certificate. */
-  readonly identity?: Identity
+  readonly identity?: TlsIdentity
   /** Default 1.2; older versions are not supported, whatever is requested. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3'
   /** Client certificates are required. */
@@ -74,7 +74,7 @@ export class Contexts {
    * `scope` limits where a session may be resumed; it is the same in all processes that share the secret. A client with
    * a ticket gets the context that can open it.
    */
-  get(scope: string, identity: Identity, config: TlsConfig, ticketKey?: Buffer): SecureContext {
+  get(scope: string, identity: TlsIdentity, config: TlsConfig, ticketKey?: Buffer): SecureContext {
     const { minVersion = 'TLSv1.2', clients } = config
     const { certificatePem } = identity
     const asked = clients === undefined ? '' : this.#asked(clients)
@@ -173,7 +173,7 @@ class Generation {
 
 function make(
   scope: string,
-  identity: Identity,
+  identity: TlsIdentity,
   { minVersion = 'TLSv1.2', clients }: TlsConfig,
   ticketKeys: Buffer,
 ): SecureContext {

@@ -5,7 +5,7 @@ import type { GatewayMetrics } from '#telemetry/metrics.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 
-export interface ExpiryOptions {
+export interface CertificateExpiryOptions {
   readonly records: Pick<Records, 'all' | 'get'>
   /** Expiry of the default certificate. */
   readonly defaultEnd: () => number
@@ -35,10 +35,10 @@ function isExpiring(from: number, to: number, now: number): boolean {
 
 /** Reports certificates that expire soon. */
 export class Expiry {
-  readonly #options: ExpiryOptions
+  readonly #options: CertificateExpiryOptions
   readonly #now: () => number
 
-  constructor(options: ExpiryOptions) {
+  constructor(options: CertificateExpiryOptions) {
     this.#options = options
     this.#now = options.now ?? Date.now
   }
@@ -78,7 +78,7 @@ export class Expiry {
 /** Exports metrics, and logs now and once a day; returns how to stop. */
 export function watchExpiry(
   { certificates: gauges }: GatewayMetrics,
-  { info, ...options }: ExpiryOptions & { readonly info: GatewayInfo },
+  { info, ...options }: CertificateExpiryOptions & { readonly info: GatewayInfo },
 ): () => void {
   const expiry = new Expiry(options)
   gauges.earliestEnd.from(() => Math.floor(expiry.survey().earliest / 1000))

@@ -20,7 +20,7 @@ interface Pending {
   readonly timer: NodeJS.Timeout
 }
 
-interface Waiting {
+interface QueuedHandshake {
   readonly socket: Socket
   readonly begin: () => void
 }
@@ -36,7 +36,7 @@ export class Handshakes {
   /** Those of each address, in the order of their arrival. */
   readonly #ofClient = new Map<string, Set<Socket>>()
   readonly #clients = new Holdings<string>()
-  readonly #waiting = new RoundRobin<Waiting>()
+  readonly #waiting = new RoundRobin<QueuedHandshake>()
   #begun = 0
   #scheduled = false
 
@@ -74,7 +74,7 @@ export class Handshakes {
   }
 
   /** Resolves when this one may compute. */
-  turn(socket: Socket): Promise<void> {
+  acquire(socket: Socket): Promise<void> {
     const { promise, resolve: begin } = Promise.withResolvers<void>()
     this.#waiting.push(clientOf(socket), { socket, begin })
     if (!this.#scheduled) setImmediate(() => this.#nextTurn())

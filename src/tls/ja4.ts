@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Cursor } from '#tls/client-hello.ts'
+import { ByteReader } from '#tls/client-hello.ts'
 
 const RECORD_HEADER = 5
 const MESSAGE_HEADER = 4
@@ -19,7 +19,7 @@ const versions: ReadonlyMap<number, string> = new Map([
 ])
 
 /** The input of the fingerprint; GREASE values (RFC 8701) are ignored. */
-interface Habits {
+interface HelloFeatures {
   readonly version: number
   readonly ciphers: readonly number[]
   readonly extensions: ReadonlyMap<number, Buffer>
@@ -30,7 +30,7 @@ interface Habits {
  * are those of a ClientHello that was already parsed.
  */
 export function ja4Of(bytes: Buffer): string {
-  const { version, ciphers, extensions } = habitsIn(messageIn(bytes))
+  const { version, ciphers, extensions } = featuresIn(messageIn(bytes))
   const name = extensions.has(SERVER_NAME) ? 'd' : 'i'
   const counts = counted(ciphers.length) + counted(extensions.size)
   const first = `t${versions.get(version) ?? '00'}${name}${counts}${alpnMark(extensions.get(ALPN))}`
@@ -49,14 +49,14 @@ function messageIn(bytes: Buffer): Buffer {
   return message.subarray(MESSAGE_HEADER, MESSAGE_HEADER + message.readUIntBE(1, 3))
 }
 
-function habitsIn(message: Buffer): Habits {
-  const cursor = new Cursor(message)
-  const legacy = cursor.number(2)
-  cursor.take(32)
-  cursor.field(1)
-  const ciphers = numbersIn(cursor.field(2))
-  cursor.field(1)
-  const rest = new Cursor(cursor.empty ? Buffer.alloc(0) : cursor.field(2))
+function featuresIn(message: Buffer): HelloFeatures {
+  const reader = new ByteReader(message)
+  const legacy = reader.number(2)
+  reader.take(32)
+  reader.field(1)
+  const ciphers = numbersIn(reader.field(2))
+  reader.field(1)
+  const rest = new ByteReader(reader.empty ? Buffer.alloc(0) : reader.field(2))
   const extensions = new Map<number, Buffer>()
   while (!rest.empty) {
     const type = rest.number(2)
@@ -64,16 +64,16 @@ function habitsIn(message: Buffer): Habits {
     if (!rest.broken && !isInvented(type)) extensions.set(type, content)
   }
   const offered = extensions.get(SUPPORTED_VERSIONS)
-  const highest = offered && Math.max(0, ...numbersIn(new Cursor(offered).field(1)))
+  const highest = offered && Math.max(0, ...numbersIn(new ByteReader(offered).field(1)))
   return { version: highest ?? legacy, ciphers, extensions }
 }
 
 /** The two-byte numbers of a list. */
 function numbersIn(list: Buffer): number[] {
-  const cursor = new Cursor(list)
+  const reader = new ByteReader(list)
   const numbers: number[] = []
-  while (!cursor.empty) numbers.push(cursor.number(2))
-  if (cursor.broken) numbers.pop()
+  while (!reader.empty) numbers.push(reader.number(2))
+  if (reader.broken) numbers.pop()
   return numbers.filter(number => !isInvented(number))
 }
 
@@ -85,7 +85,7 @@ const counted = (count: number): string => String(Math.min(count, MOST_COUNTED))
 
 /** The first and last character of the preferred protocol. */
 function alpnMark(content: Buffer | undefined): string {
-  const name = content && new Cursor(new Cursor(content).field(2)).field(1)
+  const name = content && new ByteReader(new ByteReader(content).field(2)).field(1)
   if (name === undefined || name.length === 0) return '00'
   const text = name.toString('latin1')
   const ends = text.charAt(0) + text.charAt(text.length - 1)
@@ -101,7 +101,7 @@ const sorted = (numbers: readonly number[]): string => numbers.map(hex).toSorted
 function extensionsText(extensions: ReadonlyMap<number, Buffer>): string {
   const types = [...extensions.keys()].filter(type => type !== SERVER_NAME && type !== ALPN)
   const algorithms = extensions.get(SIGNATURE_ALGORITHMS)
-  const list = algorithms ? numbersIn(new Cursor(algorithms).field(2)).map(hex).join(',') : ''
+  const list = algorithms ? numbersIn(new ByteReader(algorithms).field(2)).map(hex).join(',') : ''
   return list === '' ? sorted(types) : `${sorted(types)}_${list}`
 }
 

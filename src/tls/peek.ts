@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { glanceAtClientHello, MAX_PEEK, type ClientHello, type Glance } from '#tls/client-hello.ts'
+import { parseClientHello, MAX_PEEK, type ClientHello, type ClientHelloResult } from '#tls/client-hello.ts'
 import { readFirst } from '#tunnel/socket-reads.ts'
 
 /** `bytes` is all that was read; the socket is paused and no longer contains them. */
@@ -25,14 +25,14 @@ export function peekClientHello(socket: Socket): Promise<Peeked> {
   readFirst(socket, bytes => {
     read = read === undefined ? bytes : Buffer.concat([read, bytes])
     if (read.length < wanted) return false
-    const glance: Glance = glanceAtClientHello(read)
-    if (glance.kind === 'more' && glance.bytes <= MAX_PEEK) {
-      wanted = glance.bytes
+    const parsed: ClientHelloResult = parseClientHello(read)
+    if (parsed.kind === 'more' && parsed.bytes <= MAX_PEEK) {
+      wanted = parsed.bytes
       return false
     }
     socket.off('end', leave).off('close', leave)
-    if (glance.kind === 'hello') resolve({ kind: 'hello', hello: glance.hello, bytes: read })
-    else resolve({ kind: glance.kind === 'more' ? 'malformed' : glance.kind, bytes: read })
+    if (parsed.kind === 'hello') resolve({ kind: 'hello', hello: parsed.hello, bytes: read })
+    else resolve({ kind: parsed.kind === 'more' ? 'malformed' : parsed.kind, bytes: read })
     return true
   })
   return promise

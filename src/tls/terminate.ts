@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
 import { secureAfter } from '#tunnel/socket-reads.ts'
 
-export interface Termination {
+export interface TlsTerminationOptions {
   readonly context: SecureContext
   /** From `alpnList`; undefined: ALPN is not negotiated. */
   readonly alpn: Buffer | undefined
@@ -18,7 +18,11 @@ export const alpnList = (...names: readonly string[]): Buffer =>
   Buffer.concat(names.map(name => Buffer.from(`${String.fromCharCode(name.length)}${name}`, 'latin1')))
 
 /** Terminates TLS on a socket of which `peeked` was read before. Rejects when the handshake fails. */
-export function terminate(socket: Socket, peeked: Buffer, options: Termination): Promise<TLSSocket> {
+export function terminate(
+  socket: Socket,
+  peeked: Buffer,
+  options: TlsTerminationOptions,
+): Promise<TLSSocket> {
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>()
   if (socket.destroyed) {
     reject(new Error('The client disconnected before the handshake.'))
@@ -32,7 +36,7 @@ export function terminate(socket: Socket, peeked: Buffer, options: Termination):
   return promise
 }
 
-function engage(socket: Socket, { context, alpn, clientCertificate }: Termination): TLSSocket {
+function engage(socket: Socket, { context, alpn, clientCertificate }: TlsTerminationOptions): TLSSocket {
   return new TLSSocket(socket, {
     isServer: true,
     secureContext: context,
@@ -50,7 +54,7 @@ interface Outcome {
 
 function follow(
   secured: TLSSocket,
-  { clientCertificate, now = Date.now }: Termination,
+  { clientCertificate, now = Date.now }: TlsTerminationOptions,
   { resolve, reject }: Outcome,
 ): void {
   let failure: Error | undefined

@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls'
 import { fail } from '#base/errors.ts'
 import { Secret } from '#base/secrets.ts'
 import { readModule } from '#base/read-module.ts'
-import type { Identity } from '#pki/local-authority.ts'
+import type { TlsIdentity } from '#pki/local-authority.ts'
 import { isLargeRsa, MAX_RSA_BITS } from '#pki/rsa-size.ts'
 import { MAX_CHAIN } from '#pki/x509.ts'
 import { type JsonObject, object, text } from '#base/json-fields.ts'
@@ -15,7 +15,7 @@ const shape = object({ cert: pem, key: pem, sealed_key: pem })
 const decode = (base64: string): string => Buffer.from(base64, 'base64').toString()
 
 /** The certificate from an agent for TLS termination here; undefined to use the gateway's. */
-export function terminationIdentity(given: JsonObject): Identity | undefined {
+export function terminationIdentity(given: JsonObject): TlsIdentity | undefined {
   const { cert, key, sealed_key } = readModule(OPTION, shape, given)
   if (sealed_key !== '') refuse('sealed_key is not supported, use key')
   if (cert === '' && key === '') return undefined

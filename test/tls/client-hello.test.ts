@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { spawn } from 'node:child_process'
 import { before, suite, test } from 'node:test'
 import fc from 'fast-check'
-import { glanceAtClientHello, hostName, MAX_PEEK, type Glance } from '#tls/client-hello.ts'
+import { parseClientHello, hostName, MAX_PEEK, type ClientHelloResult } from '#tls/client-hello.ts'
 import { helloBytes, HOST, portOf, startUpstream } from '../gateway/listeners/support.ts'
 
 const OPTIONS = { servername: 'Shop.Example', ALPNProtocols: ['h2', 'http/1.1'] }
-const EXPECTED: Glance = {
+const EXPECTED: ClientHelloResult = {
   kind: 'hello',
   hello: { serverName: 'shop.example', alpn: ['h2', 'http/1.1'] },
 }
@@ -44,7 +44,8 @@ function helloWith(...extensions: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from([22, 3, 1, message.length >> 8, message.length & 255]), message])
 }
 
-const nameIn = (glance: Glance) => (glance.kind === 'hello' ? glance.hello.serverName : glance.kind)
+const nameIn = (parsed: ClientHelloResult) =>
+  parsed.kind === 'hello' ? parsed.hello.serverName : parsed.kind
 
 let hello: Buffer
 
@@ -54,7 +55,7 @@ before(async () => {
 
 suite('a ClientHello', () => {
   test('is read with its name and protocols', () => {
-    assert.deepEqual(glanceAtClientHello(hello), EXPECTED)
+    assert.deepEqual(parseClientHello(hello), EXPECTED)
   })
 
   test('of OpenSSL is read', async () => {
@@ -68,38 +69,37 @@ suite('a ClientHello', () => {
     const to = `${HOST}:${portOf(server)}`
     const args = ['s_client', '-connect', to, '-servername', 'b.example', '-alpn', 'h2', '-tls1_2']
     const client = spawn('openssl', args, { stdio: ['ignore', 'ignore', 'ignore'] })
-    const read = glanceAtClientHello(await seen.promise)
+    const read = parseClientHello(await seen.promise)
     assert.deepEqual(read, { kind: 'hello', hello: { serverName: 'b.example', alpn: ['h2'] } })
     if (client.exitCode === null) await once(client, 'exit')
   })
 
   test('asks for more at every cut, never for less than it has or more than it needs', () => {
     for (let size = 0; size < hello.length; size++) {
-      const glance = glanceAtClientHello(hello.subarray(0, size))
-      assert.equal(glance.kind, 'more')
-      assert.ok(glance.kind === 'more' && glance.bytes > size && glance.bytes <= hello.length)
+      const parsed = parseClientHello(hello.subarray(0, size))
+      assert.equal(parsed.kind, 'more')
+      assert.ok(parsed.kind === 'more' && parsed.bytes > size && parsed.bytes <= hello.length)
     }
   })
 
   test('may come in several records and with bytes behind it', () => {
     for (const size of [hello.length - 6, 200, Math.ceil((hello.length - 5) / 16)]) {
       const cut = recut(hello, size)
-      assert.deepEqual(glanceAtClientHello(Buffer.concat([cut, Buffer.from('more')])), EXPECTED)
-      for (let at = 0; at < cut.length; at++)
-        assert.equal(glanceAtClientHello(cut.subarray(0, at)).kind, 'more')
+      assert.deepEqual(parseClientHello(Buffer.concat([cut, Buffer.from('more')])), EXPECTED)
+      for (let at = 0; at < cut.length; at++) assert.equal(parseClientHello(cut.subarray(0, at)).kind, 'more')
     }
   })
 
   test('in tiny records is refused, because the work would grow with their square', () => {
-    assert.equal(glanceAtClientHello(recut(hello, 1)).kind, 'malformed')
+    assert.equal(parseClientHello(recut(hello, 1)).kind, 'malformed')
   })
 
   test('that announces too much is refused at once', () => {
     const huge = Buffer.from([22, 3, 1, 0x40, 0, 1, 0xff, 0xff, 0xff])
-    assert.deepEqual(glanceAtClientHello(huge), { kind: 'more', bytes: 5 + 0x4000 })
-    assert.equal(glanceAtClientHello(Buffer.concat([huge, Buffer.alloc(0x4000)])).kind, 'malformed')
-    assert.equal(glanceAtClientHello(Buffer.from([22, 3, 1, 0xff, 0xff])).kind, 'malformed')
-    assert.equal(glanceAtClientHello(Buffer.from([22, 3, 1, 0, 0])).kind, 'malformed')
+    assert.deepEqual(parseClientHello(huge), { kind: 'more', bytes: 5 + 0x4000 })
+    assert.equal(parseClientHello(Buffer.concat([huge, Buffer.alloc(0x4000)])).kind, 'malformed')
+    assert.equal(parseClientHello(Buffer.from([22, 3, 1, 0xff, 0xff])).kind, 'malformed')
+    assert.equal(parseClientHello(Buffer.from([22, 3, 1, 0, 0])).kind, 'malformed')
   })
 
   test('without a name, or with one that cannot be a host name, has none', () => {
@@ -116,36 +116,33 @@ suite('a ClientHello', () => {
       '-/',
     ]
     for (const name of names)
-      assert.equal(nameIn(glanceAtClientHello(helloWith(nameExtension(Buffer.from(name))))), undefined, name)
-    assert.equal(nameIn(glanceAtClientHello(helloWith())), undefined)
-    assert.equal(
-      nameIn(glanceAtClientHello(helloWith(nameExtension(Buffer.from('A.Example.'))))),
-      'a.example',
-    )
+      assert.equal(nameIn(parseClientHello(helloWith(nameExtension(Buffer.from(name))))), undefined, name)
+    assert.equal(nameIn(parseClientHello(helloWith())), undefined)
+    assert.equal(nameIn(parseClientHello(helloWith(nameExtension(Buffer.from('A.Example.'))))), 'a.example')
   })
 
   test('with two names is refused, as readers differ in which one they take', () => {
     const [a, b] = [nameExtension(Buffer.from('a.example')), nameExtension(Buffer.from('b.example'))]
-    assert.equal(nameIn(glanceAtClientHello(helloWith(a, b))), 'malformed')
+    assert.equal(nameIn(parseClientHello(helloWith(a, b))), 'malformed')
     const entry = (name: string) => Buffer.concat([Buffer.from([0, 0, name.length]), Buffer.from(name)])
     const both = Buffer.concat([entry('a.example'), entry('b.example')])
     const list = extension(0, Buffer.concat([Buffer.from([0, both.length]), both]))
-    assert.equal(nameIn(glanceAtClientHello(helloWith(list))), 'malformed')
+    assert.equal(nameIn(parseClientHello(helloWith(list))), 'malformed')
   })
 
   test('is not seen in other protocols', () => {
     for (const other of ['GET / HTTP/1.1', 'SSH-2.0-x', '\x80\x2e\x01\x03\x01', '\0', '\x16\x02'])
-      assert.equal(glanceAtClientHello(Buffer.from(other, 'latin1')).kind, 'not_tls')
-    assert.equal(glanceAtClientHello(Buffer.alloc(0)).kind, 'more')
+      assert.equal(parseClientHello(Buffer.from(other, 'latin1')).kind, 'not_tls')
+    assert.equal(parseClientHello(Buffer.alloc(0)).kind, 'more')
   })
 
   test('never makes the reader fail, whatever its bytes are', () => {
     const mutation = fc.array(fc.tuple(fc.nat(hello.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 })
     const check = (bytes: Buffer): void => {
-      const glance = glanceAtClientHello(bytes)
-      if (glance.kind === 'more') assert.ok(glance.bytes > bytes.length && glance.bytes <= MAX_PEEK)
-      if (glance.kind === 'hello' && glance.hello.serverName !== undefined)
-        assert.equal(hostName(glance.hello.serverName), glance.hello.serverName)
+      const parsed = parseClientHello(bytes)
+      if (parsed.kind === 'more') assert.ok(parsed.bytes > bytes.length && parsed.bytes <= MAX_PEEK)
+      if (parsed.kind === 'hello' && parsed.hello.serverName !== undefined)
+        assert.equal(hostName(parsed.hello.serverName), parsed.hello.serverName)
     }
     fc.assert(
       fc.property(mutation, changes => {

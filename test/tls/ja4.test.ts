@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { ConnectionOptions } from 'node:tls'
 import { ja4Of } from '#tls/ja4.ts'
-import { glanceAtClientHello } from '#tls/client-hello.ts'
+import { parseClientHello } from '#tls/client-hello.ts'
 import { helloBytes } from '../gateway/listeners/support.ts'
 
 const uint16 = (value: number): Buffer => Buffer.from([value >> 8, value & 0xff])
@@ -68,7 +68,7 @@ suite('JA4', () => {
     const cut = [shuffled.subarray(0, 3), shuffled.subarray(3, 90), shuffled.subarray(90)]
     // What comes behind it is not part of it.
     const bytes = Buffer.concat([...cut.map(record), Buffer.from([20, 3, 3, 0, 1, 1, 23])])
-    assert.equal(glanceAtClientHello(bytes).kind, 'hello')
+    assert.equal(parseClientHello(bytes).kind, 'hello')
     assert.equal(ja4Of(bytes), ja4Of(hello(chrome)))
   })
 

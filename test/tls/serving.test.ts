@@ -4,7 +4,7 @@ import { after, before, suite, test } from 'node:test'
 import { connect, type ConnectionOptions } from 'node:tls'
 import { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
-import { forgetReplaced } from '#tls/forget-replaced.ts'
+import { evictReplacedCertificates } from '#tls/evict-replaced-certificates.ts'
 import { made } from '../support/each-store.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { HOST, newAuthority, newCertificates } from '../gateway/listeners/support.ts'
@@ -132,7 +132,7 @@ test('of a thousand certificates only the one that is renewed is read again', as
   const all = Array.from({ length: 1000 }, (_, at) => at)
   records.snapshot(all.flatMap(at => [certificate(at), domain(at)]))
   const { certificates } = await newCertificates({ uploaded: name => records.certificate(name) })
-  forgetReplaced(records, certificates)
+  evictReplacedCertificates(records, certificates)
   const contexts = () => Promise.all(all.map(at => certificates.contextFor(`n${at}.example`)))
   const earlier = await contexts()
   assert.equal(new Set(earlier).size, 1000)

@@ -105,7 +105,7 @@ export class AgentListener {
       // Perhaps a deleted ingress. There is no certificate that an agent would accept.
       if (serverName !== undefined && !certificates.has(serverName))
         return writeAndClose(socket, UNKNOWN_NAME)
-      await this.#handshakes.turn(socket)
+      await this.#handshakes.acquire(socket)
       const begun = performance.now()
       const secured = await terminate(socket, peeked.bytes, {
         context: await certificates.contextFor(serverName, {}, peeked.hello.ticketKey),

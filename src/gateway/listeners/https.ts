@@ -167,7 +167,7 @@ export class HttpsListener {
     { peeked, hello }: { readonly peeked: Buffer; readonly hello: ClientHello },
     { kind, config }: Extract<TlsRoute, { readonly config?: TlsConfig }>,
   ): Promise<TLSSocket> {
-    await this.#handshakes.turn(socket)
+    await this.#handshakes.acquire(socket)
     const begun = performance.now()
     const context = await this.#options.certificates.contextFor(hello.serverName, config, hello.ticketKey)
     const secured = await terminate(socket, peeked, {
@@ -182,7 +182,7 @@ export class HttpsListener {
 
   /** A CA needs only the handshake; until it disconnects, the handshake deadline applies. */
   async #prove(socket: Socket, peeked: Buffer, proof: Promise<SecureContext>): Promise<void> {
-    await this.#handshakes.turn(socket)
+    await this.#handshakes.acquire(socket)
     const options = { context: await proof, alpn: CHALLENGE_ALPN, clientCertificate: false }
     const secured = await terminate(socket, peeked, options)
     secured.resume().end()

@@ -9,7 +9,7 @@ import { type Restricted, type Restriction, Restrictions } from '#registry/recor
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
 import { groupOf, joins } from '#registry/records/tunnel-group.ts'
 import { wildcardsOver } from '#base/hosts.ts'
-import type { Identity } from '#pki/local-authority.ts'
+import type { TlsIdentity } from '#pki/local-authority.ts'
 
 export interface Credential {
   readonly id: string
@@ -20,7 +20,7 @@ export interface Credential {
   readonly active: boolean
 }
 
-export interface ServedCertificate extends Identity {
+export interface ServedCertificate extends TlsIdentity {
   readonly id: string
 }
 

@@ -10,7 +10,7 @@ import { Fields } from '#http/fields.ts'
 import { serveHttp1 } from '#http/http1-server-connection.ts'
 import { serveHttp2 } from '#http/http2-server-connection.ts'
 import { Admission } from '#gateway/listeners/admission.ts'
-import type { Identity } from '#pki/local-authority.ts'
+import type { TlsIdentity } from '#pki/local-authority.ts'
 import { Folder } from '../../support/openssh.ts'
 import { AUTHORITY, issue, type Identity as OpensslIdentity } from '../../support/openssl.ts'
 import {
@@ -63,7 +63,7 @@ suite('HTTPS visitors', () => {
 
   test('get the uploaded certificate of a name, and its successor after a change', async () => {
     const other = await newAuthority()
-    let uploaded: Identity = await other.issue(['shop.example'])
+    let uploaded: TlsIdentity = await other.issue(['shop.example'])
     await using https = await startHttps(
       {},
       { uploaded: name => (name === 'shop.example' ? uploaded : undefined) },
@@ -81,9 +81,9 @@ suite('HTTPS visitors', () => {
   })
 
   test('are served with the local certificate when the uploaded one cannot be read', async () => {
-    const uploaded = (name: string): Identity => {
+    const uploaded = (name: string): TlsIdentity => {
       if (name.startsWith('a')) throw new Error('unreadable')
-      return { certificatePem: 'nonsense', privateKeyPem: { reveal: () => 'nonsense' } } as Identity
+      return { certificatePem: 'nonsense', privateKeyPem: { reveal: () => 'nonsense' } } as TlsIdentity
     }
     await using https = await startHttps({}, { uploaded })
     for (const servername of ['a.adit.localhost', 'b.adit.localhost']) {

@@ -4,7 +4,10 @@ import type { SourceRow } from '#registry/records/source.ts'
 import type { Certificates } from '#tls/certificates.ts'
 
 /** Drops certificates that are no longer served, and no others: thousands may be in use. */
-export function forgetReplaced(records: Records, certificates: Pick<Certificates, 'forget'>): void {
+export function evictReplacedCertificates(
+  records: Records,
+  certificates: Pick<Certificates, 'forget'>,
+): void {
   const forget = (row: SourceRow | undefined): void => {
     if (row !== undefined) certificates.forget(textOf(row, 'certificate_pem'))
   }

@@ -2,7 +2,7 @@ import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import { isDue, type Leaf, type LocalAuthority } from '#pki/local-authority.ts'
 
-export interface LocalLeavesOptions {
+export interface LeafCertificatesOptions {
   readonly authority: Pick<LocalAuthority, 'issue'>
   readonly log: Log
   readonly now: () => number
@@ -17,15 +17,15 @@ const covered = (names: readonly string[], name: string): boolean =>
   names.includes(name) || names.includes(name.replace(/^[^.]*/, '*'))
 
 /** Certificates of the local CA: the default one, and those created on demand for single names. */
-export class LocalLeaves {
-  readonly #options: LocalLeavesOptions
+export class LeafCertificates {
+  readonly #options: LeafCertificatesOptions
   readonly #leaves = new Map<string, Leaf>()
   readonly #issuing = new Map<string, Promise<Leaf | undefined>>()
   #names: readonly string[]
   #standard: Leaf
   #renewing = false
 
-  constructor(options: LocalLeavesOptions, names: readonly string[], standard: Leaf) {
+  constructor(options: LeafCertificatesOptions, names: readonly string[], standard: Leaf) {
     this.#options = options
     this.#names = names
     this.#standard = standard
