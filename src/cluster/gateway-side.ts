@@ -19,7 +19,7 @@ import { oauthSetup } from '#auth/providers/setup.ts'
 import type { RequestLog } from '#telemetry/request-log/request-log.ts'
 import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
 import { Traffic, type TrafficBatch } from '#telemetry/traffic.ts'
-import type { Visitors } from '#auth/sign-in/visitors.ts'
+import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import { openAccessLog } from '#telemetry/request-log/access-log.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
 import { randomPorts } from '#cluster/ports.ts'
@@ -56,7 +56,7 @@ export interface GatewayParts {
   /** Of the local authority. */
   readonly root: TlsIdentity
   readonly keys: GatewayKeys
-  readonly visitors: Visitors
+  readonly userSessions: UserSessionStore
   readonly traffic: TrafficReports
   /** Called for every uncaught error of a worker process. */
   readonly uncaught: () => void
@@ -125,7 +125,7 @@ const ownHistory = (requests: RequestLog): RequestHistory => ({
 
 /** A gateway in this process. */
 export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
-  const { settings, version, source, root, keys, visitors, sharesPorts, log } = parts
+  const { settings, version, source, root, keys, userSessions, sharesPorts, log } = parts
   usePlainReads(!settings.fast_reads)
   const directory = new LocalDirectory(log)
   const recentNames = namesBefore(settings.data_dir)
@@ -141,7 +141,7 @@ export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
     keys,
     egress: createEgress({ allow: settings.egress_allow ?? [] }),
     oauth: oauthSetup(settings),
-    visitors,
+    userSessions,
     traffic,
     recentNames,
     tracing: tracingParts(tracingSetup(settings)),

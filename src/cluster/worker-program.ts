@@ -97,8 +97,8 @@ class Worker implements Source {
       },
       egress: createEgress({ allow: start.egressAllow }),
       oauth: openedOAuth(start.oauth),
-      visitors: {
-        signedIn: arrival => this.#channel.request('signedIn', arrival),
+      userSessions: {
+        signedIn: signedIn => this.#channel.request('signedIn', signedIn),
         active: (id, expiresAt) => this.#channel.notify('sessionActive', { id, expiresAt }),
         ended: id => this.#channel.request('sessionEnded', id),
         claimCode: claim => this.#channel.request('claimCode', claim),

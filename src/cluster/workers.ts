@@ -19,7 +19,7 @@ import { Records } from '#registry/records/records.ts'
 import { oauthSetup } from '#auth/providers/setup.ts'
 import type { TrafficBatch } from '#telemetry/traffic.ts'
 import type { CodeClaim } from '#auth/sign-in/code-claims.ts'
-import type { Arrival } from '#auth/sign-in/visitors.ts'
+import type { SignedInUser } from '#auth/sign-in/user-session-store.ts'
 import { gatewayOptions, type GatewayParts, type GatewaySide } from '#cluster/gateway-side.ts'
 import { Channel } from '#cluster/channel.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
@@ -150,14 +150,15 @@ class Workers {
   }
 
   async #spawn(node: string): Promise<Gateway['bound']> {
-    const { visitors, uncaught, log, settings } = this.#parts
+    const { userSessions, uncaught, log, settings } = this.#parts
     const options = { serialization: 'advanced', execArgv: ownNodeOptions() } as const
     const child = fork(workerProgram(), [settings.log_level], options)
     const channel = new Channel(child, {
       log,
       methods: this.#methods(node),
       notices: {
-        sessionActive: (told: { id: string; expiresAt: number }) => visitors.active(told.id, told.expiresAt),
+        sessionActive: (told: { id: string; expiresAt: number }) =>
+          userSessions.active(told.id, told.expiresAt),
         uncaught: () => uncaught(),
       },
     })
@@ -169,12 +170,12 @@ class Workers {
 
   #methods(node: string) {
     const { directory } = this
-    const { visitors, traffic } = this.#parts
+    const { userSessions, traffic } = this.#parts
     return {
       traffic: async (batch: TrafficBatch) => traffic.tell(batch),
-      signedIn: (arrival: Arrival) => visitors.signedIn(arrival),
-      sessionEnded: (id: string) => visitors.ended(id),
-      claimCode: (claim: CodeClaim) => visitors.claimCode(claim),
+      signedIn: (signedIn: SignedInUser) => userSessions.signedIn(signedIn),
+      sessionEnded: (id: string) => userSessions.ended(id),
+      claimCode: (claim: CodeClaim) => userSessions.claimCode(claim),
       watch: async (kinds: readonly string[]) => this.#watch(node, kinds),
       addSession: (record: SessionRecord) => directory.addSession(record),
       removeSession: (session: { id: string; node: string; end?: SessionEnd }) =>

@@ -32,7 +32,7 @@ import { Router, type RouterOptions } from '#gateway/routing/router.ts'
 import { Records } from '#registry/records/records.ts'
 import type { Source } from '#registry/records/source.ts'
 import { RequestLog, type WriteLine } from '#telemetry/request-log/request-log.ts'
-import { samlCentral } from '#auth/saml/central.ts'
+import { samlRoutes } from '#auth/saml/saml-routes.ts'
 import { SAML_PREFIX } from '#auth/saml/place.ts'
 import { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
 import { AgentRegistry } from '#gateway/agents/agent-registry.ts'
@@ -41,7 +41,7 @@ import type { OAuthSetup } from '#auth/providers/setup.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
 import { createSignIn } from '#auth/sign-in/service.ts'
 import type { PlaceAt, SignIn } from '#auth/sign-in/sign-in.ts'
-import type { Visitors } from '#auth/sign-in/visitors.ts'
+import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import { gatewayDeps } from '#gateway/agents/ssh-deps.ts'
 import { Certificates, defaultNames } from '#tls/certificates.ts'
 import { watchExpiry } from '#tls/expiry.ts'
@@ -71,7 +71,7 @@ export interface GatewayOptions {
   /** The operator's OAuth applications. */
   readonly oauth: OAuthSetup
   /** Where sign-ins are recorded. */
-  readonly visitors: Visitors
+  readonly userSessions: UserSessionStore
   /** How many requests are kept for look-up, and where the access log goes. */
   readonly requests: { readonly size: number; readonly write: WriteLine | undefined }
   /** Names that were online before the gateway started. */
@@ -159,7 +159,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const ssh = makeSsh(options, { info, records, registry })
   const backend = makeBackend({ directory, ssh, dialer })
   const { egress, recentNames } = options
-  const central: RouterOptions['central'] = head => signIn.central(head)
+  const central: RouterOptions['central'] = head => signIn.callbackHandler(head)
   const router: Router = new Router({
     ...common,
     dialer,
@@ -307,15 +307,15 @@ const signInKey = ({ proofs }: GatewayKeys): Buffer =>
   Buffer.from(hkdfSync('sha256', proofs, '', 'sign-in', 32))
 
 function makeModules(
-  { egress, oauth, visitors, keys, log }: GatewayOptions,
+  { egress, oauth, userSessions, keys, log }: GatewayOptions,
   { info, records, placeAt }: Pick<Gateway, 'info' | 'records'> & { readonly placeAt: PlaceAt },
 ): { modules: Modules; signIn: SignIn } {
   const key = signInKey(keys)
   const saml = {
     prefix: SAML_PREFIX,
-    handler: samlCentral({ info, records, visitors, placeAt, seal: new Seal(key), log }),
+    handler: samlRoutes({ info, records, userSessions, placeAt, seal: new Seal(key), log }),
   }
-  const signIn = createSignIn({ info, key, records, visitors, placeAt, log, central: [saml] })
+  const signIn = createSignIn({ info, key, records, userSessions, placeAt, log, callbackRoutes: [saml] })
   return { signIn, modules: new Modules({ info, records, egress, signIn, oauth, log }) }
 }
 

@@ -1,5 +1,5 @@
 /** A user, from an identity provider. */
-export interface Identity {
+export interface UserIdentity {
   /** The permanent id of the user at the provider. */
   readonly id: string
   readonly username: string

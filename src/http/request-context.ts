@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import type { ErrorName } from '#base/errors.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Body } from '#http/body.ts'
-import type { Identity } from '#http/identity.ts'
+import type { UserIdentity } from '#http/identity.ts'
 
 /** The route of a request; shared by all requests that take it. */
 export interface RouteInfo {
@@ -84,7 +84,7 @@ export class RequestContext {
   tunnel: TunnelRecord | undefined
   backendId: string | undefined
   /** The authenticated user. */
-  identity: Identity | undefined
+  identity: UserIdentity | undefined
   /** The client id at the identity provider. */
   appClientId: string | undefined
   /** The user name of basic auth, valid or not. */

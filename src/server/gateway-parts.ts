@@ -13,7 +13,10 @@ export async function openParts(
     settings,
     version,
     ...rest
-  }: Pick<GatewayParts, 'settings' | 'version' | 'visitors' | 'traffic' | 'uncaught' | 'sharesPorts' | 'log'>,
+  }: Pick<
+    GatewayParts,
+    'settings' | 'version' | 'userSessions' | 'traffic' | 'uncaught' | 'sharesPorts' | 'log'
+  >,
 ): Promise<GatewayParts & { readonly source: RecordSource }> {
   const source = new RecordSource({ store, sealer, log: rest.log })
   store.onCommit(() => source.ring())

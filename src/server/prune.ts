@@ -2,7 +2,7 @@ import { inBackground } from '#base/background.ts'
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { pruneDeadLetters } from '#events/dead-letters.ts'
-import type { SignIns } from '#server/sign-ins.ts'
+import type { UserSessions } from '#server/user-sessions.ts'
 import type { Store } from '#store/store.ts'
 
 const HOUR_MS = 3_600_000
@@ -14,7 +14,7 @@ const KEPT_CHANGES = 100_000
 
 export interface Pruned {
   readonly store: Store
-  readonly signIns: Pick<SignIns, 'prune'>
+  readonly signIns: Pick<UserSessions, 'prune'>
   /** Retention of the audit log. */
   readonly auditDays: number
   /** The number of the latest event before which all are delivered. */
@@ -24,8 +24,14 @@ export interface Pruned {
 }
 
 /** Deletes expired rows, once. */
-export async function prune({ store, signIns, auditDays, delivered, now }: Pruned): Promise<void> {
-  await signIns.prune()
+export async function prune({
+  store,
+  signIns: userSessions,
+  auditDays,
+  delivered,
+  now,
+}: Pruned): Promise<void> {
+  await userSessions.prune()
   const changesUpTo = (await store.revision()) - KEPT_CHANGES
   const daysAgo = (days: number): string => timestamp(now() - days * DAY_MS)
   const undelivered = Math.max(auditDays, UNDELIVERED_DAYS)

@@ -24,7 +24,7 @@ import { ServerMetrics } from '#server/metrics.ts'
 import { randomPorts } from '#cluster/ports.ts'
 import { startPruning } from '#server/prune.ts'
 import { httpsUrl, sharedDomain } from '#domains/shared-domain.ts'
-import { SignIns } from '#server/sign-ins.ts'
+import { UserSessions } from '#server/user-sessions.ts'
 import { StartError } from '#base/start-error.ts'
 import { openStore } from '#store/open.ts'
 import type { StoreObserver } from '#store/measured-engine.ts'
@@ -136,7 +136,7 @@ async function serveFrom(
   const account = await findAccount(store, now())
   const first = await firstStart(store, settings, now())
   const authority = openAuthority(settings)
-  const signIns = new SignIns({ store, sealer, log, now })
+  const userSessions = new UserSessions({ store, sealer, log, now })
   const events = openEvents({
     settings,
     store,
@@ -150,7 +150,7 @@ async function serveFrom(
   const parts = await openParts(store, sealer, {
     settings,
     version: metadata.version,
-    visitors: signIns,
+    userSessions: userSessions,
     traffic: events.traffic,
     uncaught: () => uncaughts.note(),
     sharesPorts,
@@ -203,7 +203,14 @@ async function serveFrom(
   /** What only one process may do. */
   const startWork = async (): Promise<void> => {
     if (isClosing) return
-    stopPruning = startPruning({ store, signIns, auditDays, delivered: () => events.needed(), log, now })
+    stopPruning = startPruning({
+      store,
+      signIns: userSessions,
+      auditDays,
+      delivered: () => events.needed(),
+      log,
+      now,
+    })
     await Promise.all([acme.start(base), expiry.start(base)])
   }
   let work: Promise<void> = succession ? Promise.resolve() : startWork()

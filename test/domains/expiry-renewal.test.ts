@@ -8,7 +8,7 @@ import { openAcme, openAuthority } from '#domains/acme.ts'
 import { openExpiry } from '#domains/expiry/expiry-watch.ts'
 import { gatewayHere } from '#cluster/gateway-side.ts'
 import { openParts } from '#server/gateway-parts.ts'
-import { SignIns } from '#server/sign-ins.ts'
+import { UserSessions } from '#server/user-sessions.ts'
 import { TrafficHub } from '#server/traffic-hub.ts'
 import { FakeAuthority } from '../acme/fake-authority.ts'
 import { FakeDns } from '../acme/fake-dns.ts'
@@ -49,7 +49,7 @@ async function start() {
   const gateway = await openParts(store, sealer, {
     settings,
     version: 'test',
-    visitors: new SignIns({ store, sealer, log, now }),
+    userSessions: new UserSessions({ store, sealer, log, now }),
     traffic: new TrafficHub({ tell: () => undefined, accountId: 'ac_1' }),
     uncaught: () => undefined,
     sharesPorts: () => false,

@@ -27,7 +27,7 @@ export function modulePartsFor(info: GatewayInfo, records = new Records()): Modu
     info,
     key: randomBytes(32),
     records,
-    visitors,
+    userSessions: visitors,
     placeAt: () => undefined,
     log,
   })

@@ -27,14 +27,14 @@ const unusable = (reason: string): never => fail('sign_in_unconfigured', { reaso
 const isLoopback = (host: string): boolean =>
   host === '[::1]' || host === 'localhost' || host.endsWith('.localhost') || /^127\.\d+\.\d+\.\d+$/.test(host)
 
-export type Provider = oauth.AuthorizationServer & { readonly authorization_endpoint: string }
+export type OidcProvider = oauth.AuthorizationServer & { readonly authorization_endpoint: string }
 
 /** The metadata of an OpenID provider, fetched on first use and then once an hour. */
 export class Discovery {
   readonly #issuer: URL
   readonly #options: oauth.DiscoveryRequestOptions
   readonly #now: () => number
-  #asked: Promise<Provider> | undefined
+  #asked: Promise<OidcProvider> | undefined
   #goodUntil = 0
 
   constructor(issuer: URL, fetch: EgressFetch, now: () => number) {
@@ -47,7 +47,7 @@ export class Discovery {
   }
 
   /** Rejects when the provider is unreachable, or its metadata unusable. */
-  provider(): Promise<Provider> {
+  provider(): Promise<OidcProvider> {
     if (this.#asked !== undefined && this.#now() < this.#goodUntil) return this.#asked
     // Concurrent callers share the pending request.
     this.#goodUntil = Infinity
@@ -60,7 +60,7 @@ export class Discovery {
     return asked
   }
 
-  async #ask(): Promise<Provider> {
+  async #ask(): Promise<OidcProvider> {
     const response = await oauth.discoveryRequest(this.#issuer, this.#options)
     const found = await oauth.processDiscoveryResponse(this.#issuer, response)
     const { authorization_endpoint: endpoint } = found

@@ -18,7 +18,7 @@ const silent: readonly RegExp[] = [
   /^https:\/\/[^/]+\/adfs$/,
 ]
 
-export interface Address {
+export interface EmailClaim {
   /** Empty if the provider sends none. */
   readonly email: string
   /** Whether the address is the user's own: by the provider's claim, by the table above, or unknown. */
@@ -26,7 +26,7 @@ export interface Address {
 }
 
 /** The address of one source: a flag says nothing about an address from another source. */
-function addressIn(claims: Claims, issuer: string): Address | undefined {
+function addressIn(claims: Claims, issuer: string): EmailClaim | undefined {
   const { email, email_verified: flag } = claims
   if (typeof email !== 'string' || email === '') return undefined
   // Some providers send the flag as a string.
@@ -36,7 +36,7 @@ function addressIn(claims: Claims, issuer: string): Address | undefined {
 }
 
 /** A user's address, from the ID token and the userinfo endpoint. */
-export function addressOf(idToken: Claims, userInfo: Claims, issuer: string): Address {
+export function addressOf(idToken: Claims, userInfo: Claims, issuer: string): EmailClaim {
   const told = addressIn(idToken, issuer)
   const more = addressIn(userInfo, issuer)
   if (told === undefined) return more ?? { email: '', is: 'unknown' }

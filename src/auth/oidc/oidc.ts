@@ -5,20 +5,20 @@ import { fail } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import type { Secret } from '#base/secrets.ts'
 import { egressFetch, type EgressFetch } from '#auth/sign-in/egress-fetch.ts'
-import { Discovery, issuerUrl, type Provider } from '#auth/oidc/discovery.ts'
+import { Discovery, issuerUrl, type OidcProvider } from '#auth/oidc/discovery.ts'
 import { withoutLargeKeys } from '#auth/oidc/keys.ts'
 import { addressOf } from '#auth/oidc/email.ts'
 import { oidcProblem } from '#auth/oidc/faults.ts'
 import { gate, isOpen } from '#auth/providers/access.ts'
-import type { Found } from '#auth/providers/provider.ts'
-import type { Granted, Memory, SignInMethod } from '#auth/sign-in/sign-in.ts'
-import type { Identity } from '#http/identity.ts'
+import type { ProviderUser } from '#auth/providers/provider.ts'
+import type { AuthResult, FlowState, SignInMethod } from '#auth/sign-in/sign-in.ts'
+import type { UserIdentity } from '#http/identity.ts'
 
 const CLOCK_TOLERANCE_S = 60
 /** Scopes for the claims in headers and in address lists. */
 const IDENTITY_SCOPES = ['email', 'profile'] as const
 
-export interface OidcOptions {
+export interface OidcMethodOptions {
   readonly issuer: string
   readonly clientId: string
   /** Undefined for a public client. */
@@ -44,18 +44,18 @@ export class OidcMethod implements SignInMethod {
   readonly clientId: string
   /** The client is always the owner's own. */
   readonly passesTokens = true
-  readonly #options: OidcOptions
+  readonly #options: OidcMethodOptions
   readonly #client: oauth.Client
   readonly #discovery: Discovery
   readonly #request: ReturnType<typeof requestOptions>
   /** For the keys of the provider. */
   readonly #keyRequest: ReturnType<typeof requestOptions>
-  readonly #admit: (found: Found) => void
+  readonly #admit: (user: ProviderUser) => void
   /** True if addresses decide about access. */
   readonly #asksEmail: boolean
 
   /** Throws a Problem when the issuer is not a usable URL. */
-  constructor(options: OidcOptions) {
+  constructor(options: OidcMethodOptions) {
     const { issuer, clientId, egress, now = Date.now } = options
     const url = issuerUrl(issuer)
     const fetch = egressFetch(egress)
@@ -76,7 +76,7 @@ export class OidcMethod implements SignInMethod {
       .digest('base64url')
   }
 
-  async begin({ state, callback, again }: Parameters<SignInMethod['begin']>[0]) {
+  async begin({ state, callback, forceReauth: again }: Parameters<SignInMethod['begin']>[0]) {
     const provider = await this.#explained(() => this.#discovery.provider())
     const verifier = oauth.generateRandomCodeVerifier()
     const nonce = oauth.generateRandomNonce()
@@ -97,12 +97,12 @@ export class OidcMethod implements SignInMethod {
   }
 
   /** The owner's scopes and the required ones, unless the provider does not support them. */
-  #scopeFor({ scopes_supported: supported }: Provider): string {
+  #scopeFor({ scopes_supported: supported }: OidcProvider): string {
     const needed = IDENTITY_SCOPES.filter(scope => supported?.includes(scope) ?? true)
     return [...new Set(['openid', ...needed, ...this.#options.scopes])].join(' ')
   }
 
-  finish({ parameters, memory, callback }: Parameters<SignInMethod['finish']>[0]): Promise<Granted> {
+  finish({ parameters, memory, callback }: Parameters<SignInMethod['finish']>[0]): Promise<AuthResult> {
     return this.#explained(async () => {
       const provider = await this.#discovery.provider()
       // The state was verified before; only the library's check is skipped here.
@@ -125,8 +125,8 @@ export class OidcMethod implements SignInMethod {
   }
 
   /** The tokens for a code, after the ID token is verified to be from the provider and for this sign-in. */
-  async #tokens(provider: Provider, answer: URLSearchParams, memory: Memory, callback: string) {
-    const { nonce = '', verifier = '' } = memory
+  async #tokens(provider: OidcProvider, answer: URLSearchParams, flowState: FlowState, callback: string) {
+    const { nonce = '', verifier = '' } = flowState
     const response = await oauth.authorizationCodeGrantRequest(
       provider,
       this.#client,
@@ -146,7 +146,7 @@ export class OidcMethod implements SignInMethod {
     return tokens
   }
 
-  #clientAuth({ token_endpoint_auth_methods_supported: methods }: Provider): oauth.ClientAuth {
+  #clientAuth({ token_endpoint_auth_methods_supported: methods }: OidcProvider): oauth.ClientAuth {
     const secret = this.#options.clientSecret?.reveal()
     if (secret === undefined) return oauth.None()
     // The default is "client_secret_basic" (OpenID Connect Discovery 1.0 §3).
@@ -155,7 +155,7 @@ export class OidcMethod implements SignInMethod {
   }
 
   /** Many providers send name and address only from the userinfo endpoint. */
-  async #more(provider: Provider, claims: oauth.IDToken, accessToken: string): Promise<Claims> {
+  async #more(provider: OidcProvider, claims: oauth.IDToken, accessToken: string): Promise<Claims> {
     const isFlagged = !this.#asksEmail || claims['email_verified'] !== undefined
     if (provider.userinfo_endpoint === undefined || (claims['email'] && claims['name'] && isFlagged))
       return {}
@@ -183,7 +183,7 @@ const requestOptions = (fetch: EgressFetch, insecure: boolean) => ({
   [oauth.jwksCache]: {},
 })
 
-function identityOf(claims: Claims, email: string): Identity {
+function identityOf(claims: Claims, email: string): UserIdentity {
   const text = (name: string): string => {
     const value = claims[name]
     return typeof value === 'string' ? value : ''

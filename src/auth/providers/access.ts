@@ -1,5 +1,5 @@
 import { fail } from '#base/errors.ts'
-import type { Found } from '#auth/providers/provider.ts'
+import type { ProviderUser } from '#auth/providers/provider.ts'
 
 /** Allowed users: those in any of these; everyone when all are empty. */
 export interface AccessLists {
@@ -20,20 +20,20 @@ export const isOpen = (lists: AccessLists): boolean =>
   Object.values<readonly string[]>({ ...lists }).every(list => list.length === 0)
 
 /** Decides about a provider's user; throws a Problem for one that is not allowed. */
-export function gate(title: string, lists: AccessLists): (found: Found) => void {
+export function gate(title: string, lists: AccessLists): (user: ProviderUser) => void {
   if (isOpen(lists)) return () => undefined
   const emails = lowerSet(lists.emails)
   const domains = lowerSet(lists.domains)
   const asksEmail = emails.size + domains.size > 0
 
-  return found => {
-    if (found.member === true) return
-    const address = lowerCase(found.email)
+  return user => {
+    if (user.member === true) return
+    const address = lowerCase(user.email)
     const domain = ADDRESS.exec(address)?.[1]
-    if (found.vouched && domain !== undefined && (emails.has(address) || domains.has(domain))) return
+    if (user.vouched && domain !== undefined && (emails.has(address) || domains.has(domain))) return
     const provider = title
-    if (asksEmail && found.email === '') fail('oauth_email_missing', { provider })
-    if (asksEmail && (!found.vouched || domain === undefined)) fail('oauth_email_unverified', { provider })
-    fail('oauth_not_allowed', { provider, account: found.email || found.username || found.id })
+    if (asksEmail && user.email === '') fail('oauth_email_missing', { provider })
+    if (asksEmail && (!user.vouched || domain === undefined)) fail('oauth_email_unverified', { provider })
+    fail('oauth_not_allowed', { provider, account: user.email || user.username || user.id })
   }
 }

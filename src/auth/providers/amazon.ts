@@ -1,11 +1,11 @@
-import type { Provider } from '#auth/providers/provider.ts'
+import type { OAuthProvider } from '#auth/providers/provider.ts'
 import { value } from '#auth/providers/user-fields.ts'
 import { object } from '#base/json-fields.ts'
 
 const profile = object({ user_id: value, name: value, email: value })
 
 /** https://developer.amazon.com/docs/login-with-amazon/authorization-code-grant.html */
-export const amazon: Provider = {
+export const amazon: OAuthProvider = {
   name: 'amazon',
   title: 'Amazon',
   url: 'https://www.amazon.com',

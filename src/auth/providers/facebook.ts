@@ -1,4 +1,4 @@
-import type { Provider } from '#auth/providers/provider.ts'
+import type { OAuthProvider } from '#auth/providers/provider.ts'
 import { value } from '#auth/providers/user-fields.ts'
 import { list, object } from '#base/json-fields.ts'
 
@@ -10,7 +10,7 @@ const me = object({ id: value, name: value, email: value })
 const permissions = object({ data: list(object({ permission: value, status: value }), MAX_PERMISSIONS) })
 
 /** https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow */
-export const facebook: Provider = {
+export const facebook: OAuthProvider = {
   name: 'facebook',
   title: 'Facebook',
   url: 'https://www.facebook.com',
@@ -21,7 +21,7 @@ export const facebook: Provider = {
   },
   scopes: () => ['email'],
   emailScope: 'email',
-  again: { auth_type: 'reauthenticate' },
+  forceReauth: { auth_type: 'reauthenticate' },
   async look(api) {
     const proof = `appsecret_proof=${api.proof()}`
     const { id, name, email } = await api.get(`/me?fields=id,name,email&${proof}`, me)

@@ -1,6 +1,6 @@
 import type { ProviderApi } from '#auth/providers/api.ts'
 import { lowerCase } from '#auth/providers/access.ts'
-import type { Provider, Wanted } from '#auth/providers/provider.ts'
+import type { OAuthProvider, UserLookup } from '#auth/providers/provider.ts'
 import { identifier, value, verified } from '#auth/providers/user-fields.ts'
 import { type Field, list, object } from '#base/json-fields.ts'
 
@@ -30,19 +30,19 @@ async function firstOf<T>(
   return undefined
 }
 
-async function membership(api: ProviderApi, wanted: Wanted) {
+async function membership(api: ProviderApi, lookup: UserLookup) {
   const team =
-    wanted.teams.size === 0
+    lookup.teams.size === 0
       ? undefined
       : await firstOf(api, '/user/teams', teams, ({ id, slug, organization }) => {
           const path = lowerCase(`${organization.login}/${slug}`)
-          return wanted.teams.has(path) || wanted.teams.has(id)
+          return lookup.teams.has(path) || lookup.teams.has(id)
         })
   const organization =
-    wanted.organizations.size === 0
+    lookup.organizations.size === 0
       ? undefined
       : await firstOf(api, '/user/orgs', organizations, ({ login }) =>
-          wanted.organizations.has(lowerCase(login)),
+          lookup.organizations.has(lowerCase(login)),
         )
   return {
     ...(team && { 'github-team': `${team.organization.login}/${team.slug}` }),
@@ -68,7 +68,7 @@ function apiOf(base: string): string {
 }
 
 /** https://docs.github.com/apps/oauth-apps, at github.com or at an Enterprise server of the operator. */
-export const github = (base: string): Provider => ({
+export const github = (base: string): OAuthProvider => ({
   name: 'github',
   title: 'GitHub',
   url: base,
@@ -81,12 +81,12 @@ export const github = (base: string): Provider => ({
     memberships ? ['read:user', 'user:email', 'read:org'] : ['read:user', 'user:email'],
   emailScope: 'user:email',
   implied,
-  again: { prompt: 'select_account' },
-  async look(api, wanted) {
+  forceReauth: { prompt: 'select_account' },
+  async look(api, lookup) {
     const { id, login, name } = await api.get('/user', user, headers)
     const addresses = await api.get(`/user/emails?per_page=${PAGE}`, emails, headers)
     const primary = addresses.find(each => each.primary)
-    const memberships = await membership(api, wanted)
+    const memberships = await membership(api, lookup)
     return {
       id,
       username: login,

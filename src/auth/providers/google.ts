@@ -1,4 +1,4 @@
-import type { Provider } from '#auth/providers/provider.ts'
+import type { OAuthProvider } from '#auth/providers/provider.ts'
 import { userInfo } from '#auth/providers/user-fields.ts'
 
 const EMAIL = 'https://www.googleapis.com/auth/userinfo.email'
@@ -8,7 +8,7 @@ const PROFILE = 'https://www.googleapis.com/auth/userinfo.profile'
 const longNames: Readonly<Record<string, string>> = { email: EMAIL, profile: PROFILE }
 
 /** https://developers.google.com/identity/protocols/oauth2/web-server */
-export const google: Provider = {
+export const google: OAuthProvider = {
   name: 'google',
   title: 'Google',
   url: 'https://accounts.google.com',
@@ -23,7 +23,7 @@ export const google: Provider = {
   // Without it there is no refresh token.
   parameters: { access_type: 'offline' },
   // The only prompt that Google can be made to repeat.
-  again: { prompt: 'select_account' },
+  forceReauth: { prompt: 'select_account' },
   issuer: 'https://accounts.google.com',
   async look(api) {
     const { sub, name, email, email_verified } = await api.get('/userinfo', userInfo)

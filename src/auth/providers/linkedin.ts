@@ -1,5 +1,5 @@
 import type { ProviderApi } from '#auth/providers/api.ts'
-import type { Found, Provider } from '#auth/providers/provider.ts'
+import type { ProviderUser, OAuthProvider } from '#auth/providers/provider.ts'
 import { userInfo, value } from '#auth/providers/user-fields.ts'
 import { list, object } from '#base/json-fields.ts'
 
@@ -12,7 +12,7 @@ const oldEmail = object({ elements: list(object({ 'handle~': object({ emailAddre
 const isOld = (scopes: readonly string[]): boolean =>
   !scopes.includes('openid') && OLD.some(scope => scopes.includes(scope))
 
-async function oldLook(api: ProviderApi): Promise<Found> {
+async function oldLook(api: ProviderApi): Promise<ProviderUser> {
   const { id, localizedFirstName, localizedLastName } = await api.get('/me', oldProfile)
   const { elements } = await api.get('/emailAddress?q=members&projection=(elements*(handle~))', oldEmail)
   const email = elements[0]?.['handle~'].emailAddress ?? ''
@@ -22,7 +22,7 @@ async function oldLook(api: ProviderApi): Promise<Found> {
 }
 
 /** https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 */
-export const linkedin: Provider = {
+export const linkedin: OAuthProvider = {
   name: 'linkedin',
   title: 'LinkedIn',
   url: 'https://www.linkedin.com',

@@ -4,16 +4,16 @@ import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import { type AccessLists, gate, lowerSet } from '#auth/providers/access.ts'
 import { ProviderApi, ProviderCalls, TokenRefused } from '#auth/providers/api.ts'
-import type { Found, Provider, Wanted } from '#auth/providers/provider.ts'
+import type { ProviderUser, OAuthProvider, UserLookup } from '#auth/providers/provider.ts'
 import type { Application } from '#auth/providers/setup.ts'
-import { errorCode, TokenDesk, type Tokens } from '#auth/providers/tokens.ts'
-import type { Granted, Memory, SignInMethod } from '#auth/sign-in/sign-in.ts'
+import { errorCode, TokenEndpoint, type Tokens } from '#auth/providers/token-endpoint.ts'
+import type { AuthResult, FlowState, SignInMethod } from '#auth/sign-in/sign-in.ts'
 
 const MAX_CODE = 8192
 const MAX_TEXT = 255
 
-export interface OAuthOptions {
-  readonly provider: Provider
+export interface OAuthMethodOptions {
+  readonly provider: OAuthProvider
   readonly application: Application
   /** The operator's application: the service gets no tokens of it. */
   readonly managed: boolean
@@ -32,14 +32,14 @@ export class OAuthMethod implements SignInMethod {
   readonly fingerprint: string
   readonly clientId: string
   readonly passesTokens: boolean
-  readonly #provider: Provider
+  readonly #provider: OAuthProvider
   readonly #application: Application
   readonly #calls: ProviderCalls
-  readonly #desk: TokenDesk
-  readonly #wanted: Wanted
-  readonly #admit: (found: Found) => void
+  readonly #tokenEndpoint: TokenEndpoint
+  readonly #lookup: UserLookup
+  readonly #admit: (user: ProviderUser) => void
 
-  constructor({ provider, application, managed, scopes, access, lasting, egress, log }: OAuthOptions) {
+  constructor({ provider, application, managed, scopes, access, lasting, egress, log }: OAuthMethodOptions) {
     const { name, title, url, addresses } = provider
     const memberships = access.teams.length + access.organizations.length > 0
     const asked = new Set([...provider.scopes(scopes, { memberships, lasting }), ...scopes])
@@ -49,8 +49,8 @@ export class OAuthMethod implements SignInMethod {
     this.#provider = provider
     this.#application = application
     this.#calls = new ProviderCalls(title, egress, log)
-    this.#desk = new TokenDesk(this.#calls, addresses.token, application)
-    this.#wanted = {
+    this.#tokenEndpoint = new TokenEndpoint(this.#calls, addresses.token, application)
+    this.#lookup = {
       scopes: [...asked],
       teams: lowerSet(access.teams),
       organizations: lowerSet(access.organizations),
@@ -70,14 +70,14 @@ export class OAuthMethod implements SignInMethod {
     this.fingerprint = createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
   }
 
-  async begin({ state, callback, again }: Parameters<SignInMethod['begin']>[0]) {
-    const { addresses, parameters, withoutProof, again: anew } = this.#provider
+  async begin({ state, callback, forceReauth: again }: Parameters<SignInMethod['begin']>[0]) {
+    const { addresses, parameters, withoutProof, forceReauth: anew } = this.#provider
     const verifier = randomBytes(32).toString('base64url')
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: this.#application.id,
       redirect_uri: callback,
-      scope: this.#wanted.scopes.join(' '),
+      scope: this.#lookup.scopes.join(' '),
       state,
       ...(!withoutProof && {
         code_challenge: createHash('sha256').update(verifier).digest('base64url'),
@@ -86,13 +86,13 @@ export class OAuthMethod implements SignInMethod {
       ...parameters,
       ...(again && anew),
     })
-    const memory: Memory = withoutProof ? {} : { verifier }
-    return { url: `${addresses.authorize}?${query.toString()}`, memory }
+    const flowState: FlowState = withoutProof ? {} : { verifier }
+    return { url: `${addresses.authorize}?${query.toString()}`, memory: flowState }
   }
 
-  async finish({ parameters, memory, callback }: Parameters<SignInMethod['finish']>[0]): Promise<Granted> {
+  async finish({ parameters, memory, callback }: Parameters<SignInMethod['finish']>[0]): Promise<AuthResult> {
     const code = this.#codeIn(parameters)
-    const tokens = await this.#desk.redeem(code, callback, memory['verifier'])
+    const tokens = await this.#tokenEndpoint.redeem(code, callback, memory['verifier'])
     try {
       return await this.#enter(tokens)
     } catch (error) {
@@ -101,7 +101,7 @@ export class OAuthMethod implements SignInMethod {
     }
   }
 
-  async check({ accessToken, refreshToken }: Granted): Promise<Granted> {
+  async check({ accessToken, refreshToken }: AuthResult): Promise<AuthResult> {
     if (accessToken === undefined) return this.#renew(refreshToken)
     try {
       return await this.#enter({ accessToken, ...(refreshToken !== undefined && { refreshToken }) })
@@ -111,10 +111,10 @@ export class OAuthMethod implements SignInMethod {
     }
   }
 
-  async #renew(refreshToken: string | undefined): Promise<Granted> {
+  async #renew(refreshToken: string | undefined): Promise<AuthResult> {
     if (refreshToken === undefined) return this.#over()
     try {
-      return await this.#enter(await this.#desk.refresh(refreshToken))
+      return await this.#enter(await this.#tokenEndpoint.refresh(refreshToken))
     } catch (error) {
       const ended =
         error instanceof TokenRefused || (error instanceof Problem && error.code === 'oauth_exchange')
@@ -140,22 +140,22 @@ export class OAuthMethod implements SignInMethod {
     return code
   }
 
-  async #enter(tokens: Tokens): Promise<Granted> {
+  async #enter(tokens: Tokens): Promise<AuthResult> {
     const { accessToken, refreshToken, granted } = tokens
     if (granted) this.#checkScopes(granted)
     const { addresses, look } = this.#provider
     const api = new ProviderApi(this.#calls, addresses.api, this.#application, accessToken)
-    const found = await look(api, this.#wanted)
-    if (found.id === '') this.#calls.trouble('it does not identify the user')
-    if (found.granted) this.#checkScopes(found.granted)
-    this.#admit(found)
+    const user = await look(api, this.#lookup)
+    if (user.id === '') this.#calls.trouble('it does not identify the user')
+    if (user.granted) this.#checkScopes(user.granted)
+    this.#admit(user)
     return {
       identity: {
-        id: found.id,
-        username: found.username.slice(0, MAX_TEXT),
-        name: found.name.slice(0, MAX_TEXT),
-        email: found.vouched ? found.email : '',
-        ...(found.headers && { headers: found.headers }),
+        id: user.id,
+        username: user.username.slice(0, MAX_TEXT),
+        name: user.name.slice(0, MAX_TEXT),
+        email: user.vouched ? user.email : '',
+        ...(user.headers && { headers: user.headers }),
       },
       accessToken,
       ...(refreshToken !== undefined && { refreshToken }),
@@ -171,7 +171,7 @@ export class OAuthMethod implements SignInMethod {
       title,
     } = this.#provider
     const held = new Set(granted.flatMap(scope => [normal(scope), ...implied(scope)]))
-    const missing = this.#wanted.scopes.map(normal).filter(scope => !held.has(scope) && !untold?.has(scope))
+    const missing = this.#lookup.scopes.map(normal).filter(scope => !held.has(scope) && !untold?.has(scope))
     if (missing.length === 0) return
     if (emailScope !== undefined && missing.includes(emailScope))
       fail('oauth_email_withheld', { provider: title })

@@ -1,4 +1,4 @@
-import type { Provider } from '#auth/providers/provider.ts'
+import type { OAuthProvider } from '#auth/providers/provider.ts'
 import { value } from '#auth/providers/user-fields.ts'
 import { lowerCase } from '#auth/providers/access.ts'
 import { object } from '#base/json-fields.ts'
@@ -20,7 +20,7 @@ function emailOf(mail: string, principal: string): string {
 }
 
 /** https://learn.microsoft.com/entra/identity-platform/v2-oauth2-auth-code-flow */
-export const microsoft: Provider = {
+export const microsoft: OAuthProvider = {
   name: 'microsoft',
   title: 'Microsoft',
   url: 'https://login.microsoftonline.com',
@@ -33,7 +33,7 @@ export const microsoft: Provider = {
   // Graph scopes are returned with or without its URL, in any case.
   normal: scope => lowerCase(scope.startsWith(GRAPH) ? scope.slice(GRAPH.length) : scope),
   untold: new Set(['offline_access', 'openid', 'profile', 'email']),
-  again: { prompt: 'login' },
+  forceReauth: { prompt: 'login' },
   async look(api) {
     const found = await api.get('/me?$select=id,displayName,mail,userPrincipalName', me)
     const email = emailOf(found.mail, found.userPrincipalName)

@@ -2,7 +2,7 @@ import type { oauthProviders } from '#contract/modules/oauth.ts'
 import type { ProviderApi } from '#auth/providers/api.ts'
 
 /** Where the servers of a provider are. */
-export interface Addresses {
+export interface ProviderUrls {
   readonly authorize: string
   readonly token: string
   /** The common path prefix of all look-ups. */
@@ -10,7 +10,7 @@ export interface Addresses {
 }
 
 /** Parameters of a user look-up. */
-export interface Wanted {
+export interface UserLookup {
   /** The requested scopes. */
   readonly scopes: readonly string[]
   /** In lower case; only GitHub has them. */
@@ -19,7 +19,7 @@ export interface Wanted {
 }
 
 /** A provider's user data. */
-export interface Found {
+export interface ProviderUser {
   /** The permanent id of the user at the provider. */
   readonly id: string
   readonly username: string
@@ -38,7 +38,7 @@ export interface Found {
 export type ProviderName = keyof typeof oauthProviders
 
 /** What the required scopes depend on. */
-export interface Use {
+export interface ScopeUse {
   /** Teams or organisations are checked. */
   readonly memberships: boolean
   /** Users are rechecked, for longer than an access token lives. */
@@ -46,14 +46,14 @@ export interface Use {
 }
 
 /** One identity provider: its requests, URLs and responses. */
-export interface Provider {
+export interface OAuthProvider {
   readonly name: ProviderName
   /** As people write it. */
   readonly title: string
   readonly url: string
-  readonly addresses: Addresses
+  readonly addresses: ProviderUrls
   /** Required scopes, in addition to the owner's. */
-  readonly scopes: (owners: readonly string[], use: Use) => readonly string[]
+  readonly scopes: (owners: readonly string[], use: ScopeUse) => readonly string[]
   /** The scope that is needed for e-mail addresses. */
   readonly emailScope?: string
   /** The canonical form of scopes that have several. */
@@ -65,10 +65,10 @@ export interface Provider {
   /** Further parameters of the authorization URL. */
   readonly parameters?: Readonly<Record<string, string>>
   /** Parameters that make the provider ask for credentials, or at least for the account, again. */
-  readonly again?: Readonly<Record<string, string>>
+  readonly forceReauth?: Readonly<Record<string, string>>
   /** The expected `iss` of the response, if there is one (RFC 9207). */
   readonly issuer?: string
   /** True if PKCE makes the provider reject the client. */
   readonly withoutProof?: boolean
-  readonly look: (api: ProviderApi, wanted: Wanted) => Promise<Found>
+  readonly look: (api: ProviderApi, lookup: UserLookup) => Promise<ProviderUser>
 }

@@ -5,14 +5,14 @@ import { gitlab } from '#auth/providers/gitlab.ts'
 import { google } from '#auth/providers/google.ts'
 import { linkedin } from '#auth/providers/linkedin.ts'
 import { microsoft } from '#auth/providers/microsoft.ts'
-import type { Provider, ProviderName } from '#auth/providers/provider.ts'
+import type { OAuthProvider, ProviderName } from '#auth/providers/provider.ts'
 import type { OAuthSetup } from '#auth/providers/setup.ts'
 import { twitch } from '#auth/providers/twitch.ts'
 
 /** Every provider, with the operator's URLs. */
 export const providersOf = (
   setup: Pick<OAuthSetup, 'githubUrl' | 'gitlabUrl'>,
-): Readonly<Record<ProviderName, Provider>> => ({
+): Readonly<Record<ProviderName, OAuthProvider>> => ({
   amazon,
   facebook,
   github: github(setup.githubUrl),

@@ -1,4 +1,4 @@
-import type { Provider } from '#auth/providers/provider.ts'
+import type { OAuthProvider } from '#auth/providers/provider.ts'
 import { value } from '#auth/providers/user-fields.ts'
 import { list, object } from '#base/json-fields.ts'
 
@@ -7,7 +7,7 @@ const users = object({
 })
 
 /** https://dev.twitch.tv/docs/authentication/getting-tokens-oauth */
-export const twitch: Provider = {
+export const twitch: OAuthProvider = {
   name: 'twitch',
   title: 'Twitch',
   url: 'https://www.twitch.tv',
@@ -18,7 +18,7 @@ export const twitch: Provider = {
   },
   scopes: () => ['user:read:email'],
   emailScope: 'user:read:email',
-  again: { force_verify: 'true' },
+  forceReauth: { force_verify: 'true' },
   async look(api) {
     const { data } = await api.get('/users', users, { 'client-id': api.application.id })
     const [user = { id: '', login: '', display_name: '', email: '' }] = data

@@ -3,7 +3,7 @@ import { attributesOf, groupsIn, identityOf } from '#auth/saml/attributes.ts'
 import { ASSERTION, BEARER, UNSPECIFIED } from '#auth/saml/names.ts'
 import type { SamlPlace } from '#auth/saml/place.ts'
 import { allNamed, attribute, type Element, elementsOf, one, textIn, XmlFault } from '#auth/saml/xml.ts'
-import type { Identity } from '#http/identity.ts'
+import type { UserIdentity } from '#http/identity.ts'
 
 /** The tolerated clock difference to the provider. */
 export const SKEW_MS = 60_000
@@ -16,7 +16,7 @@ export interface Accepted {
   readonly until: number
   /** The request that it responds to; undefined when the provider started the sign-in. */
   readonly request: string | undefined
-  readonly identity: Identity
+  readonly identity: UserIdentity
   /** When the user entered credentials. */
   readonly authenticatedAt: number
   /** When the provider's session ends, if known. */

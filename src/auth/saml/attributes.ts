@@ -1,6 +1,6 @@
 import { ASSERTION, EMAIL } from '#auth/saml/names.ts'
 import { allNamed, attribute, type Element, textIn, elementsOf } from '#auth/saml/xml.ts'
-import type { Identity } from '#http/identity.ts'
+import type { UserIdentity } from '#http/identity.ts'
 
 /** Values by the name of their attribute. */
 export type Attributes = ReadonlyMap<string, readonly string[]>
@@ -64,7 +64,7 @@ export const groupsIn = (attributes: Attributes): string[] =>
 export function identityOf(
   nameId: { readonly value: string; readonly format: string },
   attributes: Attributes,
-): Identity {
+): UserIdentity {
   const first = (of: keyof typeof names): string =>
     names[of].flatMap(name => attributes.get(name) ?? []).find(isUsable) ?? ''
   const parts = [first('givenName'), first('surname')].filter(Boolean)

@@ -15,7 +15,7 @@ import {
 import { isLargeRsa, MAX_RSA_BITS } from '#pki/rsa-size.ts'
 
 /** How a message is sent to the provider. */
-export interface Door {
+export interface SamlEndpoint {
   readonly binding: 'redirect' | 'post'
   readonly url: string
 }
@@ -23,9 +23,9 @@ export interface Door {
 /** An identity provider, from its metadata. */
 export interface IdentityProvider {
   readonly entityId: string
-  readonly signIn: Door
+  readonly signIn: SamlEndpoint
   /** Where logout responses are sent; undefined when it has no such address. */
-  readonly signOut: Door | undefined
+  readonly signOut: SamlEndpoint | undefined
   /** Its signing certificates: several during a rollover. */
   readonly keys: readonly KeyObject[]
 }
@@ -59,10 +59,11 @@ function fromMetadata(root: Element): IdentityProvider {
   const keys = certificates.flatMap(each => keyOf(each) ?? [])
   if (keys.length === 0) bad('it has no certificate to check signatures with')
   if (keys.some(isLargeRsa)) bad(`it has a certificate with an RSA key of more than ${MAX_RSA_BITS} bits`)
-  const signIn = doorOf(role, 'SingleSignOnService', 'Location')
+  const signIn = samlEndpointOf(role, 'SingleSignOnService', 'Location')
   if (signIn === undefined) return bad('it has no SingleSignOnService for HTTP-Redirect or HTTP-POST')
   const signOut =
-    doorOf(role, 'SingleLogoutService', 'ResponseLocation') ?? doorOf(role, 'SingleLogoutService', 'Location')
+    samlEndpointOf(role, 'SingleLogoutService', 'ResponseLocation') ??
+    samlEndpointOf(role, 'SingleLogoutService', 'Location')
   return { entityId, signIn, signOut, keys }
 }
 
@@ -79,7 +80,7 @@ function keyOf(certificate: Element): KeyObject | undefined {
   }
 }
 
-function doorOf(role: Element, service: string, attributeName: string): Door | undefined {
+function samlEndpointOf(role: Element, service: string, attributeName: string): SamlEndpoint | undefined {
   const services = allNamed(role, METADATA, service)
   for (const [name, binding] of [[REDIRECT_BINDING, 'redirect'] as const, [POST_BINDING, 'post'] as const]) {
     const found = services.find(each => attribute(each, 'Binding') === name)

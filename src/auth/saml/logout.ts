@@ -92,17 +92,17 @@ export async function loggedOutReply(
   exchange: Exchange,
   now: number,
 ): Promise<Reply> {
-  const door = place.provider.signOut
-  if (door === undefined) return signedOutReply(exchange.head)
+  const endpoint = place.provider.signOut
+  if (endpoint === undefined) return signedOutReply(exchange.head)
   const id = newId()
-  const answer = { id, inResponseTo: request.id, destination: door.url, status: SUCCESS, now }
+  const answer = { id, inResponseTo: request.id, destination: endpoint.url, status: SUCCESS, now }
   const outgoing = {
     xml: logoutResponse(place, answer),
     id,
-    url: door.url,
+    url: endpoint.url,
     kind: 'SAMLResponse' as const,
     relayState: request.relayState,
     keyPem: place.settings.request_signing_key_pem,
   }
-  return door.binding === 'post' ? formReply(outgoing) : redirectReply(await redirectUrl(outgoing), 303)
+  return endpoint.binding === 'post' ? formReply(outgoing) : redirectReply(await redirectUrl(outgoing), 303)
 }

@@ -6,9 +6,9 @@ import { authnRequest } from '#auth/saml/messages.ts'
 import { providerOf, samlPlace, type SamlSettings } from '#auth/saml/place.ts'
 import { formUrl } from '#auth/saml/post-form.ts'
 import { newId, redirectUrl } from '#auth/saml/sign.ts'
-import { takeTicket, type Ticket } from '#auth/saml/ticket.ts'
+import { takeHandoffToken, type HandoffToken } from '#auth/saml/handoff-token.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
-import type { Granted, Memory, SignInMethod } from '#auth/sign-in/sign-in.ts'
+import type { AuthResult, FlowState, SignInMethod } from '#auth/sign-in/sign-in.ts'
 
 export interface MethodOptions {
   readonly placeId: string
@@ -25,8 +25,8 @@ export function samlMethod({ placeId, settings, info, seal, now = Date.now }: Me
   return {
     provider: { name: 'saml', url: entityId },
     fingerprint: fingerprintOf(settings),
-    takesUnasked: settings.allow_idp_initiated,
-    begin: async ({ state, again }) => {
+    allowsIdpInitiated: settings.allow_idp_initiated,
+    begin: async ({ state, forceReauth: again }) => {
       const place = samlPlace(placeId, settings, info)
       const id = newId()
       const begun = now()
@@ -44,23 +44,23 @@ export function samlMethod({ placeId, settings, info, seal, now = Date.now }: Me
       return { url, memory }
     },
     finish: async ({ parameters, memory }) => {
-      const ticket = takeTicket(seal, placeId, parameters.get('ticket') ?? '') ?? fail('saml_late')
-      checkAnswers(ticket, memory, settings)
-      return grantedBy(ticket)
+      const handoff = takeHandoffToken(seal, placeId, parameters.get('ticket') ?? '') ?? fail('saml_late')
+      checkAnswers(handoff, memory, settings)
+      return grantedBy(handoff)
     },
   }
 }
 
 /** The response must belong to a request of this browser, or be IdP-initiated where that is allowed. */
-function checkAnswers(ticket: Ticket, memory: Memory, settings: SamlSettings): void {
-  const { request = '', begun = '0' } = memory
-  if (ticket.request !== request || (request === '' && !settings.allow_idp_initiated))
+function checkAnswers(handoff: HandoffToken, flowState: FlowState, settings: SamlSettings): void {
+  const { request = '', begun = '0' } = flowState
+  if (handoff.request !== request || (request === '' && !settings.allow_idp_initiated))
     fail('saml_other_request')
-  if (settings.force_authn && ticket.authenticatedAt < Number(begun) - SKEW_MS)
+  if (settings.force_authn && handoff.authenticatedAt < Number(begun) - SKEW_MS)
     fail('saml_expired', { reason: 'credentials were not requested again' })
 }
 
-const grantedBy = ({ identity, sessionUntil }: Ticket): Granted => ({
+const grantedBy = ({ identity, sessionUntil }: HandoffToken): AuthResult => ({
   identity,
   ...(sessionUntil !== undefined && { until: sessionUntil }),
 })

@@ -2,7 +2,7 @@ import type { saml } from '#contract/modules/saml.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { type IdentityProvider, identityProvider } from '#auth/saml/identity-provider.ts'
-import { centralUrl } from '#auth/sign-in/central.ts'
+import { callbackHostUrl } from '#auth/sign-in/callback-host.ts'
 
 /** In paths on the central host. */
 export const SAML_PREFIX = '/saml/'
@@ -26,7 +26,7 @@ export interface SamlPlace extends SamlAddresses {
 
 /** The ports are known only when the listeners are open, so URLs are built on demand. */
 export function samlAddresses(id: string, info: GatewayInfo): SamlAddresses {
-  const entityId = `${centralUrl(info)}${SAML_PREFIX}${id}`
+  const entityId = `${callbackHostUrl(info)}${SAML_PREFIX}${id}`
   return { entityId, acsUrl: `${entityId}/acs`, sloUrl: `${entityId}/slo` }
 }
 

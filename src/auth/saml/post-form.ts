@@ -6,7 +6,7 @@ import { Fields } from '#http/fields.ts'
 import { escapeHtml } from '#http/pages/html.ts'
 import { authnRequest } from '#auth/saml/messages.ts'
 import type { SamlPlace } from '#auth/saml/place.ts'
-import { type Outgoing, signedXml } from '#auth/saml/sign.ts'
+import { type OutgoingMessage, signedXml } from '#auth/saml/sign.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
 
 const SCRIPT = 'document.forms[0].submit()'
@@ -16,7 +16,7 @@ const scriptHash = createHash('sha256').update(SCRIPT).digest('base64')
 const POLICY = `default-src 'none'; script-src 'sha256-${scriptHash}'; base-uri 'none'; frame-ancestors 'none'`
 
 /** Sends a message through the browser to a provider that accepts only forms. */
-export function formReply({ xml, id, url, kind, relayState, keyPem }: Outgoing): Reply {
+export function formReply({ xml, id, url, kind, relayState, keyPem }: OutgoingMessage): Reply {
   const message = Buffer.from(signedXml(xml, id, keyPem)).toString('base64')
   const field = (name: string, value: string): string =>
     `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`

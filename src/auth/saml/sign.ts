@@ -7,7 +7,7 @@ import { readMessage } from '#auth/saml/xml.ts'
 /** An XML ID does not begin with a digit. */
 export const newId = (): string => `_${randomBytes(20).toString('hex')}`
 
-export interface Outgoing {
+export interface OutgoingMessage {
   readonly xml: string
   readonly id: string
   /** Its destination. */
@@ -18,7 +18,7 @@ export interface Outgoing {
 }
 
 /** A URL with a message: the HTTP-Redirect binding, where the query is signed and not the message. */
-export async function redirectUrl({ xml, url, kind, relayState, keyPem }: Outgoing): Promise<string> {
+export async function redirectUrl({ xml, url, kind, relayState, keyPem }: OutgoingMessage): Promise<string> {
   const parts: [string, string][] = [[kind, deflateRawSync(xml).toString('base64')]]
   if (relayState !== undefined) parts.push(['RelayState', relayState])
   parts.push(['SigAlg', RSA_SHA256])

@@ -7,7 +7,7 @@ import type { SourceRow } from '#registry/records/source.ts'
 import { originOf } from '#auth/sign-in/paths.ts'
 import { returnTarget } from '#auth/sign-in/flow.ts'
 
-export interface Target {
+export interface ReturnTarget {
   readonly origin: string
   readonly returnTo: string
 }
@@ -24,7 +24,7 @@ const PATH = /^\/(?![/\\])[^\s\\]*$/
  * The target of an IdP-initiated sign-in. Only URLs of the place count: anything else would be an open redirect with a
  * sign-in attached. Without a RelayState, or with a path, it is a host of the place.
  */
-export function unaskedTarget(row: SourceRow, relayState: string, parts: Parts): Target {
+export function idpInitiatedTarget(row: SourceRow, relayState: string, parts: Parts): ReturnTarget {
   if (/^https?:\/\//i.test(relayState)) return namedTarget(row, relayState, parts)
   const home = relayState === '' || PATH.test(relayState) ? homeOf(row, parts) : undefined
   if (home === undefined) return fail('saml_target_missing')
@@ -34,7 +34,7 @@ export function unaskedTarget(row: SourceRow, relayState: string, parts: Parts):
   return { origin: home.origin, returnTo: returnTarget(url.pathname + url.search) }
 }
 
-function namedTarget(row: SourceRow, address: string, { records, info }: Parts): Target {
+function namedTarget(row: SourceRow, address: string, { records, info }: Parts): ReturnTarget {
   const url = URL.parse(address)
   if (url === null || url.username !== '' || url.password !== '') return fail('saml_target_missing')
   const scheme = url.protocol === 'https:' ? 'https' : 'http'
@@ -50,7 +50,7 @@ function namedTarget(row: SourceRow, address: string, { records, info }: Parts):
 /**
  * The first host and the path of a route, or the only host of an endpoint configuration; undefined when there is none.
  */
-function homeOf(row: SourceRow, { records, info }: Parts): Target | undefined {
+function homeOf(row: SourceRow, { records, info }: Parts): ReturnTarget | undefined {
   const [host, path] =
     row.kind === 'https_edge_route' ? routeHome(row, records) : [onlyHostOf(row, records), '/']
   if (host === undefined) return undefined

@@ -23,7 +23,7 @@ export interface ClaimLimits {
 
 const limits: ClaimLimits = { total: 200_000, perPlace: 50_000, perNetwork: 2000 }
 
-interface Kept {
+interface ClaimEntry {
   readonly until: number
   readonly counters: readonly string[]
 }
@@ -38,7 +38,7 @@ export class CodeClaims {
   readonly #now: () => number
   readonly #limits: ClaimLimits
   // Claims live equally long, so the first ones expire first.
-  readonly #claims = new Map<string, Kept>()
+  readonly #claims = new Map<string, ClaimEntry>()
   readonly #counts = new Map<string, number>()
 
   constructor(now: () => number = Date.now, changed: Partial<ClaimLimits> = {}) {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { dropCookie, flowsIn, setCookie } from '#auth/sign-in/cookies.ts'
-import { Generations } from '#base/generations.ts'
-import type { Guest } from '#auth/sign-in/guest.ts'
+import { TwoGenerationCache } from '#base/two-generation-cache.ts'
+import type { SignInRequest } from '#auth/sign-in/sign-in-request.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
-import type { Memory } from '#auth/sign-in/sign-in.ts'
+import type { FlowState } from '#auth/sign-in/sign-in.ts'
 
 const FLOW_MS = 15 * 60_000
 /** Users open several tabs, and leave sign-ins unfinished. */
@@ -18,7 +18,7 @@ export interface State {
   readonly origin: string
   /** Path and query on that origin. */
   readonly returnTo: string
-  /** Or `UNASKED`. */
+  /** Or `IDP_INITIATED`. */
   readonly flowId: string
 }
 
@@ -26,11 +26,11 @@ export interface State {
 export interface Flow {
   readonly flowId: string
   readonly fingerprint: string
-  readonly memory: Memory
+  readonly memory: FlowState
 }
 
 /** The flow of a sign-in that a provider started, where that is allowed. */
-export const UNASKED = ''
+export const IDP_INITIATED = ''
 
 const STATE = 'sign-in state'
 
@@ -55,7 +55,7 @@ export function returnUrl({ origin, returnTo }: Pick<State, 'origin' | 'returnTo
 export class Flows {
   readonly #seal: Seal
   readonly #now: () => number
-  readonly #used = new Generations<true>(MAX_USED)
+  readonly #used = new TwoGenerationCache<true>(MAX_USED)
 
   constructor(seal: Seal, now: () => number) {
     this.#seal = seal
@@ -68,7 +68,7 @@ export class Flows {
   }
 
   /** Cookies that store a flow in the browser; the oldest are evicted. */
-  keep(flow: Flow, { audience, names, jar }: Guest): string[] {
+  keep(flow: Flow, { audience, names, jar }: SignInRequest): string[] {
     const known = flowsIn(jar, names)
     const forgotten = known.slice(0, Math.max(0, known.length - MAX_FLOWS + 1))
     const text = this.#seal.seal(purpose(audience), flow, FLOW_MS)
@@ -79,7 +79,7 @@ export class Flows {
   }
 
   /** The flow of a state, if this browser started it here and has not finished it. */
-  take(state: State, { audience, names, jar }: Guest): Flow | undefined {
+  take(state: State, { audience, names, jar }: SignInRequest): Flow | undefined {
     const text = jar.ours.get(names.flow + state.flowId)
     const flow =
       text === undefined ? undefined : (this.#seal.open(purpose(audience), text) as Flow | undefined)

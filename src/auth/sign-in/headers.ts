@@ -2,7 +2,7 @@ import type { Reply } from '#http/exchange.ts'
 import { Fields } from '#http/fields.ts'
 import { identityFamilies, isIdentityName } from '#http/identity-names.ts'
 import { withFields } from '#http/changed.ts'
-import type { Granted } from '#auth/sign-in/sign-in.ts'
+import type { AuthResult } from '#auth/sign-in/sign-in.ts'
 
 const MAX_VALUE = 1024
 const MAX_TOKEN = 8192
@@ -46,7 +46,10 @@ export const joinFields = ({ lines }: Parted, cookies: string, identity: string)
  * The user headers for the service. Everything except printable ASCII, and "%", is percent-encoded as UTF-8, so that a
  * name can neither end a line nor be ambiguous.
  */
-export function identityLines({ identity, accessToken, refreshToken }: Granted, withTokens: boolean): string {
+export function identityLines(
+  { identity, accessToken, refreshToken }: AuthResult,
+  withTokens: boolean,
+): string {
   const told = new Map<string, string>()
   const tell = (name: string, value: string | undefined, limit: number): void => {
     if (value && value.length <= limit && NAME.test(name)) told.set(name, encoded(value))

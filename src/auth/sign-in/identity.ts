@@ -1,6 +1,6 @@
 import { fail } from '#base/errors.ts'
-import type { Granted } from '#auth/sign-in/sign-in.ts'
-import type { Identity } from '#http/identity.ts'
+import type { AuthResult } from '#auth/sign-in/sign-in.ts'
+import type { UserIdentity } from '#http/identity.ts'
 
 const MAX_ID = 512
 const MAX_TEXT = 255
@@ -12,22 +12,22 @@ const MAX_HEADERS = 2048
  * A provider's user data, within bounds. An id is never truncated: two users would become one. Other values that are
  * too long are omitted.
  */
-export function checkedIdentity(granted: Granted): Granted {
-  const { id, username, email, name, headers = {} } = granted.identity
+export function checkedIdentity(authResult: AuthResult): AuthResult {
+  const { id, username, email, name, headers = {} } = authResult.identity
   if (id === '' || id.length > MAX_ID || CONTROL.test(id))
     fail('sign_in_unverified', { reason: 'it does not say who you are' })
   let room = MAX_HEADERS
   const told = Object.entries(headers).filter(
     ([header, value]) => !CONTROL.test(value) && (room -= header.length + value.length) >= 0,
   )
-  const identity: Identity = {
+  const identity: UserIdentity = {
     id,
     username: short(username),
     email: short(email),
     name: short(name),
     ...(told.length > 0 && { headers: Object.fromEntries(told) }),
   }
-  return { ...granted, identity }
+  return { ...authResult, identity }
 }
 
 const short = (text: string): string => (text.length <= MAX_TEXT && !CONTROL.test(text) ? text : '')

@@ -1,12 +1,12 @@
 import type { Handler } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
-import type { Identity } from '#http/identity.ts'
+import type { UserIdentity } from '#http/identity.ts'
 import type { ModuleContext } from '#http/place.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
 
 /** The result of a sign-in, sealed in the session if it is needed for rechecks. */
-export interface Granted {
-  readonly identity: Identity
+export interface AuthResult {
+  readonly identity: UserIdentity
   readonly accessToken?: string
   readonly refreshToken?: string
   /** When the provider's session ends, in milliseconds; ours ends with it. */
@@ -14,7 +14,7 @@ export interface Granted {
 }
 
 /** The state from the start of a sign-in to its end, sealed in the client's browser. */
-export type Memory = Readonly<Record<string, string>>
+export type FlowState = Readonly<Record<string, string>>
 
 /** A sign-in method, configured for one place. */
 export interface SignInMethod {
@@ -30,31 +30,31 @@ export interface SignInMethod {
    * The provider may start sign-ins: `finish` is then called with an empty memory for a sealed state without a flow,
    * and must make sure that no response counts twice.
    */
-  readonly takesUnasked?: boolean
+  readonly allowsIdpInitiated?: boolean
   /**
-   * The redirect URL. `state` returns with the response; `callback` is our only redirect URL at the provider. `again`:
+   * The redirect URL. `state` returns with the response; `callback` is our only redirect URL at the provider. `forceReauth`:
    * the user must enter credentials again.
    */
   begin(ask: {
     readonly state: string
     readonly callback: string
-    readonly again: boolean
-  }): Promise<{ readonly url: string; readonly memory: Memory }>
+    readonly forceReauth: boolean
+  }): Promise<{ readonly url: string; readonly memory: FlowState }>
   /** Verifies the response; throws a Problem with the reason when the user is not allowed. */
   finish(answer: {
     readonly parameters: URLSearchParams
-    readonly memory: Memory
+    readonly memory: FlowState
     readonly callback: string
-  }): Promise<Granted>
+  }): Promise<AuthResult>
   /**
    * Rechecks the user. A Problem ends the session; one with a status from 500 on, or any other error, means that the
    * provider could not be reached. Absent: not possible.
    */
-  check?(granted: Granted): Promise<Granted>
+  check?(authResult: AuthResult): Promise<AuthResult>
 }
 
 /** Common options of all sign-in methods. */
-export interface SignInTerms {
+export interface SignInConfig {
   readonly optionsPassthrough: boolean
   readonly cookiePrefix: string
   /** Seconds; 0 for never. */
@@ -71,7 +71,7 @@ export interface SignIn {
   /** For data that a method passes from the central host to its endpoints. */
   readonly seal: Seal
   /** Allows requests with a session; all others must sign in. */
-  handler(method: SignInMethod, terms: SignInTerms, moduleContext: ModuleContext): Handler
+  handler(method: SignInMethod, config: SignInConfig, moduleContext: ModuleContext): Handler
   /** Handles requests for the central callback host; undefined when `head` is for another one. */
-  central(head: RequestHead): Handler | undefined
+  callbackHandler(head: RequestHead): Handler | undefined
 }

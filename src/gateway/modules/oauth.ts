@@ -3,11 +3,11 @@ import { Secret } from '#base/secrets.ts'
 import { oauth, ownApplicationOnly } from '#contract/modules/oauth.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
-import { agentTerms, recordTerms } from '#auth/sign-in/terms.ts'
+import { agentConfig, recordConfig } from '#auth/sign-in/sign-in-config.ts'
 import { readModule } from '#base/read-module.ts'
 import { type AccessLists, isOpen } from '#auth/providers/access.ts'
 import { OAuthMethod } from '#auth/providers/method.ts'
-import type { Provider, ProviderName } from '#auth/providers/provider.ts'
+import type { OAuthProvider, ProviderName } from '#auth/providers/provider.ts'
 import { type Application, applicationSetting } from '#auth/providers/setup.ts'
 import { providersOf } from '#auth/providers/table.ts'
 import { list, object, text } from '#base/json-fields.ts'
@@ -19,7 +19,7 @@ type Options = Kept<typeof oauth.shape>
 
 /** One provider's part of the module, from a record or an agent. */
 interface Asked {
-  readonly provider: Provider
+  readonly provider: OAuthProvider
   readonly clientId: string
   readonly clientSecret: string
   readonly scopes: readonly string[]
@@ -46,7 +46,7 @@ export const oauthModule: HttpModule = {
     const interval = options.auth_check_interval
     return parts.signIn.handler(
       methodFor(fromOptions(options, parts), parts, interval > 0),
-      recordTerms(options, interval),
+      recordConfig(options, interval),
       moduleContext,
     )
   },
@@ -55,7 +55,7 @@ export const oauthModule: HttpModule = {
     options: [OPTION],
     build(given, moduleContext, parts) {
       const method = forAgent(() => methodFor(fromBind(given[OPTION] ?? {}, parts), parts, false))
-      return parts.signIn.handler(method, agentTerms, moduleContext)
+      return parts.signIn.handler(method, agentConfig, moduleContext)
     },
   },
 }
@@ -83,7 +83,7 @@ function fromOptions({ provider: given }: Options, { oauth: setup }: ModuleParts
 
 function fromBind(given: Parameters<typeof readModule>[2], { oauth: setup }: ModuleParts): Asked {
   const options = readModule(OPTION, agentOptions, given)
-  const providers: Readonly<Record<string, Provider>> = providersOf(setup)
+  const providers: Readonly<Record<string, OAuthProvider>> = providersOf(setup)
   const provider = Object.hasOwn(providers, options.provider) ? providers[options.provider] : undefined
   if (provider === undefined)
     return refuse(`"${options.provider}" is not one of ${Object.keys(providers).join(', ')}`)
@@ -124,7 +124,7 @@ function methodFor(asked: Asked, parts: ModuleParts, lasting: boolean): OAuthMet
   return new OAuthMethod({ provider, application, managed, scopes, access, lasting, egress, log })
 }
 
-function managedFor({ name, title }: Provider, access: AccessLists, parts: ModuleParts): Application {
+function managedFor({ name, title }: OAuthProvider, access: AccessLists, parts: ModuleParts): Application {
   if (ownApplicationOnly.some(each => each === name)) fail('oauth_own_app', { field: name })
   const application =
     parts.oauth.applications.get(name) ??

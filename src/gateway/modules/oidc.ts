@@ -4,8 +4,8 @@ import { oidc } from '#contract/modules/oidc.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
 import { readModule } from '#base/read-module.ts'
-import { OidcMethod, type OidcOptions } from '#auth/oidc/oidc.ts'
-import { agentTerms, recordTerms } from '#auth/sign-in/terms.ts'
+import { OidcMethod, type OidcMethodOptions } from '#auth/oidc/oidc.ts'
+import { agentConfig, recordConfig } from '#auth/sign-in/sign-in-config.ts'
 import { type JsonObject, list, object, text } from '#base/json-fields.ts'
 
 const OPTION = 'OIDC'
@@ -40,17 +40,17 @@ export const oidcModule: HttpModule = {
       domains: [],
       ...ways(parts),
     })
-    return parts.signIn.handler(method, recordTerms(options), moduleContext)
+    return parts.signIn.handler(method, recordConfig(options), moduleContext)
   },
 
   fromAgent: {
     options: [OPTION],
     build: (given, moduleContext, parts) =>
-      parts.signIn.handler(methodForAgent(given[OPTION] ?? {}, parts), agentTerms, moduleContext),
+      parts.signIn.handler(methodForAgent(given[OPTION] ?? {}, parts), agentConfig, moduleContext),
   },
 }
 
-const ways = ({ egress, log }: ModuleParts): Pick<OidcOptions, 'egress' | 'log'> => ({ egress, log })
+const ways = ({ egress, log }: ModuleParts): Pick<OidcMethodOptions, 'egress' | 'log'> => ({ egress, log })
 
 function methodForAgent(given: JsonObject, parts: ModuleParts): OidcMethod {
   const options = readModule(OPTION, agentOptions, given)

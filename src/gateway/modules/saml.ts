@@ -1,7 +1,7 @@
 import type { HttpModule } from '#gateway/modules/module.ts'
 import { samlMethod } from '#auth/saml/method.ts'
 import type { SamlSettings } from '#auth/saml/place.ts'
-import { recordTerms } from '#auth/sign-in/terms.ts'
+import { recordConfig } from '#auth/sign-in/sign-in-config.ts'
 
 /** Requires sign-in with a SAML 2.0 identity provider. Agents cannot request it. */
 export const samlModule: HttpModule = {
@@ -15,6 +15,6 @@ export const samlModule: HttpModule = {
       seal: signIn.seal,
     })
     // No interval: the provider can be reached only through the browser.
-    return signIn.handler(method, recordTerms(settings), moduleContext)
+    return signIn.handler(method, recordConfig(settings), moduleContext)
   },
 }

@@ -3,8 +3,8 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
 import { Secret } from '#base/secrets.ts'
-import { OidcMethod, type OidcOptions } from '#auth/oidc/oidc.ts'
-import type { Granted } from '#auth/sign-in/sign-in.ts'
+import { OidcMethod, type OidcMethodOptions } from '#auth/oidc/oidc.ts'
+import type { AuthResult } from '#auth/sign-in/sign-in.ts'
 import { localEgress } from '../../gateway/module-parts.ts'
 import { secretText, testLog } from '../../support/secrets.ts'
 
@@ -56,7 +56,7 @@ export class HostileProvider implements AsyncDisposable {
     return provider
   }
 
-  method(changed: Partial<OidcOptions> = {}): OidcMethod {
+  method(changed: Partial<OidcMethodOptions> = {}): OidcMethod {
     return new OidcMethod({
       issuer: this.issuer,
       clientId: CLIENT,
@@ -71,8 +71,8 @@ export class HostileProvider implements AsyncDisposable {
   }
 
   /** One sign-in from its beginning to its end. */
-  async signIn(method = this.method(), answer: Record<string, string> = {}): Promise<Granted> {
-    const { url, memory } = await method.begin({ state: 'the-state', callback: CALLBACK, again: false })
+  async signIn(method = this.method(), answer: Record<string, string> = {}): Promise<AuthResult> {
+    const { url, memory } = await method.begin({ state: 'the-state', callback: CALLBACK, forceReauth: false })
     this.nonce = new URL(url).searchParams.get('nonce') ?? ''
     const parameters = new URLSearchParams({ code: 'the-code', state: 'the-state', ...answer })
     return method.finish({ parameters, memory, callback: CALLBACK })

@@ -9,7 +9,7 @@ import { CALLBACK, CLIENT, HostileProvider } from './hostile-provider.ts'
 
 /** Of somebody else. */
 const strange = generateKeyPair('RS256')
-const begin = { state: 'the-state', callback: CALLBACK, again: false }
+const begin = { state: 'the-state', callback: CALLBACK, forceReauth: false }
 const seconds = (): number => Math.floor(Date.now() / 1000)
 const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
@@ -44,7 +44,7 @@ suite('OpenID Connect', () => {
 
   test('asks to prompt again when that is wanted', async () => {
     await using provider = await HostileProvider.start()
-    const { url } = await provider.method().begin({ ...begin, again: true })
+    const { url } = await provider.method().begin({ ...begin, forceReauth: true })
     assert.equal(new URL(url).searchParams.get('prompt'), 'login')
   })
 

@@ -57,11 +57,11 @@ suite('scopes', () => {
   test('Facebook is asked again what is granted', async () => {
     await using server = await start('facebook')
     const method = methodAt(server, 'facebook')
-    const granted = await signIn(method)
+    const authResult = await signIn(method)
     server.instead.set('/v24.0/me/permissions', () => ({
       body: { data: [{ permission: 'email', status: 'declined' }] },
     }))
-    await assertRefused(method.check(granted), 'oauth_email_withheld')
+    await assertRefused(method.check(authResult), 'oauth_email_withheld')
   })
 
   test('GitHub leaves out what another scope contains', async () => {
@@ -91,15 +91,15 @@ suite('refreshing', () => {
     test(`an access token that has ended is renewed, once: ${name}`, async () => {
       await using server = await start(name)
       const method = methodAt(server, name)
-      const granted = await signIn(method)
+      const authResult = await signIn(method)
       server.expireTokens()
-      const renewed = await method.check(granted)
-      assert.deepEqual(renewed.identity, granted.identity)
-      assert.notEqual(renewed.accessToken, granted.accessToken)
-      assert.notEqual(renewed.refreshToken, granted.refreshToken)
+      const renewed = await method.check(authResult)
+      assert.deepEqual(renewed.identity, authResult.identity)
+      assert.notEqual(renewed.accessToken, authResult.accessToken)
+      assert.notEqual(renewed.refreshToken, authResult.refreshToken)
       assert.deepEqual(await method.check(renewed), renewed)
       server.expireTokens()
-      await assertRefused(method.check(granted), 'oauth_session_over')
+      await assertRefused(method.check(authResult), 'oauth_session_over')
     })
   }
 
@@ -107,21 +107,21 @@ suite('refreshing', () => {
     test(`there is none, so the session ends with the token: ${name}`, async () => {
       await using server = await start(name)
       const method = methodAt(server, name)
-      const granted = await signIn(method)
+      const authResult = await signIn(method)
       server.expireTokens()
-      await assertRefused(method.check(granted), 'oauth_session_over')
+      await assertRefused(method.check(authResult), 'oauth_session_over')
     })
   }
 
   test('keeps a refresh token that is not replaced', async () => {
     await using server = await start('google')
     const method = methodAt(server, 'google')
-    const granted = await signIn(method)
+    const authResult = await signIn(method)
     server.expireTokens()
-    const { accessToken = '' } = await method.check(granted)
+    const { accessToken = '' } = await method.check(authResult)
     server.instead.set('/token', () => ({ body: { access_token: accessToken, token_type: 'Bearer' } }))
-    const kept = await method.check({ ...granted, accessToken: 'old' })
-    assert.deepEqual([kept.accessToken, kept.refreshToken], [accessToken, granted.refreshToken])
+    const kept = await method.check({ ...authResult, accessToken: 'old' })
+    assert.deepEqual([kept.accessToken, kept.refreshToken], [accessToken, authResult.refreshToken])
   })
 })
 

@@ -71,10 +71,10 @@ suite('members of teams and organisations at GitHub', () => {
   test('leaving the team ends the session at the next look', async () => {
     await using server = await start({ teams: [['acme/core', 77]] })
     const method = methodAt(server, 'github', { access: { teams: ['acme/core'] } })
-    const granted = await signIn(method)
-    await method.check(granted)
+    const authResult = await signIn(method)
+    await method.check(authResult)
     server.user = { ...ann, teams: [] }
-    await assertRefused(method.check(granted), 'oauth_not_allowed')
+    await assertRefused(method.check(authResult), 'oauth_not_allowed')
   })
 
   test('organisations are asked for only where they are needed', async () => {
@@ -93,12 +93,12 @@ suite('members of teams and organisations at GitHub', () => {
   test('being asked too often is trouble, not the end of a session', async () => {
     await using server = await start({})
     const method = methodAt(server, 'github')
-    const granted = await signIn(method)
+    const authResult = await signIn(method)
     const limited = { status: 403, headers: { 'x-ratelimit-remaining': '0' }, body: { message: 'limit' } }
     server.instead.set('/api/v3/user', () => limited)
-    await assertRefused(method.check(granted), 'oauth_provider')
+    await assertRefused(method.check(authResult), 'oauth_provider')
     server.instead.set('/api/v3/user', () => ({ ...limited, headers: {} }))
-    await assertRefused(method.check(granted), 'oauth_session_over')
+    await assertRefused(method.check(authResult), 'oauth_session_over')
   })
 
   test('servers of GitHub Enterprise have their API elsewhere', () => {

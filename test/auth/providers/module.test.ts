@@ -7,7 +7,7 @@ import type { Handler } from '#http/exchange.ts'
 import type { ModuleParts } from '#gateway/modules/module.ts'
 import { oauthModule } from '#gateway/modules/oauth.ts'
 import { oauthSetup } from '#auth/providers/setup.ts'
-import type { SignIn, SignInMethod, SignInTerms } from '#auth/sign-in/sign-in.ts'
+import type { SignIn, SignInMethod, SignInConfig } from '#auth/sign-in/sign-in.ts'
 import type { JsonObject } from '#base/json-fields.ts'
 import { bindOptions } from '#tunnel/messages.ts'
 import { secretText } from '../../support/secrets.ts'
@@ -15,7 +15,7 @@ import { hasty, log, names } from './support.ts'
 
 interface Built {
   readonly method: SignInMethod
-  readonly terms: SignInTerms
+  readonly terms: SignInConfig
 }
 
 const passes: Handler = (exchange, next) => next(exchange)
@@ -25,9 +25,9 @@ const place = { id: 'edghtsrt_1' }
 function buildWith(settings: Record<string, string>, build: (parts: ModuleParts) => Handler): Built {
   const built: Built[] = []
   const signIn = {
-    handler(method: SignInMethod, terms: SignInTerms, given: object): Handler {
+    handler(method: SignInMethod, config: SignInConfig, given: object): Handler {
       assert.equal(given, place)
-      built.push({ method, terms })
+      built.push({ method, terms: config })
       return passes
     },
   } as unknown as SignIn
@@ -77,7 +77,9 @@ const refused = (code: ErrorName, text: string) => (error: unknown) => {
 }
 
 async function addressOf({ method }: Built): Promise<URL> {
-  return new URL((await method.begin({ state: 's', callback: 'https://idp.test/cb', again: false })).url)
+  return new URL(
+    (await method.begin({ state: 's', callback: 'https://idp.test/cb', forceReauth: false })).url,
+  )
 }
 
 const managed = { client_id: '', client_secret: '', email_domains: ['example.test'] }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Addresses, ProviderName } from '#auth/providers/provider.ts'
+import type { ProviderUrls, ProviderName } from '#auth/providers/provider.ts'
 import { secretText } from '../../support/secrets.ts'
 
 export const CLIENT = { id: 'client-1', secret: secretText('oauth client') }
@@ -41,7 +41,7 @@ interface Look extends Asked {
 
 /** How one provider words its answers, from its own documents. */
 export interface Shape {
-  addresses(base: string): Addresses
+  addresses(base: string): ProviderUrls
   tokens(access: string, refresh: string, scopes: readonly string[]): object
   refusal(error: string): Answer
   readonly tokenRefusal?: Answer

@@ -175,28 +175,28 @@ for (const name of names) {
     test('asks again later, and sees that the user has changed', async () => {
       await using server = await start(name)
       const method = methodAt(server, name, { access: { domains: ['example.test'] } })
-      const granted = await signIn(method)
-      assert.deepEqual(await method.check(granted), granted)
+      const authResult = await signIn(method)
+      assert.deepEqual(await method.check(authResult), authResult)
       server.user = { ...ann, email: 'ann@elsewhere.test' }
-      await assertRefused(method.check(granted), 'oauth_not_allowed')
+      await assertRefused(method.check(authResult), 'oauth_not_allowed')
     })
 
     test('ends the session of a user that the provider has dropped', async () => {
       await using server = await start(name)
       const method = methodAt(server, name)
-      const granted = await signIn(method)
+      const authResult = await signIn(method)
       server.dropUser()
-      await assertRefused(method.check(granted), 'oauth_session_over')
-      const { accessToken: _, refreshToken: __, ...bare } = granted
+      await assertRefused(method.check(authResult), 'oauth_session_over')
+      const { accessToken: _, refreshToken: __, ...bare } = authResult
       await assertRefused(method.check(bare), 'oauth_session_over')
     })
 
     test('does not take trouble of the provider for the end of a session', async () => {
       await using server = await start(name)
       const method = methodAt(server, name)
-      const granted = await signIn(method)
+      const authResult = await signIn(method)
       server.instead.set(lookPath(server), () => ({ status: 503, body: '' }))
-      await assertRefused(method.check(granted), 'oauth_provider')
+      await assertRefused(method.check(authResult), 'oauth_provider')
     })
 
     test('has a fingerprint that follows what decides', async () => {

@@ -5,10 +5,10 @@ import type { Egress } from '#base/egress.ts'
 import { Problem, type ErrorName } from '#base/errors.ts'
 import { Secret } from '#base/secrets.ts'
 import type { AccessLists } from '#auth/providers/access.ts'
-import { OAuthMethod, type OAuthOptions } from '#auth/providers/method.ts'
+import { OAuthMethod, type OAuthMethodOptions } from '#auth/providers/method.ts'
 import type { ProviderName } from '#auth/providers/provider.ts'
 import { providersOf } from '#auth/providers/table.ts'
-import type { Granted, Memory } from '#auth/sign-in/sign-in.ts'
+import type { AuthResult, FlowState } from '#auth/sign-in/sign-in.ts'
 import { testLog } from '../../support/secrets.ts'
 import { CALLBACK, type ProviderServer } from './provider-server.ts'
 import { CLIENT, type User } from './provider-shapes.ts'
@@ -40,7 +40,9 @@ export const hasty: Egress = {
   },
 }
 
-type Changes = Partial<Omit<OAuthOptions, 'access' | 'provider'>> & { readonly access?: Partial<AccessLists> }
+type Changes = Partial<Omit<OAuthMethodOptions, 'access' | 'provider'>> & {
+  readonly access?: Partial<AccessLists>
+}
 
 /** The method, as it is but for where its provider is. */
 export function methodAt(server: ProviderServer, name: ProviderName, changes: Changes = {}): OAuthMethod {
@@ -62,8 +64,8 @@ export function methodAt(server: ProviderServer, name: ProviderName, changes: Ch
 export async function consent(
   method: OAuthMethod,
   again = false,
-): Promise<{ readonly parameters: URLSearchParams; readonly memory: Memory; readonly asked: URL }> {
-  const { url, memory } = await method.begin({ state: 'the state', callback: CALLBACK, again })
+): Promise<{ readonly parameters: URLSearchParams; readonly memory: FlowState; readonly asked: URL }> {
+  const { url, memory } = await method.begin({ state: 'the state', callback: CALLBACK, forceReauth: again })
   const answer = await fetch(url, { redirect: 'manual' })
   assert.equal(answer.status, 302, await answer.text())
   const { origin, pathname, searchParams } = new URL(answer.headers.get('location') ?? '')
@@ -73,7 +75,7 @@ export async function consent(
 }
 
 /** From the first redirect to the end. */
-export async function signIn(method: OAuthMethod): Promise<Granted> {
+export async function signIn(method: OAuthMethod): Promise<AuthResult> {
   const { parameters, memory } = await consent(method)
   return method.finish({ parameters, memory, callback: CALLBACK })
 }

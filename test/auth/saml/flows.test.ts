@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { returnUrl, UNASKED } from '#auth/sign-in/flow.ts'
+import { returnUrl, IDP_INITIATED } from '#auth/sign-in/flow.ts'
 import { answer, assertionXml, EMAIL, responseXml, signed, TRANSIENT, UNSPECIFIED } from './documents.ts'
 import { ASKED, CONFIG, locationOf, ORIGIN, Rig, rigsWith, row, settingsOf, sharedKeys } from './support.ts'
 
@@ -121,7 +121,7 @@ suite('who is let in by SAML', () => {
       const rig = rigOf()
       const url = new URL(locationOf(await rig.acs(answer(rig.service, keys.idp), target)))
       assert.equal(url.origin, new URL(target).origin)
-      assert.equal(rig.handed(url)?.state.flowId, UNASKED)
+      assert.equal(rig.handed(url)?.state.flowId, IDP_INITIATED)
       assert.ok('user' in (await rig.finished(url, undefined)))
     }
     const config = rigOf({}, CONFIG)
@@ -173,7 +173,7 @@ suite('who is let in by SAML', () => {
     const config = rigOf({ allow_idp_initiated: false }, CONFIG)
     const xml = answer(config.service, keys.idp)
     assert.equal((await config.acs(xml, 'https://conf.example.test/')).refusal, 'saml_unasked_config')
-    assert.equal(route.method.takesUnasked, false)
+    assert.equal(route.method.allowsIdpInitiated, false)
     // A ticket of before the setting was changed.
     const earlier = rigOf()
     const url = new URL(locationOf(await earlier.acs(answer(earlier.service, keys.idp), `${ORIGIN}/`)))

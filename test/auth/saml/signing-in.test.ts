@@ -3,7 +3,7 @@ import { X509Certificate, verify } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { SignedXml } from 'xml-crypto'
-import { Once } from '#auth/saml/once.ts'
+import { ReplayGuard } from '#auth/saml/replay-guard.ts'
 import type { SamlSettings } from '#auth/saml/place.ts'
 import { contentOf } from '../../http/pages/read-reply.ts'
 import { answer, EMAIL, metadataXml, responseXml } from './documents.ts'
@@ -13,7 +13,7 @@ const keys = await sharedKeys()
 const { rigOf, sent } = rigsWith(keys)
 
 suite('signing in with SAML', () => {
-  const ask = { callback: 'https://idp.example.test/oauth2/callback', state: 'the state', again: false }
+  const ask = { callback: 'https://idp.example.test/oauth2/callback', state: 'the state', forceReauth: false }
 
   test('begins with a signed request that the provider can check', async () => {
     const rig = rigOf()
@@ -37,7 +37,7 @@ suite('signing in with SAML', () => {
   test('asks for credentials anew where the visitor or the owner wants it', async () => {
     const requestIn = (url: string): string =>
       inflateRawSync(Buffer.from(new URL(url).searchParams.get('SAMLRequest') ?? '', 'base64')).toString()
-    const again = await rigOf().method.begin({ ...ask, again: true })
+    const again = await rigOf().method.begin({ ...ask, forceReauth: true })
     assert.match(requestIn(again.url), /ForceAuthn="true"/)
     const always = await rigOf({ force_authn: true }).method.begin(ask)
     assert.match(requestIn(always.url), /ForceAuthn="true"/)
@@ -213,15 +213,15 @@ suite('signing in with SAML', () => {
 
   test('what may be used once is remembered within bounds', () => {
     let now = 0
-    const once = new Once(() => now, 4)
-    assert.ok(once.use('place', 'a', 10))
-    assert.ok(!once.use('place', 'a', 10))
-    assert.ok(once.use('place', 'b', 20))
+    const once = new ReplayGuard(() => now, 4)
+    assert.ok(once.claim('place', 'a', 10))
+    assert.ok(!once.claim('place', 'a', 10))
+    assert.ok(once.claim('place', 'b', 20))
     // Full: better nobody than somebody twice. But it is full for one place, and not for another.
-    assert.ok(!once.use('place', 'c', 20))
-    assert.ok(once.use('other', 'a', 10))
+    assert.ok(!once.claim('place', 'c', 20))
+    assert.ok(once.claim('other', 'a', 10))
     now = 10
-    assert.ok(once.use('place', 'c', 20))
-    assert.ok(!once.use('place', 'b', 20))
+    assert.ok(once.claim('place', 'c', 20))
+    assert.ok(!once.claim('place', 'b', 20))
   })
 })

@@ -6,14 +6,14 @@ import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
-import { samlCentral } from '#auth/saml/central.ts'
+import { samlRoutes } from '#auth/saml/saml-routes.ts'
 import { samlMethod } from '#auth/saml/method.ts'
 import { samlAddresses, type SamlAddresses, type SamlSettings } from '#auth/saml/place.ts'
-import { type Answer, answerIn } from '#auth/sign-in/answer.ts'
+import { type ProviderResponse, answerIn } from '#auth/sign-in/provider-response.ts'
 import { sealState } from '#auth/sign-in/flow.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
 import type { PlaceAt, SignInMethod } from '#auth/sign-in/sign-in.ts'
-import type { Identity as User } from '#http/identity.ts'
+import type { UserIdentity as User } from '#http/identity.ts'
 import { request } from '../../gateway/modules/support.ts'
 import { Folder } from '../../support/openssh.ts'
 import { type Identity, issue } from '../../support/openssl.ts'
@@ -124,11 +124,11 @@ export class Rig {
       row('reserved_domain', 'rd_1', { domain: 'conf.example.test', https_endpoint_configuration: CONFIG }),
       ...rows,
     ])
-    this.#central = samlCentral({
+    this.#central = samlRoutes({
       records: this.records,
       seal: this.seal,
       info: facts,
-      visitors: { ended: async id => void this.ended.push(id) },
+      userSessions: { ended: async id => void this.ended.push(id) },
       placeAt: (scheme, host) => this.placeAt(scheme, host),
       log: testLog(),
     })
@@ -161,7 +161,7 @@ export class Rig {
   }
 
   /** What the endpoint at an address is handed; undefined when it is not sealed for this place. */
-  handed(url: URL): Answer | undefined {
+  handed(url: URL): ProviderResponse | undefined {
     assert.equal(url.pathname, '/.adit/signed-in')
     return answerIn(url.searchParams, this.seal, { placeId: this.#placeId, origin: url.origin })
   }
@@ -171,8 +171,8 @@ export class Rig {
     const memory: Record<string, string> =
       asked === undefined ? {} : { request: asked, begun: String(Date.now()) }
     try {
-      const granted = await this.method.finish({ parameters, memory, callback: '' })
-      return { user: granted.identity }
+      const authResult = await this.method.finish({ parameters, memory, callback: '' })
+      return { user: authResult.identity }
     } catch (error) {
       assert.ok(error instanceof Problem)
       return { refused: error.code }

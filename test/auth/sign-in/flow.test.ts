@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { Problem } from '#base/errors.ts'
-import { answerUrl } from '#auth/sign-in/answer.ts'
-import { UNASKED } from '#auth/sign-in/flow.ts'
+import { answerUrl } from '#auth/sign-in/provider-response.ts'
+import { IDP_INITIATED } from '#auth/sign-in/flow.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
 import { anna, Browser, cookiesOf, locationOf, PAGE, Scripted, Site, textOf } from './support.ts'
 
@@ -20,7 +20,7 @@ suite('signing in', () => {
     assert.equal(begun.head.status, 302)
     assert.match(locationOf(begun), /^https:\/\/provider\.test\/authorize\?/)
     assert.equal(method.begun[0]?.callback, 'https://idp.gate.test/oauth2/callback')
-    assert.equal(method.begun[0]?.again, false)
+    assert.equal(method.begun[0]?.forceReauth, false)
 
     const back = await browser.go(browser.callback(begun, 'code=abc'))
     assert.equal(back.head.status, 302)
@@ -42,8 +42,8 @@ suite('signing in', () => {
     const { site, browser } = start({ maximumDuration: 3600 })
     await browser.go('https://app.test/')
     await browser.signIn()
-    const [arrival] = site.book.arrivals
-    assert.deepEqual(arrival, {
+    const [signedIn] = site.book.arrivals
+    assert.deepEqual(signedIn, {
       identity: anna.identity,
       provider: { name: 'scripted', url: 'https://provider.test' },
       place: { id: 'route_1' },
@@ -117,7 +117,7 @@ suite('signing in', () => {
     const { browser, method } = start()
     await browser.signIn('https://app.test/somewhere')
     const begun = await browser.go('https://app.test/auth/authn')
-    assert.equal(method.begun[1]?.again, true)
+    assert.equal(method.begun[1]?.forceReauth, true)
     const done = await browser.go(locationOf(await browser.go(browser.callback(begun))))
     assert.equal(locationOf(done), 'https://app.test/')
   })
@@ -287,10 +287,15 @@ suite('SEC-15: a state', () => {
   test('without a flow is taken only where the provider may begin', async () => {
     const { site, browser, method } = start()
     const seal = new Seal(Buffer.alloc(32, 7), { now: site.clock.now })
-    const state = { placeId: 'route_1', origin: 'https://app.test', returnTo: '/there', flowId: UNASKED }
+    const state = {
+      placeId: 'route_1',
+      origin: 'https://app.test',
+      returnTo: '/there',
+      flowId: IDP_INITIATED,
+    }
     const url = answerUrl(seal, { state, parameters: new URLSearchParams() }) ?? ''
     assert.equal((await browser.go(url)).head.status, 400)
-    const willing = Object.assign(new Scripted(), { takesUnasked: true })
+    const willing = Object.assign(new Scripted(), { allowsIdpInitiated: true })
     const done = await browser.go(url, {}, site.handler(willing))
     assert.equal(locationOf(done), 'https://app.test/there')
     assert.equal(method.finished.length, 0)
@@ -332,7 +337,7 @@ suite('the central host', () => {
   test('is no other host', () => {
     const { site } = start()
     const { head } = { head: { host: 'app.idp.gate.test' } }
-    assert.equal(site.signIn.central({ ...head } as never), undefined)
+    assert.equal(site.signIn.callbackHandler({ ...head } as never), undefined)
   })
 
   test('moves to TLS first', async () => {

@@ -5,9 +5,9 @@ import { trailerLines } from '#http/http2-fields.ts'
 import { isIdentityName } from '#http/identity-names.ts'
 import { anna, Browser, Scripted, Site } from './support.ts'
 
-async function seen(granted = anna, fields = '', passesTokens = false) {
+async function seen(authResult = anna, fields = '', passesTokens = false) {
   const site = new Site()
-  const method = Object.assign(new Scripted(), { granted, passesTokens })
+  const method = Object.assign(new Scripted(), { granted: authResult, passesTokens })
   const browser = new Browser(site, site.handler(method))
   await browser.signIn()
   await browser.go('https://app.test/', { fields })

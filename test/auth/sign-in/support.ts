@@ -9,12 +9,12 @@ import { Records } from '#registry/records/records.ts'
 import { CodeClaims } from '#auth/sign-in/code-claims.ts'
 import { createSignIn } from '#auth/sign-in/service.ts'
 import type { RequestContext } from '#http/request-context.ts'
-import type { Granted, PlaceAt, SignIn, SignInMethod, SignInTerms } from '#auth/sign-in/sign-in.ts'
-import type { Arrival, Visitors } from '#auth/sign-in/visitors.ts'
+import type { AuthResult, PlaceAt, SignIn, SignInMethod, SignInConfig } from '#auth/sign-in/sign-in.ts'
+import type { SignedInUser, UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import { request } from '../../gateway/modules/support.ts'
 import { testLog } from '../../support/secrets.ts'
 
-export const terms: SignInTerms = {
+export const config: SignInConfig = {
   optionsPassthrough: false,
   cookiePrefix: '',
   inactivityTimeout: 0,
@@ -22,7 +22,7 @@ export const terms: SignInTerms = {
   authCheckInterval: 0,
 }
 
-export const anna: Granted = {
+export const anna: AuthResult = {
   identity: { id: 'user-1', username: 'anna', email: 'anna@example.com', name: 'Anna Bell' },
 }
 
@@ -36,9 +36,9 @@ export class Clock {
 }
 
 /** Writes rows where the gateway reads them, as the server does by way of its store. */
-export class Book implements Visitors {
+export class Book implements UserSessionStore {
   readonly records = new Records()
-  readonly arrivals: Arrival[] = []
+  readonly arrivals: SignedInUser[] = []
   readonly uses: string[] = []
   readonly ends: string[] = []
   readonly codes = new CodeClaims()
@@ -46,8 +46,8 @@ export class Book implements Visitors {
   holdsBack = false
   #held: (() => void)[] = []
 
-  async signedIn(arrival: Arrival): Promise<{ userId: string; sessionId: string }> {
-    this.arrivals.push(arrival)
+  async signedIn(signedIn: SignedInUser): Promise<{ userId: string; sessionId: string }> {
+    this.arrivals.push(signedIn)
     const [userId, sessionId] = [newId('au'), newId('as')]
     const put = (): void => this.#put(sessionId, userId)
     if (this.holdsBack) this.#held.push(put)
@@ -93,7 +93,7 @@ export class Scripted implements SignInMethod {
   readonly provider = { name: 'scripted', url: 'https://provider.test' }
   fingerprint = 'one'
   passesTokens = false
-  granted: Granted = anna
+  granted: AuthResult = anna
   begun: Parameters<SignInMethod['begin']>[0][] = []
   finished: Parameters<SignInMethod['finish']>[0][] = []
 
@@ -103,7 +103,7 @@ export class Scripted implements SignInMethod {
     return { url, memory: { secret: `memory ${this.begun.length}` } }
   }
 
-  async finish(answer: Parameters<SignInMethod['finish']>[0]): Promise<Granted> {
+  async finish(answer: Parameters<SignInMethod['finish']>[0]): Promise<AuthResult> {
     this.finished.push(answer)
     return this.granted
   }
@@ -145,7 +145,7 @@ export class Site {
       },
       key,
       records: this.book.records,
-      visitors: this.book,
+      userSessions: this.book,
       placeAt: (scheme, host) => this.placeAt(scheme, host),
       log: testLog(),
       now: this.clock.now,
@@ -154,16 +154,16 @@ export class Site {
 
   handler(
     method: SignInMethod,
-    changed: Partial<SignInTerms> = {},
+    changed: Partial<SignInConfig> = {},
     moduleContext: ModuleContext = { id: 'route_1' },
   ): Handler {
-    return this.signIn.handler(method, { ...terms, ...changed }, moduleContext)
+    return this.signIn.handler(method, { ...config, ...changed }, moduleContext)
   }
 
   /** Sends a request through a handler to the service; requests for the central host go there. */
   async ask(handler: Handler, ask: Ask): Promise<Reply> {
     const exchange = exchangeFor(ask)
-    const chosen = this.signIn.central(exchange.head) ?? handler
+    const chosen = this.signIn.callbackHandler(exchange.head) ?? handler
     this.traces.push(exchange.context)
     return chosen(exchange, async ({ head }) => {
       this.sent.push(head)

@@ -71,7 +71,7 @@ export class TrafficWorld implements AsyncDisposable {
       keys: { proofs: randomBytes(32), tickets: randomBytes(48), sshHost: new Secret('') },
       egress: localEgress,
       oauth: { applications: new Map(), githubUrl: 'https://github.com', gitlabUrl: 'https://gitlab.com' },
-      visitors: {
+      userSessions: {
         signedIn: async () => ({ userId: newId('au'), sessionId: newId('as') }),
         active: () => undefined,
         ended: async () => undefined,

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { Problem } from '#base/errors.ts'
-import type { Granted, SignInTerms } from '#auth/sign-in/sign-in.ts'
+import type { AuthResult, SignInConfig } from '#auth/sign-in/sign-in.ts'
 import { anna, Browser, cookiesOf, PAGE, Scripted, Site } from './support.ts'
 
 /** A method whose provider can be asked again. */
 class Asking extends Scripted {
-  checks: Granted[] = []
-  verdict: () => Promise<Granted> = async () => this.granted
+  checks: AuthResult[] = []
+  verdict: () => Promise<AuthResult> = async () => this.granted
 
   constructor() {
     super()
     this.granted = { ...anna, accessToken: 'token 1', refreshToken: 'refresh 1' }
   }
 
-  async check(granted: Granted): Promise<Granted> {
-    this.checks.push(granted)
+  async check(authResult: AuthResult): Promise<AuthResult> {
+    this.checks.push(authResult)
     return this.verdict()
   }
 }
 
-async function signedIn<Method extends Scripted>(method: Method, changed: Partial<SignInTerms> = {}) {
+async function signedIn<Method extends Scripted>(method: Method, changed: Partial<SignInConfig> = {}) {
   const site = new Site()
   const handler = site.handler(method, changed)
   const browser = new Browser(site, handler)
@@ -219,7 +219,7 @@ suite('SEC-19: the provider', () => {
     const { site, method, handler, browser } = await signedIn(new Asking(), { authCheckInterval: interval })
     site.clock.pass(interval)
     const fields = browser.cookieLine('app.test')
-    const { promise, resolve } = Promise.withResolvers<Granted>()
+    const { promise, resolve } = Promise.withResolvers<AuthResult>()
     method.verdict = () => promise
     const asked = Array.from({ length: 20 }, () => site.ask(handler, { url: 'https://app.test/', fields }))
     setImmediate(() => resolve(method.granted))

@@ -8,7 +8,7 @@ const ANSWER_MS = 60_000
 const QUERY = `${SIGNED_IN_PATH}?answer=`
 
 /** The response of an identity provider, passed from the callback host to the endpoint. */
-export interface Answer {
+export interface ProviderResponse {
   /** The state of the response. It names the flow that the response belongs to. */
   readonly state: State
   readonly parameters: URLSearchParams
@@ -27,7 +27,7 @@ const purpose = ({ placeId, origin }: Pick<State, 'placeId' | 'origin'>): string
  * provider has one callback URL for all endpoints, so a code that another endpoint could read or redeem would sign its
  * owner in as the user. Undefined when the response is too long for a URL.
  */
-export function answerUrl(seal: Seal, { state, parameters }: Answer): string | undefined {
+export function answerUrl(seal: Seal, { state, parameters }: ProviderResponse): string | undefined {
   const query = parameters.toString()
   // The requested page matters less than the sign-in itself.
   for (const returnTo of [state.returnTo, '/']) {
@@ -43,7 +43,7 @@ export function answerIn(
   query: URLSearchParams,
   seal: Seal,
   endpoint: Pick<State, 'placeId' | 'origin'>,
-): Answer | undefined {
+): ProviderResponse | undefined {
   const [text = '', second] = query.getAll('answer')
   const sealed = second === undefined ? (seal.open(purpose(endpoint), text) as Sealed | undefined) : undefined
   return sealed && { state: sealed.state, parameters: new URLSearchParams(sealed.query) }

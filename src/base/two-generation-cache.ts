@@ -1,4 +1,4 @@
-interface Kept<Value> {
+interface CacheEntry<Value> {
   readonly value: Value
   readonly weight: number
 }
@@ -7,10 +7,10 @@ interface Kept<Value> {
  * A bounded cache with two generations: an entry used in the older one moves to the younger, and when that is full, the
  * older one is dropped. A hit costs one look-up, without LRU order.
  */
-export class Generations<Value> {
+export class TwoGenerationCache<Value> {
   readonly #limit: number
-  #young = new Map<string, Kept<Value>>()
-  #old = new Map<string, Kept<Value>>()
+  #young = new Map<string, CacheEntry<Value>>()
+  #old = new Map<string, CacheEntry<Value>>()
   #weight = 0
 
   /** `limit`: total weight of one generation. */
@@ -36,7 +36,7 @@ export class Generations<Value> {
     this.#old.delete(key)
   }
 
-  #put(key: string, kept: Kept<Value>): void {
+  #put(key: string, kept: CacheEntry<Value>): void {
     this.delete(key)
     if (kept.weight > this.#limit) return
     if (this.#weight + kept.weight > this.#limit) {

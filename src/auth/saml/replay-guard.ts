@@ -4,7 +4,7 @@ import { FairShare } from '#base/fair-share.ts'
 const LIMIT = 50_000
 
 /** Remembers single-use values until they expire. */
-export class Once {
+export class ReplayGuard {
   readonly #until = new Map<string, { readonly place: string; readonly until: number }>()
   readonly #room: FairShare
   readonly #now: () => number
@@ -18,7 +18,7 @@ export class Once {
    * False when it was used before at this place. When the table is full nothing more is accepted; each place has its
    * share.
    */
-  use(place: string, id: string, until: number): boolean {
+  claim(place: string, id: string, until: number): boolean {
     const key = `${place} ${id}`
     if (this.#until.has(key)) return false
     if (!this.#room.allows([place])) this.#forget()

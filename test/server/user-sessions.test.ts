@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { Sealer } from '#base/secrets.ts'
-import type { Arrival } from '#auth/sign-in/visitors.ts'
-import { SignIns } from '#server/sign-ins.ts'
+import type { SignedInUser } from '#auth/sign-in/user-session-store.ts'
+import { UserSessions } from '#server/user-sessions.ts'
 import { userAgentOf } from '#server/user-agent.ts'
 import type { Row, Store } from '#store/store.ts'
 import { forEachDriver } from '../store/drivers.ts'
@@ -12,7 +12,7 @@ import { testLog } from '../support/secrets.ts'
 
 const START = Date.parse('2026-03-01T12:00:00Z')
 
-const arrival = (changed: Partial<Arrival> = {}): Arrival => ({
+const signedIn = (changed: Partial<SignedInUser> = {}): SignedInUser => ({
   identity: { id: 'user-1', username: 'anna', email: 'anna@example.com', name: 'Anna Bell' },
   provider: { name: 'oidc', url: 'https://provider.test' },
   moduleContext: { id: newId('edghtsrt'), edgeId: newId('edghts') },
@@ -23,9 +23,9 @@ const arrival = (changed: Partial<Arrival> = {}): Arrival => ({
   ...changed,
 })
 
-function signInsOn(store: Store, clock: { now: number } = { now: START }): SignIns {
+function signInsOn(store: Store, clock: { now: number } = { now: START }): UserSessions {
   const sealer = new Sealer(randomBytes(32))
-  return new SignIns({ store, sealer, log: testLog(), now: () => clock.now })
+  return new UserSessions({ store, sealer, log: testLog(), now: () => clock.now })
 }
 
 const bodyOf = (row: Row | undefined) => JSON.parse(row?.body ?? '{}') as Record<string, unknown>
@@ -40,7 +40,7 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
 
   test('are written down as a user and a session of it', async () => {
     await using store = await open()
-    const came = arrival()
+    const came = signedIn()
     const { userId, sessionId } = await signInsOn(store).signedIn(came)
     const user = await store.get(userId)
     const session = await store.get(sessionId)
@@ -66,11 +66,11 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
   test('of the same user find it again and say what is new of it', async () => {
     await using store = await open()
     const clock = { now: START }
-    const signIns = signInsOn(store, clock)
-    const first = await signIns.signedIn(arrival())
+    const userSessions = signInsOn(store, clock)
+    const first = await userSessions.signedIn(signedIn())
     clock.now += 60_000
-    const { identity } = arrival()
-    const second = await signIns.signedIn(arrival({ identity: { ...identity, name: 'Anna B.' } }))
+    const { identity } = signedIn()
+    const second = await userSessions.signedIn(signedIn({ identity: { ...identity, name: 'Anna B.' } }))
     assert.equal(second.userId, first.userId)
     assert.notEqual(second.sessionId, first.sessionId)
     const body = bodyOf(await store.get(first.userId))
@@ -81,16 +81,16 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
 
   test('of the same id at another provider are somebody else', async () => {
     await using store = await open()
-    const signIns = signInsOn(store)
-    await signIns.signedIn(arrival())
-    await signIns.signedIn(arrival({ provider: { name: 'oidc', url: 'https://other.test' } }))
+    const userSessions = signInsOn(store)
+    await userSessions.signedIn(signedIn())
+    await userSessions.signedIn(signedIn({ provider: { name: 'oidc', url: 'https://other.test' } }))
     assert.equal((await usersIn(store)).length, 2)
   })
 
   test('at the same moment make one user', async () => {
     await using store = await open()
-    const signIns = signInsOn(store)
-    await Promise.all(Array.from({ length: 5 }, () => signIns.signedIn(arrival())))
+    const userSessions = signInsOn(store)
+    await Promise.all(Array.from({ length: 5 }, () => userSessions.signedIn(signedIn())))
     assert.equal((await usersIn(store)).length, 1)
     assert.equal((await sessionsIn(store)).length, 5)
   })
@@ -98,16 +98,16 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
   test('of a tunnel name the endpoint that it opened', async () => {
     await using store = await open()
     const tunnel = newId('tn')
-    const { sessionId } = await signInsOn(store).signedIn(arrival({ moduleContext: { id: tunnel } }))
+    const { sessionId } = await signInsOn(store).signedIn(signedIn({ moduleContext: { id: tunnel } }))
     const { endpoint, route, edge } = bodyOf(await store.get(sessionId))
     assert.deepEqual([endpoint, route, edge], [tunnel.replace('tn_', 'ep_'), null, null])
   })
 
   test('push out the oldest sessions of a user who has a hundred', async () => {
     await using store = await open()
-    const signIns = signInsOn(store)
-    const first = await signIns.signedIn(arrival())
-    for (let at = 0; at < 100; at++) await signIns.signedIn(arrival())
+    const userSessions = signInsOn(store)
+    const first = await userSessions.signedIn(signedIn())
+    for (let at = 0; at < 100; at++) await userSessions.signedIn(signedIn())
     assert.equal((await sessionsIn(store)).length, 100)
     assert.equal(await store.get(first.sessionId), undefined)
   })
@@ -115,11 +115,11 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
   test('move on when they are used', async () => {
     await using store = await open()
     const clock = { now: START }
-    const signIns = signInsOn(store, clock)
-    const { userId, sessionId } = await signIns.signedIn(arrival())
+    const userSessions = signInsOn(store, clock)
+    const { userId, sessionId } = await userSessions.signedIn(signedIn())
     clock.now += 120_000
     const first = committed(store)
-    signIns.active(sessionId, START + 7_200_000)
+    userSessions.active(sessionId, START + 7_200_000)
     await first
     while (bodyOf(await store.get(userId))['last_active'] !== '2026-03-01T12:02:00Z')
       await new Promise(resolve => setImmediate(resolve))
@@ -127,16 +127,16 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
     assert.equal(body['last_active'], '2026-03-01T12:02:00Z')
     assert.equal(body['expires_at'], '2026-03-01T14:00:00Z')
     // Still the same user for the next sign-in.
-    assert.equal((await signIns.signedIn(arrival())).userId, userId)
+    assert.equal((await userSessions.signedIn(signedIn())).userId, userId)
   })
 
   test('end, also twice', async () => {
     await using store = await open()
-    const signIns = signInsOn(store)
-    const { userId, sessionId } = await signIns.signedIn(arrival())
-    await signIns.ended(sessionId)
-    await signIns.ended(sessionId)
-    await signIns.ended(userId)
+    const userSessions = signInsOn(store)
+    const { userId, sessionId } = await userSessions.signedIn(signedIn())
+    await userSessions.ended(sessionId)
+    await userSessions.ended(sessionId)
+    await userSessions.ended(userId)
     assert.equal(await store.get(sessionId), undefined)
     assert.ok(await store.get(userId))
   })
@@ -144,11 +144,11 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
   test('are removed when their time is over', async () => {
     await using store = await open()
     const clock = { now: START }
-    const signIns = signInsOn(store, clock)
-    const short = await signIns.signedIn(arrival())
-    const long = await signIns.signedIn(arrival({ expiresAt: START + 7_200_000 }))
+    const userSessions = signInsOn(store, clock)
+    const short = await userSessions.signedIn(signedIn())
+    const long = await userSessions.signedIn(signedIn({ expiresAt: START + 7_200_000 }))
     clock.now += 3_601_000
-    await signIns.prune()
+    await userSessions.prune()
     assert.equal(await store.get(short.sessionId), undefined)
     assert.ok(await store.get(long.sessionId))
   })

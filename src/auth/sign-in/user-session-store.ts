@@ -1,11 +1,11 @@
 import type { ModuleContext } from '#http/place.ts'
 import type { Claimed, CodeClaim } from '#auth/sign-in/code-claims.ts'
 import type { SignInMethod } from '#auth/sign-in/sign-in.ts'
-import type { Identity } from '#http/identity.ts'
+import type { UserIdentity } from '#http/identity.ts'
 
 /** A completed sign-in. */
-export interface Arrival {
-  readonly identity: Identity
+export interface SignedInUser {
+  readonly identity: UserIdentity
   readonly provider: SignInMethod['provider']
   readonly moduleContext: ModuleContext
   /** Of the endpoint, as in its public URL. */
@@ -17,9 +17,9 @@ export interface Arrival {
 }
 
 /** Records users and their sessions, for the API to show and delete. */
-export interface Visitors {
+export interface UserSessionStore {
   /** Resolves when both are written; rejects when they cannot be. */
-  signedIn(arrival: Arrival): Promise<{ readonly userId: string; readonly sessionId: string }>
+  signedIn(signedIn: SignedInUser): Promise<{ readonly userId: string; readonly sessionId: string }>
   /** A session was used; recorded at most once a minute by each process. */
   active(sessionId: string, expiresAt: number): void
   ended(sessionId: string): Promise<void>

@@ -4,7 +4,7 @@ import { originOf } from '#auth/sign-in/paths.ts'
 import type { Shared } from '#auth/sign-in/shared.ts'
 
 /** The client of a request, as needed for sign-in. */
-export interface Guest {
+export interface SignInRequest {
   readonly exchange: Exchange
   readonly jar: Jar
   readonly names: CookieNames
@@ -14,11 +14,11 @@ export interface Guest {
   readonly audience: string
 }
 
-export function guestOf(
+export function signInRequestOf(
   exchange: Exchange,
   jar: Jar,
   { info, placeId, prefix }: { info: Shared['info']; placeId: string; prefix: string },
-): Guest {
+): SignInRequest {
   const { scheme } = exchange.client
   const { host } = exchange.head
   const names = cookieNames(prefix, scheme)

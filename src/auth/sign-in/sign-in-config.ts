@@ -1,11 +1,11 @@
 import type { signInFields } from '#contract/modules/sign-in.ts'
 import type { Kept } from '#contract/shape.ts'
-import type { SignInTerms } from '#auth/sign-in/sign-in.ts'
+import type { SignInConfig } from '#auth/sign-in/sign-in.ts'
 
 type Options = Kept<ReturnType<typeof signInFields>>
 
 /** A record's common sign-in options. */
-export const recordTerms = (options: Options, authCheckInterval = 0): SignInTerms => ({
+export const recordConfig = (options: Options, authCheckInterval = 0): SignInConfig => ({
   optionsPassthrough: options.options_passthrough,
   cookiePrefix: options.cookie_prefix,
   inactivityTimeout: options.inactivity_timeout,
@@ -14,7 +14,7 @@ export const recordTerms = (options: Options, authCheckInterval = 0): SignInTerm
 })
 
 /** Agents cannot set them: their sessions last as long as the browser keeps them. */
-export const agentTerms: SignInTerms = {
+export const agentConfig: SignInConfig = {
   optionsPassthrough: false,
   cookiePrefix: '',
   inactivityTimeout: 0,

@@ -26,7 +26,7 @@ const answerFields = object({
 })
 
 /** The token endpoint of a provider. */
-export class TokenDesk {
+export class TokenEndpoint {
   readonly #calls: ProviderCalls
   readonly #address: string
   readonly #application: Application

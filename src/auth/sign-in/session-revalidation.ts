@@ -1,7 +1,7 @@
 import { Problem } from '#base/errors.ts'
-import { Generations } from '#base/generations.ts'
-import type { Session } from '#auth/sign-in/session.ts'
-import type { Granted, SignInMethod } from '#auth/sign-in/sign-in.ts'
+import { TwoGenerationCache } from '#base/two-generation-cache.ts'
+import type { AuthSession } from '#auth/sign-in/auth-session.ts'
+import type { AuthResult, SignInMethod } from '#auth/sign-in/sign-in.ts'
 
 /** How long requests wait for a provider; the check continues in the background. */
 const WAIT_MS = 3000
@@ -11,25 +11,25 @@ const RETRY_MS = { least: 1000, most: 30_000 } as const
 
 /** The provider's last information about a session's user. */
 export interface Checked {
-  readonly granted: Granted
+  readonly granted: AuthResult
   readonly at: number
 }
 
-export type Verdict =
+export type RevalidationResult =
   | { readonly is: 'granted'; readonly checked: Checked }
   | { readonly is: 'refused' }
   /** The provider has not responded; retried at `retryAt`. */
   | { readonly is: 'unreachable'; readonly retryAt: number }
 
 /** Rechecks users at a provider: one check at a time per session, shared by all requests. */
-export class Checks {
+export class SessionRevalidation {
   readonly #method: SignInMethod
   readonly #now: () => number
   readonly #retryMs: number
-  readonly #flights = new Map<string, Promise<Verdict>>()
+  readonly #flights = new Map<string, Promise<RevalidationResult>>()
   /** Requests with an older cookie use this result; its refresh token may work only once. */
-  readonly #known = new Generations<Checked>(MAX_KNOWN)
-  readonly #failed = new Generations<number>(MAX_KNOWN)
+  readonly #known = new TwoGenerationCache<Checked>(MAX_KNOWN)
+  readonly #failed = new TwoGenerationCache<number>(MAX_KNOWN)
 
   constructor(method: SignInMethod, intervalMs: number, now: () => number) {
     this.#method = method
@@ -38,17 +38,17 @@ export class Checks {
   }
 
   /** Information that is newer than the session's cookie. */
-  newer(session: Session): Checked | undefined {
+  newer(session: AuthSession): Checked | undefined {
     const known = this.#known.get(session.id)
     return known !== undefined && known.at > session.checked ? known : undefined
   }
 
-  async ask(session: Session): Promise<Verdict> {
+  async ask(session: AuthSession): Promise<RevalidationResult> {
     const retryAt = this.#failed.get(session.id) ?? 0
     if (this.#now() < retryAt) return { is: 'unreachable', retryAt }
     const flight = this.#flights.get(session.id) ?? this.#begin(session)
     let timer: NodeJS.Timeout | undefined
-    const late = new Promise<Verdict>(resolve => {
+    const late = new Promise<RevalidationResult>(resolve => {
       timer = setTimeout(() => resolve({ is: 'unreachable', retryAt: this.#now() }), WAIT_MS)
     })
     const verdict = await Promise.race([flight, late])
@@ -56,20 +56,20 @@ export class Checks {
     return verdict
   }
 
-  #begin(session: Session): Promise<Verdict> {
+  #begin(session: AuthSession): Promise<RevalidationResult> {
     const flight = this.#look(session).finally(() => this.#flights.delete(session.id))
     this.#flights.set(session.id, flight)
     return flight
   }
 
-  async #look(session: Session): Promise<Verdict> {
+  async #look(session: AuthSession): Promise<RevalidationResult> {
     if (!hasTokens(session.granted)) return { is: 'refused' }
     try {
-      const granted = await this.#method.check?.(session.granted)
-      if (granted === undefined) return { is: 'refused' }
+      const authResult = await this.#method.check?.(session.granted)
+      if (authResult === undefined) return { is: 'refused' }
       // Now another user, so the session is not theirs.
-      if (granted.identity.id !== session.granted.identity.id) return { is: 'refused' }
-      const checked = { granted, at: this.#now() }
+      if (authResult.identity.id !== session.granted.identity.id) return { is: 'refused' }
+      const checked = { granted: authResult, at: this.#now() }
       this.#known.set(session.id, checked)
       this.#failed.delete(session.id)
       return { is: 'granted', checked }
@@ -82,5 +82,5 @@ export class Checks {
   }
 }
 
-const hasTokens = ({ accessToken, refreshToken }: Granted): boolean =>
+const hasTokens = ({ accessToken, refreshToken }: AuthResult): boolean =>
   accessToken !== undefined || refreshToken !== undefined

@@ -9,7 +9,7 @@ import type { Body } from '#contract/body.ts'
 import { applicationSession, applicationUser } from '#contract/kinds/application.ts'
 import type { Kind } from '#contract/kind.ts'
 import { type Claimed, type CodeClaim, CodeClaims } from '#auth/sign-in/code-claims.ts'
-import type { Arrival, Visitors } from '#auth/sign-in/visitors.ts'
+import type { SignedInUser, UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import { userAgentOf } from '#server/user-agent.ts'
 import type { Claim, Row, Store, Write } from '#store/store.ts'
 
@@ -20,7 +20,7 @@ const MAX_SESSIONS = 100
 const MAX_MARKING = 1000
 const PAGE = 1000
 
-export interface SignInsOptions {
+export interface UserSessionsOptions {
   readonly store: Store
   readonly sealer: Sealer
   readonly log: Log
@@ -28,7 +28,7 @@ export interface SignInsOptions {
 }
 
 /** Records sign-ins to endpoints. */
-export class SignIns implements Visitors {
+export class UserSessions implements UserSessionStore {
   readonly #store: Store
   readonly #sealer: Sealer
   readonly #log: Log
@@ -36,7 +36,7 @@ export class SignIns implements Visitors {
   readonly #marking = new Set<string>()
   readonly #codes: CodeClaims
 
-  constructor({ store, sealer, log, now = Date.now }: SignInsOptions) {
+  constructor({ store, sealer, log, now = Date.now }: UserSessionsOptions) {
     this.#store = store
     this.#sealer = sealer
     this.#log = log
@@ -44,12 +44,12 @@ export class SignIns implements Visitors {
     this.#codes = new CodeClaims(now)
   }
 
-  async signedIn(arrival: Arrival): Promise<{ userId: string; sessionId: string }> {
+  async signedIn(signedIn: SignedInUser): Promise<{ userId: string; sessionId: string }> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const claim = claimOf(arrival)
+      const claim = claimOf(signedIn)
       const known = await this.#store.holder(claim)
-      const user = this.#user(arrival, known)
-      const session = this.#session(arrival, user.id)
+      const user = this.#user(signedIn, known)
+      const session = this.#session(signedIn, user.id)
       const batch: Write[] = [
         { op: known ? 'update' : 'insert', entry: { row: user, refs: [], claims: [claim] } },
         ...(known ? await this.#surplus(known.id) : []),
@@ -104,7 +104,7 @@ export class SignIns implements Visitors {
     }
   }
 
-  #user({ identity, provider }: Arrival, known: Row | undefined): Row {
+  #user({ identity, provider }: SignedInUser, known: Row | undefined): Row {
     const time = timestamp(this.#now())
     const id = known?.id ?? newId(applicationUser.prefix ?? '', this.#now())
     const body = {
@@ -121,8 +121,8 @@ export class SignIns implements Visitors {
     return this.#row(applicationUser, { id, parent: null, version: (known?.version ?? 0) + 1, body })
   }
 
-  #session(arrival: Arrival, userId: string): Row {
-    const { moduleContext, publicUrl, ip, userAgent, expiresAt } = arrival
+  #session(signedIn: SignedInUser, userId: string): Row {
+    const { moduleContext, publicUrl, ip, userAgent, expiresAt } = signedIn
     const time = timestamp(this.#now())
     const id = newId(applicationSession.prefix ?? '', this.#now())
     const body = {
@@ -176,7 +176,7 @@ export class SignIns implements Visitors {
 const bodyOf = (row: Row): Body => JSON.parse(row.body) as Body
 
 /** A user is one id at one provider, at any endpoint. */
-const claimOf = ({ provider, identity }: Arrival): Claim =>
+const claimOf = ({ provider, identity }: SignedInUser): Claim =>
   userClaim(provider.name, provider.url, identity.id)
 
 function claimOfBody(body: Body): Claim {

@@ -1,5 +1,5 @@
 import type { Records } from '#registry/records/records.ts'
-import { Generations } from '#base/generations.ts'
+import { TwoGenerationCache } from '#base/two-generation-cache.ts'
 
 const KIND = 'application_session'
 /** A row written by another process normally arrives within this time. */
@@ -10,10 +10,10 @@ const MAX_WAITING = 1000
 const MAX_ENDED = 10_000
 
 /** Knows which sessions exist: those whose rows are not deleted. */
-export class Presence {
+export class SessionRevocation {
   readonly #records: Records
   readonly #now: () => number
-  readonly #ended = new Generations<true>(MAX_ENDED)
+  readonly #ended = new TwoGenerationCache<true>(MAX_ENDED)
   readonly #waiting = new Map<string, Set<() => void>>()
 
   constructor(records: Records, now: () => number) {
@@ -32,15 +32,15 @@ export class Presence {
   }
 
   /** The same, but waits for one that was just created. */
-  async isThere(sessionId: string, begun: number): Promise<boolean> {
+  async isActive(sessionId: string, begun: number): Promise<boolean> {
     if (this.#ended.get(sessionId)) return false
     if (this.isKnown(sessionId)) return true
-    return this.#now() - begun < YOUNG_MS && this.#appears(sessionId, YOUNG_WAIT_MS)
+    return this.#now() - begun < YOUNG_MS && this.#waitForRow(sessionId, YOUNG_WAIT_MS)
   }
 
   /** Waits for the row of a new session: the browser must not return before it. */
   async settled(sessionId: string): Promise<void> {
-    if (!this.isKnown(sessionId)) await this.#appears(sessionId, NEW_WAIT_MS)
+    if (!this.isKnown(sessionId)) await this.#waitForRow(sessionId, NEW_WAIT_MS)
   }
 
   /** Takes effect here at once, and elsewhere with the row. */
@@ -48,7 +48,7 @@ export class Presence {
     this.#ended.set(sessionId, true)
   }
 
-  async #appears(sessionId: string, waitMs: number): Promise<boolean> {
+  async #waitForRow(sessionId: string, waitMs: number): Promise<boolean> {
     if (this.#waiting.size >= MAX_WAITING) return false
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const tell = (): void => resolve(true)

@@ -1,7 +1,7 @@
 import { joinSession, keepSession } from '#auth/sign-in/cookies.ts'
-import type { Guest } from '#auth/sign-in/guest.ts'
+import type { SignInRequest } from '#auth/sign-in/sign-in-request.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
-import type { Granted, SignInTerms } from '#auth/sign-in/sign-in.ts'
+import type { AuthResult, SignInConfig } from '#auth/sign-in/sign-in.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -11,9 +11,9 @@ const LONGEST = 400 * DAY
 const MAX_TOKENS = 12_000
 
 /** A session at one place, as stored in the cookie. Times are milliseconds. */
-export interface Session {
+export interface AuthSession {
   readonly id: string
-  readonly granted: Granted
+  readonly granted: AuthResult
   /** The URL of the user's provider; tokens are sent to no other. */
   readonly provider: string
   /** The configuration under which the user was allowed. */
@@ -26,43 +26,48 @@ export interface Session {
 }
 
 /** When an unused session expires. */
-export function endOf({ begun, seen, granted }: Session, terms: SignInTerms): number {
+export function endOf({ begun, seen, granted: authResult }: AuthSession, config: SignInConfig): number {
   return Math.min(
     seen + LONGEST,
-    granted.until ?? Infinity,
-    terms.maximumDuration > 0 ? begun + terms.maximumDuration * 1000 : Infinity,
-    terms.inactivityTimeout > 0 ? seen + terms.inactivityTimeout * 1000 : Infinity,
+    authResult.until ?? Infinity,
+    config.maximumDuration > 0 ? begun + config.maximumDuration * 1000 : Infinity,
+    config.inactivityTimeout > 0 ? seen + config.inactivityTimeout * 1000 : Infinity,
   )
 }
 
 /** The age at which a cookie is renewed, so that it shows the last use approximately. */
-export const renewalMs = ({ inactivityTimeout }: SignInTerms): number =>
+export const renewalMs = ({ inactivityTimeout }: SignInConfig): number =>
   inactivityTimeout > 0 ? Math.min(MINUTE, inactivityTimeout * 100) : DAY
 
 /** When the provider must be asked again. */
-export const checkAt = ({ checked }: Session, { authCheckInterval }: SignInTerms): number =>
+export const checkAt = ({ checked }: AuthSession, { authCheckInterval }: SignInConfig): number =>
   authCheckInterval > 0 ? checked + authCheckInterval * 1000 : Infinity
 
-const purpose = ({ audience }: Guest): string => `sign-in session ${audience}`
+const purpose = ({ audience }: SignInRequest): string => `sign-in session ${audience}`
 
 /** The session in a client's cookies, expired or not. */
-export function openSession(seal: Seal, guest: Guest): Session | undefined {
-  const text = joinSession(guest.jar, guest.names)
-  return text === undefined ? undefined : (seal.open(purpose(guest), text) as Session | undefined)
+export function openSession(seal: Seal, request: SignInRequest): AuthSession | undefined {
+  const text = joinSession(request.jar, request.names)
+  return text === undefined ? undefined : (seal.open(purpose(request), text) as AuthSession | undefined)
 }
 
 /**
  * The cookies for a session. Tokens too long for cookies are left out; if they are needed for a recheck, the session
  * ends when that is due.
  */
-export function sessionCookies(seal: Seal, guest: Guest, session: Session, ttlMs: number): string[] {
+export function sessionCookies(
+  seal: Seal,
+  request: SignInRequest,
+  session: AuthSession,
+  ttlMs: number,
+): string[] {
   const { accessToken = '', refreshToken = '' } = session.granted
   const isLong = accessToken.length + refreshToken.length > MAX_TOKENS
   const kept = isLong ? { ...session, granted: withoutTokens(session.granted) } : session
-  const text = seal.seal(purpose(guest), kept, ttlMs)
-  return keepSession(text, guest.names, guest.jar, ttlMs / 1000)
+  const text = seal.seal(purpose(request), kept, ttlMs)
+  return keepSession(text, request.names, request.jar, ttlMs / 1000)
 }
 
-export function withoutTokens({ identity, until }: Granted): Granted {
+export function withoutTokens({ identity, until }: AuthResult): AuthResult {
   return { identity, ...(until !== undefined && { until }) }
 }

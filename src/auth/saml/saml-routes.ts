@@ -8,25 +8,25 @@ import type { SourceRow } from '#registry/records/source.ts'
 import type { Accepted } from '#auth/saml/assertion.ts'
 import { readForm, single } from '#auth/saml/form.ts'
 import { loggedOutReply, readLogout, sessionsOf } from '#auth/saml/logout.ts'
-import { Once } from '#auth/saml/once.ts'
+import { ReplayGuard } from '#auth/saml/replay-guard.ts'
 import { ownMetadata } from '#auth/saml/own-metadata.ts'
 import { SAML_PREFIX, samlPlace, type SamlPlace, type SamlSettings } from '#auth/saml/place.ts'
 import { askingReply, pageReply } from '#auth/saml/post-form.ts'
 import { readResponse } from '#auth/saml/response.ts'
-import { unaskedTarget } from '#auth/saml/target.ts'
-import { sealTicket } from '#auth/saml/ticket.ts'
-import { openState, type State, UNASKED } from '#auth/sign-in/flow.ts'
+import { idpInitiatedTarget } from '#auth/saml/target.ts'
+import { sealHandoffToken } from '#auth/saml/handoff-token.ts'
+import { openState, type State, IDP_INITIATED } from '#auth/sign-in/flow.ts'
 import { handOver } from '#auth/sign-in/hand-over.ts'
 import { parametersOf } from '#auth/sign-in/paths.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
 import type { PlaceAt } from '#auth/sign-in/sign-in.ts'
-import type { Visitors } from '#auth/sign-in/visitors.ts'
+import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 
-export interface SamlCentralParts {
+export interface SamlRoutesParts {
   readonly records: Records
   readonly seal: Seal
   readonly info: GatewayInfo
-  readonly visitors: Pick<Visitors, 'ended'>
+  readonly userSessions: Pick<UserSessionStore, 'ended'>
   readonly placeAt: PlaceAt
   readonly log: Log
   readonly now?: () => number
@@ -35,8 +35,8 @@ export interface SamlCentralParts {
 const KINDS = ['https_edge_route', 'endpoint_configuration']
 
 /** The SAML endpoints for identity providers, on the central host: `/saml/<id>` and below. */
-export function samlCentral(parts: SamlCentralParts): Handler {
-  const central = new SamlCentral(parts)
+export function samlRoutes(parts: SamlRoutesParts): Handler {
+  const central = new SamlRoutes(parts)
   return async exchange => {
     const { head } = exchange
     try {
@@ -49,15 +49,15 @@ export function samlCentral(parts: SamlCentralParts): Handler {
   }
 }
 
-class SamlCentral {
-  readonly #parts: SamlCentralParts
+class SamlRoutes {
+  readonly #parts: SamlRoutesParts
   readonly #now: () => number
-  readonly #used: Once
+  readonly #used: ReplayGuard
 
-  constructor(parts: SamlCentralParts) {
+  constructor(parts: SamlRoutesParts) {
     this.#parts = parts
     this.#now = parts.now ?? Date.now
-    this.#used = new Once(this.#now)
+    this.#used = new ReplayGuard(this.#now)
   }
 
   async answer(exchange: Exchange): Promise<Reply> {
@@ -92,9 +92,9 @@ class SamlCentral {
     const form = await readForm(exchange)
     const accepted = readResponse(single(form, 'SAMLResponse') ?? '', place, this.#now())
     const state = this.#stateFor(accepted, row, place, single(form, 'RelayState') ?? '')
-    const parameters = new URLSearchParams({ ticket: sealTicket(seal, place.id, accepted) })
+    const parameters = new URLSearchParams({ ticket: sealHandoffToken(seal, place.id, accepted) })
     const reply = handOver(this.#parts, { state, parameters }, 303)
-    if (!this.#used.use(place.id, accepted.id, accepted.until)) fail('saml_replayed')
+    if (!this.#used.claim(place.id, accepted.id, accepted.until)) fail('saml_replayed')
     return reply
   }
 
@@ -102,7 +102,7 @@ class SamlCentral {
   #stateFor({ request }: Accepted, row: SourceRow, place: SamlPlace, relayState: string): State {
     if (request !== undefined) {
       const state = openState(this.#parts.seal, relayState)
-      return state?.placeId === place.id && state.flowId !== UNASKED ? state : fail('saml_relay_state')
+      return state?.placeId === place.id && state.flowId !== IDP_INITIATED ? state : fail('saml_relay_state')
     }
     if (!place.settings.allow_idp_initiated) {
       const { id } = place
@@ -110,14 +110,14 @@ class SamlCentral {
         ? fail('saml_unasked_route', { id })
         : fail('saml_unasked_config', { id })
     }
-    return { ...unaskedTarget(row, relayState, this.#parts), placeId: place.id, flowId: UNASKED }
+    return { ...idpInitiatedTarget(row, relayState, this.#parts), placeId: place.id, flowId: IDP_INITIATED }
   }
 
   async #signOut(exchange: Exchange, row: SourceRow, place: SamlPlace): Promise<Reply> {
-    const { records, visitors } = this.#parts
+    const { records, userSessions } = this.#parts
     const request = await readLogout(exchange, place, this.#now())
     const ended = sessionsOf(request.nameId, row, place, records)
-    await Promise.all(ended.map(id => visitors.ended(id)))
+    await Promise.all(ended.map(id => userSessions.ended(id)))
     return loggedOutReply(place, request, exchange, this.#now())
   }
 }
