@@ -15,7 +15,7 @@ export interface ChannelLimits {
 }
 
 /** A forwarded connection: the -R that it belongs to, and its client. */
-export interface Route {
+export interface ForwardedConnection {
   readonly boundAddr: string
   readonly boundPort: number
   readonly visitorIp: string
@@ -53,17 +53,17 @@ export class Channels {
   }
 
   /** An ssh client that cannot reach its service gives a stream that ends without a byte. */
-  async dial(route: Route, first: Buffer): Promise<ByteStream> {
+  async dial(forwarded: ForwardedConnection, first: Buffer): Promise<ByteStream> {
     if (this.#closed) throw new DialError('offline', 'the ssh connection is closed')
-    const place = this.#places.take(clientNetwork(route.visitorIp))
+    const place = this.#places.take(clientNetwork(forwarded.visitorIp))
     if (place === undefined) throw new DialError('busy', 'the ssh connection is full')
-    const channel = await this.#openChannel(route)
+    const channel = await this.#openChannel(forwarded)
     if (channel === undefined) {
       this.#places.leave(place)
       if (this.#closed) throw new DialError('offline', 'the ssh connection was closed')
       return unreachable()
     }
-    channel.once('close', route.closed)
+    channel.once('close', forwarded.closed)
     const stream = this.#adapt(channel, place)
     if (first.length > 0) stream.write(first)
     return stream
@@ -77,7 +77,12 @@ export class Channels {
     this.#streams.clear()
   }
 
-  #openChannel({ boundAddr, boundPort, visitorIp, visitorPort }: Route): Promise<ServerChannel | undefined> {
+  #openChannel({
+    boundAddr,
+    boundPort,
+    visitorIp,
+    visitorPort,
+  }: ForwardedConnection): Promise<ServerChannel | undefined> {
     return new Promise(resolve => {
       let late = false
       const timer = setTimeout(() => {

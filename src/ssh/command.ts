@@ -1,11 +1,11 @@
 import { fail } from '#base/errors.ts'
 
-export type Scheme = 'http' | 'https' | 'tcp' | 'tls'
+export type TunnelScheme = 'http' | 'https' | 'tcp' | 'tls'
 
 /** The command after the host name, as in `ssh -R 80:localhost:8080 gateway http --name shop`. */
 export interface SshCommand {
   /** Undefined: the port of each -R decides. */
-  readonly scheme: Scheme | undefined
+  readonly scheme: TunnelScheme | undefined
   readonly name: string | undefined
   readonly domain: string | undefined
   readonly metadata: string
@@ -44,7 +44,7 @@ export function readCommand(text: string): SshCommand {
   return command
 }
 
-const isScheme = (word: string): word is Scheme =>
+const isScheme = (word: string): word is TunnelScheme =>
   word === 'http' || word === 'https' || word === 'tcp' || word === 'tls'
 
 /** Parses `--option value` and `--option=value`. */

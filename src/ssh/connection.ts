@@ -9,20 +9,20 @@ import type { AgentCommand, SessionRecord, TunnelRecord } from '#registry/direct
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { type AgentConnection, DialError } from '#registry/agent-dialer.ts'
 import { plainAddress } from '#base/addresses.ts'
-import { Audience } from '#ssh/audience.ts'
+import { TerminalBroadcast } from '#ssh/terminal-broadcast.ts'
 import { Channels, type ChannelLimits } from '#ssh/channels.ts'
 import { NO_COMMAND, readCommand, type SshCommand } from '#ssh/command.ts'
 import type { SshDeps } from '#ssh/deps.ts'
-import { bindText, checkBind, type Forward, Forwards, wishOf } from '#ssh/forwards.ts'
+import { bindText, checkBind, type Forward, Forwards, tunnelRequestOf } from '#ssh/forwards.ts'
 import { answersPing } from '#ssh/ping.ts'
 import { followSession } from '#ssh/shell.ts'
-import type { Identity } from '#ssh/sign-in.ts'
+import type { SshIdentity } from '#ssh/sign-in.ts'
 import type { Terminal } from '#ssh/terminal.ts'
 import { USAGE } from '#ssh/usage.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 
-export interface ConnectionLimits extends ChannelLimits {
+export interface SshConnectionLimits extends ChannelLimits {
   readonly sessions: number
   /** Milliseconds that a -R waits for the command, which ssh sends later; with `ssh -N` none comes. */
   readonly commandWait: number
@@ -38,7 +38,7 @@ export interface ConnectionLimits extends ChannelLimits {
 export interface SignedIn {
   readonly client: SshClient
   readonly socket: Socket
-  readonly identity: Identity
+  readonly identity: SshIdentity
   readonly ip: string
   readonly ident: string
 }
@@ -47,12 +47,12 @@ export interface ConnectionContext {
   readonly deps: SshDeps
   readonly info: GatewayInfo
   readonly log: Log
-  readonly limits: ConnectionLimits
+  readonly limits: SshConnectionLimits
   /** The HTTP path reports requests by `onRequest`, so connections of HTTP endpoints are not reported. */
   readonly requestLines: boolean
 }
 
-interface Waiting {
+interface PendingForward {
   readonly bind: TcpipBindInfo
   readonly accept: (port: number) => void
   readonly reject: () => void
@@ -70,8 +70,8 @@ export class SshConnection implements AgentConnection {
   readonly #context: ConnectionContext
   readonly #channels: Channels
   readonly #forwards = new Forwards()
-  readonly #audience = new Audience()
-  readonly #waiting: Waiting[] = []
+  readonly #terminals = new TerminalBroadcast()
+  readonly #waiting: PendingForward[] = []
   #command: SshCommand | undefined
   #turn: Promise<void> = Promise.resolve()
   #added: Promise<void> | undefined
@@ -131,7 +131,7 @@ export class SshConnection implements AgentConnection {
     const shown = !this.#context.requestLines || !tunnel.url.startsWith('http')
     const tell = (what: string): void => {
       if (shown && !this.#closed)
-        this.#audience.say(`${clock()} ${nameOf(tunnel)} ${what} ${header.ClientAddr}`)
+        this.#terminals.writeLine(`${clock()} ${nameOf(tunnel)} ${what} ${header.ClientAddr}`)
     }
     tell('connection from')
     return this.#channels.dial({ ...route, closed: () => tell('closed for') }, first)
@@ -150,7 +150,7 @@ export class SshConnection implements AgentConnection {
 
   close(reason: string): void {
     if (this.#leaving) return
-    this.#audience.complain(reason)
+    this.#terminals.writeError(reason)
     this.#leave(1)
   }
 
@@ -164,7 +164,7 @@ export class SshConnection implements AgentConnection {
 
   /** Shows a line about a request of one of the tunnels. */
   onRequest(line: string): void {
-    this.#audience.say(`${clock()} ${line}`)
+    this.#terminals.writeLine(`${clock()} ${line}`)
   }
 
   #onForward(bind: TcpipBindInfo, accept: Accept, reject: (() => void) | undefined): void {
@@ -185,7 +185,7 @@ export class SshConnection implements AgentConnection {
       return
     }
     this.#forwards.remove(forward.tunnel.id)
-    this.#audience.say(`${nameOf(forward.tunnel)} closed`)
+    this.#terminals.writeLine(`${nameOf(forward.tunnel)} closed`)
     void this.#run('unbind', () => this.#context.deps.unbind(this.record.id, forward.tunnel.id))
     accept?.()
     this.#checkIdle(this.#context.limits.idleWait)
@@ -201,7 +201,7 @@ export class SshConnection implements AgentConnection {
   }
 
   #onCommand(text: string, terminal: Terminal): void {
-    this.#audience.join(terminal)
+    this.#terminals.join(terminal)
     if (this.#leaving) {
       terminal.exit(1)
       return
@@ -236,23 +236,23 @@ export class SshConnection implements AgentConnection {
     }
   }
 
-  async #open({ bind, accept, reject }: Waiting, command: SshCommand): Promise<void> {
+  async #open({ bind, accept, reject }: PendingForward, command: SshCommand): Promise<void> {
     try {
       if (this.#leaving) return reject()
       if (!this.#peer.identity.mayForward) fail('ssh_certificate_forwarding')
       checkBind(bind, this.#forwards)
       this.#added ??= this.#context.deps.add(this.record, this)
       await this.#added
-      const tunnel = await this.#context.deps.bind(this.record.id, wishOf(bind, command))
+      const tunnel = await this.#context.deps.bind(this.record.id, tunnelRequestOf(bind, command))
       if (this.#closed) return
       const forward = this.#forwards.add(bind, tunnel)
       accept(forward.port)
-      this.#context.deps.release(this.record.id, tunnel.id)
-      this.#audience.say(forwardText(forward))
+      this.#context.deps.markReady(this.record.id, tunnel.id)
+      this.#terminals.writeLine(forwardText(forward))
     } catch (error) {
       this.#complain(error)
       // With ExitOnForwardFailure ssh reads nothing after the failure; the message must be sent before.
-      if (this.#audience.size > 0) await setTimeout(SENTENCE_MS)
+      if (this.#terminals.size > 0) await setTimeout(SENTENCE_MS)
       if (!this.#closed) reject()
     } finally {
       this.#opening--
@@ -267,7 +267,7 @@ export class SshConnection implements AgentConnection {
   }
 
   #goIdle(): void {
-    if (!this.#failed) USAGE.forEach(line => this.#audience.say(line))
+    if (!this.#failed) USAGE.forEach(line => this.#terminals.writeLine(line))
     this.#leave(this.#failed ? 1 : 0)
   }
 
@@ -275,19 +275,19 @@ export class SshConnection implements AgentConnection {
     this.#failed = true
     const known = error instanceof Problem
     if (!known) this.#context.log.error({ error, session: this.record.id }, 'an ssh tunnel failed to open')
-    this.#audience.complain(known ? error.message : 'The gateway failed to open the tunnel.')
+    this.#terminals.writeError(known ? error.message : 'The gateway failed to open the tunnel.')
   }
 
   /** Ends every session with a status and waits briefly for the client to disconnect, or it would not show it. */
   #leave(status: number): void {
     if (this.#leaving) return
     this.#leaving = true
-    this.#audience.exit(status)
+    this.#terminals.exit(status)
     const end = (): void => {
       this.#peer.client.end()
       this.#after(this.#context.limits.leaveWait, () => this.#peer.socket.destroy())
     }
-    if (this.#audience.size === 0) end()
+    if (this.#terminals.size === 0) end()
     else this.#after(this.#context.limits.leaveWait, end)
   }
 

@@ -1,12 +1,12 @@
 import type { Problem } from '#base/errors.ts'
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { AgentConnection } from '#registry/agent-dialer.ts'
-import type { Scheme } from '#ssh/command.ts'
+import type { TunnelScheme } from '#ssh/command.ts'
 import type { KeyRing } from '#ssh/sign-in.ts'
 
 /** A tunnel requested with one -R. */
-export interface Wish {
-  readonly scheme: Scheme
+export interface TunnelRequest {
+  readonly scheme: TunnelScheme
   /** A full name or one label; empty for a random one. */
   readonly host: string
   /** For tcp; 0 for a random one. */
@@ -26,8 +26,8 @@ export interface SshDeps {
   add(record: SessionRecord, connection: AgentConnection): Promise<void>
   /** `lost`: the connection was lost, and the client may reconnect. */
   remove(sessionId: string, connection: AgentConnection, lost: boolean): Promise<void>
-  bind(sessionId: string, wish: Wish): Promise<TunnelRecord>
+  bind(sessionId: string, request: TunnelRequest): Promise<TunnelRecord>
   /** The client knows the tunnel: connections may start. */
-  release(sessionId: string, tunnelId: string): void
+  markReady(sessionId: string, tunnelId: string): void
   unbind(sessionId: string, tunnelId: string): Promise<void>
 }

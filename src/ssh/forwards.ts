@@ -1,7 +1,7 @@
 import { fail } from '#base/errors.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
-import type { Scheme, SshCommand } from '#ssh/command.ts'
-import type { Wish } from '#ssh/deps.ts'
+import type { TunnelScheme, SshCommand } from '#ssh/command.ts'
+import type { TunnelRequest } from '#ssh/deps.ts'
 
 /** One -R: the bind address and port as the client sent them, since it identifies the forward by them. */
 export interface Forward {
@@ -33,7 +33,7 @@ export function checkBind({ bindAddr, bindPort }: BindAddress, forwards: Forward
 }
 
 /** The tunnel of a -R, given the command: `-R [name:]port:host:hostport gateway [http|https|tcp|tls] [options]`. */
-export function wishOf({ bindAddr, bindPort }: BindAddress, command: SshCommand): Wish {
+export function tunnelRequestOf({ bindAddr, bindPort }: BindAddress, command: SshCommand): TunnelRequest {
   const asked = ANYWHERE.has(bindAddr) ? '' : bindAddr.toLowerCase()
   return {
     scheme: schemeOf(bindPort, command.scheme),
@@ -46,7 +46,7 @@ export function wishOf({ bindAddr, bindPort }: BindAddress, command: SshCommand)
   }
 }
 
-function schemeOf(port: number, scheme: Scheme | undefined): Scheme {
+function schemeOf(port: number, scheme: TunnelScheme | undefined): TunnelScheme {
   // `-R 80:... -R 443:... gateway http` requests a site with and without TLS.
   if (scheme === 'http' && port === 443) return 'https'
   if (scheme !== undefined) return scheme

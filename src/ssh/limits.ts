@@ -1,9 +1,9 @@
-import type { ConnectionLimits } from '#ssh/connection.ts'
+import type { SshConnectionLimits } from '#ssh/connection.ts'
 import { DEFAULT_PENALTIES, type SshPenaltyLimits } from '#ssh/penalties.ts'
 import { DEFAULT_STARTUPS, type StartupLimits } from '#ssh/startups.ts'
 
 /** Times are in milliseconds. */
-export interface SshLimits extends ConnectionLimits {
+export interface SshLimits extends SshConnectionLimits {
   readonly startups: StartupLimits
   readonly penalties: SshPenaltyLimits
   /** From the first byte to the completed sign-in. */

@@ -12,12 +12,12 @@ import { plainAddress } from '#base/addresses.ts'
 import { algorithms } from '#ssh/algorithms.ts'
 import { SshConnection } from '#ssh/connection.ts'
 import type { SshDeps } from '#ssh/deps.ts'
-import { Door } from '#ssh/door.ts'
+import { SshAuthenticator } from '#ssh/ssh-authenticator.ts'
 import { opensshHostKey } from '#ssh/host-key.ts'
 import { DEFAULT_SSH_LIMITS, type SshLimits } from '#ssh/limits.ts'
 import { SshPenalties } from '#ssh/penalties.ts'
 import { limitRekeys } from '#ssh/rekeys.ts'
-import type { Identity, KeyRing } from '#ssh/sign-in.ts'
+import type { SshIdentity, KeyRing } from '#ssh/sign-in.ts'
 import { Startups } from '#ssh/startups.ts'
 
 export interface SshListenerOptions {
@@ -156,7 +156,7 @@ export class SshListener implements AsyncDisposable {
       // After ssh2's graceful close a dead or hostile peer would keep the socket half-open.
       socket.destroySoon()
     })
-    const door = new Door({
+    const authenticator = new SshAuthenticator({
       client,
       ip,
       ring: barred ? NOBODY : deps.ring,
@@ -174,12 +174,12 @@ export class SshListener implements AsyncDisposable {
     })
     limitRekeys(client, socket, this.#limits.rekeys)
     socket.once('close', () => {
-      if (!signedIn && door.failures > 0) this.#penalties.add(source, 'refused')
+      if (!signedIn && authenticator.failures > 0) this.#penalties.add(source, 'refused')
       else if (!signedIn) this.#penalties.add(source, 'unused')
     })
   }
 
-  #onSignIn(client: SshClient, { socket, ip }: PendingClient, identity: Identity, ident: string): void {
+  #onSignIn(client: SshClient, { socket, ip }: PendingClient, identity: SshIdentity, ident: string): void {
     const { deps, info, log, requestLines = false } = this.#options
     const peer = { client, socket, identity, ip, ident: ident.slice(0, 255) }
     const connection = new SshConnection(peer, { deps, info, log, limits: this.#limits, requestLines })

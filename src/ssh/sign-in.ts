@@ -7,7 +7,7 @@ import { sshVerify } from '#pki/ssh-signature.ts'
 import { readSshCertificate, verifySshCertificate, type SshCertificate } from '#pki/ssh-verify.ts'
 
 /** The identity of a key or certificate. */
-export interface Identity {
+export interface SshIdentity {
   /** The SSH credential of the key; for a certificate with an unregistered key, the CA that signed it. */
   readonly credentialId: string
   /** A certificate opens tunnels only with the extension that sshd requires too. */
@@ -35,10 +35,10 @@ export interface Attempt {
   readonly algorithm: string
   readonly key: Buffer
   /** Undefined while the client only queries whether the key is acceptable. */
-  readonly proof: Proof | undefined
+  readonly proof: KeyProof | undefined
 }
 
-export interface Proof {
+export interface KeyProof {
   /** What was signed: the session id and the request. */
   readonly data: Buffer
   readonly signature: Buffer
@@ -47,7 +47,8 @@ export interface Proof {
 }
 
 /** Why an attempt failed, only for the log: the client always gets the same response. */
-export type Outcome = { readonly identity: Identity; readonly proven: boolean } | { readonly refused: string }
+export type AuthOutcome =
+  { readonly identity: SshIdentity; readonly proven: boolean } | { readonly refused: string }
 
 const CODE = 'bad_ssh_certificate'
 const MAX_KEY_BYTES = 16 * 1024
@@ -58,7 +59,7 @@ const CURVE_HASHES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Decides about one attempt. An identity counts only when it is proven; otherwise it is what the key would give. */
-export function judge(attempt: Attempt, ring: KeyRing, now = Date.now()): Outcome {
+export function judge(attempt: Attempt, ring: KeyRing, now = Date.now()): AuthOutcome {
   if (attempt.key.length > MAX_KEY_BYTES) return { refused: 'key_too_large' }
   try {
     return isCertificateAlgorithm(attempt.algorithm)
@@ -70,7 +71,7 @@ export function judge(attempt: Attempt, ring: KeyRing, now = Date.now()): Outcom
   }
 }
 
-function judgeKey(attempt: Attempt, ring: KeyRing): Outcome {
+function judgeKey(attempt: Attempt, ring: KeyRing): AuthOutcome {
   const { algorithm, key } = readKeyBlob(attempt.key, 'bad_public_key')
   if (algorithm.name !== attempt.algorithm) return { refused: 'algorithm_mismatch' }
   if (algorithm.token) return { refused: 'token_key' }
@@ -81,7 +82,7 @@ function judgeKey(attempt: Attempt, ring: KeyRing): Outcome {
 }
 
 /** ssh2 has unwrapped the signature and converted ECDSA ones to DER. */
-function isProven(algorithm: SshAlgorithm, key: KeyObject, { data, signature, hash }: Proof): boolean {
+function isProven(algorithm: SshAlgorithm, key: KeyObject, { data, signature, hash }: KeyProof): boolean {
   switch (algorithm.keyType) {
     case 'rsa':
       return hash !== undefined && verify(hash, data, key, signature)
@@ -98,7 +99,7 @@ function isProven(algorithm: SshAlgorithm, key: KeyObject, { data, signature, ha
 }
 
 /** ssh2 does not support certificates: it passes on the blob, and the signature as received. */
-function judgeCertificate(attempt: Attempt, ring: KeyRing, now: number): Outcome {
+function judgeCertificate(attempt: Attempt, ring: KeyRing, now: number): AuthOutcome {
   const certificate = readSshCertificate(attempt.key)
   const authorities = ring.authorities()
   const verdict = verifySshCertificate(certificate, {
@@ -123,7 +124,7 @@ function judgeCertificate(attempt: Attempt, ring: KeyRing, now: number): Outcome
   return { identity: { credentialId, mayForward }, proven: attempt.proof !== undefined }
 }
 
-function isProvenBySubject({ publicKey }: SshCertificate, { data, signature }: Proof): boolean {
+function isProvenBySubject({ publicKey }: SshCertificate, { data, signature }: KeyProof): boolean {
   const { algorithm, key } = readKeyBlob(publicKey, CODE)
   return sshVerify(algorithm, key, data, signature)
 }

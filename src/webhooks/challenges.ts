@@ -2,13 +2,13 @@ import { queryOf } from '#webhooks/address.ts'
 import { inHeader } from '#webhooks/hmac.ts'
 import { jsonObject, objectIn } from '#webhooks/json.ts'
 import { hmacOf, keyOf } from '#webhooks/signatures.ts'
-import type { Answer, Scheme, Webhook } from '#webhooks/webhook.ts'
+import type { WebhookResponse, WebhookScheme, Webhook } from '#webhooks/webhook.ts'
 
 /** Challenges are short; longer requests are not checked. */
 const MAX_CHALLENGE = 4096
 const TOKEN = /^[a-z0-9_+/=.-]{1,256}$/i
 
-const json = (content: object): Answer => ({
+const json = (content: object): WebhookResponse => ({
   kind: 'answer',
   status: 200,
   mediaType: 'application/json; charset=utf-8',
@@ -29,7 +29,7 @@ const twitterSigned = inHeader({
  * Sends `?crc_token=…` and expects that text signed like an event. Anyone can get such a signature, so only text that
  * cannot be an event body is signed: an event is JSON, and no token has a brace or a quote.
  */
-export const twitter: Scheme = (secret, parts) => {
+export const twitter: WebhookScheme = (secret, parts) => {
   const verify = twitterSigned(secret, parts)
   const key = keyOf(secret)
   return webhook => {
@@ -43,7 +43,7 @@ export const twitter: Scheme = (secret, parts) => {
 const worldlineSigned = inHeader({ headers: ['x-gcs-signature'], encoding: 'base64' })
 
 /** Sends a text in a header, and expects it back. */
-export const worldline: Scheme = (secret, parts) => {
+export const worldline: WebhookScheme = (secret, parts) => {
   const verify = worldlineSigned(secret, parts)
   return webhook => {
     const asked = webhook.fields.get('x-gcs-webhooks-endpoint-verification')
@@ -62,7 +62,7 @@ export const worldline: Scheme = (secret, parts) => {
 const xeroSigned = inHeader({ headers: ['x-xero-signature'], encoding: 'base64' })
 
 /** Sends messages without an event, some with a wrong signature on purpose, and expects 200 or 401. */
-export const xero: Scheme = (secret, parts) => {
+export const xero: WebhookScheme = (secret, parts) => {
   const verify = xeroSigned(secret, parts)
   return async webhook => {
     const verdict = await verify(webhook)
@@ -87,7 +87,7 @@ const zoomSigned = inHeader({
 })
 
 /** Sends an event, signed like every other, and expects its token signed. */
-export const zoom: Scheme = (secret, parts) => {
+export const zoom: WebhookScheme = (secret, parts) => {
   const verify = zoomSigned(secret, parts)
   const key = keyOf(secret)
   return async webhook => {

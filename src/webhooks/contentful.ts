@@ -1,6 +1,6 @@
 import { escape } from 'node:querystring'
 import { inHeader } from '#webhooks/hmac.ts'
-import type { Message } from '#webhooks/signatures.ts'
+import type { SignedMessage } from '#webhooks/signatures.ts'
 import { only, type Webhook } from '#webhooks/webhook.ts'
 
 const STAMP = 'x-contentful-timestamp'
@@ -8,7 +8,7 @@ const NAMES = 'x-contentful-signed-headers'
 const MAX_NAMES = 100
 
 /** The method, the path, the fields that the sender names, and the body, each on its own line. */
-function messagesOf(webhook: Webhook): readonly Message[] | undefined {
+function messagesOf(webhook: Webhook): readonly SignedMessage[] | undefined {
   const names = only(webhook.fields, NAMES)
     ?.split(',', MAX_NAMES)
     .map(name => name.trim().toLowerCase())

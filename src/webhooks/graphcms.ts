@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { inPairs } from '#webhooks/hmac.ts'
-import { refused, type Scheme } from '#webhooks/webhook.ts'
+import { refused, type WebhookScheme } from '#webhooks/webhook.ts'
 
 /** Escaping more of it as a JSON string would be work that any client could cause. */
 const MAX_BODY = 256 * 1024
@@ -23,7 +23,7 @@ const signed = inPairs({
 })
 
 /** Hygraph, formerly GraphCMS. */
-export const graphcms: Scheme = (secret, parts) => {
+export const graphcms: WebhookScheme = (secret, parts) => {
   const verify = signed(secret, parts)
   // Invalid UTF-8 all becomes the same character: two bodies would have one signature.
   return webhook => {

@@ -6,19 +6,19 @@ import {
   digestBytes,
   type Encoding,
   keyOf,
-  type Message,
+  type SignedMessage,
   signatureBytes,
   someEqual,
 } from '#webhooks/signatures.ts'
-import { stampFault, USUAL_WINDOW } from '#webhooks/stamps.ts'
-import { only, refused, type Scheme, verified, type Webhook } from '#webhooks/webhook.ts'
+import { timestampError, USUAL_WINDOW } from '#webhooks/timestamps.ts'
+import { only, refused, type WebhookScheme, verified, type Webhook } from '#webhooks/webhook.ts'
 
 /** More than any sender has active keys. */
 const MAX_SIGNATURES = 20
 
 const mismatch = refused('its signature does not match')
 
-type Messages = readonly Message[] | undefined
+type Messages = readonly SignedMessage[] | undefined
 
 interface Signed {
   readonly encoding: Encoding
@@ -46,7 +46,7 @@ export interface HeaderScheme extends Signed {
 }
 
 /** Signatures in separate headers. */
-export const inHeader = (scheme: HeaderScheme): Scheme => {
+export const inHeader = (scheme: HeaderScheme): WebhookScheme => {
   const { stamp, window = USUAL_WINDOW, messages = ({ body }) => [[body]] } = scheme
   const unsigned = refused(`it has no signature in ${scheme.headers[0] ?? ''}`)
   const incomplete = refused('a signed part is missing')
@@ -57,7 +57,7 @@ export const inHeader = (scheme: HeaderScheme): Scheme => {
       if (texts.length === 0) return unsigned
       const time = stamp === undefined ? '' : only(webhook.fields, stamp)
       if (time === undefined) return incomplete
-      const fault = stamp === undefined ? undefined : stampFault(time, webhook.now, window)
+      const fault = stamp === undefined ? undefined : timestampError(time, webhook.now, window)
       if (fault !== undefined) return refused(fault)
       const signed = await messages(webhook, time)
       if (signed === undefined) return incomplete
@@ -71,11 +71,11 @@ export interface PairsScheme extends Signed {
   /** The names of the time and of the signatures. */
   readonly stamp: string
   readonly signature: string
-  readonly message: (webhook: Webhook, stamp: string, pairs: Pairs) => Message
+  readonly message: (webhook: Webhook, stamp: string, pairs: Pairs) => SignedMessage
 }
 
 /** Time and signatures in one header: `t=<time>,v1=<signature>`. */
-export const inPairs = (scheme: PairsScheme): Scheme => {
+export const inPairs = (scheme: PairsScheme): WebhookScheme => {
   const { window = USUAL_WINDOW, message } = scheme
   const unsigned = refused(`it has no signature in ${scheme.header}`)
   return secret => {
@@ -85,7 +85,7 @@ export const inPairs = (scheme: PairsScheme): Scheme => {
       const signatures = pairs.get(scheme.signature)
       const [stamp, second] = pairs.get(scheme.stamp) ?? []
       if (signatures === undefined || stamp === undefined || second !== undefined) return unsigned
-      const fault = stampFault(stamp, webhook.now, window)
+      const fault = timestampError(stamp, webhook.now, window)
       if (fault !== undefined) return refused(fault)
       return (await matches(signatures, [message(webhook, stamp, pairs)])) ? verified : mismatch
     }
@@ -93,11 +93,11 @@ export const inPairs = (scheme: PairsScheme): Scheme => {
 }
 
 /** `<time>.<body>`, as many senders sign. */
-export const stampAndBody = ({ body }: Webhook, stamp: string): Message => [stamp, '.', body]
+export const stampAndBody = ({ body }: Webhook, stamp: string): SignedMessage => [stamp, '.', body]
 
 /** Uses the first of these headers that is present; older senders use other ones. */
 export const byHeader =
-  (schemes: Readonly<Record<string, Scheme>>): Scheme =>
+  (schemes: Readonly<Record<string, WebhookScheme>>): WebhookScheme =>
   (secret, parts) => {
     const verifiers = Object.entries(schemes).map(([name, scheme]) => [name, scheme(secret, parts)] as const)
     const [usual] = verifiers
@@ -111,7 +111,7 @@ export const byHeader =
 function matcher({ algorithm = 'sha256', encoding, keys }: Signed, secret: string) {
   const known = keys?.(secret) ?? [keyOf(secret)]
   const size = digestBytes[algorithm]
-  return async (texts: readonly string[], messages: readonly Message[]): Promise<boolean> => {
+  return async (texts: readonly string[], messages: readonly SignedMessage[]): Promise<boolean> => {
     const signatures = texts
       .map(text => signatureBytes(text, encoding, size))
       .filter(bytes => bytes !== undefined)

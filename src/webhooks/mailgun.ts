@@ -2,8 +2,8 @@ import { digestBytes, hmacOf, keyOf, signatureBytes, someEqual } from '#webhooks
 import { formOf } from '#webhooks/form.ts'
 import { jsonObject, objectIn } from '#webhooks/json.ts'
 import { partsOf } from '#webhooks/multipart.ts'
-import { stampFault, USUAL_WINDOW } from '#webhooks/stamps.ts'
-import { refused, type Scheme, verified, type Webhook } from '#webhooks/webhook.ts'
+import { timestampError, USUAL_WINDOW } from '#webhooks/timestamps.ts'
+import { refused, type WebhookScheme, verified, type Webhook } from '#webhooks/webhook.ts'
 
 /** Events are far shorter; parsing more JSON would be work that any client could cause. */
 const MAX_JSON = 1024 * 1024
@@ -14,7 +14,7 @@ type Value = (name: string) => string | undefined
  * The signature is in the body and covers only a time and a token: nothing else is signed. Events are JSON; forwarded
  * messages and old webhooks are forms.
  */
-export const mailgun: Scheme = secret => {
+export const mailgun: WebhookScheme = secret => {
   const key = keyOf(secret)
   return webhook => {
     const value = signatureIn(webhook)
@@ -26,7 +26,7 @@ export const mailgun: Scheme = secret => {
       .filter(bytes => bytes !== undefined)
     if (stamp === undefined || token === undefined || signatures.length === 0)
       return refused('it has no signature in its body')
-    const fault = stampFault(stamp, webhook.now, USUAL_WINDOW)
+    const fault = timestampError(stamp, webhook.now, USUAL_WINDOW)
     if (fault !== undefined) return refused(fault)
     const right = hmacOf('sha256', key, [stamp, token])
     return someEqual(signatures, right) ? verified : refused('its signature does not match')

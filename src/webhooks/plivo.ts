@@ -1,7 +1,7 @@
 import { addressesOf, queryOf } from '#webhooks/address.ts'
 import { formOf, type Parameters, parametersOf, sortedText } from '#webhooks/form.ts'
 import { byHeader, inHeader } from '#webhooks/hmac.ts'
-import type { Message } from '#webhooks/signatures.ts'
+import type { SignedMessage } from '#webhooks/signatures.ts'
 import { only, type Webhook } from '#webhooks/webhook.ts'
 
 const withoutQuery = (address: string): string => address.split('?', 1)[0] ?? ''
@@ -30,7 +30,7 @@ const third = inHeader({
 })
 
 /** The URL with its query sorted, the form parameters sorted, and a nonce. */
-function thirdMessages(webhook: Webhook, nonce: string): readonly Message[] | undefined {
+function thirdMessages(webhook: Webhook, nonce: string): readonly SignedMessage[] | undefined {
   const form = formOf(webhook)
   if (form === undefined) return undefined
   const query = sortedQuery(parametersOf(queryOf(webhook.target)))

@@ -8,19 +8,19 @@ import { linear } from '#webhooks/linear.ts'
 import { mailgun } from '#webhooks/mailgun.ts'
 import { plivo } from '#webhooks/plivo.ts'
 import { sendgrid } from '#webhooks/sendgrid.ts'
-import { base64Key, keyOf, type Message } from '#webhooks/signatures.ts'
+import { base64Key, keyOf, type SignedMessage } from '#webhooks/signatures.ts'
 import { sns } from '#webhooks/sns.ts'
 import { svix } from '#webhooks/svix.ts'
 import { basicSecret, tokenIn } from '#webhooks/tokens.ts'
 import { mailchimp, twilio } from '#webhooks/twilio.ts'
-import type { Scheme, Webhook } from '#webhooks/webhook.ts'
+import type { WebhookScheme, Webhook } from '#webhooks/webhook.ts'
 
-const hex = (header: string): Scheme => inHeader({ headers: [header], encoding: 'hex' })
-const base64 = (...headers: readonly string[]): Scheme => inHeader({ headers, encoding: 'base64' })
+const hex = (header: string): WebhookScheme => inHeader({ headers: [header], encoding: 'hex' })
+const base64 = (...headers: readonly string[]): WebhookScheme => inHeader({ headers, encoding: 'base64' })
 
-const hubSha256 = (header: string): Scheme =>
+const hubSha256 = (header: string): WebhookScheme =>
   inHeader({ headers: [header], prefix: 'sha256=', encoding: 'hex' })
-const hubSha1 = (header: string): Scheme =>
+const hubSha1 = (header: string): WebhookScheme =>
   inHeader({ headers: [header], prefix: 'sha1=', encoding: 'hex', algorithm: 'sha1' })
 
 /** Both are sent, or only the second by older senders. */
@@ -30,7 +30,7 @@ const hubBoth = byHeader({
 })
 
 /** `<version>:<time>:<body>`, the signature after `<version>=`. */
-const versioned = (version: string, header: string, stamp: string, window?: number): Scheme =>
+const versioned = (version: string, header: string, stamp: string, window?: number): WebhookScheme =>
   inHeader({
     headers: [header],
     prefix: `${version}=`,
@@ -41,7 +41,7 @@ const versioned = (version: string, header: string, stamp: string, window?: numb
   })
 
 /** `t=<time>,<name>=<signature>` over `<time>.<body>`. */
-const paired = (header: string, signature: string, window?: number, stamp = 't'): Scheme =>
+const paired = (header: string, signature: string, window?: number, stamp = 't'): WebhookScheme =>
   inPairs({
     header,
     stamp,
@@ -51,14 +51,14 @@ const paired = (header: string, signature: string, window?: number, stamp = 't')
     ...(window !== undefined && { window }),
   })
 
-const addressAndBody = (webhook: Webhook): readonly Message[] =>
+const addressAndBody = (webhook: Webhook): readonly SignedMessage[] =>
   addressesOf(webhook).map(address => [address, webhook.body])
 
 /**
  * How each sender signs. The default window for a signed time is 180 seconds. The contract has the senders'
  * documentation, and how certain it is.
  */
-export const senders: Readonly<Record<string, Scheme>> = {
+export const senders: Readonly<Record<string, WebhookScheme>> = {
   aftership: base64('aftership-hmac-sha256', 'as-signature-hmac-sha256'),
   airship: inHeader({
     headers: ['x-ua-signature'],

@@ -1,7 +1,7 @@
 import { createPublicKey, createVerify, type KeyObject } from 'node:crypto'
 import { base64Bytes, feed } from '#webhooks/signatures.ts'
-import { stampFault, USUAL_WINDOW } from '#webhooks/stamps.ts'
-import { only, refused, type Scheme, UnusableSecret, verified } from '#webhooks/webhook.ts'
+import { timestampError, USUAL_WINDOW } from '#webhooks/timestamps.ts'
+import { only, refused, type WebhookScheme, UnusableSecret, verified } from '#webhooks/webhook.ts'
 
 const SIGNATURE = 'x-twilio-email-event-webhook-signature'
 const STAMP = 'x-twilio-email-event-webhook-timestamp'
@@ -9,13 +9,13 @@ const STAMP = 'x-twilio-email-event-webhook-timestamp'
 const MAX_SIGNATURE = 96
 
 /** Signed with a private key of the sender; the configured secret is the public one. */
-export const sendgrid: Scheme = secret => {
+export const sendgrid: WebhookScheme = secret => {
   const key = publicKey(secret)
   return async ({ fields, body, now }) => {
     const signature = base64Bytes(fields.get(SIGNATURE) ?? '', MAX_SIGNATURE)
     const stamp = only(fields, STAMP)
     if (signature === undefined || stamp === undefined) return refused(`it has no signature in ${SIGNATURE}`)
-    const fault = stampFault(stamp, now, USUAL_WINDOW)
+    const fault = timestampError(stamp, now, USUAL_WINDOW)
     if (fault !== undefined) return refused(fault)
     const check = createVerify('sha256')
     await feed(check, [stamp, body])

@@ -15,7 +15,7 @@ export type Algorithm = 'sha1' | 'sha256' | 'sha512'
 export type Encoding = 'hex' | 'base64' | 'either'
 
 /** The signed message, in pieces, so that a large body need not be copied. */
-export type Message = readonly (string | Buffer)[]
+export type SignedMessage = readonly (string | Buffer)[]
 
 export const digestBytes: Readonly<Record<Algorithm, number>> = { sha1: 20, sha256: 32, sha512: 64 }
 
@@ -39,27 +39,34 @@ export function signatureBytes(text: string, encoding: Encoding, size: number): 
 export const base64Bytes = (text: string, maxBytes: number): Buffer | undefined =>
   text.length <= Math.ceil(maxBytes / 3) * 4 && BASE64.test(text) ? Buffer.from(text, 'base64') : undefined
 
-export function hmacOf(algorithm: Algorithm, key: KeyObject, message: Message): Buffer {
+export function hmacOf(algorithm: Algorithm, key: KeyObject, message: SignedMessage): Buffer {
   const hmac = createHmac(algorithm, key)
   for (const piece of message) hmac.update(piece)
   return hmac.digest()
 }
 
 /** The same for a message with a body, without blocking other work. */
-export async function bodyHmac(algorithm: Algorithm, key: KeyObject, message: Message): Promise<Buffer> {
+export async function bodyHmac(
+  algorithm: Algorithm,
+  key: KeyObject,
+  message: SignedMessage,
+): Promise<Buffer> {
   const hmac = createHmac(algorithm, key)
   await feed(hmac, message)
   return hmac.digest()
 }
 
-export async function bodyHash(algorithm: Algorithm, message: Message): Promise<Buffer> {
+export async function bodyHash(algorithm: Algorithm, message: SignedMessage): Promise<Buffer> {
   const hash = createHash(algorithm)
   await feed(hash, message)
   return hash.digest()
 }
 
 /** Hashes a message in slices. */
-export async function feed(to: { update(piece: string | Buffer): unknown }, message: Message): Promise<void> {
+export async function feed(
+  to: { update(piece: string | Buffer): unknown },
+  message: SignedMessage,
+): Promise<void> {
   for (const piece of message) {
     to.update(piece.slice(0, SLICE))
     for (let at = SLICE; at < piece.length; at += SLICE) {

@@ -2,12 +2,12 @@ import { createVerify } from 'node:crypto'
 import { jsonObject } from '#webhooks/json.ts'
 import { base64Bytes } from '#webhooks/signatures.ts'
 import { SnsCertificates } from '#webhooks/sns-certificates.ts'
-import { stampFault } from '#webhooks/stamps.ts'
+import { timestampError } from '#webhooks/timestamps.ts'
 import {
   refused,
-  type Scheme,
+  type WebhookScheme,
   UnusableSecret,
-  type Verdict,
+  type WebhookVerdict,
   verified,
   type Webhook,
 } from '#webhooks/webhook.ts'
@@ -30,10 +30,10 @@ const signedParts: Readonly<Record<string, readonly string[]>> = {
 
 const algorithms: Readonly<Record<string, string>> = { 1: 'RSA-SHA1', 2: 'RSA-SHA256' }
 
-type Message = ReadonlyMap<string, string>
+type SnsMessage = ReadonlyMap<string, string>
 
 /** Amazon signs for all customers, so this proves that SNS sent a message, not who owns its topic. */
-export const sns: Scheme = (secret, { egress }) => {
+export const sns: WebhookScheme = (secret, { egress }) => {
   if (secret !== '') throw new UnusableSecret('must be absent: messages are signed with a public key')
   const certificates = new SnsCertificates(egress)
   return async webhook => {
@@ -43,17 +43,17 @@ export const sns: Scheme = (secret, { egress }) => {
     const kind = webhook.fields.get('x-amz-sns-message-type')
     if (kind !== undefined && kind !== message.get('Type'))
       return refused('its header names another kind of message than its body')
-    const fault = stampFault(message.get('Timestamp') ?? '', webhook.now, WINDOW)
+    const fault = timestampError(message.get('Timestamp') ?? '', webhook.now, WINDOW)
     return fault === undefined ? check(message, text, webhook.now, certificates) : refused(fault)
   }
 }
 
 async function check(
-  message: Message,
+  message: SnsMessage,
   text: string,
   now: number,
   certificates: SnsCertificates,
-): Promise<Verdict> {
+): Promise<WebhookVerdict> {
   const algorithm = algorithms[message.get('SignatureVersion') ?? '']
   const signature = base64Bytes(message.get('Signature') ?? '', MAX_SIGNATURE)
   if (algorithm === undefined) return refused('its signature version is unknown')
@@ -64,7 +64,7 @@ async function check(
   return good ? verified : refused('its signature does not match')
 }
 
-function messageIn({ body }: Webhook): Message | undefined {
+function messageIn({ body }: Webhook): SnsMessage | undefined {
   const object = body.length > MAX_BODY ? undefined : jsonObject(body)
   if (object === undefined) return undefined
   return new Map(
@@ -72,7 +72,7 @@ function messageIn({ body }: Webhook): Message | undefined {
   )
 }
 
-function signedText(message: Message): string | undefined {
+function signedText(message: SnsMessage): string | undefined {
   const kind = message.get('Type') ?? ''
   if (!Object.hasOwn(signedParts, kind)) return undefined
   let text = ''

@@ -1,11 +1,11 @@
 import { byHeader, inHeader } from '#webhooks/hmac.ts'
 import { base64Key } from '#webhooks/signatures.ts'
-import { only, type Scheme } from '#webhooks/webhook.ts'
+import { only, type WebhookScheme } from '#webhooks/webhook.ts'
 
 const WINDOW = 300
 
 /** The headers `<name>-id`, `<name>-timestamp` and `<name>-signature`, introduced by Svix and used by others. */
-const named = (name: string): Scheme =>
+const named = (name: string): WebhookScheme =>
   inHeader({
     headers: [`${name}-signature`],
     separator: ' ',

@@ -1,5 +1,5 @@
 import { sameSecret } from '#webhooks/signatures.ts'
-import { only, refused, type Scheme, UnusableSecret, verified } from '#webhooks/webhook.ts'
+import { only, refused, type WebhookScheme, UnusableSecret, verified } from '#webhooks/webhook.ts'
 
 const BASIC = /^basic +([a-z0-9+/]+={0,2})$/i
 const SEPARATOR = '::'
@@ -8,7 +8,7 @@ const wrong = refused('it does not contain the secret')
 
 /** A sender that does not sign but sends the secret. */
 export const tokenIn =
-  (header: string): Scheme =>
+  (header: string): WebhookScheme =>
   secret => {
     const right = Buffer.from(secret)
     return ({ fields }) => {
@@ -19,7 +19,7 @@ export const tokenIn =
   }
 
 /** A sender that uses basic auth; the secret is `username::password`. */
-export const basicSecret: Scheme = secret => {
+export const basicSecret: WebhookScheme = secret => {
   const at = secret.indexOf(SEPARATOR)
   if (at < 0) throw new UnusableSecret('must have the form username::password')
   const right = Buffer.from(`${secret.slice(0, at)}:${secret.slice(at + SEPARATOR.length)}`)

@@ -1,11 +1,11 @@
 import { addressesOf, queryOf } from '#webhooks/address.ts'
 import { formOf, sortedText } from '#webhooks/form.ts'
 import { inHeader } from '#webhooks/hmac.ts'
-import { bodyHash, type Message, signatureBytes, someEqual } from '#webhooks/signatures.ts'
+import { bodyHash, type SignedMessage, signatureBytes, someEqual } from '#webhooks/signatures.ts'
 import type { Webhook } from '#webhooks/webhook.ts'
 
 /** The URL followed by the form parameters; undefined when the body is not signed that way. */
-function addressAndForm(webhook: Webhook): readonly Message[] | undefined {
+function addressAndForm(webhook: Webhook): readonly SignedMessage[] | undefined {
   const form = formOf(webhook)
   if (form === undefined) return undefined
   const text = sortedText(form, (name, values) =>
@@ -18,7 +18,10 @@ function addressAndForm(webhook: Webhook): readonly Message[] | undefined {
 }
 
 /** Other bodies are signed by their hash in the query, which is part of the URL. */
-async function addressWithHash(webhook: Webhook, hash: string): Promise<readonly Message[] | undefined> {
+async function addressWithHash(
+  webhook: Webhook,
+  hash: string,
+): Promise<readonly SignedMessage[] | undefined> {
   const given = signatureBytes(hash, 'hex', 32)
   if (given === undefined || !someEqual([given], await bodyHash('sha256', [webhook.body]))) return undefined
   return addressesOf(webhook).map(address => [address])

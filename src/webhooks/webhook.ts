@@ -16,14 +16,14 @@ export interface Webhook {
   readonly now: number
 }
 
-export type Verdict =
+export type WebhookVerdict =
   | { readonly kind: 'verified' }
   /** The reason is for the log: it contains neither secrets nor the expected signature. */
   | { readonly kind: 'refused'; readonly reason: string }
-  | Answer
+  | WebhookResponse
 
 /** The expected response is known here, so the service is not involved. */
-export interface Answer {
+export interface WebhookResponse {
   readonly kind: 'answer'
   readonly status: number
   readonly mediaType?: string
@@ -32,14 +32,14 @@ export interface Answer {
   readonly verified: boolean
 }
 
-export type Verify = (webhook: Webhook) => Verdict | Promise<Verdict>
+export type Verify = (webhook: Webhook) => WebhookVerdict | Promise<WebhookVerdict>
 
 export interface SchemeParts {
   readonly egress: Pick<Egress, 'request'>
 }
 
 /** Prepares a secret; throws an `UnusableSecret` when it is invalid for this sender. */
-export type Scheme = (secret: string, parts: SchemeParts) => Verify
+export type WebhookScheme = (secret: string, parts: SchemeParts) => Verify
 
 /** A malformed secret; `reason` continues after "secret". */
 export class UnusableSecret extends Error {
@@ -52,8 +52,8 @@ export class UnusableSecret extends Error {
   }
 }
 
-export const verified: Verdict = { kind: 'verified' }
-export const refused = (reason: string): Verdict => ({ kind: 'refused', reason })
+export const verified: WebhookVerdict = { kind: 'verified' }
+export const refused = (reason: string): WebhookVerdict => ({ kind: 'refused', reason })
 
 /** The value of a field that occurs once: with two it is unknown which one a service uses. */
 export function only(fields: Fields, name: string): string | undefined {

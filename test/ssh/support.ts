@@ -9,7 +9,7 @@ import { Secret } from '#base/secrets.ts'
 import type { EndpointAddress, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { AgentConnection } from '#registry/agent-dialer.ts'
 import { SshListener } from '#ssh/listener.ts'
-import type { SshDeps, Wish } from '#ssh/deps.ts'
+import type { SshDeps, TunnelRequest } from '#ssh/deps.ts'
 import type { KeyMatch } from '#ssh/key-match.ts'
 import type { SshLimits } from '#ssh/limits.ts'
 import type { TrustedAuthority } from '#ssh/sign-in.ts'
@@ -35,7 +35,7 @@ export const FACTS = {
 /** The rest of a gateway, as far as the SSH listener sees it: keys, sessions and tunnels in memory. */
 export class MemoryGateway implements SshDeps {
   readonly sessions = new Map<string, { record: SessionRecord; connection: AgentConnection }>()
-  readonly tunnels = new Map<string, { record: TunnelRecord; wish: Wish; released: boolean }>()
+  readonly tunnels = new Map<string, { record: TunnelRecord; wish: TunnelRequest; released: boolean }>()
   readonly keys = new Map<string, string>()
   trusted: TrustedAuthority[] = []
   barred: Problem | undefined
@@ -71,12 +71,12 @@ export class MemoryGateway implements SshDeps {
     for (const [id, { record }] of this.tunnels) if (record.sessionId === sessionId) this.tunnels.delete(id)
   }
 
-  async bind(sessionId: string, wish: Wish): Promise<TunnelRecord> {
-    const address = this.#address(wish)
+  async bind(sessionId: string, request: TunnelRequest): Promise<TunnelRecord> {
+    const address = this.#address(request)
     const url = address ? urlOf(address) : ''
     if (url !== '' && [...this.tunnels.values()].some(({ record }) => record.url === url))
       fail('address_taken', { url, where: '' })
-    const { metadata, forwardsTo, labels } = wish
+    const { metadata, forwardsTo, labels } = request
     const record: TunnelRecord = {
       id: newId('tn'),
       sessionId,
@@ -94,11 +94,11 @@ export class MemoryGateway implements SshDeps {
       pooling: false,
       options: bindOptions({}, ''),
     }
-    this.tunnels.set(record.id, { record, wish, released: false })
+    this.tunnels.set(record.id, { record, wish: request, released: false })
     return record
   }
 
-  release(_: string, tunnelId: string): void {
+  markReady(_: string, tunnelId: string): void {
     const tunnel = this.tunnels.get(tunnelId)
     if (tunnel) tunnel.released = true
   }
@@ -112,8 +112,8 @@ export class MemoryGateway implements SshDeps {
     return found?.record ?? assert.fail(`no tunnel is at ${url}`)
   }
 
-  wishes(): Wish[] {
-    return [...this.tunnels.values()].map(({ wish }) => wish)
+  wishes(): TunnelRequest[] {
+    return [...this.tunnels.values()].map(({ wish: request }) => request)
   }
 
   onlySession(): { record: SessionRecord; connection: AgentConnection } {
@@ -146,7 +146,7 @@ export class MemoryGateway implements SshDeps {
     return ear.text
   }
 
-  #address({ scheme, host, port, labels }: Wish): EndpointAddress | undefined {
+  #address({ scheme, host, port, labels }: TunnelRequest): EndpointAddress | undefined {
     if (Object.keys(labels).length > 0) return undefined
     if (scheme === 'tcp')
       return { scheme, host: '127.0.0.1', port: port === 0 ? 20_500 + this.#random++ : port }

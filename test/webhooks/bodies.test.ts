@@ -3,8 +3,8 @@ import { suite, test } from 'node:test'
 import type { Party } from '#base/shared-budget.ts'
 import type { Body, BodySink, Framing } from '#http/body.ts'
 import { TimeoutChecker } from '#http/timeout-checker.ts'
-import { Allowance } from '#webhooks/allowance.ts'
-import { Gathering } from '#webhooks/gathering.ts'
+import { MemoryBudget } from '#webhooks/memory-budget.ts'
+import { BufferedBody } from '#webhooks/buffered-body.ts'
 import { HeldBody } from '#webhooks/held-body.ts'
 
 /** Content that comes piece by piece, as the test says. */
@@ -73,56 +73,56 @@ suite('content that is gathered', () => {
     const content = Buffer.from(Array.from({ length: 100_000 }, (_, at) => at % 251))
     for (const size of [1, 7, 16_384, 100_000]) {
       const coming = new Coming()
-      const allowance = new Allowance(1_000_000)
-      const gathering = new Gathering(coming, { limit: 100_000, allowance, party })
-      const end = gathering.read()
+      const budget = new MemoryBudget(1_000_000)
+      const buffered = new BufferedBody(coming, { limit: 100_000, budget, party })
+      const end = buffered.read()
       for (let at = 0; at < content.length; at += size) coming.sink?.data(content.subarray(at, at + size))
       coming.sink?.end('a: b\r\n')
       assert.equal(await end, 'whole')
-      assert.ok(gathering.bytes.equals(content))
-      assert.equal(gathering.trailers, 'a: b\r\n')
-      assert.ok(allowance.left < 1_000_000)
-      gathering.release()
-      gathering.release()
-      assert.equal(allowance.left, 1_000_000)
+      assert.ok(buffered.bytes.equals(content))
+      assert.equal(buffered.trailers, 'a: b\r\n')
+      assert.ok(budget.left < 1_000_000)
+      buffered.release()
+      buffered.release()
+      assert.equal(budget.left, 1_000_000)
     }
   })
 
   test('takes no more memory than its limit and what is there', () => {
     const coming = new Coming({ kind: 'length', length: 5_000_000 })
-    const allowance = new Allowance(100_000_000)
-    void new Gathering(coming, { limit: 6_000_000, allowance, party }).read()
+    const budget = new MemoryBudget(100_000_000)
+    void new BufferedBody(coming, { limit: 6_000_000, budget, party }).read()
     coming.sink?.data(Buffer.alloc(10))
-    assert.ok(100_000_000 - allowance.left < 20_000, 'what is only announced is not believed')
+    assert.ok(100_000_000 - budget.left < 20_000, 'what is only announced is not believed')
     coming.sink?.data(Buffer.alloc(4_000_000))
     coming.sink?.data(Buffer.alloc(999_990))
-    assert.ok(100_000_000 - allowance.left <= 6_000_000)
+    assert.ok(100_000_000 - budget.left <= 6_000_000)
   })
 
   test('is given up when it is longer than its limit', async () => {
     const coming = new Coming()
-    const allowance = new Allowance(1_000_000)
-    const gathering = new Gathering(coming, { limit: 1000, allowance, party })
-    const end = gathering.read()
+    const budget = new MemoryBudget(1_000_000)
+    const buffered = new BufferedBody(coming, { limit: 1000, budget, party })
+    const end = buffered.read()
     coming.sink?.data(Buffer.alloc(1000))
     coming.sink?.data(Buffer.alloc(1))
     coming.sink?.data(Buffer.alloc(1))
     assert.equal(await end, 'too_large')
     assert.ok(coming.cancelled)
-    gathering.release()
-    assert.equal(allowance.left, 1_000_000)
+    buffered.release()
+    assert.equal(budget.left, 1_000_000)
   })
 
   test('is given up when others have all the memory there is for it', async () => {
-    const allowance = new Allowance(30_000)
+    const budget = new MemoryBudget(30_000)
     const first = new Coming()
-    const gathering = new Gathering(first, { limit: 100_000, allowance, party })
-    void gathering.read()
+    const buffered = new BufferedBody(first, { limit: 100_000, budget, party })
+    void buffered.read()
     first.sink?.data(Buffer.alloc(20_000))
     const second = new Coming()
-    const refused = new Gathering(second, {
+    const refused = new BufferedBody(second, {
       limit: 100_000,
-      allowance,
+      budget,
       party: { endpoint: 'b', client: '192.0.2.2' },
     })
     const end = refused.read()
@@ -130,14 +130,14 @@ suite('content that is gathered', () => {
     assert.equal(await end, 'full')
     assert.ok(second.cancelled)
     refused.release()
-    gathering.release()
-    assert.equal(allowance.left, 30_000)
+    buffered.release()
+    assert.equal(budget.left, 30_000)
   })
 
   test('is not used when it was cut short', async () => {
     const coming = new Coming()
-    const gathering = new Gathering(coming, { limit: 1000, allowance: new Allowance(100_000), party })
-    const end = gathering.read()
+    const buffered = new BufferedBody(coming, { limit: 1000, budget: new MemoryBudget(100_000), party })
+    const end = buffered.read()
     coming.sink?.data(Buffer.from('half'))
     coming.sink?.fail(new Error('gone'))
     assert.equal(await end, 'cut')
@@ -145,12 +145,12 @@ suite('content that is gathered', () => {
 })
 
 /** Content of which so much has come, from one address to one endpoint. */
-function gathered(allowance: Allowance, of: Party, bytes: number, timeouts?: TimeoutChecker, limit = bytes) {
+function gathered(budget: MemoryBudget, of: Party, bytes: number, timeouts?: TimeoutChecker, limit = bytes) {
   const coming = new Coming()
-  const gathering = new Gathering(coming, { limit, allowance, party: of, ...(timeouts && { timeouts }) })
-  const end = gathering.read()
+  const buffered = new BufferedBody(coming, { limit, budget, party: of, ...(timeouts && { timeouts }) })
+  const end = buffered.read()
   coming.sink?.data(Buffer.alloc(bytes))
-  return { coming, gathering, end }
+  return { coming, gathering: buffered, end }
 }
 
 const tenth = Buffer.alloc(10_000)
@@ -159,14 +159,14 @@ suite('the memory for content that is held', () => {
   const other: Party = { endpoint: 'b', client: '192.0.2.2' }
 
   test('is never all of one address, one endpoint, or of many, and others are let in', async () => {
-    const allowance = new Allowance(100 * tenth.length)
+    const budget = new MemoryBudget(100 * tenth.length)
     const ends: string[] = []
     const fill = (of: Party): number => {
       let count = 0
       for (const before = ends.length; ends.length === before && count < 100; count++) {
-        const { gathering, end } = gathered(allowance, of, tenth.length)
+        const { gathering: buffered, end } = gathered(budget, of, tenth.length)
         void end.then(ended => ends.push(ended))
-        if (gathering.taken === 0) break
+        if (buffered.taken === 0) break
       }
       return count
     }
@@ -174,25 +174,22 @@ suite('the memory for content that is held', () => {
     const more = Array.from({ length: 20 }, (_, number) =>
       fill({ endpoint: 'a', client: `198.51.100.${number}` }),
     )
-    assert.ok(
-      allowance.left >= 45 * tenth.length,
-      `an endpoint has all but ${allowance.left}; ${more.join()}`,
-    )
-    const { coming, end } = gathered(allowance, other, tenth.length)
+    assert.ok(budget.left >= 45 * tenth.length, `an endpoint has all but ${budget.left}; ${more.join()}`)
+    const { coming, end } = gathered(budget, other, tenth.length)
     coming.sink?.end('')
     assert.equal(await end, 'whole')
   })
 
   test('is taken from the largest that stands still, of the same endpoint', async () => {
     const timeouts = new TimeoutChecker(100_000)
-    const allowance = new Allowance(2.5 * tenth.length)
-    const small = gathered(allowance, { endpoint: 'a', client: '192.0.2.1' }, 100, timeouts)
-    const large = gathered(allowance, { endpoint: 'a', client: '192.0.2.3' }, tenth.length, timeouts)
+    const budget = new MemoryBudget(2.5 * tenth.length)
+    const small = gathered(budget, { endpoint: 'a', client: '192.0.2.1' }, 100, timeouts)
+    const large = gathered(budget, { endpoint: 'a', client: '192.0.2.3' }, tenth.length, timeouts)
     for (const later of [1500, 3000]) {
       small.gathering.checkTimeouts(performance.now() + later)
       large.gathering.checkTimeouts(performance.now() + later)
     }
-    const honest = gathered(allowance, { endpoint: 'a', client: '192.0.2.4' }, tenth.length, timeouts)
+    const honest = gathered(budget, { endpoint: 'a', client: '192.0.2.4' }, tenth.length, timeouts)
     honest.coming.sink?.end('')
     assert.equal(await large.end, 'slow')
     assert.equal(await honest.end, 'whole')
@@ -203,15 +200,15 @@ suite('the memory for content that is held', () => {
 
   test('is given back by content that comes too slowly for ten seconds, and not before', async () => {
     const timeouts = new TimeoutChecker(100_000)
-    const allowance = new Allowance(4 * tenth.length)
-    const { coming, gathering, end } = gathered(allowance, party, 100, timeouts, 20_000)
+    const budget = new MemoryBudget(4 * tenth.length)
+    const { coming, gathering: buffered, end } = gathered(budget, party, 100, timeouts, 20_000)
     let now = performance.now()
     for (let second = 0; second < 20; second++) {
       coming.sink?.data(Buffer.alloc(second < 10 ? 1100 : 1))
-      gathering.checkTimeouts((now += 1000))
+      buffered.checkTimeouts((now += 1000))
     }
     assert.equal(await end, 'slow')
-    assert.equal(allowance.left, 4 * tenth.length)
+    assert.equal(budget.left, 4 * tenth.length)
   })
 })
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { Verdict } from '#webhooks/webhook.ts'
+import type { WebhookVerdict } from '#webhooks/webhook.ts'
 import { secretText } from '../support/secrets.ts'
 import { judge, mac, post, seconds, type Sent } from './support.ts'
 
 const SECRET = secretText('shared with the sender')
 const NOW = Date.now()
 
-const ask = (provider: string, sent: Sent): Promise<Verdict> =>
+const ask = (provider: string, sent: Sent): Promise<WebhookVerdict> =>
   judge({ provider, secret: SECRET, sent, now: NOW })
 
 const get = (query: string, headers: Sent['headers'] = {}): Sent => ({

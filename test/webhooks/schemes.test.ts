@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { Fields } from '#http/fields.ts'
 import { senders } from '#webhooks/senders.ts'
-import { timeIn } from '#webhooks/stamps.ts'
+import { parseTimestamp } from '#webhooks/timestamps.ts'
 import { UnusableSecret } from '#webhooks/webhook.ts'
 import { secretText } from '../support/secrets.ts'
 import { Answers, CONTENT, judge, mac, post, seconds, type Sent, webhookOf } from './support.ts'
@@ -247,8 +247,8 @@ test('times are read in every form that senders write, and in no other', () => {
     '2024-01-01T20:04:05-07:00',
     '2024-01-02T05:04:05+0200',
   ])
-    assert.equal(timeIn(text), at, text)
-  assert.equal(timeIn('1704164645.25'), at + 250)
+    assert.equal(parseTimestamp(text), at, text)
+  assert.equal(parseTimestamp('1704164645.25'), at + 250)
   for (const text of [
     '',
     '0',
@@ -260,5 +260,5 @@ test('times are read in every form that senders write, and in no other', () => {
     '2024-13-02T03:04:05Z',
     'now',
   ])
-    assert.equal(timeIn(text), undefined, text)
+    assert.equal(parseTimestamp(text), undefined, text)
 })

@@ -7,7 +7,7 @@ import { createServer, globalAgent } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { before, suite, test } from 'node:test'
 import * as x509 from '@peculiar/x509'
-import type { Verdict } from '#webhooks/webhook.ts'
+import type { WebhookVerdict } from '#webhooks/webhook.ts'
 import { SnsMessageValidator } from './libraries.ts'
 import { Answers, judge, post } from './support.ts'
 
@@ -84,7 +84,7 @@ function signed(message: Message, { key }: Signer): Message {
   return { ...message, Signature: createSign(algorithm).update(text).sign(key, 'base64') }
 }
 
-const ask = (message: object, egress: Answers, kind?: string): Promise<Verdict> => {
+const ask = (message: object, egress: Answers, kind?: string): Promise<WebhookVerdict> => {
   const headers = {
     'content-type': 'text/plain; charset=UTF-8',
     ...(kind && { 'x-amz-sns-message-type': kind }),
@@ -98,7 +98,8 @@ const ask = (message: object, egress: Answers, kind?: string): Promise<Verdict> 
   })
 }
 
-const reasonOf = (verdict: Verdict): string => (verdict.kind === 'refused' ? verdict.reason : verdict.kind)
+const reasonOf = (verdict: WebhookVerdict): string =>
+  verdict.kind === 'refused' ? verdict.reason : verdict.kind
 
 suite('messages of Amazon SNS', () => {
   let amazon: Signer

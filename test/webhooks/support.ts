@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { EgressAnswer } from '#base/egress.ts'
 import { Fields } from '#http/fields.ts'
 import { senders } from '#webhooks/senders.ts'
-import type { SchemeParts, Verdict, Webhook } from '#webhooks/webhook.ts'
+import type { SchemeParts, WebhookVerdict, Webhook } from '#webhooks/webhook.ts'
 
 /** A webhook as a sender sends it. */
 export interface Sent {
@@ -101,7 +101,7 @@ export async function judge({
   sent,
   now,
   egress = new Answers(),
-}: Judged): Promise<Verdict> {
+}: Judged): Promise<WebhookVerdict> {
   const scheme = senders[provider]
   if (scheme === undefined) throw new Error(`${provider} is not in the table`)
   return scheme(secret, { egress })(webhookOf(sent, now))

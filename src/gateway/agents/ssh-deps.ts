@@ -3,7 +3,7 @@ import type { Log } from '#base/log.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { BindSpec } from '#gateway/agents/bind-spec.ts'
 import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
-import type { SshDeps, Wish } from '#ssh/deps.ts'
+import type { SshDeps, TunnelRequest } from '#ssh/deps.ts'
 import { type KeyHolder, matchKey } from '#ssh/key-match.ts'
 import type { KeyRing } from '#ssh/sign-in.ts'
 import { splitLine } from '#pki/ssh-key.ts'
@@ -26,8 +26,8 @@ export const gatewayDeps = ({ registry, records, log }: Parts): SshDeps => ({
   },
   add: (record, connection) => registry.add(record, connection),
   remove: (id, connection, lost) => registry.remove(id, connection, { lost }),
-  bind: (sessionId, wish) => registry.bind(sessionId, specOf(wish)),
-  release: (sessionId, tunnelId) => registry.markReady(sessionId, tunnelId),
+  bind: (sessionId, request) => registry.bind(sessionId, specOf(request)),
+  markReady: (sessionId, tunnelId) => registry.markReady(sessionId, tunnelId),
   unbind: (sessionId, tunnelId) => registry.unbind(sessionId, tunnelId),
 })
 
@@ -45,16 +45,16 @@ const holdersOf = (fingerprint: string, records: Records): KeyHolder[] =>
     .sshCredentials(fingerprint)
     .map(each => ({ ...each, subject: records.owner(each.ownerId)?.subject ?? '' }))
 
-function specOf(wish: Wish): BindSpec {
-  const { forwardsTo, metadata, labels, scheme } = wish
+function specOf(request: TunnelRequest): BindSpec {
+  const { forwardsTo, metadata, labels, scheme } = request
   // The client learns a random port from the response, so no connection may start before.
   const about = { forwardsTo, forwardsProto: 'http1', metadata, notReady: true }
   if (Object.keys(labels).length > 0) return { ...about, kind: 'labels', labels }
   const isNew = { tunnelId: '', token: '', pooling: false }
-  return { ...about, ...isNew, kind: 'address', proto: scheme, options: optionsOf(wish) }
+  return { ...about, ...isNew, kind: 'address', proto: scheme, options: optionsOf(request) }
 }
 
-function optionsOf({ scheme, host, port, basicAuth }: Wish): BindOptions {
+function optionsOf({ scheme, host, port, basicAuth }: TunnelRequest): BindOptions {
   const options = bindOptions({}, '')
   if (scheme === 'tcp') return { ...options, Addr: port === 0 ? '' : `:${port}` }
   if (basicAuth.length === 0) return { ...options, Domain: host }

@@ -14,11 +14,17 @@ import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
 import { endpointOf, type ModuleContext } from '#http/place.ts'
 import { readModule } from '#base/read-module.ts'
 import { errorReply } from '#http/pages.ts'
-import { Allowance } from '#webhooks/allowance.ts'
-import { Gathering, type GatheringEnd } from '#webhooks/gathering.ts'
+import { MemoryBudget } from '#webhooks/memory-budget.ts'
+import { BufferedBody, type BufferingResult } from '#webhooks/buffered-body.ts'
 import { HeldBody } from '#webhooks/held-body.ts'
 import { senders } from '#webhooks/senders.ts'
-import { type Answer, UnusableSecret, type Verdict, type Verify, type Webhook } from '#webhooks/webhook.ts'
+import {
+  type WebhookResponse,
+  UnusableSecret,
+  type WebhookVerdict,
+  type Verify,
+  type Webhook,
+} from '#webhooks/webhook.ts'
 import { type Field, MessageError, object, text } from '#base/json-fields.ts'
 
 const NAME = 'webhook_verification'
@@ -30,7 +36,7 @@ const MAX_BODY = 10 * MEBIBYTE
 const EMPTY = Buffer.alloc(0)
 
 /** Enough for more of the largest bodies at once than any sender has; small ones fit by the thousand. */
-const allowance = new Allowance(memoryPart(1 / 8, { least: 64, most: 256 }))
+const budget = new MemoryBudget(memoryPart(1 / 8, { least: 64, most: 256 }))
 
 const goOn: ResponseHead = {
   status: 100,
@@ -61,20 +67,24 @@ function verifying(verify: Verify, endpoint: string, log: ModuleParts['log']): H
     // Sent here, because the service gets the request only when the whole body has arrived.
     if (expectsContinue) exchange.sendInformational(goOn)
     const party = { endpoint, client: clientNetwork(exchange.client.ip) }
-    const gathering = new Gathering(exchange.body, { limit: MAX_BODY, allowance, party })
-    const judgement = await judged(exchange, gathering, verify)
+    const buffered = new BufferedBody(exchange.body, { limit: MAX_BODY, budget, party })
+    const judgement = await judged(exchange, buffered, verify)
     if (!('kind' in judgement)) return judgement
     if (judgement.kind !== 'verified') return unverified(exchange, judgement, log)
-    return next(withContent(exchange, gathering))
+    return next(withContent(exchange, buffered))
   }
 }
 
-async function judged(exchange: Exchange, gathering: Gathering, verify: Verify): Promise<Verdict | Reply> {
+async function judged(
+  exchange: Exchange,
+  buffered: BufferedBody,
+  verify: Verify,
+): Promise<WebhookVerdict | Reply> {
   try {
-    const end = await gathering.read()
-    return end === 'whole' ? await verify(webhookOf(exchange, gathering.bytes)) : unread(exchange, end)
+    const end = await buffered.read()
+    return end === 'whole' ? await verify(webhookOf(exchange, buffered.bytes)) : unread(exchange, end)
   } finally {
-    gathering.release()
+    buffered.release()
   }
 }
 
@@ -89,13 +99,13 @@ const webhookOf = ({ head, client }: Exchange, body: Buffer): Webhook => ({
 })
 
 /** The same request with its body in memory, so that no 100 Continue is needed. */
-function withContent(exchange: Exchange, { bytes, trailers }: Gathering): Exchange {
+function withContent(exchange: Exchange, { bytes, trailers }: BufferedBody): Exchange {
   const { fields, framing } = exchange.head
   const copy = withHead(exchange, { fields: fields.without('expect') })
   return { ...copy, body: new HeldBody(bytes, framing, trailers) }
 }
 
-function unread({ head }: Exchange, end: Exclude<GatheringEnd, 'whole'>): Reply {
+function unread({ head }: Exchange, end: Exclude<BufferingResult, 'whole'>): Reply {
   if (end === 'too_large') return errorReply('webhook_too_large', head, { limit: MAX_BODY })
   if (end === 'full') return errorReply('webhooks_full', head)
   if (end === 'slow') return errorReply('webhook_slow', head)
@@ -104,7 +114,7 @@ function unread({ head }: Exchange, end: Exclude<GatheringEnd, 'whole'>): Reply 
 
 function unverified(
   { head, context }: Exchange,
-  verdict: Exclude<Verdict, { kind: 'verified' }>,
+  verdict: Exclude<WebhookVerdict, { kind: 'verified' }>,
   log: ModuleParts['log'],
 ): Reply {
   if (verdict.kind === 'answer') return answerOf(verdict)
@@ -114,7 +124,7 @@ function unverified(
   return errorReply('webhook_refused', head)
 }
 
-function answerOf({ status, mediaType, content, verified }: Answer): Reply {
+function answerOf({ status, mediaType, content, verified }: WebhookResponse): Reply {
   const body = bodyOf(Buffer.from(content, 'latin1'))
   const fields = new Fields(
     (mediaType === undefined ? '' : `Content-Type: ${mediaType}\r\n`) +

@@ -1,23 +1,23 @@
 import { type Party, SharedBudget } from '#base/shared-budget.ts'
 
 /** A body being buffered. */
-export interface Holder {
+export interface BudgetHolder {
   readonly party: Party
   /** Its bytes of the budget. */
   readonly taken: number
   /** It is too slow to be worth its memory when others need it. */
   readonly isSlow: boolean
   /** Releases all of it at once. */
-  giveUp(): void
+  evict(): void
 }
 
 /**
  * Memory for bodies of unverified senders, divided among endpoints and client addresses; shared by all gateways of a
  * process. When it is used up, the largest slow one is evicted.
  */
-export class Allowance {
+export class MemoryBudget {
   readonly #budget: SharedBudget
-  readonly #holders = new Set<Holder>()
+  readonly #holders = new Set<BudgetHolder>()
 
   constructor(bytes: number) {
     this.#budget = new SharedBudget(bytes)
@@ -27,25 +27,25 @@ export class Allowance {
     return this.#budget.free
   }
 
-  take(holder: Holder, bytes: number): boolean {
+  take(holder: BudgetHolder, bytes: number): boolean {
     while (!this.#budget.take(holder.party, bytes)) {
       const victim = this.#slowest(holder, bytes > this.left)
       if (victim === undefined) return false
-      victim.giveUp()
+      victim.evict()
     }
     this.#holders.add(holder)
     return true
   }
 
-  giveBack(holder: Holder, bytes: number): void {
+  release(holder: BudgetHolder, bytes: number): void {
     this.#holders.delete(holder)
     if (bytes > 0) this.#budget.release(holder.party, bytes)
   }
 
   /** Otherwise only evicting those of the same share helps. */
-  #slowest(wanting: Holder, isFull: boolean): Holder | undefined {
+  #slowest(wanting: BudgetHolder, isFull: boolean): BudgetHolder | undefined {
     const { endpoint, client } = wanting.party
-    let largest: Holder | undefined
+    let largest: BudgetHolder | undefined
     for (const holder of this.#holders) {
       if (holder === wanting || !holder.isSlow) continue
       if (!isFull && holder.party.endpoint !== endpoint && holder.party.client !== client) continue

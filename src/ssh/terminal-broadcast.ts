@@ -3,7 +3,7 @@ import type { Terminal } from '#ssh/terminal.ts'
 const MAX_KEPT = 64
 
 /** All terminals of one ssh connection; mostly one, none with `ssh -N`. */
-export class Audience {
+export class TerminalBroadcast {
   readonly #terminals = new Set<Terminal>()
   readonly #kept: string[] = []
 
@@ -16,12 +16,12 @@ export class Audience {
     this.#kept.splice(0).forEach(text => terminal.error(text))
   }
 
-  say(line: string): void {
+  writeLine(line: string): void {
     this.#terminals.forEach(terminal => terminal.line(line))
   }
 
   /** Kept for the first terminal. */
-  complain(text: string): void {
+  writeError(text: string): void {
     if (this.#terminals.size === 0 && this.#kept.length < MAX_KEPT) this.#kept.push(text)
     this.#terminals.forEach(terminal => terminal.error(text))
   }

@@ -7,7 +7,7 @@ const MILLISECONDS = /^\d{13}$/
 const DATE = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?(Z|[+-]\d\d:?\d\d)?$/
 
 /** The time in a signed text, in milliseconds: a number of seconds or milliseconds since 1970, or a date. */
-export function timeIn(stamp: string): number | undefined {
+export function parseTimestamp(stamp: string): number | undefined {
   if (SECONDS.test(stamp)) return Number(stamp) * 1000
   if (MILLISECONDS.test(stamp)) return Number(stamp)
   const [, date, zone = 'Z'] = DATE.exec(stamp) ?? []
@@ -18,8 +18,8 @@ export function timeIn(stamp: string): number | undefined {
 }
 
 /** Why a signed time is rejected; undefined when it is accepted. Clocks may be wrong in either direction. */
-export function stampFault(stamp: string, now: number, windowSeconds: number): string | undefined {
-  const time = timeIn(stamp)
+export function timestampError(stamp: string, now: number, windowSeconds: number): string | undefined {
+  const time = parseTimestamp(stamp)
   if (time === undefined) return 'its time is invalid'
   if (Math.abs(now - time) <= windowSeconds * 1000) return undefined
   return `it was signed more than ${windowSeconds} seconds ${time < now ? 'ago' : 'ahead of our clock'}`

@@ -1,8 +1,8 @@
 import type { AuthContext, Connection as SshClient, PublicKeyAuthContext } from 'ssh2'
 import type { Log } from '#base/log.ts'
-import { type Identity, judge, type KeyRing, type Outcome } from '#ssh/sign-in.ts'
+import { type SshIdentity, judge, type KeyRing, type AuthOutcome } from '#ssh/sign-in.ts'
 
-export interface DoorOptions {
+export interface SshAuthenticatorOptions {
   readonly client: SshClient
   readonly ip: string
   readonly ring: KeyRing
@@ -10,7 +10,7 @@ export interface DoorOptions {
   /** As OpenSSH's MaxAuthTries. */
   readonly maxFailures: number
   /** Called once, with the result of the last attempt. */
-  readonly onSignIn: (identity: Identity) => void
+  readonly onSignIn: (identity: SshIdentity) => void
 }
 
 /** OpenSSH allows unlimited key queries; here too many are a failure. */
@@ -24,13 +24,13 @@ const RSA_NAMES: Readonly<Record<string, string | undefined>> = {
 }
 
 /** Authenticates one connection. Nothing is trusted until an attempt is proven. */
-export class Door {
-  readonly #options: DoorOptions
+export class SshAuthenticator {
+  readonly #options: SshAuthenticatorOptions
   #failures = 0
   #questions = 0
-  #identity: Identity | undefined
+  #identity: SshIdentity | undefined
 
-  constructor(options: DoorOptions) {
+  constructor(options: SshAuthenticatorOptions) {
     this.#options = options
     const { client } = options
     client.on('authentication', attempt => this.#onAttempt(attempt))
@@ -70,7 +70,7 @@ export class Door {
     attempt.accept()
   }
 
-  #judge({ username, key, signature, blob, hashAlgo }: PublicKeyAuthContext): Outcome {
+  #judge({ username, key, signature, blob, hashAlgo }: PublicKeyAuthContext): AuthOutcome {
     const { ip, ring, log } = this.#options
     if (Buffer.byteLength(username) > MAX_USER_BYTES) return { refused: 'user_name_too_long' }
     if ((signature === undefined) !== (blob === undefined)) return { refused: 'bad_signature' }

@@ -5,7 +5,7 @@ import {
   type TimeoutChecker,
   type HasTimeouts,
 } from '#http/timeout-checker.ts'
-import type { Allowance, Holder } from '#webhooks/allowance.ts'
+import type { MemoryBudget, BudgetHolder } from '#webhooks/memory-budget.ts'
 
 const FIRST_BYTES = 16 * 1024
 const EMPTY = Buffer.alloc(0)
@@ -17,24 +17,24 @@ const LOOK_MS = 1000
 const MAX_SLOW_MS = 10_000
 
 /** `cut`: its sender did not finish. `full`: the budget is used up. `slow`: it takes too long. */
-export type GatheringEnd = 'whole' | 'too_large' | 'cut' | 'full' | 'slow'
+export type BufferingResult = 'whole' | 'too_large' | 'cut' | 'full' | 'slow'
 
 interface Options {
   /** Bytes it may have. */
   readonly limit: number
-  readonly allowance: Allowance
+  readonly budget: MemoryBudget
   readonly party: Party
   readonly timeouts?: TimeoutChecker
 }
 
 /** Reads a whole body. Its part of the budget is held until `release`. */
-export class Gathering implements BodySink, Holder, HasTimeouts {
+export class BufferedBody implements BodySink, BudgetHolder, HasTimeouts {
   readonly party: Party
   trailers = ''
   readonly #body: Body
   readonly #limit: number
-  readonly #allowance: Allowance
-  readonly #done = Promise.withResolvers<GatheringEnd>()
+  readonly #budget: MemoryBudget
+  readonly #done = Promise.withResolvers<BufferingResult>()
   #bytes = EMPTY
   #length = 0
   #taken = 0
@@ -44,10 +44,10 @@ export class Gathering implements BodySink, Holder, HasTimeouts {
   #lookedLength = 0
   #slowMs = 0
 
-  constructor(body: Body, { limit, allowance, party, timeouts = sharedSweeper }: Options) {
+  constructor(body: Body, { limit, budget, party, timeouts = sharedSweeper }: Options) {
     this.#body = body
     this.#limit = limit
-    this.#allowance = allowance
+    this.#budget = budget
     this.party = party
     this.#timeouts = timeouts
     this.#lookedAt = timeouts.now
@@ -65,7 +65,7 @@ export class Gathering implements BodySink, Holder, HasTimeouts {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  read(): Promise<GatheringEnd> {
+  read(): Promise<BufferingResult> {
     this.#timeouts.add(this)
     this.#body.read(this, false)
     return this.#done.promise
@@ -73,11 +73,11 @@ export class Gathering implements BodySink, Holder, HasTimeouts {
 
   /** The body is aborted, or its sender is verified. */
   release(): void {
-    this.#allowance.giveBack(this, this.#taken)
+    this.#budget.release(this, this.#taken)
     this.#taken = 0
   }
 
-  giveUp(): void {
+  evict(): void {
     this.#giveUp('slow')
     this.release()
   }
@@ -89,7 +89,7 @@ export class Gathering implements BodySink, Holder, HasTimeouts {
     this.#slowMs = isSlow ? this.#slowMs + waited : 0
     this.#lookedAt = now
     this.#lookedLength = this.#length
-    if (this.#slowMs >= MAX_SLOW_MS) this.giveUp()
+    if (this.#slowMs >= MAX_SLOW_MS) this.evict()
   }
 
   data(piece: Buffer): void {
@@ -117,7 +117,7 @@ export class Gathering implements BodySink, Holder, HasTimeouts {
   #hasRoom(length: number): boolean {
     if (length <= this.#bytes.length) return true
     const size = Math.min(this.#limit, Math.max(length, this.#expected(), this.#bytes.length * 2))
-    if (!this.#allowance.take(this, size - this.#taken)) return false
+    if (!this.#budget.take(this, size - this.#taken)) return false
     this.#taken = size
     const larger = Buffer.allocUnsafeSlow(size)
     this.#bytes.copy(larger, 0, 0, this.#length)
@@ -131,7 +131,7 @@ export class Gathering implements BodySink, Holder, HasTimeouts {
     return framing.kind === 'length' ? Math.min(framing.length, FIRST_BYTES) : FIRST_BYTES
   }
 
-  #giveUp(end: GatheringEnd): void {
+  #giveUp(end: BufferingResult): void {
     this.#over = true
     this.#bytes = EMPTY
     this.#length = 0
@@ -139,7 +139,7 @@ export class Gathering implements BodySink, Holder, HasTimeouts {
     this.#finish(end)
   }
 
-  #finish(end: GatheringEnd): void {
+  #finish(end: BufferingResult): void {
     this.#over = true
     this.#timeouts.delete(this)
     this.#done.resolve(end)
