@@ -29,7 +29,7 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   // Promises that are made by `inBackground`.
   'src/events/engine.ts': ['(this.#opening = undefined)', '(this.#reading = undefined)', 'this.#openParts()'],
   'src/ssh/connection.ts': ["this.#run('unbind'", "this.#run('remove'"],
-  'src/telemetry/traffic.ts': ['this.#flush()'],
+  'src/telemetry/traffic-events.ts': ['this.#flush()'],
   'src/base/keep-starting.ts': ['(attempt = tryOnce())'],
   'src/server/succession.ts': ['running?.unshare()'],
   // Promises that never reject, or have a handler for it.

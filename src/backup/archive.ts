@@ -7,7 +7,7 @@ const CHUNK = 1_048_576
 const MAX_TEXT = 65_536
 
 /** What was put into an archive. */
-export interface Stored extends TarEntry {
+export interface ArchivedFile extends TarEntry {
   readonly sha256: string
 }
 
@@ -23,7 +23,7 @@ export class ArchiveWriter {
     this.#at = at
   }
 
-  addFile(name: string, path: string): Stored {
+  addFile(name: string, path: string): ArchivedFile {
     const file = openSync(path, 'r')
     try {
       const { size } = fstatSync(file)
@@ -67,7 +67,7 @@ export class ArchiveReader {
     return readTarHeader(this.#block)
   }
 
-  copyTo(target: number, { name, size }: TarEntry): Stored {
+  copyTo(target: number, { name, size }: TarEntry): ArchivedFile {
     const sha256 = copyBytes(this.#file, target, size)
     this.#skip(size)
     return { name, size, sha256 }

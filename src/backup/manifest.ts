@@ -1,4 +1,4 @@
-import type { Stored } from '#backup/archive.ts'
+import type { ArchivedFile } from '#backup/archive.ts'
 import { damaged } from '#backup/tar-header.ts'
 
 export const MANIFEST = 'backup.json'
@@ -14,7 +14,7 @@ export interface Manifest {
   readonly version: string
   readonly created_at: string
   readonly database: 'sqlite' | 'postgresql'
-  readonly files: readonly Stored[]
+  readonly files: readonly ArchivedFile[]
 }
 
 export function readManifest(text: string): Manifest {

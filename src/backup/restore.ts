@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Settings } from '#base/settings.ts'
-import { ArchiveReader, type Stored } from '#backup/archive.ts'
+import { ArchiveReader, type ArchivedFile } from '#backup/archive.ts'
 import { attempt, BackupError } from '#backup/backup-error.ts'
 import { DATABASE, keptFiles, MANIFEST, readManifest, type Manifest } from '#backup/manifest.ts'
 import { damaged } from '#backup/tar-header.ts'
@@ -37,7 +37,7 @@ export function restore(settings: Settings, source: string): Restored {
 
 function unpack(archive: ArchiveReader, folder: string): Manifest {
   const partial = (name: string): string => join(folder, `${name}.partial`)
-  const stored: Stored[] = []
+  const stored: ArchivedFile[] = []
   try {
     const manifest = attempt(`${folder} cannot be written`, () => takeAll(archive, stored, partial))
     if (stored.some(({ name }) => name === DATABASE))
@@ -59,7 +59,11 @@ function unpack(archive: ArchiveReader, folder: string): Manifest {
 }
 
 /** Extracts every file; the manifest at the end verifies them. */
-function takeAll(archive: ArchiveReader, stored: Stored[], partial: (name: string) => string): Manifest {
+function takeAll(
+  archive: ArchiveReader,
+  stored: ArchivedFile[],
+  partial: (name: string) => string,
+): Manifest {
   for (let entry = archive.next(); entry !== undefined; entry = archive.next()) {
     if (entry.name === MANIFEST) return checked(readManifest(archive.text(entry)), stored)
     if (!allowed.has(entry.name) || stored.some(({ name }) => name === entry.name)) damaged()
@@ -76,11 +80,11 @@ function takeAll(archive: ArchiveReader, stored: Stored[], partial: (name: strin
   return damaged()
 }
 
-function checked(manifest: Manifest, stored: readonly Stored[]): Manifest {
+function checked(manifest: Manifest, stored: readonly ArchivedFile[]): Manifest {
   const same =
     manifest.files.length === stored.length && manifest.files.every((told, at) => isSame(told, stored[at]))
   return same ? manifest : damaged()
 }
 
-const isSame = (told: Stored, found: Stored | undefined): boolean =>
+const isSame = (told: ArchivedFile, found: ArchivedFile | undefined): boolean =>
   told.name === found?.name && told.size === found.size && told.sha256 === found.sha256

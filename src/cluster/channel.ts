@@ -15,7 +15,7 @@ interface Refused {
   readonly problem: { readonly code: ErrorName; readonly values: Problem['values'] } | undefined
 }
 
-type Message =
+type ChannelMessage =
   | { readonly is: 'request'; readonly id: number; readonly method: string; readonly argument: unknown }
   | { readonly is: 'answer'; readonly id: number; readonly result: unknown }
   | { readonly is: 'refusal'; readonly id: number; readonly error: Refused }
@@ -30,7 +30,7 @@ export interface ChannelOptions {
   readonly log?: Log
 }
 
-interface Waiting {
+interface PendingRequest {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
 }
@@ -45,7 +45,7 @@ export class Channel {
   readonly #pipe: Pipe
   readonly #methods: Methods
   readonly #notices: Notices
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, PendingRequest>()
   #nextId = 1
   #closed = false
 
@@ -54,7 +54,7 @@ export class Channel {
     this.#methods = methods
     this.#notices = notices
     const background = { task: 'workers', log } as const
-    pipe.on('message', message => void inBackground(background, () => this.#take(message as Message)))
+    pipe.on('message', message => void inBackground(background, () => this.#take(message as ChannelMessage)))
     pipe.on('disconnect', () => this.close())
   }
 
@@ -78,12 +78,12 @@ export class Channel {
     this.#waiting.clear()
   }
 
-  #send(message: Message): void {
+  #send(message: ChannelMessage): void {
     // A broken pipe is noticed by its end, which fails all pending requests.
     if (!this.#closed) this.#pipe.send?.(message, () => undefined)
   }
 
-  async #take(message: Message): Promise<void> {
+  async #take(message: ChannelMessage): Promise<void> {
     if (this.#closed) return
     if (message.is === 'notice') return this.#notices[message.name]?.(message.argument as never)
     if (message.is === 'request') return this.#answer(message)
@@ -94,7 +94,7 @@ export class Channel {
     waiting?.reject(problem ? new Problem(problem.code, problem.values) : new Error(text))
   }
 
-  async #answer({ id, method, argument }: Message & { is: 'request' }): Promise<void> {
+  async #answer({ id, method, argument }: ChannelMessage & { is: 'request' }): Promise<void> {
     try {
       const handle = this.#methods[method]
       if (!handle) throw new Error(`There is no method ${method}.`)

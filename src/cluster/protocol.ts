@@ -2,7 +2,7 @@ import type { GatewayOptions } from '#gateway/gateway.ts'
 import type { DirectoryChange } from '#cluster/shared-directory.ts'
 import type { Range } from '#base/addresses.ts'
 import { Secret } from '#base/secrets.ts'
-import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
+import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 import type { OAuthSetup } from '#auth/providers/setup.ts'
 import type { TracingSetup } from '#telemetry/tracing/tracing.ts'
 

@@ -11,10 +11,10 @@ import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
 import type { IdPage } from '#base/page-by-id.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
 import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
-import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
-import { Traffic } from '#telemetry/traffic.ts'
+import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
+import { TrafficEvents } from '#telemetry/traffic-events.ts'
 import { LocalAuthority } from '#pki/local-authority.ts'
-import { startProblem } from '#cluster/gateway-side.ts'
+import { startProblem } from '#cluster/gateway-handle.ts'
 import { openAccessLog } from '#telemetry/request-log/access-log.ts'
 import { LastResort } from '#base/last-resort.ts'
 import { Channel } from '#cluster/channel.ts'
@@ -32,11 +32,11 @@ class Worker implements Source {
   #peers: PeerLinks | undefined
   #reachable: Promise<void> | undefined
   readonly #log: Log
-  readonly #traffic: Traffic
+  readonly #traffic: TrafficEvents
 
   constructor(log: Log) {
     this.#log = log
-    this.#traffic = new Traffic(batch => this.#channel.request('traffic', batch), log)
+    this.#traffic = new TrafficEvents(batch => this.#channel.request('traffic', batch), log)
     this.#channel = new Channel(process, {
       log,
       methods: {
@@ -54,7 +54,7 @@ class Worker implements Source {
       notices: {
         directory: (change: DirectoryChange) => this.#directory.apply(change),
         snapshot: (rows: readonly SourceRow[]) => this.#follower?.snapshot(rows),
-        wantedTraffic: (wanted: WantedTraffic) => this.#traffic.want(wanted),
+        wantedTraffic: (wanted: WantedTraffic) => this.#traffic.subscribe(wanted),
         changes: (batch: readonly SourceChange[]) => this.#follower?.changes(batch),
       },
     })
@@ -82,7 +82,7 @@ class Worker implements Source {
     const { node, root, keys, peerFolder } = start
     const log = this.#log
     usePlainReads(!start.fastReads)
-    this.#traffic.want(start.wantedTraffic)
+    this.#traffic.subscribe(start.wantedTraffic)
     for (const change of start.directory) this.#directory.apply(change)
     const authority = await LocalAuthority.open({ ...root, privateKeyPem: new Secret(root.privateKeyPem) })
     this.#gateway = await startGateway({

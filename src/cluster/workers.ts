@@ -17,10 +17,10 @@ import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
 import { Records } from '#registry/records/records.ts'
 import { oauthSetup } from '#auth/providers/setup.ts'
-import type { TrafficBatch } from '#telemetry/traffic.ts'
+import type { TrafficBatch } from '#telemetry/traffic-events.ts'
 import type { CodeClaim } from '#auth/sign-in/code-claims.ts'
 import type { SignedInUser } from '#auth/sign-in/user-session-store.ts'
-import { gatewayOptions, type GatewayParts, type GatewaySide } from '#cluster/gateway-side.ts'
+import { gatewayOptions, type GatewayParts, type GatewayHandle } from '#cluster/gateway-handle.ts'
 import { Channel } from '#cluster/channel.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
 import { StartError } from '#base/start-error.ts'
@@ -33,7 +33,7 @@ const RESTART_MS = 1000
 // A drained worker exits with its pipe; this is for one that hangs.
 const EXIT_MS = 2000
 
-type Body = Record<string, unknown>
+type ResourceBody = Record<string, unknown>
 
 interface Worker {
   readonly node: string
@@ -106,12 +106,14 @@ class Workers {
     return renderMetrics(mergeSnapshots([...theirs, this.#own.snapshot()]))
   }
 
-  async findRequest(id: string): Promise<Body | undefined> {
-    return (await this.#askAll<Body | undefined>('findRequest', id)).find(found => found !== undefined)
+  async findRequest(id: string): Promise<ResourceBody | undefined> {
+    return (await this.#askAll<ResourceBody | undefined>('findRequest', id)).find(
+      found => found !== undefined,
+    )
   }
 
-  async listRequests(page: IdPage): Promise<Body[]> {
-    const found = await this.#askAll<Body[]>('listRequests', page)
+  async listRequests(page: IdPage): Promise<ResourceBody[]> {
+    const found = await this.#askAll<ResourceBody[]>('listRequests', page)
     return pageByIdDesc(found.flat(), ({ id }) => String(id), page)
   }
 
@@ -250,7 +252,7 @@ class Workers {
 }
 
 /** Runs the gateway in several processes. */
-export async function gatewayInWorkers(parts: GatewayParts): Promise<GatewaySide> {
+export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> {
   const { settings, version, source } = parts
   const workers = new Workers(parts)
   await workers.start(settings.workers).catch(async (error: unknown) => {

@@ -17,13 +17,13 @@ import type { Source } from '#registry/records/source.ts'
 import { readPem } from '#pki/pem.ts'
 import { tellOfNoAuthority } from '#domains/acme/no-authority.ts'
 import { reserveOwnDomain } from '#domains/acme/own-domain.ts'
-import type { Ground } from '#domains/acme/proving.ts'
+import type { DomainEnvironment } from '#domains/acme/proving.ts'
 import { ReservedDomains } from '#domains/acme/reserved-domains.ts'
 import { followRotation } from '#domains/acme/rotation.ts'
 import { nameServerAddresses, publicAddresses } from '#domains/dns.ts'
 import { isLocalName } from '#domains/domain-advice.ts'
 import { keepStarting } from '#base/keep-starting.ts'
-import { ownCall } from '#api/own-call.ts'
+import { systemCall } from '#api/system-call.ts'
 import { StartError } from '#base/start-error.ts'
 
 export interface AcmeOptions {
@@ -36,7 +36,7 @@ export interface AcmeOptions {
   readonly pace?: Partial<Pace>
 }
 
-export interface AcmeSide {
+export interface AcmeHandle {
   /** Called when the listeners are open: CAs connect for validation. `base` is the API URL in events. */
   start(base: string): Promise<void>
   /** In the Prometheus format. */
@@ -70,7 +70,7 @@ function roots(file: string): string {
 }
 
 /** Issues certificates for reserved domains, once it is started. */
-export function openAcme(options: AcmeOptions): AcmeSide {
+export function openAcme(options: AcmeOptions): AcmeHandle {
   const registry = new Registry()
   const results = registry.counters('adit_acme_orders_total', 'Certificate orders.', ['result'])
   const counters = { issued: results.with('issued'), failed: results.with('failed') }
@@ -78,7 +78,7 @@ export function openAcme(options: AcmeOptions): AcmeSide {
   let stop = async (): Promise<void> => undefined
   return {
     async start(base) {
-      const call = ownCall(options.api, base)
+      const call = systemCall(options.api, base)
       const { log } = options
       const failed = 'certificate management cannot start yet'
       stop = await keepStarting({ task: 'acme', log, failed }, () =>
@@ -99,40 +99,40 @@ interface Start extends AcmeOptions, Pick<IssuerOptions, 'onResult'> {
 
 /** No certificates are issued, and waiting domains report it. */
 function startWithout({ settings, source, log }: AcmeOptions, call: Call): Promise<() => Promise<void>> {
-  const ground = groundOf(settings)
-  const domains = new ReservedDomains({ call, source, log, ground })
-  return tellOfNoAuthority({ domains, alone: ground.alone, log, now: call.now })
+  const environment = environmentOf(settings)
+  const domains = new ReservedDomains({ call, source, log, ground: environment })
+  return tellOfNoAuthority({ domains, alone: environment.isSoleServer, log, now: call.now })
 }
 
-function groundOf(settings: Settings): Ground {
+function environmentOf(settings: Settings): DomainEnvironment {
   const { domain, public_addresses: given, dns_addr: dns, database_url: database } = settings
   // A loopback listener is not an address for DNS, unless configured.
   const addresses = given ?? publicAddresses(settings).filter(address => !isLoopback(address))
   return {
     domain,
     addresses,
-    askedAt: nameServerAddresses(dns, addresses),
-    answersDns: dns !== undefined,
-    alone: database === undefined,
+    nameServerIps: nameServerAddresses(dns, addresses),
+    servesDns: dns !== undefined,
+    isSoleServer: database === undefined,
   }
 }
 
 /** Private names are ordered if the operator serves DNS for them. */
-const isOrdered = ({ domain, answersDns }: Ground): boolean =>
+const isOrdered = ({ domain, servesDns: answersDns }: DomainEnvironment): boolean =>
   !isLocalName(domain) && (answersDns || isPublicName(domain))
 
 async function start(options: Start): Promise<() => Promise<void>> {
   const { settings, client, call, source, log, onResult } = options
   const { store, sealer, now } = call
-  const ground = groundOf(settings)
-  if (isOrdered(ground)) await reserveOwnDomain(call, ground)
-  const domains = new ReservedDomains({ call, source, log, ground })
+  const environment = environmentOf(settings)
+  if (isOrdered(environment)) await reserveOwnDomain(call, environment)
+  const domains = new ReservedDomains({ call, source, log, ground: environment })
   const issuer = new Issuer({
     store,
     sealer,
     client,
     domains,
-    proof: { dns: systemDns(settings.acme_dns), addresses: ground.addresses },
+    proof: { dns: systemDns(settings.acme_dns), addresses: environment.addresses },
     email: settings.acme_email,
     visits: visits(settings),
     log,

@@ -7,19 +7,19 @@ import type { Follower, SourceChange, SourceRow } from '#registry/records/source
 /** The kinds of rows that DNS is built from. */
 export const dnsKinds = ['agent_ingress', 'reserved_domain', 'acme_challenge'] as const
 
-export interface DnsFacts {
+export interface DnsZonesOptions {
   /** The shared domain. */
   readonly domain: string
   /** The addresses of all names. */
   readonly addresses: readonly string[]
   /** The addresses of the name servers, if they differ. */
-  readonly askedAt?: readonly string[]
+  readonly nameServerIps?: readonly string[]
   /** The CAs that may issue certificates; any when empty. */
   readonly authorities: readonly string[]
   readonly now?: () => number
 }
 
-type Entry = readonly [name: string, set: RecordSet]
+type ZoneEntry = readonly [name: string, set: RecordSet]
 
 const TTL = 300
 const DELEGATION_TTL = 3600
@@ -44,13 +44,13 @@ const texts = ({ body }: SourceRow, field: string): string[] => {
 
 /** The DNS zones, built from the settings and the store; rebuilt on demand after a change. */
 export class DnsZones implements Zones, Follower {
-  readonly #facts: DnsFacts
+  readonly #options: DnsZonesOptions
   readonly #rows = new Map<string, SourceRow>()
   #table: ZoneTable | undefined
   #serial = 0
 
-  constructor(facts: DnsFacts) {
-    this.#facts = facts
+  constructor(options: DnsZonesOptions) {
+    this.#options = options
   }
 
   snapshot(rows: readonly SourceRow[]): void {
@@ -73,12 +73,12 @@ export class DnsZones implements Zones, Follower {
   }
 
   #build(): ZoneTable {
-    const now = this.#facts.now?.() ?? Date.now()
+    const now = this.#options.now?.() ?? Date.now()
     // RFC 1912 §2.2: it may only grow, whatever the clock does.
     this.#serial = Math.max(this.#serial + 1, Math.floor(now / 1000)) >>> 0
     const rows = Map.groupBy(this.#rows.values(), ({ kind }) => kind)
     const challenges = challengesOf((rows.get('acme_challenge') ?? []).filter(row => isOpen(row, now)))
-    const entries: Entry[] = [
+    const entries: ZoneEntry[] = [
       ...(rows.get('reserved_domain') ?? []).flatMap(aliasesOf),
       ...challenges,
       ...this.#above(challenges.map(([name]) => name)),
@@ -89,14 +89,14 @@ export class DnsZones implements Zones, Follower {
     return new ZoneTable([...plans.values()].map(plan => this.#zone(plan, within.get(plan.apex) ?? [])))
   }
 
-  #zone({ apex, servers, entries, reserved }: Plan, further: readonly Entry[]): Zone {
+  #zone({ apex, servers, entries, reserved }: Plan, further: readonly ZoneEntry[]): Zone {
     const [primary = apex] = servers
     const zone = new Zone(
       apex,
       { primary, mailbox: `hostmaster.${apex}`, serial: this.#serial, negativeTtl: NEGATIVE_TTL },
       [
         [apex, nsSet(servers, DELEGATION_TTL)],
-        [apex, caaSet(this.#facts.authorities, TTL)],
+        [apex, caaSet(this.#options.authorities, TTL)],
         ...entries,
         ...further,
       ],
@@ -106,7 +106,7 @@ export class DnsZones implements Zones, Follower {
   }
 
   #shared(): Plan {
-    const { domain, askedAt } = this.#facts
+    const { domain, nameServerIps: askedAt } = this.#options
     const hosts = [...OWN_HOSTS, '*', '*.cname', '*.tcp'].map(label => `${label}.${domain}`)
     const servers = nameServers(domain)
     const entries = [
@@ -128,8 +128,8 @@ export class DnsZones implements Zones, Follower {
    * RFC 4592 §2.2.2: the ancestors of an existing name exist too, so the shared domain's wildcard no longer matches
    * them and their neighbours. They keep their addresses while a challenge exists below them.
    */
-  #above(challenges: readonly string[]): Entry[] {
-    const { domain } = this.#facts
+  #above(challenges: readonly string[]): ZoneEntry[] {
+    const { domain } = this.#options
     const names = new Set<string>()
     for (const challenge of challenges) {
       if (!challenge.endsWith(`.${domain}`) || challenge.endsWith(`.acme.${domain}`)) continue
@@ -142,7 +142,7 @@ export class DnsZones implements Zones, Follower {
     return [...names].flatMap(name => this.#leadsHere(name))
   }
 
-  #leadsHere(name: string, addresses = this.#facts.addresses): Entry[] {
+  #leadsHere(name: string, addresses = this.#options.addresses): ZoneEntry[] {
     return addressSets(addresses, TTL).map(set => [name, set] as const)
   }
 }
@@ -150,12 +150,12 @@ export class DnsZones implements Zones, Follower {
 interface Plan {
   readonly apex: string
   readonly servers: readonly string[]
-  readonly entries: readonly Entry[]
+  readonly entries: readonly ZoneEntry[]
   readonly reserved: readonly string[]
 }
 
 /** A custom name within a delegated domain needs no records from its owner. Others are not in our zones. */
-function aliasesOf(row: SourceRow): Entry[] {
+function aliasesOf(row: SourceRow): ZoneEntry[] {
   const domain = text(row, 'domain')
   const [target, challenge] = [text(row, 'cname_target'), text(row, 'acme_challenge_cname_target')]
   return [
@@ -173,7 +173,7 @@ const isOpen = ({ body: { expires_at: until } }: SourceRow, now: number): boolea
   (typeof until === 'string' ? Date.parse(until) : Number(until)) > now
 
 /** RFC 8555 §8.4: at the name that the owner has pointed here, and at the name itself if it is ours. */
-function challengesOf(rows: readonly SourceRow[]): Entry[] {
+function challengesOf(rows: readonly SourceRow[]): ZoneEntry[] {
   const proofs = new Map<string, Set<string>>()
   for (const row of rows) {
     const authorization = row.body['key_authorization']

@@ -35,7 +35,7 @@ export async function startDns(
   if (address === undefined) return off
   const addresses = publicAddresses(settings)
   const askedAt = nameServerAddresses(address, addresses)
-  const zones = new DnsZones({ domain, addresses, askedAt, authorities: caa })
+  const zones = new DnsZones({ domain, addresses, nameServerIps: askedAt, authorities: caa })
   const registry = new Registry()
   const server = new DnsServer({
     zones,

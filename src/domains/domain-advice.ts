@@ -12,16 +12,16 @@ export interface PublicDomain {
   /** The public addresses of this server; empty when unknown. */
   readonly addresses: readonly string[]
   /** Whether the server serves DNS for the domain. */
-  readonly answersDns: boolean
+  readonly servesDns: boolean
   /** At which of the addresses it does. */
-  readonly askedAt: readonly string[]
+  readonly nameServerIps: readonly string[]
   /** Where it could; undefined if the machine has no public address. */
   readonly dnsHost: string | undefined
   /** What prevents public access, and what to do, as lines; empty when nothing is known. */
   readonly missing: readonly string[]
 }
 
-export interface DomainFacts {
+export interface PublicDomainOptions {
   readonly settings: Pick<Settings, 'domain' | 'public_addresses' | 'http_addr' | 'https_addr' | 'agent_addr'>
   /** Where the DNS server listens. */
   readonly dns: Address | undefined
@@ -37,7 +37,7 @@ export const isLocalName = (domain: string): boolean =>
   /(^|\.)(localhost|test|invalid|internal)$/.test(domain)
 
 /** How the shared domain can be reached from the internet. */
-export function publicDomain({ settings, dns, machine }: DomainFacts): PublicDomain {
+export function publicDomain({ settings, dns, machine }: PublicDomainOptions): PublicDomain {
   const { domain, public_addresses: given } = settings
   const isPublic = isPublicName(domain)
   const usable = (address: string): boolean => (isPublic ? isPublicAddress(address) : !isLoopback(address))
@@ -48,14 +48,14 @@ export function publicDomain({ settings, dns, machine }: DomainFacts): PublicDom
   return {
     domain,
     addresses,
-    answersDns: dns !== undefined,
-    askedAt: nameServerAddresses(dns, addresses),
+    servesDns: dns !== undefined,
+    nameServerIps: nameServerAddresses(dns, addresses),
     dnsHost: dnsHost(addresses, machine),
     missing,
   }
 }
 
-interface Barriers extends Omit<DomainFacts, 'machine'> {
+interface Barriers extends Omit<PublicDomainOptions, 'machine'> {
   readonly addresses: readonly string[]
   readonly isPublic: boolean
 }
@@ -91,7 +91,7 @@ function whatIsMissing({ settings, dns, addresses, isPublic }: Barriers): string
   ]
 }
 
-type Target = Pick<PublicDomain, 'domain' | 'addresses' | 'answersDns' | 'askedAt'>
+type RecordTarget = Pick<PublicDomain, 'domain' | 'addresses' | 'servesDns' | 'nameServerIps'>
 
 /** A record in the form that registrars ask for. */
 type DnsRecord = readonly [name: string, type: string, value: string]
@@ -102,7 +102,12 @@ const addressRecord = (name: string, address: string): DnsRecord => [
   address,
 ]
 
-function dnsRecords({ domain, addresses, answersDns, askedAt }: Target): DnsRecord[] {
+function dnsRecords({
+  domain,
+  addresses,
+  servesDns: answersDns,
+  nameServerIps: askedAt,
+}: RecordTarget): DnsRecord[] {
   const lead = (names: readonly string[], to: readonly string[]): DnsRecord[] =>
     names.flatMap(name => to.map(address => addressRecord(name, address)))
   if (!answersDns) return lead([domain, `*.${domain}`], addresses)
@@ -111,10 +116,11 @@ function dnsRecords({ domain, addresses, answersDns, askedAt }: Target): DnsReco
 }
 
 /** The records that point the domain here, each as a line of a zone. */
-export const recordsToSet = (target: Target): string[] => dnsRecords(target).map(record => record.join(' '))
+export const recordsToSet = (target: RecordTarget): string[] =>
+  dnsRecords(target).map(record => record.join(' '))
 
 /** The same, in columns. */
-function table(target: Target): string[] {
+function table(target: RecordTarget): string[] {
   const records = dnsRecords(target)
   const width = Math.max(...records.map(([name]) => name.length))
   return [
@@ -126,7 +132,7 @@ function table(target: Target): string[] {
 
 /** What to set in DNS, and what else to do, in words. */
 export function domainAdvice(target: PublicDomain): string[] {
-  const { domain, addresses, answersDns, missing } = target
+  const { domain, addresses, servesDns: answersDns, missing } = target
   if (isLocalName(domain)) return []
   const known = addresses.length > 0 ? target : { ...target, addresses: [UNKNOWN], askedAt: [UNKNOWN] }
   // A restart can use other settings.
@@ -151,9 +157,9 @@ const plainRecords = (target: PublicDomain): string[] => [
 
 const bothWays = (target: PublicDomain): string[] => [
   `  If this server serves DNS (ADIT_DNS_ADDR), set at the registrar of ${target.domain}, or in the zone above it:`,
-  ...table({ ...target, answersDns: true }),
+  ...table({ ...target, servesDns: true }),
   `  Otherwise (ADIT_DNS_ADDR=off) set in the DNS of ${target.domain}:`,
-  ...table({ ...target, answersDns: false }),
+  ...table({ ...target, servesDns: false }),
 ]
 
 const bracketed = (host: string): string => (isIPv6(host) ? `[${host}]` : host)

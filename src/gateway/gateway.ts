@@ -47,7 +47,7 @@ import { Certificates, defaultNames } from '#tls/certificates.ts'
 import { watchExpiry } from '#tls/expiry.ts'
 import { evictReplacedCertificates } from '#tls/evict-replaced-certificates.ts'
 import { Tracing, type TracingOptions } from '#telemetry/tracing/tracing.ts'
-import type { Traffic } from '#telemetry/traffic.ts'
+import type { TrafficEvents } from '#telemetry/traffic-events.ts'
 import type { LocalAuthority } from '#pki/local-authority.ts'
 
 const listenerNames = ['http', 'https', 'agent', 'ssh'] as const
@@ -77,7 +77,7 @@ export interface GatewayOptions {
   /** Names that were online before the gateway started. */
   readonly recentNames?: readonly string[]
   /** Receives requests and connections; unused when absent. */
-  readonly traffic?: Traffic
+  readonly traffic?: TrafficEvents
   /** Where traces are sent; none are created when absent. */
   readonly tracing?: Pick<TracingOptions, 'setup' | 'egress'> | undefined
   /** Several processes share the ports. */

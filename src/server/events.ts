@@ -11,8 +11,8 @@ import { DeliveryError } from '#events/destination.ts'
 import { buildDestination } from '#events/destinations/index.ts'
 import { EventEngine } from '#events/engine.ts'
 import { pageByIdDesc } from '#base/page-by-id.ts'
-import type { Tell } from '#server/ordered-hold.ts'
-import { TrafficHub } from '#server/traffic-hub.ts'
+import type { PublishEvents } from '#server/reorder-buffer.ts'
+import { TrafficBroker } from '#server/traffic-broker.ts'
 import type { Store } from '#store/store.ts'
 
 export interface EventsOptions {
@@ -28,9 +28,9 @@ export interface EventsOptions {
 }
 
 /** Events for the rest of the server. */
-export interface EventsSide {
+export interface EventsHandle {
   /** Receives events from gateways. */
-  readonly traffic: TrafficHub
+  readonly traffic: TrafficBroker
   /** Adds audit events and delivery states to the live API. */
   live(online: Live): Live
   start(): Promise<void>
@@ -41,12 +41,12 @@ export interface EventsSide {
 }
 
 /** The delivery of events, once it is started. */
-export function openEvents(options: EventsOptions): EventsSide {
+export function openEvents(options: EventsOptions): EventsHandle {
   const { settings, store, sealer, accountId, log, now, isShared, timings } = options
   const egress = createEgress({ allow: settings.egress_allow ?? [] })
   const parts = { egress, dataDir: settings.data_dir, log, now, endpoints: settings.event_endpoints ?? {} }
-  const tell: Tell = (events, dropped) => engine.publish(events, dropped)
-  const traffic = new TrafficHub({ tell, accountId, apiUrl: settings.api_url })
+  const tell: PublishEvents = (events, dropped) => engine.publish(events, dropped)
+  const traffic = new TrafficBroker({ publish: tell, accountId, apiUrl: settings.api_url })
   const engine: EventEngine = new EventEngine({
     store,
     sealer,
@@ -58,7 +58,7 @@ export function openEvents(options: EventsOptions): EventsSide {
     get alone() {
       return settings.database_url === undefined && isShared?.() !== true
     },
-    onWanted: wanted => traffic.want(wanted),
+    onWanted: wanted => traffic.subscribe(wanted),
     ...(timings && { timings }),
   })
   return {

@@ -14,12 +14,12 @@ import type { Claim, Store, Write } from '#store/store.ts'
 const ADMIN_EMAIL = 'admin@localhost'
 
 /** The identity of the installation in the store. */
-export interface Account {
+export interface InstallationAccount {
   readonly id: string
   readonly createdAt: string
 }
 
-export async function findAccount(store: Store, now: number): Promise<Account> {
+export async function findAccount(store: Store, now: number): Promise<InstallationAccount> {
   const id = await store.claimMeta('account_id', newId('ac', now))
   return { id, createdAt: await store.claimMeta('account_created_at', timestamp(now)) }
 }
@@ -50,7 +50,7 @@ export interface FirstSecrets {
   readonly authtoken: Secret
 }
 
-interface Row {
+interface FirstRow {
   readonly kind: Kind
   readonly id: string
   readonly fields: Body
@@ -58,7 +58,7 @@ interface Row {
   readonly claim: Claim
 }
 
-function insertion({ kind, id, fields, parent, claim }: Row, now: number): Write {
+function insertion({ kind, id, fields, parent, claim }: FirstRow, now: number): Write {
   const body = { ...decode(kind.shape, {}), ...fields, id, created_at: timestamp(now) }
   const row = { id, kind: kind.name, parent, version: 1, body: JSON.stringify(body) }
   return { op: 'insert', entry: { row, refs: parent === null ? [] : [parent], claims: [claim] } }
@@ -96,7 +96,7 @@ export async function firstStart(
 function firstRows(
   ids: { readonly user: string; readonly key: string; readonly credential: string },
   { apiKey: key, authtoken }: FirstSecrets,
-): Row[] {
+): FirstRow[] {
   const [keyHash, agentHash] = [tokenHash(key.reveal()), tokenHash(authtoken.reveal())]
   const owned = (token_hash: string) => ({
     description: 'created at the first start',

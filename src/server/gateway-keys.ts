@@ -7,13 +7,13 @@ const META = 'gateway_keys'
 const PROOF_BYTES = 32
 const TICKET_BYTES = 48
 
-interface Kept {
+interface StoredKeys {
   readonly proofs: string
   readonly tickets: string
   readonly ssh_host: string
 }
 
-function made(): Kept {
+function made(): StoredKeys {
   const { privateKey } = generateKeyPairSync('ed25519')
   return {
     proofs: randomBytes(PROOF_BYTES).toString('base64'),
@@ -26,7 +26,7 @@ function made(): Kept {
 export async function openGatewayKeys(store: Store, sealer: Sealer): Promise<GatewayKeys> {
   const sealed =
     (await store.readMeta(META)) ?? (await store.claimMeta(META, sealer.seal(JSON.stringify(made()), META)))
-  const kept = JSON.parse(sealer.unseal(sealed, META)) as Kept
+  const kept = JSON.parse(sealer.unseal(sealed, META)) as StoredKeys
   return {
     proofs: Buffer.from(kept.proofs, 'base64'),
     tickets: Buffer.from(kept.tickets, 'base64'),

@@ -1,5 +1,5 @@
 import type { Sealer } from '#base/secrets.ts'
-import type { GatewayParts } from '#cluster/gateway-side.ts'
+import type { GatewayParts } from '#cluster/gateway-handle.ts'
 import { openGatewayKeys } from '#server/gateway-keys.ts'
 import { openLocalRoot } from '#server/local-authority.ts'
 import { RecordSource } from '#server/record-source.ts'

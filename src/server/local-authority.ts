@@ -8,7 +8,7 @@ import type { Store } from '#store/store.ts'
 const META = 'local_authority'
 const FILE = 'ca.pem'
 
-interface Kept {
+interface StoredRoot {
   readonly certificate: string
   readonly sealed_key: string
 }
@@ -39,7 +39,7 @@ const newRoot = (now: () => number): Promise<TlsIdentity> =>
   makeLocalRoot(`Adit local authority ${new Date(now()).toISOString().slice(0, 10)}`, now())
 
 function sealed(root: TlsIdentity, sealer: Sealer): string {
-  const kept: Kept = {
+  const kept: StoredRoot = {
     certificate: root.certificatePem,
     sealed_key: sealer.seal(root.privateKeyPem.reveal(), META),
   }
@@ -47,7 +47,7 @@ function sealed(root: TlsIdentity, sealer: Sealer): string {
 }
 
 function unsealed(text: string, sealer: Sealer): TlsIdentity {
-  const kept = JSON.parse(text) as Kept
+  const kept = JSON.parse(text) as StoredRoot
   return {
     certificatePem: kept.certificate,
     privateKeyPem: new Secret(sealer.unseal(kept.sealed_key, META)),

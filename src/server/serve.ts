@@ -12,11 +12,11 @@ import { NO_AUTHORITY } from '#domains/acme/no-authority.ts'
 import { prepareDataFolder } from '#base/data-folder.ts'
 import { findAccount, firstStart, openSealer, type FirstSecrets } from '#server/first-start.ts'
 import { openExpiry } from '#domains/expiry/expiry-watch.ts'
-import { gatewayHere, type GatewaySide } from '#cluster/gateway-side.ts'
+import { startInProcess, type GatewayHandle } from '#cluster/gateway-handle.ts'
 import { openParts } from '#server/gateway-parts.ts'
 import type { Uncaught } from '#base/last-resort.ts'
 import { Readiness } from '#server/readiness.ts'
-import { gatewayInWorkers } from '#cluster/workers.ts'
+import { startWorkers } from '#cluster/workers.ts'
 import { openEvents } from '#server/events.ts'
 import { startDns } from '#domains/dns.ts'
 import type { Watching } from '#domains/domain-watch.ts'
@@ -41,7 +41,7 @@ export interface Running {
   /** The API address for this machine; undefined when it is off. */
   readonly url: string | undefined
   /** Where the gateway listens. */
-  readonly bound: GatewaySide['bound']
+  readonly bound: GatewayHandle['bound']
   /** Where the DNS server listens; undefined when it is switched off. */
   readonly dns: Address | undefined
   /** DNS records to set, for people; empty when none are needed. */
@@ -157,7 +157,7 @@ async function serveFrom(
     log,
   })
   metrics.follow(parts.source)
-  const gateway = await (settings.workers > 1 ? gatewayInWorkers(parts) : gatewayHere(parts))
+  const gateway = await (settings.workers > 1 ? startWorkers(parts) : startInProcess(parts))
   const dns = await startDns(settings, parts.source, { log, sharesPorts }).catch(async (error: unknown) => {
     await gateway.drain(0)
     throw error

@@ -9,7 +9,7 @@ import { baseId } from '#registry/agent-connections.ts'
 const sshSignIn = [sshCredential, sshCertificateAuthority]
 
 /** How the session of an agent has ended. */
-export interface SessionEnd {
+export interface AgentSessionEnd {
   /** RFC 3339. */
   readonly at: string
   /** Undefined for a normal end. */
@@ -26,7 +26,7 @@ function refTo(id: string, kinds: readonly Kind[], apiUrl: string | undefined): 
 export function sessionText(
   session: SessionRecord,
   apiUrl: string | undefined,
-  end: SessionEnd | undefined,
+  end: AgentSessionEnd | undefined,
 ): string {
   const isSsh = session.transport === 'ssh'
   return JSON.stringify({

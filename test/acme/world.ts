@@ -20,7 +20,7 @@ import type { Body } from '#contract/body.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import type { Kept } from '#contract/shape.ts'
-import { openAcme, openAuthority, type AcmeSide } from '#domains/acme.ts'
+import { openAcme, openAuthority, type AcmeHandle } from '#domains/acme.ts'
 import { findAccount, openSealer } from '#server/first-start.ts'
 import { RecordSource } from '#server/record-source.ts'
 import { openStore } from '#store/open.ts'
@@ -52,7 +52,7 @@ export class World implements AsyncDisposable {
   readonly #sealer: Sealer
   readonly #folder: string | undefined
   readonly #facts: Deps['facts']
-  readonly #issuers: AcmeSide[] = []
+  readonly #issuers: AcmeHandle[] = []
   readonly #waiting = new Set<() => void>()
 
   private constructor(
@@ -119,7 +119,7 @@ export class World implements AsyncDisposable {
   }
 
   /** Starts to issue, just as the server does; on a store of its own if need be. */
-  async issue(pace: Partial<Pace> = {}, store: Store = this.store): Promise<AcmeSide> {
+  async issue(pace: Partial<Pace> = {}, store: Store = this.store): Promise<AcmeHandle> {
     const { settings } = this
     const client = openAuthority(settings)
     const log = createLog('info', { write: line => void this.told.push(line) })

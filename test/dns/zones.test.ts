@@ -113,7 +113,13 @@ suite('the shared domain', () => {
 test('name servers are where DNS is answered, which may be at one of the addresses', () => {
   const addresses = ['198.51.100.7', '198.51.100.8', '2001:db8::7']
   const askedAt = nameServerAddresses({ host: '198.51.100.8', port: 53 }, addresses)
-  const zones = new DnsZones({ domain: 'adit.test', addresses, askedAt, authorities: [], now: () => NOW })
+  const zones = new DnsZones({
+    domain: 'adit.test',
+    addresses,
+    nameServerIps: askedAt,
+    authorities: [],
+    now: () => NOW,
+  })
   for (const name of ['ns1.adit.test', 'ns2.adit.test']) {
     assert.deepEqual(answers(zones, name, 'A'), ['198.51.100.8'])
     assert.deepEqual(answers(zones, name, 'AAAA'), [])

@@ -4,7 +4,7 @@ import { readSettings } from '#base/read-settings.ts'
 import { domainAdvice, publicDomain, recordsToSet } from '#domains/domain-advice.ts'
 
 const addresses = ['198.51.100.7', '2001:db8::7']
-const target = { domain: 'example.com', addresses, askedAt: addresses }
+const target = { domain: 'example.com', addresses, nameServerIps: addresses }
 
 interface Given {
   readonly settings?: Record<string, string>
@@ -28,7 +28,7 @@ const hasRecord = (lines: string, ...record: string[]) =>
 
 suite('the records of a domain', () => {
   test('are those of all names, where others answer DNS', () => {
-    assert.deepEqual(recordsToSet({ ...target, answersDns: false }), [
+    assert.deepEqual(recordsToSet({ ...target, servesDns: false }), [
       'example.com A 198.51.100.7',
       'example.com AAAA 2001:db8::7',
       '*.example.com A 198.51.100.7',
@@ -37,7 +37,7 @@ suite('the records of a domain', () => {
   })
 
   test('are two name servers with their addresses, where the server answers DNS itself', () => {
-    assert.deepEqual(recordsToSet({ ...target, answersDns: true }), [
+    assert.deepEqual(recordsToSet({ ...target, servesDns: true }), [
       'example.com NS ns1.example.com',
       'example.com NS ns2.example.com',
       'ns1.example.com A 198.51.100.7',

@@ -6,10 +6,10 @@ import { connect } from 'node:tls'
 import { createLog } from '#base/log.ts'
 import { openAcme, openAuthority } from '#domains/acme.ts'
 import { openExpiry } from '#domains/expiry/expiry-watch.ts'
-import { gatewayHere } from '#cluster/gateway-side.ts'
+import { startInProcess } from '#cluster/gateway-handle.ts'
 import { openParts } from '#server/gateway-parts.ts'
 import { UserSessions } from '#server/user-sessions.ts'
-import { TrafficHub } from '#server/traffic-hub.ts'
+import { TrafficBroker } from '#server/traffic-broker.ts'
 import { FakeAuthority } from '../acme/fake-authority.ts'
 import { FakeDns } from '../acme/fake-dns.ts'
 import { Gate } from '../acme/gate.ts'
@@ -50,12 +50,12 @@ async function start() {
     settings,
     version: 'test',
     userSessions: new UserSessions({ store, sealer, log, now }),
-    traffic: new TrafficHub({ tell: () => undefined, accountId: 'ac_1' }),
+    traffic: new TrafficBroker({ publish: () => undefined, accountId: 'ac_1' }),
     uncaught: () => undefined,
     sharesPorts: () => false,
     log,
   })
-  const side = await gatewayHere(gateway)
+  const side = await startInProcess(gateway)
   parts.defer(() => side.drain(0))
   const { source } = gateway
   const acme = openAcme({ settings, client: openAuthority(settings), api, source, log, pace: quick })

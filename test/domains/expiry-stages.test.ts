@@ -6,7 +6,7 @@ const SECOND = 1000
 const DAY = 86_400 * SECOND
 const END = Date.parse('2027-03-01T00:00:00Z')
 const life = (days: number) => ({ notBefore: END - days * DAY, notAfter: END })
-const untold = { told: undefined, renewsAt: undefined }
+const untold = { lastStage: undefined, renewsAt: undefined }
 
 suite('the stages of a certificate', () => {
   test('are 30, 14, 7, 3 and 1 days before its end, and the end, however long it lives', () => {
@@ -31,7 +31,7 @@ suite('the stages of a certificate', () => {
 
   test('are told once each, and those that nobody was there to tell are left out', () => {
     const at = (left: number, told?: Stage) =>
-      stageToTell(life(365), { ...untold, told, now: END - left * DAY })
+      stageToTell(life(365), { ...untold, lastStage: told, now: END - left * DAY })
     assert.equal(at(31), undefined)
     assert.equal(at(30), 30)
     assert.equal(at(29, 30), undefined)
@@ -42,14 +42,14 @@ suite('the stages of a certificate', () => {
   })
 
   test('are told again when they were told by a clock that was ahead', () => {
-    const at = (left: number) => stageToTell(life(365), { ...untold, told: 0, now: END - left * DAY })
+    const at = (left: number) => stageToTell(life(365), { ...untold, lastStage: 0, now: END - left * DAY })
     assert.equal(at(31), undefined)
     assert.equal(at(13), 14)
   })
 
   test('are not told of what is renewed by itself until half of the time for that has gone', () => {
     const at = (left: number, renews: number) =>
-      stageToTell(life(90), { told: undefined, renewsAt: END - renews * DAY, now: END - left * DAY })
+      stageToTell(life(90), { lastStage: undefined, renewsAt: END - renews * DAY, now: END - left * DAY })
     // At two thirds of its life.
     assert.equal(at(30, 30), undefined)
     assert.equal(at(15, 30), undefined)

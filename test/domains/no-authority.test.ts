@@ -17,7 +17,7 @@ const HOUR = 3_600_000
 const SAYS = /^Nothing is ordered: this server has no certificate authority\. Set ADIT_ACME_DIRECTORY/
 const place = { directory: 'off', rootFile: import.meta.filename, dns: '127.0.0.1:9' }
 const log = createLog('silent')
-const ground = { domain: 'base.test', addresses: [], askedAt: [], answersDns: true, alone: false }
+const ground = { domain: 'base.test', addresses: [], nameServerIps: [], servesDns: true, isSoleServer: false }
 
 /** A server whose setting acme_directory is off. */
 async function without(world: World): Promise<AsyncDisposable> {

@@ -4,19 +4,19 @@ import { decode } from '#contract/body.ts'
 import { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { reserveOwnDomain } from '#domains/acme/own-domain.ts'
-import { provingOf, type Domain, type Ground } from '#domains/acme/proving.ts'
+import { provingOf, type Domain, type DomainEnvironment } from '#domains/acme/proving.ts'
 import { World } from '../acme/world.ts'
 
 const BASE = 'gate.example.org'
-const silent: Ground = {
+const silent: DomainEnvironment = {
   domain: BASE,
   addresses: ['198.51.100.7', '2001:db8::7'],
-  askedAt: ['198.51.100.7'],
-  answersDns: false,
-  alone: true,
+  nameServerIps: ['198.51.100.7'],
+  servesDns: false,
+  isSoleServer: true,
 }
-const oneOfSeveral: Ground = { ...silent, alone: false }
-const answering: Ground = { ...silent, answersDns: true }
+const oneOfSeveral: DomainEnvironment = { ...silent, isSoleServer: false }
+const answering: DomainEnvironment = { ...silent, servesDns: true }
 
 const domain = (fields: object): Domain => ({ ...decode(reservedDomain.shape, {}), ...fields }) as Domain
 const wildcard = domain({
@@ -33,11 +33,11 @@ const ingress = {
 suite('how names are proven', () => {
   test('a wildcard by the DNS of whichever server of the same database answers it', () => {
     assert.match(provingOf(wildcard, silent).obstacle ?? '', /ADIT_DNS_ADDR/)
-    for (const ground of [answering, oneOfSeveral]) {
-      const { obstacle, zone, challengeTarget } = provingOf(wildcard, ground)
+    for (const environment of [answering, oneOfSeveral]) {
+      const { obstacle, zone, challengeTarget } = provingOf(wildcard, environment)
       assert.equal(obstacle, undefined)
       assert.equal(zone?.apex, BASE)
-      assert.equal(zone.hint?.includes('ADIT_DNS_ADDR') ?? false, !ground.answersDns)
+      assert.equal(zone.hint?.includes('ADIT_DNS_ADDR') ?? false, !environment.servesDns)
       assert.equal(challengeTarget, `x.acme.${BASE}`)
     }
   })
@@ -64,7 +64,7 @@ suite('how names are proven', () => {
     const target = async () => (await world.named(BASE)).acme_challenge_cname_target
     await reserveOwnDomain(world.call, oneOfSeveral)
     assert.equal(await target(), null)
-    await reserveOwnDomain(world.call, { ...answering, alone: false })
+    await reserveOwnDomain(world.call, { ...answering, isSoleServer: false })
     assert.equal(await target(), `_acme-challenge.${BASE}`)
     await reserveOwnDomain(world.call, oneOfSeveral)
     assert.equal(await target(), `_acme-challenge.${BASE}`)

@@ -8,7 +8,7 @@ import { defaultDeliveryTimings, waitAfter } from '#events/backoff.ts'
 import { DeadLetters } from '#events/dead-letters.ts'
 import { Outbox } from '#events/outbox.ts'
 import { TrafficLog } from '#events/traffic-log.ts'
-import { Traffic, type TrafficBatch } from '#telemetry/traffic.ts'
+import { TrafficEvents, type TrafficBatch } from '#telemetry/traffic-events.ts'
 import { prune } from '#server/prune.ts'
 import { openSqlite } from '#store/sqlite.ts'
 import type { Store } from '#store/store.ts'
@@ -188,8 +188,8 @@ suite('limits of event delivery', () => {
 
   test('what a gateway cannot send in time is dropped and counted; other endpoints keep their share', async () => {
     const batches: TrafficBatch[] = []
-    const traffic = new Traffic(batch => void batches.push(batch))
-    traffic.want({ accountId: 'ac_1', http: [], tcp: ['conn.bytes_in'] })
+    const traffic = new TrafficEvents(batch => void batches.push(batch))
+    traffic.subscribe({ accountId: 'ac_1', http: [], tcp: ['conn.bytes_in'] })
     const visitor = { ip: '', port: 1, localIp: '', localPort: 1, serverName: undefined }
     const seen = { client: visitor, begun: 0, ended: 1, sent: 0, decision: undefined }
     for (let received = 0; received < 10_005; received++) traffic.connection({ ...seen, received })

@@ -10,7 +10,7 @@ import { newId, timestamp } from '#base/ids.ts'
 import { decode } from '#contract/body.ts'
 import { reservedDomain as kind } from '#contract/kinds/reserved-domain.ts'
 import type { Kept } from '#contract/shape.ts'
-import type { Ground } from '#domains/acme/proving.ts'
+import type { DomainEnvironment } from '#domains/acme/proving.ts'
 import type { Row } from '#store/store.ts'
 
 type Domain = Kept<typeof kind.shape>
@@ -21,21 +21,21 @@ const PAGE = 1000
  * Reserves the shared domain itself, so that its certificate is issued and shown like any other. If our own DNS serves
  * the domain, one certificate has all names under it; otherwise each reserved name has its own.
  */
-export async function reserveOwnDomain(call: Call, ground: Ground): Promise<void> {
+export async function reserveOwnDomain(call: Call, environment: DomainEnvironment): Promise<void> {
   const held = await call.store.holder({ namespace: DOMAINS, value: call.facts.domain })
-  const isNew = await (held === undefined ? insert(call, ground) : adapt(held, call, ground))
+  const isNew = await (held === undefined ? insert(call, environment) : adapt(held, call, environment))
   if (isNew) await manageNamesUnder(call)
 }
 
-const targetOf = ({ domain, answersDns }: Ground): string | null =>
+const targetOf = ({ domain, servesDns: answersDns }: DomainEnvironment): string | null =>
   answersDns ? challengeName(domain) : null
 
-const describe = ({ answersDns }: Ground): string =>
+const describe = ({ servesDns: answersDns }: DomainEnvironment): string =>
   answersDns
     ? 'The shared domain of this server.'
     : 'The shared domain of this server. Reserved names under it get a certificate each, others use the local CA; with ADIT_DNS_ADDR one certificate covers all.'
 
-async function insert(call: Call, ground: Ground): Promise<boolean> {
+async function insert(call: Call, environment: DomainEnvironment): Promise<boolean> {
   const { store, facts, now } = call
   const { domain } = facts
   const id = newId(kind.prefix ?? '', now())
@@ -45,10 +45,10 @@ async function insert(call: Call, ground: Ground): Promise<boolean> {
     created_at: timestamp(now()),
     domain,
     region: facts.region,
-    description: describe(ground),
+    description: describe(environment),
     // The account itself: only admins may change it.
     owner_id: facts.accountId,
-    acme_challenge_cname_target: targetOf(ground),
+    acme_challenge_cname_target: targetOf(environment),
     certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
     certificate_management_status: { renews_at: null, provisioning_job: null },
   }
@@ -61,25 +61,29 @@ async function insert(call: Call, ground: Ground): Promise<boolean> {
 }
 
 /** It was reserved with another DNS mode, or another shared domain. */
-async function adapt({ id, kind: name, body }: Row, call: Call, ground: Ground): Promise<boolean> {
+async function adapt(
+  { id, kind: name, body }: Row,
+  call: Call,
+  environment: DomainEnvironment,
+): Promise<boolean> {
   if (name !== kind.name) return false
   const known = JSON.parse(body) as Domain
-  const target = targetOf(ground)
+  const target = targetOf(environment)
   const { acme_challenge_cname_target: before } = known
   if (known.cname_target === null && before === target) return false
   // Another server of the same database may serve DNS.
-  if (!ground.alone && before === challengeName(ground.domain)) return false
+  if (!environment.isSoleServer && before === challengeName(environment.domain)) return false
   await change({ kind, id, parent: null }, call, record => ({
     body: {
       ...record.body,
-      description: describe(ground),
+      description: describe(environment),
       cname_target: null,
       acme_challenge_cname_target: target,
     },
     given: {},
   }))
   // A pending order is for other names.
-  const order = await call.store.holder(orderClaim(ground.domain))
+  const order = await call.store.holder(orderClaim(environment.domain))
   if (order !== undefined) await removeOrder(call.store, order)
   return true
 }

@@ -11,16 +11,16 @@ import { isLocalName } from '#domains/domain-advice.ts'
 export type Domain = Kept<typeof reservedDomain.shape> | Kept<typeof agentIngress.shape>
 
 /** The public identity of this server. */
-export interface Ground {
+export interface DomainEnvironment {
   /** The shared domain. */
   readonly domain: string
   /** Its public addresses. */
   readonly addresses: readonly string[]
   /** Those at which its DNS can be queried. */
-  readonly askedAt: readonly string[]
-  readonly answersDns: boolean
+  readonly nameServerIps: readonly string[]
+  readonly servesDns: boolean
   /** No other server uses the same database, so none serves DNS either. */
-  readonly alone: boolean
+  readonly isSoleServer: boolean
 }
 
 export type Proving = Pick<
@@ -36,14 +36,14 @@ const OTHER_ANSWERS =
 const MAX_RECORDS = 12
 
 /** The names of the certificate, and their challenges. */
-export function provingOf(body: Domain, ground: Ground): Proving {
-  if ('region_domains' in body) return ofIngress(body, ground)
+export function provingOf(body: Domain, environment: DomainEnvironment): Proving {
+  if ('region_domains' in body) return ofIngress(body, environment)
   const { domain, acme_challenge_cname_target: challenge } = body
-  if (domain === ground.domain) return ofOwnDomain(body, ground)
-  if (isUnder(domain, ground.domain)) return ofSharedName(domain, ground)
+  if (domain === environment.domain) return ofOwnDomain(body, environment)
+  if (isUnder(domain, environment.domain)) return ofSharedName(domain, environment)
   if (challenge === challengeName(domain) && !domain.startsWith('*.'))
-    return { ...byVisits([domain]), obstacle: formerDomain(domain, ground.domain) }
-  return ofCustomName(body, ground)
+    return { ...byVisits([domain]), obstacle: formerDomain(domain, environment.domain) }
+  return ofCustomName(body, environment)
 }
 
 const byVisits = (names: readonly string[]): Proving => ({
@@ -53,7 +53,8 @@ const byVisits = (names: readonly string[]): Proving => ({
 })
 
 /** Whether a server of this installation serves DNS, as far as this one knows. */
-const mayAnswerDns = ({ answersDns, alone }: Ground): boolean => answersDns || !alone
+const mayAnswerDns = ({ servesDns: answersDns, isSoleServer: alone }: DomainEnvironment): boolean =>
+  answersDns || !alone
 
 /** Names under these resolve to the machine itself, or nowhere; others may exist in a private network. */
 const isNowhere = (domain: string): boolean => /(^|\.)(localhost|invalid)$/.test(domain)
@@ -70,49 +71,60 @@ const noPublicZone = (domain: string): string =>
 const formerDomain = (domain: string, now: string): string =>
   `Nothing is ordered: ${domain} was the domain of this server, which is ${now} now. Delete this reservation; reserved again it is like any other.`
 
-function ofIngress(body: Kept<typeof agentIngress.shape>, ground: Ground): Proving {
+function ofIngress(body: Kept<typeof agentIngress.shape>, environment: DomainEnvironment): Proving {
   const { domain, ns_targets: servers, region_domains: names } = body
-  if (isNowhere(ground.domain)) return { ...byVisits(names), advice: noPublicDomain(ground.domain) }
-  if (!mayAnswerDns(ground)) return byVisits(names)
-  return { ...byVisits(names), zone: zoneOf(domain, servers, ground) }
+  if (isNowhere(environment.domain)) return { ...byVisits(names), advice: noPublicDomain(environment.domain) }
+  if (!mayAnswerDns(environment)) return byVisits(names)
+  return { ...byVisits(names), zone: zoneOf(domain, servers, environment) }
 }
 
 /** With our own DNS one certificate covers all names under it; otherwise each has its own. */
-function ofOwnDomain(body: Kept<typeof reservedDomain.shape>, ground: Ground): Proving {
+function ofOwnDomain(body: Kept<typeof reservedDomain.shape>, environment: DomainEnvironment): Proving {
   const { domain, acme_challenge_cname_target: challenge } = body
   return challenge === null
     ? byVisits([domain])
-    : byOwnZone([domain, `*.${domain}`], challengeName(domain), ground)
+    : byOwnZone([domain, `*.${domain}`], challengeName(domain), environment)
 }
 
-function ofSharedName(domain: string, ground: Ground): Proving {
-  if (domain.startsWith('*.')) return byOwnZone([domain], challengeName(domain), ground)
-  return mayAnswerDns(ground) ? { ...byVisits([domain]), zone: sharedZone(ground) } : byVisits([domain])
+function ofSharedName(domain: string, environment: DomainEnvironment): Proving {
+  if (domain.startsWith('*.')) return byOwnZone([domain], challengeName(domain), environment)
+  return mayAnswerDns(environment)
+    ? { ...byVisits([domain]), zone: sharedZone(environment) }
+    : byVisits([domain])
 }
 
-function ofCustomName(body: Kept<typeof reservedDomain.shape>, ground: Ground): Proving {
+function ofCustomName(body: Kept<typeof reservedDomain.shape>, environment: DomainEnvironment): Proving {
   const { domain, cname_target: cname, acme_challenge_cname_target: challenge } = body
-  const isLost = isNowhere(ground.domain)
+  const isLost = isNowhere(environment.domain)
   if (challenge !== null) {
-    const proving = byOwnZone([domain], challenge, ground)
-    return isLost ? { ...proving, obstacle: noPublicZone(ground.domain) } : proving
+    const proving = byOwnZone([domain], challenge, environment)
+    return isLost ? { ...proving, obstacle: noPublicZone(environment.domain) } : proving
   }
   return isLost
-    ? { ...byVisits([domain]), advice: noPublicDomain(ground.domain) }
+    ? { ...byVisits([domain]), advice: noPublicDomain(environment.domain) }
     : { ...byVisits([domain]), cnameTarget: cname ?? undefined }
 }
 
-function byOwnZone(names: readonly string[], challengeTarget: string, ground: Ground): Proving {
+function byOwnZone(
+  names: readonly string[],
+  challengeTarget: string,
+  environment: DomainEnvironment,
+): Proving {
   const proving = { names, cnameTarget: undefined, challengeTarget }
-  if (!mayAnswerDns(ground)) return { ...proving, obstacle: NO_DNS }
+  if (!mayAnswerDns(environment)) return { ...proving, obstacle: NO_DNS }
   // Operators of private networks manage DNS in their own way.
-  return isLocalName(ground.domain) ? proving : { ...proving, zone: sharedZone(ground) }
+  return isLocalName(environment.domain) ? proving : { ...proving, zone: sharedZone(environment) }
 }
 
-const sharedZone = (ground: Ground): OwnZone => zoneOf(ground.domain, nameServers(ground.domain), ground)
+const sharedZone = (environment: DomainEnvironment): OwnZone =>
+  zoneOf(environment.domain, nameServers(environment.domain), environment)
 
 /** The name servers of a zone, and their addresses if they are in it. */
-function zoneOf(apex: string, servers: readonly string[], { askedAt, answersDns }: Ground): OwnZone {
+function zoneOf(
+  apex: string,
+  servers: readonly string[],
+  { nameServerIps: askedAt, servesDns: answersDns }: DomainEnvironment,
+): OwnZone {
   const inside = servers.filter(server => isUnder(server, apex))
   const records = [
     ...servers.map(server => `${apex} NS ${server}`),

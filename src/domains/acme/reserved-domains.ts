@@ -19,9 +19,9 @@ import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { Source } from '#registry/records/source.ts'
-import { DomainBook, bookKinds } from '#domains/acme/domain-book.ts'
+import { ManagedDomainIndex, indexedKinds } from '#domains/acme/managed-domain-index.ts'
 import { certificateWrites } from '#domains/acme/new-certificate.ts'
-import type { Ground } from '#domains/acme/proving.ts'
+import type { DomainEnvironment } from '#domains/acme/proving.ts'
 import type { Row, Write } from '#store/store.ts'
 
 type Domain = Kept<typeof reservedDomain.shape>
@@ -38,7 +38,7 @@ export interface ReservedDomainsOptions {
   readonly call: Call
   readonly source: Source
   readonly log: Log
-  readonly ground: Ground
+  readonly ground: DomainEnvironment
 }
 
 const ATTEMPTS = 8
@@ -49,17 +49,17 @@ export class ReservedDomains implements Domains {
   readonly #call: Call
   readonly #source: Source
   readonly #log: Log
-  readonly #ground: Ground
+  readonly #environment: DomainEnvironment
 
-  constructor({ call, source, log, ground }: ReservedDomainsOptions) {
+  constructor({ call, source, log, ground: environment }: ReservedDomainsOptions) {
     this.#call = call
-    this.#ground = ground
+    this.#environment = environment
     this.#source = source
     this.#log = log
   }
 
   follow(listener: (id: string, domain: ManagedDomain | undefined) => void): Promise<() => void> {
-    const book = new DomainBook(this.#ground, {
+    const index = new ManagedDomainIndex(this.#environment, {
       domain: listener,
       released: id =>
         void inBackground(
@@ -72,7 +72,7 @@ export class ReservedDomains implements Domains {
           () => this.#discard(id),
         ),
     })
-    return this.#source.watch(bookKinds, book)
+    return this.#source.watch(indexedKinds, index)
   }
 
   async manages(id: string): Promise<boolean> {

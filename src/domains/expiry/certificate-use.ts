@@ -5,7 +5,7 @@ import type { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { Row } from '#store/store.ts'
 
-export type Certificate = Kept<typeof tlsCertificate.shape>
+export type StoredCertificate = Kept<typeof tlsCertificate.shape>
 type Domain = Kept<typeof reservedDomain.shape> | Kept<typeof agentIngress.shape>
 
 /** The users of a certificate, and who must replace it. */
@@ -22,11 +22,14 @@ const MAX_NAMED = 20
 const kinds: readonly string[] = [reservedDomain.name, agentIngress.name]
 const noJitter = (): number => 0
 
-export const lifeOf = ({ not_before: from, not_after: to }: Pick<Certificate, 'not_before' | 'not_after'>) =>
+export const lifeOf = ({
+  not_before: from,
+  not_after: to,
+}: Pick<StoredCertificate, 'not_before' | 'not_after'>) =>
   ({ notBefore: Date.parse(from), notAfter: Date.parse(to) }) satisfies Lifetime
 
 /** Made of the certificate and the rows that refer to it. */
-export function useOf(certificate: Certificate, referrers: readonly Row[]): CertificateUse {
+export function useOf(certificate: StoredCertificate, referrers: readonly Row[]): CertificateUse {
   const domains = referrers
     .filter(({ kind }) => kinds.includes(kind))
     .map(row => JSON.parse(row.body) as Domain)

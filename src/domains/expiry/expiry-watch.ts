@@ -6,19 +6,24 @@ import { guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import { tlsCertificate as kind } from '#contract/kinds/tls-certificate.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
-import { lifeOf, useOf, type Certificate, type CertificateUse } from '#domains/expiry/certificate-use.ts'
+import {
+  lifeOf,
+  useOf,
+  type StoredCertificate,
+  type CertificateUse,
+} from '#domains/expiry/certificate-use.ts'
 import { keepStarting, type Stop } from '#base/keep-starting.ts'
-import { ownCall } from '#api/own-call.ts'
+import { systemCall } from '#api/system-call.ts'
 import { nextStageAt, readStage, stageToTell, type Stage } from '#domains/expiry/stages.ts'
 import type { Row, Write } from '#store/store.ts'
 
-export interface ExpiryOptions {
+export interface ExpiryWatchOptions {
   readonly api: Deps
   readonly source: Source
   readonly log: Log
 }
 
-export interface ExpirySide {
+export interface ExpiryHandle {
   /** `base` is the API URL in events. */
   start(base: string): Promise<void>
   close(): Promise<void>
@@ -47,12 +52,12 @@ const advice: Readonly<Record<CertificateUse['by'], string>> = {
 }
 
 /** Reports expiring certificates, once it is started. */
-export function openExpiry({ api, source, log }: ExpiryOptions): ExpirySide {
+export function openExpiry({ api, source, log }: ExpiryWatchOptions): ExpiryHandle {
   let stop: Stop = async () => undefined
   return {
     async start(base) {
       stop = await keepStarting({ task: 'expiry', log }, async () => {
-        const watch = new ExpiryWatch(ownCall(api, base), log)
+        const watch = new ExpiryWatch(systemCall(api, base), log)
         await watch.follow(source)
         return () => watch.close()
       })
@@ -107,15 +112,15 @@ class ExpiryWatch implements Follower {
   /** Most certificates need no report, which is known without reading anything. */
   #learn({ id, body }: SourceRow): void {
     guarded({ task: 'expiry', log: this.#log, about: { certificate: id } }, () =>
-      this.#note(id, body as Certificate),
+      this.#note(id, body as StoredCertificate),
     )
   }
 
-  #note(id: string, certificate: Certificate): void {
+  #note(id: string, certificate: StoredCertificate): void {
     const life = lifeOf(certificate)
     const now = this.#call.now()
     const told = readStage(certificate.expiry_told)
-    const isDue = stageToTell(life, { now, told, renewsAt: undefined }) !== undefined
+    const isDue = stageToTell(life, { now, lastStage: told, renewsAt: undefined }) !== undefined
     this.#known.set(id, { life, dueAt: isDue ? now : nextStageAt(life, now) })
   }
 
@@ -156,11 +161,11 @@ class ExpiryWatch implements Follower {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const row = await store.get(id)
       if (row?.kind !== kind.name) return
-      const certificate = JSON.parse(row.body) as Certificate
+      const certificate = JSON.parse(row.body) as StoredCertificate
       const users = await store.referrers(id, MAX_USERS)
       const use = useOf(certificate, users)
       const told = readStage(certificate.expiry_told)
-      const stage = stageToTell(lifeOf(certificate), { now: now(), told, renewsAt: use.renewsAt })
+      const stage = stageToTell(lifeOf(certificate), { now: now(), lastStage: told, renewsAt: use.renewsAt })
       if (stage === undefined || use.by === 'leftover') return
       const outcome = await store.commit([
         // A domain that has just got its next certificate needs no warning.
@@ -172,7 +177,7 @@ class ExpiryWatch implements Follower {
     throw new Error('Others changed it each time.')
   }
 
-  async #writes(row: Row, certificate: Certificate, stage: Stage): Promise<Write[]> {
+  async #writes(row: Row, certificate: StoredCertificate, stage: Stage): Promise<Write[]> {
     // Only this changes: the key stays encrypted.
     const body = JSON.stringify({ ...certificate, expiry_told: String(stage) })
     return [
@@ -181,8 +186,8 @@ class ExpiryWatch implements Follower {
     ]
   }
 
-  #say(stage: Stage, certificate: Certificate, { names, by }: CertificateUse): void {
-    const { id, not_after: ends } = certificate as Certificate & { readonly id: string }
+  #say(stage: Stage, certificate: StoredCertificate, { names, by }: CertificateUse): void {
+    const { id, not_after: ends } = certificate as StoredCertificate & { readonly id: string }
     const facts = { certificate: id, names, ends, todo: advice[by] }
     if (stage === 0) this.#log.error(facts, 'certificate has expired')
     else this.#log.warn(facts, 'certificate expires soon')

@@ -17,16 +17,19 @@ export function reachedAt({ notBefore, notAfter }: Lifetime, stage: Stage): numb
 export const nextStageAt = (life: Lifetime, now: number): number =>
   Math.min(...stages.map(stage => reachedAt(life, stage)).filter(at => at > now))
 
-export interface Told {
+export interface StageInput {
   readonly now: number
   /** The last reported stage. */
-  readonly told: Stage | undefined
+  readonly lastStage: Stage | undefined
   /** When it is renewed automatically, if it is. */
   readonly renewsAt: number | undefined
 }
 
 /** The current stage, if it is not reported yet. */
-export function stageToTell(life: Lifetime, { now, told, renewsAt }: Told): Stage | undefined {
+export function stageToTell(
+  life: Lifetime,
+  { now, lastStage: told, renewsAt }: StageInput,
+): Stage | undefined {
   const stage = stages.findLast(each => reachedAt(life, each) <= now)
   if (stage === undefined) return undefined
   // A future stage was reported by a wrong clock.

@@ -4,7 +4,7 @@ import type { Log } from '#base/log.ts'
 import type { Admission, Admitted } from '#gateway/listeners/admission.ts'
 import type { ClientBytes } from '#gateway/listeners/client-bytes.ts'
 import { plainAddress } from '#base/addresses.ts'
-import type { Traffic } from '#telemetry/traffic.ts'
+import type { TrafficEvents } from '#telemetry/traffic-events.ts'
 
 export interface ListenAddress {
   readonly host: string
@@ -21,7 +21,7 @@ export interface ListenerOptions {
   /** The byte counter; one for all listeners of a process. */
   readonly bytes?: ClientBytes
   /** Notified of closed connections. */
-  readonly traffic?: Traffic | undefined
+  readonly traffic?: TrafficEvents | undefined
 }
 
 export interface AcceptorOptions extends ListenerOptions {

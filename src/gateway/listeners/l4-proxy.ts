@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Log } from '#base/log.ts'
 import type { ClientConnection } from '#http/exchange.ts'
 import { encodeProxyProtocol } from '#gateway/backends/proxy-protocol.ts'
-import type { Traffic } from '#telemetry/traffic.ts'
+import type { TrafficEvents } from '#telemetry/traffic-events.ts'
 import { cut, splice, type SpliceEnd } from '#tunnel/splice.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
@@ -22,7 +22,7 @@ export interface L4ForwardOptions {
   readonly log: Log
   readonly peeked?: Buffer
   /** Notified of closed connections. */
-  readonly traffic?: Traffic | undefined
+  readonly traffic?: TrafficEvents | undefined
 }
 
 const EMPTY = Buffer.alloc(0)

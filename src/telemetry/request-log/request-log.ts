@@ -4,7 +4,7 @@ import type { GatewayMetrics } from '#telemetry/metrics.ts'
 import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
 import { RequestRing } from '#telemetry/request-log/ring.ts'
 import { shownRequest } from '#telemetry/request-log/shown.ts'
-import type { Traffic } from '#telemetry/traffic.ts'
+import type { TrafficEvents } from '#telemetry/traffic-events.ts'
 
 type ResourceBody = Record<string, unknown>
 
@@ -19,14 +19,14 @@ export interface RequestLogOptions {
   /** Undefined: there is no access log. */
   readonly write: WriteLine | undefined
   /** Also notified of requests; unused when absent. */
-  readonly traffic?: Traffic | undefined
+  readonly traffic?: TrafficEvents | undefined
 }
 
 /** Records every response: in the metrics, among the last requests, and in the access log. */
 export class RequestLog implements Observer {
   readonly #options: RequestLogOptions
   readonly #ring: RequestRing
-  readonly #traffic: Traffic | undefined
+  readonly #traffic: TrafficEvents | undefined
 
   constructor(options: RequestLogOptions) {
     this.#options = options

@@ -3,8 +3,8 @@ import type { Reply, HttpClientConnection } from '#http/exchange.ts'
 import type { Framing } from '#http/body.ts'
 import type { RequestHead } from '#http/head.ts'
 import type { RequestContext } from '#http/request-context.ts'
-import { wallTime } from '#telemetry/traffic/moments.ts'
-import { type Getters, type Write, writerOf } from '#telemetry/traffic/writer.ts'
+import { wallTime } from '#telemetry/traffic/time.ts'
+import { type Getters, type WriteFields, writerOf } from '#telemetry/traffic/writer.ts'
 
 /** A finished request. */
 export interface SeenRequest {
@@ -91,5 +91,5 @@ function decision(
   return at >= 0 && at < passed ? 'allow' : undefined
 }
 
-export const httpWriter = (wanted: readonly HttpField[]): Write<SeenRequest> =>
+export const httpWriter = (wanted: readonly HttpField[]): WriteFields<SeenRequest> =>
   writerOf(table, getters, wanted, ({ client }) => client)

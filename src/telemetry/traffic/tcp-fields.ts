@@ -1,7 +1,7 @@
 import { type TcpField, trafficFields } from '#contract/events/traffic-fields.ts'
 import type { ClientConnection } from '#http/exchange.ts'
-import { wallTime } from '#telemetry/traffic/moments.ts'
-import { type Getters, type Write, writerOf } from '#telemetry/traffic/writer.ts'
+import { wallTime } from '#telemetry/traffic/time.ts'
+import { type Getters, type WriteFields, writerOf } from '#telemetry/traffic/writer.ts'
 
 /** A finished connection without HTTP. Times are by `performance.now`. */
 export interface SeenConnection {
@@ -32,5 +32,5 @@ const getters: Getters<typeof table, SeenConnection> = {
   'conn.end_ts': ({ ended }) => wallTime(ended),
 }
 
-export const tcpWriter = (wanted: readonly TcpField[]): Write<SeenConnection> =>
+export const tcpWriter = (wanted: readonly TcpField[]): WriteFields<SeenConnection> =>
   writerOf(table, getters, wanted)

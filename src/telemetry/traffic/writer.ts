@@ -1,7 +1,7 @@
 import type { TrafficField } from '#contract/events/traffic-fields.ts'
 import type { Fields } from '#http/fields.ts'
 import { headersText } from '#telemetry/traffic/headers.ts'
-import { momentText } from '#telemetry/traffic/moments.ts'
+import { rfc3339 } from '#telemetry/traffic/time.ts'
 
 /** The value of a field before serialization. */
 interface Values {
@@ -22,7 +22,7 @@ export type Getters<Declared extends Table, Seen> = {
 }
 
 /** Appends a record to a text, as a JSON object. */
-export type Write<Seen> = (seen: Seen, text: string) => string
+export type WriteFields<Seen> = (seen: Seen, text: string) => string
 
 interface Leaf<Seen> {
   readonly path: readonly string[]
@@ -42,7 +42,7 @@ const texts: { readonly [Type in keyof Values]: (value: Values[Type]) => string 
   text: value => (NEEDS_ESCAPE.test(value) ? JSON.stringify(value).slice(1, -1) : value),
   number: String,
   yes_no: String,
-  moment: momentText,
+  moment: rfc3339,
   headers: headersText,
   lines: value => JSON.stringify(value),
 }
@@ -69,7 +69,7 @@ export function writerOf<Declared extends Table, Seen>(
   getters: Getters<Declared, Seen>,
   wanted: readonly (keyof Declared & string)[],
   owner?: (seen: Seen) => object,
-): Write<Seen> {
+): WriteFields<Seen> {
   const names = Object.keys(table).filter(name => wanted.includes(name))
   const leaves = inGroups(names.map(name => name.split('.'))).map((path): Leaf<Seen> => {
     const name = path.join('.')

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { Tell } from '#server/ordered-hold.ts'
-import { TrafficHub } from '#server/traffic-hub.ts'
+import type { PublishEvents } from '#server/reorder-buffer.ts'
+import { TrafficBroker } from '#server/traffic-broker.ts'
 import { usualFields } from '#contract/events/traffic-fields.ts'
-import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
+import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 import { type Gateway, type GatewayOptions, startGateway, TestAgent } from '../../gateway/agents/support.ts'
 import type { Told } from './support.ts'
 
@@ -14,18 +14,18 @@ const wish = (...types: string[]) => new Map(types.map(type => [type, new Set<st
 /** What is told of the agents of a gateway. */
 class Watch {
   readonly events: { type: string; object: Told }[] = []
-  readonly hub: TrafficHub
+  readonly hub: TrafficBroker
   #came = Promise.withResolvers<void>()
 
   constructor({ directory }: Gateway, apiUrl?: string) {
-    const tell: Tell = told => {
+    const tell: PublishEvents = told => {
       for (const { type, body } of told) this.events.push({ type, object: JSON.parse(body).object })
       this.#came.resolve()
       this.#came = Promise.withResolvers()
     }
-    this.hub = new TrafficHub({ tell, accountId: 'ac_1', apiUrl })
-    this.hub.want(wish(START, STOP))
-    this.hub.watch(directory)
+    this.hub = new TrafficBroker({ publish: tell, accountId: 'ac_1', apiUrl })
+    this.hub.subscribe(wish(START, STOP))
+    this.hub.watchSessions(directory)
   }
 
   async next(type: string): Promise<Told> {
@@ -110,7 +110,7 @@ suite('what is told of agents', () => {
 
   test('is nothing that nobody wants', async () => {
     await using world = await watched()
-    world.watch.hub.want(wish(STOP))
+    world.watch.hub.subscribe(wish(STOP))
     const agent = await TestAgent.signIn(world.gateway, world.token)
     agent.session.close()
     await world.watch.next(STOP)
@@ -124,12 +124,12 @@ suite('what is told of agents', () => {
 suite('gateways', () => {
   test('are told which fields somebody needs, in one order, and no others', () => {
     const accountId = 'ac_1'
-    const hub = new TrafficHub({ tell: () => undefined, accountId })
+    const hub = new TrafficBroker({ publish: () => undefined, accountId })
     const heard: WantedTraffic[] = []
-    hub.follow(wanted => heard.push(wanted))
+    hub.onSubscriptionChange(wanted => heard.push(wanted))
     const names = new Set(['http.request.method', 'conn.client_ip', 'no.such_field', 'conn.bytes_in'])
-    hub.want(new Map([['http_request_complete.v0', names]]))
-    hub.want(new Map([['tcp_connection_closed.v0', new Set(usualFields('tcp_connection_closed.v0'))]]))
+    hub.subscribe(new Map([['http_request_complete.v0', names]]))
+    hub.subscribe(new Map([['tcp_connection_closed.v0', new Set(usualFields('tcp_connection_closed.v0'))]]))
     assert.deepEqual(heard, [
       { accountId, http: [], tcp: [] },
       { accountId, http: ['conn.client_ip', 'http.request.method'], tcp: [] },

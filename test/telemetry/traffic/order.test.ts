@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { TrafficHub } from '#server/traffic-hub.ts'
+import { TrafficBroker } from '#server/traffic-broker.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
-import { OrderedHold, START, STOP, type Tell } from '#server/ordered-hold.ts'
+import { ReorderBuffer, START, STOP, type PublishEvents } from '#server/reorder-buffer.ts'
 import { echo } from '../../edges/world.ts'
 import { HOST, TrafficWorld } from './support.ts'
 
@@ -22,7 +22,7 @@ const event = (type: string, second: number, body = '{}'): OutgoingEvent => ({
 function holding(holdMs = 1) {
   const batches: { events: readonly OutgoingEvent[]; dropped: number }[] = []
   const state = { now: 10, came: Promise.withResolvers<void>() }
-  const hold = new OrderedHold(
+  const hold = new ReorderBuffer(
     (events, dropped) => {
       batches.push({ events, dropped })
       state.came.resolve()
@@ -50,16 +50,16 @@ suite('the order of events', () => {
   test('is that in which they come while no agent comes or goes: nothing waits', () => {
     const { hold, batches } = holding()
     const events = [event(CLOSED, 9), event(CLOSED, 8)]
-    hold.pass(events, 3)
+    hold.publish(events, 3)
     assert.deepEqual(batches, [{ events, dropped: 3 }])
   })
 
   test('is that in which they happened around an agent, whenever they are told', async () => {
     const { hold, next, batches, ids } = holding()
-    hold.hold(event(STOP, 10))
-    hold.pass([event(CLOSED, 11), event(CLOSED, 10)], 2)
-    hold.pass([event(CLOSED, 9)], 1)
-    hold.hold(event(START, 10))
+    hold.add(event(STOP, 10))
+    hold.publish([event(CLOSED, 11), event(CLOSED, 10)], 2)
+    hold.publish([event(CLOSED, 9)], 1)
+    hold.add(event(START, 10))
     await next()
     assert.deepEqual(ids(), [
       `ev_${CLOSED}_9`,
@@ -69,42 +69,42 @@ suite('the order of events', () => {
       `ev_${CLOSED}_11`,
     ])
     assert.equal(batches[0]?.dropped, 3)
-    hold.pass([event(CLOSED, 1)], 0)
+    hold.publish([event(CLOSED, 1)], 0)
     assert.equal(batches[1]?.events.length, 1)
   })
 
   test('leaves each agent its own time', async () => {
     const { hold, state, next, ids } = holding()
-    hold.hold(event(STOP, 10))
+    hold.add(event(STOP, 10))
     state.now = 20
-    hold.hold(event(STOP, 20))
+    hold.add(event(STOP, 20))
     await next()
     assert.deepEqual(ids(), [`ev_${STOP}_10`])
-    hold.pass([event(CLOSED, 19)], 0)
+    hold.publish([event(CLOSED, 19)], 0)
     await next()
     assert.deepEqual(ids(), [`ev_${STOP}_10`, `ev_${CLOSED}_19`, `ev_${STOP}_20`])
   })
 
   test('costs no more than so much memory: beyond it all is told at once', () => {
     const many = holding(NEVER)
-    many.hold.hold(event(STOP, 10))
-    many.hold.pass(
+    many.hold.add(event(STOP, 10))
+    many.hold.publish(
       Array.from({ length: 10_000 }, () => event(CLOSED, 9)),
       0,
     )
     assert.equal(many.ids().length, 10_001)
     assert.equal(many.ids().at(-1), `ev_${STOP}_10`)
     const large = holding(NEVER)
-    large.hold.hold(event(STOP, 10))
-    large.hold.pass([event(CLOSED, 9, ' '.repeat(20_000_000))], 0)
+    large.hold.add(event(STOP, 10))
+    large.hold.publish([event(CLOSED, 9, ' '.repeat(20_000_000))], 0)
     assert.equal(large.ids().length, 2)
   })
 
   test('is kept at the end, when nothing waits any longer', () => {
     const { hold, ids } = holding(NEVER)
     hold.flush()
-    hold.hold(event(STOP, 10))
-    hold.pass([event(CLOSED, 9)], 0)
+    hold.add(event(STOP, 10))
+    hold.publish([event(CLOSED, 9)], 0)
     hold.flush()
     assert.deepEqual(ids(), [`ev_${CLOSED}_9`, `ev_${STOP}_10`])
   })
@@ -113,14 +113,14 @@ suite('the order of events', () => {
     await using world = await TrafficWorld.start()
     const told: string[] = []
     const stopped = Promise.withResolvers<void>()
-    const tell: Tell = events => {
+    const tell: PublishEvents = events => {
       told.push(...events.map(({ type }) => type))
       if (told.includes(STOP) && told.includes(CLOSED)) stopped.resolve()
     }
-    const hub = new TrafficHub({ tell, accountId: 'ac_1' })
-    hub.want(new Map([START, STOP, CLOSED].map(type => [type, new Set<string>()])))
-    hub.watch(world.directory)
-    world.onBatch = batch => hub.tell(batch)
+    const hub = new TrafficBroker({ publish: tell, accountId: 'ac_1' })
+    hub.subscribe(new Map([START, STOP, CLOSED].map(type => [type, new Set<string>()])))
+    hub.watchSessions(world.directory)
+    world.onBatch = batch => hub.publish(batch)
     using service = await echo()
     const agent = await world.agent()
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })

@@ -86,13 +86,13 @@ suite('what is told of a request', () => {
   test('has only what is wanted, and nothing once nobody wants it', async () => {
     await using world = await TrafficWorld.start()
     world.edge('a.test', await world.static(hello))
-    world.traffic.want({ accountId, http: ['http.response.status_code', 'conn.client_ip'], tcp: [] })
+    world.traffic.subscribe({ accountId, http: ['http.response.status_code', 'conn.client_ip'], tcp: [] })
     const told = await world.told('a.test')
     assert.deepEqual(told, { conn: { client_ip: HOST }, http: { response: { status_code: 200 } } })
-    world.traffic.want({ accountId, http: [], tcp: [] })
+    world.traffic.subscribe({ accountId, http: [], tcp: [] })
     assert.equal(world.traffic.wantsRequests, false)
     assert.equal(world.traffic.wantsFingerprints, false)
-    world.traffic.want({
+    world.traffic.subscribe({
       accountId,
       http: usualFields('http_request_complete.v0') as typeof allHttp,
       tcp: [],

@@ -11,7 +11,7 @@ import { type Gateway, startGateway } from '#gateway/gateway.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import type { GatewayMetrics } from '#telemetry/metrics.ts'
 import { eventsOf, type LineEvent } from '#events/line-event.ts'
-import { Traffic, type TrafficBatch } from '#telemetry/traffic.ts'
+import { TrafficEvents, type TrafficBatch } from '#telemetry/traffic-events.ts'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { testLog } from '../../support/secrets.ts'
 import { localEgress } from '../../gateway/module-parts.ts'
@@ -44,7 +44,7 @@ export class TrafficWorld implements AsyncDisposable {
   readonly source = new MemorySource()
   readonly directory = new LocalDirectory()
   readonly events: LineEvent[] = []
-  readonly traffic = new Traffic(batch => {
+  readonly traffic = new TrafficEvents(batch => {
     this.events.push(...batch.pages.flatMap(eventsOf))
     this.onBatch?.(batch)
     this.#came.resolve()
@@ -81,7 +81,7 @@ export class TrafficWorld implements AsyncDisposable {
       requests: { size: 10, write: undefined },
       log: testLog(),
     })
-    world.traffic.want({ accountId, http: allHttp, tcp: allTcp })
+    world.traffic.subscribe({ accountId, http: allHttp, tcp: allTcp })
     return world
   }
 

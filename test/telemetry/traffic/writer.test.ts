@@ -7,7 +7,7 @@ import { noBody } from '#http/body.ts'
 import { RequestContext } from '#http/request-context.ts'
 import { headersText } from '#telemetry/traffic/headers.ts'
 import { httpWriter, type SeenRequest } from '#telemetry/traffic/http-fields.ts'
-import { momentText } from '#telemetry/traffic/moments.ts'
+import { rfc3339 } from '#telemetry/traffic/time.ts'
 import { type SeenConnection, tcpWriter } from '#telemetry/traffic/tcp-fields.ts'
 import { allHttp, allTcp } from './support.ts'
 
@@ -205,7 +205,7 @@ suite('the writer of an event', () => {
   test('writes moments as the calendar does', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 4e12, noNaN: true }), ms => {
-        assert.equal(momentText(ms), new Date(Math.floor(ms)).toISOString())
+        assert.equal(rfc3339(ms), new Date(Math.floor(ms)).toISOString())
       }),
     )
   })

@@ -2,9 +2,9 @@ import { type EnvelopeParts, envelopeParts } from '#contract/events/envelope.ts'
 import type { HttpField, TcpField, TrafficType } from '#contract/events/traffic-fields.ts'
 import { newId } from '#base/ids.ts'
 import { httpWriter, type SeenRequest } from '#telemetry/traffic/http-fields.ts'
-import { momentText, wallTime } from '#telemetry/traffic/moments.ts'
+import { rfc3339, wallTime } from '#telemetry/traffic/time.ts'
 import { type SeenConnection, tcpWriter } from '#telemetry/traffic/tcp-fields.ts'
-import type { Write } from '#telemetry/traffic/writer.ts'
+import type { WriteFields } from '#telemetry/traffic/writer.ts'
 
 /** The selected fields of each event type; empty: no subscriber. Sent between processes. */
 export interface WantedTraffic {
@@ -40,7 +40,7 @@ export const endpointOfConnection = ({ client }: SeenConnection): string =>
   `${client.localPort} ${client.serverName ?? ''}`
 
 /** Serializes traffic events with the selected fields. */
-export class Lines {
+export class JsonLineBuffer {
   readonly #fields: TrafficPage['fields']
   readonly #request: Line<SeenRequest>
   readonly #connection: Line<SeenConnection>
@@ -98,7 +98,7 @@ export class Lines {
 
   #put<Seen extends { readonly ended: number }>(line: Line<Seen>, seen: Seen, id: string): void {
     const { type, parts, write } = line
-    const head = parts.beforeId + id + parts.beforeAt + momentText(wallTime(seen.ended)) + parts.beforeObject
+    const head = parts.beforeId + id + parts.beforeAt + rfc3339(wallTime(seen.ended)) + parts.beforeObject
     const text = write(seen, head) + parts.end
     const end = this.#at + this.#room(text.length).write(text, this.#at)
     this.#bytes[end] = LINE_FEED
@@ -121,5 +121,5 @@ export class Lines {
 interface Line<Seen> {
   readonly type: TrafficType
   readonly parts: EnvelopeParts
-  readonly write: Write<Seen>
+  readonly write: WriteFields<Seen>
 }

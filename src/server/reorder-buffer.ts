@@ -1,7 +1,7 @@
 import type { OutgoingEvent } from '#events/destination.ts'
 import { sizeOf } from '#events/line-event.ts'
 
-export type Tell = (events: readonly OutgoingEvent[], dropped: number) => void
+export type PublishEvents = (events: readonly OutgoingEvent[], dropped: number) => void
 
 export const START = 'agent_session_start.v0'
 export const STOP = 'agent_session_stop.v0'
@@ -15,34 +15,34 @@ const MAX_BYTES = 16_777_216
  * take longer; so an agent event waits for earlier events, and later ones wait behind it. Without agent events nothing
  * is held. Times are RFC 3339 in UTC with milliseconds, so their text order is the time order.
  */
-export class OrderedHold {
-  readonly #tell: Tell
+export class ReorderBuffer {
+  readonly #publish: PublishEvents
   readonly #now: () => string
   readonly #holdMs: number
   #held: OutgoingEvent[] = []
   #bytes = 0
   #dropped = 0
   /** Events up to here have had time to arrive when the timer fires. */
-  #horizon = ''
+  #watermark = ''
   #timer: NodeJS.Timeout | undefined
 
   /** `now` in the form of event times. */
-  constructor(tell: Tell, now: () => string, holdMs = HOLD_MS) {
-    this.#tell = tell
+  constructor(tell: PublishEvents, now: () => string, holdMs = HOLD_MS) {
+    this.#publish = tell
     this.#now = now
     this.#holdMs = holdMs
   }
 
   /** An agent has connected or disconnected. */
-  hold(event: OutgoingEvent): void {
+  add(event: OutgoingEvent): void {
     if (this.#timer === undefined) this.#wait()
     this.#keep([event])
   }
 
   /** Events from gateways. */
-  pass(events: readonly OutgoingEvent[], dropped: number): void {
+  publish(events: readonly OutgoingEvent[], dropped: number): void {
     if (this.#timer === undefined) {
-      this.#tell(events, dropped)
+      this.#publish(events, dropped)
       return
     }
     this.#dropped += dropped
@@ -58,7 +58,7 @@ export class OrderedHold {
   }
 
   #wait(): void {
-    this.#horizon = this.#now()
+    this.#watermark = this.#now()
     this.#timer = setTimeout(() => this.#waited(), this.#holdMs).unref()
   }
 
@@ -73,7 +73,7 @@ export class OrderedHold {
   #waited(): void {
     this.#timer = undefined
     const ordered = this.#held.toSorted(inTime)
-    const isDue = ({ at }: OutgoingEvent): boolean => at <= this.#horizon
+    const isDue = ({ at }: OutgoingEvent): boolean => at <= this.#watermark
     // Without an agent event the rest has nothing to wait for.
     if (ordered.every(event => isDue(event) || rankOf(event) === 0)) {
       this.#release(ordered, [])
@@ -89,7 +89,7 @@ export class OrderedHold {
     this.#held = rest
     this.#bytes = rest.reduce((sum, event) => sum + sizeOf(event), 0)
     this.#dropped = 0
-    this.#tell(events, dropped)
+    this.#publish(events, dropped)
   }
 }
 

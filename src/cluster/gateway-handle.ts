@@ -17,8 +17,8 @@ import type { Directory } from '#registry/directory.ts'
 import type { Source } from '#registry/records/source.ts'
 import { oauthSetup } from '#auth/providers/setup.ts'
 import type { RequestLog } from '#telemetry/request-log/request-log.ts'
-import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
-import { Traffic, type TrafficBatch } from '#telemetry/traffic.ts'
+import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
+import { TrafficEvents, type TrafficBatch } from '#telemetry/traffic-events.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import { openAccessLog } from '#telemetry/request-log/access-log.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
@@ -28,7 +28,7 @@ import { usePlainReads } from '#tunnel/socket-reads.ts'
 import { LocalAuthority, type TlsIdentity } from '#pki/local-authority.ts'
 
 /** The gateway for the rest of the server, in however many processes it runs. */
-export interface GatewaySide {
+export interface GatewayHandle {
   readonly live: LiveView
   readonly bound: Gateway['bound']
   metrics(): Promise<string>
@@ -124,14 +124,14 @@ const ownHistory = (requests: RequestLog): RequestHistory => ({
 })
 
 /** A gateway in this process. */
-export async function gatewayHere(parts: GatewayParts): Promise<GatewaySide> {
+export async function startInProcess(parts: GatewayParts): Promise<GatewayHandle> {
   const { settings, version, source, root, keys, userSessions, sharesPorts, log } = parts
   usePlainReads(!settings.fast_reads)
   const directory = new LocalDirectory(log)
   const recentNames = namesBefore(settings.data_dir)
   const names = new OnlineNamesFile(settings.data_dir, directory, log)
-  const traffic = new Traffic(batch => parts.traffic.tell(batch), log)
-  parts.traffic.follow(wanted => traffic.want(wanted))
+  const traffic = new TrafficEvents(batch => parts.traffic.tell(batch), log)
+  parts.traffic.follow(wanted => traffic.subscribe(wanted))
   parts.traffic.watch(directory)
   const gateway = await startGateway({
     ...gatewayOptions(settings, { node: 'main', version }),

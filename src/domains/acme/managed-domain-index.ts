@@ -4,21 +4,21 @@ import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import type { Kept } from '#contract/shape.ts'
 import type { Follower, SourceChange, SourceRow } from '#registry/records/source.ts'
-import { provingOf, type Domain, type Ground } from '#domains/acme/proving.ts'
+import { provingOf, type Domain, type DomainEnvironment } from '#domains/acme/proving.ts'
 
 type Certificate = Kept<typeof tlsCertificate.shape>
 
 /** The kinds of rows it reads. */
-export const bookKinds = [reservedDomain.name, agentIngress.name, tlsCertificate.name]
+export const indexedKinds = [reservedDomain.name, agentIngress.name, tlsCertificate.name]
 
-export interface BookListener {
+export interface ManagedDomainListener {
   /** Undefined: no longer managed, or never. */
   domain(id: string, domain: ManagedDomain | undefined): void
   /** A domain no longer uses this certificate. */
   released(certificateId: string): void
 }
 
-interface Entry {
+interface IndexedDomain {
   readonly body: Domain
   readonly certificate: string | null
 }
@@ -29,14 +29,14 @@ interface Issued extends IssuedCertificate {
 }
 
 /** The domains with managed certificates, in memory. Of certificates only their dates and names are kept. */
-export class DomainBook implements Follower {
-  readonly #ground: Ground
-  readonly #listener: BookListener
-  readonly #domains = new Map<string, Entry>()
+export class ManagedDomainIndex implements Follower {
+  readonly #environment: DomainEnvironment
+  readonly #listener: ManagedDomainListener
+  readonly #domains = new Map<string, IndexedDomain>()
   readonly #certificates = new Map<string, Issued>()
 
-  constructor(ground: Ground, listener: BookListener) {
-    this.#ground = ground
+  constructor(environment: DomainEnvironment, listener: ManagedDomainListener) {
+    this.#environment = environment
     this.#listener = listener
   }
 
@@ -77,7 +77,7 @@ export class DomainBook implements Follower {
     const policy = body.certificate_management_policy
     if (!policy) return undefined
     const renewsAt = body.certificate_management_status?.renews_at
-    const proving = provingOf(body, this.#ground)
+    const proving = provingOf(body, this.#environment)
     const certificate = body.certificate ? this.#certificates.get(body.certificate) : undefined
     return {
       id,

@@ -4,7 +4,7 @@ import type { Call, Deps } from '#api/call.ts'
  * Actions of the server itself, as the API sees them: without a key, in events as the source System. `base` is the API
  * URL in events.
  */
-export const ownCall = (api: Deps, base: string): Call => ({
+export const systemCall = (api: Deps, base: string): Call => ({
   ...api,
   principal: { id: api.facts.accountId, role: 'admin', subject: 'adit', keyId: '' },
   base,

@@ -5,10 +5,10 @@ import type { SeenRequest } from '#telemetry/traffic/http-fields.ts'
 import {
   endpointOfConnection,
   endpointOfRequest,
-  Lines,
+  JsonLineBuffer,
   type TrafficPage,
   type WantedTraffic,
-} from '#telemetry/traffic/lines.ts'
+} from '#telemetry/traffic/json-line-buffer.ts'
 import type { SeenConnection } from '#telemetry/traffic/tcp-fields.ts'
 
 export interface TrafficBatch {
@@ -18,7 +18,7 @@ export interface TrafficBatch {
   readonly dropped: number
 }
 
-export type TellTraffic = (batch: TrafficBatch) => Promise<void> | void
+export type PublishTraffic = (batch: TrafficBatch) => Promise<void> | void
 
 const GATHER_MS = 25
 const MAX_EVENTS = 10_000
@@ -30,10 +30,10 @@ const PAGE_BYTES = 131_072
 const TOGETHER = 64
 
 /** Gathers traffic events. Callers check for subscribers first, so that nothing is recorded in vain. */
-export class Traffic {
-  readonly #tell: TellTraffic
+export class TrafficEvents {
+  readonly #publish: PublishTraffic
   readonly #log: Log
-  #lines: Lines | undefined
+  #lines: JsonLineBuffer | undefined
   #wants = { requests: false, connections: false, fingerprints: false }
   /** Not yet serialized. */
   #seen: SeenRequest[] = []
@@ -44,14 +44,14 @@ export class Traffic {
   /** The endpoints of the events since the last batch. */
   readonly #share = new FairShare(MAX_EVENTS, SHARE)
   #dropped = 0
-  #telling = false
+  #publishing = false
 
-  constructor(tell: TellTraffic, log: Log = silentLog) {
-    this.#tell = tell
+  constructor(tell: PublishTraffic, log: Log = silentLog) {
+    this.#publish = tell
     this.#log = log
   }
 
-  want(wanted: WantedTraffic): void {
+  subscribe(wanted: WantedTraffic): void {
     this.#write()
     this.#turnPage()
     const { http, tcp } = wanted
@@ -61,7 +61,7 @@ export class Traffic {
       connections: tcp.length > 0,
       fingerprints: names.includes('ja4_fingerprint'),
     }
-    this.#lines = names.length === 0 ? undefined : new Lines(wanted)
+    this.#lines = names.length === 0 ? undefined : new JsonLineBuffer(wanted)
   }
 
   get wantsRequests(): boolean {
@@ -80,14 +80,14 @@ export class Traffic {
   request(seen: SeenRequest): void {
     if (!this.#wants.requests || !this.#hasRoom(endpointOfRequest(seen))) return
     if (this.#seen.push(seen) === TOGETHER) this.#write()
-    this.#tellSoon()
+    this.#publishSoon()
   }
 
   connection(seen: SeenConnection): void {
     if (!this.#wants.connections || !this.#hasRoom(endpointOfConnection(seen))) return
     this.#write()
     this.#lines?.connection(seen)
-    this.#tellSoon()
+    this.#publishSoon()
   }
 
   /** Emits what was gathered, without waiting for more; for the shutdown. */
@@ -106,14 +106,14 @@ export class Traffic {
     const isThere = this.#bytes < (isMost ? MAX_BYTES * SHARE : MAX_BYTES) && this.#share.take([endpoint])
     if (!isThere) {
       this.#dropped++
-      this.#tellSoon()
+      this.#publishSoon()
     }
     return isThere
   }
 
-  #tellSoon(): void {
-    if (this.#telling) return
-    this.#telling = true
+  #publishSoon(): void {
+    if (this.#publishing) return
+    this.#publishing = true
     this.#flushLater()
   }
 
@@ -145,8 +145,8 @@ export class Traffic {
   /** One batch at a time: a slow reader makes events go missing, not memory grow. */
   async #flush(): Promise<void> {
     await inBackground({ task: 'traffic', log: this.#log }, () => this.#pass())
-    this.#telling = this.#gathered > 0
-    if (this.#telling) this.#flushLater()
+    this.#publishing = this.#gathered > 0
+    if (this.#publishing) this.#flushLater()
   }
 
   async #pass(): Promise<void> {
@@ -159,7 +159,7 @@ export class Traffic {
     this.#dropped = 0
     this.#share.clear()
     try {
-      await this.#tell({ pages, dropped })
+      await this.#publish({ pages, dropped })
     } catch {
       this.#dropped += events + dropped
     }

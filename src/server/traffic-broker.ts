@@ -4,30 +4,30 @@ import { envelope } from '#events/envelope.ts'
 import { eventsOf } from '#events/line-event.ts'
 import type { Directory, SessionRecord } from '#registry/directory.ts'
 import { isPrimary } from '#registry/agent-connections.ts'
-import { momentText, wallTime } from '#telemetry/traffic/moments.ts'
-import type { WantedTraffic } from '#telemetry/traffic/lines.ts'
-import type { TrafficBatch } from '#telemetry/traffic.ts'
-import { OrderedHold, START, STOP, type Tell } from '#server/ordered-hold.ts'
-import { type SessionEnd, sessionText } from '#server/session-events.ts'
+import { rfc3339, wallTime } from '#telemetry/traffic/time.ts'
+import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
+import type { TrafficBatch } from '#telemetry/traffic-events.ts'
+import { ReorderBuffer, START, STOP, type PublishEvents } from '#server/reorder-buffer.ts'
+import { type AgentSessionEnd, sessionText } from '#server/session-events.ts'
 
-type Wanted = ReadonlyMap<string, ReadonlySet<string>>
+type WantedFields = ReadonlyMap<string, ReadonlySet<string>>
 
-export interface HubOptions {
-  readonly tell: Tell
+export interface TrafficBrokerOptions {
+  readonly publish: PublishEvents
   readonly accountId: string
   /** The public URL of the API, if known. */
   readonly apiUrl?: string | undefined
 }
 
 /** Connects gateways and event delivery: subscribed fields in one direction, events in the other. */
-export class TrafficHub {
-  readonly #hold: OrderedHold
+export class TrafficBroker {
+  readonly #reordered: ReorderBuffer
   readonly #followers = new Set<(wanted: WantedTraffic) => void>()
-  readonly #options: HubOptions
-  #wanted: Wanted = new Map()
+  readonly #options: TrafficBrokerOptions
+  #wanted: WantedFields = new Map()
 
-  constructor(options: HubOptions) {
-    this.#hold = new OrderedHold(options.tell, () => momentText(now()))
+  constructor(options: TrafficBrokerOptions) {
+    this.#reordered = new ReorderBuffer(options.publish, () => rfc3339(now()))
     this.#options = options
   }
 
@@ -41,28 +41,28 @@ export class TrafficHub {
   }
 
   /** Event types, and the needed fields of those with selectable fields. */
-  want(wanted: Wanted): void {
+  subscribe(wanted: WantedFields): void {
     this.#wanted = wanted
     for (const follower of this.#followers) follower(this.wanted)
   }
 
   /** Calls back at once, and whenever it changes. */
-  follow(follower: (wanted: WantedTraffic) => void): void {
+  onSubscriptionChange(follower: (wanted: WantedTraffic) => void): void {
     this.#followers.add(follower)
     follower(this.wanted)
   }
 
-  tell({ pages, dropped }: TrafficBatch): void {
-    this.#hold.pass(pages.flatMap(eventsOf), dropped)
+  publish({ pages, dropped }: TrafficBatch): void {
+    this.#reordered.publish(pages.flatMap(eventsOf), dropped)
   }
 
   /** Emits held events; for the shutdown. */
   flush(): void {
-    this.#hold.flush()
+    this.#reordered.flush()
   }
 
   /** Reports agents that connect and disconnect. The first connection of an agent stands for all. */
-  watch(directory: Directory): void {
+  watchSessions(directory: Directory): void {
     const online = new Set<string>()
     directory.watch({
       sessionAdded: session => {
@@ -80,11 +80,11 @@ export class TrafficHub {
   #session(type: typeof START | typeof STOP, session: SessionRecord, error?: string): void {
     if (!this.#wanted.has(type)) return
     const moment = now()
-    const at = momentText(moment)
-    const end: SessionEnd | undefined = type === STOP ? { at, error } : undefined
+    const at = rfc3339(moment)
+    const end: AgentSessionEnd | undefined = type === STOP ? { at, error } : undefined
     const { accountId, apiUrl } = this.#options
     const object = sessionText(session, apiUrl, end)
-    this.#hold.hold(envelope({ id: newId('ev', Math.floor(moment)), type, at, object }, accountId))
+    this.#reordered.add(envelope({ id: newId('ev', Math.floor(moment)), type, at, object }, accountId))
   }
 }
 
@@ -93,7 +93,7 @@ const now = (): number => wallTime(performance.now())
 
 /** In declaration order; unknown names are dropped. */
 function wantedOf<Type extends TrafficType>(
-  wanted: Wanted,
+  wanted: WantedFields,
   type: Type,
 ): (keyof (typeof trafficFields)[Type])[] {
   const names = wanted.get(type)
