@@ -1,5 +1,5 @@
 import { AccountRows, type KeptAccount } from '#acme/account-rows.ts'
-import type { Account, AcmeClient } from '#acme/client.ts'
+import type { AcmeAccount, AcmeClient } from '#acme/client.ts'
 import { AccountKey } from '#acme/jws.ts'
 import { moment } from '#acme/order-rows.ts'
 import { AcmeProblem } from '#acme/problem.ts'
@@ -28,7 +28,7 @@ export interface AccountsOptions {
 export class Accounts {
   readonly #options: AccountsOptions
   readonly #rows: AccountRows
-  #opening: Promise<Account> | undefined
+  #opening: Promise<AcmeAccount> | undefined
   #recovering: Promise<boolean> | undefined
 
   constructor(options: AccountsOptions) {
@@ -38,7 +38,7 @@ export class Accounts {
   }
 
   /** Runs an operation with the account; again when the account or its key has changed meanwhile. */
-  async use<Result>(work: (account: Account) => Promise<Result>): Promise<Result> {
+  async use<Result>(work: (account: AcmeAccount) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       const account = await this.#get()
       try {
@@ -93,7 +93,7 @@ export class Accounts {
     throw new Error('The new key of the account at the authority could not be kept.')
   }
 
-  async #offer(account: Account, next: AccountKey): Promise<void> {
+  async #offer(account: AcmeAccount, next: AccountKey): Promise<void> {
     const { client } = this.#options
     try {
       await client.changeKey(account, next)
@@ -115,12 +115,12 @@ export class Accounts {
   }
 
   /** Reads the store each time, since another process may have changed it; concurrent callers share the result. */
-  #get(): Promise<Account> {
+  #get(): Promise<AcmeAccount> {
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined))
     return this.#opening
   }
 
-  async #open(): Promise<Account> {
+  async #open(): Promise<AcmeAccount> {
     const { client } = this.#options
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const kept = await this.#rows.get()
@@ -142,12 +142,12 @@ export class Accounts {
   }
 
   /** Resolves to whether there is an account that is worth another attempt. */
-  #recover(used: Account, problem: AcmeProblem): Promise<boolean> {
+  #recover(used: AcmeAccount, problem: AcmeProblem): Promise<boolean> {
     this.#recovering ??= this.#recovered(used, problem).finally(() => (this.#recovering = undefined))
     return this.#recovering
   }
 
-  async #recovered(used: Account, problem: AcmeProblem): Promise<boolean> {
+  async #recovered(used: AcmeAccount, problem: AcmeProblem): Promise<boolean> {
     const kept = await this.#rows.find()
     if (kept?.body.url !== used.url || kept.key.thumbprint !== used.key.thumbprint) return true
     if (await this.#takeOver(kept)) return true
@@ -159,7 +159,7 @@ export class Accounts {
   /**
    * Rejections have many reasons: the account is at fault only when the CA does not know or no longer accepts the key.
    */
-  async #isGone({ key }: Account, problem: AcmeProblem): Promise<boolean> {
+  async #isGone({ key }: AcmeAccount, problem: AcmeProblem): Promise<boolean> {
     if (problem.type === 'accountDoesNotExist') return true
     try {
       const found = await this.#options.client.findAccount(key)

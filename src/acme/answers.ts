@@ -1,11 +1,11 @@
-import { Fields, address } from '#acme/fields.ts'
+import { ResponseFields, address } from '#acme/fields.ts'
 import { invalidAnswer, problemOf, type AcmeProblem } from '#acme/problem.ts'
 
 const challengeTypes = ['http-01', 'tls-alpn-01', 'dns-01'] as const
 export type ChallengeType = (typeof challengeTypes)[number]
 
 /** The endpoints of a CA (RFC 8555 §7.1.1, RFC 9773 §3). */
-export interface Directory {
+export interface AcmeDirectory {
   readonly newNonce: string
   readonly newAccount: string
   readonly newOrder: string
@@ -54,8 +54,8 @@ const MAX_CHALLENGES = 20
 const TOKEN = /^[A-Za-z0-9_-]{16,256}$/
 const NAME = /^[a-z0-9.-]{1,253}$/i
 
-export function readDirectory(value: unknown, scheme: string): Directory {
-  const fields = new Fields(value, 'a directory')
+export function readDirectory(value: unknown, scheme: string): AcmeDirectory {
+  const fields = new ResponseFields(value, 'a directory')
   return {
     newNonce: fields.url('newNonce', scheme),
     newAccount: fields.url('newAccount', scheme),
@@ -65,13 +65,13 @@ export function readDirectory(value: unknown, scheme: string): Directory {
   }
 }
 
-export interface Told {
+export interface ResponseMeta {
   readonly scheme: string
   readonly retryAt: number | undefined
 }
 
-export function readOrder(value: unknown, url: string, { scheme, retryAt }: Told): Order {
-  const fields = new Fields(value, 'an order')
+export function readOrder(value: unknown, url: string, { scheme, retryAt }: ResponseMeta): Order {
+  const fields = new ResponseFields(value, 'an order')
   const problem = fields.raw('error')
   return {
     url,
@@ -88,12 +88,12 @@ export function readOrder(value: unknown, url: string, { scheme, retryAt }: Told
   }
 }
 
-export function readAuthorization(value: unknown, { scheme, retryAt }: Told): Authorization {
-  const fields = new Fields(value, 'an authorization')
+export function readAuthorization(value: unknown, { scheme, retryAt }: ResponseMeta): Authorization {
+  const fields = new ResponseFields(value, 'an authorization')
   const status = ['pending', 'valid', 'invalid', 'deactivated', 'expired', 'revoked'] as const
   const known = fields
     .list('challenges', MAX_CHALLENGES)
-    .flatMap(item => readChallenge(new Fields(item, 'a challenge'), scheme) ?? [])
+    .flatMap(item => readChallenge(new ResponseFields(item, 'a challenge'), scheme) ?? [])
   return {
     name: fields.inner('identifier').text('value', NAME).toLowerCase(),
     status: fields.oneOf('status', status),
@@ -104,7 +104,7 @@ export function readAuthorization(value: unknown, { scheme, retryAt }: Told): Au
 }
 
 /** CAs offer unknown challenge types; those are skipped. */
-function readChallenge(fields: Fields, scheme: string): Challenge | undefined {
+function readChallenge(fields: ResponseFields, scheme: string): Challenge | undefined {
   const type = challengeTypes.find(known => known === fields.raw('type'))
   if (type === undefined) return undefined
   const problem = fields.raw('error')
@@ -118,7 +118,7 @@ function readChallenge(fields: Fields, scheme: string): Challenge | undefined {
 }
 
 export function readRenewalInfo(value: unknown, retryAt: number | undefined): RenewalInfo {
-  const window = new Fields(value, 'renewal information').inner('suggestedWindow')
+  const window = new ResponseFields(value, 'renewal information').inner('suggestedWindow')
   const start = window.maybeMoment('start')
   const end = window.maybeMoment('end')
   if (start === undefined || end === undefined || end < start)

@@ -1,5 +1,5 @@
 import type { Authorization, Challenge, ChallengeType } from '#acme/answers.ts'
-import type { Account } from '#acme/client.ts'
+import type { AcmeAccount } from '#acme/client.ts'
 import type { ManagedDomain } from '#acme/domains.ts'
 import { ChallengeFailed, OrderEnded } from '#acme/failure.ts'
 import type { ChallengeBody } from '#acme/order-rows.ts'
@@ -39,7 +39,7 @@ export function challengeBody(
   }: {
     readonly authorization: Authorization
     readonly domain: ManagedDomain
-    readonly account: Account
+    readonly account: AcmeAccount
     readonly now: number
   },
 ): ChallengeBody {

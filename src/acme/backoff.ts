@@ -6,11 +6,11 @@ export interface Wait {
   /** After an order failed. */
   readonly shortest: number
   /** Only DNS was queried, and people who have just set a record watch the status. */
-  readonly onlyLooked: boolean
+  readonly dnsOnly: boolean
 }
 
 /** The delay after so many failures: full jitter, so that retries do not synchronize. */
-export function waitAfter({ failures, shortest, onlyLooked }: Wait, random: () => number): number {
+export function waitAfter({ failures, shortest, dnsOnly: onlyLooked }: Wait, random: () => number): number {
   const [least, most] = onlyLooked ? [shortest / 4, LONGEST_LOOK_MS] : [shortest, LONGEST_MS]
   const ceiling = Math.min(most, least * 2 ** Math.min(failures, 30))
   return Math.max(least, random() * ceiling)

@@ -1,17 +1,17 @@
 import type { AcmeClient } from '#acme/client.ts'
 import type { Domains, IssuedCertificate, Job, ManagedDomain } from '#acme/domains.ts'
-import { NotProven } from '#acme/failure.ts'
+import { DnsNotReady } from '#acme/failure.ts'
 import { nameOf } from '#acme/orders.ts'
-import type { ProofOptions } from '#acme/proof.ts'
+import type { DnsCheckOptions } from '#acme/dns-check.ts'
 import { nextQuestion, suggestedTime } from '#acme/renewal.ts'
-import { requireProof } from '#acme/work.ts'
+import { requireDnsCheck } from '#acme/order-runner.ts'
 import type { Log } from '#base/log.ts'
 import { renewalId } from '#pki/renewal-id.ts'
 
 export interface CheckOptions {
   readonly client: AcmeClient
   readonly domains: Domains
-  readonly proof: ProofOptions
+  readonly dnsCheck: DnsCheckOptions
   readonly checkMs: number
   readonly log: Log
   readonly now: () => number
@@ -37,22 +37,22 @@ export class Check {
     const renewsAt = wish.renewsAt ?? domain.renewsAt
     const lost = await this.#lost(domain, next)
     if (lost !== 'unknown')
-      await domains.tell(domain.id, { job: lost, ...(renewsAt !== undefined && { renewsAt }) })
+      await domains.reportStatus(domain.id, { job: lost, ...(renewsAt !== undefined && { renewsAt }) })
     return next
   }
 
   /** The status of a name that points elsewhere now: its next certificate would not be issued. */
   async #lost(domain: ManagedDomain, retriesAt: number): Promise<Job | 'unknown' | undefined> {
-    const { proof, log, now } = this.#options
+    const { dnsCheck, log, now } = this.#options
     const { obstacle } = domain
     if (obstacle !== undefined)
       return { error: 'internal', message: obstacle, startedAt: now(), retriesAt: undefined }
     try {
-      await requireProof(domain, proof)
+      await requireDnsCheck(domain, dnsCheck)
       return undefined
     } catch (error) {
       log.warn({ error, domain: nameOf(domain) }, 'a domain with a certificate does not point here')
-      if (!(error instanceof NotProven)) return 'unknown'
+      if (!(error instanceof DnsNotReady)) return 'unknown'
       return { error: 'dns', message: error.message, startedAt: now(), retriesAt }
     }
   }

@@ -5,7 +5,7 @@ import {
   type Authorization,
   type Order,
   type RenewalInfo,
-  type Told,
+  type ResponseMeta,
 } from '#acme/answers.ts'
 import { DirectoryReader, jsonOf } from '#acme/directory.ts'
 import { address } from '#acme/fields.ts'
@@ -15,14 +15,14 @@ import { AcmeProblem, invalidAnswer, refusedAnswer } from '#acme/problem.ts'
 import { retryAfter } from '#acme/retry-after.ts'
 import type { Egress, EgressAnswer } from '#base/egress.ts'
 
-export interface ClientOptions {
+export interface AcmeClientOptions {
   readonly egress: Egress
   /** Directory URL of the CA. */
   readonly directory: string
   readonly now?: () => number
 }
 
-export interface Account {
+export interface AcmeAccount {
   readonly key: AccountKey
   readonly url: string
 }
@@ -42,7 +42,7 @@ export class AcmeClient {
   readonly #nonces = new Nonces()
   readonly #addresses: DirectoryReader
 
-  constructor({ egress, directory, now = Date.now }: ClientOptions) {
+  constructor({ egress, directory, now = Date.now }: AcmeClientOptions) {
     this.directory = directory
     this.#egress = egress
     this.#now = now
@@ -54,7 +54,7 @@ export class AcmeClient {
   async newAccount(
     key: AccountKey,
     contact: readonly string[],
-  ): Promise<{ readonly account: Account; readonly isNew: boolean }> {
+  ): Promise<{ readonly account: AcmeAccount; readonly isNew: boolean }> {
     const { newAccount } = await this.#addresses.get()
     const payload = { termsOfServiceAgreed: true, ...(contact.length > 0 && { contact }) }
     const answer = await this.#post(newAccount, { key, url: undefined }, payload)
@@ -64,7 +64,7 @@ export class AcmeClient {
   /** The account of a key (RFC 8555 §7.3.1); undefined when the CA does not know the key. */
   async findAccount(
     key: AccountKey,
-  ): Promise<{ readonly account: Account; readonly isDeactivated: boolean } | undefined> {
+  ): Promise<{ readonly account: AcmeAccount; readonly isDeactivated: boolean } | undefined> {
     const { newAccount } = await this.#addresses.get()
     try {
       const answer = await this.#post(newAccount, { key, url: undefined }, { onlyReturnExisting: true })
@@ -76,12 +76,12 @@ export class AcmeClient {
   }
 
   /** Changes the contact; none when it is empty (RFC 8555 §7.3.2). */
-  async setContact(account: Account, contact: readonly string[]): Promise<void> {
+  async setContact(account: AcmeAccount, contact: readonly string[]): Promise<void> {
     await this.#post(account.url, account, { contact })
   }
 
   /** Changes the account key (RFC 8555 §7.3.5). */
-  async changeKey(account: Account, next: AccountKey): Promise<void> {
+  async changeKey(account: AcmeAccount, next: AccountKey): Promise<void> {
     const { keyChange: url } = await this.#addresses.get()
     if (url === undefined) return invalidAnswer('a directory without an address for changing keys')
     const change = { account: account.url, oldKey: account.key.jwk }
@@ -89,38 +89,38 @@ export class AcmeClient {
   }
 
   /** `replaces` names the certificate that this one replaces (RFC 9773 §5). */
-  async newOrder(account: Account, names: readonly string[], replaces?: string): Promise<Order> {
+  async newOrder(account: AcmeAccount, names: readonly string[], replaces?: string): Promise<Order> {
     const { newOrder, renewalInfo } = await this.#addresses.get()
     const identifiers = names.map(value => ({ type: 'dns', value }))
     const names9773 = replaces !== undefined && renewalInfo !== undefined
     const answer = await this.#post(newOrder, account, { identifiers, ...(names9773 && { replaces }) })
     const url =
       address(answer.headers['location'], this.#scheme) ?? invalidAnswer('an order without an address')
-    return readOrder(jsonOf(answer), url, this.#told(answer))
+    return readOrder(jsonOf(answer), url, this.#metaOf(answer))
   }
 
-  async order(account: Account, url: string): Promise<Order> {
+  async order(account: AcmeAccount, url: string): Promise<Order> {
     const answer = await this.#post(url, account)
-    return readOrder(jsonOf(answer), url, this.#told(answer))
+    return readOrder(jsonOf(answer), url, this.#metaOf(answer))
   }
 
-  async authorization(account: Account, url: string): Promise<Authorization> {
+  async authorization(account: AcmeAccount, url: string): Promise<Authorization> {
     const answer = await this.#post(url, account)
-    return readAuthorization(jsonOf(answer), this.#told(answer))
+    return readAuthorization(jsonOf(answer), this.#metaOf(answer))
   }
 
   /** Reports that a challenge is ready for validation. */
-  async respond(account: Account, challengeUrl: string): Promise<void> {
+  async respond(account: AcmeAccount, challengeUrl: string): Promise<void> {
     await this.#post(challengeUrl, account, {})
   }
 
-  async finalize(account: Account, order: Order, request: Buffer): Promise<Order> {
+  async finalize(account: AcmeAccount, order: Order, request: Buffer): Promise<Order> {
     const answer = await this.#post(order.finalize, account, { csr: request.toString('base64url') })
-    return readOrder(jsonOf(answer), order.url, this.#told(answer))
+    return readOrder(jsonOf(answer), order.url, this.#metaOf(answer))
   }
 
   /** The chain in PEM, as the CA prefers it, not checked yet. */
-  async certificate(account: Account, url: string): Promise<string> {
+  async certificate(account: AcmeAccount, url: string): Promise<string> {
     const { body } = await this.#post(url, account, undefined, 'application/pem-certificate-chain')
     return body.toString('latin1')
   }
@@ -132,15 +132,15 @@ export class AcmeClient {
     const answer = await this.#call(`${renewalInfo.replace(/\/+$/, '')}/${certificateId}`, 'GET')
     if (answer.status === 404) return undefined
     if (answer.status !== 200) throw refusedAnswer(answer, this.#now())
-    return readRenewalInfo(jsonOf(answer), this.#told(answer).retryAt)
+    return readRenewalInfo(jsonOf(answer), this.#metaOf(answer).retryAt)
   }
 
-  #account(key: AccountKey, { headers }: EgressAnswer): Account {
+  #account(key: AccountKey, { headers }: EgressAnswer): AcmeAccount {
     const url = address(headers['location'], this.#scheme)
     return { key, url: url ?? invalidAnswer('an account without an address') }
   }
 
-  #told({ headers }: EgressAnswer): Told {
+  #metaOf({ headers }: EgressAnswer): ResponseMeta {
     return { scheme: this.#scheme, retryAt: retryAfter(headers['retry-after'], this.#now()) }
   }
 

@@ -1,4 +1,4 @@
-import { readDirectory, type Directory } from '#acme/answers.ts'
+import { readDirectory, type AcmeDirectory } from '#acme/answers.ts'
 import { refusedAnswer } from '#acme/problem.ts'
 import type { EgressAnswer } from '#base/egress.ts'
 
@@ -9,7 +9,7 @@ export class DirectoryReader {
   readonly #read: () => Promise<EgressAnswer>
   readonly #scheme: string
   readonly #now: () => number
-  #known: Promise<Directory> | undefined
+  #known: Promise<AcmeDirectory> | undefined
   #until = 0
 
   constructor(read: () => Promise<EgressAnswer>, scheme: string, now: () => number) {
@@ -18,7 +18,7 @@ export class DirectoryReader {
     this.#now = now
   }
 
-  get(): Promise<Directory> {
+  get(): Promise<AcmeDirectory> {
     if (this.#known !== undefined && this.#now() < this.#until) return this.#known
     const read = this.#load()
     this.#known = read
@@ -29,7 +29,7 @@ export class DirectoryReader {
     return read
   }
 
-  async #load(): Promise<Directory> {
+  async #load(): Promise<AcmeDirectory> {
     const answer = await this.#read()
     if (answer.status !== 200) throw refusedAnswer(answer, this.#now())
     return readDirectory(jsonOf(answer), this.#scheme)

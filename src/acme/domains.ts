@@ -69,13 +69,13 @@ export interface Domains {
    * Writes the status, in one batch with other writes; false when one of those is rejected, or the domain is no longer
    * managed. Nothing is written then.
    */
-  tell(
+  reportStatus(
     id: string,
     status: { readonly job: Job | undefined; readonly renewsAt?: number },
     also?: readonly Write[],
   ): Promise<boolean>
   /** Reports why nothing is ordered; false if another server orders (none does when `alone`), or nothing is needed. */
-  excuse(domain: ManagedDomain, message: string, alone: boolean): Promise<boolean>
+  reportObstacle(domain: ManagedDomain, message: string, alone: boolean): Promise<boolean>
   /** Activates a certificate, also in one batch. */
   issued(id: string, certificate: NewCertificate, also: readonly Write[]): Promise<boolean>
 }

@@ -4,8 +4,8 @@ import type { ChallengeType } from '#acme/answers.ts'
 import { EgressError } from '#base/egress.ts'
 
 /** The names do not point here: the message says what to set. */
-export class NotProven extends Error {
-  override readonly name = 'NotProven'
+export class DnsNotReady extends Error {
+  override readonly name = 'DnsNotReady'
 }
 
 /** DNS did not respond at all. */
@@ -49,7 +49,7 @@ export class StillWaiting extends Error {
 }
 
 /** A failure for people, with its consequence. */
-export interface Failure {
+export interface IssuanceFailure {
   readonly error: 'dns' | 'internal'
   readonly message: string
   /** Undefined: after the usual delay. */
@@ -57,7 +57,7 @@ export interface Failure {
   /** The order at the CA may still become a certificate. */
   readonly orderLives: boolean
   /** The CA was not contacted at all. */
-  readonly onlyLooked?: boolean
+  readonly dnsOnly?: boolean
 }
 
 const ofDns = new Set(['dns', 'caa'])
@@ -70,14 +70,14 @@ const lasting = new Set([
   'accountDeactivated',
 ])
 
-export function failureOf(error: unknown, now: number, random: () => number): Failure {
-  if (error instanceof NotProven)
+export function failureOf(error: unknown, now: number, random: () => number): IssuanceFailure {
+  if (error instanceof DnsNotReady)
     return {
       error: 'dns',
       message: error.message,
       retryAt: undefined,
       orderLives: false,
-      onlyLooked: true,
+      dnsOnly: true,
     }
   if (error instanceof DnsSilent)
     return {
@@ -85,7 +85,7 @@ export function failureOf(error: unknown, now: number, random: () => number): Fa
       message: error.message,
       retryAt: undefined,
       orderLives: true,
-      onlyLooked: true,
+      dnsOnly: true,
     }
   if (error instanceof ChallengeFailed || error instanceof OrderEnded)
     return { ...problemFailure(error.problem, now, random), orderLives: false }
@@ -93,7 +93,7 @@ export function failureOf(error: unknown, now: number, random: () => number): Fa
   return { error: 'internal', message: messageOf(error), retryAt: undefined, orderLives: true }
 }
 
-function problemFailure(problem: AcmeProblem, now: number, random: () => number): Failure {
+function problemFailure(problem: AcmeProblem, now: number, random: () => number): IssuanceFailure {
   const { type, message, retryAt } = problem
   if (type === 'invalidAnswer') return { error: 'internal', message, retryAt, orderLives: true }
   const words = type === 'rateLimited' ? 'The CA asks to wait' : 'The CA rejects the request'
@@ -113,11 +113,11 @@ function messageOf(error: unknown): string {
 
 /** When to retry after so many failures. */
 export function nextTry(
-  { retryAt, onlyLooked = false }: Failure,
+  { retryAt, dnsOnly: onlyLooked = false }: IssuanceFailure,
   { failures, shortest, now }: { failures: number; shortest: number; now: number },
   random: () => number,
 ): number {
-  const usual = now + waitAfter({ failures, shortest, onlyLooked }, random)
+  const usual = now + waitAfter({ failures, shortest, dnsOnly: onlyLooked }, random)
   // Shortly after the given time, so that not all names return in the same second.
   return retryAt === undefined ? usual : Math.max(retryAt + random() * shortest, now + 1000)
 }

@@ -3,7 +3,7 @@ import { invalidAnswer } from '#acme/problem.ts'
 const MAX_URL = 2048
 
 /** An object of a response. Every field is checked when it is read; an invalid one makes the whole response invalid. */
-export class Fields {
+export class ResponseFields {
   readonly #values: Readonly<Record<string, unknown>>
   readonly #what: string
 
@@ -51,8 +51,8 @@ export class Fields {
     return this.#values[name]
   }
 
-  inner(name: string): Fields {
-    return new Fields(this.#values[name], `the "${name}" of ${this.#what}`)
+  inner(name: string): ResponseFields {
+    return new ResponseFields(this.#values[name], `the "${name}" of ${this.#what}`)
   }
 
   #wrong(name: string): never {

@@ -16,7 +16,7 @@ export class LostOrder extends Error {
   override readonly name = 'LostOrder'
 }
 
-export interface Holder {
+export interface OrderLeaseOptions {
   readonly store: Store
   readonly sealer: Sealer
   readonly now: () => number
@@ -26,7 +26,7 @@ export interface Holder {
 }
 
 /** Writes a batch; false when it is rejected. */
-export type Commit = (writes: readonly Write[]) => Promise<boolean>
+export type CommitWrites = (writes: readonly Write[]) => Promise<boolean>
 
 /**
  * An order that this process works on. Each write names the last seen version, so nothing is written once another
@@ -34,13 +34,13 @@ export type Commit = (writes: readonly Write[]) => Promise<boolean>
  */
 export class HeldOrder {
   readonly id: string
-  readonly #holder: Holder
+  readonly #options: OrderLeaseOptions
   #body: OrderBody
   #version: number
 
-  constructor(id: string, holder: Holder, body: OrderBody, version: number) {
+  constructor(id: string, options: OrderLeaseOptions, body: OrderBody, version: number) {
     this.id = id
-    this.#holder = holder
+    this.#options = options
     this.#body = body
     this.#version = version
   }
@@ -52,15 +52,18 @@ export class HeldOrder {
   /** The stored key for the certificate, if there is one. */
   key(): Secret | undefined {
     const { key } = this.#body
-    return key === null ? undefined : new Secret(this.#holder.sealer.unseal(key, this.id))
+    return key === null ? undefined : new Secret(this.#options.sealer.unseal(key, this.id))
   }
 
   sealed(key: Secret): string {
-    return this.#holder.sealer.seal(key.reveal(), this.id)
+    return this.#options.sealer.seal(key.reveal(), this.id)
   }
 
-  async save(changes: Partial<OrderBody>, commit: Commit = writes => this.#commit(writes)): Promise<void> {
-    const lease = 'lease' in changes ? changes.lease : leaseOf(this.#holder)
+  async save(
+    changes: Partial<OrderBody>,
+    commit: CommitWrites = writes => this.#commit(writes),
+  ): Promise<void> {
+    const lease = 'lease' in changes ? changes.lease : leaseOf(this.#options)
     const body = { ...this.#body, ...changes, lease: lease ?? null }
     if (!(await commit([orderWrite(this.id, body, this.#version + 1)]))) throw new LostOrder()
     this.#body = body
@@ -69,19 +72,19 @@ export class HeldOrder {
 
   /** Renews the lease when half of it is over. */
   async keep(): Promise<void> {
-    const { now, leaseMs } = this.#holder
+    const { now, leaseMs } = this.#options
     const left = Date.parse(this.#body.lease?.until ?? '') - now()
     if (!(left > leaseMs / 2)) await this.save({})
   }
 
   /** Releases it at once. */
-  release(changes: Partial<OrderBody> = {}, commit?: Commit): Promise<void> {
+  release(changes: Partial<OrderBody> = {}, commit?: CommitWrites): Promise<void> {
     return this.save({ ...changes, lease: null }, commit)
   }
 
   /** Publishes a challenge to its responders. One that was published before a restart stays. */
   async publish(challenge: ChallengeBody): Promise<boolean> {
-    const { store, now } = this.#holder
+    const { store, now } = this.#options
     const rows = await store.list(CHALLENGES, { parent: this.id, limit: 1000 })
     if (rows.some(({ body }) => isSame(JSON.parse(body) as ChallengeBody, challenge))) return false
     const id = newId('ac', now())
@@ -92,26 +95,26 @@ export class HeldOrder {
   }
 
   /** The same with the writes that end all challenges. */
-  async withoutChallenges(commit: Commit = writes => this.#commit(writes)): Promise<Commit> {
-    const removals = await challengeRemovals(this.#holder.store, this.id)
+  async withoutChallenges(commit: CommitWrites = writes => this.#commit(writes)): Promise<CommitWrites> {
+    const removals = await challengeRemovals(this.#options.store, this.id)
     return writes => commit([...removals, ...writes])
   }
 
   /** The writes that end the order. */
   async removal(): Promise<Write[]> {
-    const removals = await challengeRemovals(this.#holder.store, this.id)
+    const removals = await challengeRemovals(this.#options.store, this.id)
     return [...removals, { op: 'remove', id: this.id, version: this.#version }]
   }
 
   async #commit(writes: readonly Write[]): Promise<boolean> {
-    return (await this.#holder.store.commit(writes)).ok
+    return (await this.#options.store.commit(writes)).ok
   }
 }
 
 const isSame = (one: ChallengeBody, other: ChallengeBody): boolean =>
   one.type === other.type && one.key_authorization === other.key_authorization && one.name === other.name
 
-export const leaseOf = ({ owner, now, leaseMs }: Holder): NonNullable<OrderBody['lease']> => ({
+export const leaseOf = ({ owner, now, leaseMs }: OrderLeaseOptions): NonNullable<OrderBody['lease']> => ({
   owner,
   until: moment(now() + leaseMs),
 })

@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Accounts } from '#acme/accounts.ts'
 import type { Authorization, ChallengeType, Order } from '#acme/answers.ts'
 import { challengeBody, choose, isProven, isUnknownOrder, waysFor } from '#acme/authorize.ts'
-import type { Account, AcmeClient } from '#acme/client.ts'
+import type { AcmeAccount, AcmeClient } from '#acme/client.ts'
 import type { Domains, ManagedDomain } from '#acme/domains.ts'
 import { checkedCertificate } from '#acme/checked-certificate.ts'
 import { ChallengeFailed, OrderEnded, StillWaiting } from '#acme/failure.ts'
 import { LostOrder, type HeldOrder } from '#acme/held-order.ts'
-import type { Pace } from '#acme/pace.ts'
+import type { AcmeTimings } from '#acme/timings.ts'
 import { AcmeProblem } from '#acme/problem.ts'
 import { firstRenewal } from '#acme/renewal.ts'
 import { newServerKey, signingRequest } from '#pki/csr.ts'
@@ -20,16 +20,16 @@ export interface IssuanceOptions {
   readonly domains: Domains
   /** The challenge types for plain names, in order of preference. */
   readonly visits: readonly ChallengeType[]
-  readonly pace: Pace
+  readonly timings: AcmeTimings
   readonly now: () => number
   readonly random: () => number
 }
 
 /** One order in progress. */
-interface Way {
+interface OrderRun {
   readonly domain: ManagedDomain
   readonly order: HeldOrder
-  readonly account: Account
+  readonly account: AcmeAccount
   readonly signal: AbortSignal
   /** How long to keep polling. */
   readonly until: number
@@ -51,8 +51,8 @@ export class Issuance {
 
   /** Resolves when the certificate is in use. */
   async run(domain: ManagedDomain, order: HeldOrder, signal: AbortSignal): Promise<void> {
-    const { accounts, visits, pace, now } = this.#options
-    const until = now() + pace.patienceMs
+    const { accounts, visits, timings, now } = this.#options
+    const until = now() + timings.patienceMs
     const ways = waysFor(domain, visits)
     for (;;) {
       try {
@@ -67,27 +67,27 @@ export class Issuance {
     }
   }
 
-  async #proceed(way: Way): Promise<void> {
-    const key = await this.#key(way)
-    let current = await this.#current(way)
+  async #proceed(run: OrderRun): Promise<void> {
+    const key = await this.#key(run)
+    let current = await this.#current(run)
     if (current.status === 'pending') {
-      await this.#prove(way, current)
-      current = await this.#settled(way, current, ['pending'])
+      await this.#prove(run, current)
+      current = await this.#settled(run, current, ['pending'])
     }
     if (current.status === 'ready') {
-      const { account, domain, order, signal } = way
+      const { account, domain, order, signal } = run
       signal.throwIfAborted()
       await order.save({ state: 'finalizing' })
       current = await this.#options.client.finalize(account, current, await signingRequest(domain.names, key))
     }
-    const { certificate } = await this.#settled(way, current, ['pending', 'ready', 'processing'])
+    const { certificate } = await this.#settled(run, current, ['pending', 'ready', 'processing'])
     if (certificate === undefined)
       throw new OrderEnded(new AcmeProblem('invalidAnswer', 'A valid order has no certificate.'))
-    await this.#download(way, certificate, key)
+    await this.#download(run, certificate, key)
   }
 
   /** The key of the new certificate; stored before the order, so that no order is without one. */
-  async #key({ domain, order }: Way): Promise<Secret> {
+  async #key({ domain, order }: OrderRun): Promise<Secret> {
     const kept = order.key()
     if (kept !== undefined) return kept
     const key = await newServerKey(domain.keyType)
@@ -96,8 +96,8 @@ export class Issuance {
   }
 
   /** The order at the CA; a new one if there is none any more. */
-  async #current(way: Way): Promise<Order> {
-    const { order, account } = way
+  async #current(run: OrderRun): Promise<Order> {
+    const { order, account } = run
     const isOurs = (order.body.account ?? account.url) === account.url
     if (order.body.url !== null && isOurs) {
       try {
@@ -109,13 +109,13 @@ export class Issuance {
         if (!(error instanceof OrderEnded) && !isUnknownOrder(error)) throw error
       }
     }
-    const made = await this.#newOrder(way)
+    const made = await this.#newOrder(run)
     const kept = { url: made.url, account: account.url, state: 'proving' } as const
     await order.save(kept, await order.withoutChallenges())
     return made
   }
 
-  async #newOrder({ domain, account }: Way): Promise<Order> {
+  async #newOrder({ domain, account }: OrderRun): Promise<Order> {
     const { client, domains } = this.#options
     const chain = domain.certificate && (await domains.chain(domain.certificate.id))
     const replaced = chain === undefined ? undefined : renewalId(chain)
@@ -129,54 +129,54 @@ export class Issuance {
     }
   }
 
-  async #prove(way: Way, { authorizations }: Order): Promise<void> {
+  async #prove(run: OrderRun, { authorizations }: Order): Promise<void> {
     const { client } = this.#options
     const asked: string[] = []
     let isNew = false
     for (const url of authorizations) {
-      way.signal.throwIfAborted()
-      const authorization = await client.authorization(way.account, url)
+      run.signal.throwIfAborted()
+      const authorization = await client.authorization(run.account, url)
       if (isProven(authorization)) continue
-      isNew = (await this.#publish(way, authorization)) || isNew
+      isNew = (await this.#publish(run, authorization)) || isNew
       asked.push(url)
     }
-    if (isNew) await this.#wait(way, this.#options.pace.settleMs)
-    for (const url of asked) await this.#convince(way, url)
+    if (isNew) await this.#wait(run, this.#options.timings.settleMs)
+    for (const url of asked) await this.#convince(run, url)
   }
 
-  async #publish(way: Way, authorization: Authorization): Promise<boolean> {
-    const { domain, account, order } = way
-    const challenge = choose(authorization, this.#ways(way))
+  async #publish(run: OrderRun, authorization: Authorization): Promise<boolean> {
+    const { domain, account, order } = run
+    const challenge = choose(authorization, this.#ways(run))
     const now = this.#options.now()
     return order.publish(challengeBody(challenge, { authorization, domain, account, now }))
   }
 
   /** Waits until the CA has validated the names. */
-  async #convince(way: Way, url: string): Promise<void> {
+  async #convince(run: OrderRun, url: string): Promise<void> {
     const { client } = this.#options
-    const first = await client.authorization(way.account, url)
+    const first = await client.authorization(run.account, url)
     if (!isProven(first)) {
-      const challenge = choose(first, this.#ways(way))
-      if (challenge.status === 'pending') await client.respond(way.account, challenge.url)
+      const challenge = choose(first, this.#ways(run))
+      if (challenge.status === 'pending') await client.respond(run.account, challenge.url)
     }
-    await this.#poll(way, async () => {
-      const authorization = await client.authorization(way.account, url)
+    await this.#poll(run, async () => {
+      const authorization = await client.authorization(run.account, url)
       return { done: isProven(authorization), retryAt: authorization.retryAt, value: undefined }
     })
   }
 
-  #ways({ domain, order }: Way): readonly ChallengeType[] {
+  #ways({ domain, order }: OrderRun): readonly ChallengeType[] {
     const ways = waysFor(domain, this.#options.visits)
     const { challenge } = order.body
     return challenge === null ? ways : ways.filter(type => type === challenge)
   }
 
   /** The order, once it is in none of these states. */
-  async #settled(way: Way, order: Order, unsettled: readonly Order['status'][]): Promise<Order> {
+  async #settled(run: OrderRun, order: Order, unsettled: readonly Order['status'][]): Promise<Order> {
     let current = order
     let isFirst = order.status !== 'pending'
-    await this.#poll(way, async () => {
-      if (!isFirst) current = await this.#options.client.order(way.account, order.url)
+    await this.#poll(run, async () => {
+      if (!isFirst) current = await this.#options.client.order(run.account, order.url)
       isFirst = false
       if (current.status === 'invalid')
         throw new OrderEnded(current.error ?? new AcmeProblem('unknown', 'The order has become invalid.'))
@@ -186,22 +186,22 @@ export class Issuance {
   }
 
   async #poll(
-    way: Way,
+    run: OrderRun,
     ask: () => Promise<{ done: boolean; retryAt: number | undefined; value: unknown }>,
   ): Promise<void> {
-    const { pace, now } = this.#options
-    for (let wait = pace.pollMs; ; wait = Math.min(wait * GROWTH, LONGEST_POLL_MS)) {
+    const { timings, now } = this.#options
+    for (let wait = timings.pollMs; ; wait = Math.min(wait * GROWTH, LONGEST_POLL_MS)) {
       const { done, retryAt } = await ask()
       if (done) return
       const next = Math.max(retryAt ?? 0, now() + wait)
-      if (next > way.until) throw new StillWaiting(next)
-      await this.#wait(way, next - now())
+      if (next > run.until) throw new StillWaiting(next)
+      await this.#wait(run, next - now())
     }
   }
 
   /** However long it takes, the order stays with this process. */
-  async #wait({ order, signal }: Way, milliseconds: number): Promise<void> {
-    const longest = this.#options.pace.leaseMs / 4
+  async #wait({ order, signal }: OrderRun, milliseconds: number): Promise<void> {
+    const longest = this.#options.timings.leaseMs / 4
     for (let left = milliseconds; left > 0; left -= longest) {
       await order.keep()
       await pause(Math.min(left, longest), undefined, { signal })
@@ -209,7 +209,7 @@ export class Issuance {
     await order.keep()
   }
 
-  async #download({ domain, order, account }: Way, url: string, key: Secret): Promise<void> {
+  async #download({ domain, order, account }: OrderRun, url: string, key: Secret): Promise<void> {
     const { client, domains, now, random } = this.#options
     const pem = await client.certificate(account, url)
     const certificate = checkedCertificate(pem, key, { names: domain.names, now: now() })

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { AccountCare } from '#acme/account-care.ts'
+import { AccountMaintenance } from '#acme/account-maintenance.ts'
 import { Accounts } from '#acme/accounts.ts'
-import { Entry, agenda } from '#acme/agenda.ts'
+import { ScheduledDomain, schedule } from '#acme/schedule.ts'
 import type { ChallengeType } from '#acme/answers.ts'
 import { Check } from '#acme/check.ts'
 import type { AcmeClient } from '#acme/client.ts'
 import type { Domains, ManagedDomain } from '#acme/domains.ts'
 import { Issuance } from '#acme/issuance.ts'
 import { Orders, nameOf } from '#acme/orders.ts'
-import { usualPace, type Pace } from '#acme/pace.ts'
-import type { ProofOptions } from '#acme/proof.ts'
-import { Work } from '#acme/work.ts'
+import { defaultAcmeTimings, type AcmeTimings } from '#acme/timings.ts'
+import type { DnsCheckOptions } from '#acme/dns-check.ts'
+import { OrderRunner } from '#acme/order-runner.ts'
 import { guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
@@ -22,13 +22,13 @@ export interface IssuerOptions {
   readonly sealer: Sealer
   readonly client: AcmeClient
   readonly domains: Domains
-  readonly proof: ProofOptions
+  readonly dnsCheck: DnsCheckOptions
   /** The contact for the CA. */
   readonly email?: string | undefined
   /** The available challenge types for plain names, in order of preference. */
   readonly visits: readonly ChallengeType[]
   readonly log: Log
-  readonly pace?: Partial<Pace>
+  readonly timings?: Partial<AcmeTimings>
   readonly onResult?: ((result: 'issued' | 'failed') => void) | undefined
   readonly now?: () => number
   readonly random?: () => number
@@ -45,14 +45,14 @@ const LONGEST_SLEEP_MS = HOUR
 /** Ensures that every domain has a valid certificate. Any number of processes may do so on one database. */
 export class Issuer {
   readonly #options: IssuerOptions
-  readonly #pace: Pace
+  readonly #timings: AcmeTimings
   readonly #now: () => number
   readonly #random: () => number
-  readonly #account: AccountCare
+  readonly #account: AccountMaintenance
   readonly #orders: Orders
-  readonly #work: Work
+  readonly #runner: OrderRunner
   readonly #check: Check
-  readonly #entries = new Map<string, Entry>()
+  readonly #scheduledDomains = new Map<string, ScheduledDomain>()
   readonly #running = new Set<Promise<void>>()
   #timer: NodeJS.Timeout | undefined
   #sweeper: NodeJS.Timeout | undefined
@@ -60,29 +60,29 @@ export class Issuer {
   #closed = false
 
   constructor(options: IssuerOptions) {
-    const { store, sealer, client, domains, proof, visits, log } = options
+    const { store, sealer, client, domains, dnsCheck, visits, log } = options
     const { now = Date.now, random = Math.random, onResult = () => undefined, email } = options
-    const pace = { ...usualPace, ...options.pace }
+    const pace = { ...defaultAcmeTimings, ...options.timings }
     const accounts = new Accounts({ store, sealer, client, email, log, now })
     this.#options = options
-    this.#account = new AccountCare({ accounts, log, shortestMs: pace.retryMs, random })
-    this.#pace = pace
+    this.#account = new AccountMaintenance({ accounts, log, shortestMs: pace.retryMs, random })
+    this.#timings = pace
     this.#now = now
     this.#random = random
     this.#orders = new Orders({ store, sealer, now, owner: randomUUID(), leaseMs: pace.leaseMs })
-    const issuance = new Issuance({ client, accounts, domains, visits, pace, now, random })
-    this.#work = new Work({
+    const issuance = new Issuance({ client, accounts, domains, visits, timings: pace, now, random })
+    this.#runner = new OrderRunner({
       orders: this.#orders,
       issuance,
       domains,
-      proof,
-      pace,
+      dnsCheck,
+      timings: pace,
       log,
       now,
       random,
       onResult,
     })
-    this.#check = new Check({ client, domains, proof, checkMs: pace.checkMs, log, now, random })
+    this.#check = new Check({ client, domains, dnsCheck, checkMs: pace.checkMs, log, now, random })
   }
 
   async start(): Promise<void> {
@@ -104,7 +104,7 @@ export class Issuer {
     this.#unfollow?.()
     clearTimeout(this.#timer)
     clearInterval(this.#sweeper)
-    for (const { abort } of this.#entries.values()) abort.abort()
+    for (const { abort } of this.#scheduledDomains.values()) abort.abort()
     // A request in flight is not awaited: the next process asks the CA for the state.
     const ended = Promise.all([...this.#running, this.#account.close()])
     await Promise.race([ended, pause(CLOSE_MS, undefined, { ref: false })])
@@ -112,28 +112,30 @@ export class Issuer {
 
   #hear(id: string, domain: ManagedDomain | undefined): void {
     if (this.#closed) return
-    const entry = this.#entries.get(id)
-    if (domain === undefined) this.#forget(id, entry)
-    else if (entry === undefined) this.#entries.set(id, this.#newEntry(domain))
-    else entry.learn(domain)
+    const scheduled = this.#scheduledDomains.get(id)
+    if (domain === undefined) this.#forget(id, scheduled)
+    else if (scheduled === undefined) this.#scheduledDomains.set(id, this.#newEntry(domain))
+    else scheduled.learn(domain)
     this.#wakeAt(this.#now())
   }
 
-  #newEntry(domain: ManagedDomain): Entry {
-    return new Entry(domain, this.#now() + this.#random() * Math.min(HOUR, this.#pace.checkMs))
+  #newEntry(domain: ManagedDomain): ScheduledDomain {
+    return new ScheduledDomain(domain, this.#now() + this.#random() * Math.min(HOUR, this.#timings.checkMs))
   }
 
-  #forget(id: string, entry: Entry | undefined): void {
-    if (entry === undefined) return
-    this.#entries.delete(id)
-    entry.abort.abort()
-    const { running = Promise.resolve(), domain } = entry
+  #forget(id: string, scheduled: ScheduledDomain | undefined): void {
+    if (scheduled === undefined) return
+    this.#scheduledDomains.delete(id)
+    scheduled.abort.abort()
+    const { running = Promise.resolve(), domain } = scheduled
     this.#spawn(running.then(() => this.#orders.end(id, nameOf(domain))))
   }
 
   /** Leftovers of a killed process. */
   async #sweep(): Promise<void> {
-    await this.#orders.sweep(async id => this.#entries.has(id) || (await this.#options.domains.manages(id)))
+    await this.#orders.sweep(
+      async id => this.#scheduledDomains.has(id) || (await this.#options.domains.manages(id)),
+    )
   }
 
   #wakeAt(time: number): void {
@@ -146,31 +148,31 @@ export class Issuer {
   }
 
   #pump(): void {
-    const { ready, next } = agenda(this.#entries.values(), this.#now())
+    const { ready, next } = schedule(this.#scheduledDomains.values(), this.#now())
     let busy = 0
-    for (const { running } of this.#entries.values()) if (running !== undefined) busy++
-    for (const entry of ready.slice(0, Math.max(0, this.#pace.parallel - busy))) this.#begin(entry)
+    for (const { running } of this.#scheduledDomains.values()) if (running !== undefined) busy++
+    for (const scheduled of ready.slice(0, Math.max(0, this.#timings.parallel - busy))) this.#begin(scheduled)
     this.#wakeAt(next)
   }
 
-  #begin(entry: Entry): void {
-    const running = this.#attend(entry).finally(() => {
-      entry.running = undefined
+  #begin(scheduled: ScheduledDomain): void {
+    const running = this.#attend(scheduled).finally(() => {
+      scheduled.running = undefined
       this.#wakeAt(this.#now())
     })
-    entry.running = running
+    scheduled.running = running
     this.#spawn(running)
   }
 
-  async #attend(entry: Entry): Promise<void> {
-    const { domain, abort } = entry
+  async #attend(scheduled: ScheduledDomain): Promise<void> {
+    const { domain, abort } = scheduled
     try {
-      if (entry.dueAt <= this.#now()) entry.hold(domain, await this.#work.on(domain, abort.signal))
-      else entry.checkAt = await this.#check.of(domain)
+      if (scheduled.dueAt <= this.#now()) scheduled.hold(domain, await this.#runner.run(domain, abort.signal))
+      else scheduled.checkAt = await this.#check.of(domain)
     } catch (error) {
       this.#options.log.error({ error, domain: nameOf(domain) }, 'certificate management failed for a domain')
-      entry.holdUntil = this.#now() + TROUBLE_MS
-      entry.checkAt = Math.max(entry.checkAt, entry.holdUntil)
+      scheduled.holdUntil = this.#now() + TROUBLE_MS
+      scheduled.checkAt = Math.max(scheduled.checkAt, scheduled.holdUntil)
     }
   }
 

@@ -1,5 +1,5 @@
 import type { ManagedDomain } from '#acme/domains.ts'
-import { HeldOrder, leaseOf, orderWrite, type Holder } from '#acme/held-order.ts'
+import { HeldOrder, leaseOf, orderWrite, type OrderLeaseOptions } from '#acme/held-order.ts'
 import { ORDERS, moment, orderBody, orderClaim, removeOrder, type OrderBody } from '#acme/order-rows.ts'
 import { plausible } from '#acme/renewal.ts'
 import { newId } from '#base/ids.ts'
@@ -14,15 +14,15 @@ const PAGE = 1000
 
 /** The orders of an installation, one for each name, whichever process works on it. */
 export class Orders {
-  readonly #holder: Holder
+  readonly #options: OrderLeaseOptions
 
-  constructor(holder: Holder) {
-    this.#holder = holder
+  constructor(options: OrderLeaseOptions) {
+    this.#options = options
   }
 
   /** Claims the order of a domain for this process and creates it if there is none. */
   async take(domain: ManagedDomain): Promise<Taken> {
-    const { store, now } = this.#holder
+    const { store, now } = this.#options
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const row = await store.holder(orderClaim(nameOf(domain)))
       const body = row && orderBody(row)
@@ -41,7 +41,7 @@ export class Orders {
 
   /** Ends the order of a domain that is no longer managed. */
   async end(id: string, name: string): Promise<void> {
-    const { store } = this.#holder
+    const { store } = this.#options
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const row = await store.holder(orderClaim(name))
       if (!row || orderBody(row).domain_id !== id || (await removeOrder(store, row))) return
@@ -50,7 +50,7 @@ export class Orders {
 
   /** Ends all orders of domains for which `isManaged` says no. */
   async sweep(isManaged: (id: string) => Promise<boolean>): Promise<void> {
-    const { store } = this.#holder
+    const { store } = this.#options
     for (let before: string | undefined, full = true; full;) {
       const page = await store.list(ORDERS, { limit: PAGE, ...(before !== undefined && { before }) })
       for (const row of page) {
@@ -64,8 +64,8 @@ export class Orders {
 
   /** When the order can be worked on. */
   #free({ lease, next_try_at: nextTry }: OrderBody): number {
-    const leased = lease === null || lease.owner === this.#holder.owner ? 0 : Date.parse(lease.until)
-    return plausible(Math.max(leased, nextTry === null ? 0 : Date.parse(nextTry)), this.#holder.now())
+    const leased = lease === null || lease.owner === this.#options.owner ? 0 : Date.parse(lease.until)
+    return plausible(Math.max(leased, nextTry === null ? 0 : Date.parse(nextTry)), this.#options.now())
   }
 
   async #hold(
@@ -73,11 +73,11 @@ export class Orders {
     row: Row | undefined,
     known: OrderBody | undefined,
   ): Promise<HeldOrder | undefined> {
-    const id = row?.id ?? newId('ao', this.#holder.now())
+    const id = row?.id ?? newId('ao', this.#options.now())
     const version = (row?.version ?? 0) + 1
-    const body = { ...this.#started(domain, known), lease: leaseOf(this.#holder) }
-    const outcome = await this.#holder.store.commit([orderWrite(id, body, version)])
-    return outcome.ok ? new HeldOrder(id, this.#holder, body, version) : undefined
+    const body = { ...this.#started(domain, known), lease: leaseOf(this.#options) }
+    const outcome = await this.#options.store.commit([orderWrite(id, body, version)])
+    return outcome.ok ? new HeldOrder(id, this.#options, body, version) : undefined
   }
 
   /** An order for another key type is restarted. */
@@ -91,7 +91,7 @@ export class Orders {
       challenge: null,
       url: null,
       key: null,
-      started_at: moment(this.#holder.now()),
+      started_at: moment(this.#options.now()),
       attempts: 0,
       looks: 0,
       next_try_at: null,

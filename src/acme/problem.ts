@@ -40,14 +40,14 @@ const plainText = (text: string): string =>
 /** Parses a problem document (RFC 9457), as far as it is present. */
 export function problemOf(
   value: unknown,
-  told: { status?: number; retryAt?: number | undefined } = {},
+  meta: { status?: number; retryAt?: number | undefined } = {},
 ): AcmeProblem {
   const { type, detail } =
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   const known =
     typeof type === 'string' && type.startsWith(PREFIX) ? type.slice(PREFIX.length, 100) : undefined
   const text = typeof detail === 'string' && detail !== '' ? detail : 'The CA gave no reason.'
-  return new AcmeProblem(known ?? typeByStatus(told.status), text, told)
+  return new AcmeProblem(known ?? typeByStatus(meta.status), text, meta)
 }
 
 function typeByStatus(status: number | undefined): string {

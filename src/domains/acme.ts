@@ -3,7 +3,7 @@ import type { ChallengeType } from '#acme/answers.ts'
 import { AcmeClient } from '#acme/client.ts'
 import { systemDns } from '#acme/dns.ts'
 import { Issuer, type IssuerOptions } from '#acme/issuer.ts'
-import { usualPace, type Pace } from '#acme/pace.ts'
+import { defaultAcmeTimings, type AcmeTimings } from '#acme/timings.ts'
 import type { Call, Deps } from '#api/call.ts'
 import { inBackground } from '#base/background.ts'
 import { createEgress } from '#base/egress-client.ts'
@@ -33,7 +33,7 @@ export interface AcmeOptions {
   readonly api: Deps
   readonly source: Source
   readonly log: Log
-  readonly pace?: Partial<Pace>
+  readonly timings?: Partial<AcmeTimings>
 }
 
 export interface AcmeHandle {
@@ -132,11 +132,14 @@ async function start(options: Start): Promise<() => Promise<void>> {
     sealer,
     client,
     domains,
-    proof: { dns: systemDns(settings.acme_dns), addresses: environment.addresses },
+    dnsCheck: { dns: systemDns(settings.acme_dns), addresses: environment.addresses },
     email: settings.acme_email,
     visits: visits(settings),
     log,
-    pace: { settleMs: settings.database_url ? usualPace.settleMs : SETTLE_LOCAL_MS, ...options.pace },
+    timings: {
+      settleMs: settings.database_url ? defaultAcmeTimings.settleMs : SETTLE_LOCAL_MS,
+      ...options.timings,
+    },
     onResult,
     now,
   })

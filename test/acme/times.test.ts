@@ -21,8 +21,8 @@ suite('times', () => {
   test('between attempts grow from a minute to twelve hours, those between looks at DNS from 15 s to 15 min', () => {
     const shortest = 60_000
     const most = (failures: number, onlyLooked = false) =>
-      waitAfter({ failures, shortest, onlyLooked }, () => 1)
-    const least = (onlyLooked: boolean) => waitAfter({ failures: 9, shortest, onlyLooked }, () => 0)
+      waitAfter({ failures, shortest, dnsOnly: onlyLooked }, () => 1)
+    const least = (onlyLooked: boolean) => waitAfter({ failures: 9, shortest, dnsOnly: onlyLooked }, () => 0)
     assert.deepEqual([least(false), least(true)], [60_000, 15_000])
     assert.deepEqual(
       [1, 2, 3].map(failures => most(failures)),

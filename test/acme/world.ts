@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { Accounts } from '#acme/accounts.ts'
 import type { AcmeClient } from '#acme/client.ts'
 import { AccountKey } from '#acme/jws.ts'
-import type { Pace } from '#acme/pace.ts'
+import type { AcmeTimings } from '#acme/timings.ts'
 import type { Call, Deps } from '#api/call.ts'
 import type { Live } from '#api/live.ts'
 import { find } from '#api/records.ts'
@@ -32,7 +32,7 @@ export type Domain = Kept<typeof reservedDomain.shape> & { readonly id: string }
 export type Certificate = Kept<typeof tlsCertificate.shape>
 
 /** Everything at once, so that tests take seconds. */
-export const quick: Partial<Pace> = { pollMs: 20, settleMs: 0, retryMs: 50, leaseMs: 300 }
+export const quick: Partial<AcmeTimings> = { pollMs: 20, settleMs: 0, retryMs: 50, leaseMs: 300 }
 
 const DOMAIN = 'base.test'
 
@@ -119,7 +119,7 @@ export class World implements AsyncDisposable {
   }
 
   /** Starts to issue, just as the server does; on a store of its own if need be. */
-  async issue(pace: Partial<Pace> = {}, store: Store = this.store): Promise<AcmeHandle> {
+  async issue(timings: Partial<AcmeTimings> = {}, store: Store = this.store): Promise<AcmeHandle> {
     const { settings } = this
     const client = openAuthority(settings)
     const log = createLog('info', { write: line => void this.told.push(line) })
@@ -129,7 +129,7 @@ export class World implements AsyncDisposable {
       api: this.deps(store),
       source: this.source(store),
       log,
-      pace: { ...quick, ...pace },
+      timings: { ...quick, ...timings },
     })
     this.#issuers.push(side)
     await side.start('http://api.test')

@@ -58,7 +58,7 @@ async function start() {
   const side = await startInProcess(gateway)
   parts.defer(() => side.drain(0))
   const { source } = gateway
-  const acme = openAcme({ settings, client: openAuthority(settings), api, source, log, pace: quick })
+  const acme = openAcme({ settings, client: openAuthority(settings), api, source, log, timings: quick })
   const expiry = openExpiry({ api, source, log })
   parts.defer(() => acme.close())
   parts.defer(() => expiry.close())
@@ -169,7 +169,7 @@ suite('CRT-02: a renewal that fails', () => {
       api: { ...world.deps(store), now: () => Date.now() + ahead },
       source: world.source(),
       log: createLog('silent'),
-      pace: quick,
+      timings: quick,
     })
     await acme.start('http://api.test')
     const job = await world.failure(id)

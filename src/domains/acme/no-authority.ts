@@ -1,4 +1,4 @@
-import { wantedAt } from '#acme/agenda.ts'
+import { wantedAt } from '#acme/schedule.ts'
 import type { ManagedDomain } from '#acme/domains.ts'
 import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
@@ -32,9 +32,9 @@ export async function tellOfNoAuthority(options: NoAuthorityOptions): Promise<()
     const domain = known.get(id)
     if (isClosed || domain === undefined) return
     const isWanted = wantedAt(domain) <= now()
-    if (isWanted && (await domains.excuse(domain, NO_AUTHORITY, alone))) told.add(id)
+    if (isWanted && (await domains.reportObstacle(domain, NO_AUTHORITY, alone))) told.add(id)
     // Management was disabled, or another server has issued it.
-    else if (!isWanted && told.delete(id)) await domains.tell(id, { job: undefined })
+    else if (!isWanted && told.delete(id)) await domains.reportStatus(id, { job: undefined })
   }
   const attend = (id: string): void => {
     const failed = 'could not update the status of a domain'

@@ -1,5 +1,5 @@
 import { orderClaim, removeOrder } from '#acme/order-rows.ts'
-import { challengeName } from '#acme/proof.ts'
+import { challengeName } from '#acme/dns-check.ts'
 import { DOMAINS } from '#api/behaviours/edges.ts'
 import { isCovered, standardPolicy } from '#api/behaviours/shared-names.ts'
 import type { Call } from '#api/call.ts'

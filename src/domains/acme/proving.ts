@@ -1,5 +1,5 @@
 import type { ManagedDomain, OwnZone } from '#acme/domains.ts'
-import { addressRecord, challengeName } from '#acme/proof.ts'
+import { addressRecord, challengeName } from '#acme/dns-check.ts'
 import { isUnder } from '#api/names.ts'
 import { nameServers } from '#base/own-names.ts'
 import type { agentIngress } from '#contract/kinds/agent-ingress.ts'

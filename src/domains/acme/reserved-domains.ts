@@ -87,7 +87,7 @@ export class ReservedDomains implements Domains {
     return (JSON.parse(row.body) as Kept<typeof tlsCertificate.shape>).certificate_pem
   }
 
-  tell(
+  reportStatus(
     id: string,
     status: { readonly job: Job | undefined; readonly renewsAt?: number },
     also: readonly Write[] = [],
@@ -99,7 +99,7 @@ export class ReservedDomains implements Domains {
     })
   }
 
-  excuse(domain: ManagedDomain, message: string, alone: boolean): Promise<boolean> {
+  reportObstacle(domain: ManagedDomain, message: string, alone: boolean): Promise<boolean> {
     const { store, now } = this.#call
     return this.#change(domain.id, [], async body => {
       const { renews_at: renewsAt = null, provisioning_job: job = null } = statusOf(body) ?? {}

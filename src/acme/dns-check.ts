@@ -6,9 +6,9 @@ const MAX_HOPS = 10
 const MAX_SHOWN = 3
 
 /** Whether DNS points here. If not, the message says what to set. */
-export type Proof = { readonly proven: true } | { readonly proven: false; readonly missing: string }
+export type DnsCheck = { readonly proven: true } | { readonly proven: false; readonly missing: string }
 
-export interface ProofOptions {
+export interface DnsCheckOptions {
   readonly dns: ZoneDns
   /** Addresses of this server that are not in the shared domain's DNS. */
   readonly addresses?: readonly string[]
@@ -18,7 +18,7 @@ export interface ProofOptions {
  * Setting these records proves control of the name: certificates of others are never ordered, however often a name is
  * reserved.
  */
-export async function proofOf(domain: ManagedDomain, options: ProofOptions): Promise<Proof> {
+export async function checkDns(domain: ManagedDomain, options: DnsCheckOptions): Promise<DnsCheck> {
   const missing = await (domain.challengeTarget === undefined
     ? missingVisits(domain, options)
     : missingChallenges(domain, domain.challengeTarget, options))
@@ -35,7 +35,7 @@ export const addressRecord = (name: string, address: string): string =>
 async function missingChallenges(
   { names, zone }: ManagedDomain,
   target: string,
-  { dns }: ProofOptions,
+  { dns }: DnsCheckOptions,
 ): Promise<string | undefined> {
   for (const name of names) {
     const asked = challengeName(name)
@@ -45,7 +45,7 @@ async function missingChallenges(
   return zone === undefined || (await isOurs(zone, dns)) ? undefined : notDelegated(zone)
 }
 
-async function missingVisits(domain: ManagedDomain, options: ProofOptions): Promise<string | undefined> {
+async function missingVisits(domain: ManagedDomain, options: DnsCheckOptions): Promise<string | undefined> {
   for (const name of domain.names) {
     const { cnameTarget } = domain
     const missing = await (cnameTarget === undefined
@@ -60,7 +60,7 @@ async function missingVisits(domain: ManagedDomain, options: ProofOptions): Prom
 async function missingAlias(
   name: string,
   target: string,
-  { dns, addresses = [] }: ProofOptions,
+  { dns, addresses = [] }: DnsCheckOptions,
 ): Promise<string | undefined> {
   const found = await dns.addresses(name)
   if (await leadsTo(name, target, dns)) {
@@ -79,7 +79,7 @@ async function missingAlias(
 async function missingAddress(
   name: string,
   { zone, advice }: ManagedDomain,
-  { dns, addresses = [] }: ProofOptions,
+  { dns, addresses = [] }: DnsCheckOptions,
 ): Promise<string | undefined> {
   const found = await dns.addresses(name).catch((error: unknown) => {
     // A zone delegated to unresponsive servers: check the records themselves.

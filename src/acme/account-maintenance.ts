@@ -4,7 +4,7 @@ import { waitAfter } from '#acme/backoff.ts'
 import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 
-export interface AccountCareOptions {
+export interface AccountMaintenanceOptions {
   readonly accounts: Pick<Accounts, 'tellContact' | 'finishKeyChange' | 'changeKey'>
   readonly log: Log
   /** The shortest wait after a failure. */
@@ -13,13 +13,13 @@ export interface AccountCareOptions {
 }
 
 /** Maintains the account itself, besides the orders: a failure here does not stop certificates. */
-export class AccountCare {
-  readonly #options: AccountCareOptions
+export class AccountMaintenance {
+  readonly #options: AccountMaintenanceOptions
   readonly #abort = new AbortController()
   readonly #running = new Set<Promise<boolean>>()
   #changing: Promise<boolean> | undefined
 
-  constructor(options: AccountCareOptions) {
+  constructor(options: AccountMaintenanceOptions) {
     this.#options = options
   }
 
@@ -73,7 +73,7 @@ export class AccountCare {
         if (signal.aborted) return false
         log.warn({ error }, failure)
       }
-      const wait = waitAfter({ failures, shortest: shortestMs, onlyLooked: false }, random)
+      const wait = waitAfter({ failures, shortest: shortestMs, dnsOnly: false }, random)
       await pause(wait, undefined, { signal, ref: false }).catch(() => undefined)
       if (signal.aborted) return false
     }

@@ -1,5 +1,5 @@
 /** Speed and patience of an issuer. */
-export interface Pace {
+export interface AcmeTimings {
   /** Concurrent orders. */
   readonly parallel: number
   /** A process that has not written for so long has lost its order to the others. */
@@ -16,7 +16,7 @@ export interface Pace {
   readonly checkMs: number
 }
 
-export const usualPace: Pace = {
+export const defaultAcmeTimings: AcmeTimings = {
   parallel: 20,
   leaseMs: 60_000,
   pollMs: 1000,

@@ -2,7 +2,7 @@ import type { ManagedDomain } from '#acme/domains.ts'
 import { plausible, renewalTime } from '#acme/renewal.ts'
 
 /** A domain and when it is due. */
-export class Entry {
+export class ScheduledDomain {
   domain: ManagedDomain
   /** Nothing is ordered before. */
   holdUntil = 0
@@ -50,18 +50,18 @@ export function wantedAt({ certificate, keyType, renewsAt }: ManagedDomain): num
 }
 
 /** The due domains, the longest due first, and when there will be more. */
-export function agenda(
-  entries: Iterable<Entry>,
+export function schedule(
+  scheduledDomains: Iterable<ScheduledDomain>,
   now: number,
-): { readonly ready: readonly Entry[]; readonly next: number } {
-  const ready: { entry: Entry; at: number }[] = []
+): { readonly ready: readonly ScheduledDomain[]; readonly next: number } {
+  const ready: { entry: ScheduledDomain; at: number }[] = []
   let next = Infinity
-  for (const entry of entries) {
-    if (entry.running !== undefined) continue
-    const at = entry.nextAt(now)
-    if (at <= now) ready.push({ entry, at })
+  for (const scheduled of scheduledDomains) {
+    if (scheduled.running !== undefined) continue
+    const at = scheduled.nextAt(now)
+    if (at <= now) ready.push({ entry: scheduled, at })
     else next = Math.min(next, at)
   }
   ready.sort((one, other) => one.at - other.at)
-  return { ready: ready.map(({ entry }) => entry), next }
+  return { ready: ready.map(({ entry: scheduled }) => scheduled), next }
 }
