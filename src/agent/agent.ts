@@ -3,14 +3,14 @@ import { Binding } from '#agent/binding.ts'
 import { Connections } from '#agent/connections.ts'
 import { type ServerAddress, serverAddress } from '#agent/dial-gateway.ts'
 import { readEndpoint } from '#agent/endpoint.ts'
-import { Leg } from '#agent/leg.ts'
-import type { Link } from '#agent/link.ts'
+import { GatewayLink } from '#agent/gateway-link.ts'
+import type { GatewayConnection } from '#agent/gateway-connection.ts'
 import type { AgentOptions, EndpointOptions } from '#agent/options.ts'
 import type { AgentStatus } from '#agent/events.ts'
-import { pause } from '#agent/pause.ts'
+import { sleep } from '#agent/sleep.ts'
 import { plainText } from '#agent/plain-text.ts'
-import type { Identity } from '#agent/sign-in.ts'
-import { tell } from '#agent/tell.ts'
+import type { AgentIdentity } from '#agent/sign-in.ts'
+import { notifyListener } from '#agent/notify-listener.ts'
 import { Trust } from '#agent/trust.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { localServer } from '#agent/local-server.ts'
@@ -30,13 +30,13 @@ export class Agent {
   readonly #trust: Trust
   readonly #connections: Connections
   readonly #bindings = new Set<Binding>()
-  readonly #legs = new Map<number, Leg>()
+  readonly #links = new Map<number, GatewayLink>()
   readonly #nodes = new Map<number, string | undefined>()
   readonly #signedIn = Promise.withResolvers<void>()
   readonly #tellClosed: () => void
   #status: AgentStatus = { state: 'connecting' }
   #changed = Promise.withResolvers<void>()
-  #identity: Identity = { clientId: '', cookie: '' }
+  #identity: AgentIdentity = { clientId: '', cookie: '' }
   #offersSecond = false
   #wasOnline = false
   #closing: Promise<void> | undefined
@@ -81,7 +81,7 @@ export class Agent {
 
   /** Round trip to the gateway, as last measured. */
   get latencyMs(): number | undefined {
-    return this.#link()?.latencyMs
+    return this.#connection()?.latencyMs
   }
 
   get tunnels(): ReadonlySet<Tunnel> {
@@ -92,17 +92,18 @@ export class Agent {
   async listen(options: EndpointOptions): Promise<Tunnel> {
     const binding = new Binding(readEndpoint(options), it => this.#drop(it))
     for (;;) {
-      const link = await this.#whenOnline()
+      const connection = await this.#whenOnline()
       try {
-        await link.bind(binding)
+        await connection.bind(binding)
       } catch (error) {
         // A request on a connection that closed meanwhile is repeated on the next one.
-        if (!link.over) throw error
+        if (!connection.over) throw error
         continue
       }
       if (this.#closing) throw closedError()
       this.#bindings.add(binding)
-      for (const leg of this.#legs.values()) if (leg.link !== link) void leg.keepBound(binding)
+      for (const link of this.#links.values())
+        if (link.connection !== connection) void link.bindUntilGranted(binding)
       return binding.tunnel
     }
   }
@@ -121,10 +122,10 @@ export class Agent {
     const dropped = Promise.all([...this.#bindings].map(binding => this.#drop(binding)))
     void dropped.then(() => farewell.abort())
     // An unresponsive gateway must not keep the program from exiting.
-    await pause(FAREWELL_MS, farewell.signal)
-    const legs = [...this.#legs.values()]
-    for (const leg of legs) leg.stop()
-    await Promise.all(legs.map(({ done }) => done))
+    await sleep(FAREWELL_MS, farewell.signal)
+    const links = [...this.#links.values()]
+    for (const link of links) link.stop()
+    await Promise.all(links.map(({ done }) => done))
     this.#set({ state: 'closed' })
     this.#tellClosed()
   }
@@ -132,11 +133,11 @@ export class Agent {
   async #drop(binding: Binding, error?: AgentError): Promise<void> {
     this.#bindings.delete(binding)
     binding.end(error)
-    await Promise.all([...this.#legs.values()].map(async leg => leg.link?.unbind(binding)))
+    await Promise.all([...this.#links.values()].map(async link => link.connection?.unbind(binding)))
   }
 
   #begin(number: number, server: ServerAddress): void {
-    const leg = new Leg({
+    const link = new GatewayLink({
       number,
       server,
       agent: this.#options,
@@ -149,8 +150,8 @@ export class Agent {
       online: answer => this.#online(number, answer),
       offline: (error, retryInMs) => this.#offline(number, error, retryInMs),
     })
-    this.#legs.set(number, leg)
-    void leg.done.then(() => this.#legs.get(number) === leg && this.#legs.delete(number))
+    this.#links.set(number, link)
+    void link.done.then(() => this.#links.get(number) === link && this.#links.delete(number))
   }
 
   #online(number: number, { ClientId, Extra }: AuthAnswer): boolean {
@@ -175,7 +176,7 @@ export class Agent {
 
   /** A second connection, to another gateway process, keeps tunnels online when the first one is lost. */
   #beginSecond(address: string | undefined): void {
-    if (address === undefined || this.#legs.has(1)) return
+    if (address === undefined || this.#links.has(1)) return
     try {
       // An empty string means the dialled address.
       this.#begin(1, address === '' ? this.#server : serverAddress(address))
@@ -192,22 +193,22 @@ export class Agent {
       this.#signedIn.reject(error)
       return false
     }
-    if (this.#link() === undefined)
+    if (this.#connection() === undefined)
       this.#set({ state: this.#wasOnline ? 'reconnecting' : 'connecting', error, retryInMs })
     return true
   }
 
   /** A connection that can carry tunnels. */
-  #link(): Link | undefined {
-    for (const { link } of this.#legs.values()) if (link?.over === false) return link
+  #connection(): GatewayConnection | undefined {
+    for (const { connection } of this.#links.values()) if (connection?.over === false) return connection
     return undefined
   }
 
-  async #whenOnline(): Promise<Link> {
+  async #whenOnline(): Promise<GatewayConnection> {
     for (;;) {
       if (this.#closing) throw closedError()
-      const link = this.#link()
-      if (link) return link
+      const connection = this.#connection()
+      if (connection) return connection
       await this.#changed.promise
     }
   }
@@ -216,6 +217,6 @@ export class Agent {
     this.#status = status
     this.#changed.resolve()
     this.#changed = Promise.withResolvers()
-    tell(this.#options.onStatus, status)
+    notifyListener(this.#options.onStatus, status)
   }
 }

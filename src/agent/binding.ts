@@ -1,20 +1,20 @@
 import { AgentError } from '#agent/agent-error.ts'
 import { replay } from '#agent/capture/replay.ts'
-import type { Endpoint } from '#agent/endpoint.ts'
+import type { EndpointSpec } from '#agent/endpoint.ts'
 import { plainText } from '#agent/plain-text.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import type { BindAnswer, BindRequest, StartTunnelWithLabelRequest } from '#tunnel/messages.ts'
 
 /** A tunnel from its first request to its end, over all connections of the agent. */
 export class Binding {
-  readonly endpoint: Endpoint
+  readonly endpoint: EndpointSpec
   readonly tunnel: Tunnel
   readonly closed: Promise<AgentError | undefined>
   readonly #tellClosed: (error: AgentError | undefined) => void
   #granted: { readonly id: string; readonly url: string; readonly token: string } | undefined
   #over = false
 
-  constructor(endpoint: Endpoint, close: (binding: Binding) => Promise<void>) {
+  constructor(endpoint: EndpointSpec, close: (binding: Binding) => Promise<void>) {
     this.endpoint = endpoint
     const { promise, resolve } = Promise.withResolvers<AgentError | undefined>()
     this.closed = promise

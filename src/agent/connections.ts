@@ -5,17 +5,17 @@ import type { Binding } from '#agent/binding.ts'
 import { CaptureTap } from '#agent/capture/capture-tap.ts'
 import { dialBehind, dialReason, dialUpstream } from '#agent/dial-upstream.ts'
 import type { FileServer } from '#agent/files/file-server.ts'
-import { handOver } from '#agent/hand-over.ts'
+import { handToListener } from '#agent/local-listener.ts'
 import type { AgentOptions } from '#agent/options.ts'
 import type { ConnectionEvent } from '#agent/events.ts'
 import { plainText } from '#agent/plain-text.ts'
-import { readPreface } from '#agent/preface.ts'
+import { readProxyProtocol } from '#agent/proxy-protocol-reader.ts'
 import { refuse } from '#agent/refuse.ts'
 import { type OnRequest, RequestTap } from '#agent/request-tap.ts'
-import type { Target } from '#agent/target.ts'
-import { tell } from '#agent/tell.ts'
+import type { UpstreamTarget } from '#agent/target.ts'
+import { notifyListener } from '#agent/notify-listener.ts'
 import { endTls } from '#agent/terminate.ts'
-import { isWeb, type Visit } from '#agent/visit.ts'
+import { isWeb, type ProxiedConnection } from '#agent/proxied-connection.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { fromDuplex } from '#tunnel/from-duplex.ts'
@@ -70,49 +70,54 @@ export class Connections {
     const { endpoint } = binding
     const { onConnection } = this.#options
     const noted = onConnection && notes(onConnection, binding, header)
-    const done: Visit['done'] = (bytesIn, bytesOut, failure) => {
+    const done: ProxiedConnection['done'] = (bytesIn, bytesOut, failure) => {
       this.#open--
       noted?.(bytesIn, bytesOut, failure)
     }
     const visit = { binding, header, stream, done }
     if (endpoint.files) void this.#serveFiles(visit, endpoint.files)
-    else if (endpoint.target === undefined) void handOver(visit, endpoint.onConnection)
+    else if (endpoint.target === undefined) void handToListener(visit, endpoint.onConnection)
     else if (endpoint.terminator || endpoint.proxyProto > 0) void this.#forwardBehind(visit, endpoint.target)
     else this.#join(visit, endpoint.target, dialUpstream(endpoint, endpoint.target, header.PassthroughTLS))
   }
 
-  #serveFiles(visit: Visit, files: FileServer): Promise<void> {
-    const seen = this.#onRequest(visit.binding)
-    const capture = captureOf(visit)
+  #serveFiles(proxied: ProxiedConnection, files: FileServer): Promise<void> {
+    const seen = this.#onRequest(proxied.binding)
+    const capture = captureOf(proxied)
     const take = (stream: Duplex): void => {
       stream.once('close', () => capture?.closed(!stream.errored))
       files.serve(stream, seen)
     }
-    return handOver(visit, take, capture)
+    return handToListener(proxied, take, capture)
   }
 
   /** Forwards a stream that begins with other bytes than the service's: a PROXY header, or TLS terminated here. */
-  async #forwardBehind(visit: Visit, target: Target): Promise<void> {
-    const { binding, header, stream, done } = visit
+  async #forwardBehind(proxied: ProxiedConnection, target: UpstreamTarget): Promise<void> {
+    const { binding, header, stream, done } = proxied
     const { terminator, proxyProto } = binding.endpoint
     try {
-      const preface = proxyProto > 0 ? await readPreface(stream) : undefined
+      const preface = proxyProto > 0 ? await readProxyProtocol(stream) : undefined
       const source = terminator ? fromDuplex(await endTls(asDuplex(stream), terminator)) : stream
       const plain = header.PassthroughTLS && terminator === undefined
       const socket = await dialBehind(binding.endpoint, target, { plain, preface })
-      this.#join(visit, target, socket, source)
+      this.#join(proxied, target, socket, source)
     } catch (error) {
       const reason = dialReason(error as Error, target)
-      refuse(visit, reason)
+      refuse(proxied, reason)
       done(0, 0, reason)
     }
   }
 
-  #join(visit: Visit, target: Target, socket: Socket, source: ByteStream = visit.stream): void {
-    const { binding, stream, done } = visit
-    const isHttp1 = isWeb(visit) && binding.endpoint.forwardsProto !== 'http2'
+  #join(
+    proxied: ProxiedConnection,
+    target: UpstreamTarget,
+    socket: Socket,
+    source: ByteStream = proxied.stream,
+  ): void {
+    const { binding, stream, done } = proxied
+    const isHttp1 = isWeb(proxied) && binding.endpoint.forwardsProto !== 'http2'
     const onRequest = isHttp1 ? this.#onRequest(binding) : undefined
-    const capture = isHttp1 ? captureOf(visit, onRequest) : undefined
+    const capture = isHttp1 ? captureOf(proxied, onRequest) : undefined
     const tap = capture ?? (onRequest && new RequestTap(onRequest))
     let reached = false
     let failure: string | undefined
@@ -130,7 +135,7 @@ export class Connections {
         }
         failure = dialReason(error, target)
         // Not inlined in the call: without a tap it would not be evaluated.
-        const page = refuse(visit, failure)
+        const page = refuse(proxied, failure)
         tap?.received(page)
       },
     })
@@ -138,11 +143,13 @@ export class Connections {
 
   #onRequest({ tunnel, endpoint }: Binding): OnRequest | undefined {
     const { onRequest } = this.#options
-    return onRequest && endpoint.inspect ? request => tell(onRequest, { tunnel, ...request }) : undefined
+    return onRequest && endpoint.inspect
+      ? request => notifyListener(onRequest, { tunnel, ...request })
+      : undefined
   }
 }
 
-const captureOf = ({ binding, header }: Visit, onRequest?: OnRequest): CaptureTap | undefined =>
+const captureOf = ({ binding, header }: ProxiedConnection, onRequest?: OnRequest): CaptureTap | undefined =>
   binding.endpoint.capture &&
   new CaptureTap(binding.endpoint.capture, plainText(header.ClientAddr), { onRequest })
 
@@ -151,12 +158,12 @@ function notes(
   onConnection: (event: ConnectionEvent) => void,
   { tunnel }: Binding,
   { ClientAddr }: ProxyHeader,
-): Visit['done'] {
+): ProxiedConnection['done'] {
   const begun = performance.now()
   const about = { tunnel, clientAddr: plainText(ClientAddr) }
-  tell(onConnection, { ...about, kind: 'opened', bytesIn: 0, bytesOut: 0, durationMs: 0 })
+  notifyListener(onConnection, { ...about, kind: 'opened', bytesIn: 0, bytesOut: 0, durationMs: 0 })
   return (bytesIn, bytesOut, failure) => {
     const durationMs = performance.now() - begun
-    tell(onConnection, { ...about, kind: 'closed', bytesIn, bytesOut, durationMs, failure })
+    notifyListener(onConnection, { ...about, kind: 'closed', bytesIn, bytesOut, durationMs, failure })
   }
 }

@@ -20,8 +20,8 @@ export interface ServerAddress {
 }
 
 /** The responding process has another connection of this agent, so another one is needed. */
-export class TakenError extends Error {
-  override readonly name = 'TakenError'
+export class SameNodeError extends Error {
+  override readonly name = 'SameNodeError'
 
   constructor(cause: unknown) {
     super('it is the process that has the other connection', { cause })
@@ -64,7 +64,7 @@ export async function dialGateway(server: ServerAddress, options: DialOptions): 
     return socket
   } catch (error) {
     const isTaken = taken.length > 0 && (error as NodeJS.ErrnoException).code === SENT_AWAY
-    throw isTaken ? new TakenError(error) : handshakeFailure(error, server, DIAL_MS)
+    throw isTaken ? new SameNodeError(error) : handshakeFailure(error, server, DIAL_MS)
   }
 }
 

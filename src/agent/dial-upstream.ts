@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
-import type { Endpoint } from '#agent/endpoint.ts'
-import type { Target } from '#agent/target.ts'
+import type { EndpointSpec } from '#agent/endpoint.ts'
+import type { UpstreamTarget } from '#agent/target.ts'
 
 const DIAL_MS = 10_000
 
@@ -17,7 +17,7 @@ const localhost: LookupFunction = (_, __, answer) =>
  * Opens a connection to the service behind an endpoint; bytes may be written at once. `plain`: the client's own TLS is
  * passed through.
  */
-export function dialUpstream(endpoint: Endpoint, target: Target, plain: boolean): Socket {
+export function dialUpstream(endpoint: EndpointSpec, target: UpstreamTarget, plain: boolean): Socket {
   const encrypted = target.encrypted && !plain
   const socket = encrypted
     ? connectTls({ ...placeOf(target), ...tlsOptions(endpoint, target) })
@@ -35,7 +35,7 @@ function limit(socket: Socket, event: 'connect' | 'secureConnect'): void {
 }
 
 /** The target as Node options. */
-export function placeOf({ place }: Target) {
+export function placeOf({ place }: UpstreamTarget) {
   if ('path' in place) return { path: place.path, allowHalfOpen: true }
   return place.host === 'localhost'
     ? { ...place, allowHalfOpen: true, autoSelectFamily: true, lookup: localhost }
@@ -43,8 +43,8 @@ export function placeOf({ place }: Target) {
 }
 
 function tlsOptions(
-  { proto, forwardsProto, verify, upstreamCas }: Endpoint,
-  { place }: Target,
+  { proto, forwardsProto, verify, upstreamCas }: EndpointSpec,
+  { place }: UpstreamTarget,
 ): ConnectionOptions {
   const host = 'host' in place ? place.host : ''
   const isRaw = proto === 'tcp' || proto === 'tls'
@@ -58,8 +58,8 @@ function tlsOptions(
 
 /** Like `dialUpstream`, with bytes that are sent first, even before the service's TLS. */
 export async function dialBehind(
-  endpoint: Endpoint,
-  target: Target,
+  endpoint: EndpointSpec,
+  target: UpstreamTarget,
   { plain, preface }: { readonly plain: boolean; readonly preface: Buffer | undefined },
 ): Promise<Socket> {
   if (preface === undefined) return dialUpstream(endpoint, target, plain)
@@ -88,7 +88,7 @@ const explained = (code: string): string =>
   explanations[code] ?? (/CERT|VERIFY|SIGNED/.test(code) ? untrusted(code) : code)
 
 /** Why a service could not be reached, in a few words. */
-export function dialReason(error: Error, { text }: Target): string {
+export function dialReason(error: Error, { text }: UpstreamTarget): string {
   const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error]
   const reasons = [
     ...new Set(causes.map(cause => explained((cause as NodeJS.ErrnoException).code ?? cause.message))),

@@ -7,13 +7,13 @@ import type { EndpointOptions, EndpointProto, Termination } from '#agent/options
 import { authorities } from '#agent/authorities.ts'
 import { pemInput } from '#agent/pem-input.ts'
 import { refuseEndpoint as refuse } from '#agent/refuse-endpoint.ts'
-import { readTarget, type Target } from '#agent/target.ts'
+import { readTarget, type UpstreamTarget } from '#agent/target.ts'
 import type { Terminator } from '#agent/terminate.ts'
 import { wireModules } from '#agent/wire-modules.ts'
 import type { JsonObject } from '#base/json-fields.ts'
 
 /** Parsed endpoint options. */
-export interface Endpoint {
+export interface EndpointSpec {
   /** Empty for a labelled tunnel. */
   readonly proto: EndpointProto | ''
   readonly name: string
@@ -29,7 +29,7 @@ export interface Endpoint {
   readonly upstreamCas: readonly string[] | undefined
   readonly inspect: boolean
   /** Undefined: the program takes the connections itself, or they are for files. */
-  readonly target: Target | undefined
+  readonly target: UpstreamTarget | undefined
   readonly files: FileServer | undefined
   readonly onConnection: EndpointOptions['onConnection']
   readonly terminator: Terminator | undefined
@@ -40,7 +40,7 @@ export interface Endpoint {
 
 const protos: readonly string[] = ['http', 'https', 'tcp', 'tls'] satisfies EndpointProto[]
 
-export function readEndpoint(options: EndpointOptions): Endpoint {
+export function readEndpoint(options: EndpointOptions): EndpointSpec {
   const { labels, forwardTo, onConnection, terminate, proxyProto = 0 } = options
   const proto = labels === undefined ? protoOf(options) : ''
   const wire = wireOptions(proto, options)

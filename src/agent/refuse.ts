@@ -1,5 +1,5 @@
 import { badGateway } from '#agent/dial-upstream.ts'
-import { isWeb, type Visit } from '#agent/visit.ts'
+import { isWeb, type ProxiedConnection } from '#agent/proxied-connection.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
 // How long a gateway may keep sending unread data.
@@ -7,14 +7,14 @@ const DISCARD_MS = 10_000
 const EMPTY = Buffer.alloc(0)
 
 /** Reports an unreachable service to the gateway: as an HTTP response if the protocol is HTTP, else by closing. */
-export function refuse(visit: Visit, reason: string): Buffer {
-  if (!isWeb(visit)) {
-    visit.stream.abort()
+export function refuse(proxied: ProxiedConnection, reason: string): Buffer {
+  if (!isWeb(proxied)) {
+    proxied.stream.abort()
     return EMPTY
   }
   const page = badGateway(`failed to dial backend: ${reason}`)
-  discardInput(visit.stream)
-  visit.stream.end(page)
+  discardInput(proxied.stream)
+  proxied.stream.end(page)
   return page
 }
 

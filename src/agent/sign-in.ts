@@ -15,7 +15,7 @@ const SILENCE_MS = 10_000
 export const agentVersion: string = metadata.version
 
 /** The agent's identity for the gateway; kept across connections. */
-export interface Identity {
+export interface AgentIdentity {
   readonly clientId: string
   readonly cookie: string
 }
@@ -26,7 +26,11 @@ export function excuse(command: CommandName, { commands, unsupported }: AgentOpt
   return reason !== '' || commands?.[command] !== undefined ? reason : NO_CALLBACK
 }
 
-export function signInRequest(options: AgentOptions, identity: Identity, leg: number): AuthRequest {
+export function signInRequest(
+  options: AgentOptions,
+  identity: AgentIdentity,
+  connection: number,
+): AuthRequest {
   const { intervalMs = BEAT_MS, limitMs = SILENCE_MS } = options.heartbeat ?? {}
   return {
     Version: ['3', '2'],
@@ -53,7 +57,7 @@ export function signInRequest(options: AgentOptions, identity: Identity, leg: nu
       CustomInterface: false,
       CustomCAs: options.ca !== undefined,
       ClientType: 'adit',
-      LegNumber: leg,
+      LegNumber: connection,
     },
   }
 }

@@ -4,7 +4,7 @@ import { Problem } from '#base/errors.ts'
 import { parseHostPort } from '#base/hosts.ts'
 
 /** The address of the service. */
-export interface Target {
+export interface UpstreamTarget {
   readonly place: { readonly host: string; readonly port: number } | { readonly path: string }
   /** The service uses TLS. */
   readonly encrypted: boolean
@@ -17,7 +17,7 @@ const encryptedSchemes = new Set(['https:', 'tls:'])
 const schemes = /^(https?|tcp|tls):\/\//i
 
 /** Reads 8080, `host:port`, `https://host:port` or `unix:/path`. */
-export function readTarget(given: string | number, proto: EndpointProto | ''): Target {
+export function readTarget(given: string | number, proto: EndpointProto | ''): UpstreamTarget {
   const value = String(given).trim()
   if (value.startsWith('unix:/')) return { place: { path: value.slice(5) }, encrypted: false, text: value }
   const hostPort = /^\d+$/.test(value) ? `localhost:${value}` : value

@@ -1,4 +1,4 @@
-import { Exchange, type ExchangeStart } from '#agent/capture/exchange.ts'
+import { CapturedExchange, type ExchangeStart } from '#agent/capture/exchange.ts'
 
 export interface CaptureLimits {
   readonly maxExchanges: number
@@ -15,7 +15,7 @@ export const defaultLimits: CaptureLimits = {
 }
 
 export type CaptureEvent =
-  | { readonly kind: 'began' | 'responded' | 'finished'; readonly exchange: Exchange }
+  | { readonly kind: 'began' | 'responded' | 'finished'; readonly exchange: CapturedExchange }
   | { readonly kind: 'cleared' }
 
 type Listener = (event: CaptureEvent) => void
@@ -29,7 +29,7 @@ const MAX_NUMBER = 0x100_0000
 export class CaptureStore {
   readonly #limits: CaptureLimits
   /** The oldest first; those before `#first` were evicted. */
-  #exchanges: Exchange[] = []
+  #exchanges: CapturedExchange[] = []
   #first = 0
   readonly #listeners = new Set<Listener>()
   #bytes = 0
@@ -48,11 +48,11 @@ export class CaptureStore {
   }
 
   /** The newest first. */
-  list(): Exchange[] {
+  list(): CapturedExchange[] {
     return this.#exchanges.slice(this.#first).toReversed()
   }
 
-  get(id: string): Exchange | undefined {
+  get(id: string): CapturedExchange | undefined {
     return this.list().find(exchange => exchange.id === id)
   }
 
@@ -70,9 +70,9 @@ export class CaptureStore {
     return () => void this.#listeners.delete(listener)
   }
 
-  begin(start: Omit<ExchangeStart, 'number'>): Exchange {
+  begin(start: Omit<ExchangeStart, 'number'>): CapturedExchange {
     this.#count = (this.#count + 1) % MAX_NUMBER
-    const exchange = new Exchange({ ...start, number: this.#count })
+    const exchange = new CapturedExchange({ ...start, number: this.#count })
     this.#exchanges.push(exchange)
     this.#bytes += EXCHANGE_BYTES
     this.#evict()
@@ -81,21 +81,21 @@ export class CaptureStore {
   }
 
   /** The beginning of a message, in latin1. */
-  addText(exchange: Exchange, part: 'request' | 'response', text: string): void {
+  addText(exchange: CapturedExchange, part: 'request' | 'response', text: string): void {
     if (exchange.isKept) this.#keep(exchange[part].begin(text, this.#limits.maxMessageBytes))
   }
 
-  add(exchange: Exchange, part: 'request' | 'response', bytes: Buffer): void {
+  add(exchange: CapturedExchange, part: 'request' | 'response', bytes: Buffer): void {
     // Evicted or cleared exchanges are no longer recorded.
     if (exchange.isKept) this.#keep(exchange[part].add(bytes, this.#limits.maxMessageBytes))
   }
 
-  respond(exchange: Exchange, status: number): void {
+  respond(exchange: CapturedExchange, status: number): void {
     exchange.respond(status)
     this.#notify({ kind: 'responded', exchange })
   }
 
-  finish(exchange: Exchange, isComplete: boolean): void {
+  finish(exchange: CapturedExchange, isComplete: boolean): void {
     if (exchange.durationMs !== undefined) return
     exchange.finish(isComplete)
     this.#notify({ kind: 'finished', exchange })

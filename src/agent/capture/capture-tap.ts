@@ -1,6 +1,6 @@
 import type { CaptureStore } from '#agent/capture/capture-store.ts'
-import type { Exchange } from '#agent/capture/exchange.ts'
-import { type BodyLength, Framing } from '#agent/capture/framing.ts'
+import type { CapturedExchange } from '#agent/capture/exchange.ts'
+import { type BodyLength, MessageFraming } from '#agent/capture/framing.ts'
 import { responseBody, statusOf } from '#agent/capture/head.ts'
 import { type OnRequest, requestLine } from '#agent/request-tap.ts'
 import type { Tap } from '#tunnel/splice.ts'
@@ -29,8 +29,8 @@ export class CaptureTap implements Tap {
   readonly #capture: Capture
   readonly #clientAddr: string
   readonly #options: CaptureTapOptions
-  readonly #responses: Framing
-  #exchange: Exchange | undefined
+  readonly #responses: MessageFraming
+  #exchange: CapturedExchange | undefined
   /** The beginning of a request whose method is not complete. */
   #start: Buffer | undefined
   #isInterim = false
@@ -41,7 +41,7 @@ export class CaptureTap implements Tap {
     this.#clientAddr = clientAddr
     this.#options = options
     const { store } = capture
-    this.#responses = new Framing({
+    this.#responses = new MessageFraming({
       head: text => this.#responseHead(text),
       text: text => this.#answered && store.addText(this.#answered, 'response', text),
       bytes: bytes => this.#answered && store.add(this.#answered, 'response', bytes),
@@ -75,7 +75,7 @@ export class CaptureTap implements Tap {
   }
 
   /** The exchange whose final response passes now. */
-  get #answered(): Exchange | undefined {
+  get #answered(): CapturedExchange | undefined {
     return this.#isInterim ? undefined : this.#exchange
   }
 
@@ -108,7 +108,7 @@ export class CaptureTap implements Tap {
     return responseBody(text, status, exchange?.method ?? '')
   }
 
-  #respond(exchange: Exchange, status: number): void {
+  #respond(exchange: CapturedExchange, status: number): void {
     this.#capture.store.respond(exchange, status)
     const { line, firstByteMs = 0 } = exchange
     if (line) this.#options.onRequest?.({ ...line, status, durationMs: firstByteMs })

@@ -70,7 +70,7 @@ export interface ExchangeStart {
 }
 
 /** A captured request and its response. */
-export class Exchange {
+export class CapturedExchange {
   readonly tunnelName: string
   readonly clientAddr: string
   readonly method: string

@@ -21,7 +21,7 @@ const MAX_LINE = 4096
 const LINE_FEED = 10
 
 /** Finds the responses of an HTTP/1 connection. What it cannot parse it stops following. */
-export class Framing {
+export class MessageFraming {
   readonly #sink: MessageSink
   #state: State = 'head'
   /** A head that arrived in part. */

@@ -3,7 +3,7 @@ import { Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { CaptureTap, type Capture } from '#agent/capture/capture-tap.ts'
 import type { CaptureEvent } from '#agent/capture/capture-store.ts'
 import { dialBehind, dialReason, badGateway } from '#agent/dial-upstream.ts'
-import type { Endpoint } from '#agent/endpoint.ts'
+import type { EndpointSpec } from '#agent/endpoint.ts'
 import { refuseEndpoint } from '#agent/refuse-endpoint.ts'
 
 /** The caller gets a response after this time; the exchange is recorded until the upstream ends it. */
@@ -11,14 +11,14 @@ const WAIT_MS = 2000
 const IDLE_MS = 60_000
 
 /** PROXY protocol headers of a connection that has no client behind it. */
-const prefaces: Readonly<Record<Endpoint['proxyProto'], Buffer | undefined>> = {
+const prefaces: Readonly<Record<EndpointSpec['proxyProto'], Buffer | undefined>> = {
   0: undefined,
   1: Buffer.from('PROXY UNKNOWN\r\n'),
   2: Buffer.from('0d0a0d0a000d0a515549540a20000000', 'hex'),
 }
 
 /** Sends a request to the upstream of an endpoint and records the exchange. */
-export async function replay(endpoint: Endpoint, request: Buffer, replayOf: string): Promise<string> {
+export async function replay(endpoint: EndpointSpec, request: Buffer, replayOf: string): Promise<string> {
   const { target, files, capture, forwardsProto } = endpoint
   if ((target === undefined && files === undefined) || capture === undefined || forwardsProto === 'http2')
     return refuseEndpoint('only a tunnel whose requests are captured can replay one')
@@ -46,7 +46,7 @@ function watch({ store }: Capture, begin: () => void) {
 }
 
 /** A connection to the upstream of an endpoint. */
-async function dial(endpoint: Endpoint): Promise<Duplex> {
+async function dial(endpoint: EndpointSpec): Promise<Duplex> {
   const { target, files, proxyProto } = endpoint
   if (target !== undefined)
     return dialBehind(endpoint, target, { plain: false, preface: prefaces[proxyProto] })
@@ -59,7 +59,7 @@ async function dial(endpoint: Endpoint): Promise<Duplex> {
 const joined = (readable: Readable, writable: Writable): Duplex =>
   Duplex.from({ readable, writable } as unknown as Parameters<typeof Duplex.from>[0])
 
-async function send(endpoint: Endpoint, request: Buffer, tap: CaptureTap): Promise<void> {
+async function send(endpoint: EndpointSpec, request: Buffer, tap: CaptureTap): Promise<void> {
   let socket: Duplex | undefined
   let isAnswered = false
   try {

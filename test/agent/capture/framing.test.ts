@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { Framing, type BodyLength } from '#agent/capture/framing.ts'
+import { MessageFraming, type BodyLength } from '#agent/capture/framing.ts'
 import { responseBody, statusOf } from '#agent/capture/head.ts'
 
 const lengthOf = (head: string): BodyLength => responseBody(head, statusOf(head), 'GET')
@@ -10,7 +10,7 @@ const lengthOf = (head: string): BodyLength => responseBody(head, statusOf(head)
 function messagesIn(pieces: readonly Buffer[], length = lengthOf): string[] {
   const messages: string[] = []
   let current = ''
-  const framing = new Framing({
+  const framing = new MessageFraming({
     head: length,
     text: text => (current += text),
     bytes: bytes => (current += bytes.toString('latin1')),

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { CaptureStore } from '#agent/capture/capture-store.ts'
-import type { Exchange } from '#agent/capture/exchange.ts'
+import type { CapturedExchange } from '#agent/capture/exchange.ts'
 import { summaryJson } from '#cli/agent/web/request-json.ts'
 
 /** Changes are batched, so that a page keeps up with thousands of requests per second. */
@@ -12,7 +12,7 @@ const MAX_UNREAD = 4 * 1_048_576
 
 /** Sends the captured exchanges and then every change, as server-sent events. */
 export function streamEvents(captures: CaptureStore, response: ServerResponse): void {
-  const changed = new Set<Exchange>()
+  const changed = new Set<CapturedExchange>()
   let isStale = true
   let timer: NodeJS.Timeout | undefined
   const flush = (): void => {

@@ -1,4 +1,4 @@
-import type { CapturedMessage, Exchange } from '#agent/capture/exchange.ts'
+import type { CapturedMessage, CapturedExchange } from '#agent/capture/exchange.ts'
 import { decodedBody, readMessage, type Message } from '#cli/agent/web/message.ts'
 
 const NANOSECONDS = 1_000_000
@@ -9,7 +9,7 @@ const ipOf = (address: string): string => address.replace(/^\[?(.*?)\]?:\d+$/, '
 const nanoseconds = (milliseconds: number): number => Math.round(milliseconds * NANOSECONDS)
 
 /** An exchange in the form of `/api/requests/http`. */
-export const requestJson = (exchange: Exchange): object => ({
+export const requestJson = (exchange: CapturedExchange): object => ({
   uri: `/api/requests/http/${exchange.id}`,
   id: exchange.id,
   tunnel_name: exchange.tunnelName,
@@ -21,7 +21,7 @@ export const requestJson = (exchange: Exchange): object => ({
 })
 
 /** The same with decoded bodies and further details for the inspector. */
-export const detailJson = (exchange: Exchange): object => ({
+export const detailJson = (exchange: CapturedExchange): object => ({
   ...requestJson(exchange),
   ...(exchange.replayOf !== undefined && { replay_of: exchange.replayOf }),
   first_byte: exchange.firstByteMs === undefined ? null : nanoseconds(exchange.firstByteMs),
@@ -33,7 +33,7 @@ export const detailJson = (exchange: Exchange): object => ({
 })
 
 /** What a row of the inspector's list shows. */
-export function summaryJson(exchange: Exchange): object {
+export function summaryJson(exchange: CapturedExchange): object {
   const { startLine } = readMessage(exchange.request.head)
   const [method = '', uri = ''] = startLine.split(' ')
   return {
@@ -50,14 +50,14 @@ export function summaryJson(exchange: Exchange): object {
   }
 }
 
-function requestPart({ request }: Exchange): object {
+function requestPart({ request }: CapturedExchange): object {
   const { raw } = request
   const { startLine, headers } = readMessage(raw)
   const [method = '', uri = '', proto = ''] = startLine.split(' ')
   return { method, proto, headers, uri, raw: raw.toString('base64') }
 }
 
-function responsePart({ response, status }: Exchange): object {
+function responsePart({ response, status }: CapturedExchange): object {
   const { raw } = response
   const { startLine, headers } = readMessage(raw)
   const [, proto = '', text = ''] = /^(\S+) (.*)$/.exec(startLine) ?? []

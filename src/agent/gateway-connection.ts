@@ -30,7 +30,7 @@ const MAX_COMMANDS = 16
 const COMMAND_BYTES = 65_536
 const UNBIND_MS = 2000
 
-export interface LinkOptions {
+export interface GatewayConnectionOptions {
   readonly agent: AgentOptions
   readonly connections: Connections
   /** The gateway's name in errors. */
@@ -40,9 +40,9 @@ export interface LinkOptions {
 }
 
 /** One connection to a gateway, from its TLS handshake to its end. */
-export class Link {
+export class GatewayConnection {
   readonly closed: Promise<TunnelError>
-  readonly #options: LinkOptions
+  readonly #options: GatewayConnectionOptions
   readonly #session: Session
   readonly #heartbeat: Heartbeat
   readonly #bound = new Map<string, Binding>()
@@ -51,7 +51,7 @@ export class Link {
   #signedIn = false
   #over = false
 
-  constructor(socket: TLSSocket, options: LinkOptions) {
+  constructor(socket: TLSSocket, options: GatewayConnectionOptions) {
     this.#options = options
     this.#session = new Session(socket, {
       role: 'client',

@@ -8,7 +8,7 @@ const MAX_BYTES = 536
 const DEADLINE_MS = 10_000
 
 /** Length of the PROXY header at the start of these bytes, of version 1 or 2; undefined while it is incomplete. */
-function prefaceLength(bytes: Buffer): number | undefined {
+function proxyProtocolLength(bytes: Buffer): number | undefined {
   const seen = Math.min(bytes.length, SIGNATURE.length)
   if (bytes.subarray(0, seen).equals(SIGNATURE.subarray(0, seen))) {
     if (bytes.length < FIXED_BYTES) return undefined
@@ -23,7 +23,7 @@ function prefaceLength(bytes: Buffer): number | undefined {
 }
 
 /** Removes the PROXY header that the gateway sends at the start of a stream if an endpoint requested it. */
-export async function readPreface(stream: TunnelStream): Promise<Buffer> {
+export async function readProxyProtocol(stream: TunnelStream): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const timer = setTimeout(() => reject(new MessageError('No PROXY header came.')), DEADLINE_MS)
   let collected = Buffer.alloc(0)
@@ -31,7 +31,7 @@ export async function readPreface(stream: TunnelStream): Promise<Buffer> {
     data: bytes => {
       collected = Buffer.concat([collected, bytes])
       try {
-        const length = prefaceLength(collected)
+        const length = proxyProtocolLength(collected)
         if (length === undefined) return
         stream.detach(collected.subarray(length))
         resolve(collected.subarray(0, length))

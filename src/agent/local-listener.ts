@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream'
 import { Counted } from '#agent/counted.ts'
-import type { Endpoint } from '#agent/endpoint.ts'
+import type { EndpointSpec } from '#agent/endpoint.ts'
 import type { ConnectionInfo } from '#agent/events.ts'
-import { tell } from '#agent/tell.ts'
+import { notifyListener } from '#agent/notify-listener.ts'
 import { endTls } from '#agent/terminate.ts'
-import type { Visit } from '#agent/visit.ts'
+import type { ProxiedConnection } from '#agent/proxied-connection.ts'
 import { parseHostPort } from '#base/hosts.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
 import type { Tap } from '#tunnel/splice.ts'
@@ -12,8 +12,12 @@ import type { Tap } from '#tunnel/splice.ts'
 type Taker = (stream: Duplex, info: ConnectionInfo) => void
 
 /** Passes a connection to the embedding program, or to another part of the agent. */
-export async function handOver(visit: Visit, take: Taker | undefined, tap?: Tap): Promise<void> {
-  const { binding, header, stream, done } = visit
+export async function handToListener(
+  proxied: ProxiedConnection,
+  take: Taker | undefined,
+  tap?: Tap,
+): Promise<void> {
+  const { binding, header, stream, done } = proxied
   const { endpoint, tunnel } = binding
   const counted = new Counted(stream, tap)
   const outer = asDuplex(counted)
@@ -34,11 +38,11 @@ export async function handOver(visit: Visit, take: Taker | undefined, tap?: Tap)
     proto: header.Proto,
     passthroughTls: header.PassthroughTLS && endpoint.terminator === undefined,
   }
-  tell(given => take?.(duplex, given), info)
+  notifyListener(given => take?.(duplex, given), info)
 }
 
 /** The connection as the program needs it; one whose handshake fails is closed. */
-async function open(outer: Duplex, { terminator }: Endpoint): Promise<Duplex> {
+async function open(outer: Duplex, { terminator }: EndpointSpec): Promise<Duplex> {
   if (terminator === undefined) return outer
   try {
     return await endTls(outer, terminator)

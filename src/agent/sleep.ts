@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 
 /** Waits; false when `signal` ended the wait. */
-export async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+export async function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await setTimeout(ms, undefined, { signal })
     return true

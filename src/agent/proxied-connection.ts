@@ -3,7 +3,7 @@ import type { ProxyHeader } from '#tunnel/messages.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
 /** A client connection, and its tunnel. */
-export interface Visit {
+export interface ProxiedConnection {
   readonly binding: Binding
   readonly header: ProxyHeader
   readonly stream: TunnelStream
@@ -14,5 +14,5 @@ export interface Visit {
 const HTTPS_EDGE = '3'
 
 /** Whether it carries HTTP. */
-export const isWeb = ({ header: { Proto, EdgeType }, binding }: Visit): boolean =>
+export const isWeb = ({ header: { Proto, EdgeType }, binding }: ProxiedConnection): boolean =>
   Proto === 'http' || Proto === 'https' || (binding.endpoint.labels !== undefined && EdgeType === HTTPS_EDGE)

@@ -1,10 +1,10 @@
 import { AgentError } from '#agent/agent-error.ts'
 import { Backoff } from '#agent/backoff.ts'
 import type { Binding } from '#agent/binding.ts'
-import { dialGateway, type ServerAddress, TakenError } from '#agent/dial-gateway.ts'
-import { Link, type LinkOptions } from '#agent/link.ts'
-import { pause } from '#agent/pause.ts'
-import { type Identity, signInRequest } from '#agent/sign-in.ts'
+import { dialGateway, type ServerAddress, SameNodeError } from '#agent/dial-gateway.ts'
+import { GatewayConnection, type GatewayConnectionOptions } from '#agent/gateway-connection.ts'
+import { sleep } from '#agent/sleep.ts'
+import { type AgentIdentity, signInRequest } from '#agent/sign-in.ts'
 import type { Trust } from '#agent/trust.ts'
 import { Problem } from '#base/errors.ts'
 import type { AuthAnswer } from '#tunnel/messages.ts'
@@ -14,51 +14,51 @@ const QUICK_TRIES = 4
 // Attempts without a pause would load a machine that is already in trouble.
 const LEAST_MS = 50
 
-export interface LegOptions extends Omit<LinkOptions, 'server'> {
+export interface GatewayLinkOptions extends Omit<GatewayConnectionOptions, 'server'> {
   readonly number: number
   readonly server: ServerAddress
   readonly trust: Trust
-  readonly identity: () => Identity
+  readonly identity: () => AgentIdentity
   readonly bindings: ReadonlySet<Binding>
   /** The gateway processes that have another connection of the agent. */
   readonly taken: () => readonly string[]
   /** The agent has signed in. False: wrong process, try again. */
-  readonly online: (answer: AuthAnswer, link: Link) => boolean
+  readonly online: (answer: AuthAnswer, connection: GatewayConnection) => boolean
   /** The connection is lost or failed. False: give up. */
   readonly offline: (error: AgentError, retryInMs: number) => boolean
 }
 
 /** One of the agent's connections, reopened whenever it is lost. */
-export class Leg {
+export class GatewayLink {
   readonly done: Promise<void>
-  readonly #options: LegOptions
+  readonly #options: GatewayLinkOptions
   readonly #backoff: Backoff
   readonly #stop = new AbortController()
-  #link: Link | undefined
-  #misses = 0
+  #connection: GatewayConnection | undefined
+  #wrongNodeCount = 0
 
-  constructor(options: LegOptions) {
+  constructor(options: GatewayLinkOptions) {
     this.#options = options
     this.#backoff = new Backoff(options.agent.retry)
     this.done = this.#run()
   }
 
   /** The connection that carries tunnels now. */
-  get link(): Link | undefined {
-    return this.#link
+  get connection(): GatewayConnection | undefined {
+    return this.#connection
   }
 
   stop(): void {
     this.#stop.abort()
-    this.#link?.close()
+    this.#connection?.close()
   }
 
   /** Requests a tunnel on the current connection, until it is granted or permanently rejected. */
-  async keepBound(binding: Binding): Promise<void> {
-    const link = this.#link
-    while (link !== undefined && !link.over && !binding.over) {
+  async bindUntilGranted(binding: Binding): Promise<void> {
+    const connection = this.#connection
+    while (connection !== undefined && !connection.over && !binding.over) {
       try {
-        await link.bind(binding)
+        await connection.bind(binding)
         return
       } catch (error) {
         // The first connection decides: another one may have older information.
@@ -67,7 +67,7 @@ export class Leg {
           return
         }
       }
-      if (!(await pause(this.#backoff.capMs, this.#stop.signal))) return
+      if (!(await sleep(this.#backoff.capMs, this.#stop.signal))) return
     }
   }
 
@@ -75,17 +75,17 @@ export class Leg {
     const { signal } = this.#stop
     while (!signal.aborted) {
       const error = await this.#connectOnce()
-      this.#link = undefined
+      this.#connection = undefined
       if (signal.aborted) return
       const delay = this.#delay(error)
       if (!this.#options.offline(error, delay)) return
-      await pause(delay, signal)
+      await sleep(delay, signal)
     }
   }
 
   #delay({ permanent, cause }: AgentError): number {
     if (permanent) return this.#backoff.capMs
-    const again = cause instanceof TakenError && ++this.#misses % QUICK_TRIES !== 0
+    const again = cause instanceof SameNodeError && ++this.#wrongNodeCount % QUICK_TRIES !== 0
     const least = Math.min(LEAST_MS, this.#backoff.capMs)
     return again ? least : Math.max(least, this.#backoff.next())
   }
@@ -94,27 +94,27 @@ export class Leg {
   async #connectOnce(): Promise<AgentError> {
     const { server, trust, number, agent, identity, taken } = this.#options
     const { signal } = this.#stop
-    let link: Link | undefined
+    let connection: GatewayConnection | undefined
     try {
       const socket = await dialGateway(server, { trust, proxy: agent.proxy, taken: taken(), signal })
-      link = new Link(socket, { ...this.#options, server: server.text })
-      const answer = await link.signIn(signInRequest(agent, identity(), number))
+      connection = new GatewayConnection(socket, { ...this.#options, server: server.text })
+      const answer = await connection.signIn(signInRequest(agent, identity(), number))
       signal.throwIfAborted()
-      return await this.#stay(link, answer)
+      return await this.#stay(connection, answer)
     } catch (error) {
-      link?.close()
+      connection?.close()
       return error instanceof AgentError ? error : lost(server.text, error)
     }
   }
 
-  async #stay(link: Link, answer: AuthAnswer): Promise<AgentError> {
+  async #stay(connection: GatewayConnection, answer: AuthAnswer): Promise<AgentError> {
     const { online, bindings, server } = this.#options
-    if (!online(answer, link)) throw new Error('it is not the process that is looked for')
-    this.#link = link
-    this.#misses = 0
+    if (!online(answer, connection)) throw new Error('it is not the process that is looked for')
+    this.#connection = connection
+    this.#wrongNodeCount = 0
     this.#backoff.reset()
-    for (const binding of bindings) void this.keepBound(binding)
-    return lost(server.text, await link.closed)
+    for (const binding of bindings) void this.bindUntilGranted(binding)
+    return lost(server.text, await connection.closed)
   }
 }
 
