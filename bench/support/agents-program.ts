@@ -4,7 +4,7 @@ import { OWN_ALPN } from '#tunnel/alpn.ts'
 import { answerHeartbeat, startHeartbeat } from '#tunnel/heartbeat.ts'
 import { authAnswer } from '#tunnel/messages.ts'
 import { call } from '#tunnel/rpc.ts'
-import { Session } from '#tunnel/session.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 
 /** Agents that sign in and then idle. */
@@ -24,7 +24,7 @@ let open = 0
 async function signIn({ port, authtoken }: AgentsJob): Promise<void> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: [OWN_ALPN] })
   await once(socket, 'secureConnect')
-  const session = new Session(socket, {
+  const session = new MuxSession(socket, {
     role: 'client',
     accept: (type, stream) => (type === streamTypes.heartbeat ? answerHeartbeat(stream) : stream.abort()),
   })

@@ -1,6 +1,6 @@
 import type { AgentOptions, CommandName } from '#agent/options.ts'
 import { excuse } from '#agent/sign-in.ts'
-import { emptyRequest, type PlainAnswer, updateRequest, type UpdateRequest } from '#tunnel/messages.ts'
+import { emptyRequest, type PlainAnswer, updateRequest, type UpdateAgentRequest } from '#tunnel/messages.ts'
 import { serve } from '#tunnel/rpc.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
@@ -35,7 +35,7 @@ export async function serveCommand(
     await serve(stream, { request: emptyRequest, handle }, { limit: MAX_BYTES })
     return
   }
-  const handle = ({ Version: version, PermitMajorVersion: permitMajor }: UpdateRequest) =>
+  const handle = ({ Version: version, PermitMajorVersion: permitMajor }: UpdateAgentRequest) =>
     run(() => commands.update?.({ version, permitMajor }))
   await serve(stream, { request: updateRequest, handle }, { limit: MAX_BYTES })
 }

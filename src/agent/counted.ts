@@ -2,7 +2,7 @@ import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import type { Tap } from '#tunnel/splice.ts'
 
 /** A stream that counts its bytes, and shows them to a tap. */
-export class Counted implements ByteStream {
+export class CountedStream implements ByteStream {
   received = 0
   sent = 0
   readonly #stream: ByteStream
@@ -47,10 +47,10 @@ export class Counted implements ByteStream {
     this.#stream.resume()
   }
 
-  write(bytes: Buffer, spent?: boolean): boolean {
+  write(bytes: Buffer, transferOwnership?: boolean): boolean {
     this.sent += bytes.length
     this.#tap?.received(bytes)
-    return this.#stream.write(bytes, spent)
+    return this.#stream.write(bytes, transferOwnership)
   }
 
   end(bytes?: Buffer): void {

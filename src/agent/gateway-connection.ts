@@ -19,7 +19,7 @@ import {
   unbindAnswer,
 } from '#tunnel/messages.ts'
 import { call, serve } from '#tunnel/rpc.ts'
-import { Session } from '#tunnel/session.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
@@ -43,7 +43,7 @@ export interface GatewayConnectionOptions {
 export class GatewayConnection {
   readonly closed: Promise<TunnelError>
   readonly #options: GatewayConnectionOptions
-  readonly #session: Session
+  readonly #session: MuxSession
   readonly #heartbeat: Heartbeat
   readonly #bound = new Map<string, Binding>()
   readonly #binding = new Map<Binding, Promise<void>>()
@@ -53,7 +53,7 @@ export class GatewayConnection {
 
   constructor(socket: TLSSocket, options: GatewayConnectionOptions) {
     this.#options = options
-    this.#session = new Session(socket, {
+    this.#session = new MuxSession(socket, {
       role: 'client',
       accept: (type, stream) => this.#accept(type, stream),
       maxAccepted: options.connections.limit + SPARE_STREAMS,

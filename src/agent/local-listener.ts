@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { Counted } from '#agent/counted.ts'
+import { CountedStream } from '#agent/counted.ts'
 import type { EndpointSpec } from '#agent/endpoint.ts'
 import type { ConnectionInfo } from '#agent/events.ts'
 import { notifyListener } from '#agent/notify-listener.ts'
@@ -19,7 +19,7 @@ export async function handToListener(
 ): Promise<void> {
   const { binding, header, stream, done } = proxied
   const { endpoint, tunnel } = binding
-  const counted = new Counted(stream, tap)
+  const counted = new CountedStream(stream, tap)
   const outer = asDuplex(counted)
   // A client that disconnects must not crash the program, even without a listener.
   outer.on('error', () => undefined)

@@ -6,7 +6,7 @@ import { signIn, signInRequest } from '#agent/sign-in.ts'
 import { startHeartbeat } from '#tunnel/heartbeat.ts'
 import { srvInfoAnswer } from '#tunnel/messages.ts'
 import { call } from '#tunnel/rpc.ts'
-import { Session } from '#tunnel/session.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 
 const DEADLINE_MS = 5000
@@ -24,12 +24,12 @@ export interface ProbedLogin {
 
 /** Tests a connection to a gateway part by part, to find the one that fails. */
 export class Probe implements Disposable {
-  readonly #session: Session
+  readonly #session: MuxSession
   readonly #server: string
 
   constructor(socket: TLSSocket, server: string) {
     this.#server = server
-    this.#session = new Session(socket, {
+    this.#session = new MuxSession(socket, {
       role: 'client',
       accept: (_, stream) => stream.reset('stream_refused'),
     })

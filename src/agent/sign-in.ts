@@ -3,7 +3,7 @@ import type { AgentOptions, CommandName } from '#agent/options.ts'
 import { Problem } from '#base/errors.ts'
 import { authAnswer, type AuthAnswer, type AuthRequest } from '#tunnel/messages.ts'
 import { call } from '#tunnel/rpc.ts'
-import type { Session } from '#tunnel/session.ts'
+import type { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import metadata from '../../package.json' with { type: 'json' }
 
@@ -63,7 +63,7 @@ export function signInRequest(
 }
 
 /** Signs in on a new connection; rejects with the gateway's reason. */
-export async function signIn(session: Session, request: AuthRequest, server: string): Promise<AuthAnswer> {
+export async function signIn(session: MuxSession, request: AuthRequest, server: string): Promise<AuthAnswer> {
   const answer = await call(session, { type: streamTypes.auth, request, answer: authAnswer }).catch(
     (error: unknown) => {
       const reason = error instanceof Error ? error.message.replace(/\.$/, '') : ''

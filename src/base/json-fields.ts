@@ -4,7 +4,7 @@ export class MessageError extends Error {
 }
 
 /** Parses one value of a message; `undefined` is an absent member. */
-export type Field<T> = (value: unknown, name: string) => T
+export type FieldReader<T> = (value: unknown, name: string) => T
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 export type JsonObject = { [name: string]: Json }
@@ -18,37 +18,37 @@ const isObject = (value: unknown): value is JsonObject =>
 
 /** Text of at most `limit` characters; absent and null are the empty string, as in the agents' own parsers. */
 export const text =
-  (limit: number): Field<string> =>
+  (limit: number): FieldReader<string> =>
   (value, name) => {
     if (value === undefined || value === null) return ''
     if (typeof value !== 'string') return wrong(name, 'a string')
     return value.length <= limit ? value : wrong(name, `at most ${limit} characters long`)
   }
 
-export const flag: Field<boolean> = (value, name) => {
+export const flag: FieldReader<boolean> = (value, name) => {
   if (value === undefined || value === null) return false
   return typeof value === 'boolean' ? value : wrong(name, 'true or false')
 }
 
-export const integer: Field<number> = (value, name) => {
+export const integer: FieldReader<number> = (value, name) => {
   if (value === undefined || value === null) return 0
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : wrong(name, 'an integer')
 }
 
 /** Distinguishes absent (or null) from given. */
 export const nullable =
-  <T>(field: Field<T>): Field<T | null> =>
+  <T>(field: FieldReader<T>): FieldReader<T | null> =>
   (value, name) =>
     value === undefined || value === null ? null : field(value, name)
 
 /** Absent members stay absent. */
 export const optional =
-  <T>(field: Field<T>): Field<T | undefined> =>
+  <T>(field: FieldReader<T>): FieldReader<T | undefined> =>
   (value, name) =>
     value === undefined ? undefined : field(value, name)
 
 export const list =
-  <T>(field: Field<T>, limit: number): Field<T[]> =>
+  <T>(field: FieldReader<T>, limit: number): FieldReader<T[]> =>
   (value, name) => {
     if (value === undefined || value === null) return []
     if (!Array.isArray(value)) return wrong(name, 'a list')
@@ -58,7 +58,7 @@ export const list =
 
 /** Texts under names the peer chose, such as labels. */
 export const texts =
-  (limit: number, length: number): Field<Record<string, string>> =>
+  (limit: number, length: number): FieldReader<Record<string, string>> =>
   (value, name) => {
     const entries = Object.entries(anyObject(value, name))
     if (entries.length > limit) return wrong(name, `an object of at most ${limit} members`)
@@ -67,20 +67,20 @@ export const texts =
   }
 
 /** An object that is forwarded unchanged. The size of the whole message limits it. */
-export const anyObject: Field<JsonObject> = (value, name) => {
+export const anyObject: FieldReader<JsonObject> = (value, name) => {
   if (value === undefined || value === null) return {}
   return isObject(value) ? value : wrong(name, 'an object')
 }
 
-type Shape<T> = { readonly [Name in keyof T]: Field<T[Name]> }
+type Shape<T> = { readonly [Name in keyof T]: FieldReader<T[Name]> }
 
 /** An object with these members, in any case; others are ignored. */
 export const object =
-  <T extends object>(shape: Shape<T>): Field<T> =>
+  <T extends object>(shape: Shape<T>): FieldReader<T> =>
   (value, name) => {
     const given = anyObject(value, name)
     const byName = new Map(Object.entries(given).map(([key, item]) => [key.toLowerCase(), item]))
-    const entries = Object.entries<Field<unknown>>(shape)
+    const entries = Object.entries<FieldReader<unknown>>(shape)
       .map(([key, field]) => {
         const item = Object.hasOwn(given, key) ? given[key] : byName.get(key.toLowerCase())
         return [key, field(item, name === '' ? key : `${name}.${key}`)] as const

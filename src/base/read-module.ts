@@ -1,8 +1,8 @@
 import { fail } from '#base/errors.ts'
-import { type Field, type JsonObject, MessageError } from '#base/json-fields.ts'
+import { type FieldReader, type JsonObject, MessageError } from '#base/json-fields.ts'
 
 /** Decodes a module's options; an agent that sent invalid ones gets an error with the position. */
-export function readModule<T>(option: string, field: Field<T>, given: JsonObject): T {
+export function readModule<T>(option: string, field: FieldReader<T>, given: JsonObject): T {
   try {
     return field(given, '')
   } catch (error) {

@@ -4,7 +4,7 @@ import type { Body, BodySink } from '#http/body.ts'
 import { serializeResponseHead, endsWithConnection, type ResponseTransfer } from '#http/http1-serialize.ts'
 import { TextBody } from '#http/http1-whole.ts'
 import { cut } from '#tunnel/splice.ts'
-import { writeSpent } from '#tunnel/slabs.ts'
+import { writeOwned } from '#tunnel/buffer-pool.ts'
 
 // Bytes buffered for a slow client before its upstream is paused.
 const HIGH_WATER = 131_072
@@ -63,7 +63,7 @@ export class AnswerWriter implements BodySink {
     } else {
       this.#cork()
       if (head !== '') socket.write(head, 'latin1')
-      writeSpent(socket, bytes)
+      writeOwned(socket, bytes)
     }
     if (socket.writableLength < HIGH_WATER || this.#held) return
     this.#held = true

@@ -20,8 +20,8 @@ import { endsWithConnection, serializeInformationalHead, isBare } from '#http/ht
 import { malformed, HttpError } from '#http/http-error.ts'
 import { errorReply } from '#http/pages.ts'
 import { RequestContext } from '#http/request-context.ts'
-import { lastingCopy } from '#tunnel/slabs.ts'
-import { type PassingReader, readPassing, type SocketReads } from '#tunnel/socket-reads.ts'
+import { ownedCopy } from '#tunnel/buffer-pool.ts'
+import { type BorrowedReader, readBorrowed, type SocketReads } from '#tunnel/socket-reads.ts'
 import { cut } from '#tunnel/splice.ts'
 import {
   timeoutChecker as sharedSweeper,
@@ -65,7 +65,7 @@ const emptyBody = bodyOf(Buffer.alloc(0))
  */
 type State = 'head' | 'serving' | 'unwanted' | 'upgraded' | 'leaving'
 
-class Http1ServerConnection implements Served, BodySource, HasTimeouts, PassingReader {
+class Http1ServerConnection implements Served, BodySource, HasTimeouts, BorrowedReader {
   readonly closed: Promise<void>
   readonly #socket: Socket
   readonly #client: HttpClientConnection
@@ -136,14 +136,14 @@ class Http1ServerConnection implements Served, BodySource, HasTimeouts, PassingR
       this.#gone()
       resolve()
     })
-    this.#reads = readPassing(socket, this)
+    this.#reads = readBorrowed(socket, this)
     if (first !== undefined && first.length > 0) this.#data(first)
   }
 
   /** Most requests are a head that arrives whole: it is parsed in place. All else is kept beyond this call. */
-  pass(bytes: Buffer, length: number, lasting: boolean): void {
-    if (this.#state === 'head' && this.#partial === undefined && !lasting) this.#readPassing(bytes, length)
-    else this.#data(lasting ? bytes.subarray(0, length) : lastingCopy(bytes, 0, length))
+  onRead(bytes: Buffer, length: number, owned: boolean): void {
+    if (this.#state === 'head' && this.#partial === undefined && !owned) this.#readBorrowed(bytes, length)
+    else this.#data(owned ? bytes.subarray(0, length) : ownedCopy(bytes, 0, length))
   }
 
   end(): void {
@@ -208,11 +208,11 @@ class Http1ServerConnection implements Served, BodySource, HasTimeouts, PassingR
     else if (this.#state !== 'leaving') this.#behindHead(bytes)
   }
 
-  #readPassing(bytes: Buffer, length: number): void {
+  #readBorrowed(bytes: Buffer, length: number): void {
     const text = bytes.toString('latin1', 0, Math.min(length, FIRST_LOOK))
     const end = findRequestEnd(text)
     if (typeof end !== 'number' || end + 2 < length) {
-      this.#readHead(lastingCopy(bytes, 0, length))
+      this.#readHead(ownedCopy(bytes, 0, length))
       return
     }
     const head = parseRequestHead(text, end)

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
-import { writeSpent } from '#tunnel/slabs.ts'
+import { writeOwned } from '#tunnel/buffer-pool.ts'
 import type { SocketReads } from '#tunnel/socket-reads.ts'
 
 const HIGH_WATER = 131_072
@@ -46,7 +46,7 @@ export class SocketSplice implements Sink {
 
   data(bytes: Buffer): void {
     this.sent += bytes.length
-    writeSpent(this.#socket, bytes)
+    writeOwned(this.#socket, bytes)
     if (this.#held || this.#socket.writableLength < HIGH_WATER) return
     this.#held = true
     this.#stream.pause()

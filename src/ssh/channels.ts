@@ -6,7 +6,7 @@ import { clientNetwork } from '#base/client-network.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { type DuplexStream, fromDuplex } from '#tunnel/from-duplex.ts'
-import { type Place, Places } from '#tunnel/places.ts'
+import { type StreamSlot, StreamSlots } from '#tunnel/stream-slots.ts'
 
 export interface ChannelLimits {
   readonly channels: number
@@ -36,35 +36,35 @@ export class Channels {
   readonly #limits: ChannelLimits
   readonly #streams = new Set<DuplexStream>()
   /** Divided among the clients. */
-  readonly #places: Places
+  readonly #slots: StreamSlots
   #closed = false
 
   constructor(client: SshClient, socket: Socket, limits: ChannelLimits) {
     this.#client = client
     this.#socket = socket
     this.#limits = limits
-    this.#places = new Places(limits.channels)
+    this.#slots = new StreamSlots(limits.channels)
     socket.on('drain', () => this.#streams.forEach(stream => stream.wake()))
     socket.on('data', () => this.#checkUnread())
   }
 
   get open(): number {
-    return this.#places.open
+    return this.#slots.open
   }
 
   /** An ssh client that cannot reach its service gives a stream that ends without a byte. */
   async dial(forwarded: ForwardedConnection, first: Buffer): Promise<ByteStream> {
     if (this.#closed) throw new DialError('offline', 'the ssh connection is closed')
-    const place = this.#places.take(clientNetwork(forwarded.visitorIp))
-    if (place === undefined) throw new DialError('busy', 'the ssh connection is full')
+    const slot = this.#slots.take(clientNetwork(forwarded.visitorIp))
+    if (slot === undefined) throw new DialError('busy', 'the ssh connection is full')
     const channel = await this.#openChannel(forwarded)
     if (channel === undefined) {
-      this.#places.leave(place)
+      this.#slots.leave(slot)
       if (this.#closed) throw new DialError('offline', 'the ssh connection was closed')
       return unreachable()
     }
     channel.once('close', forwarded.closed)
-    const stream = this.#adapt(channel, place)
+    const stream = this.#adapt(channel, slot)
     if (first.length > 0) stream.write(first)
     return stream
   }
@@ -97,20 +97,20 @@ export class Channels {
     })
   }
 
-  #adapt(channel: ServerChannel, place: Place): DuplexStream {
+  #adapt(channel: ServerChannel, slot: StreamSlot): DuplexStream {
     const stream = fromDuplex(channel, {
       // `end` of a server channel closes both directions; only EOF is wanted here.
       finish: () => channel.eof(),
       release: () => channel.end(),
       full: () => this.#socket.writableLength > SOCKET_BYTES,
-      hold: client => this.#places.hold(place, client),
-      rest: () => this.#places.rest(place),
-      evicted: () => this.#places.evacuate(place),
+      hold: client => this.#slots.hold(slot, client),
+      rest: () => this.#slots.rest(slot),
+      evicted: () => this.#slots.evacuate(slot),
     })
-    place.occupant = stream
+    slot.occupant = stream
     this.#streams.add(stream)
     channel.once('close', () => {
-      this.#places.leave(place)
+      this.#slots.leave(slot)
       this.#streams.delete(stream)
     })
     return stream

@@ -1,5 +1,5 @@
 /** A stream that gives credit to its peer, and may have to delay it. */
-export interface Granter {
+export interface WindowOwner {
   grant(): void
 }
 
@@ -9,7 +9,7 @@ export interface Granter {
  */
 export class Budget {
   readonly #limit: number
-  readonly #waiting = new Set<Granter>()
+  readonly #waiting = new Set<WindowOwner>()
   #unread = 0
   #lent = 0
 
@@ -50,16 +50,16 @@ export class Budget {
     if (this.exceeded || this.#waiting.size === 0) return
     const waiting = [...this.#waiting]
     this.#waiting.clear()
-    for (const granter of waiting) granter.grant()
+    for (const owner of waiting) owner.grant()
   }
 
   /** False while too much is unread; then `grant` is called when that has changed. */
-  mayGrant(granter: Granter): boolean {
-    if (this.exceeded) this.#waiting.add(granter)
+  mayGrant(owner: WindowOwner): boolean {
+    if (this.exceeded) this.#waiting.add(owner)
     return !this.exceeded
   }
 
-  forget(granter: Granter): void {
-    this.#waiting.delete(granter)
+  forget(owner: WindowOwner): void {
+    this.#waiting.delete(owner)
   }
 }

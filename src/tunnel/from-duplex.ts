@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { HeldBytes } from '#tunnel/held-bytes.ts'
-import type { Occupant } from '#tunnel/places.ts'
+import type { Occupant } from '#tunnel/stream-slots.ts'
 
 /** How a shared stream, or one with its own half-close, differs from a plain Duplex. */
 export interface DuplexHabits {

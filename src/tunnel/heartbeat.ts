@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { TunnelError } from '#tunnel/frame.ts'
-import type { Session } from '#tunnel/session.ts'
+import type { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
@@ -39,7 +39,7 @@ export function answerHeartbeat(stream: TunnelStream): void {
 }
 
 class Heartbeat {
-  readonly #session: Session
+  readonly #session: MuxSession
   readonly #intervalMs: number
   readonly #limitMs: number
   #stream: TunnelStream | undefined
@@ -49,7 +49,7 @@ class Heartbeat {
   #latencyMs: number | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(session: Session, { intervalMs = 5000, limitMs = 10_000 }: HeartbeatOptions = {}) {
+  constructor(session: MuxSession, { intervalMs = 5000, limitMs = 10_000 }: HeartbeatOptions = {}) {
     this.#session = session
     this.#intervalMs = intervalMs
     this.#limitMs = limitMs
@@ -128,5 +128,5 @@ class Heartbeat {
 export type { Heartbeat }
 
 /** Sends beats to the peer, measures the round trip, and closes the session when it is silent. */
-export const startHeartbeat = (session: Session, options?: HeartbeatOptions): Heartbeat =>
+export const startHeartbeat = (session: MuxSession, options?: HeartbeatOptions): Heartbeat =>
   new Heartbeat(session, options)

@@ -1,6 +1,6 @@
 import {
   anyObject,
-  type Field,
+  type FieldReader,
   flag,
   integer,
   list,
@@ -15,7 +15,7 @@ import {
  * The messages of the agent protocol. Names are those of the wire: a value of one of these types, as JSON, is what
  * peers expect, and the parser of that name reads what they send.
  */
-type MessageOf<Reader> = Reader extends Field<infer T> ? T : never
+type MessageOf<Reader> = Reader extends FieldReader<infer T> ? T : never
 
 const name = text(256)
 const line = text(1024)
@@ -165,7 +165,7 @@ export const patchTunnelStateRequest = object({
 export type PatchTunnelStateRequest = MessageOf<typeof patchTunnelStateRequest>
 
 export const updateRequest = object({ Version: name, PermitMajorVersion: flag })
-export type UpdateRequest = MessageOf<typeof updateRequest>
+export type UpdateAgentRequest = MessageOf<typeof updateRequest>
 
 export const stopTunnelRequest = object({ Id: name, Message: errorText, ErrorCode: nullable(name) })
 export type StopTunnelRequest = MessageOf<typeof stopTunnelRequest>

@@ -1,11 +1,11 @@
 import { Holdings } from '#base/holdings.ts'
 import { TunnelError } from '#tunnel/frame.ts'
-import type { OpenOptions } from '#tunnel/session-options.ts'
-import { type Place, Places } from '#tunnel/places.ts'
+import type { OpenOptions } from '#tunnel/mux-session-options.ts'
+import { type StreamSlot, StreamSlots } from '#tunnel/stream-slots.ts'
 
-interface Waiting {
+interface QueuedOpen {
   readonly client: string
-  readonly admit: (place: Place) => void
+  readonly admit: (slot: StreamSlot) => void
   readonly refuse: (error: unknown) => void
 }
 
@@ -22,42 +22,42 @@ const LOOK_MS = 250
 const OWN = ''
 /** Counts open streams, and queues opens above the limit: in order for one client, the client with fewest first. */
 export class OpenQueue {
-  readonly places: Places
+  readonly slots: StreamSlots
   readonly #maxWaiting: number
   readonly #leaveMs: number
   readonly #waiters = new Holdings<string>()
   #count = 0
-  readonly #waiting = new Map<string, Set<Waiting>>()
+  readonly #waiting = new Map<string, Set<QueuedOpen>>()
   #stopped: TunnelError | undefined
   #timer: NodeJS.Timeout | undefined
   #admitting = false
 
   constructor({ maxOpen, maxWaiting, leaveMs }: OpenLimits) {
     this.#leaveMs = leaveMs
-    this.places = new Places(maxOpen)
+    this.slots = new StreamSlots(maxOpen)
     this.#maxWaiting = maxWaiting
   }
 
   /** Takes a slot for a client, at once or when there is one. */
-  async enter(options: OpenOptions): Promise<Place> {
+  async enter(options: OpenOptions): Promise<StreamSlot> {
     if (this.#stopped !== undefined) throw this.#stopped
     const { client, signal } = options
     signal?.throwIfAborted()
     const key = client ?? OWN
-    const place = this.#waiting.has(key) ? undefined : this.places.take(client)
-    return place ?? this.#wait(key, options)
+    const slot = this.#waiting.has(key) ? undefined : this.slots.take(client)
+    return slot ?? this.#wait(key, options)
   }
 
   /** Releases a slot; a waiting open may take it. */
-  leave(place: Place): void {
-    this.places.leave(place)
+  leave(slot: StreamSlot): void {
+    this.slots.leave(slot)
     this.admit()
   }
 
   /** Releases a slot that the peer frees only later. */
-  leaveSoon(place: Place): void {
-    this.places.evacuate(place)
-    setTimeout(() => this.leave(place), this.#leaveMs).unref()
+  leaveSoon(slot: StreamSlot): void {
+    this.slots.evacuate(slot)
+    setTimeout(() => this.leave(slot), this.#leaveMs).unref()
   }
 
   /** Admits waiting opens that have a slot now. */
@@ -77,24 +77,24 @@ export class OpenQueue {
     for (const queue of this.#waiting.values()) for (const waiting of queue) waiting.refuse(reason)
   }
 
-  #fewestFirst(): (readonly [string, Set<Waiting>])[] {
-    const held = ([client]: readonly [string, unknown]): number => this.places.heldBy(client)
+  #fewestFirst(): (readonly [string, Set<QueuedOpen>])[] {
+    const held = ([client]: readonly [string, unknown]): number => this.slots.heldBy(client)
     return [...this.#waiting].toSorted((one, other) => held(one) - held(other))
   }
 
-  #admitOne(client: string, queue: Set<Waiting>): boolean {
+  #admitOne(client: string, queue: Set<QueuedOpen>): boolean {
     const [next] = queue
-    const place = next && this.places.take(client === OWN ? undefined : client)
-    if (next === undefined || place === undefined) return false
+    const slot = next && this.slots.take(client === OWN ? undefined : client)
+    if (next === undefined || slot === undefined) return false
     this.#forget(next)
-    next.admit(place)
+    next.admit(slot)
     return true
   }
 
-  async #wait(client: string, { signal, waitMs }: OpenOptions): Promise<Place> {
+  async #wait(client: string, { signal, waitMs }: OpenOptions): Promise<StreamSlot> {
     if (this.#count >= this.#maxWaiting && !this.#refuseOne(client)) throw tooMany()
-    const { promise, resolve, reject } = Promise.withResolvers<Place>()
-    const waiting: Waiting = { client, admit: resolve, refuse: reject }
+    const { promise, resolve, reject } = Promise.withResolvers<StreamSlot>()
+    const waiting: QueuedOpen = { client, admit: resolve, refuse: reject }
     const giveUp = (): void => {
       // At once, so that it gets no more slots.
       this.#forget(waiting)
@@ -123,7 +123,7 @@ export class OpenQueue {
     return true
   }
 
-  #remember(waiting: Waiting): void {
+  #remember(waiting: QueuedOpen): void {
     const queue = this.#waiting.get(waiting.client) ?? new Set()
     this.#waiting.set(waiting.client, queue.add(waiting))
     this.#waiters.add(waiting.client)
@@ -131,7 +131,7 @@ export class OpenQueue {
     this.#timer ??= setInterval(() => this.admit(), LOOK_MS).unref()
   }
 
-  #forget(waiting: Waiting): void {
+  #forget(waiting: QueuedOpen): void {
     const { client } = waiting
     const queue = this.#waiting.get(client)
     if (queue?.delete(waiting) !== true) return

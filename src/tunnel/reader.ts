@@ -1,5 +1,5 @@
 import { frameTypes, HEADER_BYTES, MAX_ID, TunnelError } from '#tunnel/frame.ts'
-import { lastingCopy } from '#tunnel/slabs.ts'
+import { ownedCopy } from '#tunnel/buffer-pool.ts'
 
 /** Receives parsed frames. A DATA frame is `begin`, any number of `piece`, then `finish`. */
 export interface FrameHandler {
@@ -47,10 +47,10 @@ export class FrameReader {
   }
 
   /** Reads the first `length` bytes; borrowed bytes are copied before they are passed on. */
-  push(read: Buffer, length: number, readLasts: boolean): void {
+  push(read: Buffer, length: number, owned: boolean): void {
     // One copy for many small frames; a large read is copied frame by frame, so that each can be released alone.
-    const lasting = readLasts || length <= SMALL_READ
-    const bytes = lasting && !readLasts ? lastingCopy(read, 0, length) : read
+    const lasting = owned || length <= SMALL_READ
+    const bytes = lasting && !owned ? ownedCopy(read, 0, length) : read
     let at = 0
     while (at < length && !this.#stopped) {
       if (this.#dataLeft > 0) {
@@ -62,10 +62,10 @@ export class FrameReader {
     }
   }
 
-  #passBody(bytes: Buffer, at: number, end: number, lasting: boolean): void {
+  #passBody(bytes: Buffer, at: number, end: number, owned: boolean): void {
     this.#dataLeft -= end - at
     if (!this.#wanted) return
-    this.#handler.piece(lasting ? bytes.subarray(at, end) : lastingCopy(bytes, at, end))
+    this.#handler.piece(owned ? bytes.subarray(at, end) : ownedCopy(bytes, at, end))
     if (this.#dataLeft === 0) this.#handler.finish()
   }
 

@@ -2,7 +2,7 @@ import type { Budget } from '#tunnel/budget.ts'
 import { INITIAL_WINDOW } from '#tunnel/frame.ts'
 
 /** How far the other end of a session is away. */
-export interface Distance {
+export interface RoundTrip {
   /** The shortest round trip measured; undefined before the first. */
   roundTripMs: number | undefined
 }
@@ -18,7 +18,7 @@ const SLOW_ROUND_TRIPS = 8
  */
 export class ReceiveWindow {
   readonly #budget: Budget
-  readonly #distance: Distance
+  readonly #roundTrip: RoundTrip
   #size = INITIAL_WINDOW
   #credit = INITIAL_WINDOW
   #largest = INITIAL_WINDOW
@@ -26,9 +26,9 @@ export class ReceiveWindow {
   #measured = 0
   #measuredSince: number | undefined
 
-  constructor(budget: Budget, distance: Distance) {
+  constructor(budget: Budget, roundTrip: RoundTrip) {
     this.#budget = budget
-    this.#distance = distance
+    this.#roundTrip = roundTrip
   }
 
   /** Credit for the bytes dropped before a reset, if the peer has less; 0 otherwise. */
@@ -75,7 +75,7 @@ export class ReceiveWindow {
   }
 
   #adapt(read: number): void {
-    const { roundTripMs } = this.#distance
+    const { roundTripMs } = this.#roundTrip
     if (roundTripMs === undefined || roundTripMs < NEAR_MS) return
     const now = performance.now()
     this.#measured += read

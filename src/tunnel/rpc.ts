@@ -1,7 +1,7 @@
-import { type Field, type JsonObject, MessageError } from '#base/json-fields.ts'
+import { type FieldReader, type JsonObject, MessageError } from '#base/json-fields.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { JsonCollector } from '#tunnel/json-value.ts'
-import type { Session } from '#tunnel/session.ts'
+import type { MuxSession } from '#tunnel/mux-session.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
 export interface RpcOptions {
@@ -59,12 +59,12 @@ function release(stream: TunnelStream): void {
 
 /** Sends a request and reads its response. An error is in its `Error`. */
 export async function call<Answer>(
-  session: Session,
+  session: MuxSession,
   {
     type,
     request,
     answer,
-  }: { readonly type: number; readonly request: object; readonly answer: Field<Answer> },
+  }: { readonly type: number; readonly request: object; readonly answer: FieldReader<Answer> },
   options: RpcOptions = {},
 ): Promise<Answer> {
   const stream = await session.open(type, encode(request))
@@ -84,7 +84,7 @@ export async function serve<Request>(
   {
     request,
     handle,
-  }: { readonly request: Field<Request>; readonly handle: (request: Request) => Promise<object> },
+  }: { readonly request: FieldReader<Request>; readonly handle: (request: Request) => Promise<object> },
   options: RpcOptions = {},
 ): Promise<void> {
   try {

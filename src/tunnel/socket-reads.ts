@@ -1,11 +1,11 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
-import { Gathering, giveBack, lastingCopy } from '#tunnel/slabs.ts'
+import { ReadBuffer, release, ownedCopy } from '#tunnel/buffer-pool.ts'
 
 /** The reader of a socket. */
 export interface SocketReader {
-  /** Owned bytes, valid as long as they are held; `giveBack` and `writeSpent` release their memory. */
+  /** Owned bytes, valid as long as they are held; `release` and `writeOwned` release their memory. */
   data(bytes: Buffer): void
   /** The peer has half-closed; comes after all bytes. */
   end(): void
@@ -17,9 +17,9 @@ export interface SocketReads {
   resume(): void
 }
 
-/** Parses the first `length` bytes before the call returns; afterwards they change, unless they are lasting. */
-export interface PassingReader {
-  pass(bytes: Buffer, length: number, lasting: boolean): void
+/** Parses the first `length` bytes before the call returns; afterwards they change, unless they are owned. */
+export interface BorrowedReader {
+  onRead(bytes: Buffer, length: number, owned: boolean): void
   end(): void
 }
 
@@ -86,16 +86,16 @@ export function usePlainReads(yes: boolean): void {
  * nothing else may read or pause the socket. Errors and the close stay its own events; after `destroy` nothing comes.
  */
 export function readSocket(socket: Duplex, reader: SocketReader): SocketReads {
-  const passing: PassingReader = {
-    pass: (bytes, length, lasting) =>
-      reader.data(lasting ? bytes.subarray(0, length) : lastingCopy(bytes, 0, length)),
+  const passing: BorrowedReader = {
+    onRead: (bytes, length, lasting) =>
+      reader.data(lasting ? bytes.subarray(0, length) : ownedCopy(bytes, 0, length)),
     end: () => reader.end(),
   }
   return new Reads(socket, passing, true)
 }
 
 /** Like `readSocket`, without the copy that makes bytes owned. */
-export function readPassing(socket: Duplex, reader: PassingReader): SocketReads {
+export function readBorrowed(socket: Duplex, reader: BorrowedReader): SocketReads {
   return new Reads(socket, reader, false)
 }
 
@@ -131,11 +131,11 @@ export function secureAfter(socket: Socket, first: Buffer, secure: () => TLSSock
 
 class Reads implements SocketReads {
   readonly #socket: Opened
-  readonly #reader: PassingReader
+  readonly #reader: BorrowedReader
   // Whether joined records are owned by the reader, which then need not copy them.
   readonly #keeps: boolean
   readonly #encrypted: boolean
-  readonly #gathered = new Gathering()
+  readonly #joined = new ReadBuffer()
   readonly #turnEnds = (): void => {
     this.#scheduled = false
     this.#flush()
@@ -147,7 +147,7 @@ class Reads implements SocketReads {
   #ended = false
   #endTold = false
 
-  constructor(socket: Duplex, reader: PassingReader, keeps: boolean) {
+  constructor(socket: Duplex, reader: BorrowedReader, keeps: boolean) {
     this.#socket = socket as Opened
     this.#reader = reader
     this.#keeps = keeps
@@ -162,7 +162,7 @@ class Reads implements SocketReads {
   pause(): void {
     this.#paused = true
     this.#socket.pause()
-    if (this.#gathered.length > 0) this.#held.push(this.#gathered.take())
+    if (this.#joined.length > 0) this.#held.push(this.#joined.take())
   }
 
   resume(): void {
@@ -185,7 +185,7 @@ class Reads implements SocketReads {
       return true
     })
     if (isFast) this.#takeEarly()
-    else socket.on('data', (chunk: Buffer) => this.#reader.pass(chunk, chunk.length, true))
+    else socket.on('data', (chunk: Buffer) => this.#reader.onRead(chunk, chunk.length, true))
     if (this.#paused) socket.pause()
     else socket.resume()
   }
@@ -201,14 +201,14 @@ class Reads implements SocketReads {
   }
 
   #read(count: number): void {
-    if (this.#paused || this.#held.length > 0) this.#held.push(lastingCopy(scratch, 0, count))
-    else if (this.#encrypted && (count === FULL_RECORD || this.#gathered.length > 0)) this.#gather(count)
-    else this.#reader.pass(scratch, count, false)
+    if (this.#paused || this.#held.length > 0) this.#held.push(ownedCopy(scratch, 0, count))
+    else if (this.#encrypted && (count === FULL_RECORD || this.#joined.length > 0)) this.#gather(count)
+    else this.#reader.onRead(scratch, count, false)
   }
 
   #gather(count: number): void {
-    this.#gathered.add(scratch, count)
-    if (count < FULL_RECORD || this.#gathered.room < FULL_RECORD) {
+    this.#joined.add(scratch, count)
+    if (count < FULL_RECORD || this.#joined.room < FULL_RECORD) {
       this.#flush()
     } else if (!this.#scheduled) {
       this.#scheduled = true
@@ -226,18 +226,18 @@ class Reads implements SocketReads {
     while (!this.#stopped) {
       const bytes = this.#held.shift()
       if (bytes === undefined) break
-      this.#reader.pass(bytes, bytes.length, true)
+      this.#reader.onRead(bytes, bytes.length, true)
     }
     if (this.#stopped) return
-    if (this.#gathered.length > 0) this.#passGathered()
+    if (this.#joined.length > 0) this.#passJoined()
     if (!this.#ended || this.#endTold || this.#stopped) return
     this.#endTold = true
     this.#reader.end()
   }
 
-  #passGathered(): void {
-    const bytes = this.#gathered.take()
-    this.#reader.pass(bytes, bytes.length, this.#keeps)
-    if (!this.#keeps) giveBack(bytes)
+  #passJoined(): void {
+    const bytes = this.#joined.take()
+    this.#reader.onRead(bytes, bytes.length, this.#keeps)
+    if (!this.#keeps) release(bytes)
   }
 }

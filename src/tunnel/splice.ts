@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { TunnelError } from '#tunnel/frame.ts'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
-import { writeSpent } from '#tunnel/slabs.ts'
+import { writeOwned } from '#tunnel/buffer-pool.ts'
 import { readSocket, type SocketReads } from '#tunnel/socket-reads.ts'
 
 export interface SpliceEnd {
@@ -75,7 +75,7 @@ class Splice implements Sink {
   data(bytes: Buffer): void {
     this.#sent += bytes.length
     this.#tap?.sent(bytes)
-    if (!writeSpent(this.#socket, bytes)) this.#stream.pause()
+    if (!writeOwned(this.#socket, bytes)) this.#stream.pause()
   }
 
   end(): void {

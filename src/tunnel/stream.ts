@@ -2,25 +2,25 @@ import type { Budget } from '#tunnel/budget.ts'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import { errorCodes, INITIAL_WINDOW, TunnelError, type TunnelErrorCode } from '#tunnel/frame.ts'
 import { HeldBytes } from '#tunnel/held-bytes.ts'
-import { Outgoing } from '#tunnel/outgoing.ts'
-import { type Distance, ReceiveWindow } from '#tunnel/receive-window.ts'
-import { giveBack } from '#tunnel/slabs.ts'
-import type { Occupant, Place, Places } from '#tunnel/places.ts'
+import { SendQueue } from '#tunnel/send-queue.ts'
+import { type RoundTrip, ReceiveWindow } from '#tunnel/receive-window.ts'
+import { release } from '#tunnel/buffer-pool.ts'
+import type { Occupant, StreamSlot, StreamSlots } from '#tunnel/stream-slots.ts'
 import type { FrameWriter } from '#tunnel/writer.ts'
 
 /** What a stream needs of its session. */
-export interface Link {
+export interface StreamHost {
   readonly writer: FrameWriter
   readonly budget: Budget
-  readonly distance: Distance
-  readonly places: Places
+  readonly roundTrip: RoundTrip
+  readonly slots: StreamSlots
   /** When the peer last sent bytes, by `performance.now`. */
   readonly lastInput: number
   /** Requests `pump` when the socket can take bytes. */
   ready(stream: TunnelStream): void
   forget(stream: TunnelStream): void
   /** A stream is open, but idle. */
-  rest(place: Place): void
+  rest(slot: StreamSlot): void
 }
 
 const EMPTY = Buffer.alloc(0)
@@ -36,12 +36,12 @@ export class TunnelStream implements ByteStream, Occupant {
   /** The type in front of every stream; undefined until the peer has sent it. */
   type: number | undefined
   /** Its slot among the streams opened here. */
-  place: Place | undefined
+  slot: StreamSlot | undefined
   movedAt = performance.now()
   /** We closed it, at once and both ways. */
   wasReset = false
-  readonly #link: Link
-  readonly #out: Outgoing
+  readonly #host: StreamHost
+  readonly #out: SendQueue
   #sink: Sink | undefined
   readonly #held = new HeldBytes()
   readonly #window: ReceiveWindow
@@ -54,11 +54,11 @@ export class TunnelStream implements ByteStream, Occupant {
   #closed = false
   #error: TunnelError | undefined
 
-  constructor(id: number, link: Link) {
+  constructor(id: number, host: StreamHost) {
     this.id = id
-    this.#link = link
-    this.#out = new Outgoing(id, link.writer)
-    this.#window = new ReceiveWindow(link.budget, link.distance)
+    this.#host = host
+    this.#out = new SendQueue(id, host.writer)
+    this.#window = new ReceiveWindow(host.budget, host.roundTrip)
   }
 
   get closed(): boolean {
@@ -93,16 +93,16 @@ export class TunnelStream implements ByteStream, Occupant {
     this.#sink = undefined
     if (rest.length === 0 || this.#closed) return
     this.#held.unshift(rest)
-    this.#link.budget.hold(rest.length)
+    this.#host.budget.hold(rest.length)
   }
 
   hold(client: string | undefined): boolean {
     this.movedAt = performance.now()
-    return this.place === undefined || this.#link.places.hold(this.place, client)
+    return this.slot === undefined || this.#host.slots.hold(this.slot, client)
   }
 
   rest(): void {
-    if (this.place !== undefined) this.#link.rest(this.place)
+    if (this.slot !== undefined) this.#host.rest(this.slot)
   }
 
   pause(): void {
@@ -115,9 +115,9 @@ export class TunnelStream implements ByteStream, Occupant {
   }
 
   /** Sends bytes, which must not change afterwards. False: wait for `writable` before sending more. */
-  write(bytes: Buffer, spent = false): boolean {
+  write(bytes: Buffer, transferOwnership = false): boolean {
     if (this.#closed || this.#discarded !== undefined) return true
-    const done = this.#out.write(bytes, spent)
+    const done = this.#out.write(bytes, transferOwnership)
     if (done) this.movedAt = performance.now()
     this.#afterSending()
     return done
@@ -151,7 +151,7 @@ export class TunnelStream implements ByteStream, Occupant {
     if (this.#closed || this.#discarded !== undefined) return
     const sink = this.#sink
     this.#sink = undefined
-    if (this.place !== undefined) this.#link.places.evacuate(this.place)
+    if (this.slot !== undefined) this.#host.slots.evacuate(this.slot)
     this.#discardRest()
     sink?.closed(new TunnelError('streams_exhausted', 'The stream was evicted: others needed its place.'))
   }
@@ -179,7 +179,7 @@ export class TunnelStream implements ByteStream, Occupant {
 
   /** Sends one frame, then requests another turn if there is more. */
   pump(): void {
-    this.movedAt = this.#link.lastInput
+    this.movedAt = this.#host.lastInput
     if (this.#out.pump()) this.#sink?.writable?.()
     this.#afterSending()
   }
@@ -200,10 +200,10 @@ export class TunnelStream implements ByteStream, Occupant {
     if (!this.#window.isDue(this.#held.length)) return
     if (this.#closed || this.#peerFinished || this.#discarded !== undefined) return
     // A stream that is read as fast as it arrives buffers nothing, and does not wait for those that are not read.
-    if (this.#held.length > 0 && !this.#link.budget.mayGrant(this)) return
+    if (this.#held.length > 0 && !this.#host.budget.mayGrant(this)) return
     const increment = this.#window.grant(this.#held.length)
     // Credit of 0 crashes the session of some agents.
-    if (increment > 0) this.#link.writer.window(this.id, increment)
+    if (increment > 0) this.#host.writer.window(this.id, increment)
   }
 
   /** A DATA frame is announced. False: it exceeds the peer's window. */
@@ -220,7 +220,7 @@ export class TunnelStream implements ByteStream, Occupant {
     }
     if (this.#sink !== undefined && !this.#paused && !this.#delivering && this.#held.length === 0) {
       this.#delivering = true
-      this.movedAt = this.#link.lastInput
+      this.movedAt = this.#host.lastInput
       this.#sink.data(bytes)
       this.#delivering = false
       // The reader may have passed some of it on to another one.
@@ -228,13 +228,13 @@ export class TunnelStream implements ByteStream, Occupant {
       else this.grant()
       return
     }
-    if (this.#held.push(bytes)) giveBack(bytes)
-    this.#link.budget.hold(bytes.length)
+    if (this.#held.push(bytes)) release(bytes)
+    this.#host.budget.hold(bytes.length)
   }
 
   /** Removes the first bytes; for the stream type, before it has a reader. */
   take(count: number): Buffer {
-    this.#link.budget.release(count)
+    this.#host.budget.release(count)
     return this.#held.take(count)
   }
 
@@ -251,13 +251,13 @@ export class TunnelStream implements ByteStream, Occupant {
     this.#out.cut()
     // A peer without credit can neither continue nor finish, and its stream would count as open forever.
     const credit = this.#peerFinished ? 0 : this.#window.refill()
-    if (credit > 0) this.#link.writer.window(this.id, credit)
+    if (credit > 0) this.#host.writer.window(this.id, credit)
     this.#settle()
   }
 
   #sendReset(code: TunnelErrorCode): void {
     this.wasReset = true
-    this.#link.writer.reset(this.id, errorCodes[code])
+    this.#host.writer.reset(this.id, errorCodes[code])
   }
 
   #deliver(): void {
@@ -267,7 +267,7 @@ export class TunnelStream implements ByteStream, Occupant {
       const piece = this.#held.shift()
       if (piece === undefined) break
       this.movedAt = performance.now()
-      this.#link.budget.release(piece.length)
+      this.#host.budget.release(piece.length)
       this.#sink.data(piece)
     }
     this.#delivering = false
@@ -280,19 +280,19 @@ export class TunnelStream implements ByteStream, Occupant {
 
   #afterSending(): void {
     if (this.#out.finished) this.#settle()
-    else if (this.#out.sendable) this.#link.ready(this)
+    else if (this.#out.sendable) this.#host.ready(this)
   }
 
   /** Removes a stream that is finished both ways from the session, and notifies the reader once it has read all. */
   #settle(): void {
     if (!this.#out.finished || !this.#peerFinished) return
     this.#window.close()
-    this.#link.forget(this)
+    this.#host.forget(this)
     if (this.#endTold || this.#discarded !== undefined) this.#close(undefined)
   }
 
   #dropHeld(): void {
-    this.#link.budget.release(this.#held.length)
+    this.#host.budget.release(this.#held.length)
     this.#held.clear()
   }
 
@@ -301,7 +301,7 @@ export class TunnelStream implements ByteStream, Occupant {
     this.#closed = true
     this.#error = error
     this.#window.close()
-    this.#link.forget(this)
+    this.#host.forget(this)
     const sink = this.#sink
     this.#sink = undefined
     sink?.closed(error)

@@ -9,7 +9,7 @@ import {
   putWord,
   type TunnelErrorCode,
 } from '#tunnel/frame.ts'
-import { giveBack } from '#tunnel/slabs.ts'
+import { release } from '#tunnel/buffer-pool.ts'
 
 const WORD_BYTES = 4
 const DATA = frameTypes.data << 4
@@ -91,7 +91,7 @@ export class FrameWriter {
     if (copied) {
       body.copy(slab, this.#filled)
       this.#filled += length
-      if (spent) giveBack(body)
+      if (spent) release(body)
       return
     }
     this.#seal()
@@ -206,7 +206,7 @@ export class FrameWriter {
   #written(slabs: Buffer[], spent: Buffer[]): void {
     if (this.#reuses) {
       for (const slab of slabs) keep(slab)
-      for (const bytes of spent) giveBack(bytes)
+      for (const bytes of spent) release(bytes)
     }
     slabs.length = 0
     spent.length = 0

@@ -8,7 +8,7 @@ import { answerHeartbeat } from '#tunnel/heartbeat.ts'
 import * as messages from '#tunnel/messages.ts'
 import { encodeProxyHeader } from '#tunnel/proxy-header.ts'
 import { serve } from '#tunnel/rpc.ts'
-import { Session } from '#tunnel/session.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 import { HOST } from './support.ts'
@@ -32,7 +32,7 @@ export interface Script {
 /** One connection of an agent, seen from the gateway. */
 export class GatewayEnd {
   readonly socket: TLSSocket
-  readonly session: Session
+  readonly session: MuxSession
   readonly binds: messages.BindRequest[] = []
   readonly labels: messages.StartTunnelWithLabelRequest[] = []
   readonly unbinds: string[] = []
@@ -44,7 +44,7 @@ export class GatewayEnd {
     this.socket = socket
     this.#script = script
     this.#changed = changed
-    this.session = new Session(socket, {
+    this.session = new MuxSession(socket, {
       role: 'server',
       accept: (type, stream) => void this.#answer(type, stream, count).catch(() => undefined),
     })

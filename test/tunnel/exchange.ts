@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { asDuplex } from '#tunnel/duplex.ts'
-import type { Session } from '#tunnel/session.ts'
+import type { MuxSession } from '#tunnel/mux-session.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
 /** Accepts streams and hands each to the one who asked for the next. */
@@ -25,7 +25,7 @@ export function accepting(): {
 
 /** Sends `size` random bytes both ways over each of `count` streams and compares what arrives. */
 export async function exchange(
-  gateway: Session,
+  gateway: MuxSession,
   next: () => Promise<TunnelStream>,
   [count, size]: [number, number],
 ): Promise<void> {

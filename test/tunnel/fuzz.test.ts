@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { answerHeartbeat } from '#tunnel/heartbeat.ts'
 import { authRequest } from '#tunnel/messages.ts'
 import { serve } from '#tunnel/rpc.ts'
-import { Session } from '#tunnel/session.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 import { duplexPair } from 'node:stream'
@@ -64,12 +64,12 @@ function serveAll(type: number, stream: TunnelStream): void {
 /** One session that is fed broken frames until it has had its share or has ended. Answers how many it read, and which. */
 async function attack(random: (below: number) => number): Promise<{ frames: number; ended: boolean }> {
   const [near, far] = duplexPair()
-  const session = new Session(near, { role: 'server', accept: serveAll, memoryLimit: MIB })
+  const session = new MuxSession(near, { role: 'server', accept: serveAll, memoryLimit: MIB })
   let ended = false
   void session.closed.then(() => (ended = true))
   far.on('error', () => undefined)
   far.resume()
-  session.nudge = random(2) === 0
+  session.ackImmediately = random(2) === 0
   const own = await session.open(streamTypes.proxy)
   own.write(Buffer.alloc(1000))
   let frames = 0

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
 import { suite, test } from 'node:test'
-import { Session } from '#tunnel/session.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import { couple, facing, frame, listen, word } from './support.ts'
 
@@ -59,21 +59,21 @@ suite('a session', () => {
     peer.send(frame(0x10, 2, 'quiet'))
     await peer.settle()
     assert.ok(!peer.received.toString('hex').includes(NUDGE))
-    session.nudge = true
+    session.ackImmediately = true
     peer.send(frame(0x10, 2, 'loud'))
     await peer.next(({ id, body }) => id === 0x7fff_fffe && body.readUInt32BE() === 1)
     const before = peer.frames.length
     peer.send(Buffer.from(NUDGE, 'hex'))
     await new Promise(setImmediate)
     await new Promise(setImmediate)
-    session.nudge = false
+    session.ackImmediately = false
     await peer.settle()
     assert.equal(peer.frames.length, before + 1, 'only the answer to the stray frame')
   })
 
   test('does not nudge when it had something to say', async () => {
     const { session, peer } = facing({ role: 'server' })
-    session.nudge = true
+    session.ackImmediately = true
     const stream = await session.open(3)
     await peer.next()
     stream.attach({
@@ -128,7 +128,7 @@ suite('a session', () => {
 
   test('answers little to a peer that floods it and does not read', async () => {
     const [near, far] = duplexPair()
-    const session = new Session(near, { role: 'server', accept: () => undefined })
+    const session = new MuxSession(near, { role: 'server', accept: () => undefined })
     const flood = Buffer.concat(Array.from({ length: 10_000 }, (_, index) => frame(0x10, 2 * index + 1, 'x')))
     for (let round = 0; round < 30; round++) far.write(flood)
     while (far.writableLength > 0) await new Promise(setImmediate)

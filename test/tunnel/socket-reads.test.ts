@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { duplexPair, Writable } from 'node:stream'
 import { after, before, suite, test } from 'node:test'
-import { giveBack, writeSpent } from '#tunnel/slabs.ts'
+import { release, writeOwned } from '#tunnel/buffer-pool.ts'
 import { readSocket, type SocketReads, usePlainReads } from '#tunnel/socket-reads.ts'
 import { plainEnds, tlsEnds } from './links.ts'
 
@@ -195,7 +195,7 @@ for (const mode of ['fast', 'plain'] as const)
               sink.seen++
               assert.ok(piece.equals(bytes.subarray(at, at + piece.length)))
               if (sink.seen % 3 === 0) kept.push({ at, piece })
-              else giveBack(piece)
+              else release(piece)
               at += piece.length
               if (sink.seen % 5 === 0) {
                 reads.pause()
@@ -219,7 +219,7 @@ for (const mode of ['fast', 'plain'] as const)
           readSocket(last, reader)
           const reads = readSocket(near, {
             data: piece => {
-              if (!writeSpent(onward, piece)) reads.pause()
+              if (!writeOwned(onward, piece)) reads.pause()
             },
             end: () => onward.end(),
           })
@@ -254,8 +254,8 @@ suite('socket reads', () => {
         waiting.push(done)
       },
     })
-    for (let at = 0; at < 3; at++) writeSpent(socket, block.subarray(at * 8192, (at + 1) * 8192))
-    writeSpent(socket, block.subarray(0, 40_000))
+    for (let at = 0; at < 3; at++) writeOwned(socket, block.subarray(at * 8192, (at + 1) * 8192))
+    writeOwned(socket, block.subarray(0, 40_000))
     while (waiting.length > 0) waiting.shift()?.()
     assert.ok(Buffer.concat(taken).equals(block.subarray(0, 3 * 8192 + 40_000)))
     assert.deepEqual(

@@ -1,6 +1,6 @@
 import { type Duplex, duplexPair } from 'node:stream'
-import type { SessionOptions } from '#tunnel/session-options.ts'
-import { Session } from '#tunnel/session.ts'
+import type { MuxSessionOptions } from '#tunnel/mux-session-options.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import type { Sink } from '#tunnel/byte-stream.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
@@ -99,20 +99,20 @@ export class Peer {
 }
 
 /** A session of ours whose other end is spoken by hand. */
-export function facing(options: SessionOptions): { session: Session; peer: Peer } {
+export function facing(options: MuxSessionOptions): { session: MuxSession; peer: Peer } {
   const [near, far] = duplexPair()
-  return { session: new Session(near, options), peer: new Peer(far) }
+  return { session: new MuxSession(near, options), peer: new Peer(far) }
 }
 
 /** Two sessions of ours that face each other. */
 export function couple(
-  server: Omit<SessionOptions, 'role'> = {},
-  client: Omit<SessionOptions, 'role'> = {},
-): { gateway: Session; agent: Session } {
+  server: Omit<MuxSessionOptions, 'role'> = {},
+  client: Omit<MuxSessionOptions, 'role'> = {},
+): { gateway: MuxSession; agent: MuxSession } {
   const [near, far] = duplexPair()
   return {
-    gateway: new Session(near, { role: 'server', ...server }),
-    agent: new Session(far, { role: 'client', ...client }),
+    gateway: new MuxSession(near, { role: 'server', ...server }),
+    agent: new MuxSession(far, { role: 'client', ...client }),
   }
 }
 

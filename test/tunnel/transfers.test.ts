@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Duplex, duplexPair } from 'node:stream'
 import { suite, test } from 'node:test'
-import { Session } from '#tunnel/session.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { accepting, exchange } from './exchange.ts'
 import { type Ends, plainEnds, tlsEnds } from './links.ts'
 
@@ -19,8 +19,8 @@ suite('a session', () => {
     test(`carries large transfers over many streams of ${name} unchanged`, async () => {
       const [near, far] = await link()
       const { accept, next } = accepting()
-      const gateway = new Session(near, { role: 'server', growTo: MIB })
-      const agent = new Session(far, { role: 'client', accept })
+      const gateway = new MuxSession(near, { role: 'server', growTo: MIB })
+      const agent = new MuxSession(far, { role: 'client', accept })
       await exchange(gateway, next, [40, 2 * MIB])
       assert.deepEqual([gateway.streams, agent.streams, gateway.unread, agent.unread], [0, 0, 0, 0])
       agent.close()

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { answerHeartbeat, startHeartbeat } from '#tunnel/heartbeat.ts'
-import type { SessionOptions } from '#tunnel/session-options.ts'
-import { Session } from '#tunnel/session.ts'
+import type { MuxSessionOptions } from '#tunnel/mux-session-options.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 import { DelayLine } from './delay-line.ts'
@@ -24,13 +24,13 @@ class Counter extends Ear {
 }
 
 interface Far extends AsyncDisposable {
-  readonly gateway: Session
-  readonly agent: Session
+  readonly gateway: MuxSession
+  readonly agent: MuxSession
   readonly next: () => Promise<TunnelStream>
 }
 
 /** Two sessions that are 40 ms apart; the gateway's has measured it. */
-async function farApart(options: Omit<SessionOptions, 'role'>): Promise<Far> {
+async function farApart(options: Omit<MuxSessionOptions, 'role'>): Promise<Far> {
   const server = createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -38,12 +38,12 @@ async function farApart(options: Omit<SessionOptions, 'role'>): Promise<Far> {
   const { accept, next } = accepting()
   const far = connect(line.port, '127.0.0.1')
   const [near] = (await once(server, 'connection')) as [Socket]
-  const agent = new Session(far, {
+  const agent = new MuxSession(far, {
     role: 'client',
     accept: (type, stream) =>
       type === streamTypes.heartbeat ? answerHeartbeat(stream) : accept(type, stream),
   })
-  const gateway = new Session(near, { role: 'server', ...options })
+  const gateway = new MuxSession(near, { role: 'server', ...options })
   const heartbeat = startHeartbeat(gateway, { intervalMs: 10 })
   while (heartbeat.latencyMs === undefined) await new Promise(setImmediate)
   return {

@@ -3,7 +3,7 @@ import type { Egress, EgressAnswer, EgressRequest } from '#base/egress.ts'
 import { fail } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import type { Application } from '#auth/providers/setup.ts'
-import { type Field, MessageError } from '#base/json-fields.ts'
+import { type FieldReader, MessageError } from '#base/json-fields.ts'
 
 const TIMEOUT_MS = 10_000
 /** A hundred GitHub teams, each with its organisation and its parent, come near to this. */
@@ -44,7 +44,7 @@ export class ProviderCalls {
     }
   }
 
-  read<T>(value: unknown, field: Field<T>): T {
+  read<T>(value: unknown, field: FieldReader<T>): T {
     try {
       return field(value, '')
     } catch (error) {
@@ -72,14 +72,18 @@ export class ProviderApi {
     this.#accessToken = accessToken
   }
 
-  async get<T>(path: string, field: Field<T>, headers: Readonly<Record<string, string>> = {}): Promise<T> {
+  async get<T>(
+    path: string,
+    field: FieldReader<T>,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<T> {
     return (await this.page(path, field, headers)).value
   }
 
   /** The same, and whether there is a next page: RFC 8288, whose URL is not followed, only detected. */
   async page<T>(
     path: string,
-    field: Field<T>,
+    field: FieldReader<T>,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<{ readonly value: T; readonly more: boolean }> {
     const answer = await this.#calls.request(this.#base + path, {

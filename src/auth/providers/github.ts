@@ -2,7 +2,7 @@ import type { ProviderApi } from '#auth/providers/api.ts'
 import { lowerCase } from '#auth/providers/access.ts'
 import type { OAuthProvider, UserLookup } from '#auth/providers/provider.ts'
 import { identifier, value, verified } from '#auth/providers/user-fields.ts'
-import { type Field, list, object } from '#base/json-fields.ts'
+import { type FieldReader, list, object } from '#base/json-fields.ts'
 
 const PUBLIC = 'https://github.com'
 const PAGE = 100
@@ -19,7 +19,7 @@ const teams = list(object({ id: identifier, slug: value, organization: object({ 
 async function firstOf<T>(
   api: ProviderApi,
   path: string,
-  field: Field<T[]>,
+  field: FieldReader<T[]>,
   isWanted: (membership: T) => boolean,
 ): Promise<T | undefined> {
   for (let page = 1; page <= MAX_MEMBERSHIPS / PAGE; page++) {

@@ -1,7 +1,7 @@
 import { fail } from '#base/errors.ts'
 import type { ProviderCalls } from '#auth/providers/api.ts'
 import type { Application } from '#auth/providers/setup.ts'
-import { type Field, object, optional } from '#base/json-fields.ts'
+import { type FieldReader, object, optional } from '#base/json-fields.ts'
 
 /** Longer ones would not fit into request headers. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/
@@ -14,8 +14,8 @@ export interface Tokens {
   readonly granted?: readonly string[]
 }
 
-const token: Field<string> = value => (typeof value === 'string' && TOKEN.test(value) ? value : '')
-const anything: Field<unknown> = value => value
+const token: FieldReader<string> = value => (typeof value === 'string' && TOKEN.test(value) ? value : '')
+const anything: FieldReader<unknown> = value => value
 
 const answerFields = object({
   access_token: token,

@@ -1,14 +1,14 @@
-import { type Field, object, text } from '#base/json-fields.ts'
+import { type FieldReader, object, text } from '#base/json-fields.ts'
 
 /** Maximum length of one value of a provider response. */
 export const MAX_VALUE = 2048
 export const value = text(MAX_VALUE)
 
 /** Some providers send the flag as a string. */
-export const verified: Field<boolean> = given => given === true || given === 'true'
+export const verified: FieldReader<boolean> = given => given === true || given === 'true'
 
 /** A number or a string, depending on the provider. */
-export const identifier: Field<string> = (given, name) =>
+export const identifier: FieldReader<string> = (given, name) =>
   Number.isSafeInteger(given) ? String(given) : value(given, name)
 
 /** User data of an OpenID Connect userinfo endpoint. */

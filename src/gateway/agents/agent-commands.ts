@@ -4,7 +4,7 @@ import { MessageError } from '#base/json-fields.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { type AuthRequest, plainAnswer } from '#tunnel/messages.ts'
 import { call } from '#tunnel/rpc.ts'
-import type { Session } from '#tunnel/session.ts'
+import type { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 
 const ANSWER_MS = 10_000
@@ -48,7 +48,7 @@ const asReason = (text: string): string => text.trim().replace(/\.+$/, '')
 
 /** Sends a command to an agent; resolves when it has accepted it. */
 export async function sendCommand(
-  session: Session,
+  session: MuxSession,
   command: AgentCommand,
   extra: AuthRequest['Extra'],
   deadlineMs = ANSWER_MS,

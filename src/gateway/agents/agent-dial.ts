@@ -7,7 +7,7 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 import { encodeProxyHeader } from '#tunnel/proxy-header.ts'
-import type { Session } from '#tunnel/session.ts'
+import type { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 
 /** How long a client that has used its share of an agent's connections waits for one of them to close. */
@@ -22,7 +22,7 @@ export interface AgentDial {
 }
 
 /** Opens a connection through an agent. Type, header and the first bytes are sent in one frame. */
-export async function dialAgent(session: Session, dial: AgentDial): Promise<ByteStream> {
+export async function dialAgent(session: MuxSession, dial: AgentDial): Promise<ByteStream> {
   const { tunnel, header, first, retries } = dial
   const bytes = Buffer.concat([encodeProxyHeader({ ...header, Id: baseId(tunnel.id) }), first])
   const client = clientOf(header.ClientAddr)
@@ -30,7 +30,7 @@ export async function dialAgent(session: Session, dial: AgentDial): Promise<Byte
   return retries ? new RetriedStream(stream, () => open(session, bytes, client)) : stream
 }
 
-async function open(session: Session, bytes: Buffer, client: string): Promise<ByteStream> {
+async function open(session: MuxSession, bytes: Buffer, client: string): Promise<ByteStream> {
   try {
     return await session.open(streamTypes.proxy, bytes, { client, waitMs: WAIT_MS })
   } catch (error) {

@@ -14,13 +14,13 @@ import { probe } from '#gateway/agents/probe.ts'
 import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import { OWN_ALPN } from '#tunnel/alpn.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
-import { anyObject, type Field, MessageError } from '#base/json-fields.ts'
+import { anyObject, type FieldReader, MessageError } from '#base/json-fields.ts'
 import { FloodMeter } from '#tunnel/flood-meter.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { answerHeartbeat, type HeartbeatOptions, startHeartbeat } from '#tunnel/heartbeat.ts'
 import * as messages from '#tunnel/messages.ts'
 import { serve } from '#tunnel/rpc.ts'
-import { Session } from '#tunnel/session.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
@@ -65,7 +65,7 @@ export class AgentSession implements AgentConnection {
   readonly ended: Promise<void>
   readonly #options: AgentSessionOptions
   readonly #origin: AgentOrigin
-  readonly #session: Session
+  readonly #session: MuxSession
   readonly #settle: () => void
   #signing = false
   #signed: Signed | undefined
@@ -79,7 +79,7 @@ export class AgentSession implements AgentConnection {
     const { localAddress = '', servername } = socket
     this.#origin = { ip, localIp: plainAddress(localAddress), serverName: servername || undefined }
     const isOwn = socket.alpnProtocol === OWN_ALPN
-    this.#session = new Session(socket, {
+    this.#session = new MuxSession(socket, {
       role: 'server',
       floods: new FloodMeter(),
       accept: (type, stream) => this.#accept(type, stream),
@@ -191,7 +191,7 @@ export class AgentSession implements AgentConnection {
 
   async #serve<Request>(
     stream: TunnelStream,
-    request: Field<Request>,
+    request: FieldReader<Request>,
     handle: (request: Request) => Promise<object>,
   ): Promise<void> {
     const answer = (message: Request): Promise<object> =>
@@ -211,7 +211,7 @@ export class AgentSession implements AgentConnection {
   /** Responds to a bind; connections follow when the agent has seen the response. */
   async #serveTunnel<Request>(
     stream: TunnelStream,
-    request: Field<Request>,
+    request: FieldReader<Request>,
     handle: (request: Request) => Promise<{ readonly Id: string }>,
   ): Promise<void> {
     let id: string | undefined
@@ -253,7 +253,7 @@ export class AgentSession implements AgentConnection {
 
   #begin({ UserAgent }: messages.AuthRequest['Extra']): void {
     this.#settle()
-    this.#session.nudge = UserAgent.includes('ngrok-rust')
+    this.#session.ackImmediately = UserAgent.includes('ngrok-rust')
     this.#retries = UserAgent.includes('ngrok-go')
     startHeartbeat(this.#session, this.#options.heartbeat)
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Session } from '#tunnel/session.ts'
+import type { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 
 const BEAT_BYTES = 4
@@ -7,7 +7,7 @@ const ANSWER_MS = 1500
 const POLL_MS = 20
 
 /** Probes an agent: any bytes after a heartbeat count. */
-export async function probe(session: Session, answerMs = ANSWER_MS): Promise<boolean> {
+export async function probe(session: MuxSession, answerMs = ANSWER_MS): Promise<boolean> {
   const begun = performance.now()
   const signal = AbortSignal.timeout(answerMs)
   try {

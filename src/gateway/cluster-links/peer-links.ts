@@ -11,7 +11,7 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 import { encodeProxyHeader, readProxyHeader } from '#tunnel/proxy-header.ts'
-import { Session } from '#tunnel/session.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
@@ -36,8 +36,8 @@ export interface PeerOptions {
 export class PeerLinks {
   readonly #options: PeerOptions
   readonly #server: Server
-  readonly #outgoing = new Map<string, Promise<Session>>()
-  readonly #incoming = new Set<Session>()
+  readonly #outgoing = new Map<string, Promise<MuxSession>>()
+  readonly #incoming = new Set<MuxSession>()
 
   constructor(options: PeerOptions) {
     this.#options = options
@@ -77,7 +77,7 @@ export class PeerLinks {
     await closed
   }
 
-  async #linkTo(node: string): Promise<Session> {
+  async #linkTo(node: string): Promise<MuxSession> {
     const known = this.#outgoing.get(node)
     if (known) return known
     const link = this.#connect(node)
@@ -87,14 +87,14 @@ export class PeerLinks {
     return link
   }
 
-  async #connect(node: string): Promise<Session> {
+  async #connect(node: string): Promise<MuxSession> {
     const socket = connect(this.#options.socketOf(node))
     await once(socket, 'connect')
-    return new Session(socket, { role: 'server', ...PEER })
+    return new MuxSession(socket, { role: 'server', ...PEER })
   }
 
   #welcome(socket: Socket): void {
-    const session = new Session(socket, {
+    const session = new MuxSession(socket, {
       role: 'client',
       ...PEER,
       accept: (type, stream) => {

@@ -6,14 +6,14 @@ import type { Endpoint, Exchange, Handler, Reply } from '#http/exchange.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
 import { readModule } from '#base/read-module.ts'
 import { errorReply } from '#http/pages.ts'
-import { type Field, MessageError, object } from '#base/json-fields.ts'
+import { type FieldReader, MessageError, object } from '#base/json-fields.ts'
 
 const OPTION = 'CircuitBreaker'
 const FAILED = 500
 /** What agents cannot set has the API's defaults. */
 const agentConfig = { trippedMs: 10_000, windowMs: 10_000, buckets: 10, volume: 20 }
 
-const number: Field<number> = (value, name) => {
+const number: FieldReader<number> = (value, name) => {
   if (value === undefined || value === null) return 0
   if (typeof value !== 'number') throw new MessageError(`${name} must be a number.`)
   return value

@@ -25,7 +25,7 @@ import {
   type Verify,
   type Webhook,
 } from '#webhooks/webhook.ts'
-import { type Field, MessageError, object, text } from '#base/json-fields.ts'
+import { type FieldReader, MessageError, object, text } from '#base/json-fields.ts'
 
 const NAME = 'webhook_verification'
 const OPTION = 'WebhookVerification'
@@ -46,7 +46,7 @@ const goOn: ResponseHead = {
 }
 
 /** Agents that do not use it send it empty. */
-const sealed: Field<boolean> = (value, name) => {
+const sealed: FieldReader<boolean> = (value, name) => {
   if (value === undefined || value === null || value === '') return false
   if (Array.isArray(value)) return value.length > 0
   if (typeof value !== 'string') throw new MessageError(`${name} must be a string.`)

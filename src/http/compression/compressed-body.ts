@@ -4,7 +4,7 @@ import type { Coding } from '#http/compression/accept-encoding.ts'
 import { type CompressionStream, methods } from '#http/compression/engines.ts'
 import type { Body, BodySink, Framing } from '#http/body.ts'
 import { sendChunk } from '#http/send-chunk.ts'
-import { Gathering, giveBack } from '#tunnel/slabs.ts'
+import { ReadBuffer, release } from '#tunnel/buffer-pool.ts'
 
 const CHUNKED: Framing = { kind: 'chunked' }
 /** Memory budget of all engines; beyond it responses are sent uncompressed. */
@@ -34,7 +34,7 @@ export class CompressedBody implements Body, BodySink {
   /** Chunks given to the engine and not consumed yet. */
   #writing = 0
   /** Data that arrived meanwhile, as one chunk: the cost per engine call does not depend on the size. */
-  readonly #gathering = new Gathering()
+  readonly #gathering = new ReadBuffer()
   /** What did not fit. */
   #overflow: Buffer[] = []
   #held = false
@@ -116,7 +116,7 @@ export class CompressedBody implements Body, BodySink {
   #gathers(bytes: Buffer): boolean {
     if (this.#overflow.length > 0 || bytes.length > this.#gathering.room) return false
     this.#gathering.add(bytes, bytes.length)
-    giveBack(bytes)
+    release(bytes)
     return true
   }
 
@@ -125,7 +125,7 @@ export class CompressedBody implements Body, BodySink {
     this.#writing++
     this.#engine?.write(bytes, error => {
       // After an error the engine may still hold the memory.
-      if (!error) giveBack(bytes)
+      if (!error) release(bytes)
       this.#written()
     })
   }

@@ -19,7 +19,7 @@ import { answerHeartbeat } from '#tunnel/heartbeat.ts'
 import * as messages from '#tunnel/messages.ts'
 import { readProxyHeader } from '#tunnel/proxy-header.ts'
 import { call, serve } from '#tunnel/rpc.ts'
-import { Session } from '#tunnel/session.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 import { testLog } from '../../support/secrets.ts'
@@ -171,7 +171,7 @@ export interface AgentSettings {
 
 /** An agent that speaks the protocol as the official ones do. */
 export class TestAgent {
-  readonly session: Session
+  readonly session: MuxSession
   readonly socket: TLSSocket
   readonly commands: number[] = []
   readonly stopped: messages.StopTunnelRequest[] = []
@@ -185,7 +185,7 @@ export class TestAgent {
   private constructor(socket: TLSSocket, settings: AgentSettings) {
     this.socket = socket
     this.#settings = settings
-    this.session = new Session(socket, {
+    this.session = new MuxSession(socket, {
       role: 'client',
       accept: (type, stream) => this.#accept(type, stream),
     })

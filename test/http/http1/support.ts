@@ -12,7 +12,7 @@ import { TimeoutChecker } from '#http/timeout-checker.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
 import { bindOptions, type BindOptions, type ProxyHeader } from '#tunnel/messages.ts'
 import { encodeProxyHeader, readProxyHeader } from '#tunnel/proxy-header.ts'
-import { Session } from '#tunnel/session.ts'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
@@ -67,7 +67,7 @@ export class Rig implements AsyncDisposable {
   readonly served: Served[] = []
   readonly upstreamSockets = new Set<Socket>()
   port = 0
-  gateway: Session | undefined
+  gateway: MuxSession | undefined
   readonly #options: RigOptions
   readonly #sockets = new Set<Socket>()
   readonly #front: Server
@@ -97,7 +97,7 @@ export class Rig implements AsyncDisposable {
     const socket = connect(await listening(this.#link), '127.0.0.1')
     this.#sockets.add(socket)
     await once(socket, 'connect')
-    this.gateway = new Session(socket, { role: 'server' })
+    this.gateway = new MuxSession(socket, { role: 'server' })
     const timeouts = new TimeoutChecker(20)
     this.#backend = tunnelBackend({ dialer: this.#dialer(this.gateway), tunnel, timeouts, ...backend })
     this.port = await listening(this.#front)
@@ -127,7 +127,7 @@ export class Rig implements AsyncDisposable {
       if (server?.listening) await new Promise(done => server.close(done))
   }
 
-  #dialer(session: Session): AgentDialer {
+  #dialer(session: MuxSession): AgentDialer {
     return {
       dial: async (_, header, first) => {
         try {
@@ -165,8 +165,11 @@ export class Rig implements AsyncDisposable {
 
   #agent(socket: Socket): void {
     this.#sockets.add(socket)
-    const session = new Session(socket, { role: 'client', accept: (_, stream) => void this.#forward(stream) })
-    session.nudge = false
+    const session = new MuxSession(socket, {
+      role: 'client',
+      accept: (_, stream) => void this.#forward(stream),
+    })
+    session.ackImmediately = false
   }
 
   async #forward(stream: TunnelStream): Promise<void> {

@@ -3,17 +3,17 @@ import { type FrameWriter, TEXT_BYTES } from '#tunnel/writer.ts'
 
 const EMPTY = Buffer.alloc(0)
 
-interface Waiting {
+interface QueuedChunk {
   readonly bytes: Buffer
-  readonly spent: boolean
+  readonly transferOwnership: boolean
 }
 
 /** Our direction of a stream: what waits for the peer's credit or for the socket, and whether FIN was sent. */
-export class Outgoing {
+export class SendQueue {
   readonly #id: number
   readonly #writer: FrameWriter
   #window = INITIAL_WINDOW
-  #queue: Waiting[] = []
+  #queue: QueuedChunk[] = []
   #ending = false
   #finished = false
 
@@ -40,10 +40,10 @@ export class Outgoing {
   }
 
   /** True: all of it is sent. */
-  write(bytes: Buffer, spent: boolean): boolean {
+  write(bytes: Buffer, transferOwnership: boolean): boolean {
     if (this.#ending)
       throw new TunnelError('stream_closed', 'Bytes were written after the end of the stream.')
-    this.#sendOrKeep(bytes, 0, spent)
+    this.#sendOrKeep(bytes, 0, transferOwnership)
     return this.#queue.length === 0
   }
 
@@ -84,9 +84,9 @@ export class Outgoing {
   pump(): boolean {
     const first = this.#queue[0]
     if (first === undefined || this.#window === 0) return false
-    const { bytes, spent } = first
+    const { bytes, transferOwnership: spent } = first
     const size = Math.min(bytes.length, this.#window, MAX_FRAME)
-    if (size < bytes.length) this.#queue[0] = { bytes: bytes.subarray(size), spent }
+    if (size < bytes.length) this.#queue[0] = { bytes: bytes.subarray(size), transferOwnership: spent }
     else this.#queue.shift()
     const done = this.#queue.length === 0
     this.#frame(bytes.subarray(0, size), done && this.#ending ? FIN : 0, spent)
@@ -94,26 +94,26 @@ export class Outgoing {
   }
 
   /** Sets `flags` on the last frame; for buffered data `pump` does. */
-  #sendOrKeep(bytes: Buffer, flags: number, spent: boolean): void {
+  #sendOrKeep(bytes: Buffer, flags: number, transferOwnership: boolean): void {
     const behind = this.#queue.length > 0
     const sends = !behind && !this.#writer.fullFor(bytes.length)
     if (sends && bytes.length <= MAX_FRAME && bytes.length <= this.#window) {
-      if (bytes.length > 0 || flags === FIN) this.#frame(bytes, flags, spent)
+      if (bytes.length > 0 || flags === FIN) this.#frame(bytes, flags, transferOwnership)
       return
     }
     let at = 0
     while (at < bytes.length && sends && this.#window > 0 && !this.#writer.full) {
       const size = Math.min(bytes.length - at, this.#window, MAX_FRAME)
-      this.#frame(bytes.subarray(at, at + size), at + size === bytes.length ? flags : 0, spent)
+      this.#frame(bytes.subarray(at, at + size), at + size === bytes.length ? flags : 0, transferOwnership)
       at += size
     }
-    if (at < bytes.length) this.#queue.push({ bytes: bytes.subarray(at), spent })
+    if (at < bytes.length) this.#queue.push({ bytes: bytes.subarray(at), transferOwnership })
     else if (flags === FIN && bytes.length === 0 && !behind) this.#frame(EMPTY, FIN, false)
   }
 
-  #frame(body: Buffer, flags: number, spent: boolean): void {
+  #frame(body: Buffer, flags: number, transferOwnership: boolean): void {
     this.#window -= body.length
     this.#finished ||= flags === FIN
-    this.#writer.data(this.#id, flags, body, spent)
+    this.#writer.data(this.#id, flags, body, transferOwnership)
   }
 }

@@ -34,7 +34,7 @@ function takeSlab(bytes: number): Slab | undefined {
 }
 
 /** A copy of `source` from `from` to `to` that stays valid as long as it is held. */
-export function lastingCopy(source: Buffer, from: number, to: number): Buffer {
+export function ownedCopy(source: Buffer, from: number, to: number): Buffer {
   const length = to - from
   if (length <= SMALL_BYTES) return smallCopy(source, from, to)
   const slab = takeSlab(length)
@@ -61,7 +61,7 @@ function smallCopy(source: Buffer, from: number, to: number): Buffer {
  * that others may have kept, is not. Parts of a read may be released one by one, and bytes that no read has brought are
  * ignored.
  */
-export function giveBack(bytes: Buffer): void {
+export function release(bytes: Buffer): void {
   if (bytes.length === 0) return
   const slab = slabs.get(bytes.buffer)
   if (slab === undefined) return
@@ -81,18 +81,18 @@ function alone(bytes: Buffer): Buffer {
 }
 
 /** Writes owned bytes, and releases them when the socket has taken them. */
-export function writeSpent(socket: Writable, bytes: Buffer): boolean {
+export function writeOwned(socket: Writable, bytes: Buffer): boolean {
   if (bytes.length <= SMALL_BYTES) return socket.write(isBehind(socket) ? alone(bytes) : bytes)
   // Another stream may pass the bytes on to a reader that keeps them.
   if (!(socket instanceof Socket)) return socket.write(bytes)
   return socket.write(bytes, error => {
     // After an error the socket may still hold the memory.
-    if (!error) giveBack(bytes)
+    if (!error) release(bytes)
   })
 }
 
 /** Joins small reads into one chunk. */
-export class Gathering {
+export class ReadBuffer {
   #slab: Slab | undefined
   length = 0
 

@@ -12,13 +12,13 @@ export interface Occupant {
 }
 
 /** One of the concurrent connections. */
-export interface Place {
+export interface StreamSlot {
   /** Set as soon as the connection exists. */
   occupant: Occupant | undefined
   readonly client: string | undefined
 }
 
-interface Held extends Place {
+interface HeldSlot extends StreamSlot {
   client: string | undefined
   /** `idle`: kept for reuse. `leaving`: aborted here, but the peer may not have noticed yet. */
   state: 'used' | 'idle' | 'leaving'
@@ -38,11 +38,11 @@ const SILENT_MS = 10_000
  * and is evicted when needed. A client that waits while another holds twice as many as it would have gets the slot of a
  * stalled connection there: preferably one that is not read.
  */
-export class Places {
+export class StreamSlots {
   readonly #max: number
   readonly #share: FairShare
   readonly #clients = new Holdings<string>()
-  readonly #all = new Set<Held>()
+  readonly #all = new Set<HeldSlot>()
 
   constructor(max: number) {
     this.#max = max
@@ -59,7 +59,7 @@ export class Places {
   }
 
   /** A slot for a client, or for none; undefined: it has to wait. */
-  take(client: string | undefined): Place | undefined {
+  take(client: string | undefined): StreamSlot | undefined {
     const keys = keysOf(client)
     const isAllowed = this.#share.allows(keys)
     if (!isAllowed || this.#all.size >= this.#max) {
@@ -68,14 +68,14 @@ export class Places {
     }
     this.#share.take(keys)
     if (client !== undefined) this.#clients.add(client)
-    const place: Held = { client, state: 'used', occupant: undefined }
-    this.#all.add(place)
-    return place
+    const slot: HeldSlot = { client, state: 'used', occupant: undefined }
+    this.#all.add(slot)
+    return slot
   }
 
   /** Assigns an idle connection to a client; false: the client has used its share. */
-  hold(place: Place, client: string | undefined): boolean {
-    const held = place as Held
+  hold(slot: StreamSlot, client: string | undefined): boolean {
+    const held = slot as HeldSlot
     if (held.state === 'leaving' || !this.#all.has(held)) return false
     this.rest(held)
     if (!this.#share.take(keysOf(client))) return false
@@ -86,23 +86,23 @@ export class Places {
   }
 
   /** The connection is idle. */
-  rest(place: Place): void {
-    this.#release(place as Held, 'idle')
+  rest(slot: StreamSlot): void {
+    this.#release(slot as HeldSlot, 'idle')
   }
 
   /** The connection is aborted, and the peer frees it a little later. */
-  evacuate(place: Place): void {
-    const held = place as Held
+  evacuate(slot: StreamSlot): void {
+    const held = slot as HeldSlot
     this.#release(held, 'leaving')
     held.state = 'leaving'
   }
 
-  leave(place: Place): void {
-    const held = place as Held
+  leave(slot: StreamSlot): void {
+    const held = slot as HeldSlot
     if (this.#all.delete(held)) this.#release(held, 'leaving')
   }
 
-  #release(held: Held, state: Held['state']): void {
+  #release(held: HeldSlot, state: HeldSlot['state']): void {
     if (held.state !== 'used') return
     const { client } = held
     this.#share.release(keysOf(client))
@@ -118,20 +118,20 @@ export class Places {
     // More than an equal part, and than twice what the waiting one would have.
     const much = Math.max(this.#max / (this.#clients.keys + 1), 2 * held + 1)
     if (this.#clients.most <= much) return undefined
-    const isLarge = (place: Held): boolean =>
-      place.client !== undefined && this.#clients.of(place.client) > much
+    const isLarge = (slot: HeldSlot): boolean =>
+      slot.client !== undefined && this.#clients.of(slot.client) > much
     const now = performance.now()
-    const unread = this.#oldest(place => place.occupant?.isUnread === true && isLarge(place))
+    const unread = this.#oldest(slot => slot.occupant?.isUnread === true && isLarge(slot))
     if (unread !== undefined && now - unread.movedAt >= UNREAD_MS) return unread
     const silent = this.#oldest(isLarge)
     return silent !== undefined && now - silent.movedAt >= SILENT_MS ? silent : undefined
   }
 
-  #oldest(fits: (place: Held) => boolean): Occupant | undefined {
+  #oldest(fits: (slot: HeldSlot) => boolean): Occupant | undefined {
     let oldest: Occupant | undefined
-    for (const place of this.#all) {
-      const { occupant } = place
-      if (occupant === undefined || !fits(place)) continue
+    for (const slot of this.#all) {
+      const { occupant } = slot
+      if (occupant === undefined || !fits(slot)) continue
       if (oldest === undefined || occupant.movedAt < oldest.movedAt) oldest = occupant
     }
     return oldest

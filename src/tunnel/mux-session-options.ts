@@ -10,7 +10,7 @@ export interface OpenOptions {
   readonly client?: string | undefined
 }
 
-export interface SessionOptions {
+export interface MuxSessionOptions {
   /** The agent is the client. */
   readonly role: 'client' | 'server'
   /** A stream of the peer whose type is known. Without it every stream is refused. */

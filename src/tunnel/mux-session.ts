@@ -13,12 +13,12 @@ import {
 } from '#tunnel/frame.ts'
 import type { FloodMeter } from '#tunnel/flood-meter.ts'
 import { OpenQueue } from '#tunnel/open-queue.ts'
-import type { Distance } from '#tunnel/receive-window.ts'
+import type { RoundTrip } from '#tunnel/receive-window.ts'
 import { FrameReader } from '#tunnel/reader.ts'
-import { readPassing } from '#tunnel/socket-reads.ts'
+import { readBorrowed } from '#tunnel/socket-reads.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
-import type { OpenOptions, SessionOptions } from '#tunnel/session-options.ts'
-import { type Link, TunnelStream } from '#tunnel/stream.ts'
+import type { OpenOptions, MuxSessionOptions } from '#tunnel/mux-session-options.ts'
+import { type StreamHost, TunnelStream } from '#tunnel/stream.ts'
 import { FrameWriter } from '#tunnel/writer.ts'
 
 // How long a peer may take to close its side after ours.
@@ -26,21 +26,21 @@ const LINGER_MS = 1000
 const TYPE_BYTES = 4
 
 /** One connection with an agent (or, in the agent, with the gateway) that carries many streams. */
-export class Session {
+export class MuxSession {
   /** Send a small frame when input produced no output, so that a peer with Nagle's algorithm gets its ACK immediately. */
-  nudge = false
+  ackImmediately = false
   /** Why the session ended; resolves when no more frames are sent or received. Code `none`: it was closed here. */
   readonly closed: Promise<TunnelError>
   readonly #socket: Duplex
-  readonly #accept: SessionOptions['accept']
+  readonly #accept: MuxSessionOptions['accept']
   readonly #maxAccepted: number
   readonly #growTo: number
   readonly #floods: FloodMeter | undefined
-  readonly #distance: Distance = { roundTripMs: undefined }
+  readonly #roundTrip: RoundTrip = { roundTripMs: undefined }
   readonly #budget: Budget
   readonly #writer: FrameWriter
   readonly #reader: FrameReader
-  readonly #link: Link
+  readonly #host: StreamHost
   readonly #opening: OpenQueue
   readonly #streams = new Map<number, TunnelStream>()
   readonly #ready = new Set<TunnelStream>()
@@ -55,7 +55,7 @@ export class Session {
   #ended: TunnelError | undefined
   #drained: (() => void) | undefined
 
-  constructor(socket: Duplex, options: SessionOptions) {
+  constructor(socket: Duplex, options: MuxSessionOptions) {
     this.#socket = socket
     this.#accept = options.accept
     this.#maxAccepted = options.maxAccepted ?? 1024
@@ -76,11 +76,11 @@ export class Session {
       () => this.#fillTurn(),
       () => this.#ready.size > 0 && this.#writer.schedule(),
     )
-    this.#link = this.#makeLink()
+    this.#host = this.#makeStreamHost()
     this.#reader = this.#makeReader()
     if (socket instanceof Socket) socket.setNoDelay(true)
-    readPassing(socket, {
-      pass: (bytes, length, lasting) => this.#input(bytes, length, lasting),
+    readBorrowed(socket, {
+      onRead: (bytes, length, lasting) => this.#input(bytes, length, lasting),
       end: () => this.#end(new TunnelError('peer_eof', 'The peer closed the connection.')),
     })
     socket.on('close', () => this.#end(new TunnelError('peer_eof', 'The connection was closed.')))
@@ -111,7 +111,7 @@ export class Session {
 
   /** A measured round trip. The shortest is kept: a longer one shows the load, not the distance. */
   measured(roundTripMs: number): void {
-    this.#distance.roundTripMs = Math.min(roundTripMs, this.#distance.roundTripMs ?? roundTripMs)
+    this.#roundTrip.roundTripMs = Math.min(roundTripMs, this.#roundTrip.roundTripMs ?? roundTripMs)
   }
 
   /**
@@ -124,15 +124,15 @@ export class Session {
     first: Uint8Array = new Uint8Array(),
     options: OpenOptions = {},
   ): Promise<TunnelStream> {
-    const place = await this.#opening.enter(options)
+    const slot = await this.#opening.enter(options)
     if (this.#ended !== undefined) throw this.#ended
     const id = this.#nextId
     if (id >= NUDGE_ID) throw new TunnelError('streams_exhausted', 'The session has used up its stream ids.')
     this.#nextId += 2
-    const stream = new TunnelStream(id, this.#link)
+    const stream = new TunnelStream(id, this.#host)
     stream.type = type
-    stream.place = place
-    place.occupant = stream
+    stream.slot = slot
+    slot.occupant = stream
     this.#streams.set(id, stream)
     const bytes = Buffer.allocUnsafe(TYPE_BYTES + first.length)
     bytes.writeUInt32BE(type)
@@ -171,20 +171,20 @@ export class Session {
     this.close()
   }
 
-  #makeLink(): Link {
+  #makeStreamHost(): StreamHost {
     const lastInput = (): number => this.#lastInput
     return {
-      places: this.#opening.places,
+      slots: this.#opening.slots,
       get lastInput() {
         return lastInput()
       },
-      rest: place => {
-        this.#opening.places.rest(place)
+      rest: slot => {
+        this.#opening.slots.rest(slot)
         this.#opening.admit()
       },
       writer: this.#writer,
       budget: this.#budget,
-      distance: this.#distance,
+      roundTrip: this.#roundTrip,
       ready: stream => {
         this.#ready.add(stream)
         this.#writer.schedule()
@@ -205,15 +205,15 @@ export class Session {
     })
   }
 
-  #input(bytes: Buffer, length: number, lasting: boolean): void {
+  #input(bytes: Buffer, length: number, owned: boolean): void {
     if (this.#ended !== undefined) return
     this.#lastInput = performance.now()
     try {
-      this.#reader.push(bytes, length, lasting)
+      this.#reader.push(bytes, length, owned)
     } catch (error) {
       this.#fault(error)
     }
-    if (this.nudge && this.#heard) this.#writer.schedule()
+    if (this.ackImmediately && this.#heard) this.#writer.schedule()
   }
 
   /** An error in one peer's input, or in the code that serves it, must not affect other sessions. */
@@ -263,7 +263,7 @@ export class Session {
     }
     this.#accepted++
     this.#lastPeerId = Math.max(this.#lastPeerId, id)
-    const stream = new TunnelStream(id, this.#link)
+    const stream = new TunnelStream(id, this.#host)
     this.#streams.set(id, stream)
     return stream
   }
@@ -313,7 +313,8 @@ export class Session {
     } catch (error) {
       this.#fault(error)
     }
-    if (this.nudge && this.#heard && this.#writer.idle && !this.#writer.full) this.#writer.window(NUDGE_ID, 1)
+    if (this.ackImmediately && this.#heard && this.#writer.idle && !this.#writer.full)
+      this.#writer.window(NUDGE_ID, 1)
     this.#heard = false
   }
 
@@ -322,8 +323,8 @@ export class Session {
     this.#budget.forget(stream)
     if (!this.#streams.delete(stream.id)) return
     this.#floods?.finished()
-    if (stream.place !== undefined && stream.wasReset) this.#opening.leaveSoon(stream.place)
-    else if (stream.place !== undefined) this.#opening.leave(stream.place)
+    if (stream.slot !== undefined && stream.wasReset) this.#opening.leaveSoon(stream.slot)
+    else if (stream.slot !== undefined) this.#opening.leave(stream.slot)
     else this.#accepted--
     this.#checkDrained()
   }
