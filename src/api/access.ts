@@ -1,4 +1,4 @@
-import type { Memory } from '#api/change-watch.ts'
+import type { RowCache } from '#api/change-watch.ts'
 import type { Principal } from '#api/call.ts'
 import { AGENT_TOKENS, API_TOKENS } from '#api/behaviours/credentials.ts'
 import { filterFor, restrictionOn } from '#api/restrictions.ts'
@@ -13,18 +13,18 @@ const MAX_REMEMBERED = 10_000
 const TOKEN = /^[\x21-\x7e]{1,512}$/
 
 /** Whether a request from this address is allowed, and if not, whether it is rejected or only logged. */
-type Verdict = 'allowed' | 'refused' | 'warned'
+type AddressVerdict = 'allowed' | 'refused' | 'warned'
 
 /** Kinds that determine the owner of a token, and the allowed addresses. */
 const PRINCIPAL_KINDS = ['api_key', 'user', 'bot_user', 'service_user']
 const ADDRESS_KINDS = ['ip_restriction', 'ip_policy', 'ip_policy_rule']
 
 /** Authenticates and authorizes callers. */
-export class Access implements Memory {
+export class Access implements RowCache {
   readonly #store: Store
   readonly #log: Log
   readonly #principals = new Map<string, Principal>()
-  #addresses: ((ip: string) => Verdict) | undefined
+  #addresses: ((ip: string) => AddressVerdict) | undefined
   #generation = 0
 
   constructor(store: Store, log: Log) {
@@ -32,7 +32,7 @@ export class Access implements Memory {
     this.#log = log
   }
 
-  forget(kind: string | undefined): void {
+  invalidate(kind: string | undefined): void {
     if (kind === undefined || PRINCIPAL_KINDS.includes(kind)) this.#principals.clear()
     else if (!ADDRESS_KINDS.includes(kind)) return
     this.#addresses = undefined
@@ -75,14 +75,14 @@ export class Access implements Memory {
     return fail(credential ? 'authtoken_given' : 'unknown_token')
   }
 
-  async #loadAddresses(): Promise<(ip: string) => Verdict> {
+  async #loadAddresses(): Promise<(ip: string) => AddressVerdict> {
     const generation = this.#generation
     const verdictOn = await this.#readAddresses()
     if (generation === this.#generation) this.#addresses = verdictOn
     return verdictOn
   }
 
-  async #readAddresses(): Promise<(ip: string) => Verdict> {
+  async #readAddresses(): Promise<(ip: string) => AddressVerdict> {
     const reader = { store: this.#store }
     const restriction = await restrictionOn('api', reader)
     if (!restriction) return () => 'allowed'

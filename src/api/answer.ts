@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { Exchange } from '#api/http-server.ts'
+import type { HttpCall } from '#api/http-server.ts'
 import { problemBody, problemOf } from '#api/problems.ts'
 import { wantsBodyInsteadOf204 } from '#api/quirks.ts'
 import { brandFor } from '#api/request.ts'
@@ -9,7 +9,7 @@ import type { Log } from '#base/log.ts'
  * Headers of every response. Pages of other origins may read it: they use their own token, and as there are no cookies,
  * the browser adds no credential.
  */
-function headOf({ request, operationId }: Exchange): OutgoingHttpHeaders {
+function headOf({ request, operationId }: HttpCall): OutgoingHttpHeaders {
   const { origin, 'ngrok-version': ngrok } = request.headers
   const head: OutgoingHttpHeaders = { 'adit-operation-id': operationId, 'cache-control': 'no-store' }
   if (ngrok !== undefined) head['ngrok-operation-id'] = operationId
@@ -22,24 +22,24 @@ function headOf({ request, operationId }: Exchange): OutgoingHttpHeaders {
 }
 
 /** Sends a body that is JSON text already. */
-export function sendText(exchange: Exchange, status: number, text: string | Buffer): void {
-  const head = headOf(exchange)
+export function sendText(httpCall: HttpCall, status: number, text: string | Buffer): void {
+  const head = headOf(httpCall)
   head['content-type'] = 'application/json'
   head['content-length'] = Buffer.byteLength(text)
-  exchange.response.writeHead(status, head).end(text)
+  httpCall.response.writeHead(status, head).end(text)
 }
 
 /** Sends a response without a body. */
-export function sendNothing(exchange: Exchange): void {
-  const { headers, method = '' } = exchange.request
-  if (wantsBodyInsteadOf204(headers['user-agent'] ?? '', method)) sendText(exchange, 200, '{}')
-  else exchange.response.writeHead(204, headOf(exchange)).end()
+export function sendNothing(httpCall: HttpCall): void {
+  const { headers, method = '' } = httpCall.request
+  if (wantsBodyInsteadOf204(headers['user-agent'] ?? '', method)) sendText(httpCall, 200, '{}')
+  else httpCall.response.writeHead(204, headOf(httpCall)).end()
 }
 
 /** Sends an error. Unexpected ones are logged, and sent without details. */
-export function refuse(error: unknown, exchange: Exchange, log: Log): void {
+export function refuse(error: unknown, httpCall: HttpCall, log: Log): void {
   const problem = problemOf(error)
-  const { request, response, operationId } = exchange
+  const { request, response, operationId } = httpCall
   if (problem.status >= 500)
     log.error({ operation: operationId, method: request.method, err: error }, problem.message)
   if (response.headersSent || response.destroyed) {
@@ -49,5 +49,5 @@ export function refuse(error: unknown, exchange: Exchange, log: Log): void {
   if (problem.retryAfter !== undefined) response.setHeader('retry-after', String(problem.retryAfter))
   // The rest of a rejected body is not worth reading.
   if (!request.complete) response.setHeader('connection', 'close')
-  sendText(exchange, problem.status, problemBody(problem, brandFor(request.headers), operationId))
+  sendText(httpCall, problem.status, problemBody(problem, brandFor(request.headers), operationId))
 }

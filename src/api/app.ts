@@ -3,12 +3,12 @@ import { refuse, sendNothing, sendText } from '#api/answer.ts'
 import type { Call, Deps } from '#api/call.ts'
 import { ChangeWatch } from '#api/change-watch.ts'
 import { FirstPages } from '#api/first-pages.ts'
-import { HttpServer, type Answered, type Exchange, type Route } from '#api/http-server.ts'
+import { HttpServer, type Answered, type HttpCall, type RouteHandler } from '#api/http-server.ts'
 import type { Arguments } from '#api/arguments.ts'
 import { operate } from '#api/operate.ts'
 import { addPublicPages, type PublicPages } from '#api/pages.ts'
 import { preflight } from '#api/preflight.ts'
-import { RateLimit } from '#api/rate-limit.ts'
+import { ApiRateLimit } from '#api/rate-limit.ts'
 import { requireAccess } from '#api/records.ts'
 import { alwaysShowsTheSame } from '#api/showing.ts'
 import { checkMessage, checkVersion, readBody, readParameters } from '#api/request.ts'
@@ -26,7 +26,7 @@ export interface ApiOptions extends Deps, PublicPages {
 
 /** The management API as an HTTP server. */
 export function createApi(options: ApiOptions): HttpServer {
-  const server = new HttpServer((error, exchange) => refuse(error, exchange, options.log), options.answered)
+  const server = new HttpServer((error, httpCall) => refuse(error, httpCall, options.log), options.answered)
   addPublicPages(server, options)
   server.on('OPTIONS', '*', preflight)
 
@@ -38,22 +38,22 @@ export function createApi(options: ApiOptions): HttpServer {
     server.on(operation.method, path, operationRoute(operation, admit, firstPages))
   }
   for (const [name, answer] of Object.entries({ root, self })) {
-    server.on('GET', singletons[name as keyof typeof singletons].path, async exchange => {
-      if (name === 'root' && isBrowser(exchange))
-        return void exchange.response.writeHead(302, { location: '/docs' }).end()
-      sendText(exchange, 200, JSON.stringify(await answer(await admit(exchange))))
+    server.on('GET', singletons[name as keyof typeof singletons].path, async httpCall => {
+      if (name === 'root' && isBrowser(httpCall))
+        return void httpCall.response.writeHead(302, { location: '/docs' }).end()
+      sendText(httpCall, 200, JSON.stringify(await answer(await admit(httpCall))))
     })
   }
   return server
 }
 
-type Admit = (exchange: Exchange) => Promise<Call>
+type Admit = (httpCall: HttpCall) => Promise<Call>
 
 /** Admits a request: authentication, address, rate limit and version. */
 function admission(options: ApiOptions, watch: ChangeWatch): Admit {
-  const { store, live, sealer, facts, now, publicUrl, log } = options
+  const { store, live, sealer, info, now, publicUrl, log } = options
   const access = watch.keeps(new Access(store, log))
-  const limit = new RateLimit(options.rateLimit, now)
+  const limit = new ApiRateLimit(options.rateLimit, now)
   return async ({ request }) => {
     const { headers, socket } = request
     checkMessage(request)
@@ -63,7 +63,7 @@ function admission(options: ApiOptions, watch: ChangeWatch): Admit {
     limit.count(principal.keyId)
     checkVersion(headers)
     const base = publicUrl ?? `http://${headers.host ?? 'localhost'}`
-    return { store, live, sealer, facts, now, principal, ip, base }
+    return { store, live, sealer, info, now, principal, ip, base }
   }
 }
 
@@ -71,35 +71,35 @@ function admission(options: ApiOptions, watch: ChangeWatch): Admit {
 const plainAddress = (ip: string): string => (ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip)
 
 /** A person who opens the URL gets a page. */
-const isBrowser = ({ request }: Exchange): boolean => request.headers.accept?.includes('text/html') === true
+const isBrowser = ({ request }: HttpCall): boolean => request.headers.accept?.includes('text/html') === true
 
 const isList = ({ does }: Operation): boolean => 'verb' in does && does.verb === 'list'
 
-function operationRoute(operation: Operation, admit: Admit, firstPages: FirstPages): Route {
+function operationRoute(operation: Operation, admit: Admit, firstPages: FirstPages): RouteHandler {
   const carryOut = operate(operation)
   const { kind, status } = operation
   const pages = isList(operation) && alwaysShowsTheSame(kind) ? firstPages : undefined
-  return async exchange => {
-    const call = await admit(exchange)
+  return async httpCall => {
+    const call = await admit(httpCall)
     requireAccess(kind, call)
-    const url = pages && call.base + (exchange.request.url ?? '')
+    const url = pages && call.base + (httpCall.request.url ?? '')
     const remembered = url === undefined ? undefined : pages?.find(url)
-    if (remembered) return sendText(exchange, 200, remembered)
+    if (remembered) return sendText(httpCall, 200, remembered)
     const generation = pages?.generation ?? 0
-    const given = await readArguments(operation, exchange)
+    const given = await readArguments(operation, httpCall)
     const body = await carryOut(given, call)
-    if (body === undefined) return sendNothing(exchange)
+    if (body === undefined) return sendNothing(httpCall)
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     // The result of a filter may depend on the time.
     if (url !== undefined && !given.query.has('before_id') && !given.query.has('filter')) {
       pages?.keep(url, kind.name, Buffer.from(text), generation)
     }
-    sendText(exchange, status, text)
+    sendText(httpCall, status, text)
   }
 }
 
 /** The body is read only now: the server must not buffer what it will reject. */
-async function readArguments(operation: Operation, { request, params }: Exchange): Promise<Arguments> {
+async function readArguments(operation: Operation, { request, params }: HttpCall): Promise<Arguments> {
   const { kind } = operation
   return {
     id: params[kind.key] ?? '',

@@ -3,7 +3,7 @@ import { childRows } from '#api/records.ts'
 import { fail } from '#base/errors.ts'
 import { randomPart } from '#base/ids.ts'
 import { allows, ownerIn, type Right } from '#contract/access-rule.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { applicationSession, applicationUser } from '#contract/kinds/application.ts'
 import { kindNamed } from '#contract/kinds/index.ts'
@@ -13,7 +13,7 @@ import type { Row } from '#store/store.ts'
 /** The owner of what belongs to no member, so that only admins may change it. */
 const NO_MEMBER = '-'
 
-const bodyOf = (row: { readonly body: string }): Body => JSON.parse(row.body) as Body
+const bodyOf = (row: { readonly body: string }): ResourceBody => JSON.parse(row.body) as ResourceBody
 
 async function ownerOfId(id: unknown, call: Call): Promise<string> {
   const row = typeof id === 'string' && id !== '' ? await call.store.get(id) : undefined
@@ -21,11 +21,11 @@ async function ownerOfId(id: unknown, call: Call): Promise<string> {
 }
 
 /** The owner of an agent's credential. */
-const ownerOfAgent = (session: Body | undefined, call: Call): Promise<string> =>
+const ownerOfAgent = (session: ResourceBody | undefined, call: Call): Promise<string> =>
   ownerOfId(session?.['credential'], call)
 
 /** The owner of the endpoint where a browser has signed in. */
-async function ownerOfEndpoint(body: Body, call: Call): Promise<string> {
+async function ownerOfEndpoint(body: ResourceBody, call: Call): Promise<string> {
   if (typeof body['edge'] === 'string') return ownerOfId(body['edge'], call)
   if (typeof body['endpoint'] !== 'string') return NO_MEMBER
   const tunnel = await call.live.get('tunnel', `tn_${randomPart(body['endpoint'])}`)
@@ -33,7 +33,7 @@ async function ownerOfEndpoint(body: Body, call: Call): Promise<string> {
 }
 
 /** An application user belongs to the owner of all endpoints where they are signed in. */
-async function ownerOfVisitor(body: Body, call: Call): Promise<string> {
+async function ownerOfVisitor(body: ResourceBody, call: Call): Promise<string> {
   const rows = await childRows(applicationSession.name, String(body['id']), call)
   const owners = new Set<string>()
   for (const row of rows) owners.add(await ownerOfEndpoint(bodyOf(row), call))
@@ -42,7 +42,7 @@ async function ownerOfVisitor(body: Body, call: Call): Promise<string> {
 }
 
 /** The owner of a resource; a part of another one has that owner. */
-export async function ownerOf(kind: Kind, body: Body, call: Call): Promise<string> {
+export async function ownerOf(kind: Kind, body: ResourceBody, call: Call): Promise<string> {
   if (kind.name === applicationSession.name) return ownerOfEndpoint(body, call)
   if (kind.name === applicationUser.name) return ownerOfVisitor(body, call)
   if (kind.name === tunnelSession.name) return ownerOfAgent(body, call)
@@ -52,19 +52,19 @@ export async function ownerOf(kind: Kind, body: Body, call: Call): Promise<strin
   return ownerIn(body)
 }
 
-export async function may(right: Right, kind: Kind, body: Body, call: Call): Promise<boolean> {
+export async function may(right: Right, kind: Kind, body: ResourceBody, call: Call): Promise<boolean> {
   const { principal } = call
   return principal.role === 'admin' || allows(principal, right, kind, await ownerOf(kind, body, call))
 }
 
 /** Rejects a change of another owner's resource. */
-export async function requireChange(kind: Kind, body: Body, call: Call): Promise<void> {
+export async function requireChange(kind: Kind, body: ResourceBody, call: Call): Promise<void> {
   if (await may('change', kind, body, call)) return
   fail('not_owner', { what: kind.name.replaceAll('_', ' ') })
 }
 
 /** Rejects a new part of another owner's resource, such as a route of its edge. */
-export async function requireChangeOfParent(kind: Kind, body: Body, call: Call): Promise<void> {
+export async function requireChangeOfParent(kind: Kind, body: ResourceBody, call: Call): Promise<void> {
   if (call.principal.role === 'admin' || kind.owned) return
   const id = kind.parent ? body[kind.parent.param] : kind.belongsTo && body[kind.belongsTo.field]
   const row = typeof id === 'string' ? await call.store.get(id) : undefined

@@ -12,7 +12,7 @@ export interface Principal {
 }
 
 /** What the API needs to know about its server. */
-export interface Facts {
+export interface ServerInfo {
   readonly accountId: string
   readonly accountCreatedAt: string
   /** The shared base domain. */
@@ -36,7 +36,7 @@ export interface Deps {
   readonly store: Store
   readonly live: Live
   readonly sealer: Sealer
-  readonly facts: Facts
+  readonly info: ServerInfo
   readonly now: () => number
 }
 

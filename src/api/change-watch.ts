@@ -4,9 +4,9 @@ import type { Store } from '#store/store.ts'
 const MAX_CHANGES = 1000
 
 /** A cache derived from rows of the store. */
-export interface Memory {
+export interface RowCache {
   /** Drops entries derived from rows of this kind; of any kind when it is undefined. */
-  forget(kind: string | undefined): void
+  invalidate(kind: string | undefined): void
 }
 
 /**
@@ -15,15 +15,15 @@ export interface Memory {
  */
 export class ChangeWatch {
   readonly #store: Store
-  readonly #memories: Memory[] = []
+  readonly #caches: RowCache[] = []
   #revision = -1
 
   constructor(store: Store) {
     this.#store = store
   }
 
-  keeps<Kept extends Memory>(memory: Kept): Kept {
-    this.#memories.push(memory)
+  keeps<Kept extends RowCache>(memory: Kept): Kept {
+    this.#caches.push(memory)
     return memory
   }
 
@@ -34,7 +34,7 @@ export class ChangeWatch {
     const changes = await this.#store.changes(known, MAX_CHANGES)
     const complete = changes[0]?.revision === known + 1 && changes.length >= revision - known
     const kinds = complete ? new Set(changes.map(change => change.kind)) : [undefined]
-    for (const kind of kinds) for (const memory of this.#memories) memory.forget(kind)
+    for (const kind of kinds) for (const cache of this.#caches) cache.invalidate(kind)
     this.#revision = Math.max(this.#revision, revision)
   }
 }

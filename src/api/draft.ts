@@ -1,7 +1,7 @@
 import type { ErrorName } from '#base/errors.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
-import type { Kept, Shape } from '#contract/shape.ts'
+import type { Stored, Shape } from '#contract/shape.ts'
 import type { Claim, Row } from '#store/store.ts'
 
 export interface RefusableClaim extends Claim {
@@ -17,13 +17,13 @@ export class Draft {
   readonly kind: Kind
   readonly id: string
   /** As it will be stored. Secrets are plain text until it is written. */
-  readonly body: Body
+  readonly body: ResourceBody
   /** As stored before; absent on create. */
-  readonly before: Body | undefined
+  readonly before: ResourceBody | undefined
   /** The request body, validated. */
-  readonly given: Body
+  readonly given: ResourceBody
   /** Fields that only this response shows. */
-  readonly revealed: Body = {}
+  readonly revealed: ResourceBody = {}
   readonly claims: RefusableClaim[] = []
   /** Resources that must not be deleted while this one exists, beyond those its fields name. */
   readonly holds = new Set<string>()
@@ -35,9 +35,9 @@ export class Draft {
   constructor(start: {
     kind: Kind
     id: string
-    body: Body
-    before?: Body
-    given: Body
+    body: ResourceBody
+    before?: ResourceBody
+    given: ResourceBody
     parent?: string | null
   }) {
     this.kind = start.kind
@@ -49,8 +49,8 @@ export class Draft {
   }
 
   /** The body with the types of its kind. */
-  as<S extends Shape>(_kind: Kind<S>): Kept<S> {
-    return this.body as Kept<S>
+  as<S extends Shape>(_kind: Kind<S>): Stored<S> {
+    return this.body as Stored<S>
   }
 
   /** Claims `value` for this resource within the namespace. */

@@ -1,14 +1,14 @@
 import type { Call } from '#api/call.ts'
 import { showMasked } from '#api/showing.ts'
 import { newId, timestamp } from '#base/ids.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { auditEvent, type Happening } from '#contract/events/index.ts'
 import type { PrincipalSource } from '#contract/kinds/audit-event.ts'
 import type { Write } from '#store/store.ts'
 
 /** The outbox entry of a change; none for kinds without events. */
-export async function eventOf(kind: Kind, body: Body, what: Happening, call: Call): Promise<Write[]> {
+export async function eventOf(kind: Kind, body: ResourceBody, what: Happening, call: Call): Promise<Write[]> {
   const type = auditEvent(kind, what)
   if (type === undefined) return []
   const id = newId('ev', call.now())
@@ -17,7 +17,7 @@ export async function eventOf(kind: Kind, body: Body, what: Happening, call: Cal
     event_id: id,
     event_type: type,
     event_timestamp: at,
-    account_id: call.facts.accountId,
+    account_id: call.info.accountId,
     principal: principalOf(call),
     object: await showMasked(kind, { ...body }, call),
   }

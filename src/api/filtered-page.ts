@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { PageRequest } from '#api/paging.ts'
+import type { ListRequest } from '#api/paging.ts'
 
 /** One resource as JSON text. */
 export interface Item {
@@ -23,7 +23,7 @@ const MAX_SCANNED = 10_000
 /** A page, and the id after which the next one begins; undefined on the last page. */
 export async function pageOf(
   read: ReadChunk,
-  page: PageRequest,
+  page: ListRequest,
 ): Promise<{ items: string[]; last: string | undefined }> {
   if (page.filter) return filteredPage(read, page, page.filter.matches)
   const { items, next } = await read(page.before, page.limit)
@@ -36,7 +36,7 @@ export async function pageOf(
  */
 async function filteredPage(
   read: ReadChunk,
-  { before, limit }: PageRequest,
+  { before, limit }: ListRequest,
   matches: (resource: unknown) => boolean,
 ): Promise<{ items: string[]; last: string | undefined }> {
   const found: string[] = []

@@ -1,4 +1,4 @@
-import type { Memory } from '#api/change-watch.ts'
+import type { RowCache } from '#api/change-watch.ts'
 
 const MAX_PAGES = 64
 /** Longer pages are not worth their memory. */
@@ -8,7 +8,7 @@ const MAX_LENGTH = 262_144
  * Cache of the first pages of lists: dashboards and reconcilers request them again and again. Later pages are read once
  * and not cached.
  */
-export class FirstPages implements Memory {
+export class FirstPages implements RowCache {
   readonly #pages = new Map<string, { kind: string; text: Buffer }>()
   #generation = 0
 
@@ -28,7 +28,7 @@ export class FirstPages implements Memory {
     this.#pages.set(url, { kind, text })
   }
 
-  forget(kind: string | undefined): void {
+  invalidate(kind: string | undefined): void {
     this.#generation++
     for (const [url, page] of this.#pages) {
       if (kind === undefined || page.kind === kind) this.#pages.delete(url)

@@ -15,7 +15,7 @@ const SWEEP_MS = 50
 const MAX_URL = 8192
 
 /** One HTTP request. */
-export interface Exchange {
+export interface HttpCall {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly operationId: string
@@ -25,7 +25,7 @@ export interface Exchange {
 /** Called after each response, with method, status and duration. */
 export type Answered = (method: string, status: number, seconds: number) => void
 
-export type Route = (exchange: Exchange) => Promise<void> | void
+export type RouteHandler = (httpCall: HttpCall) => Promise<void> | void
 
 const NO_PARAMS = {}
 
@@ -35,13 +35,13 @@ const NO_PARAMS = {}
  */
 export class HttpServer {
   readonly #server: Server
-  readonly #refuse: (error: unknown, exchange: Exchange) => void
+  readonly #refuse: (error: unknown, httpCall: HttpCall) => void
   readonly #answered: Answered
   readonly #routes = router({ maxParamLength: 512, onBadUrl: () => badUrl() })
   #closing = false
 
   /** `refuse` responds when a route has failed; `answered` is called for every response. */
-  constructor(refuse: (error: unknown, exchange: Exchange) => void, answered: Answered = () => undefined) {
+  constructor(refuse: (error: unknown, httpCall: HttpCall) => void, answered: Answered = () => undefined) {
     this.#refuse = refuse
     this.#answered = answered
     this.#server = createServer({
@@ -53,7 +53,7 @@ export class HttpServer {
     this.#server.on('clientError', answerMalformed)
   }
 
-  on(method: HTTPMethod, path: string, route: Route): void {
+  on(method: HTTPMethod, path: string, route: RouteHandler): void {
     this.#routes.on(method, path, () => undefined, route)
   }
 
@@ -84,7 +84,7 @@ export class HttpServer {
       request,
       response,
       operationId: newOperationId(),
-      params: NO_PARAMS as Exchange['params'],
+      params: NO_PARAMS as HttpCall['params'],
     }
     try {
       useOriginForm(request)
@@ -93,30 +93,30 @@ export class HttpServer {
       const done = found.route(exchange)
       if (done) {
         done.then(
-          () => this.#told(exchange, begun),
+          () => this.#report(exchange, begun),
           (error: unknown) => this.#refused(error, exchange, begun),
         )
-      } else this.#told(exchange, begun)
+      } else this.#report(exchange, begun)
     } catch (error) {
       this.#refused(error, exchange, begun)
     }
   }
 
-  #refused(error: unknown, exchange: Exchange, begun: number): void {
-    this.#refuse(error, exchange)
-    this.#told(exchange, begun)
+  #refused(error: unknown, httpCall: HttpCall, begun: number): void {
+    this.#refuse(error, httpCall)
+    this.#report(httpCall, begun)
   }
 
-  #told({ request, response }: Exchange, begun: number): void {
+  #report({ request, response }: HttpCall, begun: number): void {
     this.#answered(request.method ?? '', response.statusCode, (performance.now() - begun) / 1000)
   }
 
-  #find({ method = '', url = '' }: IncomingMessage): { route: Route; params: Exchange['params'] } {
+  #find({ method = '', url = '' }: IncomingMessage): { route: RouteHandler; params: HttpCall['params'] } {
     if (url.length > MAX_URL) fail('path_too_long', { limit: MAX_URL })
     const found = this.#routes.find((method === 'HEAD' ? 'GET' : method) as HTTPMethod, url)
     if (!found) return fail('no_such_path')
     if (found.store === null) return badUrl()
-    return { route: found.store as Route, params: found.params }
+    return { route: found.store as RouteHandler, params: found.params }
   }
 }
 

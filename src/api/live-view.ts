@@ -1,19 +1,19 @@
 import { requireChange } from '#api/authority.ts'
 import type { Call } from '#api/call.ts'
 import { pageOf, type ReadChunk } from '#api/filtered-page.ts'
-import type { Command, LiveKind } from '#api/live.ts'
-import type { PageRequest } from '#api/paging.ts'
+import type { LiveCommand, LiveKind } from '#api/live.ts'
+import type { ListRequest } from '#api/paging.ts'
 import { nextPage, pageText } from '#api/reading.ts'
 import { linker, resourcePath } from '#api/uris.ts'
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
-import { encode, type Body } from '#contract/body.ts'
+import { encode, type ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kindNamed } from '#contract/kinds/index.ts'
 
 const nameOf = (kind: Kind): LiveKind => kind.name as LiveKind
 
-async function show(kind: Kind, body: Body, call: Call): Promise<Body> {
+async function show(kind: Kind, body: ResourceBody, call: Call): Promise<ResourceBody> {
   const view = encode(
     kind.shape,
     { ...body, uri: call.base + resourcePath(kind, body) },
@@ -27,13 +27,13 @@ async function show(kind: Kind, body: Body, call: Call): Promise<Body> {
     : view
 }
 
-const find = async (kind: Kind, id: string, call: Call): Promise<Body> =>
+const find = async (kind: Kind, id: string, call: Call): Promise<ResourceBody> =>
   (isId(id) ? await call.live.get(nameOf(kind), id) : undefined) ?? fail('not_found')
 
-export const get = async (kind: Kind, id: string, call: Call): Promise<Body> =>
+export const get = async (kind: Kind, id: string, call: Call): Promise<ResourceBody> =>
   show(kind, await find(kind, id, call), call)
 
-export async function list(kind: Kind, page: PageRequest, call: Call): Promise<string> {
+export async function list(kind: Kind, page: ListRequest, call: Call): Promise<string> {
   const { filters } = page
   const read: ReadChunk = async (before, limit) => {
     const within = { ...(before !== undefined && { before }), ...(filters && { filters }) }
@@ -53,5 +53,5 @@ export async function list(kind: Kind, page: PageRequest, call: Call): Promise<s
 
 export async function command(kind: Kind, id: string, name: string, call: Call): Promise<undefined> {
   await requireChange(kind, await find(kind, id, call), call)
-  await call.live.command(id, name as Command)
+  await call.live.command(id, name as LiveCommand)
 }

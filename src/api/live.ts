@@ -1,7 +1,7 @@
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 
 export type LiveKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'request' | 'audit_event' | 'event_delivery'
-export type Command = 'restart' | 'stop' | 'update' | 'replay' | 'test'
+export type LiveCommand = 'restart' | 'stop' | 'update' | 'replay' | 'test'
 
 export interface LivePage {
   readonly before?: string
@@ -9,12 +9,12 @@ export interface LivePage {
   readonly filters?: Readonly<Record<string, string>>
 }
 
-export interface TunnelGroup {
+export interface TunnelSelector {
   readonly labels: Readonly<Record<string, string>>
   readonly ownerId: string
 }
 
-export interface Found extends Array<Body> {
+export interface LiveList extends Array<ResourceBody> {
   /** Set when not all rows were examined: the next page begins after this id. */
   last?: string
 }
@@ -24,13 +24,13 @@ export interface Found extends Array<Body> {
  * is the id and the path of its target.
  */
 export interface Live {
-  get(kind: LiveKind, id: string): Promise<Body | undefined>
+  get(kind: LiveKind, id: string): Promise<ResourceBody | undefined>
   /** Newest first, ids smaller than `before`. */
-  list(kind: LiveKind, page: LivePage): Promise<Found>
+  list(kind: LiveKind, page: LivePage): Promise<LiveList>
   /** Ids of the online tunnels of an owner, or of all if it is empty, with all of these labels. */
-  tunnelsOf(group: TunnelGroup): Promise<string[]>
+  tunnelsOf(group: TunnelSelector): Promise<string[]>
   /** The owner of online tunnels at any of these names. */
   nameOwners(names: readonly string[]): Promise<string[]>
   /** Resolves when the agent or destination has accepted the command; rejects with a Problem otherwise. */
-  command(id: string, command: Command): Promise<void>
+  command(id: string, command: LiveCommand): Promise<void>
 }

@@ -1,9 +1,9 @@
 import { requireChange } from '#api/authority.ts'
 import type { Arguments, Operate } from '#api/arguments.ts'
 import type { Call } from '#api/call.ts'
-import { behaviourOf } from '#api/behaviours/index.ts'
+import { hooksOf } from '#api/behaviours/index.ts'
 import * as liveView from '#api/live-view.ts'
-import { readPage, type PageRequest } from '#api/paging.ts'
+import { readPage, type ListRequest } from '#api/paging.ts'
 import * as reading from '#api/reading.ts'
 import { find } from '#api/records.ts'
 import { remove } from '#api/removing.ts'
@@ -28,7 +28,7 @@ function resourceOperations(kind: Kind): Record<string, Operate> {
   }
 }
 
-const page = (kind: Kind, given: Arguments, call: Call): PageRequest =>
+const page = (kind: Kind, given: Arguments, call: Call): ListRequest =>
   readPage(given.query, kind, call.now())
 
 function liveOperations(kind: Kind): Record<string, Operate> {
@@ -54,7 +54,7 @@ function moduleOperation(kind: Kind, name: string, verb: 'replace' | 'get' | 'de
 
 function actionOperation(kind: Kind, name: string): Operate {
   if (kind.live) return ({ id }, call) => liveView.command(kind, id, name, call)
-  const { actions, orders } = behaviourOf(kind)
+  const { mutations: actions, commands: orders } = hooksOf(kind)
   const order = orders?.[name]
   if (order)
     return async (given, call) => {

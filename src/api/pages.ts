@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { sendText } from '#api/answer.ts'
 import { metricsType } from '#base/metrics-text.ts'
-import type { Exchange, HttpServer } from '#api/http-server.ts'
+import type { HttpCall, HttpServer } from '#api/http-server.ts'
 import { fail } from '#base/errors.ts'
 import { openApi } from '#contract/openapi.ts'
 
@@ -30,16 +30,16 @@ export interface PublicPages {
 
 /** Public pages: health, and the API reference. */
 export function addPublicPages(server: HttpServer, { ready, metrics, publicUrl }: PublicPages): void {
-  server.on('GET', '/healthz', exchange => sendText(exchange, 200, '{"status":"ok"}'))
-  server.on('GET', '/readyz', async exchange => {
+  server.on('GET', '/healthz', httpCall => sendText(httpCall, 200, '{"status":"ok"}'))
+  server.on('GET', '/readyz', async httpCall => {
     try {
       const reasons = await ready()
       // 200 in both cases: a load balancer that removed an impaired server would take down what it still serves.
       const body = reasons.length === 0 ? { status: 'ready' } : { status: 'degraded', reasons }
-      sendText(exchange, 200, JSON.stringify(body))
+      sendText(httpCall, 200, JSON.stringify(body))
     } catch (error) {
       const reason = error instanceof Error ? error.message : 'unknown'
-      sendText(exchange, 503, JSON.stringify({ status: 'not ready', reason }))
+      sendText(httpCall, 503, JSON.stringify({ status: 'not ready', reason }))
     }
   })
   server.on('GET', '/metrics', async ({ response }) => {
@@ -47,10 +47,10 @@ export function addPublicPages(server: HttpServer, { ready, metrics, publicUrl }
   })
   const baseOf = ({ headers }: IncomingMessage): string =>
     publicUrl ?? `http://${headers.host ?? 'localhost'}`
-  server.on('GET', '/openapi.json', exchange => {
-    sendText(exchange, 200, JSON.stringify(openApi(baseOf(exchange.request))))
+  server.on('GET', '/openapi.json', httpCall => {
+    sendText(httpCall, 200, JSON.stringify(openApi(baseOf(httpCall.request))))
   })
-  const sendPage = async ({ request, response, params }: Exchange): Promise<void> => {
+  const sendPage = async ({ request, response, params }: HttpCall): Promise<void> => {
     // Loaded on demand: most servers never show it, and it takes megabytes.
     const { referencePage } = await import('#reference/page.ts')
     const { searchParams } = new URL(request.url ?? '', 'http://localhost')

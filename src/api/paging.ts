@@ -5,7 +5,7 @@ import { listFilter } from '#contract/list-filter.ts'
 
 export const MAX_PAGE = 100
 
-export interface PageRequest {
+export interface ListRequest {
   readonly before?: string
   readonly limit: number
   /** Only rows with these values; times are as callers wrote them. */
@@ -69,7 +69,7 @@ const isMoment = (text: string): boolean =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text) &&
   !Number.isNaN(Date.parse(text))
 
-export function readPage(query: Map<string, string>, kind: Kind, now: number): PageRequest {
+export function readPage(query: Map<string, string>, kind: Kind, now: number): ListRequest {
   // Clients that know the parameter may send it without a value.
   const text = query.get('filter') ?? ''
   const before = query.get('before_id')

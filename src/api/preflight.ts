@@ -1,10 +1,10 @@
-import type { Route } from '#api/http-server.ts'
+import type { RouteHandler } from '#api/http-server.ts'
 
 /** How long a browser may cache the response. */
 const MAX_AGE_SECONDS = 600
 
 /** Responds to CORS preflights; answer.ts explains why other origins are allowed. */
-export const preflight: Route = ({ request, response }) => {
+export const preflight: RouteHandler = ({ request, response }) => {
   const { origin = '*', 'access-control-request-headers': wanted } = request.headers
   response.writeHead(204, {
     'access-control-allow-origin': origin,

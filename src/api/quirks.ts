@@ -1,4 +1,4 @@
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import type { Operation } from '#contract/operations.ts'
 import { writtenName } from '#contract/shape-schema.ts'
 import type { Field, Shape } from '#contract/shape.ts'
@@ -26,7 +26,7 @@ export const omitsBody = (userAgent: string, { does, method }: Operation): boole
 export const queryAliases: ReadonlyMap<string, string> = new Map([['beforeId', 'before_id']])
 
 /** The TypeScript client repeats the path's parameters in the body; they are ignored unless they are fields. */
-export function withoutPathParameters(body: Body, operation: Operation): Body {
+export function withoutPathParameters(body: ResourceBody, operation: Operation): ResourceBody {
   const fields = new Set(
     Object.entries(operation.input?.shape ?? {}).flatMap(([name, field]) =>
       field.write && (operation.method === 'PATCH' ? field.update : field.create !== 'never')
@@ -74,7 +74,7 @@ function meansEmpty({ method, collection }: Operation, name: string, field: Fiel
  * The Python client sends "", 0, [] or {} for omitted arguments: on create for all of them, on update for a few, and
  * newer releases for fields that are unknown here.
  */
-export function withoutUnset(userAgent: string, operation: Operation, body: Body): Body {
+export function withoutUnset(userAgent: string, operation: Operation, body: ResourceBody): ResourceBody {
   if (!isPythonClient(userAgent)) return body
   const meant = new Set(
     Object.entries(operation.input?.shape ?? {}).flatMap(([name, field]) => {
@@ -88,7 +88,7 @@ export function withoutUnset(userAgent: string, operation: Operation, body: Body
 }
 
 /** The TypeScript client and the public OpenAPI document wrap a module in `module`; others send it bare. */
-export function unwrappedModule(body: Body): Body {
+export function unwrappedModule(body: ResourceBody): ResourceBody {
   const inner = body['module']
   const wraps = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
   return wraps && Object.keys(body).length === 1 ? { ...inner } : body
@@ -98,13 +98,13 @@ const capitals = (text: string): string =>
   text.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** `bkdhr_2AbC` arrives as `bkdhr_2_ab_c`; after its prefix an id has no underscore of its own. */
-function mendedId(key: string): string {
+function restoredId(key: string): string {
   const start = key.indexOf('_') + 1
   return key.slice(0, start) + capitals(key.slice(start))
 }
 
 /** `X-Foo` arrives as `_x-_foo`. In `team_name` a rewritten key cannot be recognised: it stays. */
-const mendedKey = (key: string): string => key.replace(/(?<![a-z0-9_])(?:_+[a-z][a-z0-9]*)+/g, capitals)
+const restoredKey = (key: string): string => key.replace(/(?<![a-z0-9_])(?:_+[a-z][a-z0-9]*)+/g, capitals)
 
 interface Described {
   readonly type?: string
@@ -114,25 +114,25 @@ interface Described {
 }
 
 /** A value with the keys of its maps restored; an object without named properties is a map. */
-function mendedValue(schema: Described | undefined, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(item => mendedValue(schema?.items, item))
+function restoredValue(schema: Described | undefined, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(item => restoredValue(schema?.items, item))
   if (typeof value !== 'object' || value === null) return value
   const named = schema?.properties
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) =>
-      named ? [key, mendedValue(named[key], inner)] : [mendedKey(key), mendedValue(undefined, inner)],
+      named ? [key, restoredValue(named[key], inner)] : [restoredKey(key), restoredValue(undefined, inner)],
     ),
   )
 }
 
-const withMendedIds = (map: object): Body =>
-  Object.fromEntries(Object.entries(map).map(([key, value]) => [mendedId(key), value]))
+const withRestoredIds = (map: object): ResourceBody =>
+  Object.fromEntries(Object.entries(map).map(([key, value]) => [restoredId(key), value]))
 
 /**
  * The TypeScript client rewrites the keys of maps as if they were field names, and sends a Date as `{}`. Only maps are
  * restored: in them, keys are data.
  */
-export function mendedBody(userAgent: string, shape: Shape, body: Body): Body {
+export function restoreMangledKeys(userAgent: string, shape: Shape, body: ResourceBody): ResourceBody {
   if (!isTypeScriptClient(userAgent)) return body
   const mended = { ...body }
   for (const [name, field] of Object.entries(shape)) {
@@ -140,11 +140,11 @@ export function mendedBody(userAgent: string, shape: Shape, body: Body): Body {
     const value = mended[key]
     if (typeof value !== 'object' || value === null) continue
     const schema = (field.write ?? {}) as Described
-    if (Array.isArray(value)) mended[key] = mendedValue(schema, value)
+    if (Array.isArray(value)) mended[key] = restoredValue(schema, value)
     else if (schema.format === 'date-time' && Object.keys(value).length === 0) delete mended[key]
-    else if (field.shape) mended[key] = mendedBody(userAgent, field.shape, value as Body)
+    else if (field.shape) mended[key] = restoreMangledKeys(userAgent, field.shape, value as ResourceBody)
     else if (schema.type === 'object')
-      mended[key] = field.target ? withMendedIds(value) : mendedValue(schema, value)
+      mended[key] = field.target ? withRestoredIds(value) : restoredValue(schema, value)
   }
   return mended
 }

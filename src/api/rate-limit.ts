@@ -11,7 +11,7 @@ interface Calls {
 }
 
 /** At most `limit` requests in any 60 seconds for each key; 0 for no limit. */
-export class RateLimit {
+export class ApiRateLimit {
   readonly #limit: number
   readonly #now: () => number
   readonly #calls = new Map<string, Calls>()

@@ -1,28 +1,28 @@
 import type { Call } from '#api/call.ts'
-import type { PageRequest } from '#api/paging.ts'
+import type { ListRequest } from '#api/paging.ts'
 import { pageOf, type Item, type ReadChunk } from '#api/filtered-page.ts'
-import { findRow, open, ownerLimit, requireParent, type Address } from '#api/records.ts'
+import { findRow, deserialize, ownerLimit, requireParent, type ResourcePath } from '#api/records.ts'
 import { show } from '#api/showing.ts'
 import { answers } from '#api/row-text.ts'
 import { collectionPath } from '#api/uris.ts'
 import { fail } from '#base/errors.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Row } from '#store/store.ts'
 
 async function render(kind: Kind, row: Row, call: Call): Promise<string> {
-  return JSON.stringify(await show(kind, open(kind, row, call), call))
+  return JSON.stringify(await show(kind, deserialize(kind, row, call), call))
 }
 
 /** A resource as JSON text. */
-export async function get(address: Address, call: Call): Promise<string> {
+export async function get(address: ResourcePath, call: Call): Promise<string> {
   const row = await findRow(address, call)
   return answers(address.kind, call.base)(row) ?? render(address.kind, row, call)
 }
 
 /** A resource as returned to a caller. */
-export async function read(address: Address, call: Call): Promise<Body> {
-  return show(address.kind, open(address.kind, await findRow(address, call), call), call)
+export async function read(address: ResourcePath, call: Call): Promise<ResourceBody> {
+  return show(address.kind, deserialize(address.kind, await findRow(address, call), call), call)
 }
 
 /** A page as JSON text, from items that are JSON text. */
@@ -32,7 +32,7 @@ export function pageText(kind: Kind, items: readonly string[], uri: string, next
 }
 
 /** The URL of the page after one that ends with `last`. */
-export function nextPage(uri: string, last: string, { limit, filters = {}, filter }: PageRequest): string {
+export function nextPage(uri: string, last: string, { limit, filters = {}, filter }: ListRequest): string {
   const given = { ...filters, ...(filter && { filter: filter.text }) }
   return `${uri}?${new URLSearchParams({ before_id: last, limit: String(limit), ...given }).toString()}`
 }
@@ -40,7 +40,7 @@ export function nextPage(uri: string, last: string, { limit, filters = {}, filte
 /** A page of resources as JSON text. One more row is read, to know whether another page follows. */
 export async function list(
   kind: Kind,
-  page: PageRequest,
+  page: ListRequest,
   parent: string | null,
   call: Call,
 ): Promise<string> {
@@ -63,7 +63,7 @@ export async function list(
   return pageText(kind, items, uri, last === undefined ? null : nextPage(uri, last, page))
 }
 
-export async function getModule(address: Address, name: string, call: Call): Promise<Body> {
+export async function getModule(address: ResourcePath, name: string, call: Call): Promise<ResourceBody> {
   const view = await read(address, call)
-  return (view[name] ?? fail('not_found')) as Body
+  return (view[name] ?? fail('not_found')) as ResourceBody
 }

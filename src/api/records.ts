@@ -1,15 +1,15 @@
-import type { Record } from '#api/behaviour.ts'
+import type { StoredResource } from '#api/resource-hooks.ts'
 import type { Call } from '#api/call.ts'
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
 import { allows } from '#contract/access-rule.ts'
-import { hasMasked, hasSecrets, mapSecrets, type Body } from '#contract/body.ts'
+import { hasMasked, hasSecrets, mapSecrets, type ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Shape } from '#contract/shape.ts'
 import type { Row } from '#store/store.ts'
 
 /** One resource, as a path names it. */
-export interface Address {
+export interface ResourcePath {
   readonly kind: Kind
   readonly id: string
   /** The id of the parent, if the path names one. */
@@ -33,8 +33,8 @@ export const keepsSecrets = fact(hasSecrets)
 export const isMasked = fact(hasMasked)
 
 /** Parses a row's text and decrypts its secrets. */
-export function open(kind: Kind, row: Row, call: Pick<Call, 'sealer'>): Body {
-  const body = JSON.parse(row.body) as Body
+export function deserialize(kind: Kind, row: Row, call: Pick<Call, 'sealer'>): ResourceBody {
+  const body = JSON.parse(row.body) as ResourceBody
   return keepsSecrets(kind) ? mapSecrets(kind.shape, body, text => call.sealer.unseal(text, row.id)) : body
 }
 
@@ -50,16 +50,16 @@ export const ownerLimit = (kind: Kind, call: Call): string | null =>
   allows(call.principal, 'read', kind, '') ? null : call.principal.id
 
 /** Finds the resource of a path, if the caller may see it. */
-export async function findRow({ kind, id, parent }: Address, call: Call): Promise<Row> {
+export async function findRow({ kind, id, parent }: ResourcePath, call: Call): Promise<Row> {
   const row = isId(id) ? await call.store.get(id) : undefined
   const within = kind.parent ? parent : ownerLimit(kind, call)
   return row?.kind === kind.name && (within === null || row.parent === within) ? row : fail('not_found')
 }
 
 /** The same, decrypted. */
-export async function find(address: Address, call: Call): Promise<Record> {
+export async function find(address: ResourcePath, call: Call): Promise<StoredResource> {
   const row = await findRow(address, call)
-  return { row, body: open(address.kind, row, call) }
+  return { row, body: deserialize(address.kind, row, call) }
 }
 
 /** Rejects a path whose parent does not exist. */

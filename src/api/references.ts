@@ -2,7 +2,7 @@ import { requireUse } from '#api/authority.ts'
 import type { Call } from '#api/call.ts'
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
-import type { Mention } from '#contract/body.ts'
+import type { ResourceReference } from '#contract/body.ts'
 import { hasPrefixOf } from '#contract/kind.ts'
 import { kindNamed } from '#contract/kinds/index.ts'
 
@@ -11,7 +11,7 @@ import { kindNamed } from '#contract/kinds/index.ts'
  * may have set them.
  */
 export async function checkReferences(
-  mentions: readonly Mention[],
+  mentions: readonly ResourceReference[],
   call: Call,
   before: ReadonlySet<string> = new Set(),
 ): Promise<void> {

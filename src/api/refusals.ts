@@ -2,7 +2,7 @@ import { may } from '#api/authority.ts'
 import type { Call } from '#api/call.ts'
 import type { RefusableClaim } from '#api/draft.ts'
 import { fail } from '#base/errors.ts'
-import type { Body, Mention } from '#contract/body.ts'
+import type { ResourceBody, ResourceReference } from '#contract/body.ts'
 import { hasPrefixOf, type Kind } from '#contract/kind.ts'
 import { childrenOf, kindNamed } from '#contract/kinds/index.ts'
 import type { Refusal } from '#store/store.ts'
@@ -15,7 +15,10 @@ export async function explain(
   refusal: Refusal,
   kind: Kind,
   call: Call,
-  written: { claims: readonly RefusableClaim[]; named: readonly Mention[] } = { claims: [], named: [] },
+  written: { claims: readonly RefusableClaim[]; named: readonly ResourceReference[] } = {
+    claims: [],
+    named: [],
+  },
 ): Promise<false> {
   switch (refusal.reason) {
     case 'claimed': {
@@ -47,6 +50,6 @@ export async function explain(
 /** The id of a resource, unless it belongs to another owner: that is not disclosed. */
 async function nameOf(id: string, call: Call): Promise<string> {
   const row = await call.store.get(id)
-  const isOwn = row && (await may('change', kindNamed(row.kind), JSON.parse(row.body) as Body, call))
+  const isOwn = row && (await may('change', kindNamed(row.kind), JSON.parse(row.body) as ResourceBody, call))
   return isOwn ? id : 'a resource of another owner'
 }

@@ -1,9 +1,9 @@
 import { requireChange } from '#api/authority.ts'
-import type { Record } from '#api/behaviour.ts'
-import { behaviourOf } from '#api/behaviours/index.ts'
+import type { StoredResource } from '#api/resource-hooks.ts'
+import { hooksOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
 import { eventOf } from '#api/events.ts'
-import { childRows, find, open, type Address } from '#api/records.ts'
+import { childRows, find, deserialize, type ResourcePath } from '#api/records.ts'
 import { explain } from '#api/refusals.ts'
 import { inTurn } from '#api/turns.ts'
 import { ATTEMPTS } from '#api/writing.ts'
@@ -13,14 +13,14 @@ import { childrenOf } from '#contract/kinds/index.ts'
 import type { Write } from '#store/store.ts'
 
 /** Deletes a resource and its children. */
-export const remove = (address: Address, call: Call): Promise<void> =>
+export const remove = (address: ResourcePath, call: Call): Promise<void> =>
   inTurn(address.id, () => tryToRemove(address, call))
 
-async function tryToRemove(address: Address, call: Call): Promise<void> {
+async function tryToRemove(address: ResourcePath, call: Call): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const record = await find(address, call)
     await requireChange(address.kind, record.body, call)
-    const reliedOn = (await behaviourOf(address.kind).remove?.(record, call)) ?? []
+    const reliedOn = (await hooksOf(address.kind).remove?.(record, call)) ?? []
     const expected = reliedOn.map(({ id, version }): Write => ({ op: 'expect', id, version }))
     const outcome = await call.store.commit([...expected, ...(await removal(address.kind, record, call))])
     if (outcome.ok || (await explain(outcome.refusal, address.kind, call))) return
@@ -29,11 +29,13 @@ async function tryToRemove(address: Address, call: Call): Promise<void> {
 }
 
 /** The writes that delete a resource, children first. */
-async function removal(kind: Kind, { row, body }: Record, call: Call): Promise<Write[]> {
+async function removal(kind: Kind, { row, body }: StoredResource, call: Call): Promise<Write[]> {
   const writes: Write[] = []
   for (const child of childrenOf(kind.name)) {
     for (const childRow of await childRows(child.name, row.id, call)) {
-      writes.push(...(await removal(child, { row: childRow, body: open(child, childRow, call) }, call)))
+      writes.push(
+        ...(await removal(child, { row: childRow, body: deserialize(child, childRow, call) }, call)),
+      )
     }
   }
   const event = await eventOf(kind, body, 'deleted', call)

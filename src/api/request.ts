@@ -3,7 +3,7 @@ import { bodyBytes } from '#api/body-bytes.ts'
 import { parseBody } from '#api/json.ts'
 import { PAGING, readQuery } from '#api/paging.ts'
 import {
-  mendedBody,
+  restoreMangledKeys,
   omitsBody,
   queryAliases,
   unwrappedModule,
@@ -12,7 +12,7 @@ import {
 } from '#api/quirks.ts'
 import { validate } from '#api/validation.ts'
 import { fail } from '#base/errors.ts'
-import { withoutNulls, type Body } from '#contract/body.ts'
+import { withoutNulls, type ResourceBody } from '#contract/body.ts'
 import { isPaged, type Operation } from '#contract/operations.ts'
 
 /** Exactly one content type in one spelling: looser matching has allowed bodies to bypass validation elsewhere. */
@@ -69,7 +69,7 @@ function checkContentType(message: IncomingMessage, hasBody: boolean): void {
 }
 
 /** The request body for the operation: parsed, adjusted for known clients, and validated. */
-export async function readBody(operation: Operation, message: IncomingMessage): Promise<Body> {
+export async function readBody(operation: Operation, message: IncomingMessage): Promise<ResourceBody> {
   const { input } = operation
   if (!input) return {}
   const bytes = await bodyBytes(message)
@@ -79,7 +79,7 @@ export async function readBody(operation: Operation, message: IncomingMessage): 
   const parsed = parseBody(bytes)
   const bare = withoutUnset(agent, operation, withoutPathParameters(parsed, operation))
   const own = 'module' in operation.does ? unwrappedModule(bare) : bare
-  const body = withoutNulls(input.shape, mendedBody(agent, input.shape, own))
+  const body = withoutNulls(input.shape, restoreMangledKeys(agent, input.shape, own))
   validate(input.schema, body)
   return body
 }

@@ -8,7 +8,7 @@ import type { Store } from '#store/store.ts'
 /** There is at most one restriction for each type of traffic. */
 export const RESTRICTION_TYPES = 'ip_restriction_type'
 
-export interface Restriction {
+export interface StoredRestriction {
   readonly id: string
   readonly enforced: boolean
   readonly policies: readonly string[]
@@ -16,7 +16,7 @@ export interface Restriction {
 
 type Reader = { readonly store: Store }
 
-export async function restrictionOn(type: string, reader: Reader): Promise<Restriction | undefined> {
+export async function restrictionOn(type: string, reader: Reader): Promise<StoredRestriction | undefined> {
   const row = await reader.store.holder({ namespace: RESTRICTION_TYPES, value: type })
   if (!row) return undefined
   const { enforced, ip_policies: policies } = JSON.parse(row.body) as {
@@ -35,13 +35,16 @@ async function rulesOf(policy: string, reader: Reader): Promise<IdentifiedRule[]
   return rows.map(row => ({ ...(JSON.parse(row.body) as Rule), id: row.id }))
 }
 
-export async function filterFor(restriction: Restriction, reader: Reader): Promise<(ip: string) => boolean> {
+export async function filterFor(
+  restriction: StoredRestriction,
+  reader: Reader,
+): Promise<(ip: string) => boolean> {
   const rules = await Promise.all(restriction.policies.map(policy => rulesOf(policy, reader)))
   return addressFilter(rules.flat())
 }
 
 /** A pending change: a restriction's policies, or one rule (without `now`: deleted). */
-interface Plan {
+interface PlannedChange {
   readonly restriction?: { readonly id: string; readonly policies: readonly string[] }
   readonly rule?: { readonly id: string; readonly policy: string; readonly now?: Rule }
 }
@@ -50,7 +53,7 @@ interface Plan {
 const LOOPBACK = '127.0.0.1'
 
 /** Rejects a change after which an enforced restriction would deny its own caller, or loopback. */
-export async function requireNoLockOut(call: Call, plan: Plan): Promise<void> {
+export async function requireNoLockOut(call: Call, plan: PlannedChange): Promise<void> {
   const restriction = await affected(call, plan)
   if (restriction === undefined) return
   const rules: Rule[] = []
@@ -69,8 +72,8 @@ export async function requireNoLockOut(call: Call, plan: Plan): Promise<void> {
 /** The API restriction that a change affects. */
 async function affected(
   call: Call,
-  { restriction, rule }: Plan,
-): Promise<Pick<Restriction, 'id' | 'policies'> | undefined> {
+  { restriction, rule }: PlannedChange,
+): Promise<Pick<StoredRestriction, 'id' | 'policies'> | undefined> {
   if (restriction) return restriction
   const standing = await restrictionOn('api', call)
   return standing?.enforced && rule && standing.policies.includes(rule.policy) ? standing : undefined

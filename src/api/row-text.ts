@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { behaviourOf } from '#api/behaviours/index.ts'
+import { hooksOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
 import { keepsSecrets } from '#api/records.ts'
-import { isEmpty, mapSecrets, type Body } from '#contract/body.ts'
+import { isEmpty, mapSecrets, type ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Shape } from '#contract/shape.ts'
 import type { Row } from '#store/store.ts'
@@ -33,20 +33,20 @@ function names(shape: Shape): unknown[] {
 function digestOf(kind: Kind): string | undefined {
   if (digests.has(kind)) return digests.get(kind)
   const plain =
-    kind.key === 'id' && !kind.parent && !kind.live && isKeptAsRead(kind.shape) && !behaviourOf(kind).view
+    kind.key === 'id' && !kind.parent && !kind.live && isKeptAsRead(kind.shape) && !hooksOf(kind).view
   const digest = plain ? hash('sha256', JSON.stringify(names(kind.shape)), 'hex').slice(0, 8) : undefined
   digests.set(kind, digest)
   return digest
 }
 
 /** The body to store: with exactly the fields of its shape, in order, if responses can be built from it. */
-function inWrittenForm(kind: Kind, body: Body): Body {
+function inWrittenForm(kind: Kind, body: ResourceBody): ResourceBody {
   const digest = digestOf(kind)
   if (digest === undefined) return body
   return Object.fromEntries(
     Object.entries(kind.shape).flatMap(([name, field]) => {
       const value = name === 'uri' ? digest : (body[name] ?? null)
-      return field.sparse && isEmpty(value) ? [] : [[name, value]]
+      return field.omitWhenUnset && isEmpty(value) ? [] : [[name, value]]
     }),
   )
 }
@@ -68,7 +68,7 @@ export function answers(kind: Kind, base: string): (row: Row) => string | undefi
 const ID_START = '{"id":"'.length
 
 /** The text of a row, with its secrets encrypted. */
-export function close(kind: Kind, id: string, body: Body, call: Pick<Call, 'sealer'>): string {
+export function serialize(kind: Kind, id: string, body: ResourceBody, call: Pick<Call, 'sealer'>): string {
   if (keepsSecrets(kind))
     return JSON.stringify(mapSecrets(kind.shape, body, text => call.sealer.seal(text, id)))
   return JSON.stringify(inWrittenForm(kind, body))

@@ -1,23 +1,23 @@
 import type { Call } from '#api/call.ts'
 import { read } from '#api/reading.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { kinds } from '#contract/kinds/index.ts'
 
 /** The collections that can be listed, by name. */
-export async function root(call: Call): Promise<Body> {
+export async function root(call: Call): Promise<ResourceBody> {
   const listed = Object.entries(kinds).filter(([, kind]) => kind.verbs.includes('list') && !kind.parent)
   const uris = listed.map(([name, kind]) => [name, call.base + kind.path])
   return { uri: `${call.base}/`, subresource_uris: Object.fromEntries(uris) }
 }
 
-export async function self(call: Call): Promise<Body> {
-  const { facts, principal } = call
+export async function self(call: Call): Promise<ResourceBody> {
+  const { info, principal } = call
   return {
     account: {
-      id: facts.accountId,
-      name: facts.domain,
-      created_at: facts.accountCreatedAt,
+      id: info.accountId,
+      name: info.domain,
+      created_at: info.accountCreatedAt,
       suspended: false,
       enforce_sso: false,
       min_api_version: 2,

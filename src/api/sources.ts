@@ -5,7 +5,7 @@ import type { Arguments, Operate } from '#api/arguments.ts'
 import { find } from '#api/records.ts'
 import { change } from '#api/writing.ts'
 import { fail } from '#base/errors.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { checkSelection, sourceFrom, type EventSource } from '#contract/events/source.ts'
 import { eventTypes } from '#contract/events/index.ts'
 import { eventSubscription } from '#contract/kinds/events.ts'
@@ -17,7 +17,7 @@ const subscription = ({ parent }: Arguments) => ({ kind: eventSubscription, id: 
 const listUri = ({ parent }: Arguments, call: Call): string =>
   `${call.base}/event_subscriptions/${parent ?? ''}/sources`
 
-const sourceOf = (body: Body, type: string): EventSource =>
+const sourceOf = (body: ResourceBody, type: string): EventSource =>
   sourcesOf(body).find(source => source.type === type) ?? fail('source_missing', { value: type })
 
 /** The source in a request, with errors under the caller's names. */
@@ -31,14 +31,14 @@ async function changed(
   given: Arguments,
   call: Call,
   apply: (sources: EventSource[]) => EventSource[],
-): Promise<Body> {
+): Promise<ResourceBody> {
   return change(subscription(given), call, ({ body }) => ({
     body: { ...body, sources: apply(sourcesOf(body)) },
     given: {},
   }))
 }
 
-async function get(given: Arguments, call: Call): Promise<Body> {
+async function get(given: Arguments, call: Call): Promise<ResourceBody> {
   const { body } = await find(subscription(given), call)
   return showSource(sourceOf(body, given.id), listUri(given, call))
 }

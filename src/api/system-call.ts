@@ -6,7 +6,7 @@ import type { Call, Deps } from '#api/call.ts'
  */
 export const systemCall = (api: Deps, base: string): Call => ({
   ...api,
-  principal: { id: api.facts.accountId, role: 'admin', subject: 'adit', keyId: '' },
+  principal: { id: api.info.accountId, role: 'admin', subject: 'adit', keyId: '' },
   base,
   ip: '',
 })

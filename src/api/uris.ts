@@ -1,5 +1,5 @@
 import { randomPart } from '#base/ids.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
 import type { Ref } from '#contract/schema.ts'
@@ -10,7 +10,7 @@ const pathByPrefix = new Map(Object.values(kinds).map(kind => [kind.prefix, kind
 export const collectionPath = (kind: Kind, parent: string | null): string =>
   kind.parent ? kind.path.replace(`{${kind.parent.param}}`, parent ?? '') : kind.path
 
-export const resourcePath = (kind: Kind, body: Body): string => {
+export const resourcePath = (kind: Kind, body: ResourceBody): string => {
   const parent = kind.parent ? String(body[kind.parent.param]) : null
   return `${collectionPath(kind, parent)}/${String(body[kind.key])}`
 }

@@ -1,5 +1,5 @@
 import { ApiError, UnreachableError } from '#client/errors.ts'
-import type { Method } from '#contract/operations.ts'
+import type { HttpMethod } from '#contract/operations.ts'
 
 export interface ClientOptions {
   /** URL of the API, such as `http://127.0.0.1:4600`. */
@@ -12,7 +12,7 @@ export interface ClientOptions {
 }
 
 export interface Message {
-  readonly method: Method
+  readonly method: HttpMethod
   readonly path: string
   readonly query?: URLSearchParams
   readonly body?: unknown

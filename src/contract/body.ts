@@ -1,23 +1,23 @@
 import type { Ref } from '#contract/schema.ts'
 import { isWritable, writtenName } from '#contract/shape-schema.ts'
-import type { Field, Shape, Target } from '#contract/shape.ts'
+import type { Field, Shape, ReferenceTarget } from '#contract/shape.ts'
 
 /** A stored resource: keyed by the names read, with ids in place of Refs. */
-export type Body = Record<string, unknown>
+export type ResourceBody = Record<string, unknown>
 
-const isBody = (value: unknown): value is Body =>
+const isBody = (value: unknown): value is ResourceBody =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Removes nulls: clients send null for absent values, except for sparse fields. Only for fields of the shape; a null
+ * Removes nulls: clients send null for absent values, except for unset fields. Only for fields of the shape; a null
  * inside a map or a list is invalid and left for validation.
  */
-export function withoutNulls(shape: Shape, given: Body): Body {
+export function withoutNulls(shape: Shape, given: ResourceBody): ResourceBody {
   const cleaned = { ...given }
   for (const [name, field] of Object.entries(shape)) {
     const key = writtenName(name, field)
     const value = cleaned[key]
-    if (value === null && field.sparse) cleaned[key] = fallback(field)
+    if (value === null && field.omitWhenUnset) cleaned[key] = fallback(field)
     else if (value === null && field.write) delete cleaned[key]
     else if (field.shape && isBody(value)) cleaned[key] = withoutNulls(field.shape, value)
   }
@@ -33,9 +33,9 @@ function fallback(field: Field): unknown {
 const absent = (field: Field): unknown => (field.earlier === undefined ? fallback(field) : field.earlier)
 
 /** The body to store: the caller's values over the current ones, or over the defaults on create. */
-export function decode(shape: Shape, given: Body, current?: Body): Body {
+export function decode(shape: Shape, given: ResourceBody, current?: ResourceBody): ResourceBody {
   const operation = current ? 'update' : 'create'
-  const kept: Body = {}
+  const kept: ResourceBody = {}
   for (const [name, field] of Object.entries(shape)) {
     const value = isWritable(field, operation) ? given[writtenName(name, field)] : undefined
     if (value === undefined) kept[name] = current ? (current[name] ?? absent(field)) : fallback(field)
@@ -60,18 +60,23 @@ function readable(shape: Shape): readonly ReadableField[] {
   return fields
 }
 
-/** Whether a sparse field is unset. */
+/** Whether a unset field is unset. */
 export const isEmpty = (value: unknown): boolean =>
   value === null || value === '' || (Array.isArray(value) && value.length === 0)
 
 /** The response body. `link` makes the Ref for an id; `secrets` are masked if others than the caller may read it. */
-export function encode(shape: Shape, kept: Body, link: (id: string) => Ref, secrets: 'show' | 'mask'): Body {
-  const view: Body = {}
+export function encode(
+  shape: Shape,
+  kept: ResourceBody,
+  link: (id: string) => Ref,
+  secrets: 'show' | 'mask',
+): ResourceBody {
+  const view: ResourceBody = {}
   const fields = readable(shape)
   for (let index = 0; index < fields.length; index++) {
     const { name, field } = fields[index] as ReadableField
     const value = kept[name] ?? absent(field)
-    if (field.sparse && isEmpty(value)) continue
+    if (field.omitWhenUnset && isEmpty(value)) continue
     if (field.secret === 'masked' || (field.secret && secrets === 'mask'))
       view[name] = changeEach(value, () => '')
     else if (field.sensitive && secrets === 'mask')
@@ -93,9 +98,9 @@ function expanded(value: unknown, link: (id: string) => Ref): Ref | Ref[] | null
   return typeof value === 'string' ? link(value) : null
 }
 
-export interface Mention {
+export interface ResourceReference {
   readonly id: string
-  readonly target: Target
+  readonly target: ReferenceTarget
   /** The name under which the caller wrote it. */
   readonly field: string
 }
@@ -107,12 +112,12 @@ function idsIn(value: unknown): string[] {
 }
 
 /** Every id of another resource in a stored body. */
-export function mentions(shape: Shape, kept: Body, path = ''): Mention[] {
+export function references(shape: Shape, kept: ResourceBody, path = ''): ResourceReference[] {
   return Object.entries(shape).flatMap(([name, field]) => {
     const value = kept[name]
     const { target } = field
     if (target) return idsIn(value).map(id => ({ id, target, field: path + writtenName(name, field) }))
-    return field.shape && isBody(value) ? mentions(field.shape, value, `${path}${name}.`) : []
+    return field.shape && isBody(value) ? references(field.shape, value, `${path}${name}.`) : []
   })
 }
 
@@ -126,7 +131,11 @@ function changeEach(value: unknown, change: (value: string) => string): unknown 
 }
 
 /** The body with every secret passed through `change`, which encrypts or decrypts it. */
-export function mapSecrets(shape: Shape, kept: Body, change: (value: string) => string): Body {
+export function mapSecrets(
+  shape: Shape,
+  kept: ResourceBody,
+  change: (value: string) => string,
+): ResourceBody {
   const changed = { ...kept }
   for (const [name, field] of Object.entries(shape)) {
     const value = kept[name]

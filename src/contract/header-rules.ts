@@ -1,5 +1,5 @@
 /** When a header is changed: in the request, or in the response. */
-export type Moment = 'request' | 'response'
+export type HeaderPhase = 'request' | 'response'
 
 /** They define where a message ends or how its connection is used: changing them would change the message. */
 const ofConnection = [
@@ -52,7 +52,7 @@ const headerVariables = {
   response: [...requestVariables, 'http.response.status_code'],
 } as const
 
-export type HeaderVariable = (typeof headerVariables)[Moment][number]
+export type HeaderVariable = (typeof headerVariables)[HeaderPhase][number]
 
 /** A parsed value: texts with variables between them. */
 export type ValuePart = string | { readonly variable: HeaderVariable }
@@ -61,8 +61,8 @@ export type ValuePart = string | { readonly variable: HeaderVariable }
 const MAX_VARIABLES = 16
 
 /** Undefined for an unknown or unclosed variable, or more than 16 of them. */
-export function valueParts(value: string, moment: Moment): readonly ValuePart[] | undefined {
-  const known: readonly HeaderVariable[] = headerVariables[moment]
+export function valueParts(value: string, phase: HeaderPhase): readonly ValuePart[] | undefined {
+  const known: readonly HeaderVariable[] = headerVariables[phase]
   const parts: ValuePart[] = []
   let from = 0
   for (const { 0: whole, 1: written = '', index } of value.matchAll(/\$\{([^}]*)\}/g)) {

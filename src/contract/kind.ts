@@ -1,7 +1,7 @@
 import type { ErrorName } from '#base/errors.ts'
 import { flag, line, moment, text } from '#contract/schema.ts'
-import { named, maybe } from '#contract/shape-schema.ts'
-import { computed, input, sparse, type Field, type Shape } from '#contract/shape.ts'
+import { named, nullableObject } from '#contract/shape-schema.ts'
+import { computed, input, omitWhenUnset, type Field, type Shape } from '#contract/shape.ts'
 
 export type Verb = 'create' | 'get' | 'list' | 'update' | 'delete'
 const allVerbs: readonly Verb[] = ['create', 'get', 'list', 'update', 'delete']
@@ -86,7 +86,7 @@ type Modules = Readonly<Record<string, Module>>
 // A record of string would allow modules of any name.
 type NoModules = { readonly [N in never]: Module }
 type ModuleFields<M extends Modules> = {
-  [N in keyof M]: M[N] extends Module<infer S> ? ReturnType<typeof maybe<S>> : never
+  [N in keyof M]: M[N] extends Module<infer S> ? ReturnType<typeof nullableObject<S>> : never
 }
 
 const identity = {
@@ -94,7 +94,7 @@ const identity = {
   uri: computed(line(), 'URI of this resource.'),
   created_at: computed(moment(), 'When it was created.'),
 }
-type Identity = typeof identity
+type IdentityFields = typeof identity
 
 export interface Kind<S extends Shape = Shape, T extends KindTypes = KindTypes> extends Spec<Shape, Modules> {
   readonly types?: T
@@ -120,7 +120,7 @@ export function kind<
 >(
   spec: Spec<S, M, { path: Path; verb: V; modules: M; action: A; without: W; key: K }> & { readonly key?: K },
 ): Kind<
-  Omit<Identity, Absent<W, K>> & S & ModuleFields<M>,
+  Omit<IdentityFields, Absent<W, K>> & S & ModuleFields<M>,
   { path: Path; verb: V; modules: M; action: A; without: W; key: K }
 > {
   const modules: Modules = spec.modules ?? {}
@@ -129,7 +129,7 @@ export function kind<
   )
   const moduleFields = Object.entries(modules).map(([name, { shape, doc }]): [string, Field] => [
     name,
-    maybe(shape, doc),
+    nullableObject(shape, doc),
   ])
   const fields = { ...Object.fromEntries(own), ...spec.fields, ...Object.fromEntries(moduleFields) }
   return {
@@ -138,7 +138,7 @@ export function kind<
     verbs: spec.verbs ?? allVerbs,
     actions: spec.actions ?? {},
     key: spec.key ?? 'id',
-    shape: named(spec.name, fields) as unknown as Omit<Identity, Absent<W, K>> & S & ModuleFields<M>,
+    shape: named(spec.name, fields) as unknown as Omit<IdentityFields, Absent<W, K>> & S & ModuleFields<M>,
   }
 }
 
@@ -161,7 +161,7 @@ export const metadata = (refusal: ErrorName = 'metadata_too_long') =>
  * then belongs to the admins.
  */
 export const owner = () =>
-  sparse(
+  omitWhenUnset(
     input(
       line({ maxBytes: 64 }),
       'The user or bot that owns it, by default the caller. Only the owner and admins may change it, refer to it and read its secrets. Null shares it with all members, but not its secrets. Only admins may name another owner.',

@@ -1,7 +1,7 @@
 /** The values that a list filter compares. Undefined: undecidable for this resource. */
 
 /** A time in milliseconds. */
-export class Moment {
+export class Instant {
   readonly at: number
 
   constructor(at: number) {
@@ -9,11 +9,11 @@ export class Moment {
   }
 }
 
-export type Value = string | number | boolean | null | Moment | readonly unknown[] | undefined
-export type Part = (resource: unknown) => Value
+export type ListFilterValue = string | number | boolean | null | Instant | readonly unknown[] | undefined
+export type ListFilterPart = (resource: unknown) => ListFilterValue
 
 /** A value of a resource as a filter sees it: objects can only be compared with null. */
-export function valueOf(found: unknown): Value {
+export function valueOf(found: unknown): ListFilterValue {
   if (found === undefined || found === null) return null
   if (Array.isArray(found)) return found
   return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean'
@@ -22,14 +22,14 @@ export function valueOf(found: unknown): Value {
 }
 
 /** Resources have times as strings. */
-const comparable = (value: Value, other: Value): Value => {
-  if (value instanceof Moment) return value.at
-  return other instanceof Moment && typeof value === 'string' ? momentOf(value)?.at : value
+const comparable = (value: ListFilterValue, other: ListFilterValue): ListFilterValue => {
+  if (value instanceof Instant) return value.at
+  return other instanceof Instant && typeof value === 'string' ? momentOf(value)?.at : value
 }
 
-export function momentOf(text: string): Moment | undefined {
+export function momentOf(text: string): Instant | undefined {
   const at = Date.parse(text)
-  return Number.isNaN(at) ? undefined : new Moment(at)
+  return Number.isNaN(at) ? undefined : new Instant(at)
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -42,7 +42,7 @@ export function durationOf(text: string): number | undefined {
 }
 
 /** Only null and set objects can be distinguished. */
-export const isEqual = (one: Value, other: Value): boolean => {
+export const isEqual = (one: ListFilterValue, other: ListFilterValue): boolean => {
   if (one === null || other === null) return one === other
   return comparable(one, other) === comparable(other, one) && one !== undefined
 }
@@ -53,16 +53,16 @@ const orders = {
   '>': (one: number, other: number) => one > other,
   '>=': (one: number, other: number) => one >= other,
 }
-export type Order = keyof typeof orders
+export type Comparison = keyof typeof orders
 
-export function isOrdered(order: Order, left: Value, right: Value): boolean {
+export function isOrdered(order: Comparison, left: ListFilterValue, right: ListFilterValue): boolean {
   const [one, other] = [comparable(left, right), comparable(right, left)]
   if (typeof one === 'number' && typeof other === 'number') return orders[order](one, other)
   if (typeof one !== 'string' || typeof other !== 'string') return false
   return orders[order](one < other ? -1 : Number(one > other), 0)
 }
 
-export const sizeOf = (value: Value): Value => {
+export const sizeOf = (value: ListFilterValue): ListFilterValue => {
   if (typeof value === 'string') return Array.from(value).length
   return Array.isArray(value) ? value.length : value === null ? 0 : undefined
 }

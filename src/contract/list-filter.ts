@@ -1,7 +1,7 @@
 import { Environment, ParseError, type ASTNode } from '@marcbachmann/cel-js'
 import { fail } from '#base/errors.ts'
 import * as values from '#contract/list-filter-values.ts'
-import type { Part, Value } from '#contract/list-filter-values.ts'
+import type { ListFilterPart, ListFilterValue } from '#contract/list-filter-values.ts'
 import type { Shape } from '#contract/shape.ts'
 
 /** More than any reasonable filter has. */
@@ -41,8 +41,8 @@ function parse(text: string, refuse: Making['refuse']): ASTNode {
   }
 }
 
-function partOf(node: ASTNode, making: Making): Part {
-  const part = (each: ASTNode): Part => partOf(each, making)
+function partOf(node: ASTNode, making: Making): ListFilterPart {
+  const part = (each: ASTNode): ListFilterPart => partOf(each, making)
   switch (node.op) {
     case 'value':
       return literal(node.args, node.start, making)
@@ -81,14 +81,14 @@ function partOf(node: ASTNode, making: Making): Part {
   }
 }
 
-function literalOf(value: unknown, at: number, { refuse }: Making): Value {
+function literalOf(value: unknown, at: number, { refuse }: Making): ListFilterValue {
   if (typeof value === 'bigint') return Number(value)
   if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number')
     return value
   return refuse(at, 'the only values are strings in quotes, numbers, true, false and null')
 }
 
-function literal(given: unknown, at: number, making: Making): Part {
+function literal(given: unknown, at: number, making: Making): ListFilterPart {
   const value = literalOf(given, at, making)
   return () => value
 }
@@ -103,7 +103,7 @@ function namesOf(node: ASTNode): string[] {
   return left.op === 'id' ? [left.args, ...names] : []
 }
 
-function fieldOf(node: ASTNode, { shape, refuse }: Making): Part {
+function fieldOf(node: ASTNode, { shape, refuse }: Making): ListFilterPart {
   const [root, first, ...rest] = namesOf(node)
   if (root !== 'obj' || first === undefined)
     return refuse(node.start, 'a field is written as obj.field, such as obj.description')
@@ -120,7 +120,7 @@ function fieldOf(node: ASTNode, { shape, refuse }: Making): Part {
   }
 }
 
-function membership(part: Part, list: ASTNode, making: Making): Part {
+function membership(part: ListFilterPart, list: ASTNode, making: Making): ListFilterPart {
   if (list.op === 'list') {
     const items = list.args.map(({ op, args, start }) =>
       op === 'value'
@@ -142,7 +142,11 @@ function membership(part: Part, list: ASTNode, making: Making): Part {
 const functions =
   'supported are size(field), timestamp("2026-01-31T12:00:00Z"), timestamp(time.now) with .add("24h") and .subtract("7d"), and text.startsWith, endsWith, contains("text")'
 
-function call([name, args]: readonly [string, readonly ASTNode[]], at: number, making: Making): Part {
+function call(
+  [name, args]: readonly [string, readonly ASTNode[]],
+  at: number,
+  making: Making,
+): ListFilterPart {
   const [only] = args
   if (only === undefined || args.length > 1 || (name !== 'size' && name !== 'timestamp'))
     return making.refuse(at, `"${name}" cannot be called like this; ${functions}`)
@@ -153,8 +157,8 @@ function call([name, args]: readonly [string, readonly ASTNode[]], at: number, m
   return timestamp(only, making)
 }
 
-function timestamp(node: ASTNode, making: Making): Part {
-  if (namesOf(node).join('.') === 'time.now') return () => new values.Moment(making.now)
+function timestamp(node: ASTNode, making: Making): ListFilterPart {
+  if (namesOf(node).join('.') === 'time.now') return () => new values.Instant(making.now)
   const text = node.op === 'value' && typeof node.args === 'string' ? node.args : ''
   const moment = values.momentOf(text)
   return moment ? () => moment : making.refuse(node.start, 'timestamp needs an RFC 3339 time, or time.now')
@@ -163,7 +167,7 @@ function timestamp(node: ASTNode, making: Making): Part {
 function method(
   [name, receiver, args]: readonly [string, ASTNode, readonly ASTNode[]],
   making: Making,
-): Part {
+): ListFilterPart {
   const [only] = args
   if (only === undefined || args.length > 1) return making.refuse(receiver.end, functions)
   const part = partOf(receiver, making)
@@ -177,11 +181,16 @@ function method(
   }
 }
 
-function shifted(part: Part, sign: 1 | -1, { op, args, start }: ASTNode, making: Making): Part {
+function shifted(
+  part: ListFilterPart,
+  sign: 1 | -1,
+  { op, args, start }: ASTNode,
+  making: Making,
+): ListFilterPart {
   const length = op === 'value' && typeof args === 'string' ? values.durationOf(args) : undefined
   if (length === undefined) return making.refuse(start, 'a duration is a string such as "90m", "24h" or "7d"')
   return resource => {
     const moment = part(resource)
-    return moment instanceof values.Moment ? new values.Moment(moment.at + sign * length) : undefined
+    return moment instanceof values.Instant ? new values.Instant(moment.at + sign * length) : undefined
   }
 }

@@ -23,7 +23,7 @@ export function titleOf(name: string): string {
 }
 
 /** A sentence with its abbreviations in capitals: "a https edge" becomes "an HTTPS edge". */
-export const spoken = (sentence: string): string =>
+export const toSentence = (sentence: string): string =>
   sentence
     .replace(/\b(api|https?|ip|ssh|tcp|tls)\b/g, word => abbreviations[word] ?? word)
     .replace(/\baddr(s?)\b/g, (_, several: string) => (several ? 'addresses' : 'address'))

@@ -1,11 +1,11 @@
 import type { Kind, Verb } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
-import { spoken } from '#contract/names.ts'
+import { toSentence } from '#contract/names.ts'
 import { line, listOf, nullable, object, type TSchema } from '#contract/schema.ts'
 import { readSchema, writeSchema } from '#contract/shape-schema.ts'
 import type { Shape } from '#contract/shape.ts'
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+export type HttpMethod = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
 /** One API operation, derived from a kind. */
 export interface Operation {
@@ -19,7 +19,7 @@ export interface Operation {
     | { readonly action: string }
   /** Its name in the client and on the command line. */
   readonly word: string
-  readonly method: Method
+  readonly method: HttpMethod
   readonly path: string
   /** Names of the path's parameters, in order. */
   readonly params: readonly string[]
@@ -53,28 +53,28 @@ function verbOperation(collection: string, kind: Kind, verb: Verb): Operation {
     create: {
       method: 'POST',
       path: kind.path,
-      summary: spoken(`Make ${one}.`),
+      summary: toSentence(`Make ${one}.`),
       status: 201,
       ...body(kind, 'create'),
       output: resource,
     },
-    get: { method: 'GET', path: item, summary: spoken(`Read ${one}.`), status: 200, output: resource },
+    get: { method: 'GET', path: item, summary: toSentence(`Read ${one}.`), status: 200, output: resource },
     list: {
       method: 'GET',
       path: kind.path,
-      summary: spoken(`List ${phrase(collection)}, newest first.`),
+      summary: toSentence(`List ${phrase(collection)}, newest first.`),
       status: 200,
       output: listSchema(kind),
     },
     update: {
       method: 'PATCH',
       path: item,
-      summary: spoken(`Change ${one}; other fields stay the same.`),
+      summary: toSentence(`Change ${one}; other fields stay the same.`),
       status: 200,
       ...body(kind, 'update'),
       output: resource,
     },
-    delete: { method: 'DELETE', path: item, summary: spoken(`Remove ${one}.`), status: 204 },
+    delete: { method: 'DELETE', path: item, summary: toSentence(`Remove ${one}.`), status: 204 },
   }
   const detail = details[verb]
   return {
@@ -108,13 +108,13 @@ function moduleOperations(collection: string, kind: Kind, name: string): Operati
     {
       ...operation('replace'),
       method: 'PUT',
-      summary: spoken(`Set ${of}, replacing it whole.`),
+      summary: toSentence(`Set ${of}, replacing it whole.`),
       status: 200,
       input: { shape, schema: writeSchema(shape, 'create') },
       output,
     },
-    { ...operation('get'), method: 'GET', summary: spoken(`Read ${of}.`), status: 200, output },
-    { ...operation('delete'), method: 'DELETE', summary: spoken(`Remove ${of}.`), status: 204 },
+    { ...operation('get'), method: 'GET', summary: toSentence(`Read ${of}.`), status: 200, output },
+    { ...operation('delete'), method: 'DELETE', summary: toSentence(`Remove ${of}.`), status: 204 },
   ]
 }
 

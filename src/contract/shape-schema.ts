@@ -1,5 +1,5 @@
 import { nullable, object, partly, type TSchema, type TUnsafe } from '#contract/schema.ts'
-import type { Create, Field, Kept, Shape, View } from '#contract/shape.ts'
+import type { Create, Field, Stored, Shape, View } from '#contract/shape.ts'
 
 export const writtenName = (name: string, field: Field): string => field.as ?? name
 
@@ -41,7 +41,7 @@ export function readSchema<S extends Shape>(shape: S): TUnsafe<View<S>> {
   for (const [name, field] of Object.entries(shape)) {
     if (!field.read) continue
     const schema = field.doc ? { ...field.read, description: field.doc } : field.read
-    properties[name] = field.sparse ? partly(schema) : schema
+    properties[name] = field.omitWhenUnset ? partly(schema) : schema
   }
   return withTitle(object(properties), shape, '') as unknown as TUnsafe<View<S>>
 }
@@ -57,7 +57,7 @@ export const nested = <S extends Shape>(shape: S, doc?: string) =>
     ...(doc && { doc }),
   }) as Field<{
     in: Create<S>
-    kept: Kept<S>
+    kept: Stored<S>
     out: View<S>
     create: 'optional'
     update: true
@@ -66,11 +66,11 @@ export const nested = <S extends Shape>(shape: S, doc?: string) =>
   }>
 
 /** An object that is null until it is given, and replaced whole when it is given again. */
-export const maybe = <S extends Shape>(shape: S, doc?: string) => {
+export const nullableObject = <S extends Shape>(shape: S, doc?: string) => {
   const field = nested(shape, doc)
   return { ...field, read: nullable(readSchema(shape)), fallback: null } as unknown as Field<{
     in: Create<S>
-    kept: Kept<S> | null
+    kept: Stored<S> | null
     out: View<S> | null
     create: 'optional'
     update: true

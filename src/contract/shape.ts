@@ -22,7 +22,7 @@ export interface FieldTypes {
 }
 
 /** The kinds that an id may name, and the errors for a wrong or unknown one. */
-export interface Target {
+export interface ReferenceTarget {
   readonly kinds: readonly string[]
   readonly wrong: ErrorName
   readonly missing: ErrorName
@@ -43,9 +43,9 @@ export interface Field<T extends FieldTypes = FieldTypes> {
   /** What its absence means in a resource stored before the field existed; `fallback` otherwise. */
   readonly earlier?: unknown
   /** Null clears the value, while for other fields it means absent, and responses omit it while it is unset. */
-  readonly sparse?: true
+  readonly omitWhenUnset?: true
   /** Set when the value is an id, a list of ids or a map keyed by ids. */
-  readonly target?: Target
+  readonly target?: ReferenceTarget
   /** True when the ids are returned as Refs. */
   readonly expand?: boolean
   /** Encrypted at rest; `masked` ones are returned as the empty string. */
@@ -93,7 +93,7 @@ export const addedLater = <F extends Field>(field: F, earlier: TypesOf<F>['kept'
   ({ ...field, earlier }) as F
 
 /** Omitted from responses while unset, so that clients that do not know it never see it. */
-export const sparse = <F extends Field>(field: F) =>
+export const omitWhenUnset = <F extends Field>(field: F) =>
   ({ ...field, sparse: true }) as unknown as With<TypesOf<F>, { out: TypesOf<F>['out'] | undefined }>
 
 type AsField<F> = F extends Field<infer T> ? Field<T> : F extends TSchema ? Field<Plain<Static<F>>> : never
@@ -108,7 +108,7 @@ export const required = <F extends Field | TSchema>(value: F, doc?: string) =>
   >
 
 /** Cannot change after create. */
-export const fixed = <F extends Field | TSchema>(value: F, doc?: string) =>
+export const immutable = <F extends Field | TSchema>(value: F, doc?: string) =>
   ({ ...asField(value), update: false, ...(doc && { doc }) }) as With<TypesOf<AsField<F>>, { update: false }>
 
 /** Set only by the server. */
@@ -166,14 +166,14 @@ export const internal = (): Field<
 > => ({ create: 'never', update: false, fallback: '' })
 
 /** The id of another resource as clients write it. An empty string would be stored as a reference to nothing. */
-export const idText = (target: Target, extras: Pick<Extras, 'missing'> = {}) =>
+export const idText = (target: ReferenceTarget, extras: Pick<Extras, 'missing'> = {}) =>
   line({ minLength: 1, refusal: target.wrong, refusals: { minLength: 'reference_empty' }, ...extras })
 
 /** A plain id of another resource, returned as written. */
-export const idOf = <F extends Field>(target: Target, field: F) => ({ ...field, target }) as F
+export const idOf = <F extends Field>(target: ReferenceTarget, field: F) => ({ ...field, target }) as F
 
 /** One other resource: written as `<name>_id`, returned as a Ref or null. */
-export const ref = <const As extends string>(target: Target, as: As, doc?: string) =>
+export const ref = <const As extends string>(target: ReferenceTarget, as: As, doc?: string) =>
   ({
     write: idText(target),
     read: nullable(refSchema),
@@ -196,7 +196,7 @@ export const ref = <const As extends string>(target: Target, as: As, doc?: strin
 
 /** A list of other resources: written as `<name>_ids`, returned as Refs in the same order. */
 export const refs = <const As extends string>(
-  target: Target,
+  target: ReferenceTarget,
   as: As,
   limits: { min?: number; max?: number; tooFew?: ErrorName; tooMany?: ErrorName } = {},
 ) =>
@@ -250,7 +250,7 @@ export type Create<S extends Shape> = Flat<
 export type Update<S extends Shape> = Flat<{
   [N in NamesBy<S, 'update', 'optional'> as Written<N, S[N]> & PropertyKey]?: TypesOf<S[N]>['in']
 }>
-export type Kept<S extends Shape> = Flat<{ -readonly [N in keyof S]: TypesOf<S[N]>['kept'] }>
+export type Stored<S extends Shape> = Flat<{ -readonly [N in keyof S]: TypesOf<S[N]>['kept'] }>
 export type View<S extends Shape> = Flat<{
   [N in keyof S as TypesOf<S[N]>['read'] extends true ? N : never]: TypesOf<S[N]>['out']
 }>

@@ -1,7 +1,7 @@
-import type { Target } from '#contract/shape.ts'
+import type { ReferenceTarget } from '#contract/shape.ts'
 
 /** The possible targets of references, with their errors. */
-export const backends: Target = {
+export const backends: ReferenceTarget = {
   kinds: [
     'failover_backend',
     'http_response_backend',
@@ -12,39 +12,43 @@ export const backends: Target = {
   wrong: 'bad_backend_id',
   missing: 'backend_child_missing',
 }
-export const ipPolicies: Target = {
+export const ipPolicies: ReferenceTarget = {
   kinds: ['ip_policy'],
   wrong: 'bad_policy_id',
   missing: 'edge_ip_policy_missing',
 }
-export const restrictionPolicies: Target = { ...ipPolicies, missing: 'restriction_policy' }
-export const rulePolicy: Target = { ...ipPolicies, wrong: 'bad_ip_policy_id', missing: 'ip_policy_missing' }
-export const certificateAuthorities: Target = {
+export const restrictionPolicies: ReferenceTarget = { ...ipPolicies, missing: 'restriction_policy' }
+export const rulePolicy: ReferenceTarget = {
+  ...ipPolicies,
+  wrong: 'bad_ip_policy_id',
+  missing: 'ip_policy_missing',
+}
+export const certificateAuthorities: ReferenceTarget = {
   kinds: ['certificate_authority'],
   wrong: 'bad_ca_id',
   missing: 'ca_missing',
 }
-export const tlsCertificates: Target = {
+export const tlsCertificates: ReferenceTarget = {
   kinds: ['tls_certificate'],
   wrong: 'bad_reference',
   missing: 'certificate_missing',
 }
-export const endpointConfigurations: Target = {
+export const endpointConfigurations: ReferenceTarget = {
   kinds: ['endpoint_configuration'],
   wrong: 'bad_reference',
   missing: 'reference_missing',
 }
-export const sshAuthorities: Target = {
+export const sshAuthorities: ReferenceTarget = {
   kinds: ['ssh_certificate_authority'],
   wrong: 'bad_reference',
   missing: 'ssh_ca_missing',
 }
-export const eventDestinations: Target = {
+export const eventDestinations: ReferenceTarget = {
   kinds: ['event_destination'],
   wrong: 'bad_reference',
   missing: 'destination_missing',
 }
-export const owners: Target = {
+export const owners: ReferenceTarget = {
   kinds: ['user', 'bot_user', 'service_user'],
   wrong: 'owner_missing',
   missing: 'owner_missing',

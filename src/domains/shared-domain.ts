@@ -8,7 +8,7 @@ import type { Address } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import { domainAdvice, isLocalName, publicDomain } from '#domains/domain-advice.ts'
 import { watchDomain, type CertificateStanding, type Site, type Watching } from '#domains/domain-watch.ts'
 import { hostHere } from '#base/listen-on.ts'
@@ -79,7 +79,7 @@ export async function certificateOf(domain: string, store: Store): Promise<Certi
     certificate,
     certificate_management_policy: policy,
     ...body
-  } = JSON.parse(row.body) as Kept<typeof reservedDomain.shape>
+  } = JSON.parse(row.body) as Stored<typeof reservedDomain.shape>
   if (certificate !== null) return thereOf(certificate, store)
   if (policy === null) return undefined
   const job = body.certificate_management_status?.provisioning_job
@@ -97,7 +97,7 @@ export async function certificateOf(domain: string, store: Store): Promise<Certi
 async function thereOf(id: string, store: Store): Promise<CertificateStanding | undefined> {
   const row = await store.get(id)
   if (row?.kind !== tlsCertificate.name) return undefined
-  const { certificate_pem: pem } = JSON.parse(row.body) as Kept<typeof tlsCertificate.shape>
+  const { certificate_pem: pem } = JSON.parse(row.body) as Stored<typeof tlsCertificate.shape>
   const { issuer, validToDate, fingerprint256 } = new X509Certificate(pem)
   const [, by] = /^(?:CN|O)=(.+)$/m.exec(issuer) ?? []
   const until = validToDate.toISOString().slice(0, 10)

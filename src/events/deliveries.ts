@@ -1,9 +1,9 @@
 import { inBackground } from '#base/background.ts'
 import type { Sealer } from '#base/secrets.ts'
-import { mapSecrets, type Body } from '#contract/body.ts'
+import { mapSecrets, type ResourceBody } from '#contract/body.ts'
 import { eventTarget } from '#contract/kinds/event-target.ts'
 import { eventDestination, eventSubscription } from '#contract/kinds/events.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import { cursorId } from '#events/cursor.ts'
 import { DeliveryError, type Destination } from '#events/destination.ts'
 import { Delivery, type DeliveryParts, type WantedEvents } from '#events/delivery.ts'
@@ -18,7 +18,7 @@ import {
 } from '#events/subscription.ts'
 import type { Row } from '#store/store.ts'
 
-export type StoredTarget = Kept<typeof eventTarget>
+export type StoredTarget = Stored<typeof eventTarget>
 
 export interface DeliveriesOptions extends DeliveryParts {
   readonly sealer: Sealer
@@ -137,7 +137,7 @@ export class Deliveries {
 }
 
 function openTarget(row: Row, sealer: Sealer): StoredTarget {
-  const body = mapSecrets(eventDestination.shape, JSON.parse(row.body) as Body, text =>
+  const body = mapSecrets(eventDestination.shape, JSON.parse(row.body) as ResourceBody, text =>
     sealer.unseal(text, row.id),
   )
   return body['target'] as StoredTarget

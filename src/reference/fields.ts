@@ -144,7 +144,7 @@ function linesInside(name: string, read: Known, write: Known): FieldLine[] {
   })
 }
 
-interface Place {
+interface FieldPath {
   /** Put before every name. */
   readonly path?: string
   /** Whether the fields can change after create. */
@@ -152,10 +152,10 @@ interface Place {
   /** Names to omit: they are documented elsewhere. */
   readonly without?: readonly string[]
   /** Objects already documented, by their shape. */
-  readonly told?: Map<Shape, string>
+  readonly documented?: Map<Shape, string>
 }
 
-function lineOf(name: string, field: Field, { path = '', changes }: Place): FieldLine {
+function lineOf(name: string, field: Field, { path = '', changes }: FieldPath): FieldLine {
   const schema = known(field.read ?? field.write ?? {})
   const fallback = fallbackText(field)
   const { doc = '' } = field
@@ -172,19 +172,19 @@ function lineOf(name: string, field: Field, { path = '', changes }: Place): Fiel
 }
 
 /** The fields of a nested object; of several equal objects only the first is documented in full. */
-function linesOfObject(line: FieldLine, shape: Shape, told: Map<Shape, string>): FieldLine[] {
-  const same = told.get(shape)
+function linesOfObject(line: FieldLine, shape: Shape, documented: Map<Shape, string>): FieldLine[] {
+  const same = documented.get(shape)
   if (same !== undefined) return [{ ...line, doc: `${line.doc} The same fields as ${same}.`.trim() }]
-  told.set(shape, line.name)
-  return [line, ...fieldLines(shape, { path: `${line.name}.`, changes: false, told })]
+  documented.set(shape, line.name)
+  return [line, ...fieldLines(shape, { path: `${line.name}.`, changes: false, documented })]
 }
 
 /** Every field that a caller can write or read, in order. */
-export function fieldLines(shape: Shape, place: Place): FieldLine[] {
-  const { without, told = new Map<Shape, string>() } = place
+export function fieldLines(shape: Shape, path: FieldPath): FieldLine[] {
+  const { without, documented: told = new Map<Shape, string>() } = path
   return Object.entries(shape).flatMap(([name, field]) => {
     if (without?.includes(name) || (!field.read && !field.write)) return []
-    const line = lineOf(name, field, place)
+    const line = lineOf(name, field, path)
     if (field.shape) return linesOfObject(line, field.shape, told)
     return [line, ...linesInside(line.name, known(field.read ?? {}), known(field.write ?? {}))]
   })

@@ -2,7 +2,7 @@ import { catalog, type CatalogEntry } from '#base/catalog.ts'
 import { auditEvents, eventTypes } from '#contract/events/index.ts'
 import type { Kind, Module } from '#contract/kind.ts'
 import { kindNamed, kinds, type Collection } from '#contract/kinds/index.ts'
-import { isPaged, operationsOf, type Method, type Operation } from '#contract/operations.ts'
+import { isPaged, operationsOf, type HttpMethod, type Operation } from '#contract/operations.ts'
 import { exampleId, examples } from '#reference/examples.ts'
 import { fieldLines, type FieldLine } from '#reference/fields.ts'
 import { groupSpecs } from '#reference/groups.ts'
@@ -10,7 +10,7 @@ import { titleOf } from '#contract/names.ts'
 import { singletons } from '#contract/singletons.ts'
 
 export interface OperationLine {
-  readonly method: Method
+  readonly method: HttpMethod
   readonly path: string
   readonly summary: string
   readonly body: string

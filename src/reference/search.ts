@@ -3,7 +3,7 @@ import { markup, type Markup } from '#reference/html.ts'
 import { introduction } from '#reference/intro.ts'
 import { reference } from '#reference/model.ts'
 
-interface Place {
+interface SearchEntry {
   readonly title: string
   readonly href: string
   readonly doc: string
@@ -14,19 +14,19 @@ interface Place {
 const MAX_QUERY = 100
 const MAX_FOUND = 100
 
-const place = (title: string, href: string, doc: string, more: readonly string[] = []): Place => ({
+const entry = (title: string, href: string, doc: string, more: readonly string[] = []): SearchEntry => ({
   title,
   href,
   doc,
   text: [title, doc, ...more].join(' ').toLowerCase(),
 })
 
-function allPlaces(): Place[] {
+function allEntries(): SearchEntry[] {
   const collections = reference.groups.flatMap(group => group.collections)
   return [
-    ...introduction.map(({ id, title, text }) => place(title, `/docs#${id}`, text[0] ?? '', text)),
+    ...introduction.map(({ id, title, text }) => entry(title, `/docs#${id}`, text[0] ?? '', text)),
     ...collections.map(({ id, title, doc, fields, operations, prefix, events }) =>
-      place(title, pageAt(id), doc, [
+      entry(title, pageAt(id), doc, [
         id,
         prefix === undefined ? '' : `${prefix}_`,
         ...fields.flatMap(({ name, doc: about }) => [name, about]),
@@ -35,7 +35,7 @@ function allPlaces(): Place[] {
       ]),
     ),
     ...reference.modules.map(({ id, title, doc, fields }) =>
-      place(
+      entry(
         `Module ${title}`,
         `${pageAt('modules')}#module-${id}`,
         doc,
@@ -43,21 +43,21 @@ function allPlaces(): Place[] {
       ),
     ),
     ...reference.errors.map(({ id, code, text }) =>
-      place(code === '' ? id : code, `${pageAt('errors')}#error-${id}`, text, [id]),
+      entry(code === '' ? id : code, `${pageAt('errors')}#error-${id}`, text, [id]),
     ),
-    ...reference.otherEvents.map(type => place(type, pageAt('events'), 'An event type.')),
+    ...reference.otherEvents.map(type => entry(type, pageAt('events'), 'An event type.')),
   ]
 }
 
-let places: readonly Place[] | undefined
+let entries: readonly SearchEntry[] | undefined
 
 /** Entries with all words of a query; titles that begin with it come first. */
-function search(query: string): Place[] {
-  places ??= allPlaces()
+function search(query: string): SearchEntry[] {
+  entries ??= allEntries()
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return []
-  const found = places.filter(({ text }) => words.every(word => text.includes(word)))
-  const rank = ({ title }: Place): number => (title.toLowerCase().startsWith(words[0] ?? '') ? 0 : 1)
+  const found = entries.filter(({ text }) => words.every(word => text.includes(word)))
+  const rank = ({ title }: SearchEntry): number => (title.toLowerCase().startsWith(words[0] ?? '') ? 0 : 1)
   return found.toSorted((one, other) => rank(one) - rank(other)).slice(0, MAX_FOUND)
 }
 

@@ -1,4 +1,4 @@
-import type { Found, Live } from '#api/live.ts'
+import type { LiveList, Live } from '#api/live.ts'
 import { createEgress } from '#base/egress-client.ts'
 import { fail } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
@@ -86,7 +86,7 @@ function withEvents(online: Live, engine: EventEngine, audit: AuditLog): Live {
       if (kind === 'event_delivery') return pageByIdDesc(await deliveries(page.filters), ({ id }) => id, page)
       if (kind !== 'audit_event') return online.list(kind, page)
       const { found, last } = await audit.list(page)
-      return Object.assign<Found, Pick<Found, 'last'>>(found, last === undefined ? {} : { last })
+      return Object.assign<LiveList, Pick<LiveList, 'last'>>(found, last === undefined ? {} : { last })
     },
     tunnelsOf: group => online.tunnelsOf(group),
     nameOwners: names => online.nameOwners(names),

@@ -2,7 +2,7 @@ import { AGENT_TOKENS, API_TOKENS } from '#api/behaviours/credentials.ts'
 import { newId, newToken, timestamp } from '#base/ids.ts'
 import { Sealer, Secret, tokenHash } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
-import { decode, type Body } from '#contract/body.ts'
+import { decode, type ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { credential } from '#contract/kinds/credential.ts'
@@ -53,7 +53,7 @@ export interface FirstSecrets {
 interface FirstRow {
   readonly kind: Kind
   readonly id: string
-  readonly fields: Body
+  readonly fields: ResourceBody
   readonly parent: string | null
   readonly claim: Claim
 }

@@ -1,4 +1,4 @@
-import { open } from '#api/records.ts'
+import { deserialize } from '#api/records.ts'
 import { type Background, guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
@@ -178,7 +178,7 @@ class Reader {
     const { kind, id, parent, version } = row
     try {
       const shape = published.get(kind)
-      const body = shape ? open(shape, row, this.#options) : bodyOf(row)
+      const body = shape ? deserialize(shape, row, this.#options) : bodyOf(row)
       return { kind, id, parent, version, body: requireObject(body), readable: true }
     } catch (error) {
       this.#options.failed()

@@ -167,7 +167,7 @@ async function serveFrom(
     sealer,
     now,
     live: events.live(gateway.live),
-    facts: {
+    info: {
       accountId: account.id,
       accountCreatedAt: account.createdAt,
       domain: settings.domain,

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { childRows } from '#api/records.ts'
-import { close } from '#api/row-text.ts'
+import { serialize } from '#api/row-text.ts'
 import { inBackground } from '#base/background.ts'
 import { newId, randomPart, timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { applicationSession, applicationUser } from '#contract/kinds/application.ts'
 import type { Kind } from '#contract/kind.ts'
 import { type Claimed, type CodeClaim, CodeClaims } from '#auth/sign-in/code-claims.ts'
@@ -154,7 +154,7 @@ export class UserSessions implements UserSessionStore {
     if (session?.parent) await this.#change(applicationUser, session.parent, { last_active: time })
   }
 
-  async #change(kind: Kind, id: string, changes: Body): Promise<Row | undefined> {
+  async #change(kind: Kind, id: string, changes: ResourceBody): Promise<Row | undefined> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const row = await this.#store.get(id)
       if (row?.kind !== kind.name) return undefined
@@ -167,19 +167,19 @@ export class UserSessions implements UserSessionStore {
     return undefined
   }
 
-  #row(kind: Kind, { body, ...rest }: Pick<Row, 'id' | 'parent' | 'version'> & { body: Body }): Row {
+  #row(kind: Kind, { body, ...rest }: Pick<Row, 'id' | 'parent' | 'version'> & { body: ResourceBody }): Row {
     const { id, parent, version } = rest
-    return { id, kind: kind.name, parent, version, body: close(kind, id, body, { sealer: this.#sealer }) }
+    return { id, kind: kind.name, parent, version, body: serialize(kind, id, body, { sealer: this.#sealer }) }
   }
 }
 
-const bodyOf = (row: Row): Body => JSON.parse(row.body) as Body
+const bodyOf = (row: Row): ResourceBody => JSON.parse(row.body) as ResourceBody
 
 /** A user is one id at one provider, at any endpoint. */
 const claimOf = ({ provider, identity }: SignedInUser): Claim =>
   userClaim(provider.name, provider.url, identity.id)
 
-function claimOfBody(body: Body): Claim {
+function claimOfBody(body: ResourceBody): Claim {
   const { name, url } = body['identity_provider'] as { name: string; url: string }
   return userClaim(name, url, String(body['provider_user_id']))
 }

@@ -1,15 +1,15 @@
 import { fail } from '#base/errors.ts'
 import type { mutualTls } from '#contract/modules/mutual-tls.ts'
 import type { tlsTermination } from '#contract/modules/tls-termination.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { TlsConfig } from '#tls/contexts.ts'
 import { PkiError } from '#pki/pki-error.ts'
 import { readAuthority } from '#pki/x509.ts'
 
 /** The TLS modules of an edge or an endpoint configuration. */
 export interface TlsModules {
-  readonly mutual_tls?: Kept<typeof mutualTls.shape> | null
-  readonly tls_termination?: Kept<typeof tlsTermination.shape> | null
+  readonly mutual_tls?: Stored<typeof mutualTls.shape> | null
+  readonly tls_termination?: Stored<typeof tlsTermination.shape> | null
 }
 
 type AuthorityPem = (id: string) => string | undefined

@@ -4,7 +4,7 @@ import { find } from '#api/records.ts'
 import { create } from '#api/writing.ts'
 import { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import { Folder } from '../support/openssh.ts'
 import { answering, type Challenge } from './answerer.ts'
 import { FakeDns } from './fake-dns.ts'
@@ -93,7 +93,7 @@ suite('a zone that is to be ours', () => {
     const wish = { domain: 'agents.example.net', certificate_management_policy: policy }
     const id = String((await create(agentIngress, wish, null, world.call))['id'])
     const ingress = async () =>
-      (await find({ kind: agentIngress, id, parent: null }, world.call)).body as Kept<
+      (await find({ kind: agentIngress, id, parent: null }, world.call)).body as Stored<
         typeof agentIngress.shape
       >
     const job = await world.until(async () => {

@@ -16,10 +16,10 @@ import { createLog } from '#base/log.ts'
 import { readSettings } from '#base/read-settings.ts'
 import { Secret, type Sealer } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import { openAcme, openAuthority, type AcmeHandle } from '#domains/acme.ts'
 import { findAccount, openSealer } from '#server/first-start.ts'
 import { RecordSource } from '#server/record-source.ts'
@@ -28,8 +28,8 @@ import type { Row, Store } from '#store/store.ts'
 import { newFolder } from '../support/server.ts'
 import type { Pebble } from './pebble.ts'
 
-export type Domain = Kept<typeof reservedDomain.shape> & { readonly id: string }
-export type Certificate = Kept<typeof tlsCertificate.shape>
+export type Domain = Stored<typeof reservedDomain.shape> & { readonly id: string }
+export type Certificate = Stored<typeof tlsCertificate.shape>
 
 /** Everything at once, so that tests take seconds. */
 export const quick: Partial<AcmeTimings> = { pollMs: 20, settleMs: 0, retryMs: 50, leaseMs: 300 }
@@ -51,21 +51,15 @@ export class World implements AsyncDisposable {
   readonly told: string[] = []
   readonly #sealer: Sealer
   readonly #folder: string | undefined
-  readonly #facts: Deps['facts']
+  readonly #info: Deps['info']
   readonly #issuers: AcmeHandle[] = []
   readonly #waiting = new Set<() => void>()
 
-  private constructor(
-    store: Store,
-    settings: Settings,
-    sealer: Sealer,
-    facts: Deps['facts'],
-    folder?: string,
-  ) {
+  private constructor(store: Store, settings: Settings, sealer: Sealer, info: Deps['info'], folder?: string) {
     this.store = store
     this.settings = settings
     this.#sealer = sealer
-    this.#facts = facts
+    this.#info = info
     this.#folder = folder
     store.onCommit(() => this.#heard())
   }
@@ -104,12 +98,12 @@ export class World implements AsyncDisposable {
   }
 
   get call(): Call {
-    const principal = { id: this.#facts.accountId, role: 'admin', subject: 'test', keyId: '' } as const
+    const principal = { id: this.#info.accountId, role: 'admin', subject: 'test', keyId: '' } as const
     return { ...this.deps(this.store), principal, base: 'http://api.test', ip: '127.0.0.1' }
   }
 
   deps(store: Store): Deps {
-    return { store, sealer: this.#sealer, live: {} as Live, facts: this.#facts, now: Date.now }
+    return { store, sealer: this.#sealer, live: {} as Live, info: this.#info, now: Date.now }
   }
 
   source(store: Store = this.store): RecordSource {
@@ -154,7 +148,7 @@ export class World implements AsyncDisposable {
     return this.domain(row?.id ?? '')
   }
 
-  async change(id: string, given: Body): Promise<void> {
+  async change(id: string, given: ResourceBody): Promise<void> {
     await update({ kind: reservedDomain, id, parent: null }, given, this.call)
   }
 
@@ -167,7 +161,7 @@ export class World implements AsyncDisposable {
   }
 
   /** As an action of the API does. */
-  async rewrite(id: string, fields: Body): Promise<void> {
+  async rewrite(id: string, fields: ResourceBody): Promise<void> {
     const address = { kind: reservedDomain, id, parent: null }
     await change(address, this.call, ({ body }) => ({ body: { ...body, ...fields }, given: {} }))
   }

@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { valid } from './fuzz-bodies.ts'
 import type { Schema } from './fuzz-document.ts'
 import { faultsOf } from './fuzz-faults.ts'
@@ -10,12 +10,12 @@ export interface Attempt {
 }
 
 /** Makes a body from one that the API is known to accept. */
-export type Plan = (seed: Body) => Attempt
+export type Plan = (seed: ResourceBody) => Attempt
 
-const bodies = (schema: Schema): Arbitrary<Body> => valid(schema).map(value => value as Body)
+const bodies = (schema: Schema): Arbitrary<ResourceBody> => valid(schema).map(value => value as ResourceBody)
 
 /** The seed with some optional fields set at random: mostly acceptable. */
-const seeded = (schema: Schema): Arbitrary<(seed: Body) => Body> =>
+const seeded = (schema: Schema): Arbitrary<(seed: ResourceBody) => ResourceBody> =>
   fc.tuple(bodies(schema), fc.array(fc.nat(), { maxLength: 2 })).map(([body, picks]) => seed => {
     const free = Object.entries(body).filter(([name]) => !(name in seed))
     return {
@@ -25,13 +25,13 @@ const seeded = (schema: Schema): Arbitrary<(seed: Body) => Body> =>
   })
 
 /** Null for a field that may be left out says as much as leaving it out. */
-function withNull(schema: Schema, body: Body, pick: number): Body {
+function withNull(schema: Schema, body: ResourceBody, pick: number): ResourceBody {
   const optional = Object.keys(schema.properties ?? {}).filter(name => !(name in body))
   const name = optional[pick % optional.length]
   return name === undefined ? body : { ...body, [name]: null }
 }
 
-function faulty(schema: Schema, body: Body, pick: number): Attempt {
+function faulty(schema: Schema, body: ResourceBody, pick: number): Attempt {
   const faults = faultsOf(schema, body)
   return faults[pick % faults.length] ?? { what: 'nothing can be wrong', body }
 }

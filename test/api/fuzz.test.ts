@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import { newId } from '#base/ids.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds, type Collection } from '#contract/kinds/index.ts'
 import { creatable, isCollection, Seeds } from '../support/seeds.ts'
@@ -30,7 +30,7 @@ async function each<T>(items: readonly T[], atOnce: number, run: (item: T, index
  * fifty is left as it is; the others ask for a key that is made at once.
  */
 function affordable(attempt: Attempt, index: number): Attempt {
-  const body = attempt.body as Body
+  const body = attempt.body as ResourceBody
   const slow =
     body['private_key_type'] === 'rsa' && [undefined, null, 0, 4096].includes(body['key_size'] as number)
   return slow && index % 50 !== 0 ? { ...attempt, body: { ...body, private_key_type: 'ed25519' } } : attempt
@@ -83,7 +83,7 @@ suite('every operation of the served OpenAPI document', () => {
     return answer
   }
 
-  const seedFor = async ({ word, ...operation }: Documented): Promise<Body> => {
+  const seedFor = async ({ word, ...operation }: Documented): Promise<ResourceBody> => {
     if (word === 'create') return seeds.body(collectionOf({ word, ...operation }))
     return word.startsWith('replace_') ? seeds.module(word.slice('replace_'.length)) : {}
   }

@@ -120,7 +120,7 @@ suite('certificates that end', () => {
     assert.deepEqual(event?.object, await show(tlsCertificate, { ...body }, world.call))
     assert.ok(!JSON.stringify(event).includes('PRIVATE KEY') && !('expiry_told' in (event?.object ?? {})))
     assert.equal(event?.event_timestamp, new Date(START).toISOString().replace('.000', ''))
-    const { accountId } = world.call.facts
+    const { accountId } = world.call.info
     const principal = { id: accountId, subject: 'adit', source: 'System', ip: null, credential: null }
     assert.deepEqual(event?.principal, principal)
     const { found } = await new AuditLog(world.store).list({ limit: 10, filters: { type: EXPIRING } })

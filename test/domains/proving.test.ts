@@ -76,7 +76,7 @@ suite('how names are proven', () => {
     const place = { directory: 'off', rootFile: import.meta.filename, dns: '127.0.0.1:9' }
     await using world = await World.open(place)
     const { id } = await world.reserve(BASE, 'rsa')
-    const call = { ...world.call, facts: { ...world.call.facts, domain: BASE } }
+    const call = { ...world.call, info: { ...world.call.info, domain: BASE } }
     await reserveOwnDomain(call, answering)
     const { cname_target: target, certificate_management_policy: policy } = await world.domain(id)
     assert.equal(target, null)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds, type Collection } from '#contract/kinds/index.ts'
 import { assertRefused, made, onEachStore } from '../support/each-store.ts'
@@ -48,7 +48,7 @@ const signIn = () => ({
 })
 
 /** Secrets of those that have some: the API shows them to callers, or shows that there is one, and events do neither. */
-const secrets: Readonly<Partial<Record<Collection, () => Body>>> = {
+const secrets: Readonly<Partial<Record<Collection, () => ResourceBody>>> = {
   endpoint_configurations: signIn,
   event_destinations: () => ({
     target: { webhook: { url: 'https://events.example.com', secret: secretText('webhook') } },
@@ -58,7 +58,7 @@ const secrets: Readonly<Partial<Record<Collection, () => Body>>> = {
 
 interface Told {
   readonly type: string
-  readonly object: Body
+  readonly object: ResourceBody
 }
 
 /** All that was told of a resource, oldest first, apart from what time does to it. */
@@ -72,15 +72,15 @@ async function toldOf(api: Caller, id: unknown): Promise<Told[]> {
 }
 
 /** The same with every secret masked, as events show it; of the URL of a destination only the origin is left. */
-const masked = (body: unknown): Body =>
+const masked = (body: unknown): ResourceBody =>
   JSON.parse(JSON.stringify(body), (name, value: unknown) => {
     if (typeof value !== 'string') return value
     if (targetUrls.has(name)) return new URL('/', value).href
     return value.includes(MARKER) ? '' : value
-  }) as Body
+  }) as ResourceBody
 
 /** What the API shows, for an event to be held against. */
-async function shown(api: Caller, path: string): Promise<Body> {
+async function shown(api: Caller, path: string): Promise<ResourceBody> {
   const answer = await api.get(path)
   assert.equal(answer.status, 200, path)
   return masked(answer.body)
@@ -152,7 +152,7 @@ onEachStore('every change', api => {
     assert.equal((await api().delete(`${path}/webhook_verification`)).status, 204)
     expected.push({ type, object: withModule }, { type, object: await shown(api(), path) })
     assert.deepEqual(await toldOf(api(), route.id), expected)
-    assert.equal((withModule['webhook_verification'] as Body)['secret'], '')
+    assert.equal((withModule['webhook_verification'] as ResourceBody)['secret'], '')
   })
 
   test('of an edge masks the secrets of the routes that are shown inside of it', async () => {

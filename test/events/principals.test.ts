@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { test } from 'node:test'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { made, onEachStore } from '../support/each-store.ts'
 import { Seeds } from '../support/seeds.ts'
 import { Caller } from '../support/server.ts'
 
 interface Told {
   readonly type: string
-  readonly object: Body
-  readonly principal: Body
+  readonly object: ResourceBody
+  readonly principal: ResourceBody
 }
 
 const newest = async (api: Caller, count: number): Promise<Told[]> =>
@@ -21,7 +21,7 @@ const named = (events: readonly Told[]): string[] =>
   events.map(({ type, object }) => `${type} ${String(object['id'])}`)
 
 /** Creates, changes and removes a policy; answers who is said to have done each. */
-async function principals(admin: Caller, caller: Caller): Promise<Body[]> {
+async function principals(admin: Caller, caller: Caller): Promise<ResourceBody[]> {
   const { id } = await made(caller, '/ip_policies')
   assert.equal((await caller.patch(`/ip_policies/${id}`, { metadata: 'x' })).status, 200)
   assert.equal((await caller.delete(`/ip_policies/${id}`)).status, 204)
@@ -44,7 +44,7 @@ async function createFrom(localAddress: string, { url, token }: Caller): Promise
 
 onEachStore('who changed something', api => {
   /** Who a key of this owner is. */
-  async function keyOf(owner: Body, subject: string) {
+  async function keyOf(owner: ResourceBody, subject: string) {
     const key = await made(api(), '/api_keys', { owner_id: owner['id'] })
     const credential = { id: key.id, uri: `${api().url}/api_keys/${key.id}` }
     const who = { id: owner['id'], subject, source: 'API', credential, ip: '127.0.0.1' }
@@ -106,7 +106,7 @@ onEachStore('what goes together with something else', api => {
 
   test('is told before it: the rules of a policy', async () => {
     const policy = await made(api(), '/ip_policies')
-    const rules: Body[] = []
+    const rules: ResourceBody[] = []
     for (const cidr of ['10.0.0.0/8', '192.168.0.0/16'])
       rules.push(await made(api(), '/ip_policy_rules', { cidr, ip_policy_id: policy.id, action: 'allow' }))
     const events = await removed(`/ip_policies/${policy.id}`, 3)

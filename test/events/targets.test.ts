@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { eventTarget } from '#contract/kinds/event-target.ts'
 import { assertRefused, made } from '../support/each-store.ts'
 import { targetUrls } from '../support/secret-bodies.ts'
@@ -87,7 +87,7 @@ suite('each target of events, through the API of a server', () => {
 
   for (const name of names) {
     const vendorOf = () => vendors.get(name) ?? assert.fail(`nobody plays ${name}`)
-    const destination = async (target: Body): Promise<string> =>
+    const destination = async (target: ResourceBody): Promise<string> =>
       (await made(api, '/event_destinations', { target: { [name]: target } })).id
 
     test(`${name} gets a test event and then what changes, with valid credentials`, async () => {

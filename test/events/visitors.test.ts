@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { World } from '../edges/world.ts'
 import { OpenId, Surfer } from '../auth/oidc/openid.ts'
 import { secretText } from '../support/secrets.ts'
 
 interface Told {
   readonly type: string
-  readonly object: Body
-  readonly principal: Body
+  readonly object: ResourceBody
+  readonly principal: ResourceBody
 }
 
 const HOST = 'app.example.test'
@@ -25,21 +25,21 @@ test('users and sessions of endpoints that somebody removes are told of, a user 
     await new Surfer(world).signIn(`https://${HOST}:${port}/`, 'anna')
 
   const { api } = world.server
-  const [user] = (await api.get('/app/users')).body.application_users as Body[]
-  const sessions = (await api.get('/app/sessions')).body.application_sessions as Body[]
+  const [user] = (await api.get('/app/users')).body.application_users as ResourceBody[]
+  const sessions = (await api.get('/app/sessions')).body.application_sessions as ResourceBody[]
   const [first] = sessions
   assert.equal((await api.delete(`/app/sessions/${String(first?.['id'])}`)).status, 204)
   assert.equal((await api.delete(`/app/users/${String(user?.['id'])}`)).status, 204)
 
   const told = ((await api.get('/audit_events?limit=4')).body.audit_events as Told[]).toReversed()
-  const gone = (type: string, object: Body | undefined) => ({
+  const gone = (type: string, object: ResourceBody | undefined) => ({
     type: `application_${type}_deleted.v0`,
     object,
   })
   const [one, ...rest] = told.map(({ type, object }) => ({ type, object }))
   assert.deepEqual(one, gone('session', first))
   assert.deepEqual(rest.pop(), gone('user', user))
-  const byId = (left: { object?: Body | undefined }, right: { object?: Body | undefined }) =>
+  const byId = (left: { object?: ResourceBody | undefined }, right: { object?: ResourceBody | undefined }) =>
     String(left.object?.['id']).localeCompare(String(right.object?.['id']))
   const others = sessions.slice(1).map(session => gone('session', session))
   assert.deepEqual(rest.toSorted(byId), others.toSorted(byId))

@@ -1,5 +1,5 @@
 import { newId } from '#base/ids.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { eventTypes } from '#contract/events/index.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds, type Collection } from '#contract/kinds/index.ts'
@@ -9,17 +9,17 @@ import { AUTHORITY, issue } from './openssl.ts'
 import { Folder } from './openssh.ts'
 import type { Caller } from './server.ts'
 
-type Seed = (seeds: Seeds, count: number) => Body | Promise<Body>
+type Seed = (seeds: Seeds, count: number) => ResourceBody | Promise<ResourceBody>
 
 const sshKey = async (): Promise<string> => (await newSshAuthority()).publicKey
 
-async function certificate(): Promise<Body> {
+async function certificate(): Promise<ResourceBody> {
   await using folder = await Folder.make()
   const { certificate: chain, key } = await issue(folder, { name: 'app.example.com' })
   return { certificate_pem: chain, private_key_pem: key }
 }
 
-async function authority(): Promise<Body> {
+async function authority(): Promise<ResourceBody> {
   await using folder = await Folder.make()
   return { ca_pem: (await issue(folder, { name: 'authority', extensions: AUTHORITY })).certificate }
 }
@@ -104,16 +104,16 @@ export const isCollection = (name: string): name is Collection => name in kinds
 /** Makes resources of every kind through the API, and what they need before. */
 export class Seeds {
   readonly #api: Caller
-  readonly #made = new Map<Collection, Promise<Body>>()
+  readonly #made = new Map<Collection, Promise<ResourceBody>>()
   readonly #counts = new Map<Collection, number>()
-  readonly #bodies = new Map<Collection, Promise<Body>>()
+  readonly #bodies = new Map<Collection, Promise<ResourceBody>>()
 
   constructor(api: Caller) {
     this.#api = api
   }
 
   /** A body that makes another resource; no two of them are equal where the API refuses equals. */
-  async body(collection: Collection): Promise<Body> {
+  async body(collection: Collection): Promise<ResourceBody> {
     const seed = bodies[collection]
     if (!seed) throw new Error(`${collection} cannot be made by a caller`)
     const count = this.#counts.get(collection) ?? 0
@@ -126,18 +126,18 @@ export class Seeds {
   }
 
   /** A body that sets a module. */
-  module = async (name: string): Promise<Body> => (await modules[name]?.(this, 0)) ?? {}
+  module = async (name: string): Promise<ResourceBody> => (await modules[name]?.(this, 0)) ?? {}
 
   /** Makes another resource; answers it as the API does. */
-  async make(collection: Collection, more: Body = {}): Promise<Body> {
+  async make(collection: Collection, more: ResourceBody = {}): Promise<ResourceBody> {
     const body = { ...(await this.body(collection)), ...more }
     const answer = await this.#api.post(await this.path(collection), body)
     if (answer.status !== 201) throw new Error(`${collection}: ${JSON.stringify(answer.body)}`)
-    return answer.body as Body
+    return answer.body as ResourceBody
   }
 
   /** The resource of a collection that others may refer to, made when first needed. */
-  one(collection: Collection): Promise<Body> {
+  one(collection: Collection): Promise<ResourceBody> {
     const known = this.#made.get(collection)
     if (known) return known
     const made = this.make(collection)

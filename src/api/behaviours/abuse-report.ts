@@ -1,4 +1,4 @@
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { fail } from '#base/errors.ts'
 import { abuseReport as kind } from '#contract/kinds/abuse-report.ts'
 
@@ -8,7 +8,7 @@ function hostOf(value: string): string {
   return web && url.hostname !== '' ? url.hostname : fail('report_url', { field: 'urls', value })
 }
 
-export const abuseReport: Behaviour = {
+export const abuseReport: ResourceHooks = {
   prepare(draft) {
     const report = draft.as(kind)
     report.status = 'PENDING'

@@ -1,14 +1,14 @@
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
 import { headerMap } from '#api/modules/headers.ts'
 import { ownerIn } from '#contract/access-rule.ts'
 import { readName } from '#api/names.ts'
-import { open } from '#api/records.ts'
+import { deserialize } from '#api/records.ts'
 import { canonicalAddress } from '#base/addresses.ts'
 import { fail, Problem } from '#base/errors.ts'
 import { parseHostPort } from '#base/hosts.ts'
-import { mentions } from '#contract/body.ts'
+import { references } from '#contract/body.ts'
 import {
   httpResponseBackend as responseKind,
   tunnelGroupBackend as groupKind,
@@ -16,7 +16,7 @@ import {
 import { staticBackend as staticKind } from '#contract/kinds/backends.ts'
 import { kindNamed } from '#contract/kinds/index.ts'
 
-export const httpResponseBackend: Behaviour = {
+export const httpResponseBackend: ResourceHooks = {
   prepare(draft) {
     const response = draft.as(responseKind)
     const headers = headerMap('headers', response.headers ?? {})
@@ -31,7 +31,7 @@ export const httpResponseBackend: Behaviour = {
 async function refuseCycles(draft: Draft, call: Call): Promise<void> {
   const field = 'backends'
   const children = new Map<string, readonly string[]>()
-  let level = mentions(draft.kind.shape, draft.body).map(({ id }) => ({ id, path: [id] }))
+  let level = references(draft.kind.shape, draft.body).map(({ id }) => ({ id, path: [id] }))
   const seen = new Set<string>()
   while (level.length > 0) {
     const back = level.find(({ id }) => id === draft.id)
@@ -42,13 +42,13 @@ async function refuseCycles(draft: Draft, call: Call): Promise<void> {
     level = rows.flatMap(row => {
       const kind = kindNamed(row.kind)
       draft.reliedOn.set(row.id, row)
-      const below = mentions(kind.shape, open(kind, row, call)).map(({ id }) => id)
+      const below = references(kind.shape, deserialize(kind, row, call)).map(({ id }) => id)
       children.set(row.id, below)
       const path = fresh.find(({ id }) => id === row.id)?.path ?? []
       return below.map(id => ({ id, path: [...path, id] }))
     })
   }
-  const own = mentions(draft.kind.shape, draft.body).map(({ id }) => id)
+  const own = references(draft.kind.shape, draft.body).map(({ id }) => id)
   // The gateway counts the backend itself too.
   if (sizeOf(own, children, new Map()) >= MAX_BACKENDS) fail('backend_tree', { field, limit: MAX_BACKENDS })
 }
@@ -73,18 +73,18 @@ function sizeOf(
   }, 0)
 }
 
-export const weightedBackend: Behaviour = { prepare: refuseCycles }
+export const weightedBackend: ResourceHooks = { prepare: refuseCycles }
 
-export const failoverBackend: Behaviour = {
+export const failoverBackend: ResourceHooks = {
   prepare(draft, call) {
-    const children = mentions(draft.kind.shape, draft.body).map(({ id }) => id)
+    const children = references(draft.kind.shape, draft.body).map(({ id }) => id)
     const twice = children.find((id, index) => children.indexOf(id) !== index)
     if (twice !== undefined) fail('failover_twice', { field: 'backends', id: twice })
     return refuseCycles(draft, call)
   },
 }
 
-export const tunnelGroupBackend: Behaviour = {
+export const tunnelGroupBackend: ResourceHooks = {
   prepare(draft) {
     const { labels } = draft.as(groupKind)
     if (Object.keys(labels).length === 0) fail('label_count', { field: 'labels' })
@@ -103,7 +103,7 @@ export const tunnelGroupBackend: Behaviour = {
   }),
 }
 
-export const staticBackend: Behaviour = {
+export const staticBackend: ResourceHooks = {
   prepare(draft) {
     const backend = draft.as(staticKind)
     const parsed = parseHostPort(backend.address)

@@ -1,10 +1,10 @@
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { withPkiProblems } from '#api/pki-problems.ts'
 import { certificateAuthority as authorityKind } from '#contract/kinds/certificate-authority.ts'
 import { tlsCertificate as certificateKind } from '#contract/kinds/tls-certificate.ts'
 import { readAuthority, readCertificate } from '#pki/x509.ts'
 
-export const tlsCertificate: Behaviour = {
+export const tlsCertificate: ResourceHooks = {
   prepare(draft) {
     if (draft.before) return
     const body = draft.as(certificateKind)
@@ -29,7 +29,7 @@ export const tlsCertificate: Behaviour = {
   },
 }
 
-export const certificateAuthority: Behaviour = {
+export const certificateAuthority: ResourceHooks = {
   prepare(draft) {
     if (draft.before) return
     const body = draft.as(authorityKind)

@@ -1,4 +1,4 @@
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { administers, remainingAdmin, type Role } from '#api/behaviours/last-admin.ts'
 import type { Draft } from '#api/draft.ts'
 import { withPkiProblems } from '#api/pki-problems.ts'
@@ -43,7 +43,7 @@ function checkAcl(rules: readonly string[]): void {
   if (bad !== undefined) fail('bad_acl', { field: 'acl', rule: bad })
 }
 
-export const apiKey: Behaviour = {
+export const apiKey: ResourceHooks = {
   prepare(draft) {
     const body = draft.as(apiKeyKind)
     settleToken(draft, body, API_TOKENS)
@@ -55,7 +55,7 @@ export const apiKey: Behaviour = {
   },
 }
 
-export const credential: Behaviour = {
+export const credential: ResourceHooks = {
   prepare(draft) {
     const body = draft.as(credentialKind)
     checkAcl(body.acl)
@@ -63,7 +63,7 @@ export const credential: Behaviour = {
   },
 }
 
-export const sshCredential: Behaviour = {
+export const sshCredential: ResourceHooks = {
   prepare(draft) {
     const body = draft.as(sshKind)
     checkAcl(body.acl)

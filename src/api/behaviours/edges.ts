@@ -1,13 +1,13 @@
 import { isIP } from 'node:net'
 import { requireUse } from '#api/authority.ts'
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
 import { readName } from '#api/names.ts'
-import { childRows, open } from '#api/records.ts'
+import { childRows, deserialize } from '#api/records.ts'
 import { fail } from '#base/errors.ts'
 import { parseHostPort, type HostPort } from '#base/hosts.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { tlsEdge as tlsEdgeKind } from '#contract/kinds/edges.ts'
 import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
 import type { Row } from '#store/store.ts'
@@ -39,7 +39,7 @@ const had = ({ before }: Draft, value: string): boolean =>
 
 /** TCP edges listen on ports: an unreserved port is reserved by the edge. */
 async function claimPorts(draft: Draft, call: Call): Promise<void> {
-  const { first, last } = call.facts.tcpPorts
+  const { first, last } = call.info.tcpPorts
   for (const { value, parsed } of readHostPorts(draft)) {
     const port = String(parsed.port)
     if (parsed.port < first || parsed.port > last) {
@@ -86,9 +86,9 @@ async function claimDomains(draft: Draft, call: Call): Promise<void> {
   if (draft.body[field]) draft.body[field] = normal
 }
 
-export const tcpEdge: Behaviour = { prepare: claimPorts }
+export const tcpEdge: ResourceHooks = { prepare: claimPorts }
 
-export const tlsEdge: Behaviour = {
+export const tlsEdge: ResourceHooks = {
   prepare(draft, call) {
     const edge = draft.as(tlsEdgeKind)
     if (edge.mutual_tls && edge.tls_termination?.terminate_at !== 'edge') {
@@ -98,13 +98,13 @@ export const tlsEdge: Behaviour = {
   },
 }
 
-export const httpsEdge: Behaviour = {
+export const httpsEdge: ResourceHooks = {
   prepare: claimDomains,
   async view(body, call, show) {
     const rows = await childRows(httpsEdgeRoute.name, String(body['id']), call)
-    const routes: Body[] = []
+    const routes: ResourceBody[] = []
     for (const row of rows.toReversed()) {
-      routes.push(await show(httpsEdgeRoute, open(httpsEdgeRoute, row, call), call))
+      routes.push(await show(httpsEdgeRoute, deserialize(httpsEdgeRoute, row, call), call))
     }
     return { routes }
   },

@@ -1,4 +1,4 @@
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { samlView, settleSignIn } from '#api/behaviours/sign-in.ts'
 import { fail } from '#base/errors.ts'
 import { endpointConfiguration as kind } from '#contract/kinds/endpoint-configuration.ts'
@@ -12,7 +12,7 @@ function applies(type: string, module: string): boolean {
   return type === 'https' || !tlsModules.includes(module)
 }
 
-export const endpointConfiguration: Behaviour = {
+export const endpointConfiguration: ResourceHooks = {
   prepare(draft) {
     const { type } = draft.as(kind)
     for (const name of Object.keys(kind.modules)) {

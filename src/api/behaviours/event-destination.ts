@@ -1,22 +1,22 @@
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { fail } from '#base/errors.ts'
 import { parseHostPort } from '#base/hosts.ts'
 import { eventDestination as kind } from '#contract/kinds/events.ts'
 import { eventTarget } from '#contract/kinds/event-target.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 
-type Target = Kept<typeof eventTarget>
-type Auth = NonNullable<Target['kinesis']>['auth']
+type DestinationTarget = Stored<typeof eventTarget>
+type Auth = NonNullable<DestinationTarget['kinesis']>['auth']
 
 /** The given target type. */
-function kindOf(target: Target): keyof Target {
+function kindOf(target: DestinationTarget): keyof DestinationTarget {
   const given = Object.entries(target).flatMap(([name, value]) => (value === null ? [] : [name]))
   const [first, second] = given
   const field = 'target'
   if (first === undefined)
     return fail('target_none', { field, supported: Object.keys(eventTarget).join(', ') })
   if (second !== undefined) fail('target_several', { field, given: given.join(', ') })
-  return first as keyof Target
+  return first as keyof DestinationTarget
 }
 
 function checkAuth(field: string, auth: Auth): void {
@@ -41,58 +41,64 @@ function checkUrl(field: string, value: string): void {
   }
 }
 
-const checks: { [Name in keyof Target]: (target: NonNullable<Target[Name]>) => void } = {
-  firehose: target => {
-    checkAuth('target.firehose.auth', target.auth)
-    checkArn('target.firehose.delivery_stream_arn', target.delivery_stream_arn, 'firehose', 'deliverystream/')
-  },
-  kinesis: target => {
-    checkAuth('target.kinesis.auth', target.auth)
-    checkArn('target.kinesis.stream_arn', target.stream_arn, 'kinesis', 'stream/')
-  },
-  cloudwatch_logs: target => {
-    checkAuth('target.cloudwatch_logs.auth', target.auth)
-    checkArn('target.cloudwatch_logs.log_group_arn', target.log_group_arn, 'logs', 'log-group:')
-  },
-  datadog: target => {
-    if (target.api_key === '') fail('target_datadog_key', { field: 'target.datadog.api_key' })
-  },
-  azure_logs_ingestion: target => {
-    for (const [name, value] of Object.entries(target)) {
-      if (value === '') fail('target_azure', { field: `target.azure_logs_ingestion.${name}` })
-    }
-    checkUrl('target.azure_logs_ingestion.logs_ingestion_uri', target.logs_ingestion_uri)
-  },
-  webhook: target => checkUrl('target.webhook.url', target.url),
-  otlp: target => checkUrl('target.otlp.endpoint', target.endpoint),
-  syslog: target => {
-    if (!parseHostPort(target.address)) {
-      fail('target_url', { field: 'target.syslog.address', example: 'logs.example.com:6514' })
-    }
-  },
-  file: target => {
-    const parts = target.path.split(/[/\\]/)
-    if (
-      target.path === '' ||
-      target.path.startsWith('/') ||
-      parts.some(part => part === '..' || part === '')
-    ) {
-      fail('target_path', { field: 'target.file.path' })
-    }
-  },
-  debug: () => undefined,
-}
+const checks: { [Name in keyof DestinationTarget]: (target: NonNullable<DestinationTarget[Name]>) => void } =
+  {
+    firehose: target => {
+      checkAuth('target.firehose.auth', target.auth)
+      checkArn(
+        'target.firehose.delivery_stream_arn',
+        target.delivery_stream_arn,
+        'firehose',
+        'deliverystream/',
+      )
+    },
+    kinesis: target => {
+      checkAuth('target.kinesis.auth', target.auth)
+      checkArn('target.kinesis.stream_arn', target.stream_arn, 'kinesis', 'stream/')
+    },
+    cloudwatch_logs: target => {
+      checkAuth('target.cloudwatch_logs.auth', target.auth)
+      checkArn('target.cloudwatch_logs.log_group_arn', target.log_group_arn, 'logs', 'log-group:')
+    },
+    datadog: target => {
+      if (target.api_key === '') fail('target_datadog_key', { field: 'target.datadog.api_key' })
+    },
+    azure_logs_ingestion: target => {
+      for (const [name, value] of Object.entries(target)) {
+        if (value === '') fail('target_azure', { field: `target.azure_logs_ingestion.${name}` })
+      }
+      checkUrl('target.azure_logs_ingestion.logs_ingestion_uri', target.logs_ingestion_uri)
+    },
+    webhook: target => checkUrl('target.webhook.url', target.url),
+    otlp: target => checkUrl('target.otlp.endpoint', target.endpoint),
+    syslog: target => {
+      if (!parseHostPort(target.address)) {
+        fail('target_url', { field: 'target.syslog.address', example: 'logs.example.com:6514' })
+      }
+    },
+    file: target => {
+      const parts = target.path.split(/[/\\]/)
+      if (
+        target.path === '' ||
+        target.path.startsWith('/') ||
+        parts.some(part => part === '..' || part === '')
+      ) {
+        fail('target_path', { field: 'target.file.path' })
+      }
+    },
+    debug: () => undefined,
+  }
 
-export const eventDestination: Behaviour = {
+export const eventDestination: ResourceHooks = {
   prepare(draft) {
     const { target } = draft.as(kind)
     const now = kindOf(target)
     if (draft.before) {
-      const was = kindOf(draft.before['target'] as Target)
+      const was = kindOf(draft.before['target'] as DestinationTarget)
       if (was !== now) fail('target_type_fixed', { field: 'target', was, now })
     }
     const check = checks[now] as (target: unknown) => void
     check(target[now])
   },
-  orders: { test: ({ row }, call) => call.live.command(row.id, 'test') },
+  commands: { test: ({ row }, call) => call.live.command(row.id, 'test') },
 }

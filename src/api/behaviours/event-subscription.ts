@@ -1,7 +1,7 @@
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { fail } from '#base/errors.ts'
 import { allowsType, type Actor } from '#contract/access-rule.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { eventTypes } from '#contract/events/index.ts'
 import { checkSelection, sourceFrom, type EventSource } from '#contract/events/source.ts'
 
@@ -16,22 +16,27 @@ function checkTypes(sources: readonly EventSource[]): void {
 }
 
 /** Rejects new event types that the caller may not read; delivery checks the owner's permissions. */
-function checkReadable(sources: readonly EventSource[], before: Body | undefined, actor: Actor): void {
+function checkReadable(
+  sources: readonly EventSource[],
+  before: ResourceBody | undefined,
+  actor: Actor,
+): void {
   const known = new Set(before && sourcesOf(before).map(({ type }) => type))
   const denied = sources.find(({ type }) => !known.has(type) && !allowsType(actor, type))
   if (denied) fail('event_type_denied', { field: 'type', value: denied.type })
 }
 
-export const sourcesOf = (subscription: Body): EventSource[] => subscription['sources'] as EventSource[]
+export const sourcesOf = (subscription: ResourceBody): EventSource[] =>
+  subscription['sources'] as EventSource[]
 
 /** A source as returned. Clients of the hosted service know `type` and `uri`: the rest is present only if set. */
-export const showSource = ({ type, ...chosen }: EventSource, listUri: string): Body => ({
+export const showSource = ({ type, ...chosen }: EventSource, listUri: string): ResourceBody => ({
   type,
   uri: `${listUri}/${type}`,
   ...chosen,
 })
 
-export const eventSubscription: Behaviour = {
+export const eventSubscription: ResourceHooks = {
   prepare({ body, before, given }, { principal }) {
     const sources = sourcesOf(body).map(sourceFrom)
     checkTypes(sources)

@@ -1,4 +1,4 @@
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { samlView, settleSignIn } from '#api/behaviours/sign-in.ts'
 import { readName } from '#api/names.ts'
 import { fail, Problem } from '#base/errors.ts'
@@ -25,7 +25,7 @@ function readMatch(match: string): string {
   }
 }
 
-export const httpsEdgeRoute: Behaviour = {
+export const httpsEdgeRoute: ResourceHooks = {
   prepare(draft) {
     const route = draft.as(kind)
     route.match = readMatch(route.match)

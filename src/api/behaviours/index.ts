@@ -1,4 +1,4 @@
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { abuseReport } from '#api/behaviours/abuse-report.ts'
 import { agentIngress } from '#api/behaviours/agent-ingress.ts'
 import * as backends from '#api/behaviours/backends.ts'
@@ -16,7 +16,7 @@ import { sshCertificateAuthority, sshHostCertificate, sshUserCertificate } from 
 import { user } from '#api/behaviours/users.ts'
 import type { Kind } from '#contract/kind.ts'
 
-const behaviours: Readonly<Record<string, Behaviour>> = {
+const hooks: Readonly<Record<string, ResourceHooks>> = {
   abuse_report: abuseReport,
   agent_ingress: agentIngress,
   api_key: apiKey,
@@ -47,7 +47,7 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   weighted_backend: backends.weightedBackend,
 }
 
-const plain: Behaviour = {}
+const plain: ResourceHooks = {}
 
 /** The behaviour of a kind; none for most. */
-export const behaviourOf = (kind: Kind): Behaviour => behaviours[kind.name] ?? plain
+export const hooksOf = (kind: Kind): ResourceHooks => hooks[kind.name] ?? plain

@@ -1,4 +1,4 @@
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import type { Call } from '#api/call.ts'
 import { requireNoLockOut, requireNotRestricting, RESTRICTION_TYPES } from '#api/restrictions.ts'
 import { parseRange, rangeText } from '#base/addresses.ts'
@@ -27,7 +27,7 @@ function readCidr(given: string): string {
   return lowest
 }
 
-export const ipPolicyRule: Behaviour = {
+export const ipPolicyRule: ResourceHooks = {
   async prepare(draft, call) {
     const rule = draft.as(ruleKind)
     rule.cidr = readCidr(rule.cidr)
@@ -49,14 +49,14 @@ export const ipPolicyRule: Behaviour = {
   },
 }
 
-export const ipPolicy: Behaviour = {
+export const ipPolicy: ResourceHooks = {
   async prepare(draft, call) {
     if (draft.before) await requireNotRestricting(draft.id, call)
   },
   remove: ({ row }, call) => requireNotRestricting(row.id, call),
 }
 
-export const ipRestriction: Behaviour = {
+export const ipRestriction: ResourceHooks = {
   async prepare(draft, call) {
     const { type, enforced, ip_policies: policies } = draft.as(restrictionKind)
     draft.claim(RESTRICTION_TYPES, type, { refusal: 'restriction_type_taken', field: 'type' })

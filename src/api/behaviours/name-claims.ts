@@ -17,23 +17,23 @@ function namesAbove(name: string, base: string): string[] {
 
 /** Rejects a new reservation of another user's names, or of a restricted name, for members. */
 export async function requireFreeName(domain: string, call: Call): Promise<void> {
-  const { principal, facts } = call
+  const { principal, info } = call
   if (principal.role === 'admin') return
-  const above = namesAbove(domain, facts.domain)
+  const above = namesAbove(domain, info.domain)
   const refuse = (): never => fail('address_of_other', { field, address: domain })
   if (await isOfOther(above, call)) refuse()
   const holders = await call.live.nameOwners([domain, ...above.flatMap(name => [name, `*.${name}`])])
   if (holders.some(id => id !== principal.id)) refuse()
-  if (!isUnder(domain, facts.domain)) return
+  if (!isUnder(domain, info.domain)) return
   const label =
     domain
-      .slice(0, -facts.domain.length - 1)
+      .slice(0, -info.domain.length - 1)
       .split('.')
       .at(-1) ?? ''
   const ascii = readsAs(label)
   const isHeld = isHeldLabel(label) || (ascii !== undefined && (isHeldLabel(ascii) || isOwnLabel(ascii)))
   if (isHeld) fail('name_held_back', { field, name: domain })
-  if (ascii !== undefined && (await isOfOther([`${ascii}.${facts.domain}`], call))) refuse()
+  if (ascii !== undefined && (await isOfOther([`${ascii}.${info.domain}`], call))) refuse()
 }
 
 /** Whether the nearest reservation among these, of a name or its wildcard, belongs to another user. */

@@ -1,4 +1,4 @@
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { TCP_PORTS } from '#api/behaviours/edges.ts'
 import { requireConfigType } from '#api/behaviours/reserved-domain.ts'
 import type { Call } from '#api/call.ts'
@@ -6,8 +6,8 @@ import { fail } from '#base/errors.ts'
 import { reservedAddr as kind } from '#contract/kinds/reserved-addr.ts'
 
 /** A free assignable port: from a random start, so that freed ones are not reused at once. */
-async function freePort({ store, facts }: Call): Promise<number> {
-  const { first, last } = facts.randomTcpPorts
+async function freePort({ store, info }: Call): Promise<number> {
+  const { first, last } = info.randomTcpPorts
   const count = last - first + 1
   const start = Math.floor(Math.random() * count)
   for (let step = 0; step < count; step++) {
@@ -17,9 +17,9 @@ async function freePort({ store, facts }: Call): Promise<number> {
   return fail('addr_none_free')
 }
 
-export const reservedAddr: Behaviour = {
+export const reservedAddr: ResourceHooks = {
   async prepare(draft, call) {
-    const { domain, region } = call.facts
+    const { domain, region } = call.info
     const address = draft.as(kind)
     if (!draft.before) {
       const host = address.region === region ? `1.tcp.${domain}` : `1.tcp.${address.region}.${domain}`
@@ -29,7 +29,7 @@ export const reservedAddr: Behaviour = {
     draft.claim(TCP_PORTS, port, { field: 'addr' })
     await requireConfigType(draft, 'endpoint_configuration', 'tcp', call)
   },
-  actions: {
+  mutations: {
     delete_endpoint_configuration: ({ body }) => ({ ...body, endpoint_configuration: null }),
   },
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { firstStatus } from '#api/behaviours/certificate-status.ts'
 import { DOMAINS } from '#api/behaviours/edges.ts'
 import { requireFreeName } from '#api/behaviours/name-claims.ts'
@@ -10,11 +10,11 @@ import { isUnder, readName } from '#api/names.ts'
 import { fail } from '#base/errors.ts'
 import { isOwnName } from '#base/own-names.ts'
 import { isPublicSuffix } from '#base/public-suffix.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { reservedDomain as kind } from '#contract/kinds/reserved-domain.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 
-type Domain = Kept<typeof kind.shape>
+type Domain = Stored<typeof kind.shape>
 
 /** The requested domain; both fields may be set if they mean the same. */
 function nameOf({ name, domain }: Pick<Domain, 'name' | 'domain'>, base: string): string {
@@ -48,23 +48,23 @@ function refusePublicSuffix(domain: string): void {
 const targetLabel = (id: string): string => hash('sha256', id, 'hex').slice(0, 17)
 
 async function nameNewDomain(draft: Draft, call: Call): Promise<void> {
-  const { facts } = call
+  const { info } = call
   const body = draft.as(kind)
-  body.domain = nameOf(body, facts.domain)
-  const shared = isUnder(body.domain, facts.domain)
-  if (shared) refuseOwnNames(body.domain, facts.domain)
+  body.domain = nameOf(body, info.domain)
+  const shared = isUnder(body.domain, info.domain)
+  if (shared) refuseOwnNames(body.domain, info.domain)
   else refusePublicSuffix(body.domain)
   await requireFreeName(body.domain, call)
   const label = targetLabel(draft.id)
-  body.cname_target = shared ? null : `${label}.cname.${facts.domain}`
+  body.cname_target = shared ? null : `${label}.cname.${info.domain}`
   const wildcard = !shared && body.domain.startsWith('*.')
-  body.acme_challenge_cname_target = wildcard ? `${label}.acme.${facts.domain}` : null
+  body.acme_challenge_cname_target = wildcard ? `${label}.acme.${info.domain}` : null
   if (body.certificate || body.certificate_management_policy) return
   if (!(await hasOurs(body.domain, call))) body.certificate_management_policy = standardPolicy
 }
 
 const hasOurs = async (name: string, call: Call): Promise<boolean> =>
-  isUnder(name, call.facts.domain) && isCovered(name, call)
+  isUnder(name, call.info.domain) && isCovered(name, call)
 
 async function settleCertificate(draft: Draft, call: Call): Promise<void> {
   const body = draft.as(kind)
@@ -74,7 +74,7 @@ async function settleCertificate(draft: Draft, call: Call): Promise<void> {
   if (uploads && (await hasOurs(body.domain, call)))
     fail('domain_certificate_shared', { field: 'certificate_id' })
   // The policy of the shared domain itself can be removed, and so it can be set again.
-  if (manages && body.domain !== call.facts.domain && (await hasOurs(body.domain, call)))
+  if (manages && body.domain !== call.info.domain && (await hasOurs(body.domain, call)))
     fail('domain_policy_shared', { field: 'certificate_management_policy' })
   if (uploads) body.certificate_management_policy = null
   if (manages && draft.before && !draft.before['certificate_management_policy']) body.certificate = null
@@ -102,12 +102,12 @@ export async function requireConfigType(
 
 const without =
   (...fields: string[]) =>
-  ({ body }: { body: Body }): Body => ({
+  ({ body }: { body: ResourceBody }): ResourceBody => ({
     ...body,
     ...Object.fromEntries(fields.map(field => [field, null])),
   })
 
-export const reservedDomain: Behaviour = {
+export const reservedDomain: ResourceHooks = {
   async prepare(draft, call) {
     if (!draft.before) await nameNewDomain(draft, call)
     const { domain } = draft.as(kind)
@@ -117,11 +117,11 @@ export const reservedDomain: Behaviour = {
       await requireConfigType(draft, `${type}_endpoint_configuration`, type, call)
     }
   },
-  remove({ row, body }, { facts }) {
+  remove({ row, body }, { info }) {
     // It would be created again at the next start.
-    if (body['domain'] === facts.domain) fail('domain_of_server', { id: row.id, domain: facts.domain })
+    if (body['domain'] === info.domain) fail('domain_of_server', { id: row.id, domain: info.domain })
   },
-  actions: {
+  mutations: {
     delete_certificate: ({ row, body }) => {
       if (body['certificate_management_policy']) return fail('domain_certificate_managed', { id: row.id })
       return { ...body, certificate: null }

@@ -2,7 +2,7 @@ import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
 import { samlAddresses } from '#api/modules/saml.ts'
 import { fail } from '#base/errors.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { signInModules } from '#contract/modules/sign-in.ts'
 
 /** Rejects a second sign-in module; returns whether there is one. */
@@ -18,7 +18,7 @@ export function settleSignIn(draft: Draft): boolean {
 }
 
 /** The URLs of a SAML module depend on the server's URL, so they are not stored. */
-export function samlView(body: Body, call: Call): Body {
-  const saml = body['saml'] as Body | null
+export function samlView(body: ResourceBody, call: Call): ResourceBody {
+  const saml = body['saml'] as ResourceBody | null
   return saml ? { saml: { ...saml, ...samlAddresses(call, String(body['id'])) } } : {}
 }

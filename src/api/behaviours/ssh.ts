@@ -1,16 +1,16 @@
-import type { Behaviour } from '#api/behaviour.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
 import { withPkiProblems } from '#api/pki-problems.ts'
-import { open } from '#api/records.ts'
+import { deserialize } from '#api/records.ts'
 import { checkReferences } from '#api/references.ts'
 import { fail } from '#base/errors.ts'
 import { timestamp } from '#base/ids.ts'
 import { Secret } from '#base/secrets.ts'
-import { mentions } from '#contract/body.ts'
+import { references } from '#contract/body.ts'
 import { sshCertificateAuthority as authorityKind } from '#contract/kinds/ssh.ts'
 import { sshHostCertificate as hostKind, sshUserCertificate as userKind } from '#contract/kinds/ssh.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import { newSshAuthority } from '#pki/ssh-authority.ts'
 import { signSshCertificate } from '#pki/ssh-certificate.ts'
 import { readSshPublicKey } from '#pki/ssh-key.ts'
@@ -19,7 +19,7 @@ import { encodeExtensions } from '#pki/ssh-options.ts'
 const DAY_MS = 86_400_000
 const DEFAULT_EXTENSIONS = { 'permit-pty': '', 'permit-user-rc': '' }
 
-export const sshCertificateAuthority: Behaviour = {
+export const sshCertificateAuthority: ResourceHooks = {
   async prepare(draft) {
     if (draft.before) return
     const body = draft.as(authorityKind)
@@ -36,14 +36,14 @@ export const sshCertificateAuthority: Behaviour = {
   },
 }
 
-type Certificate = Kept<typeof hostKind.shape>
+type Certificate = Stored<typeof hostKind.shape>
 
 /** The CA key of a certificate. */
 async function authorityKey(draft: Draft, call: Call): Promise<Secret> {
-  await checkReferences(mentions(draft.kind.shape, draft.body), call)
+  await checkReferences(references(draft.kind.shape, draft.body), call)
   const row = await call.store.get(String(draft.body['ssh_certificate_authority_id']))
   if (!row) return fail('ssh_ca_missing', { field: 'ssh_certificate_authority_id', id: '' })
-  return new Secret(String(open(authorityKind, row, call)['private_key']))
+  return new Secret(String(deserialize(authorityKind, row, call)['private_key']))
 }
 
 /** Completes the common fields of both certificate kinds and returns what is to be signed. */
@@ -67,7 +67,7 @@ function settle(draft: Draft, defaultMs: number, call: Call) {
   }
 }
 
-export const sshUserCertificate: Behaviour = {
+export const sshUserCertificate: ResourceHooks = {
   async prepare(draft, call) {
     if (draft.before) return
     const body = draft.as(userKind)
@@ -84,7 +84,7 @@ export const sshUserCertificate: Behaviour = {
   },
 }
 
-export const sshHostCertificate: Behaviour = {
+export const sshHostCertificate: ResourceHooks = {
   async prepare(draft, call) {
     if (draft.before) return
     const body = draft.as(hostKind)

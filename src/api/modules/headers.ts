@@ -1,8 +1,8 @@
 import type { ModuleRule } from '#api/modules/rule.ts'
 import { fail } from '#base/errors.ts'
-import { type Moment, untouchableHeaders, valueParts } from '#contract/header-rules.ts'
+import { type HeaderPhase, untouchableHeaders, valueParts } from '#contract/header-rules.ts'
 import type { requestHeaders } from '#contract/modules/headers.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,255}$/
 
@@ -27,18 +27,18 @@ export function headerMap(field: string, headers: Readonly<Record<string, string
   )
 }
 
-const checkHeaders = (module: Parameters<ModuleRule>[0], moment: Moment): void => {
-  const headers = module as Kept<typeof requestHeaders.shape>
+const checkHeaders = (module: Parameters<ModuleRule>[0], phase: HeaderPhase): void => {
+  const headers = module as Stored<typeof requestHeaders.shape>
   headers.add = headerMap('add', headers.add)
   headers.remove = headerNames('remove', headers.remove)
   const named = { add: Object.keys(headers.add), remove: headers.remove }
   for (const [field, names] of Object.entries(named)) {
     if (names.includes('user-agent')) fail('fixed_header', { field, name: 'user-agent' })
   }
-  if (moment === 'response' && [...named.add, ...named.remove].includes('host')) fail('response_host')
+  if (phase === 'response' && [...named.add, ...named.remove].includes('host')) fail('response_host')
   if (named.remove.includes('host') && !named.add.includes('host')) fail('host_header', { field: 'remove' })
   for (const [name, value] of Object.entries(headers.add))
-    if (valueParts(value, moment) === undefined) fail('header_variable', { name, value })
+    if (valueParts(value, phase) === undefined) fail('header_variable', { name, value })
 }
 
 export const checkRequestHeaders: ModuleRule = module => checkHeaders(module, 'request')

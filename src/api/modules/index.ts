@@ -7,7 +7,7 @@ import { completeSaml } from '#api/modules/saml.ts'
 import { checkTlsTermination } from '#api/modules/tls-termination.ts'
 import { checkUserAgentFilter } from '#api/modules/user-agent-filter.ts'
 import { checkWebhookVerification } from '#api/modules/webhook-verification.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import type { ModuleRule } from '#api/modules/rule.ts'
 
 const rules: Readonly<Record<string, ModuleRule>> = {
@@ -26,7 +26,7 @@ const rules: Readonly<Record<string, ModuleRule>> = {
 export async function checkModules(draft: Draft, call: Call): Promise<void> {
   for (const [name, module] of Object.entries(draft.kind.modules)) {
     if (!draft.sets(name)) continue
-    const before = (draft.before?.[name] ?? undefined) as Body | undefined
-    await rules[module.name]?.(draft.body[name] as Body, { before, call, owner: draft.id })
+    const before = (draft.before?.[name] ?? undefined) as ResourceBody | undefined
+    await rules[module.name]?.(draft.body[name] as ResourceBody, { before, call, owner: draft.id })
   }
 }

@@ -2,12 +2,12 @@ import type { ModuleRule } from '#api/modules/rule.ts'
 import { fail } from '#base/errors.ts'
 import { nameFault } from '#base/hosts.ts'
 import { oauthProviders, ownApplicationOnly, type oauth } from '#contract/modules/oauth.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 
 const MIN_CHECK_INTERVAL = 180
 const EMAIL = /^[^\s@]+@([^\s@]+)$/
 
-type Module = Kept<typeof oauth.shape>
+type Module = Stored<typeof oauth.shape>
 type Provider = NonNullable<Module['provider']['github']>
 
 export const checkOAuth: ModuleRule = module => {

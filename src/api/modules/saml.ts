@@ -4,13 +4,13 @@ import type { Call } from '#api/call.ts'
 import type { ModuleRule } from '#api/modules/rule.ts'
 import { fail } from '#base/errors.ts'
 import { documentFault } from '#base/xml-bounds.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { nameIdFormats, type saml } from '#contract/modules/saml.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import { isLargeRsa, MAX_RSA_BITS } from '#pki/rsa-size.ts'
 import { selfSignedCertificate } from '#pki/self-signed.ts'
 
-type Module = Kept<typeof saml.shape>
+type Module = Stored<typeof saml.shape>
 
 const SIGNATURE_NAMESPACE = 'http://www.w3.org/2000/09/xmldsig#'
 /** For signing and encryption, in each of several roles. */
@@ -20,8 +20,8 @@ const METADATA_NAMESPACE = 'urn:oasis:names:tc:SAML:2.0:metadata'
 const CERTIFICATE_YEARS = 35
 
 /** The URLs of the endpoint for the identity provider; derived from the id of the route or endpoint configuration. */
-export function samlAddresses(call: Call, owner: string): Body {
-  const entity = `${call.facts.signInUrl}/saml/${owner}`
+export function samlAddresses(call: Call, owner: string): ResourceBody {
+  const entity = `${call.info.signInUrl}/saml/${owner}`
   return {
     entity_id: entity,
     metadata_url: entity,

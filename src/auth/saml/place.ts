@@ -1,5 +1,5 @@
 import type { saml } from '#contract/modules/saml.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { type IdentityProvider, identityProvider } from '#auth/saml/identity-provider.ts'
 import { callbackHostUrl } from '#auth/sign-in/callback-host.ts'
@@ -7,7 +7,7 @@ import { callbackHostUrl } from '#auth/sign-in/callback-host.ts'
 /** In paths on the central host. */
 export const SAML_PREFIX = '/saml/'
 
-export type SamlSettings = Kept<typeof saml.shape>
+export type SamlSettings = Stored<typeof saml.shape>
 
 /** The URLs of one route or endpoint configuration. */
 export interface SamlAddresses {

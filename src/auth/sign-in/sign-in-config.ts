@@ -1,8 +1,8 @@
 import type { signInFields } from '#contract/modules/sign-in.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { SignInConfig } from '#auth/sign-in/sign-in.ts'
 
-type Options = Kept<ReturnType<typeof signInFields>>
+type Options = Stored<ReturnType<typeof signInFields>>
 
 /** A record's common sign-in options. */
 export const recordConfig = (options: Options, authCheckInterval = 0): SignInConfig => ({

@@ -4,13 +4,13 @@
  */
 
 /** Undefined where a filter needs a value that an event lacks. */
-export type Value = string | number | boolean | undefined
+export type EventFilterValue = string | number | boolean | undefined
 
 /** A compiled part of a filter: returns its value for the `object` of an event. */
-export type Part = (object: unknown) => Value
+export type EventFilterPart = (object: unknown) => EventFilterValue
 
 export const equality =
-  (isEqual: boolean, left: Part, right: Part): Part =>
+  (isEqual: boolean, left: EventFilterPart, right: EventFilterPart): EventFilterPart =>
   object => {
     const one = left(object)
     const other = right(object)
@@ -24,7 +24,11 @@ const orders = {
   '>=': (one: string | number, other: string | number) => one >= other,
 }
 
-export function comparison(sign: keyof typeof orders, left: Part, right: Part): Part {
+export function comparison(
+  sign: keyof typeof orders,
+  left: EventFilterPart,
+  right: EventFilterPart,
+): EventFilterPart {
   const isInOrder = orders[sign]
   return object => {
     const one = left(object)
@@ -40,7 +44,7 @@ export function comparison(sign: keyof typeof orders, left: Part, right: Part): 
 
 /** `||` is decided by the first true, `&&` by the first false. */
 export const decision =
-  (decisive: boolean, left: Part, right: Part): Part =>
+  (decisive: boolean, left: EventFilterPart, right: EventFilterPart): EventFilterPart =>
   object => {
     const one = left(object)
     if (one === decisive) return decisive
@@ -50,21 +54,21 @@ export const decision =
   }
 
 export const negation =
-  (part: Part): Part =>
+  (part: EventFilterPart): EventFilterPart =>
   object => {
     const value = part(object)
     return typeof value === 'boolean' ? !value : undefined
   }
 
 export const negative =
-  (part: Part): Part =>
+  (part: EventFilterPart): EventFilterPart =>
   object => {
     const value = part(object)
     return typeof value === 'number' ? -value : undefined
   }
 
 export const choice =
-  (condition: Part, one: Part, other: Part): Part =>
+  (condition: EventFilterPart, one: EventFilterPart, other: EventFilterPart): EventFilterPart =>
   object => {
     const value = condition(object)
     if (value === undefined) return undefined
@@ -72,20 +76,20 @@ export const choice =
   }
 
 export const membership =
-  (part: Part, values: ReadonlySet<Value>): Part =>
+  (part: EventFilterPart, values: ReadonlySet<EventFilterValue>): EventFilterPart =>
   object => {
     const value = part(object)
     return value === undefined ? undefined : values.has(value)
   }
 
 export const presence =
-  (part: Part): Part =>
+  (part: EventFilterPart): EventFilterPart =>
   object =>
     part(object) !== undefined
 
 /** Counts characters, not UTF-16 code units. */
 export const size =
-  (part: Part): Part =>
+  (part: EventFilterPart): EventFilterPart =>
   object => {
     const text = part(object)
     return typeof text === 'string' ? Array.from(text).length : undefined
@@ -99,7 +103,11 @@ export const questions: Readonly<Record<string, (text: string, other: string) =>
 }
 
 export const question =
-  (answer: (text: string, other: string) => boolean, left: Part, right: Part): Part =>
+  (
+    answer: (text: string, other: string) => boolean,
+    left: EventFilterPart,
+    right: EventFilterPart,
+  ): EventFilterPart =>
   object => {
     const text = left(object)
     const other = right(object)
@@ -108,7 +116,7 @@ export const question =
 
 /** Longer texts than `limit` are not matched: their sender could make that slow. */
 export const matching =
-  (part: Part, pattern: { test(text: string): boolean }, limit: number): Part =>
+  (part: EventFilterPart, pattern: { test(text: string): boolean }, limit: number): EventFilterPart =>
   object => {
     const text = part(object)
     return typeof text === 'string' && text.length <= limit ? pattern.test(text) : undefined

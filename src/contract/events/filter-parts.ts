@@ -2,12 +2,12 @@ import type { ASTNode } from '@marcbachmann/cel-js'
 import { goRegex } from '#base/go-regex.ts'
 import { PatternBudget } from '#base/regex/pattern-budget.ts'
 import * as logic from '#contract/events/filter-logic.ts'
-import type { Part, Value } from '#contract/events/filter-logic.ts'
+import type { EventFilterPart, EventFilterValue } from '#contract/events/filter-logic.ts'
 
 /** The context in which the parts of one filter are compiled. */
 export interface Making {
   /** Returns the reader of a field by its dotted name, or rejects the name. */
-  readonly field: (name: string) => Part
+  readonly field: (name: string) => EventFilterPart
   /** Rejects the filter at this position. */
   readonly refuse: (at: number, reason: string) => never
   /** For all patterns of this filter together. */
@@ -23,8 +23,8 @@ const MAX_MATCHED = 255
  * Compiles the syntax tree of a filter. Only what is listed here is supported. Nothing repeats or multiplies work, as
  * CEL's macros, splitting and binding could: evaluation is linear in the filter.
  */
-export function partOf(node: ASTNode, making: Making): Part {
-  const part = (each: ASTNode): Part => partOf(each, making)
+export function partOf(node: ASTNode, making: Making): EventFilterPart {
+  const part = (each: ASTNode): EventFilterPart => partOf(each, making)
   switch (node.op) {
     case 'value':
       return literal(node.args, node.start, making)
@@ -62,7 +62,7 @@ export function partOf(node: ASTNode, making: Making): Part {
 /** The user's spelling of the parser's operator names. */
 const signs: Readonly<Record<string, string>> = { list: 'a list without "in"', map: 'a map', '[]': '[ ]' }
 
-function literalValue(value: unknown, at: number, { refuse }: Making): Value {
+function literalValue(value: unknown, at: number, { refuse }: Making): EventFilterValue {
   if (typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value !== 'bigint')
     return refuse(at, 'the only values are strings in quotes, integers, true and false')
@@ -70,13 +70,13 @@ function literalValue(value: unknown, at: number, { refuse }: Making): Value {
   return Number.isSafeInteger(number) ? number : refuse(at, 'the number is too large')
 }
 
-function literal(given: unknown, at: number, making: Making): Part {
+function literal(given: unknown, at: number, making: Making): EventFilterPart {
   const value = literalValue(given, at, making)
   return () => value
 }
 
 /** The field whose dotted name follows `ev`. */
-function fieldOf(node: ASTNode, { field, refuse }: Making): Part {
+function fieldOf(node: ASTNode, { field, refuse }: Making): EventFilterPart {
   const names: string[] = []
   let left = node
   while (left.op === '.') {
@@ -90,7 +90,7 @@ function fieldOf(node: ASTNode, { field, refuse }: Making): Part {
   return field(names.join('.'))
 }
 
-function membership(part: Part, list: ASTNode, making: Making): Part {
+function membership(part: EventFilterPart, list: ASTNode, making: Making): EventFilterPart {
   if (list.op !== 'list') return making.refuse(list.start, '"in" needs a list, such as [80, 443]')
   const values = list.args.map(({ op, args, start }) =>
     op === 'value'
@@ -106,7 +106,11 @@ const noFunction = (name: string, at: number, { refuse }: Making): never =>
     `"${name}" is not a function for its arguments; supported are has(field), size(text) and text.startsWith, endsWith, contains, matches(text)`,
   )
 
-function call([name, args]: readonly [string, readonly ASTNode[]], at: number, making: Making): Part {
+function call(
+  [name, args]: readonly [string, readonly ASTNode[]],
+  at: number,
+  making: Making,
+): EventFilterPart {
   const [only] = args
   if (only === undefined || args.length > 1) return noFunction(name, at, making)
   if (name === 'has') return logic.presence(fieldOf(only, making))
@@ -116,7 +120,7 @@ function call([name, args]: readonly [string, readonly ASTNode[]], at: number, m
 function method(
   [name, receiver, args]: readonly [string, ASTNode, readonly ASTNode[]],
   making: Making,
-): Part {
+): EventFilterPart {
   const [only] = args
   const answer = Object.hasOwn(logic.questions, name) ? logic.questions[name] : undefined
   if (only === undefined && name === 'size') return logic.size(partOf(receiver, making))
@@ -127,7 +131,7 @@ function method(
 }
 
 /** Compiled once, and never by JavaScript's own engine, which some patterns block. */
-function matching(text: Part, { op, args, start }: ASTNode, making: Making): Part {
+function matching(text: EventFilterPart, { op, args, start }: ASTNode, making: Making): EventFilterPart {
   if (op !== 'value' || typeof args !== 'string')
     return making.refuse(start, 'the pattern for matches must be a string in quotes')
   const pattern = goRegex(args, making.patterns)

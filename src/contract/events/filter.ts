@@ -1,7 +1,7 @@
 import { Environment, ParseError, type ParseResult } from '@marcbachmann/cel-js'
 import { fail } from '#base/errors.ts'
 import { fieldNamed, filterableNames, refuseFieldName, trafficTypes } from '#contract/events/field-names.ts'
-import type { Part, Value } from '#contract/events/filter-logic.ts'
+import type { EventFilterPart, EventFilterValue } from '#contract/events/filter-logic.ts'
 import { filterBudget, partOf } from '#contract/events/filter-parts.ts'
 import type { TrafficType } from '#contract/events/traffic-fields.ts'
 
@@ -54,11 +54,11 @@ export function valueAt(name: string): (object: unknown) => unknown {
   }
 }
 
-function fieldPart(name: string, isNumber: boolean): Part {
+function fieldPart(name: string, isNumber: boolean): EventFilterPart {
   const read = valueAt(name)
   return object => {
     const value = read(object)
-    return typeof value === (isNumber ? 'number' : 'string') ? (value as Value) : undefined
+    return typeof value === (isNumber ? 'number' : 'string') ? (value as EventFilterValue) : undefined
   }
 }
 

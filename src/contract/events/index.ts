@@ -4,12 +4,14 @@ import { kinds } from '#contract/kinds/index.ts'
 /** Actions of users or of the server on a resource. */
 type Change = 'created' | 'updated' | 'deleted'
 /** Changes of a resource over time. */
-type Turn = 'expiring' | 'expired'
-export type Happening = Change | Turn
+type LifecycleEvent = 'expiring' | 'expired'
+export type Happening = Change | LifecycleEvent
 
 const verbs = { created: 'create', updated: 'update', deleted: 'delete' } as const
 const changes = Object.keys(verbs) as readonly Change[]
-const turns: Readonly<Record<string, readonly Turn[]>> = { tls_certificate: ['expiring', 'expired'] }
+const lifecycleEvents: Readonly<Record<string, readonly LifecycleEvent[]>> = {
+  tls_certificate: ['expiring', 'expired'],
+}
 
 const typeOf = (name: string, what: Happening): string => `${name}_${what}.v0`
 
@@ -21,7 +23,7 @@ export function auditEvent(kind: Kind, what: Happening): string | undefined {
 /** All event types of this kind of resource; actions that callers cannot take have none. */
 export function auditEvents(kind: Kind): string[] {
   const possible = changes.filter(what => kind.verbs.includes(verbs[what]))
-  return [...possible, ...(turns[kind.name] ?? [])].flatMap(what => auditEvent(kind, what) ?? [])
+  return [...possible, ...(lifecycleEvents[kind.name] ?? [])].flatMap(what => auditEvent(kind, what) ?? [])
 }
 
 /** Events of the gateway about traffic and sessions; they are not written to the store. */

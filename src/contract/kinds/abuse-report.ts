@@ -1,6 +1,6 @@
 import { kind, metadata } from '#contract/kind.ts'
 import { line, listOf, object, oneOf } from '#contract/schema.ts'
-import { computed, fixed, input, required } from '#contract/shape.ts'
+import { computed, immutable, input, required } from '#contract/shape.ts'
 
 export const abuseReport = kind({
   name: 'abuse_report',
@@ -11,7 +11,7 @@ export const abuseReport = kind({
   verbs: ['create', 'get'],
   fields: {
     urls: required(
-      fixed(
+      immutable(
         input(
           listOf(line({ maxBytes: 2048, refusal: 'report_url' }), {
             minItems: 1,

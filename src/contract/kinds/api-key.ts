@@ -1,6 +1,6 @@
 import { description, kind, metadata } from '#contract/kind.ts'
 import { line, nullable } from '#contract/schema.ts'
-import { computed, fixed, idOf, idText, input, internal } from '#contract/shape.ts'
+import { computed, immutable, idOf, idText, input, internal } from '#contract/shape.ts'
 import { owners } from '#contract/targets.ts'
 
 export const apiKey = kind({
@@ -16,7 +16,7 @@ export const apiKey = kind({
     metadata: metadata(),
     token: computed(nullable(line()), 'The bearer token: only in the response that creates it.'),
     token_hash: internal(),
-    owner_id: fixed(
+    owner_id: immutable(
       idOf(owners, input(idText(owners), 'The user or bot that owns the key; by default the caller.')),
     ),
   },

@@ -1,6 +1,6 @@
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { line, listOf, moment, text } from '#contract/schema.ts'
-import { computed, fixed, input, required } from '#contract/shape.ts'
+import { computed, immutable, input, required } from '#contract/shape.ts'
 
 export const certificateAuthority = kind({
   name: 'certificate_authority',
@@ -15,7 +15,7 @@ export const certificateAuthority = kind({
     metadata: metadata('authority_metadata'),
     owner_id: owner(),
     ca_pem: required(
-      fixed(
+      immutable(
         input(
           text({ maxBytes: 65_536, missing: 'certificate_none', refusals: { maxBytes: 'pem_too_big' } }),
           'The CA certificate in PEM.',

@@ -1,6 +1,6 @@
 import { description, kind, metadata } from '#contract/kind.ts'
 import { line, listOf, nullable } from '#contract/schema.ts'
-import { computed, fixed, idOf, idText, input, internal } from '#contract/shape.ts'
+import { computed, immutable, idOf, idText, input, internal } from '#contract/shape.ts'
 import { owners } from '#contract/targets.ts'
 
 export const acl = input(
@@ -23,7 +23,7 @@ export const credential = kind({
     token: computed(nullable(line()), 'The authtoken: only in the response that creates it.'),
     token_hash: internal(),
     acl,
-    owner_id: fixed(
+    owner_id: immutable(
       idOf(owners, input(idText(owners), 'The user or bot that owns the credential; by default the caller.')),
     ),
   },

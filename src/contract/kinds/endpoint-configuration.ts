@@ -12,7 +12,7 @@ import { saml } from '#contract/modules/saml.ts'
 import { tlsTermination } from '#contract/modules/tls-termination.ts'
 import { webhookVerification } from '#contract/modules/webhook-verification.ts'
 import { also, oneOf } from '#contract/schema.ts'
-import { fixed, required } from '#contract/shape.ts'
+import { immutable, required } from '#contract/shape.ts'
 
 export const endpointConfiguration = kind({
   name: 'endpoint_configuration',
@@ -23,7 +23,7 @@ export const endpointConfiguration = kind({
   inUse: 'config_in_use',
   fields: {
     type: required(
-      fixed(also(oneOf('http', 'https', 'tcp'), { refusal: 'config_type', missing: 'config_type' })),
+      immutable(also(oneOf('http', 'https', 'tcp'), { refusal: 'config_type', missing: 'config_type' })),
       'The protocol of its endpoints.',
     ),
     description: description(),

@@ -2,7 +2,7 @@ import { filterableNames, trafficTypes } from '#contract/events/field-names.ts'
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { eventTarget } from '#contract/kinds/event-target.ts'
 import { also, integer, line, listOf, moment, nullable, object, partly, text } from '#contract/schema.ts'
-import { computed, fixed, input, refs, required, shownRef, sparse } from '#contract/shape.ts'
+import { computed, immutable, input, refs, required, shownRef, omitWhenUnset } from '#contract/shape.ts'
 import { nested } from '#contract/shape-schema.ts'
 import { eventDestinations } from '#contract/targets.ts'
 
@@ -111,8 +111,8 @@ export const eventSource = kind({
   event: false,
   without: ['created_at'],
   fields: {
-    type: required(fixed(input(eventType, 'The event type, such as ip_policy_created.v0.'))),
-    fields: sparse(input(fieldNames, fieldsDoc)),
-    filter: sparse(input(filter, filterDoc)),
+    type: required(immutable(input(eventType, 'The event type, such as ip_policy_created.v0.'))),
+    fields: omitWhenUnset(input(fieldNames, fieldsDoc)),
+    filter: omitWhenUnset(input(filter, filterDoc)),
   },
 })

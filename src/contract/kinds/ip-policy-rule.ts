@@ -1,6 +1,6 @@
 import { description, kind, metadata } from '#contract/kind.ts'
 import { also, line, oneOf } from '#contract/schema.ts'
-import { fixed, input, ref, required } from '#contract/shape.ts'
+import { immutable, input, ref, required } from '#contract/shape.ts'
 import { rulePolicy } from '#contract/targets.ts'
 
 export const ipPolicyRule = kind({
@@ -19,9 +19,9 @@ export const ipPolicyRule = kind({
         'Address range, such as 10.0.0.0/8.',
       ),
     ),
-    ip_policy: required(fixed(ref(rulePolicy, 'ip_policy_id', 'The policy this rule belongs to.'))),
+    ip_policy: required(immutable(ref(rulePolicy, 'ip_policy_id', 'The policy this rule belongs to.'))),
     action: required(
-      fixed(also(oneOf('allow', 'deny'), { refusal: 'rule_action', missing: 'rule_action' })),
+      immutable(also(oneOf('allow', 'deny'), { refusal: 'rule_action', missing: 'rule_action' })),
       'What happens to a matching address.',
     ),
   },

@@ -1,6 +1,6 @@
 import { description, kind, metadata } from '#contract/kind.ts'
 import { also, flag, oneOf } from '#contract/schema.ts'
-import { fixed, input, refs, required } from '#contract/shape.ts'
+import { immutable, input, refs, required } from '#contract/shape.ts'
 import { restrictionPolicies } from '#contract/targets.ts'
 
 /** The types of traffic that can be restricted. */
@@ -20,7 +20,7 @@ export const ipRestriction = kind({
     // False when absent: the Go client omits false values.
     enforced: input(flag(false), 'False: violations are only logged.'),
     type: required(
-      fixed(
+      immutable(
         also(oneOf(...restrictionTypes), {
           refusal: 'restriction_type',
           missing: 'restriction_type',

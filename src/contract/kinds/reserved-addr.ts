@@ -1,7 +1,7 @@
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { regionField } from '#contract/kinds/region.ts'
 import { line } from '#contract/schema.ts'
-import { computed, fixed, ref } from '#contract/shape.ts'
+import { computed, immutable, ref } from '#contract/shape.ts'
 import { endpointConfigurations } from '#contract/targets.ts'
 
 export const reservedAddr = kind({
@@ -24,7 +24,7 @@ export const reservedAddr = kind({
     metadata: metadata('addr_metadata'),
     owner_id: owner(),
     addr: computed(line(), 'The address, host:port, chosen by the server.'),
-    region: fixed(regionField('addr_region')),
+    region: immutable(regionField('addr_region')),
     endpoint_configuration: ref(endpointConfigurations, 'endpoint_configuration_id'),
   },
 })

@@ -1,12 +1,12 @@
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { certificateManagement, certificateStatus } from '#contract/kinds/certificate-management.ts'
 import { line, listOf, nullable, object, oneOf } from '#contract/schema.ts'
-import { computed, fixed, input, ref, sparse, writeOnly } from '#contract/shape.ts'
-import { maybe } from '#contract/shape-schema.ts'
+import { computed, immutable, input, ref, omitWhenUnset, writeOnly } from '#contract/shape.ts'
+import { nullableObject } from '#contract/shape-schema.ts'
 import { regionField, regions } from '#contract/kinds/region.ts'
 import { endpointConfigurations, tlsCertificates } from '#contract/targets.ts'
 
-const name = (doc: string) => fixed(input(line({ maxBytes: 1024 }), doc))
+const name = (doc: string) => immutable(input(line({ maxBytes: 1024 }), doc))
 
 export const reservedDomain = kind({
   name: 'reserved_domain',
@@ -40,7 +40,7 @@ export const reservedDomain = kind({
     owner_id: owner(),
     name: writeOnly(name('A full name, or one without a dot for that name under the shared domain.')),
     domain: name('The host name.'),
-    region: fixed(regionField('domain_region')),
+    region: immutable(regionField('domain_region')),
     cname_target: computed(
       nullable(line()),
       'Target of the CNAME record of a custom name; null under the shared domain.',
@@ -48,12 +48,12 @@ export const reservedDomain = kind({
     http_endpoint_configuration: ref(endpointConfigurations, 'http_endpoint_configuration_id'),
     https_endpoint_configuration: ref(endpointConfigurations, 'https_endpoint_configuration_id'),
     certificate: ref(tlsCertificates, 'certificate_id', 'The certificate that is served.'),
-    certificate_management_policy: maybe(
+    certificate_management_policy: nullableObject(
       certificateManagement,
       'How certificates are issued; null: none are issued.',
     ),
     certificate_management_status: computed(nullable(certificateStatus), 'Status of certificate issuance.'),
-    resolves_to: sparse(
+    resolves_to: omitWhenUnset(
       input(
         listOf(object({ value: oneOf(...regions, 'global') }), { maxItems: 8 }),
         'The regions that its DNS name resolves to. There is one server, so each of them means this server. Absent from responses while unset.',

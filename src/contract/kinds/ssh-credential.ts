@@ -1,7 +1,7 @@
 import { description, kind, metadata } from '#contract/kind.ts'
 import { acl } from '#contract/kinds/credential.ts'
 import { line } from '#contract/schema.ts'
-import { fixed, idOf, idText, input, required } from '#contract/shape.ts'
+import { immutable, idOf, idText, input, required } from '#contract/shape.ts'
 import { owners } from '#contract/targets.ts'
 
 export const sshCredential = kind({
@@ -18,10 +18,10 @@ export const sshCredential = kind({
     description: description('credential_description'),
     metadata: metadata('credential_metadata'),
     public_key: required(
-      fixed(input(line({ maxBytes: 16_384, missing: 'ssh_key_missing' }), 'One authorized-keys line.')),
+      immutable(input(line({ maxBytes: 16_384, missing: 'ssh_key_missing' }), 'One authorized-keys line.')),
     ),
     acl,
-    owner_id: fixed(
+    owner_id: immutable(
       idOf(owners, input(idText(owners), 'The user or bot that owns the key; by default the caller.')),
     ),
   },

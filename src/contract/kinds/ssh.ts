@@ -2,7 +2,7 @@ import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { also, integer, line, listOf, mapOf, moment, oneOf, text } from '#contract/schema.ts'
 import {
   computed,
-  fixed,
+  immutable,
   idOf,
   idText,
   input,
@@ -22,7 +22,7 @@ const about = {
 const keyType = computed(oneOf('rsa', 'ecdsa', 'ed25519'), 'The type of key.')
 
 /** Parameters for creating the key; not part of the resource. */
-const made = <F extends Field>(field: F) => writeOnly(fixed(field))
+const made = <F extends Field>(field: F) => writeOnly(immutable(field))
 
 export const sshCertificateAuthority = kind({
   name: 'ssh_certificate_authority',
@@ -50,7 +50,7 @@ export const sshCertificateAuthority = kind({
 const certificateFields = {
   ...about,
   public_key: required(
-    fixed(
+    immutable(
       input(
         line({ maxBytes: 16_384, missing: 'ssh_public_key_missing' }),
         'The key to certify, as an authorized-keys line.',
@@ -59,18 +59,18 @@ const certificateFields = {
   ),
   key_type: keyType,
   ssh_certificate_authority_id: required(
-    fixed(
+    immutable(
       idOf(
         sshAuthorities,
         input(idText(sshAuthorities, { missing: 'ssh_ca_missing' }), 'The CA that signs.'),
       ),
     ),
   ),
-  principals: fixed(
+  principals: immutable(
     input(listOf(text({ maxBytes: 255 }), { maxItems: 256 }), 'User or host names of the holder.'),
   ),
-  valid_after: fixed(input(moment(), 'Start of validity; default now.')),
-  valid_until: fixed(input(moment(), 'End of validity.')),
+  valid_after: immutable(input(moment(), 'Start of validity; default now.')),
+  valid_until: immutable(input(moment(), 'End of validity.')),
   certificate: computed(line(), 'The signed certificate, as an authorized-keys line.'),
 }
 
@@ -82,10 +82,10 @@ export const sshUserCertificate = kind({
   listKey: 'ssh_user_certificates',
   fields: {
     ...certificateFields,
-    critical_options: fixed(
+    critical_options: immutable(
       input(mapOf(text({ maxBytes: 4096 }), { maxProperties: 16 }), 'force-command and source-address.'),
     ),
-    extensions: fixed(
+    extensions: immutable(
       optional(
         mapOf(text({ maxBytes: 4096 }), { maxProperties: 32 }),
         'Permissions of the session; default permit-pty and permit-user-rc.',

@@ -1,6 +1,6 @@
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { line, listOf, moment, nullable, object, oneOf, text } from '#contract/schema.ts'
-import { computed, fixed, hidden, input, internal, required } from '#contract/shape.ts'
+import { computed, immutable, hidden, input, internal, required } from '#contract/shape.ts'
 
 const pem = { maxBytes: 65_536, refusals: { maxBytes: 'pem_too_big' as const } }
 
@@ -16,10 +16,10 @@ export const tlsCertificate = kind({
     metadata: metadata('certificate_metadata'),
     owner_id: owner(),
     certificate_pem: required(
-      fixed(input(text({ ...pem, missing: 'certificate_none' }), 'The chain in PEM, leaf first.')),
+      immutable(input(text({ ...pem, missing: 'certificate_none' }), 'The chain in PEM, leaf first.')),
     ),
     private_key_pem: required(
-      fixed(hidden(input(text({ ...pem, missing: 'certificate_no_key' }), 'The private key in PEM.'))),
+      immutable(hidden(input(text({ ...pem, missing: 'certificate_no_key' }), 'The private key in PEM.'))),
     ),
     subject_common_name: computed(line()),
     subject_alternative_names: computed(object({ dns_names: listOf(line()), ips: listOf(line()) })),

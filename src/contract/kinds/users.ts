@@ -1,6 +1,6 @@
 import { kind } from '#contract/kind.ts'
 import { also, flag, line, oneOf } from '#contract/schema.ts'
-import { fixed, input, required } from '#contract/shape.ts'
+import { immutable, input, required } from '#contract/shape.ts'
 
 const name = input(line({ maxBytes: 255 }), 'Name shown to people.')
 const active = input(flag(true), 'False: its keys and credentials are rejected.')
@@ -15,7 +15,7 @@ export const user = kind({
   adminOnly: true,
   fields: {
     name,
-    email: required(fixed(input(line({ maxBytes: 254, format: 'email' }), 'E-mail address, unique.'))),
+    email: required(immutable(input(line({ maxBytes: 254, format: 'email' }), 'E-mail address, unique.'))),
     role: input(also(oneOf('admin', 'member'), { default: 'member' }), 'What the user may do.'),
     active,
   },

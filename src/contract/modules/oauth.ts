@@ -2,7 +2,7 @@ import { module } from '#contract/kind.ts'
 import { signInFields } from '#contract/modules/sign-in.ts'
 import { line, listOf, uint32 } from '#contract/schema.ts'
 import { input, secret } from '#contract/shape.ts'
-import { maybe, nested } from '#contract/shape-schema.ts'
+import { nullableObject, nested } from '#contract/shape-schema.ts'
 
 const names = (doc: string) =>
   input(listOf(line({ maxBytes: 255 }), { refusals: { maxItems: 'list_too_long' } }), doc)
@@ -25,14 +25,14 @@ const github = {
 export const ownApplicationOnly = ['amazon', 'facebook'] as const
 
 export const oauthProviders = {
-  github: maybe(github),
-  facebook: maybe(provider),
-  microsoft: maybe(provider),
-  google: maybe(provider),
-  linkedin: maybe(provider),
-  gitlab: maybe(provider),
-  twitch: maybe(provider),
-  amazon: maybe(provider),
+  github: nullableObject(github),
+  facebook: nullableObject(provider),
+  microsoft: nullableObject(provider),
+  google: nullableObject(provider),
+  linkedin: nullableObject(provider),
+  gitlab: nullableObject(provider),
+  twitch: nullableObject(provider),
+  amazon: nullableObject(provider),
 }
 
 export const oauth = module({

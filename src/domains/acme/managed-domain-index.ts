@@ -2,11 +2,11 @@ import type { IssuedCertificate, ManagedDomain } from '#acme/domains.ts'
 import { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { Follower, SourceChange, SourceRow } from '#registry/records/source.ts'
 import { provingOf, type Domain, type DomainEnvironment } from '#domains/acme/proving.ts'
 
-type Certificate = Kept<typeof tlsCertificate.shape>
+type Certificate = Stored<typeof tlsCertificate.shape>
 
 /** The kinds of rows it reads. */
 export const indexedKinds = [reservedDomain.name, agentIngress.name, tlsCertificate.name]

@@ -1,11 +1,11 @@
 import type { NewCertificate } from '#acme/domains.ts'
-import { behaviourOf } from '#api/behaviours/index.ts'
+import { hooksOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
 import { Draft } from '#api/draft.ts'
 import { eventOf } from '#api/events.ts'
-import { close } from '#api/row-text.ts'
+import { serialize } from '#api/row-text.ts'
 import { newId, timestamp } from '#base/ids.ts'
-import { decode, type Body } from '#contract/body.ts'
+import { decode, type ResourceBody } from '#contract/body.ts'
 import { tlsCertificate as kind } from '#contract/kinds/tls-certificate.ts'
 import type { Write } from '#store/store.ts'
 
@@ -16,7 +16,7 @@ export async function certificateWrites(
   call: Call,
 ): Promise<{ readonly id: string; readonly writes: Write[] }> {
   const id = newId(kind.prefix ?? '', call.now())
-  const given: Body = {
+  const given: ResourceBody = {
     certificate_pem: chainPem,
     private_key_pem: keyPem.reveal(),
     description: `Issued for ${domain}.`.slice(0, 255),
@@ -24,9 +24,9 @@ export async function certificateWrites(
   }
   const time = timestamp(call.now())
   const draft = new Draft({ kind, id, body: { ...decode(kind.shape, given), id, created_at: time }, given })
-  await behaviourOf(kind).prepare?.(draft, call)
+  await hooksOf(kind).prepare?.(draft, call)
   const body = { ...draft.body, issued_at: time }
-  const row = { id, kind: kind.name, parent: null, version: 1, body: close(kind, id, body, call) }
+  const row = { id, kind: kind.name, parent: null, version: 1, body: serialize(kind, id, body, call) }
   const writes: Write[] = [
     { op: 'insert', entry: { row, refs: [...draft.holds], claims: draft.claims } },
     ...(await eventOf(kind, body, 'created', call)),

@@ -4,16 +4,16 @@ import { DOMAINS } from '#api/behaviours/edges.ts'
 import { isCovered, standardPolicy } from '#api/behaviours/shared-names.ts'
 import type { Call } from '#api/call.ts'
 import { isUnder } from '#api/names.ts'
-import { close } from '#api/row-text.ts'
+import { serialize } from '#api/row-text.ts'
 import { change } from '#api/writing.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import { decode } from '#contract/body.ts'
 import { reservedDomain as kind } from '#contract/kinds/reserved-domain.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { DomainEnvironment } from '#domains/acme/proving.ts'
 import type { Row } from '#store/store.ts'
 
-type Domain = Kept<typeof kind.shape>
+type Domain = Stored<typeof kind.shape>
 
 const PAGE = 1000
 
@@ -22,7 +22,7 @@ const PAGE = 1000
  * the domain, one certificate has all names under it; otherwise each reserved name has its own.
  */
 export async function reserveOwnDomain(call: Call, environment: DomainEnvironment): Promise<void> {
-  const held = await call.store.holder({ namespace: DOMAINS, value: call.facts.domain })
+  const held = await call.store.holder({ namespace: DOMAINS, value: call.info.domain })
   const isNew = await (held === undefined ? insert(call, environment) : adapt(held, call, environment))
   if (isNew) await manageNamesUnder(call)
 }
@@ -36,23 +36,23 @@ const describe = ({ servesDns: answersDns }: DomainEnvironment): string =>
     : 'The shared domain of this server. Reserved names under it get a certificate each, others use the local CA; with ADIT_DNS_ADDR one certificate covers all.'
 
 async function insert(call: Call, environment: DomainEnvironment): Promise<boolean> {
-  const { store, facts, now } = call
-  const { domain } = facts
+  const { store, info, now } = call
+  const { domain } = info
   const id = newId(kind.prefix ?? '', now())
   const body = {
     ...decode(kind.shape, {}),
     id,
     created_at: timestamp(now()),
     domain,
-    region: facts.region,
+    region: info.region,
     description: describe(environment),
     // The account itself: only admins may change it.
-    owner_id: facts.accountId,
+    owner_id: info.accountId,
     acme_challenge_cname_target: targetOf(environment),
     certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
     certificate_management_status: { renews_at: null, provisioning_job: null },
   }
-  const row = { id, kind: kind.name, parent: null, version: 1, body: close(kind, id, body, call) }
+  const row = { id, kind: kind.name, parent: null, version: 1, body: serialize(kind, id, body, call) }
   // Another process may have been faster; then it exists.
   const outcome = await store.commit([
     { op: 'insert', entry: { row, refs: [], claims: [{ namespace: DOMAINS, value: domain }] } },
@@ -90,12 +90,12 @@ async function adapt(
 
 /** Names reserved earlier that the shared domain's certificate does not cover. */
 async function manageNamesUnder(call: Call): Promise<void> {
-  const { store, facts } = call
+  const { store, info } = call
   for (let before: string | undefined, full = true; full;) {
     const page = await store.list(kind.name, { limit: PAGE, ...(before !== undefined && { before }) })
     for (const { id, body } of page) {
       const { domain, certificate, certificate_management_policy: policy } = JSON.parse(body) as Domain
-      if (policy || certificate || domain === facts.domain || !isUnder(domain, facts.domain)) continue
+      if (policy || certificate || domain === info.domain || !isUnder(domain, info.domain)) continue
       if (await isCovered(domain, call)) continue
       await change({ kind, id, parent: null }, call, record => ({
         body: { ...record.body, certificate_management_policy: standardPolicy },

@@ -4,11 +4,11 @@ import { isUnder } from '#api/names.ts'
 import { nameServers } from '#base/own-names.ts'
 import type { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import type { reservedDomain } from '#contract/kinds/reserved-domain.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import { isLocalName } from '#domains/domain-advice.ts'
 
 /** Common fields of both kinds that certificates are issued for. */
-export type Domain = Kept<typeof reservedDomain.shape> | Kept<typeof agentIngress.shape>
+export type Domain = Stored<typeof reservedDomain.shape> | Stored<typeof agentIngress.shape>
 
 /** The public identity of this server. */
 export interface DomainEnvironment {
@@ -71,7 +71,7 @@ const noPublicZone = (domain: string): string =>
 const formerDomain = (domain: string, now: string): string =>
   `Nothing is ordered: ${domain} was the domain of this server, which is ${now} now. Delete this reservation; reserved again it is like any other.`
 
-function ofIngress(body: Kept<typeof agentIngress.shape>, environment: DomainEnvironment): Proving {
+function ofIngress(body: Stored<typeof agentIngress.shape>, environment: DomainEnvironment): Proving {
   const { domain, ns_targets: servers, region_domains: names } = body
   if (isNowhere(environment.domain)) return { ...byVisits(names), advice: noPublicDomain(environment.domain) }
   if (!mayAnswerDns(environment)) return byVisits(names)
@@ -79,7 +79,7 @@ function ofIngress(body: Kept<typeof agentIngress.shape>, environment: DomainEnv
 }
 
 /** With our own DNS one certificate covers all names under it; otherwise each has its own. */
-function ofOwnDomain(body: Kept<typeof reservedDomain.shape>, environment: DomainEnvironment): Proving {
+function ofOwnDomain(body: Stored<typeof reservedDomain.shape>, environment: DomainEnvironment): Proving {
   const { domain, acme_challenge_cname_target: challenge } = body
   return challenge === null
     ? byVisits([domain])
@@ -93,7 +93,7 @@ function ofSharedName(domain: string, environment: DomainEnvironment): Proving {
     : byVisits([domain])
 }
 
-function ofCustomName(body: Kept<typeof reservedDomain.shape>, environment: DomainEnvironment): Proving {
+function ofCustomName(body: Stored<typeof reservedDomain.shape>, environment: DomainEnvironment): Proving {
   const { domain, cname_target: cname, acme_challenge_cname_target: challenge } = body
   const isLost = isNowhere(environment.domain)
   if (challenge !== null) {

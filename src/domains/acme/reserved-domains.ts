@@ -1,35 +1,35 @@
 import type { Domains, Job, ManagedDomain, NewCertificate } from '#acme/domains.ts'
 import { isWorkedOn } from '#acme/order-rows.ts'
 import { nameOf } from '#acme/orders.ts'
-import { behaviourOf } from '#api/behaviours/index.ts'
+import { hooksOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
 import { Draft } from '#api/draft.ts'
 import { eventOf } from '#api/events.ts'
-import { open } from '#api/records.ts'
-import { close } from '#api/row-text.ts'
+import { deserialize } from '#api/records.ts'
+import { serialize } from '#api/row-text.ts'
 import { inTurn } from '#api/turns.ts'
 import { inBackground } from '#base/background.ts'
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { ownerIn } from '#contract/access-rule.ts'
-import { mentions, type Body } from '#contract/body.ts'
+import { references, type ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { Source } from '#registry/records/source.ts'
 import { ManagedDomainIndex, indexedKinds } from '#domains/acme/managed-domain-index.ts'
 import { certificateWrites } from '#domains/acme/new-certificate.ts'
 import type { DomainEnvironment } from '#domains/acme/proving.ts'
 import type { Row, Write } from '#store/store.ts'
 
-type Domain = Kept<typeof reservedDomain.shape>
+type Domain = Stored<typeof reservedDomain.shape>
 type Status = NonNullable<Domain['certificate_management_status']>
 
 /** The new state of a domain, and further writes. */
 interface Next {
-  readonly body: Body
+  readonly body: ResourceBody
   readonly also: readonly Write[]
   readonly isNews: boolean
 }
@@ -78,13 +78,13 @@ export class ReservedDomains implements Domains {
   async manages(id: string): Promise<boolean> {
     const row = await this.#call.store.get(id)
     const kind = kindOf(row)
-    return row !== undefined && kind !== undefined && isManaged(open(kind, row, this.#call))
+    return row !== undefined && kind !== undefined && isManaged(deserialize(kind, row, this.#call))
   }
 
   async chain(certificateId: string): Promise<string | undefined> {
     const row = await this.#call.store.get(certificateId)
     if (row?.kind !== tlsCertificate.name) return undefined
-    return (JSON.parse(row.body) as Kept<typeof tlsCertificate.shape>).certificate_pem
+    return (JSON.parse(row.body) as Stored<typeof tlsCertificate.shape>).certificate_pem
   }
 
   reportStatus(
@@ -132,7 +132,8 @@ export class ReservedDomains implements Domains {
         limit: PAGE,
         ...(before !== undefined && { before }),
       })
-      for (const { id, body } of page) if (wasIssued(JSON.parse(body) as Body)) await this.#discard(id)
+      for (const { id, body } of page)
+        if (wasIssued(JSON.parse(body) as ResourceBody)) await this.#discard(id)
       before = page.at(-1)?.id
       full = page.length === PAGE
     }
@@ -142,7 +143,7 @@ export class ReservedDomains implements Domains {
   #change(
     id: string,
     also: readonly Write[],
-    apply: (body: Body) => Promise<Next | undefined>,
+    apply: (body: ResourceBody) => Promise<Next | undefined>,
   ): Promise<boolean> {
     return inTurn(id, async () => {
       const { store } = this.#call
@@ -150,7 +151,7 @@ export class ReservedDomains implements Domains {
         const row = await store.get(id)
         const kind = kindOf(row)
         if (row === undefined || kind === undefined) return false
-        const before = open(kind, row, this.#call)
+        const before = deserialize(kind, row, this.#call)
         if (!isManaged(before)) return false
         const next = await apply(before)
         if (next === undefined) return false
@@ -166,14 +167,14 @@ export class ReservedDomains implements Domains {
     })
   }
 
-  async #writes(kind: Kind, row: Row, before: Body, { body, isNews }: Next): Promise<Write[]> {
+  async #writes(kind: Kind, row: Row, before: ResourceBody, { body, isNews }: Next): Promise<Write[]> {
     if (JSON.stringify(body) === JSON.stringify(before))
       return [{ op: 'expect', id: row.id, version: row.version }]
     const draft = new Draft({ kind, id: row.id, body, before, given: {}, parent: row.parent })
     // The same derived fields as an API update, which replaces all claims.
-    await behaviourOf(kind).prepare?.(draft, this.#call)
-    const next = { ...row, version: row.version + 1, body: close(kind, row.id, draft.body, this.#call) }
-    const refs = [...mentions(kind.shape, draft.body).map(mention => mention.id), ...draft.holds]
+    await hooksOf(kind).prepare?.(draft, this.#call)
+    const next = { ...row, version: row.version + 1, body: serialize(kind, row.id, draft.body, this.#call) }
+    const refs = [...references(kind.shape, draft.body).map(mention => mention.id), ...draft.holds]
     return [
       { op: 'update', entry: { row: next, refs, claims: draft.claims } },
       ...(isNews ? await eventOf(kind, draft.body, 'updated', this.#call) : []),
@@ -184,7 +185,7 @@ export class ReservedDomains implements Domains {
     const { store } = this.#call
     const row = await store.get(id)
     if (row?.kind !== tlsCertificate.name) return
-    const body = open(tlsCertificate, row, this.#call)
+    const body = deserialize(tlsCertificate, row, this.#call)
     if (!wasIssued(body) || (await store.referrers(id, 1)).length > 0) return
     // Rejected if it is in use again.
     await store.commit([
@@ -198,9 +199,9 @@ export class ReservedDomains implements Domains {
 const kindOf = (row: Row | undefined): Kind | undefined =>
   [reservedDomain, agentIngress].find(({ name }) => name === row?.kind)
 
-const wasIssued = (body: Body): boolean => typeof body['issued_at'] === 'string'
-const isManaged = (body: Body): boolean => Boolean((body as Domain).certificate_management_policy)
-const statusOf = (body: Body): Status | null => (body as Domain).certificate_management_status
+const wasIssued = (body: ResourceBody): boolean => typeof body['issued_at'] === 'string'
+const isManaged = (body: ResourceBody): boolean => Boolean((body as Domain).certificate_management_policy)
+const statusOf = (body: ResourceBody): Status | null => (body as Domain).certificate_management_status
 
 function jobOf(job: Job | undefined): Status['provisioning_job'] {
   if (job === undefined) return null

@@ -2,11 +2,11 @@ import { renewalTime, type Lifetime } from '#acme/renewal.ts'
 import { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import type { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { Row } from '#store/store.ts'
 
-export type StoredCertificate = Kept<typeof tlsCertificate.shape>
-type Domain = Kept<typeof reservedDomain.shape> | Kept<typeof agentIngress.shape>
+export type StoredCertificate = Stored<typeof tlsCertificate.shape>
+type Domain = Stored<typeof reservedDomain.shape> | Stored<typeof agentIngress.shape>
 
 /** The users of a certificate, and who must replace it. */
 export interface CertificateUse {

@@ -1,5 +1,5 @@
 import type { failoverBackend as contract } from '#contract/kinds/backends.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { Backend, BuildBackend } from '#gateway/backends/backend.ts'
 import { unreached } from '#gateway/backends/unreached.ts'
 import type { Endpoint } from '#http/exchange.ts'
@@ -12,7 +12,7 @@ interface Child {
 
 /** Uses the first reachable backend. A request that was sent to one is never sent to the next. */
 export const failoverBackend: BuildBackend = ({ id, body }, parts) => {
-  const { backends } = body as Kept<typeof contract.shape>
+  const { backends } = body as Stored<typeof contract.shape>
   const children = backends.map((child): Child => ({ id: child, backend: parts.child(child) }))
   return {
     answer: answerFrom(id, children),

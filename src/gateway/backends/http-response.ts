@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { httpResponseBackend as contract } from '#contract/kinds/backends.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { BuildBackend } from '#gateway/backends/backend.ts'
 import type { Reply } from '#http/exchange.ts'
 import { bodyOf, noBody } from '#http/body.ts'
@@ -22,7 +22,7 @@ const withoutContent = new Set([204, 205, 304])
 
 /** Returns the same response to every request. */
 export const httpResponseBackend: BuildBackend = ({ id, body }) => {
-  const { status_code: status, headers, body: text } = body as Kept<typeof contract.shape>
+  const { status_code: status, headers, body: text } = body as Stored<typeof contract.shape>
   const bytes = withoutContent.has(status) ? Buffer.alloc(0) : Buffer.from(text)
   const fields = fieldsOf(headers ?? {}, !withoutContent.has(status))
   const whole = replyWith(status, fields, bytes)

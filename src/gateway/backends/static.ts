@@ -3,7 +3,7 @@ import { EgressError } from '#base/egress.ts'
 import { fail, type ErrorName } from '#base/errors.ts'
 import { parseHostPort } from '#base/hosts.ts'
 import type { staticBackend as contract } from '#contract/kinds/backends.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { BackendParts, BuildBackend } from '#gateway/backends/backend.ts'
 import { StaticDialer } from '#gateway/backends/static-dialer.ts'
 import { StreamPool } from '#gateway/backends/stream-pool.ts'
@@ -22,7 +22,7 @@ const LINGER_MS = 30_000
 
 /** Forwards to a fixed address. */
 export const staticBackend: BuildBackend = ({ id, body }, parts) => {
-  const { address, tls } = body as Kept<typeof contract.shape>
+  const { address, tls } = body as Stored<typeof contract.shape>
   const dialer = dialerTo(id, address, tls.enabled, parts)
   const upstream = upstreamOf(dialer)
   return {

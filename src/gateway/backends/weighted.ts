@@ -1,5 +1,5 @@
 import type { weightedBackend as contract } from '#contract/kinds/backends.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { Backend, BuildBackend } from '#gateway/backends/backend.ts'
 import { unreached } from '#gateway/backends/unreached.ts'
 
@@ -12,7 +12,7 @@ interface Share {
 
 /** Smooth weighted round robin: also a few requests are distributed by weight. */
 export const weightedBackend: BuildBackend = ({ id, body }, parts) => {
-  const { backends } = body as Kept<typeof contract.shape>
+  const { backends } = body as Stored<typeof contract.shape>
   const shares = Object.entries(backends)
     .filter(([, weight]) => weight > 0)
     .map(([child, weight]): Share => ({ backend: parts.child(child), weight, due: 0 }))

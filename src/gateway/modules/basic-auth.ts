@@ -3,7 +3,7 @@ import { clientNetwork } from '#base/client-network.ts'
 import { fail } from '#base/errors.ts'
 import { Penalties } from '#base/penalties.ts'
 import type { basicAuth as contract } from '#contract/modules/basic-auth.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { Handler } from '#http/exchange.ts'
 import type { Fields } from '#http/fields.ts'
 import { withHead } from '#http/changed.ts'
@@ -143,7 +143,7 @@ export const basicAuthModule: HttpModule = {
   joinsAgent: true,
   fromRecord(given, moduleContext) {
     const { agent } = moduleContext
-    const { realm, allow_options: allowOptions } = given as Kept<typeof contract.shape>
+    const { realm, allow_options: allowOptions } = given as Stored<typeof contract.shape>
     const logins = agent === undefined ? [] : broughtBy(agent)
     // Without one no request is allowed, and the owner should know why.
     if (logins.length === 0)

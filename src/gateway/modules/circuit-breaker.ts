@@ -1,5 +1,5 @@
 import type { circuitBreaker } from '#contract/modules/circuit-breaker.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import { fail } from '#base/errors.ts'
 import { Circuit, type CircuitConfig, type CircuitPermit } from '#gateway/modules/circuit.ts'
 import type { Endpoint, Exchange, Handler, Reply } from '#http/exchange.ts'
@@ -60,7 +60,7 @@ export const circuitBreakerModule: HttpModule = {
   name: 'circuit_breaker',
   remembers: true,
   fromRecord(given) {
-    const kept = given as Kept<typeof circuitBreaker.shape>
+    const kept = given as Stored<typeof circuitBreaker.shape>
     return circuitBreakerHandler({
       trippedMs: kept.tripped_duration * 1000,
       windowMs: kept.rolling_window * 1000,

@@ -1,4 +1,4 @@
-import { type Moment, untouchableHeaders } from '#contract/header-rules.ts'
+import { type HeaderPhase, untouchableHeaders } from '#contract/header-rules.ts'
 import { type Filled, template } from '#gateway/modules/variables.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]{1,255}$/
@@ -24,17 +24,17 @@ export type RefuseChange = (reason: string) => never
 /** Checks a change of headers and compiles its values. */
 export function checkedChange(
   { added, removed }: WantedChange,
-  moment: Moment,
+  phase: HeaderPhase,
   refuse: RefuseChange,
 ): HeaderChange {
   for (const name of removed) checkName(name, refuse)
   const compiled = added.map(([name, value]) => {
     checkName(name, refuse)
     if (!VALUE.test(value)) refuse(`the value of "${name}" has a character that is not allowed in headers`)
-    return { name, value: template(value, moment) ?? refuse(`"${value}" has an unknown variable`) }
+    return { name, value: template(value, phase) ?? refuse(`"${value}" has an unknown variable`) }
   })
   const change = { added: compiled, removed }
-  checkHost(change, moment, refuse)
+  checkHost(change, phase, refuse)
   return change
 }
 
@@ -43,10 +43,10 @@ function checkName(name: string, refuse: RefuseChange): void {
   if (untouchableHeaders.has(name)) refuse(`"${name}" is set only by the gateway`)
 }
 
-function checkHost({ added, removed }: HeaderChange, moment: Moment, refuse: RefuseChange): void {
+function checkHost({ added, removed }: HeaderChange, phase: HeaderPhase, refuse: RefuseChange): void {
   const hosts = added.filter(({ name }) => name === 'host')
   const [host] = hosts
-  if (moment === 'response' && (host || removed.includes('host'))) refuse('a response has no "host"')
+  if (phase === 'response' && (host || removed.includes('host'))) refuse('a response has no "host"')
   if (hosts.length > 1) refuse('a request has one "host"')
   if (host && typeof host.value !== 'string') refuse('a "host" cannot have variables')
   if (host && typeof host.value === 'string' && !HOST.test(host.value))

@@ -1,7 +1,7 @@
 import { fail } from '#base/errors.ts'
-import type { Moment } from '#contract/header-rules.ts'
+import type { HeaderPhase } from '#contract/header-rules.ts'
 import type { requestHeaders as contract } from '#contract/modules/headers.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { Handler } from '#http/exchange.ts'
 import { Fields } from '#http/fields.ts'
 import { withFields, withHead } from '#http/changed.ts'
@@ -87,14 +87,14 @@ function parted(line: string, refuse: RefuseChange): [name: string, value: strin
   return [line.slice(0, colon), line.slice(colon + 1)]
 }
 
-function changeOfRecord(module: string, given: JsonObject, moment: Moment): HeaderChange {
-  const { add, remove } = given as Kept<typeof contract.shape>
+function changeOfRecord(module: string, given: JsonObject, phase: HeaderPhase): HeaderChange {
+  const { add, remove } = given as Stored<typeof contract.shape>
   const refuse: RefuseChange = reason => fail('module_unusable', { module, reason })
   // Records contain any text; in a head it is sent as UTF-8, one character per byte.
   const added = Object.entries(add).map(
     ([name, value]) => [name.toLowerCase(), Buffer.from(value.trim()).toString('latin1')] as const,
   )
-  return checkedChange({ added, removed: remove.map(name => name.toLowerCase()) }, moment, refuse)
+  return checkedChange({ added, removed: remove.map(name => name.toLowerCase()) }, phase, refuse)
 }
 
 export const requestHeadersModule: HttpModule = {

@@ -2,7 +2,7 @@ import { addressFilter, type Rule } from '#base/address-filter.ts'
 import { parseRange } from '#base/addresses.ts'
 import { fail } from '#base/errors.ts'
 import type { ipRestriction as contract } from '#contract/modules/ip-restriction.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { Handler } from '#http/exchange.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
 import { readModule } from '#base/read-module.ts'
@@ -45,7 +45,7 @@ export const ipRestrictionModule: HttpModule = {
   name: 'ip_restriction',
   alias: 'ip_policy',
   fromRecord(given, _place, { records }) {
-    const { ip_policies: policies } = given as Kept<typeof contract.shape>
+    const { ip_policies: policies } = given as Stored<typeof contract.shape>
     return filtered(records.addressesAllowed(policies))
   },
   fromAgent: {

@@ -1,7 +1,7 @@
 import { fail, Problem } from '#base/errors.ts'
 import { Secret } from '#base/secrets.ts'
 import { oauth, ownApplicationOnly } from '#contract/modules/oauth.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
 import { agentConfig, recordConfig } from '#auth/sign-in/sign-in-config.ts'
 import { readModule } from '#base/read-module.ts'
@@ -15,7 +15,7 @@ import { list, object, text } from '#base/json-fields.ts'
 const OPTION = 'OAuth'
 const MAX_NAMES = 1000
 
-type Options = Kept<typeof oauth.shape>
+type Options = Stored<typeof oauth.shape>
 
 /** One provider's part of the module, from a record or an agent. */
 interface Asked {

@@ -1,7 +1,7 @@
 import { fail, Problem } from '#base/errors.ts'
 import { Secret } from '#base/secrets.ts'
 import { oidc } from '#contract/modules/oidc.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
 import { readModule } from '#base/read-module.ts'
 import { OidcMethod, type OidcMethodOptions } from '#auth/oidc/oidc.ts'
@@ -11,7 +11,7 @@ import { type JsonObject, list, object, text } from '#base/json-fields.ts'
 const OPTION = 'OIDC'
 const MAX_NAMES = 1000
 
-type Options = Kept<typeof oidc.shape>
+type Options = Stored<typeof oidc.shape>
 
 const names = list(text(255), MAX_NAMES)
 const agentOptions = object({

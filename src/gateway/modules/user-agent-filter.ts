@@ -3,7 +3,7 @@ import { fail } from '#base/errors.ts'
 import { goRegex, type GoRegex } from '#base/go-regex.ts'
 import type { Slice } from '#base/regex/search.ts'
 import { userAgentBudget, type userAgentFilter } from '#contract/modules/user-agent-filter.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { Handler } from '#http/exchange.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
 import { readModule } from '#base/read-module.ts'
@@ -86,7 +86,7 @@ function compiled(
 export const userAgentFilterModule: HttpModule = {
   name: NAME,
   fromRecord: given =>
-    compiled(given as Kept<typeof userAgentFilter.shape>, reason =>
+    compiled(given as Stored<typeof userAgentFilter.shape>, reason =>
       fail('module_unusable', { module: NAME, reason }),
     ),
   fromAgent: {

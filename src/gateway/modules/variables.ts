@@ -1,4 +1,4 @@
-import { type HeaderVariable, type Moment, valueParts } from '#contract/header-rules.ts'
+import { type HeaderVariable, type HeaderPhase, valueParts } from '#contract/header-rules.ts'
 import type { Exchange } from '#http/exchange.ts'
 
 /** A text with its variables filled in. `status` is that of the response, 0 before there is one. */
@@ -51,9 +51,9 @@ const sendable = (value: string): string => value.slice(0, MAX_VALUE).replace(UN
  * Compiles a text with variables of the form `${.conn.client_ip}`, with or without the first dot. Returns the text
  * itself if it has none, and undefined for an unknown variable.
  */
-export function template(text: string, moment: Moment): string | Filled | undefined {
+export function template(text: string, phase: HeaderPhase): string | Filled | undefined {
   if (!text.includes('${')) return text
-  const parts = valueParts(text, moment)?.map(part =>
+  const parts = valueParts(text, phase)?.map(part =>
     typeof part === 'string' ? part : variables[part.variable],
   )
   if (parts === undefined) return undefined

@@ -4,7 +4,7 @@ import { fail } from '#base/errors.ts'
 import { memoryPart } from '#base/memory.ts'
 import { nearest } from '#base/nearest.ts'
 import type { webhookVerification as contract } from '#contract/modules/webhook-verification.ts'
-import type { Kept } from '#contract/shape.ts'
+import type { Stored } from '#contract/shape.ts'
 import type { Exchange, Handler, Reply } from '#http/exchange.ts'
 import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
@@ -168,7 +168,7 @@ export const webhookVerificationModule: HttpModule = {
   name: NAME,
   alias: 'webhook_validation',
   fromRecord: (given, moduleContext, parts) =>
-    handlerFor(given as Kept<typeof contract.shape>, moduleContext, parts, reason =>
+    handlerFor(given as Stored<typeof contract.shape>, moduleContext, parts, reason =>
       fail('module_unusable', { module: NAME, reason }),
     ),
   fromAgent: {

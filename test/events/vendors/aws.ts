@@ -1,4 +1,4 @@
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { secretText } from '../../support/secrets.ts'
 import { awsService, signatureFault, type Keys } from '../destinations/aws-support.ts'
 import { json, service, type Answer } from '../destinations/support.ts'
@@ -60,7 +60,7 @@ interface Options {
   readonly service: string
   readonly operation: string
   readonly take: Take
-  readonly place: Body
+  readonly place: ResourceBody
 }
 
 async function start({ stack, endpoints }: Stage, options: Options, keys: Keys): Promise<Arrived[]> {

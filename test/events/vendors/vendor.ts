@@ -1,4 +1,4 @@
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import type { Seen } from '../destinations/support.ts'
 
 /** An event as a service gets it. */
@@ -8,7 +8,7 @@ export interface Arrived {
   readonly event_timestamp: string
   readonly account_id: string
   readonly principal?: unknown
-  readonly object: Body
+  readonly object: ResourceBody
 }
 
 /** What is said of a target that does not work. */
@@ -21,11 +21,11 @@ export interface Refusal {
 export interface Vendor {
   readonly name: string
   /** With the right credentials. */
-  readonly target: Body
+  readonly target: ResourceBody
   /** The same as the API shows it. */
-  readonly shown: Body
+  readonly shown: ResourceBody
   /** With wrong credentials; absent where there are none. */
-  readonly wrong?: { readonly target: Body; readonly refusal: Refusal }
+  readonly wrong?: { readonly target: ResourceBody; readonly refusal: Refusal }
   /** What came with the right credentials. */
   readonly arrived: () => readonly Arrived[]
 }

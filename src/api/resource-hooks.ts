@@ -1,28 +1,28 @@
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
-import type { Body } from '#contract/body.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Row } from '#store/store.ts'
 
 /** A stored resource, decrypted. */
-export interface Record {
+export interface StoredResource {
   readonly row: Row
-  readonly body: Body
+  readonly body: ResourceBody
 }
 
 /** Builds the view of a resource that is part of another. */
-type Show = (kind: Kind, body: Body, call: Call) => Promise<Body>
+type Show = (kind: Kind, body: ResourceBody, call: Call) => Promise<ResourceBody>
 
 /** What one kind does beyond storing and returning fields. */
-export interface Behaviour {
+export interface ResourceHooks {
   /** Completes a new or changed resource and rejects what its schema cannot express. */
   prepare?(draft: Draft, call: Call): Promise<void> | void
   /** Rejects a forbidden deletion. Returns the rows that the decision relied on. */
-  remove?(record: Record, call: Call): Promise<readonly Row[] | void> | void
+  remove?(record: StoredResource, call: Call): Promise<readonly Row[] | void> | void
   /** Fields that are computed on read. */
-  view?(body: Body, call: Call, show: Show): Promise<Body>
+  view?(body: ResourceBody, call: Call, show: Show): Promise<ResourceBody>
   /** The effect of each action on the resource. */
-  readonly actions?: Readonly<{ [name: string]: (record: Record) => Body }>
+  readonly mutations?: Readonly<{ [name: string]: (record: StoredResource) => ResourceBody }>
   /** Actions that change nothing stored. */
-  readonly orders?: Readonly<{ [name: string]: (record: Record, call: Call) => Promise<void> }>
+  readonly commands?: Readonly<{ [name: string]: (record: StoredResource, call: Call) => Promise<void> }>
 }
