@@ -5,14 +5,14 @@ import { fail } from '#base/errors.ts'
 import type { ResourceBody, ResourceReference } from '#contract/body.ts'
 import { hasPrefixOf, type Kind } from '#contract/kind.ts'
 import { childrenOf, kindNamed } from '#contract/kinds/index.ts'
-import type { Refusal } from '#store/store.ts'
+import type { CommitRefusal } from '#store/store.ts'
 
 /**
  * Throws the API error of a store refusal. Returns false if it only means that another write was faster, and a retry on
  * fresh data may succeed.
  */
 export async function explain(
-  refusal: Refusal,
+  refusal: CommitRefusal,
   kind: Kind,
   call: Call,
   written: { claims: readonly RefusableClaim[]; named: readonly ResourceReference[] } = {

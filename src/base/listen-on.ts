@@ -2,7 +2,7 @@ import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, isIPv6, type Server } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import type { Address } from '#base/setting-values.ts'
+import type { AddressSetting } from '#base/setting-values.ts'
 import { StartError } from '#base/start-error.ts'
 
 /** True while another process of this server may have the same ports open. */
@@ -109,7 +109,7 @@ const troubles: Readonly<Record<string, Trouble>> = {
 }
 
 /** Why a listener could not be opened, and which setting to change. */
-export function cannotListen(error: unknown, { host, port }: Address, variable: string): StartError {
+export function cannotListen(error: unknown, { host, port }: AddressSetting, variable: string): StartError {
   const { code = '', message } = error as NodeJS.ErrnoException
   const { reason, remedy } = troubles[code] ?? { reason: message }
   const otherwise = `set ${variable}=HOST:PORT to another one, or ${variable}=off to disable it`
@@ -118,5 +118,5 @@ export function cannotListen(error: unknown, { host, port }: Address, variable: 
 }
 
 /** The host at which this machine reaches a listener; wildcard binds have no host of their own. */
-export const hostHere = ({ host }: Address): string =>
+export const hostHere = ({ host }: AddressSetting): string =>
   host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host

@@ -10,7 +10,7 @@ export interface PenaltyLimits {
   readonly sources: number
 }
 
-interface Entry {
+interface Penalty {
   end: number
   waits: boolean
 }
@@ -22,7 +22,7 @@ interface Entry {
 export class Penalties {
   readonly #limits: PenaltyLimits
   readonly #now: () => number
-  readonly #groups = new Map<string, Map<string, Entry>>()
+  readonly #groups = new Map<string, Map<string, Penalty>>()
   readonly #sizes = new Holdings<string>()
   #count = 0
 
@@ -38,7 +38,7 @@ export class Penalties {
     const end = Math.min(Math.max(before?.end ?? 0, now) + cost, now + this.#limits.most)
     const waits = before?.waits === true && before.end > now
     this.forgive(group, source)
-    const sources = this.#groups.get(group) ?? new Map<string, Entry>()
+    const sources = this.#groups.get(group) ?? new Map<string, Penalty>()
     this.#groups.set(group, sources.set(source, { end, waits: waits || end - now >= this.#limits.threshold }))
     this.#sizes.add(group)
     if (++this.#count > this.#limits.sources) this.#forgetOne()

@@ -12,7 +12,7 @@ export class SettingError extends ExitError {
   readonly exitCode = 2
 }
 
-export interface Address {
+export interface AddressSetting {
   readonly host: string
   readonly port: number
 }
@@ -23,7 +23,7 @@ function refuse(what: string): never {
   throw new SettingError(what)
 }
 
-export function address(value: string): Address | undefined {
+export function address(value: string): AddressSetting | undefined {
   if (value === 'off') return undefined
   const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s]*):(\d{1,5})$/.exec(value)
   const port = Number(match?.[2])

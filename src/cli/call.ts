@@ -4,7 +4,7 @@ import { findConnection, type ConnectionOptions } from '#cli/connection.ts'
 import { exitCodes } from '#cli/failure.ts'
 import { flagsOf } from '#cli/flags.ts'
 import { columnsOf, outputOf, type OutputOptions } from '#cli/output.ts'
-import { allPages, isList, methodOf, type Method } from '#client/method.ts'
+import { allPages, isList, methodOf, type ClientMethod } from '#client/method.ts'
 import { sender, type Send } from '#client/send.ts'
 import type { PageRequest } from '#client/types.ts'
 import type { Operation } from '#contract/operations.ts'
@@ -35,7 +35,7 @@ function print(text: string): void {
 
 /** All items, or up to the limit, over all pages. */
 async function collect(
-  list: Method,
+  list: ClientMethod,
   ids: readonly string[],
   options: CallOptions,
   filters: Readonly<Record<string, string>>,

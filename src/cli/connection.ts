@@ -11,7 +11,7 @@ export interface ConnectionOptions {
   readonly keyFile?: string
 }
 
-export interface Connection {
+export interface ApiConnection {
   readonly url: string
   readonly token: Secret
 }
@@ -20,7 +20,7 @@ export interface Connection {
 const VARIABLES = ['ADIT_CONFIG', 'ADIT_API_URL', 'ADIT_API_ADDR', 'ADIT_API_KEY', 'ADIT_DATA_DIR']
 
 /** The URL and the key: on the server's machine and in its folder no options are needed. */
-export function findConnection(options: ConnectionOptions, environment: NodeJS.ProcessEnv): Connection {
+export function findConnection(options: ConnectionOptions, environment: NodeJS.ProcessEnv): ApiConnection {
   const relevant = Object.fromEntries(VARIABLES.map(name => [name, environment[name]]))
   const settings = readSettings(new Map(), relevant)
   return {

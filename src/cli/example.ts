@@ -6,7 +6,7 @@ import { isList } from '#client/method.ts'
 import type { Operation } from '#contract/operations.ts'
 import { exampleId, examples } from '#reference/examples.ts'
 
-type Body = Readonly<Record<string, unknown>>
+type ExampleBody = Readonly<Record<string, unknown>>
 
 const quoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
@@ -24,11 +24,11 @@ const writeFlag = ({ flag, form, field }: Flag, value: unknown): string => {
 }
 
 /** The reference's example body of the kind, or its part for a module. */
-function exampleBody({ collection, does }: Operation): Body {
-  const bodies: Readonly<Record<string, Body | undefined>> = examples
+function exampleBody({ collection, does }: Operation): ExampleBody {
+  const bodies: Readonly<Record<string, ExampleBody | undefined>> = examples
   if (!('module' in does)) return bodies[collection] ?? {}
   const found = Object.values(bodies).find(body => body?.[does.module] !== undefined)
-  return (found?.[does.module] ?? {}) as Body
+  return (found?.[does.module] ?? {}) as ExampleBody
 }
 
 /** A change is shown with one field. */

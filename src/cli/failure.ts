@@ -76,13 +76,13 @@ function linesOf(error: ApiError): string {
   return lines.filter(line => line !== '').join('\n  ')
 }
 
-export interface Failure {
+export interface CommandFailure {
   readonly text: string
   readonly exitCode: number
 }
 
 /** Message and exit code of an error; undefined for unexpected ones. */
-export function failureOf(error: unknown): Failure | undefined {
+export function failureOf(error: unknown): CommandFailure | undefined {
   if (error instanceof ApiError) return { text: printable(linesOf(error)), exitCode: exitCodeOf(error) }
   if (error instanceof UnreachableError) {
     const text = `${error.message}\n  Is it running? Set its URL with --url or ADIT_API_URL.`

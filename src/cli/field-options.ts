@@ -1,8 +1,8 @@
 import { Option } from 'commander'
-import type { Flag, Form } from '#cli/flags.ts'
+import type { Flag, FlagForm } from '#cli/flags.ts'
 import { kindNamed } from '#contract/kinds/index.ts'
 
-const placeholders: Readonly<Record<Form, string>> = {
+const placeholders: Readonly<Record<FlagForm, string>> = {
   text: '<text|@file>',
   choice: '<word>',
   number: '<number>',

@@ -15,13 +15,13 @@ export interface FieldSchema {
   readonly required?: readonly string[]
 }
 
-export type Form = 'text' | 'choice' | 'number' | 'switch' | 'list' | 'map' | 'json'
+export type FlagForm = 'text' | 'choice' | 'number' | 'switch' | 'list' | 'map' | 'json'
 
 /** One body field as a command line flag. */
 export interface Flag {
   readonly field: string
   readonly flag: string
-  readonly form: Form
+  readonly form: FlagForm
   readonly schema: FieldSchema
   readonly required: boolean
   /** The kinds whose ids it takes. */
@@ -32,7 +32,7 @@ export interface Flag {
 
 export const dashed = (name: string): string => name.replaceAll('_', '-')
 
-function formOf(schema: FieldSchema): Form {
+function formOf(schema: FieldSchema): FlagForm {
   switch (schema.type) {
     case 'string':
       return schema.enum ? 'choice' : 'text'

@@ -3,10 +3,10 @@ import { record, table } from '#cli/table.ts'
 import type { Shape } from '#contract/shape.ts'
 
 export const formats = ['table', 'json', 'yaml'] as const
-export type Format = (typeof formats)[number]
+export type OutputFormat = (typeof formats)[number]
 
 export interface OutputOptions {
-  readonly output?: Format
+  readonly output?: OutputFormat
   /** Only the ids. */
   readonly quiet?: boolean
 }

@@ -4,7 +4,7 @@ import type { Send } from '#client/send.ts'
 import type { Operation } from '#contract/operations.ts'
 
 /** An untyped client method: the path's parameters, then the body or the page options. */
-export type Method = (...args: readonly unknown[]) => Promise<unknown>
+export type ClientMethod = (...args: readonly unknown[]) => Promise<unknown>
 
 /** Puts values in place of the path's parameters. */
 function filled(operation: Operation, args: readonly unknown[]): string {
@@ -48,7 +48,7 @@ function pageOf(operation: Operation, answer: unknown): Page<unknown> {
 export const isList = ({ does }: Operation): boolean =>
   'verb' in does && !('module' in does) && does.verb === 'list'
 
-export function methodOf(operation: Operation, send: Send): Method {
+export function methodOf(operation: Operation, send: Send): ClientMethod {
   const { method, params } = operation
   if (isList(operation)) {
     return async (...args) =>
@@ -67,7 +67,7 @@ export function methodOf(operation: Operation, send: Send): Method {
 
 /** Iterates over all pages of a list, fetching the next only when it is needed. */
 export async function* allPages(
-  list: Method,
+  list: ClientMethod,
   args: readonly unknown[],
   page: PageRequest = {},
 ): AsyncGenerator {

@@ -11,7 +11,7 @@ export interface ClientOptions {
   readonly timeoutMs?: number
 }
 
-export interface Message {
+export interface ApiRequest {
   readonly method: HttpMethod
   readonly path: string
   readonly query?: URLSearchParams
@@ -19,7 +19,7 @@ export interface Message {
 }
 
 /** Sends one request and resolves to the response body, undefined when it has none. */
-export type Send = (message: Message) => Promise<unknown>
+export type Send = (message: ApiRequest) => Promise<unknown>
 
 const DEFAULT_TIMEOUT_MS = 30_000
 

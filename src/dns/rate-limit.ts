@@ -12,7 +12,7 @@ export interface RateLimits {
 
 const rateDefaults: RateLimits = { perSecond: 50, burst: 100, slip: 2 }
 
-export type Verdict = 'answer' | 'truncate' | 'drop'
+export type RateLimitVerdict = 'answer' | 'truncate' | 'drop'
 
 /** A power of two. Networks that share a slot by chance share its budget; the secret seed prevents choosing one. */
 const PLACES = 65_536
@@ -21,7 +21,7 @@ const PLACES = 65_536
  * Prevents reflection attacks: UDP responses go to whatever address a query claims to be from. The table has a fixed
  * size, so that a flood from many addresses evicts no one.
  */
-export class RateLimit {
+export class DnsRateLimit {
   readonly #limits: RateLimits
   readonly #now: () => number
   readonly #seed = randomInt(2 ** 32)
@@ -35,7 +35,7 @@ export class RateLimit {
     this.#saved = new Float64Array(PLACES).fill(this.#limits.burst)
   }
 
-  judge(address: string): Verdict {
+  judge(address: string): RateLimitVerdict {
     const { perSecond, burst, slip } = this.#limits
     const place = this.#placeOf(networkOf(address))
     const now = this.#now()

@@ -19,7 +19,7 @@ const OPT_BYTES = 11
 /** A pointer has 14 bits for its offset. */
 const MAX_POINTER = 0x3fff
 
-export interface Reply {
+export interface DnsReply {
   readonly rcode: Rcode
   readonly authoritative: boolean
   readonly answers: readonly Placed[]
@@ -37,12 +37,12 @@ export function writeFault({ id, flags, rcode }: Extract<Reading, { is: 'fault' 
 }
 
 /** At most `limit` bytes: what does not fit is omitted as a whole, with the TC flag. */
-export function writeReply(query: Query, reply: Reply, limit: number): Buffer {
+export function writeReply(query: Query, reply: DnsReply, limit: number): Buffer {
   return new Writer(query, reply, limit).finish() ?? writeTruncated(query, reply)
 }
 
 /** Tells a client to retry over TCP. */
-export function writeTruncated(query: Query, reply: Reply): Buffer {
+export function writeTruncated(query: Query, reply: DnsReply): Buffer {
   const empty = { ...reply, answers: [], authority: [] }
   const bytes = new Writer(query, empty, MAX_MESSAGE).finish() ?? Buffer.alloc(HEADER_BYTES)
   bytes.writeUInt16BE(bytes.readUInt16BE(2) | TC, 2)
@@ -54,13 +54,13 @@ const scratch = Buffer.alloc(MAX_MESSAGE)
 
 class Writer {
   readonly #query: Query
-  readonly #reply: Reply
+  readonly #reply: DnsReply
   readonly #names = new Map<string, number>()
   readonly #end: number
   #at = HEADER_BYTES
   #fits = true
 
-  constructor(query: Query, reply: Reply, limit: number) {
+  constructor(query: Query, reply: DnsReply, limit: number) {
     this.#query = query
     this.#reply = reply
     const cookie = reply.cookie === undefined ? 0 : 4 + reply.cookie.length

@@ -1,8 +1,8 @@
 import { Cookies } from '#dns/cookies.ts'
 import { IN, rcodes, readQuery, TC, types, type Query, type Rcode } from '#dns/message.ts'
-import { RateLimit } from '#dns/rate-limit.ts'
+import { DnsRateLimit } from '#dns/rate-limit.ts'
 import { MAX_MESSAGE, UDP_PAYLOAD, writeFault, writeReply, writeTruncated } from '#dns/reply.ts'
-import { lookUp, type Found, type Zones } from '#dns/zone.ts'
+import { lookUp, type LookupResult, type Zones } from '#dns/zone.ts'
 
 /** The result of a query, for the metrics. */
 export const results = [
@@ -21,12 +21,12 @@ export type Result = (typeof results)[number]
 
 export interface ResponderOptions {
   readonly zones: Zones
-  readonly limit?: RateLimit
+  readonly limit?: DnsRateLimit
   readonly cookies?: Cookies
   readonly counted?: (result: Result) => void
 }
 
-export interface Client {
+export interface DnsClient {
   readonly address: string
   readonly over: 'udp' | 'tcp'
 }
@@ -47,7 +47,7 @@ const names: Readonly<Record<Rcode, Result>> = {
   [rcodes.badVers]: 'badvers',
 }
 
-const without = (rcode: Rcode): Found => ({ rcode, authoritative: false, answers: [], authority: [] })
+const without = (rcode: Rcode): LookupResult => ({ rcode, authoritative: false, answers: [], authority: [] })
 const [REFUSED, NOT_IMPLEMENTED, BAD_VERSION] = [
   without(rcodes.refused),
   without(rcodes.notImp),
@@ -57,19 +57,19 @@ const [REFUSED, NOT_IMPLEMENTED, BAD_VERSION] = [
 /** Turns a query into its response. */
 export class Responder {
   readonly #zones: Zones
-  readonly #limit: RateLimit
+  readonly #limit: DnsRateLimit
   readonly #cookies: Cookies
   readonly #counted: (result: Result) => void
 
   constructor({ zones, limit, cookies, counted }: ResponderOptions) {
     this.#zones = zones
-    this.#limit = limit ?? new RateLimit()
+    this.#limit = limit ?? new DnsRateLimit()
     this.#cookies = cookies ?? new Cookies()
     this.#counted = counted ?? (() => undefined)
   }
 
   /** Undefined when there is no response. */
-  respond(bytes: Buffer, client: Client): Buffer | undefined {
+  respond(bytes: Buffer, client: DnsClient): Buffer | undefined {
     const reading = readQuery(bytes)
     if (reading.is === 'noise') return this.#nothing('ignored')
     const query = reading.is === 'query' ? reading.query : undefined
@@ -86,31 +86,31 @@ export class Responder {
 
   #answer(
     query: Query,
-    { address, over }: Client,
-    terms: { readonly isProved: boolean; readonly verdict: 'answer' | 'truncate'; readonly length: number },
+    { address, over }: DnsClient,
+    limits: { readonly isProved: boolean; readonly verdict: 'answer' | 'truncate'; readonly length: number },
   ): Buffer {
     const { edns } = query
     const cookie = edns?.cookie && this.#cookies.reply(edns.cookie, address)
-    if (terms.verdict === 'truncate') {
+    if (limits.verdict === 'truncate') {
       this.#counted('limited')
       return writeTruncated(query, { ...without(rcodes.noError), cookie })
     }
     const found = this.#find(query)
     const limit = over === 'tcp' ? MAX_MESSAGE : Math.min(payloadOf(query), UDP_PAYLOAD)
-    const growth = terms.isProved ? limit : Math.min(limit, MAX_GROWTH * terms.length)
+    const growth = limits.isProved ? limit : Math.min(limit, MAX_GROWTH * limits.length)
     const reply = writeReply(query, { ...found, cookie }, growth)
     this.#counted((reply.readUInt16BE(2) & TC) === 0 ? names[found.rcode] : 'truncated')
     return reply
   }
 
-  #find({ edns, class: family, type, name }: Query): Found {
+  #find({ edns, class: family, type, name }: Query): LookupResult {
     if (edns !== undefined && edns.version !== 0) return BAD_VERSION
     if (family !== IN || type === types.AXFR || type === types.IXFR) return REFUSED
     if (isMeta(type)) return NOT_IMPLEMENTED
     return lookUp(this.#zones, name, type)
   }
 
-  #knows(query: Query | undefined, { address }: Client): boolean {
+  #knows(query: Query | undefined, { address }: DnsClient): boolean {
     const cookie = query?.edns?.cookie
     return cookie !== undefined && this.#cookies.isOurs(cookie, address)
   }

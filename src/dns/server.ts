@@ -2,18 +2,18 @@ import type { RemoteInfo, Socket as UdpSocket } from 'node:dgram'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { bindOn, listenOn, type SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
-import type { Address } from '#base/setting-values.ts'
+import type { AddressSetting } from '#base/setting-values.ts'
 import { networkOf } from '#dns/network.ts'
-import { Responder, type Client, type ResponderOptions } from '#dns/responder.ts'
+import { Responder, type DnsClient, type ResponderOptions } from '#dns/responder.ts'
 import { serveConnection } from '#dns/tcp.ts'
 
 export interface DnsServerOptions extends ResponderOptions {
   readonly log: Log
-  readonly connections?: Partial<ConnectionLimits>
+  readonly connections?: Partial<DnsConnectionLimits>
   readonly sharesPorts?: SharesPorts
 }
 
-export interface ConnectionLimits {
+export interface DnsConnectionLimits {
   readonly total: number
   /** Of one network. */
   readonly perNetwork: number
@@ -21,7 +21,7 @@ export interface ConnectionLimits {
   readonly idleMs: number
 }
 
-const connectionDefaults: ConnectionLimits = { total: 512, perNetwork: 32, idleMs: 10_000 }
+const connectionDefaults: DnsConnectionLimits = { total: 512, perNetwork: 32, idleMs: 10_000 }
 /** Unsent responses; more are dropped, as the network would. */
 const MAX_UNSENT = 1024
 /** For a system-assigned port: one that is free for UDP may be in use for TCP. */
@@ -31,7 +31,7 @@ const COMPLAIN_EVERY_MS = 10_000
 /** Serves the given zones, over UDP and TCP, and nothing else. */
 export class DnsServer {
   readonly #options: DnsServerOptions
-  readonly #limits: ConnectionLimits
+  readonly #limits: DnsConnectionLimits
   readonly #responder: Responder
   readonly #sockets = new Set<Socket>()
   readonly #networks = new Map<string, number>()
@@ -51,7 +51,7 @@ export class DnsServer {
   }
 
   /** Resolves to the address in use; rejects with the system's error (`EADDRINUSE`, `EACCES`, ...). */
-  async listen({ host, port }: Address): Promise<Address> {
+  async listen({ host, port }: AddressSetting): Promise<AddressSetting> {
     for (let attempt = 1; ; attempt++) {
       try {
         const udp = await this.#listenUdp(host, port)
@@ -108,7 +108,7 @@ export class DnsServer {
     this.#networks.set(network, open + 1)
     this.#sockets.add(socket)
     socket.on('close', () => this.#left(socket, network))
-    const client: Client = { address, over: 'tcp' }
+    const client: DnsClient = { address, over: 'tcp' }
     serveConnection(socket, query => this.#respond(query, client), idleMs)
   }
 
@@ -120,7 +120,7 @@ export class DnsServer {
   }
 
   /** A query that triggers a bug gets no response; the next one is served. */
-  #respond(query: Buffer, client: Client): Buffer | undefined {
+  #respond(query: Buffer, client: DnsClient): Buffer | undefined {
     try {
       return this.#responder.respond(query, client)
     } catch (error) {

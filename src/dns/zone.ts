@@ -16,7 +16,7 @@ export interface Zones {
   zoneOf(name: string): Zone | undefined
 }
 
-export interface Found {
+export interface LookupResult {
   readonly rcode: Rcode
   readonly authoritative: boolean
   readonly answers: readonly Placed[]
@@ -98,11 +98,11 @@ export class ZoneTable implements Zones {
   }
 }
 
-const refused: Found = { rcode: rcodes.refused, authoritative: false, answers: [], authority: [] }
+const refused: LookupResult = { rcode: rcodes.refused, authoritative: false, answers: [], authority: [] }
 const anyAnswer = anySet(ANY_TTL)
 
 /** Finds the records of a name and type, through aliases as far as they are ours. */
-export function lookUp(zones: Zones, name: string, type: number): Found {
+export function lookUp(zones: Zones, name: string, type: number): LookupResult {
   const answers: Placed[] = []
   let owner = name
   for (let hop = 0; hop < MAX_ALIASES; hop++) {
@@ -121,7 +121,7 @@ export function lookUp(zones: Zones, name: string, type: number): Found {
   return found(answers)
 }
 
-const found = (answers: readonly Placed[], authority: readonly Placed[] = []): Found => ({
+const found = (answers: readonly Placed[], authority: readonly Placed[] = []): LookupResult => ({
   rcode: rcodes.noError,
   authoritative: true,
   answers,

@@ -6,7 +6,7 @@ import type { Log } from '#base/log.ts'
 import { isPublicAddress, machineAddresses } from '#base/machine-addresses.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
 import { Registry } from '#base/metrics.ts'
-import type { Address } from '#base/setting-values.ts'
+import type { AddressSetting } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
 import { results, type Result } from '#dns/responder.ts'
 import { DnsServer } from '#dns/server.ts'
@@ -15,7 +15,7 @@ import { dnsKinds, DnsZones } from '#domains/dns-zones.ts'
 
 export interface DnsSide {
   /** Undefined when it is off. */
-  readonly bound: Address | undefined
+  readonly bound: AddressSetting | undefined
   /** Warnings for the operator. */
   readonly warnings: readonly string[]
   /** As Prometheus reads them; empty when it is off. */
@@ -70,7 +70,7 @@ function counter(registry: Registry): (result: Result) => void {
 
 /** The public addresses at which DNS can be queried: it may be bound to one of them. */
 export function nameServerAddresses(
-  dns: Address | undefined,
+  dns: AddressSetting | undefined,
   addresses: readonly string[],
 ): readonly string[] {
   const host = canonicalAddress(dns?.host ?? '')

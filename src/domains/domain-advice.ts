@@ -3,7 +3,7 @@ import { isLoopback, isPublicAddress } from '#base/machine-addresses.ts'
 import { nameServers } from '#base/own-names.ts'
 import { dnsHost } from '#base/public-defaults.ts'
 import { isPublicName } from '#base/public-suffix.ts'
-import type { Address } from '#base/setting-values.ts'
+import type { AddressSetting } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
 import { nameServerAddresses, publicAddresses } from '#domains/dns.ts'
 
@@ -24,7 +24,7 @@ export interface PublicDomain {
 export interface PublicDomainOptions {
   readonly settings: Pick<Settings, 'domain' | 'public_addresses' | 'http_addr' | 'https_addr' | 'agent_addr'>
   /** Where the DNS server listens. */
-  readonly dns: Address | undefined
+  readonly dns: AddressSetting | undefined
   /** The addresses of this machine. */
   readonly machine: readonly string[]
 }
@@ -62,7 +62,7 @@ interface Barriers extends Omit<PublicDomainOptions, 'machine'> {
 
 function whatIsMissing({ settings, dns, addresses, isPublic }: Barriers): string[] {
   const { domain, http_addr: http, https_addr: https, agent_addr: agent } = settings
-  const isHidden = (address: Address | undefined): boolean =>
+  const isHidden = (address: AddressSetting | undefined): boolean =>
     address !== undefined && isLoopback(address.host)
   const nobody = `  ${domain} cannot be reached yet:`
   const anyHidden = [http, https, dns].some(isHidden)

@@ -4,7 +4,7 @@ import { connect } from 'node:tls'
 import { systemDns } from '#acme/dns.ts'
 import { DOMAINS } from '#api/behaviours/edges.ts'
 import { machineAddresses } from '#base/machine-addresses.ts'
-import type { Address } from '#base/setting-values.ts'
+import type { AddressSetting } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
@@ -18,8 +18,8 @@ export interface SharedDomainParts {
   readonly settings: Settings
   readonly store: Store
   /** The HTTPS listener for clients. */
-  readonly https: Address | undefined
-  readonly dns: Address | undefined
+  readonly https: AddressSetting | undefined
+  readonly dns: AddressSetting | undefined
 }
 
 export interface SharedDomain {
@@ -46,7 +46,11 @@ export function sharedDomain(parts: SharedDomainParts): SharedDomain {
 }
 
 /** The public HTTPS URL of a host. */
-export function httpsUrl(host: string, { public_https_port: mapped }: Settings, https?: Address): string {
+export function httpsUrl(
+  host: string,
+  { public_https_port: mapped }: Settings,
+  https?: AddressSetting,
+): string {
   const port = mapped ?? https?.port ?? 443
   return `https://${host}${port === 443 ? '' : `:${port}`}`
 }
@@ -115,7 +119,7 @@ const plain = (text: string): string =>
 const sentence = (text: string): string => plain(text).replace(/\.?$/, '.')
 
 /** The fingerprint of the served certificate, from our own listener. */
-async function shownAt(https: Address, servername: string): Promise<string | undefined> {
+async function shownAt(https: AddressSetting, servername: string): Promise<string | undefined> {
   const socket = connect({
     host: hostHere(https),
     port: https.port,

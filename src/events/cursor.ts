@@ -1,6 +1,6 @@
 import { derivedId } from '#base/ids.ts'
 import { LeaseLost } from '#events/leader-lease.ts'
-import type { Outcome, Row, Store, Write } from '#store/store.ts'
+import type { CommitOutcome, Row, Store, Write } from '#store/store.ts'
 
 export const CURSORS = 'event_cursor'
 
@@ -115,13 +115,13 @@ export class DeliveryCursor {
   }
 
   /** Commits writes of the delivery, unless another server has taken it over. */
-  commit(writes: readonly Write[]): Promise<Outcome> {
+  commit(writes: readonly Write[]): Promise<CommitOutcome> {
     return this.#inTurn(() =>
       this.#fenced(() => [...writes, { op: 'expect', id: this.id, version: this.#version }]),
     )
   }
 
-  async #fenced(batch: () => readonly Write[]): Promise<Outcome> {
+  async #fenced(batch: () => readonly Write[]): Promise<CommitOutcome> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const outcome = await this.#store.commit(batch())
       if (outcome.ok || outcome.refusal.reason !== 'stale' || outcome.refusal.id !== this.id) return outcome

@@ -6,13 +6,13 @@ import {
   type DeadLetter,
   type DeadLetterBody,
 } from '#events/dead-letter-cursor.ts'
-import type { Outcome, Row, Store, Write } from '#store/store.ts'
+import type { CommitOutcome, Row, Store, Write } from '#store/store.ts'
 
 export const DEAD_LETTERS = 'event_dead_letter'
 const PREFIX = 'edl'
 
 /** The delivery's commit: rejected when another server has taken over. */
-export type FencedCommit = (writes: readonly Write[]) => Promise<Outcome>
+export type FencedCommit = (writes: readonly Write[]) => Promise<CommitOutcome>
 
 /** The undelivered events of one delivery. They are in the audit log, so none is dropped, however many there are. */
 export class DeadLetters {

@@ -1,5 +1,5 @@
 import { newId } from '#base/ids.ts'
-import type { Outcome, Row, Store, Write } from '#store/store.ts'
+import type { CommitOutcome, Row, Store, Write } from '#store/store.ts'
 
 /** Another server is the leader now: this one must stop. */
 export class LeaseLost extends Error {
@@ -105,7 +105,7 @@ export class LeaderLease {
   }
 
   /** Stores the scan position, together with further writes. Rejects with `LeaseLost`. */
-  commit(writes: readonly Write[], sequence = this.#sequence): Promise<Outcome> {
+  commit(writes: readonly Write[], sequence = this.#sequence): Promise<CommitOutcome> {
     return this.#inTurn(() => this.#put(sequence, writes))
   }
 
@@ -149,7 +149,7 @@ export class LeaderLease {
     sequence: number,
     writes: readonly Write[],
     owner: string | null = this.#owner,
-  ): Promise<Outcome> {
+  ): Promise<CommitOutcome> {
     const { store } = this.#options
     for (let attempt = 0; attempt < ATTEMPTS && this.#since !== undefined; attempt++) {
       const begun = this.#moment()

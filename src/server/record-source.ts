@@ -5,7 +5,7 @@ import type { Sealer } from '#base/secrets.ts'
 import { kinds as collections } from '#contract/kinds/index.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
-import type { Change, Row, Store } from '#store/store.ts'
+import type { RowChange, Row, Store } from '#store/store.ts'
 
 const PAGE = 1000
 const POLL_MS = 2000
@@ -161,7 +161,7 @@ class Reader {
   }
 
   /** Each row once, at its last change, as it is now. */
-  async #resolve(changes: readonly Change[]): Promise<SourceChange[]> {
+  async #resolve(changes: readonly RowChange[]): Promise<SourceChange[]> {
     const ours = changes.filter(({ kind }) => this.#kinds.has(kind))
     if (ours.length === 0) return []
     const last = new Map(ours.map(({ id, revision }) => [id, revision]))

@@ -4,7 +4,7 @@ import { inBackground } from '#base/background.ts'
 import { type SharesPorts, cannotListen } from '#base/listen-on.ts'
 import { createLog, type Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
-import type { Address } from '#base/setting-values.ts'
+import type { AddressSetting } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
 import { API_TOKENS } from '#api/behaviours/credentials.ts'
 import { openAcme, openAuthority } from '#domains/acme.ts'
@@ -43,7 +43,7 @@ export interface Running {
   /** Where the gateway listens. */
   readonly bound: GatewayHandle['bound']
   /** Where the DNS server listens; undefined when it is switched off. */
-  readonly dns: Address | undefined
+  readonly dns: AddressSetting | undefined
   /** DNS records to set, for people; empty when none are needed. */
   readonly advice: readonly string[]
   /** Reports progress until the domain is served. */

@@ -6,7 +6,7 @@ import { listenOn, type SharesPorts } from '#base/listen-on.ts'
 import { clientNetwork } from '#base/client-network.ts'
 import type { Log } from '#base/log.ts'
 import type { Secret } from '#base/secrets.ts'
-import type { Address } from '#base/setting-values.ts'
+import type { AddressSetting } from '#base/setting-values.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { plainAddress } from '#base/addresses.ts'
 import { algorithms } from '#ssh/algorithms.ts'
@@ -21,7 +21,7 @@ import type { SshIdentity, KeyRing } from '#ssh/sign-in.ts'
 import { Startups } from '#ssh/startups.ts'
 
 export interface SshListenerOptions {
-  readonly address: Address
+  readonly address: AddressSetting
   /** Ed25519, PKCS #8. */
   readonly hostKey: Secret
   readonly deps: SshDeps

@@ -1,7 +1,15 @@
 import { query, type Steps } from '#store/engine.ts'
 import type { Statements } from '#store/statements.ts'
 import { StoreError } from '#store/store-error.ts'
-import type { Change, Entry, EventRecord, Outcome, Refusal, Row, Write } from '#store/store.ts'
+import type {
+  RowChange,
+  RowEntry,
+  EventRecord,
+  CommitOutcome,
+  CommitRefusal,
+  Row,
+  Write,
+} from '#store/store.ts'
 
 interface Counter {
   revision: number
@@ -17,11 +25,14 @@ export const idList = (ids: readonly string[]): string => JSON.stringify(ids.map
  * One transaction for many batches. A rejected batch is rolled back alone; only a batch that has the transaction for
  * itself needs no savepoint.
  */
-export function* commitGroup(sql: Statements, batches: readonly (readonly Write[])[]): Steps<Outcome[]> {
+export function* commitGroup(
+  sql: Statements,
+  batches: readonly (readonly Write[])[],
+): Steps<CommitOutcome[]> {
   yield* query(sql.begin)
   const start = yield* lockCounter(sql)
   const alone = batches.length === 1
-  const outcomes: Outcome[] = []
+  const outcomes: CommitOutcome[] = []
   let counter = start
 
   for (const batch of batches) {
@@ -51,7 +62,11 @@ export function* lockCounter(sql: Statements): Steps<Counter> {
   return { revision: counter.revision, sequence: counter.sequence }
 }
 
-function* applyBatch(sql: Statements, batch: readonly Write[], counter: Counter): Steps<Refusal | undefined> {
+function* applyBatch(
+  sql: Statements,
+  batch: readonly Write[],
+  counter: Counter,
+): Steps<CommitRefusal | undefined> {
   for (const write of batch) {
     const refusal = yield* applyWrite(sql, write, counter)
     if (refusal !== undefined) return refusal
@@ -59,7 +74,7 @@ function* applyBatch(sql: Statements, batch: readonly Write[], counter: Counter)
   return undefined
 }
 
-function* applyWrite(sql: Statements, write: Write, counter: Counter): Steps<Refusal | undefined> {
+function* applyWrite(sql: Statements, write: Write, counter: Counter): Steps<CommitRefusal | undefined> {
   switch (write.op) {
     case 'insert':
     case 'update':
@@ -77,9 +92,9 @@ function* applyWrite(sql: Statements, write: Write, counter: Counter): Steps<Ref
 
 function* put(
   sql: Statements,
-  { op, entry }: Extract<Write, { entry: Entry }>,
+  { op, entry }: Extract<Write, { entry: RowEntry }>,
   counter: Counter,
-): Steps<Refusal | undefined> {
+): Steps<CommitRefusal | undefined> {
   const { id, kind, parent, version, body } = entry.row
   // A self-reference would only prevent deletion.
   const refs = [...new Set(entry.refs)].filter(ref => ref !== id)
@@ -101,7 +116,7 @@ function* put(
   return refusal ?? (yield* record(sql, { kind, id, op }, counter))
 }
 
-function* claim(sql: Statements, { row, claims }: Entry): Steps<Refusal | undefined> {
+function* claim(sql: Statements, { row, claims }: RowEntry): Steps<CommitRefusal | undefined> {
   for (const { namespace, value } of claims) {
     const inserted = yield* query(sql.insertClaim, namespace, value, row.id)
     if (inserted.length > 0) continue
@@ -118,7 +133,7 @@ function* remove(
   sql: Statements,
   { id, version }: Extract<Write, { op: 'remove' }>,
   counter: Counter,
-): Steps<Refusal | undefined> {
+): Steps<CommitRefusal | undefined> {
   const row = (yield* standingRows(sql, [id])).get(id)
   if (row?.version !== version) return { reason: 'stale', id }
 
@@ -137,7 +152,7 @@ function* emit(sql: Statements, { id, type, at, body }: EventRecord, counter: Co
 
 function* record(
   sql: Statements,
-  { kind, id, op }: Omit<Change, 'revision'>,
+  { kind, id, op }: Omit<RowChange, 'revision'>,
   counter: Counter,
 ): Steps<undefined> {
   counter.revision += 1

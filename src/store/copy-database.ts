@@ -1,5 +1,5 @@
 import type { Dialect } from '#store/dialect.ts'
-import type { AsyncSteps, Columns, CopyEngine, Engine, Value } from '#store/engine.ts'
+import type { AsyncSteps, Columns, CopyEngine, Engine, SqlValue } from '#store/engine.ts'
 import { StoreError } from '#store/store-error.ts'
 
 interface Table {
@@ -77,7 +77,7 @@ async function* copyTable(source: Engine, table: Table): AsyncSteps<number> {
     let after: Columns | undefined
     do {
       rows = await page(source, table, condition, after)
-      if (rows.length > 0) yield* step(insertion(table, rows.length), ...(rows.flat() as Value[]))
+      if (rows.length > 0) yield* step(insertion(table, rows.length), ...(rows.flat() as SqlValue[]))
       count += rows.length
       after = rows.at(-1)
     } while (rows.length === PAGE)
@@ -120,8 +120,8 @@ async function countOf(source: Engine, { name }: Table): Promise<number> {
 }
 
 const read = (source: Engine, text: string, ...values: readonly unknown[]): Promise<readonly Columns[]> =>
-  source.read({ text, values: values as Value[] })
+  source.read({ text, values: values as SqlValue[] })
 
 async function* step(text: string, ...values: readonly unknown[]): AsyncSteps<readonly unknown[]> {
-  return yield { text, values: values as Value[] }
+  return yield { text, values: values as SqlValue[] }
 }

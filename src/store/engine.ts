@@ -1,6 +1,6 @@
 import type { Dialect } from '#store/dialect.ts'
 
-export type Value = string | number | null
+export type SqlValue = string | number | null
 
 /** One row, column by column. */
 export type Columns = readonly unknown[]
@@ -8,7 +8,7 @@ export type Columns = readonly unknown[]
 /** One SQL statement with its parameters, which the text names `$1`, `$2` and so on. */
 export interface Step {
   readonly text: string
-  readonly values: readonly Value[]
+  readonly values: readonly SqlValue[]
 }
 
 /**
@@ -42,6 +42,6 @@ export interface CopyEngine extends Engine {
 }
 
 /** Runs one statement. The caller asserts the shape of its rows, next to the SQL. */
-export function* query<Fields>(text: string, ...values: readonly Value[]): Steps<readonly Fields[]> {
+export function* query<Fields>(text: string, ...values: readonly SqlValue[]): Steps<readonly Fields[]> {
   return (yield { text, values }) as readonly Fields[]
 }

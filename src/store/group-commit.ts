@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError } from '#store/store-error.ts'
-import type { Outcome, Write } from '#store/store.ts'
+import type { CommitOutcome, Write } from '#store/store.ts'
 
 type Batch = readonly Write[]
 
-interface Waiting {
+interface QueuedBatch {
   readonly batch: Batch
-  readonly resolve: (outcome: Outcome) => void
+  readonly resolve: (outcome: CommitOutcome) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -19,22 +19,22 @@ const MAX_GROUP = 256
  * of the event loop, and those that arrive while the group before them is being committed.
  */
 export class GroupCommit {
-  readonly #run: (batches: readonly Batch[]) => Promise<Outcome[]>
-  readonly #waiting: Waiting[] = []
+  readonly #run: (batches: readonly Batch[]) => Promise<CommitOutcome[]>
+  readonly #waiting: QueuedBatch[] = []
   #working: Promise<void> | undefined
   #closed = false
 
   /** `run` commits all batches in one transaction and resolves to their outcomes in the same order. */
-  constructor(run: (batches: readonly Batch[]) => Promise<Outcome[]>) {
+  constructor(run: (batches: readonly Batch[]) => Promise<CommitOutcome[]>) {
     this.#run = run
   }
 
-  commit(batch: Batch): Promise<Outcome> {
+  commit(batch: Batch): Promise<CommitOutcome> {
     if (this.#closed) return Promise.reject(new StoreError('unavailable', 'The store is closed.'))
     if (this.#waiting.length >= MAX_WAITING) {
       return Promise.reject(new StoreError('unavailable', 'Too many writes are waiting for the database.'))
     }
-    const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
+    const { promise, resolve, reject } = Promise.withResolvers<CommitOutcome>()
     this.#waiting.push({ batch, resolve, reject })
     this.#working ??= this.#work()
     return promise
@@ -54,7 +54,7 @@ export class GroupCommit {
     this.#working = undefined
   }
 
-  async #settle(group: readonly Waiting[]): Promise<void> {
+  async #settle(group: readonly QueuedBatch[]): Promise<void> {
     try {
       const outcomes = await this.#run(group.map(waiting => waiting.batch))
       for (const [index, outcome] of outcomes.entries()) group[index]?.resolve(outcome)

@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { commitGroup, idList, lockCounter } from '#store/apply.ts'
-import { query, type Columns, type Engine, type Steps, type Value } from '#store/engine.ts'
+import { query, type Columns, type Engine, type Steps, type SqlValue } from '#store/engine.ts'
 import { GroupCommit } from '#store/group-commit.ts'
 import { pageOfRows, statements, type Statements } from '#store/statements.ts'
 import { StoreError } from '#store/store-error.ts'
 import type {
-  Change,
+  RowChange,
   Claim,
   EventRecord,
-  Outcome,
-  Page,
+  CommitOutcome,
+  RowPage,
   PruneLimits,
   Row,
   Store,
@@ -60,7 +60,7 @@ export class SqlStore implements Store {
     return row
   }
 
-  list(kind: string, { parent, before, limit }: Page): Promise<Row[]> {
+  list(kind: string, { parent, before, limit }: RowPage): Promise<Row[]> {
     const text = pageOfRows({ parent: parent !== undefined, before: before !== undefined })
     const given = [kind, parent, before, limit].filter(value => value !== undefined)
     return this.#rows(text, ...given)
@@ -70,7 +70,7 @@ export class SqlStore implements Store {
     return this.#rows(this.#sql.referrers, id, limit)
   }
 
-  async commit(batch: readonly Write[]): Promise<Outcome> {
+  async commit(batch: readonly Write[]): Promise<CommitOutcome> {
     refuseNul(batch)
     return this.#group.commit(batch)
   }
@@ -90,7 +90,7 @@ export class SqlStore implements Store {
     return Number(counter[0])
   }
 
-  async changes(after: number, limit: number): Promise<Change[]> {
+  async changes(after: number, limit: number): Promise<RowChange[]> {
     return (await this.#read(this.#sql.changes, after, limit)).map(toChange)
   }
 
@@ -159,7 +159,7 @@ export class SqlStore implements Store {
     this.#revision = undefined
   }
 
-  async #commitGroup(batches: readonly (readonly Write[])[]): Promise<Outcome[]> {
+  async #commitGroup(batches: readonly (readonly Write[])[]): Promise<CommitOutcome[]> {
     this.#revision = undefined
     const outcomes = await this.#engine.run(commitGroup(this.#sql, batches))
     const latest = outcomes.findLast(outcome => outcome.ok)
@@ -170,16 +170,16 @@ export class SqlStore implements Store {
     return outcomes
   }
 
-  async #read(text: string, ...values: readonly Value[]): Promise<readonly Columns[]> {
+  async #read(text: string, ...values: readonly SqlValue[]): Promise<readonly Columns[]> {
     return values.some(hasNul) ? [] : this.#engine.read({ text, values })
   }
 
-  async #rows(text: string, ...values: readonly Value[]): Promise<Row[]> {
+  async #rows(text: string, ...values: readonly SqlValue[]): Promise<Row[]> {
     return (await this.#read(text, ...values)).map(toRow)
   }
 
   /** Small transactions with pauses between them, so that other work is never blocked for long. */
-  async #removeInChunks(text: string, ...limits: readonly Value[]): Promise<void> {
+  async #removeInChunks(text: string, ...limits: readonly SqlValue[]): Promise<void> {
     for (;;) {
       const removed = await this.#read(text, ...limits, PRUNE_CHUNK)
       if (removed.length < PRUNE_CHUNK) return
@@ -193,7 +193,8 @@ export class SqlStore implements Store {
 const toRow = (at: Columns): Row =>
   ({ id: at[0], kind: at[1], parent: at[2], version: at[3], body: at[4] }) as Row
 
-const toChange = (at: Columns): Change => ({ revision: at[0], kind: at[1], id: at[2], op: at[3] }) as Change
+const toChange = (at: Columns): RowChange =>
+  ({ revision: at[0], kind: at[1], id: at[2], op: at[3] }) as RowChange
 
 const toEvent = (at: Columns): EventRecord & { sequence: number } =>
   ({ sequence: at[0], id: at[1], type: at[2], at: at[3], body: at[4] }) as EventRecord & { sequence: number }

@@ -16,7 +16,7 @@ export interface Claim {
 }
 
 /** A row together with what it refers to and what it claims; an update replaces all three. */
-export interface Entry {
+export interface RowEntry {
   readonly row: Row
   readonly refs: readonly string[]
   readonly claims: readonly Claim[]
@@ -31,16 +31,16 @@ export interface EventRecord {
 }
 
 export type Write =
-  | { readonly op: 'insert'; readonly entry: Entry }
+  | { readonly op: 'insert'; readonly entry: RowEntry }
   /** `entry.row.version` is the new version; the stored one must be exactly one lower. */
-  | { readonly op: 'update'; readonly entry: Entry }
+  | { readonly op: 'update'; readonly entry: RowEntry }
   | { readonly op: 'remove'; readonly id: string; readonly version: number }
   /** The batch applies only if this row still has this version. */
   | { readonly op: 'expect'; readonly id: string; readonly version: number }
   | { readonly op: 'event'; readonly event: EventRecord }
 
 /** Why a batch was rejected as a whole; nothing of it was written. */
-export type Refusal =
+export type CommitRefusal =
   /** A row was changed or deleted since it was read. */
   | { readonly reason: 'stale'; readonly id: string }
   /** An inserted row's id already exists. */
@@ -52,17 +52,17 @@ export type Refusal =
   /** Another row, `owner`, holds the claim. */
   | { readonly reason: 'claimed'; readonly claim: Claim; readonly owner: string }
 
-export type Outcome =
-  { readonly ok: true; readonly revision: number } | { readonly ok: false; readonly refusal: Refusal }
+export type CommitOutcome =
+  { readonly ok: true; readonly revision: number } | { readonly ok: false; readonly refusal: CommitRefusal }
 
-export interface Page {
+export interface RowPage {
   readonly parent?: string
   /** Only rows with a smaller id, which by the order of ids means older ones. */
   readonly before?: string
   readonly limit: number
 }
 
-export interface Change {
+export interface RowChange {
   readonly revision: number
   readonly kind: string
   readonly id: string
@@ -91,7 +91,7 @@ export interface Store extends AsyncDisposable {
   /** The row that holds a claim. */
   holder(claim: Claim): Promise<Row | undefined>
   /** Newest first: ids are time-ordered, so this is the order of ids, descending, byte by byte. */
-  list(kind: string, page: Page): Promise<Row[]>
+  list(kind: string, page: RowPage): Promise<Row[]>
   /** Rows that refer to `id`, at most `limit` of them, ordered by id. */
   referrers(id: string, limit: number): Promise<Row[]>
   /**
@@ -99,7 +99,7 @@ export interface Store extends AsyncDisposable {
    * write sees the ones before it; the first that fails determines the refusal. When it rejects nothing was
    * acknowledged: after a lost connection the batch may still have been committed.
    */
-  commit(batch: readonly Write[]): Promise<Outcome>
+  commit(batch: readonly Write[]): Promise<CommitOutcome>
   /** Calls back after each batch that this process has committed, so that it need not poll for its own writes. */
   onCommit(listener: () => void): void
   /** The number of the latest change; every insert, update and remove raises it by exactly one. */
@@ -108,7 +108,7 @@ export interface Store extends AsyncDisposable {
    * Changes after the revision `after` in order, without gaps, at most `limit`. A first one above `after + 1`, or none
    * although `revision()` is above `after`, means that those in between were pruned.
    */
-  changes(after: number, limit: number): Promise<Change[]>
+  changes(after: number, limit: number): Promise<RowChange[]>
   /** The outbox in the order of commits: events after the one with sequence number `after`. */
   events(after: number, limit: number): Promise<(EventRecord & { readonly sequence: number })[]>
   /** The sequence number of the latest event, pruned or not; 0 before the first one. */

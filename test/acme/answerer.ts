@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Outcome, Row, Store, Write } from '#store/store.ts'
+import type { CommitOutcome, Row, Store, Write } from '#store/store.ts'
 import type { Pebble } from './pebble.ts'
 
 export interface Challenge {
@@ -14,7 +14,7 @@ export interface Challenge {
 /** A store whose writes pass through a function first. */
 export const withCommit = (
   store: Store,
-  commit: (batch: readonly Write[], write: () => Promise<Outcome>) => Promise<Outcome>,
+  commit: (batch: readonly Write[], write: () => Promise<CommitOutcome>) => Promise<CommitOutcome>,
 ): Store =>
   new Proxy(store, {
     get(target, name) {

@@ -8,7 +8,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { decodeQR } from 'qr/decode.js'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { screenLines, type Scene } from '#cli/agent/screen.ts'
-import { Traffic } from '#cli/agent/traffic.ts'
+import { TrafficStats } from '#cli/agent/traffic-stats.ts'
 import { agentOnTerminal, visit, webService } from './agent-support.ts'
 import { newFolder, startServer, type TestServer } from '../support/server.ts'
 
@@ -152,7 +152,7 @@ function scanned(lines: readonly string[], blocksAreDark: boolean): string {
 }
 
 suite('the picture', () => {
-  const scene = (traffic: Traffic): Scene => ({
+  const scene = (traffic: TrafficStats): Scene => ({
     now: 90_061_000,
     status: { state: 'online', region: 'us', serverVersion: '1.2.3' },
     since: 0,
@@ -166,8 +166,8 @@ suite('the picture', () => {
     qrUrl: undefined,
   })
   const tunnel = {} as Tunnel
-  const traffic = (): Traffic => {
-    const made = new Traffic(() => 0)
+  const traffic = (): TrafficStats => {
+    const made = new TrafficStats(() => 0)
     const path = `/${'long'.repeat(50)}`
     for (let at = 0; at < 12; at++)
       made.request({
@@ -218,7 +218,7 @@ suite('the picture', () => {
 suite('the numbers of connections', () => {
   test('count the last minute and forget what is older', () => {
     let now = 0
-    const traffic = new Traffic(() => now)
+    const traffic = new TrafficStats(() => now)
     const event = { tunnel: {} as Tunnel, clientAddr: '', bytesIn: 0, bytesOut: 0 }
     const connection = (durationMs: number) => {
       traffic.connection({ ...event, kind: 'opened', durationMs: 0 })

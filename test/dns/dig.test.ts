@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { RateLimit } from '#dns/rate-limit.ts'
+import { DnsRateLimit } from '#dns/rate-limit.ts'
 import { dig, GENEROUS, kdig, startTestDns, type Dug } from './support.ts'
 
 const SOA_LINE = 'example.com. 30 IN SOA ns1.example.com. hostmaster.example.com. 7 3600 600 604800 30'
@@ -83,7 +83,7 @@ for (const [program, ask] of Object.entries({ dig, kdig })) {
   suite(`asked by ${program}`, { concurrency: 8 }, () => {
     for (const [args, { status = 'NOERROR', answers = [], soa = false }] of cases) {
       test(args.join(' '), async () => {
-        await using dns = await startTestDns({ limit: new RateLimit(GENEROUS) })
+        await using dns = await startTestDns({ limit: new DnsRateLimit(GENEROUS) })
         const transports = args.includes('ANY') ? ['+notcp'] : ['+notcp', '+tcp']
         const dug = await Promise.all(transports.map(each => ask(dns.port, ...args, each)))
         for (const each of dug) check(each, { status, answers, soa })
@@ -147,7 +147,7 @@ suite('EDNS', () => {
   })
 
   test('gives a cookie, and takes it for proof of the address', async () => {
-    await using dns = await startTestDns({ limit: new RateLimit({ perSecond: 0, burst: 1, slip: 1000 }) })
+    await using dns = await startTestDns({ limit: new DnsRateLimit({ perSecond: 0, burst: 1, slip: 1000 }) })
     const first = await dig(dns.port, 'example.com', 'A')
     const [, cookie = ''] = /COOKIE: ([0-9a-f]+) \(good\)/.exec(first.text) ?? []
     assert.equal(cookie.length, 48)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { COOKIE, types } from '#dns/message.ts'
-import { RateLimit } from '#dns/rate-limit.ts'
+import { DnsRateLimit } from '#dns/rate-limit.ts'
 import { MAX_GROWTH, Responder } from '#dns/responder.ts'
 import { ZoneTable } from '#dns/zone.ts'
 import { exampleZone, GENEROUS, opt, queryBytes } from './support.ts'
@@ -34,7 +34,10 @@ const corpus: readonly Buffer[] = [
 ]
 
 test(`${ROUNDS} broken queries bring nothing down and are never answered at length`, () => {
-  const responder = new Responder({ zones: new ZoneTable([exampleZone()]), limit: new RateLimit(GENEROUS) })
+  const responder = new Responder({
+    zones: new ZoneTable([exampleZone()]),
+    limit: new DnsRateLimit(GENEROUS),
+  })
   const pick = numbers(20_240_607)
   let answered = 0
   const heap: number[] = []

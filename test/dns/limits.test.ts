@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { types } from '#dns/message.ts'
-import { RateLimit } from '#dns/rate-limit.ts'
+import { DnsRateLimit } from '#dns/rate-limit.ts'
 import { MAX_GROWTH, Responder, type Result } from '#dns/responder.ts'
 import { DnsServer } from '#dns/server.ts'
 import { ZoneTable } from '#dns/zone.ts'
@@ -23,7 +23,7 @@ const QUERIES = 20_000
 suite('the rate limit', () => {
   test('gives each network its answers, and every second one above them the way to TCP', () => {
     let now = 0
-    const limit = new RateLimit({ perSecond: 10, burst: 3, slip: 2 }, () => now)
+    const limit = new DnsRateLimit({ perSecond: 10, burst: 3, slip: 2 }, () => now)
     const judge = (address: string, times: number) =>
       Array.from({ length: times }, () => limit.judge(address))
     const spent = ['answer', 'answer', 'answer', 'drop', 'truncate', 'drop']
@@ -41,7 +41,7 @@ suite('the rate limit', () => {
   test('answers a flood over UDP with nothing longer than its queries, and TCP as ever', async () => {
     const counts = new Map<Result, number>()
     await using dns = await startTestDns({
-      limit: new RateLimit({ perSecond: 0, burst: 2, slip: 3 }),
+      limit: new DnsRateLimit({ perSecond: 0, burst: 2, slip: 3 }),
       counted: result => counts.set(result, (counts.get(result) ?? 0) + 1),
     })
     using client = new UdpClient(dns.port)
@@ -58,7 +58,7 @@ suite('the rate limit', () => {
   })
 
   test('keeps malformed queries from being answered without end', () => {
-    const responder = new Responder({ zones, limit: new RateLimit({ perSecond: 0, burst: 1, slip: 1 }) })
+    const responder = new Responder({ zones, limit: new DnsRateLimit({ perSecond: 0, burst: 1, slip: 1 }) })
     const bad = ask.subarray(0, 14)
     const client = { address: '192.0.2.1', over: 'udp' } as const
     assert.equal(responder.respond(bad, client)?.length, 12)
@@ -67,7 +67,7 @@ suite('the rate limit', () => {
 })
 
 test('no answer over UDP is much longer than its query, unless the address is proved', () => {
-  const responder = new Responder({ zones, limit: new RateLimit(GENEROUS) })
+  const responder = new Responder({ zones, limit: new DnsRateLimit(GENEROUS) })
   const names = [
     'example.com',
     'two.acme.example.com',

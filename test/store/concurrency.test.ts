@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Outcome, Store } from '#store/store.ts'
+import type { CommitOutcome, Store } from '#store/store.ts'
 import { forEachDriver } from './drivers.ts'
 import { domain, event, insert, remove, update, write } from './writes.ts'
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
-const accepted = (outcomes: readonly Outcome[]) => outcomes.filter(outcome => outcome.ok)
+const accepted = (outcomes: readonly CommitOutcome[]) => outcomes.filter(outcome => outcome.ok)
 
 /** Adds one to the number in the row's body, again whenever another writer was faster. */
 async function increment(store: Store, id: string): Promise<void> {

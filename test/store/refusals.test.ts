@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Refusal, Write } from '#store/store.ts'
+import type { CommitRefusal, Write } from '#store/store.ts'
 import { forEachDriver } from './drivers.ts'
 import { domain, event, expect, ids, insert, remove, row, update, write } from './writes.ts'
 
@@ -13,13 +13,13 @@ const before: readonly Write[] = [
   insert('c', { parent: 'p', claims: [domain('c.test')] }),
 ]
 
-const claimed = (value: string, owner: string): Refusal => ({
+const claimed = (value: string, owner: string): CommitRefusal => ({
   reason: 'claimed',
   claim: domain(value),
   owner,
 })
 
-const refused: readonly (readonly [why: string, batch: readonly Write[], refusal: Refusal])[] = [
+const refused: readonly (readonly [why: string, batch: readonly Write[], refusal: CommitRefusal])[] = [
   ['an insert of an id that exists', [insert('a')], { reason: 'exists', id: 'a' }],
   ['an update of a row that changed', [update('a', 3)], { reason: 'stale', id: 'a' }],
   ['an update to the version that stands', [update('a', 1)], { reason: 'stale', id: 'a' }],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { Claim, Entry, Row, Store, Write } from '#store/store.ts'
+import type { Claim, RowEntry, Row, Store, Write } from '#store/store.ts'
 
-type Details = Partial<Omit<Row, 'id'> & Omit<Entry, 'row'>>
+type Details = Partial<Omit<Row, 'id'> & Omit<RowEntry, 'row'>>
 
 export const row = (
   id: string,
@@ -14,7 +14,7 @@ export const row = (
   body,
 })
 
-export const entry = (id: string, details: Details = {}): Entry => ({
+export const entry = (id: string, details: Details = {}): RowEntry => ({
   row: row(id, details),
   refs: details.refs ?? [],
   claims: details.claims ?? [],

@@ -5,7 +5,7 @@ import { localServer } from '#agent/local-server.ts'
 import { parseProxy } from '#agent/proxy/proxy-url.ts'
 import { isLoopbackHost, parseHostPort } from '#base/hosts.ts'
 import { dataFolder } from '#base/running-server.ts'
-import { choice, hostPort, list, onOff, text, yesNo, type Form } from '#cli/agent/forms.ts'
+import { choice, hostPort, list, onOff, text, yesNo, type ValueForm } from '#cli/agent/forms.ts'
 import { agentLogLevels } from '#cli/agent/log-levels.ts'
 import type { FileValue } from '#cli/agent/config-file.ts'
 import { readSecretFile } from '#cli/agent/secret-file.ts'
@@ -13,7 +13,7 @@ import { ConfigError, UsageError } from '#cli/failure.ts'
 
 /** A setting of the agent itself: a key of its file, and optionally a flag and a variable. */
 interface AgentSetting<Value> {
-  readonly form: Form<Value>
+  readonly form: ValueForm<Value>
   readonly doc: string
   readonly flag?: string
   readonly variable?: string
@@ -25,20 +25,20 @@ interface AgentSetting<Value> {
 }
 
 const setting = <Value, const Rest extends object>(
-  spec: { readonly form: Form<Value> } & Rest & Omit<AgentSetting<Value>, 'form'>,
+  spec: { readonly form: ValueForm<Value> } & Rest & Omit<AgentSetting<Value>, 'form'>,
 ): typeof spec => spec
 
-const authtoken: Form<string> = {
+const authtoken: ValueForm<string> = {
   ...text('token', '1 to 512 visible ASCII characters'),
   read: raw => (typeof raw === 'string' && /^[\x21-\x7e]{1,512}$/.test(raw) ? raw : undefined),
 }
 
-const captureBytes: Form<number> = {
+const captureBytes: ValueForm<number> = {
   ...text('bytes', 'a number of bytes, 0 or -1'),
   read: raw => (typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= -1 ? raw : undefined),
 }
 
-const webAddress: Form<string | false> = {
+const webAddress: ValueForm<string | false> = {
   ...hostPort,
   what: 'host:port or false',
   placeholder: '<host:port|false>',
@@ -51,18 +51,18 @@ const listenAddress = (raw: unknown): string | undefined => {
   return typeof raw === 'string' && port !== undefined && port < 65_536 ? raw : undefined
 }
 
-const proxyForm: Form<string> = {
+const proxyForm: ValueForm<string> = {
   ...text('url', 'http://host:port or socks5://host:port'),
   read: raw => (typeof raw === 'string' && parseProxy(raw) ? raw : undefined),
 }
 
-const serverForm: Form<string> = {
+const serverForm: ValueForm<string> = {
   ...hostPort,
   what: 'host:port or a host',
   read: raw => hostPort.read(typeof raw === 'string' ? withPort(raw) : raw),
 }
 
-const logTarget: Form<string> = {
+const logTarget: ValueForm<string> = {
   ...text('stdout|stderr|false|file', 'stdout, stderr, false, text, json or the path of a file'),
   read: raw => (raw === false ? 'false' : text('file').read(raw)),
 }

@@ -1,7 +1,7 @@
-import type { View } from '#cli/agent/view.ts'
+import type { AgentView } from '#cli/agent/view.ts'
 
 /** A view on the terminal together with a log elsewhere. */
-export const bothViews = (terminal: View, log: View): View => ({
+export const bothViews = (terminal: AgentView, log: AgentView): AgentView => ({
   isTerminal: terminal.isTerminal,
   inspector: url => each(terminal, log, view => view.inspector(url)),
   status: status => each(terminal, log, view => view.status(status)),
@@ -13,7 +13,7 @@ export const bothViews = (terminal: View, log: View): View => ({
   close: () => each(terminal, log, view => view.close()),
 })
 
-function each(first: View, second: View, call: (view: View) => void): void {
+function each(first: AgentView, second: AgentView, call: (view: AgentView) => void): void {
   call(first)
   call(second)
 }

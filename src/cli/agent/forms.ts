@@ -2,7 +2,7 @@ import { parseHostPort } from '#base/hosts.ts'
 import { readSecretFile } from '#cli/agent/secret-file.ts'
 
 /** The form of a value, as a flag and in YAML. Both give a raw value, which is parsed in one place. */
-export interface Form<Value> {
+export interface ValueForm<Value> {
   /** The words after "must be". */
   readonly what: string
   /** Its placeholder in the help; empty for a switch. */
@@ -19,7 +19,7 @@ const isLine = (raw: unknown): raw is string => typeof raw === 'string' && !/[\u
 export const isPlainObject = (raw: unknown): raw is Record<string, unknown> =>
   typeof raw === 'object' && raw !== null && !Array.isArray(raw)
 
-export const text = (placeholder: string, what = 'text'): Form<string> => ({
+export const text = (placeholder: string, what = 'text'): ValueForm<string> => ({
   what,
   placeholder: `<${placeholder}>`,
   fromFlag: last,
@@ -27,7 +27,7 @@ export const text = (placeholder: string, what = 'text'): Form<string> => ({
 })
 
 /** `host:port`. */
-export const hostPort: Form<string> = {
+export const hostPort: ValueForm<string> = {
   what: 'host:port',
   placeholder: '<host:port>',
   fromFlag: last,
@@ -38,20 +38,20 @@ export const hostPort: Form<string> = {
 }
 
 /** A secret. Other users of the machine see command lines, so the flag names a file with it. */
-export const secretLine: Form<string> = {
+export const secretLine: ValueForm<string> = {
   ...text('file', 'one line of text; the flag takes a file with it'),
   fromFlag: texts => readSecretFile(last(texts)),
 }
 
 /** Text that is often only a number, which YAML parses as one. */
-export const address = (placeholder: string, what: string): Form<string> => ({
+export const address = (placeholder: string, what: string): ValueForm<string> => ({
   what,
   placeholder: `<${placeholder}>`,
   fromFlag: last,
   read: raw => text(placeholder).read(typeof raw === 'number' ? String(raw) : raw),
 })
 
-export const choice = <const Word extends string | number>(words: readonly Word[]): Form<Word> => ({
+export const choice = <const Word extends string | number>(words: readonly Word[]): ValueForm<Word> => ({
   what: `one of ${words.join(', ')}`,
   placeholder: `<${words.join('|')}>`,
   fromFlag: last,
@@ -59,7 +59,7 @@ export const choice = <const Word extends string | number>(words: readonly Word[
 })
 
 /** A part of the whole. */
-export const share: Form<number> = {
+export const share: ValueForm<number> = {
   what: 'a number from 0 to 1',
   placeholder: '<share>',
   fromFlag: last,
@@ -73,7 +73,7 @@ export const list = (
   placeholder: string,
   what: string,
   isItem: (text: string) => boolean = item => item !== '',
-): Form<readonly string[]> => ({
+): ValueForm<readonly string[]> => ({
   what,
   placeholder: `<${placeholder}>`,
   fromFlag: texts => texts,
@@ -81,7 +81,7 @@ export const list = (
 })
 
 /** Words out of a few; as a flag also comma-separated. */
-export const choices = <const Word extends string>(words: readonly Word[]): Form<readonly Word[]> => ({
+export const choices = <const Word extends string>(words: readonly Word[]): ValueForm<readonly Word[]> => ({
   what: `a list of ${words.join(' and ')}`,
   placeholder: `<${words.join(',')}>`,
   fromFlag: texts => texts.flatMap(each => each.split(',')),
@@ -92,7 +92,7 @@ export const choices = <const Word extends string>(words: readonly Word[]): Form
 })
 
 /** `name=value`, or in YAML a map. */
-export const pairs: Form<Readonly<Record<string, string>>> = {
+export const pairs: ValueForm<Readonly<Record<string, string>>> = {
   what: 'a map of names to values; the flag takes name=value',
   placeholder: '<name=value>',
   fromFlag: texts => {
@@ -120,7 +120,7 @@ const switchWords = new Map<string, boolean>([
 const switchWord = (word: string): boolean | undefined => switchWords.get(word.toLowerCase())
 
 /** A switch: on by its flag alone, or by its value after "=". */
-export const yesNo: Form<boolean> = {
+export const yesNo: ValueForm<boolean> = {
   what: 'true or false',
   placeholder: '[true|false]',
   fromFlag: texts => switchWord(last(texts)),
@@ -128,7 +128,7 @@ export const yesNo: Form<boolean> = {
 }
 
 /** The same, with the words on and off in YAML too. */
-export const onOff: Form<boolean> = {
+export const onOff: ValueForm<boolean> = {
   ...yesNo,
   what: 'on or off',
   placeholder: '[on|off]',

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 const CTRL_C = '\u0003'
 
 /** The action of a key, and its help. */
-export interface Key {
+export interface KeyCommand {
   readonly doc: string
   readonly run: () => void
 }
@@ -12,14 +12,14 @@ export interface Key {
 /** Reads single keys from the terminal until it is disposed of. */
 export class Keys implements Disposable {
   readonly #input: NodeJS.ReadStream
-  readonly #keys: Readonly<Record<string, Key>>
+  readonly #keys: Readonly<Record<string, KeyCommand>>
 
   /** Undefined without an interactive terminal. */
-  static read(input: NodeJS.ReadStream, keys: Readonly<Record<string, Key>>): Keys | undefined {
+  static read(input: NodeJS.ReadStream, keys: Readonly<Record<string, KeyCommand>>): Keys | undefined {
     return input.isTTY && isForeground() ? new Keys(input, keys) : undefined
   }
 
-  private constructor(input: NodeJS.ReadStream, keys: Readonly<Record<string, Key>>) {
+  private constructor(input: NodeJS.ReadStream, keys: Readonly<Record<string, KeyCommand>>) {
     this.#input = input
     this.#keys = keys
     input.setRawMode(true).setEncoding('utf8').on('data', this.#pressed).resume()

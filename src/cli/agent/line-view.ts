@@ -1,7 +1,7 @@
 import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/events.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { agentLogLevels } from '#cli/agent/log-levels.ts'
-import { labelText, type NoteLevel, type View } from '#cli/agent/view.ts'
+import { labelText, type NoteLevel, type AgentView } from '#cli/agent/view.ts'
 import { printable, printableJson } from '#cli/printable.ts'
 
 type Fields = Readonly<Record<string, string | number>>
@@ -49,7 +49,7 @@ function lineOf({ state, error, retryInMs, region, serverVersion }: AgentStatus)
 }
 
 /** One event per line, for logs and scripts; the format is stable between releases. */
-export class LineView implements View {
+export class LineView implements AgentView {
   readonly isTerminal = false
   readonly #options: LineOptions
   #state: AgentStatus['state'] | undefined

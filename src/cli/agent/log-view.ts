@@ -6,7 +6,7 @@ import { agentLogLevels } from '#cli/agent/log-levels.ts'
 import { writtenLine, type LineFields, type LineFormat, type LineLevel } from '#cli/agent/log-lines.ts'
 import { isSignInFailure } from '#cli/agent/failures.ts'
 import type { LogOutput } from '#cli/agent/log-output.ts'
-import { labelText, type NoteLevel, type View } from '#cli/agent/view.ts'
+import { labelText, type NoteLevel, type AgentView } from '#cli/agent/view.ts'
 
 export interface LogOptions {
   readonly format: LineFormat
@@ -23,7 +23,7 @@ const noteLevels = { info: 'info', warn: 'warn', error: 'eror' } as const satisf
 >
 
 /** Logs events in the lines of the hosted agent, which wrappers and scripts wait for. */
-export class LogView implements View {
+export class LogView implements AgentView {
   readonly isTerminal = false
   readonly #options: LogOptions
   readonly #session = randomBytes(6).toString('hex')

@@ -3,7 +3,7 @@ import {
   flagsFor,
   type Plan,
   type PlanPart,
-  type Scheme,
+  type WebScheme,
   type TunnelKind,
   type TunnelOption,
 } from '#cli/agent/tunnel-option.ts'
@@ -13,7 +13,7 @@ import type { EndpointOptions } from '#agent/options.ts'
 /** The given options, by key, before parsing. */
 export type RawOptions = ReadonlyMap<OptionKey, unknown>
 /** Throws with the position of an invalid option. */
-export type Refuse = (key: OptionKey, complaint: string) => never
+export type RefuseOption = (key: OptionKey, complaint: string) => never
 
 const join = (left: unknown, right: unknown): unknown =>
   typeof left === 'object' && left !== null ? { ...left, ...(right as object) } : right
@@ -30,7 +30,7 @@ function readOption(option: TunnelOption<unknown>, raw: unknown): PlanPart | und
 }
 
 /** Parses the options of one tunnel and checks that they fit together. */
-export function planOf(kind: TunnelKind, target: string, raw: RawOptions, refuse: Refuse): Plan {
+export function planOf(kind: TunnelKind, target: string, raw: RawOptions, refuse: RefuseOption): Plan {
   let parts: PlanPart = { forwardTo: target }
   for (const [key, option] of optionRows) {
     const given = raw.get(key)
@@ -55,7 +55,7 @@ const mainParts: readonly (readonly [key: OptionKey, name: string])[] = [
   ['verify_webhook.provider', 'a provider'],
 ]
 
-function checkWhole(raw: RawOptions, refuse: Refuse): void {
+function checkWhole(raw: RawOptions, refuse: RefuseOption): void {
   for (const [main, name] of mainParts) {
     if (raw.has(main)) continue
     const whole = main.slice(0, main.indexOf('.') + 1)
@@ -64,7 +64,7 @@ function checkWhole(raw: RawOptions, refuse: Refuse): void {
   }
 }
 
-function checkTogether(kind: TunnelKind, plan: Plan, refuse: Refuse): void {
+function checkTogether(kind: TunnelKind, plan: Plan, refuse: RefuseOption): void {
   if (plan.crt !== undefined && plan.key === undefined) refuse('crt', 'needs a key as well')
   if (plan.key !== undefined && plan.crt === undefined) refuse('key', 'needs a crt as well')
   if (kind === 'tls' && plan.mutualTlsCas !== undefined && plan.crt === undefined)
@@ -86,12 +86,12 @@ export function withVariables(plan: Plan, environment: NodeJS.ProcessEnv): Plan 
   return parts as Plan
 }
 
-function protoOf(kind: Exclude<TunnelKind, 'tunnel'>, { url, schemes }: Plan, refuse: Refuse) {
+function protoOf(kind: Exclude<TunnelKind, 'tunnel'>, { url, schemes }: Plan, refuse: RefuseOption) {
   const scheme = /^([a-z]+):\/\//i.exec(url ?? '')?.[1]?.toLowerCase()
   const possible: readonly string[] = kind === 'http' ? (schemes ?? ['https', 'http']) : [kind]
   if (scheme !== undefined && !possible.includes(scheme))
     refuse('url', `must start with ${possible.map(each => `${each}://`).join(' or ')}`)
-  return kind === 'http' ? ((scheme ?? schemes?.[0] ?? 'https') as Scheme) : kind
+  return kind === 'http' ? ((scheme ?? schemes?.[0] ?? 'https') as WebScheme) : kind
 }
 
 /** The same from flags. */
@@ -105,7 +105,7 @@ export function planOfFlags(
     // An unparsable value is passed to the form too, which then says what it must be.
     return texts.length === 0 ? [] : [[row[0], row[1].form.fromFlag(texts) ?? texts] as const]
   })
-  const refuse: Refuse = (key, complaint) => {
+  const refuse: RefuseOption = (key, complaint) => {
     const row = optionRows.find(([each]) => each === key)
     throw new UsageError(`${row ? flagName(row) : key} ${complaint}`)
   }

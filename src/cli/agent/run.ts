@@ -13,7 +13,7 @@ import { RunningTunnels } from '#cli/agent/running-tunnels.ts'
 import type { NamedPlan, Plan } from '#cli/agent/tunnel-option.ts'
 import { Updater } from '#cli/agent/update.ts'
 import { viewFor } from '#cli/agent/view-for.ts'
-import type { View } from '#cli/agent/view.ts'
+import type { AgentView } from '#cli/agent/view.ts'
 import { captureStore, startInspector } from '#cli/agent/web/inspector.ts'
 import type { WebServer } from '#cli/agent/web/web-server.ts'
 import { exitCodes } from '#cli/failure.ts'
@@ -48,7 +48,7 @@ export async function runAgent(
 
 class Run {
   readonly #settings: AgentSettings
-  readonly #view: View
+  readonly #view: AgentView
   readonly #updater: Updater
   readonly #stop = new AbortController()
   readonly #ending = Promise.withResolvers<Ending>()

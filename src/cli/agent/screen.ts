@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { AgentStatus } from '#agent/events.ts'
 import { qrLines } from '#cli/agent/qr-code.ts'
-import type { ShownRequest, Traffic } from '#cli/agent/traffic.ts'
+import type { ShownRequest, TrafficStats } from '#cli/agent/traffic-stats.ts'
 import { labelText, type NoteLevel } from '#cli/agent/view.ts'
 import { printable } from '#cli/printable.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
@@ -18,7 +18,7 @@ export interface Scene {
   readonly server: string
   readonly inspector: string | undefined
   readonly tunnels: readonly Tunnel[]
-  readonly traffic: Traffic
+  readonly traffic: TrafficStats
   /** Help lines about keys: empty while hidden, undefined without keys. */
   readonly help: readonly string[] | undefined
   readonly notes: readonly { readonly level: NoteLevel; readonly message: string }[]
@@ -144,12 +144,12 @@ const forwarding = ({ url, labels, forwardsTo }: Tunnel): Piece[] => [
   piece(` -> ${forwardsTo}`),
 ]
 
-function connectionsOf(traffic: Traffic): string {
+function connectionsOf(traffic: TrafficStats): string {
   return `${traffic.open} open, ${traffic.total} in all, ${traffic.rate.toFixed(2)}/s`
 }
 
 /** Of requests: connections are kept open, so their duration says nothing. */
-function durationLines(traffic: Traffic): Piece[][] {
+function durationLines(traffic: TrafficStats): Piece[][] {
   const [half, most] = [traffic.percentile(0.5), traffic.percentile(0.9)]
   if (half === undefined || most === undefined) return []
   return [row('Durations', piece(`p50 ${duration(half)}, p90 ${duration(most)}`))]

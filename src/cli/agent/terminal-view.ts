@@ -1,9 +1,9 @@
 import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/events.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
-import { copySequence, openInBrowser, Keys, type Key } from '#cli/agent/keys.ts'
+import { copySequence, openInBrowser, Keys, type KeyCommand } from '#cli/agent/keys.ts'
 import { screenLines, type Scene } from '#cli/agent/screen.ts'
-import { Traffic } from '#cli/agent/traffic.ts'
-import type { NoteLevel, View } from '#cli/agent/view.ts'
+import { TrafficStats } from '#cli/agent/traffic-stats.ts'
+import type { NoteLevel, AgentView } from '#cli/agent/view.ts'
 
 const ESCAPE = '\u001b['
 const HIDE_CURSOR = `${ESCAPE}?25l`
@@ -31,10 +31,10 @@ export interface TerminalOptions {
 }
 
 /** Redraws a few lines in place. Earlier output stays above, and the last picture stays at the end. */
-export class TerminalView implements View {
+export class TerminalView implements AgentView {
   readonly isTerminal = true
   readonly #options: TerminalOptions
-  readonly #traffic: Traffic
+  readonly #traffic: TrafficStats
   readonly #notes: { readonly level: NoteLevel; readonly message: string }[] = []
   readonly #tick: NodeJS.Timeout
   readonly #isColoured: boolean
@@ -52,7 +52,7 @@ export class TerminalView implements View {
   constructor(options: TerminalOptions) {
     const { terminal, now } = options
     this.#options = options
-    this.#traffic = new Traffic(now)
+    this.#traffic = new TrafficStats(now)
     this.#since = now()
     // Node evaluates NO_COLOR, FORCE_COLOR and the terminal type.
     this.#isColoured = terminal.hasColors()
@@ -127,7 +127,7 @@ export class TerminalView implements View {
     this.#options.terminal.write(SHOW_CURSOR)
   }
 
-  readonly #actions: Readonly<Record<string, Key>> = {
+  readonly #actions: Readonly<Record<string, KeyCommand>> = {
     o: {
       doc: 'open the address in the browser',
       run: () => this.#withUrl(url => this.#open(url)),

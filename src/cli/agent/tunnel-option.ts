@@ -1,14 +1,14 @@
 import type { EndpointOptions, OAuthOptions, OidcOptions, WebhookOptions } from '#agent/options.ts'
-import type { Form } from '#cli/agent/forms.ts'
+import type { ValueForm } from '#cli/agent/forms.ts'
 
 export const commandProtos = ['http', 'tcp', 'tls'] as const
 /** Tunnel kinds; `tunnel` has labels instead of an address. */
 export type TunnelKind = (typeof commandProtos)[number] | 'tunnel'
-export type Scheme = 'http' | 'https'
+export type WebScheme = 'http' | 'https'
 
 /** A requested tunnel, before its endpoints are known. */
 export interface Plan extends EndpointOptions {
-  readonly schemes?: readonly Scheme[] | undefined
+  readonly schemes?: readonly WebScheme[] | undefined
   readonly crt?: string | undefined
   readonly key?: string | undefined
 }
@@ -34,7 +34,7 @@ export interface PlanPart extends Omit<Plan, 'oauth' | 'oidc' | 'verifyWebhook'>
 
 /** One tunnel option: flag, YAML key, help and meaning follow from this. */
 export interface TunnelOption<Value> {
-  readonly form: Form<Value>
+  readonly form: ValueForm<Value>
   readonly doc: string
   readonly kinds: readonly TunnelKind[]
   readonly to: (value: Value) => PlanPart

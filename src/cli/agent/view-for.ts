@@ -4,7 +4,7 @@ import { LineView } from '#cli/agent/line-view.ts'
 import { fileOutput, streamOutput, type LogOutput } from '#cli/agent/log-output.ts'
 import { LogView } from '#cli/agent/log-view.ts'
 import { TerminalView } from '#cli/agent/terminal-view.ts'
-import type { View } from '#cli/agent/view.ts'
+import type { AgentView } from '#cli/agent/view.ts'
 import { isHostedName } from '#cli/invoked-as.ts'
 
 const now = (): Date => new Date()
@@ -12,7 +12,11 @@ const now = (): Date => new Date()
 const noLog = isHostedName ? 'false' : undefined
 
 /** A redrawn view on a terminal, lines elsewhere, and a log if requested. */
-export function viewFor(settings: AgentSettings, latency: () => number | undefined, quit: () => void): View {
+export function viewFor(
+  settings: AgentSettings,
+  latency: () => number | undefined,
+  quit: () => void,
+): AgentView {
   const { log, log_format: format, log_level: level, server } = settings
   const { stdout } = process
   const target = log?.value ?? (format === undefined ? noLog : 'stdout')
@@ -41,7 +45,7 @@ export function viewFor(settings: AgentSettings, latency: () => number | undefin
 }
 
 /** Our own lines, in a stable format. */
-const lineView = (format: 'text' | 'json', level: string): View =>
+const lineView = (format: 'text' | 'json', level: string): AgentView =>
   new LineView({ format, level, write: streamOutput(process.stdout), now })
 
 /** The human-readable format is for terminals; files and programs get a parsable one. */

@@ -5,7 +5,7 @@ import type { Tunnel } from '#agent/tunnel.ts'
 export type NoteLevel = 'info' | 'warn' | 'error'
 
 /** Shows users or a log what the agent does. */
-export interface View {
+export interface AgentView {
   /** There is a viewer. */
   readonly isTerminal: boolean
   /** The address of the inspector and the local API. */

@@ -18,7 +18,7 @@ export const loadDetail = async (id: string): Promise<Detail> =>
   (await (await call(`/api/requests/http/${encodeURIComponent(id)}`)).json()) as Detail
 
 /** The gateway's record of a request, if the agent may read it. */
-export interface GatewayReason {
+export interface RequestDiagnosis {
   readonly error_code: string | null
   readonly failed: string | null
   readonly modules: readonly { readonly name: string; readonly verdict: string }[]
@@ -28,9 +28,9 @@ export interface GatewayReason {
 }
 
 /** Undefined if the agent may not read it. */
-export async function loadReason(requestId: string): Promise<GatewayReason | undefined> {
+export async function loadReason(requestId: string): Promise<RequestDiagnosis | undefined> {
   const response = await call(`/api/gateway/requests/${encodeURIComponent(requestId)}`)
-  return ((await response.json()) as { request?: GatewayReason }).request
+  return ((await response.json()) as { request?: RequestDiagnosis }).request
 }
 
 export const loadTunnels = async (): Promise<readonly TunnelInfo[]> =>

@@ -2,7 +2,7 @@ import { asText, fromBase64, hexDump } from '#ui/bytes.ts'
 import { button, element } from '#ui/element.ts'
 import { duration } from '#ui/format.ts'
 import { bodyView, headersView, pre } from '#ui/inspector/body-view.ts'
-import type { GatewayReason } from '#ui/inspector/api.ts'
+import type { RequestDiagnosis } from '#ui/inspector/api.ts'
 import { header, type CapturedBody, type Detail, type Headers } from '#ui/inspector/captured.ts'
 import { tabs, type Tab } from '#ui/tabs.ts'
 
@@ -12,7 +12,7 @@ export interface DetailActions {
   readonly diff: () => void
   readonly curl: () => void
   readonly open: (id: string) => void
-  readonly reason: (requestId: string) => Promise<GatewayReason | undefined>
+  readonly reason: (requestId: string) => Promise<RequestDiagnosis | undefined>
 }
 
 const requestTab = { name: 'Body' }
@@ -95,7 +95,7 @@ function gatewayView(id: string, reason: DetailActions['reason']): Node {
   return view
 }
 
-function reasonText({ error_code: code, failed, modules, notes, ...times }: GatewayReason): string {
+function reasonText({ error_code: code, failed, modules, notes, ...times }: RequestDiagnosis): string {
   const passed = modules.map(({ name, verdict }) => `${name} ${verdict.replace('_', ' ')}`)
   const { modules_ms: before, backend_ms: backend } = times
   return [

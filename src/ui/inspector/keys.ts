@@ -1,4 +1,4 @@
-export interface Key {
+export interface KeyBinding {
   readonly keys: readonly string[]
   readonly help: string
   readonly press: () => void
@@ -9,7 +9,7 @@ const isTyping = (target: EventTarget | null): boolean =>
   (target.matches('input, textarea, select') || target.closest('dialog') !== null)
 
 /** Runs the action of a key, unless text is being typed. */
-export function onKeys(all: readonly Key[]): void {
+export function onKeys(all: readonly KeyBinding[]): void {
   document.addEventListener('keydown', event => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
     // Arrow keys belong to the focused element if it has tabs.

@@ -15,7 +15,7 @@ import { candidatesFor, diffDialog } from '#ui/inspector/diff-view.ts'
 import { editDialog } from '#ui/inspector/edit-view.ts'
 import { filterOf } from '#ui/inspector/filter.ts'
 import { asHar } from '#ui/inspector/har.ts'
-import { onKeys, type Key } from '#ui/inspector/keys.ts'
+import { onKeys, type KeyBinding } from '#ui/inspector/keys.ts'
 import { ListView } from '#ui/inspector/list-view.ts'
 
 const MAX_KEPT = 1000
@@ -132,7 +132,7 @@ const clear = (): void => act(clearAll)
 const har = (): void => act(exportHar)
 const help = byId('help') as HTMLDialogElement
 
-const keys: readonly Key[] = [
+const keys: readonly KeyBinding[] = [
   { keys: ['j', 'ArrowDown'], help: 'next request', press: () => list.move(1) },
   { keys: ['k', 'ArrowUp'], help: 'previous request', press: () => list.move(-1) },
   { keys: ['/'], help: 'filter', press: () => filter.focus() },

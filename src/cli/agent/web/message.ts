@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 
-export interface Message {
+export interface ParsedMessage {
   readonly startLine: string
   readonly headers: Readonly<Record<string, readonly string[]>>
   /** As forwarded, with chunk sizes and encodings. */
@@ -12,7 +12,7 @@ const HEAD_END = '\r\n\r\n'
 const MAX_DECODED = 8 * 1_048_576
 
 /** Parses a captured message. */
-export function readMessage(raw: Buffer): Message {
+export function readMessage(raw: Buffer): ParsedMessage {
   const end = raw.indexOf(HEAD_END)
   const head = raw.toString('latin1', 0, end === -1 ? raw.length : end)
   const [startLine = '', ...lines] = head.split('\r\n')
@@ -29,7 +29,7 @@ const canonical = (name: string): string =>
   name.toLowerCase().replaceAll(/(^|-)[a-z]/g, letter => letter.toUpperCase())
 
 /** The decoded body. If it cannot be decoded it is returned unchanged. */
-export function decodedBody({ headers, body }: Message): Buffer {
+export function decodedBody({ headers, body }: ParsedMessage): Buffer {
   const isChunked = headers['Transfer-Encoding']?.some(value => /\bchunked\b/i.test(value)) ?? false
   const whole = isChunked ? unchunked(body) : body
   const codings = (headers['Content-Encoding'] ?? []).flatMap(value => value.split(','))

@@ -1,5 +1,5 @@
 import type { CapturedMessage, CapturedExchange } from '#agent/capture/exchange.ts'
-import { decodedBody, readMessage, type Message } from '#cli/agent/web/message.ts'
+import { decodedBody, readMessage, type ParsedMessage } from '#cli/agent/web/message.ts'
 
 const NANOSECONDS = 1_000_000
 
@@ -65,7 +65,7 @@ function responsePart({ response, status }: CapturedExchange): object {
 }
 
 function bodyPart(captured: CapturedMessage): object {
-  const message: Message = readMessage(captured.raw)
+  const message: ParsedMessage = readMessage(captured.raw)
   return {
     base64: decodedBody(message).toString('base64'),
     size: captured.size - (captured.raw.length - message.body.length),

@@ -9,7 +9,7 @@ export interface ShownRequest extends Pick<RequestEvent, 'method' | 'path' | 'st
 }
 
 /** Traffic statistics in constant space. */
-export class Traffic {
+export class TrafficStats {
   readonly #now: () => number
   readonly #durations: number[] = []
   /** Connections of each second of the last minute, in a ring. */
