@@ -171,7 +171,7 @@ export class Agent {
 
   /** The processes that have the other connections. */
   #taken(number: number): string[] {
-    return [...this.#nodes].flatMap(([leg, node]) => (leg === number || node === undefined ? [] : [node]))
+    return [...this.#nodes].flatMap(([link, node]) => (link === number || node === undefined ? [] : [node]))
   }
 
   /** A second connection, to another gateway process, keeps tunnels online when the first one is lost. */

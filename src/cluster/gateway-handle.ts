@@ -42,10 +42,10 @@ export interface GatewayHandle {
 export interface TrafficReports {
   readonly wanted: WantedTraffic
   /** Calls back at once, and whenever it changes. */
-  follow(follower: (wanted: WantedTraffic) => void): void
+  onSubscriptionChange(follower: (wanted: WantedTraffic) => void): void
   /** Reports the agents that connect and disconnect. */
-  watch(directory: Directory): void
-  tell(batch: TrafficBatch): void
+  watchSessions(directory: Directory): void
+  publish(batch: TrafficBatch): void
 }
 
 /** The dependencies of a gateway, wherever it runs. */
@@ -130,9 +130,9 @@ export async function startInProcess(parts: GatewayParts): Promise<GatewayHandle
   const directory = new LocalDirectory(log)
   const recentNames = namesBefore(settings.data_dir)
   const names = new OnlineNamesFile(settings.data_dir, directory, log)
-  const traffic = new TrafficEvents(batch => parts.traffic.tell(batch), log)
-  parts.traffic.follow(wanted => traffic.subscribe(wanted))
-  parts.traffic.watch(directory)
+  const traffic = new TrafficEvents(batch => parts.traffic.publish(batch), log)
+  parts.traffic.onSubscriptionChange(wanted => traffic.subscribe(wanted))
+  parts.traffic.watchSessions(directory)
   const gateway = await startGateway({
     ...gatewayOptions(settings, { node: 'main', version }),
     source,

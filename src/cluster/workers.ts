@@ -62,8 +62,8 @@ class Workers {
     const { data_dir: dataDir } = parts.settings
     this.#recent = new RecentNames(this.directory, { before: namesBefore(dataDir) })
     this.#names = new OnlineNamesFile(dataDir, this.directory, parts.log)
-    parts.traffic.watch(this.directory)
-    parts.traffic.follow(wanted => {
+    parts.traffic.watchSessions(this.directory)
+    parts.traffic.onSubscriptionChange(wanted => {
       for (const { channel } of this.#workers.values()) channel.notify('wantedTraffic', wanted)
     })
     watchProcess(this.#own)
@@ -174,7 +174,7 @@ class Workers {
     const { directory } = this
     const { userSessions, traffic } = this.#parts
     return {
-      traffic: async (batch: TrafficBatch) => traffic.tell(batch),
+      traffic: async (batch: TrafficBatch) => traffic.publish(batch),
       signedIn: (signedIn: SignedInUser) => userSessions.signedIn(signedIn),
       sessionEnded: (id: string) => userSessions.ended(id),
       claimCode: (claim: CodeClaim) => userSessions.claimCode(claim),

@@ -94,7 +94,7 @@ export const addedLater = <F extends Field>(field: F, earlier: TypesOf<F>['kept'
 
 /** Omitted from responses while unset, so that clients that do not know it never see it. */
 export const omitWhenUnset = <F extends Field>(field: F) =>
-  ({ ...field, sparse: true }) as unknown as With<TypesOf<F>, { out: TypesOf<F>['out'] | undefined }>
+  ({ ...field, omitWhenUnset: true }) as unknown as With<TypesOf<F>, { out: TypesOf<F>['out'] | undefined }>
 
 type AsField<F> = F extends Field<infer T> ? Field<T> : F extends TSchema ? Field<Plain<Static<F>>> : never
 

@@ -14,8 +14,8 @@ export const MAX_AGENT_CONNECTIONS = 4
 
 /** The record of a plain id: through the first connection of its agent, or through another one while that is lost. */
 export function anyConnection<T>(records: ReadonlyMap<string, T>, id: string): T | undefined {
-  for (let leg = 0; leg < MAX_AGENT_CONNECTIONS; leg++) {
-    const record = records.get(connectionId(id, leg))
+  for (let index = 0; index < MAX_AGENT_CONNECTIONS; index++) {
+    const record = records.get(connectionId(id, index))
     if (record !== undefined) return record
   }
   return undefined
@@ -26,7 +26,7 @@ export function otherConnections<T extends { readonly id: string }>(
   records: ReadonlyMap<string, T>,
   { id }: T,
 ): readonly T[] {
-  const ids = Array.from({ length: MAX_AGENT_CONNECTIONS }, (_, leg) => connectionId(baseId(id), leg))
+  const ids = Array.from({ length: MAX_AGENT_CONNECTIONS }, (_, index) => connectionId(baseId(id), index))
   return ids.flatMap(other => (other === id ? [] : (records.get(other) ?? [])))
 }
 

@@ -137,11 +137,11 @@ export class Tunnels {
         configuration === undefined ? own : filtered(own, modules.connectionFilterOf(configuration))
       const identity = tunnel.options.TLSTermination && terminationIdentity(tunnel.options.TLSTermination)
       const configured = configuration ? tlsConfigOf(configuration, records, uses, scope) : {}
-      const terms = {
+      const config = {
         ...tunnelTlsConfig(configured, tunnel.options, scope),
         ...(identity && { identity }),
       }
-      return { upstream, config: terms, close: nothing }
+      return { upstream, config, close: nothing }
     })
   }
 }
