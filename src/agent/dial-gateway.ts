@@ -30,7 +30,7 @@ export class SameNodeError extends Error {
 
 const AGENT_PORT = 4443
 
-/** A name or address without a port has the usual one. */
+/** Adds the default port. */
 export const withPort = (text: string): string =>
   /^([^:[\]/\s@]+|\[[0-9a-fA-F:.]+\])$/.test(text) ? `${text}:${AGENT_PORT}` : text
 

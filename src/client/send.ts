@@ -57,7 +57,7 @@ function answerOf(response: Response, text: string): unknown {
   const { error_code: code, msg, details } = partsOf(body)
   const { operation_id: operationId, field } = partsOf(details)
   throw new ApiError(
-    typeof msg === 'string' ? msg : `The answer (status ${response.status}) is not the API's.`,
+    typeof msg === 'string' ? msg : `The response (status ${response.status}) is not the API's.`,
     {
       status: response.status,
       code,

@@ -124,7 +124,7 @@ async function shownAt(https: AddressSetting, servername: string): Promise<strin
     host: hostHere(https),
     port: https.port,
     servername,
-    // It is compared with the issued one, whoever issued it.
+    // It is compared with the issued one, from any CA.
     rejectUnauthorized: false,
   })
   try {

@@ -36,7 +36,7 @@ const fieldTable = (fields: readonly FieldLine[]): string =>
 
 const operationTable = (operations: readonly OperationLine[]): string =>
   markdownTable(
-    ['Call', 'What it does', 'Body', 'Answer'],
+    ['Request', 'Description', 'Body', 'Response'],
     operations.map(({ method, path, summary, body, answer }) => [
       code(`${method} ${path}`),
       cell(summary),

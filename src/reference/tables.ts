@@ -65,7 +65,7 @@ const operationCells = ({ method, path, summary, body, answer }: OperationLine):
 ]
 
 export const operationTable = (of: string, operations: readonly OperationLine[]): Markup =>
-  table(`Operations of ${of}`, 'operations', ['Call', 'What it does'], operations.map(operationCells))
+  table(`Operations of ${of}`, 'operations', ['Request', 'Description'], operations.map(operationCells))
 
 export const example = (code: string): Markup =>
   markup`<pre tabindex="0" role="group" aria-label="Example"><code>${code}</code></pre>`

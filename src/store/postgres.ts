@@ -176,7 +176,7 @@ function toStoreError(error: unknown): StoreError {
   if (code === '53100') return new StoreError('full', 'The disk of the database server is full.', because)
   if (code === '55P03') return new StoreError('locked', 'Another process holds a lock for too long.', because)
   if (code === '' || isPassing(code)) {
-    return new StoreError('unavailable', 'The database server does not answer.', because)
+    return new StoreError('unavailable', 'The database server does not respond.', because)
   }
   return new StoreError('unusable', `The database server refused the work (SQLSTATE ${code}).`, because)
 }

@@ -23,7 +23,7 @@ export function asDuplex(stream: ByteStream): Duplex {
       done(error)
     },
   })
-  // Nothing is taken before somebody reads, so that the window bounds what waits here.
+  // Nothing is read before there is a reader, so that the window limits what is buffered here.
   stream.pause()
   stream.attach({
     data: bytes => {

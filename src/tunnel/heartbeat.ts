@@ -68,7 +68,7 @@ class Heartbeat {
     if (now >= deadline) {
       const silent = `The peer was silent for ${this.#limitMs} ms.`
       // The cause distinguishes it from a close by the peer.
-      this.#session.fail(new TunnelError('peer_eof', silent, new Error('No heartbeat was answered.')))
+      this.#session.fail(new TunnelError('peer_eof', silent, new Error('No heartbeat was echoed.')))
       return
     }
     if (now >= this.#nextBeat) {

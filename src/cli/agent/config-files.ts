@@ -59,7 +59,7 @@ export function importHosted(file: string | undefined, flags: Flags): void {
   const source = file ?? hostedPaths(process.env).find(path => existsSync(path))
   if (source === undefined)
     throw new UsageError(
-      `there is no file of the hosted agent in ${hostedPaths(process.env).join(' or ')}; name it`,
+      `there is no file of the hosted agent in ${hostedPaths(process.env).join(' or ')}; pass its path`,
     )
   const config = present(source)
   if (config.hosted === undefined) throw new ConfigError(`${source} is already a file of Adit`)

@@ -55,7 +55,7 @@ export class RunningTunnels {
     return this.#running.get(name)
   }
 
-  /** Opens the endpoints of a tunnel one after the other, since the first one decides on the host name. */
+  /** Opens the endpoints of a tunnel one after the other, since the first one determines the host name. */
   async start(agent: Agent, { name, plan }: NamedPlan): Promise<RunningTunnel[]> {
     if (this.#running.has(name) || this.#starting.has(name)) throw new NameTakenError(name)
     this.#starting.add(name)
