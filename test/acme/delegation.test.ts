@@ -260,7 +260,7 @@ suite('nothing is ordered, and the status says why,', () => {
       const job = await world.job(plain.id)
       return job?.error_code === 'INTERNAL_ERROR' ? job : undefined
     })
-    assert.match(silent.msg, /^DNS tells nothing about shop\.example\.com .*ADIT_DOMAIN/)
+    assert.match(silent.msg, /^DNS has no information about shop\.example\.com .*ADIT_DOMAIN/)
     dns.fails = false
     await assertNothingAsked(world)
     await visited('shop.example.com')

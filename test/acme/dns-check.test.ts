@@ -86,7 +86,7 @@ suite('a domain must lead here before anything is ordered', () => {
     await world.issue()
     const job = await world.failure(domain.id)
     assert.equal(job.error_code, 'INTERNAL_ERROR')
-    assert.match(job.msg, /^DNS tells nothing about silent\.example\.com/)
+    assert.match(job.msg, /^DNS has no information about silent\.example\.com/)
     assert.notEqual(job.retries_at, null)
     silent.close()
   })

@@ -62,7 +62,7 @@ const cases: readonly Case[] = [
     name: 'a nonce that is none',
     on: '/nonce',
     answer: { headers: { 'replay-nonce': 'not a nonce!' } },
-    says: /answered with no nonce/,
+    says: /sent no nonce/,
   },
   {
     name: 'an account without an address',

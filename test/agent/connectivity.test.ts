@@ -90,7 +90,7 @@ suite('a gateway that cannot be used is explained by the agent and by adit diagn
     const address = `127.0.0.1:${server.bound.agent?.port ?? 0}`
     const { error, diagnosed } = await failures(address, (await authority()).pem)
     const known =
-      /issued by O=Adit, CN=Adit local authority .* That is the local CA of a gateway: copy ca\.pem from its data folder and name it with --ca\./
+      /issued by O=Adit, CN=Adit local authority .* That is the local CA of a gateway: copy ca\.pem from its data folder and set it with --ca\./
     assert.match(error.message, known)
     assert.match(diagnosed, /The file \S+named\.pem does not have it\. That is the local CA/)
     const leaf = await person({ names: here, usages, issuer: await authority({ name: 'Corporate Proxy' }) })
@@ -99,7 +99,7 @@ suite('a gateway that cannot be used is explained by the agent and by adit diagn
     for (const text of [intercepted.error.message, intercepted.diagnosed])
       assert.match(
         text,
-        /issued by CN=Corporate Proxy, .* a proxy that intercepts TLS, .* name its CA with --ca\./,
+        /issued by CN=Corporate Proxy, .* a proxy that intercepts TLS, .* set its CA with --ca\./,
       )
     other.close()
   })

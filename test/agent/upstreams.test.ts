@@ -69,7 +69,7 @@ suite('a service that cannot be reached', () => {
       assert.match(head, new RegExp(`Content-Length: ${body.length}\r\n`))
       assert.equal(
         body,
-        `failed to dial backend: http://localhost:${port} cannot be reached: nothing listens there (ECONNREFUSED). Start the service, or give the port that it has`,
+        `failed to dial backend: http://localhost:${port} cannot be reached: nothing listens there (ECONNREFUSED). Start the service, or use its port`,
       )
     })
   }

@@ -87,12 +87,12 @@ suite('an update', () => {
     ],
     ['there is no command', 'log: text\n', '0.2.0', 'no way to update is configured (update_command)'],
     ['nothing is configured', '', undefined, 'no way to update is configured (update_url)'],
-    ['the document cannot be had', install, undefined, 'the newest version cannot be found out: status 500'],
+    ['the document cannot be had', install, undefined, 'the newest version cannot be determined: status 500'],
     [
       'the version is more than one',
       install,
       '0.2.0; rm',
-      'the newest version cannot be found out: the document has no plain version',
+      'the newest version cannot be determined: the document has no plain version',
     ],
   ] as const) {
     test(`is refused when ${why}`, async () => {
@@ -112,7 +112,7 @@ suite('an update', () => {
     const words = [process.execPath, '-e', program, written, go, 'v{version}']
     await using made = await agentWith(`update_command: ${JSON.stringify(words)}\n`, '0.1.7')
     assert.equal((await command('update')).status, 204)
-    assert.match((await command('update')).msg ?? '', /: an update is running already\.$/)
+    assert.match((await command('update')).msg ?? '', /: an update is already running\.$/)
     writeFileSync(go, '')
     await made.agent.sees(/msg="version 0\.1\.7 was installed and waits for a restart"/)
     assert.equal(readFileSync(written, 'utf8'), 'v0.1.7')

@@ -82,11 +82,11 @@ const mistakes: Readonly<Record<string, readonly [text: string, complaint: RegEx
   ],
   'a secret that is none': [
     tunnel('    oauth: {provider: google, client_secret: }'),
-    /^:5:\d+: "oauth\.client_secret" must be a text of one line, /,
+    /^:5:\d+: "oauth\.client_secret" must be one line of text; /,
   ],
   'certificates of visitors where TLS ends in the service': [
     'tunnels:\n  a: {proto: tls, addr: 22, mutual_tls_cas: x}',
-    /^:2:29: "mutual_tls_cas" needs a crt and a key as well, for TLS that ends in this agent$/,
+    /^:2:29: "mutual_tls_cas" needs a crt and a key as well, to terminate TLS in this agent$/,
   ],
   'an option of another kind of tunnel': [
     'tunnels:\n  a: {proto: tcp, addr: 22, host_header: x}',

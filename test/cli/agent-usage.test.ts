@@ -70,7 +70,7 @@ suite('wrong usage', () => {
     [['http', '80', '--basic-auth', 'me'], /^adit: --basic-auth must be a list of user:password\n$/],
     [
       ['http', '80', '--label', 'a'],
-      /^adit: --label must be a map of names to texts, as a flag name=value\n$/,
+      /^adit: --label must be a map of names to values; the flag takes name=value\n$/,
     ],
     [['http', '80', '--url', 'tcp://a:1'], /^adit: --url must start with https:\/\/ or http:\/\/\n$/],
     [['http', '80', '--log-format', 'xml'], /^adit: --log-format must be one of term, logfmt, json\n$/],
@@ -175,7 +175,7 @@ suite('flags', () => {
       [
         'tls',
         { '--mutual-tls-ca': ['f'] },
-        '--mutual-tls-ca needs a crt and a key as well, for TLS that ends in this agent',
+        '--mutual-tls-ca needs a crt and a key as well, to terminate TLS in this agent',
       ],
     ]
     for (const [kind, flags, message] of wrong)
@@ -234,7 +234,7 @@ suite('secrets in variables', () => {
 
   test('are refused, and not repeated, when they have several lines', () => {
     const told = (error: Error) =>
-      error.message.startsWith('ADIT_VERIFY_WEBHOOK_SECRET must be a text of one line') &&
+      error.message.startsWith('ADIT_VERIFY_WEBHOOK_SECRET must be one line of text') &&
       !error.message.includes('hush')
     const several = { ADIT_VERIFY_WEBHOOK_SECRET: 'hush\nhush' }
     assert.throws(() => withVariables({ verifyWebhook: { provider: 'stripe' } }, several), told)

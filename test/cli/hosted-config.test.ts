@@ -119,7 +119,7 @@ suite('a file of the hosted agent', () => {
       back: { forwardTo: '9', labels: { service: 'shop', zone: 'a=b' } },
     })
     assert.deepEqual(read(second).remarks, [
-      'ngrok.yml:4:1: "region" is ignored: the gateway is the one that "server" names',
+      'ngrok.yml:4:1: "region" is ignored: "server" selects the gateway',
       'ngrok.yml:7:1: "console_ui" has no equivalent; the agent works without it',
     ])
   })
@@ -180,17 +180,14 @@ suite('a file of the hosted agent', () => {
   })
 
   for (const [text, message] of [
-    [
-      'version: 2\nregoin: us',
-      /^ngrok\.yml:2:1: "regoin" is not known here\. Did you mean "region"\? Allowed are /,
-    ],
+    ['version: 2\nregoin: us', /^ngrok\.yml:2:1: "regoin" is unknown\. Did you mean "region"\? Allowed are /],
     [
       'version: 2\ntunnels:\n  a: {proto: http, addr: 1, sub_domain: x}',
-      /^ngrok\.yml:3:29: "sub_domain" is not known here\. Did you mean "subdomain"\?/,
+      /^ngrok\.yml:3:29: "sub_domain" is unknown\. Did you mean "subdomain"\?/,
     ],
     [
       'version: 3\nendpoints: [{name: a, upstrem: {url: 1}}]',
-      /^ngrok\.yml:2:23: "upstrem" is not known here\. Did you mean "upstream"\?/,
+      /^ngrok\.yml:2:23: "upstrem" is unknown\. Did you mean "upstream"\?/,
     ],
     ['version: 3\nendpoints: {a: 1}', /^ngrok\.yml:2:12: "endpoints" must be a list$/],
     ['version: 3\nendpoints: [{url: a}]', /^ngrok\.yml:2:13: an endpoint must have a "name"$/],
@@ -236,7 +233,7 @@ suite('adit config import', () => {
       ['region', 'console_ui', 'traffic_policy'],
     )
     const written = readFileSync(target, 'utf8')
-    assert.match(written, /^# The tunnel "policed" was left out: \S+ "traffic_policy" has no equivalent/)
+    assert.match(written, /^# The tunnel "policed" was omitted: \S+ "traffic_policy" has no equivalent/)
     const own = checkConfig(parseConfig(target, written))
     assert.equal(own.hosted, undefined)
     const plans = Object.fromEntries([...own.tunnels].map(([name, { plan }]) => [name, plan]))
@@ -309,7 +306,7 @@ suite('commands that change a file', () => {
     const environment = { XDG_CONFIG_HOME: folder, EDITOR: editor, VISUAL: '' }
     const { code, stderr } = await runAdit(['config', 'edit'], environment)
     assert.equal(code, 78)
-    assert.match(stderr, /adit\.yml:2:1: "tunnles" is not known here\. Did you mean "tunnels"\?/)
+    assert.match(stderr, /adit\.yml:2:1: "tunnles" is unknown\. Did you mean "tunnels"\?/)
     const none = await runAdit(['config', 'edit'], { ...environment, EDITOR: '/nonexistent' })
     assert.match(
       none.stderr,

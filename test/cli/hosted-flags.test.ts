@@ -107,7 +107,7 @@ const rejected: readonly (readonly [args: readonly string[], message: RegExp])[]
     ['http', '80', '--binding=internal'],
     /^--binding internal is not supported: .*use "adit tunnel --label"\.$/,
   ],
-  [['http', '80', '--bind-tls=maybe'], /^--bind-tls must be true, false or both; --scheme says the same\.$/],
+  [['http', '80', '--bind-tls=maybe'], /^--bind-tls must be true, false or both; see --scheme\.$/],
   [['http', '80', '--compression=maybe'], /^--compression must be true or false$/],
   [['http', '80', '--oauth-client-secret=x'], secret],
   [['http', '80', '--oidc-client-secret', 'x'], secret],
@@ -163,7 +163,7 @@ suite('flags of the hosted agent', () => {
 
   test('say that a region has no effect', () => {
     const { notes } = translateFlags(parsed(['http', '80', '--region', 'eu']).flags)
-    assert.deepEqual(notes, ['--region eu is ignored: the gateway is the one that --server names'])
+    assert.deepEqual(notes, ['--region eu is ignored: --server selects the gateway'])
   })
 
   test('may stand before the command', () => {

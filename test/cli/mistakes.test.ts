@@ -157,7 +157,7 @@ const mistakes: Readonly<Record<string, () => Mistake>> = {
   'a key of the agent’s file': () => ({
     args: ['start', '--all', '--config', file('tunnels:\n  a: {proto: http, addr: 1, hostname: x}\n')],
     code: 78,
-    problem: /:2:29: "hostname" is not known here\./,
+    problem: /:2:29: "hostname" is unknown\./,
     fix: /Did you mean "domain"\? Allowed are /,
   }),
   'a tunnel that is not in the file': () => ({
@@ -270,7 +270,7 @@ suite('a mistake is answered with its cause and what to change', () => {
   test('a service that is not there is named at once', async () => {
     await using agent = spawnAgent(server, ['http', '1'])
     await agent.sees(
-      /msg="Nothing is listening on localhost:1 yet\. Start your service there, or give the port that it has\."/,
+      /msg="Nothing is listening on localhost:1 yet\. Start your service there, or use its port\."/,
     )
   })
 
@@ -282,7 +282,7 @@ suite('a mistake is answered with its cause and what to change', () => {
     const [, url = ''] = await agent.sees(/^url=(\S+) /m)
     assert.equal((await visit(url)).status, 502)
     await agent.sees(
-      /cannot be reached: it does not speak TLS \(EPROTO\)\. Write http:\/\/ instead of https:\/\//,
+      /cannot be reached: it does not use TLS \(EPROTO\)\. Write http:\/\/ instead of https:\/\//,
     )
     service.close()
   })

@@ -98,7 +98,7 @@ suite('the platform', () => {
     const settings = readSettings(new Map(Object.entries({ ...flags, ...off })), {})
     await assert.rejects(serve(settings), {
       name: 'StartError',
-      message: /^cannot listen on .*\(ADIT_DNS_ADDR\): another program uses it already; .*ADIT_DNS_ADDR=off/,
+      message: /^cannot listen on .*\(ADIT_DNS_ADDR\): another program uses it; .*ADIT_DNS_ADDR=off/,
     })
   })
 })

@@ -36,12 +36,12 @@ suite('how it stands with the certificate of a name', () => {
     const busy = { error_code: 'INTERNAL_ERROR', msg: 'The authority is \u001b[31mbusy\n', retries_at: later }
     assert.deepEqual(await standing(busy), {
       is: 'waiting',
-      text: `The authority is [31mbusy. Next try at ${later}.`,
+      text: `The authority is [31mbusy. Next attempt at ${later}.`,
     })
     const missing = { error_code: 'DNS_ERROR', msg: 'Set it.', retries_at: later }
     assert.deepEqual(await standing(missing), {
       is: 'waiting',
-      text: `Set it. Next try at ${later}.`,
+      text: `Set it. Next attempt at ${later}.`,
       looksAt: later,
     })
   })

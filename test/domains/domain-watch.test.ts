@@ -78,7 +78,7 @@ suite('the state of a domain', () => {
       'Certificate of example.com: The authority is busy. Next try at 2026-11-15T14:00:00Z.',
       'Certificate of example.com: being issued.',
       'Certificate of example.com: issued by X, valid until 2030-01-01.',
-      'The certificate is there, and https://example.com is not served with it yet.',
+      'The certificate is issued, but https://example.com is not served with it yet.',
       'https://example.com is served.',
     ])
   })

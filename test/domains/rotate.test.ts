@@ -43,10 +43,7 @@ suite('adit rotate acme-account', () => {
   test('says so when there is no authority, or no data folder', async () => {
     await using folder = await Folder.make()
     const off = await runAdit(['rotate', 'acme-account', '--data-dir', folder.path])
-    assert.deepEqual(
-      [off.code, off.stderr],
-      [1, 'adit: there is no account at an authority: acme_directory is off\n'],
-    )
+    assert.deepEqual([off.code, off.stderr], [1, 'adit: there is no ACME account: acme_directory is off\n'])
     const nowhere = await runAdit(['rotate', 'acme-account', '--data-dir', folder.file('none')], {
       ADIT_ACME_DIRECTORY: 'https://acme.example.com/directory',
     })

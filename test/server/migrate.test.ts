@@ -184,7 +184,7 @@ suite('adit migrate', () => {
       ],
       ['from SQLite to SQLite', data, 'sqlite', {}, /the server already uses SQLite/],
       ['from PostgreSQL to PostgreSQL', data, url, { ADIT_DATABASE_URL: empty }, /already uses PostgreSQL/],
-      ['over a file', data, 'sqlite', { ADIT_DATABASE_URL: empty }, /adit\.db exists already: move it away/],
+      ['over a file', data, 'sqlite', { ADIT_DATABASE_URL: empty }, /adit\.db already exists: move it/],
       ['an unreachable server', data, 'postgres://127.0.0.1:1/x', {}, /The database server does not respond/],
     ] as const) {
       const { code, stderr } = await migrate(dataDir, to, environment)

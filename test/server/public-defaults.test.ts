@@ -122,7 +122,7 @@ test('a listener that cannot be opened names its setting and what to do', () => 
     message('EACCES'),
     /5\.5\.5\.5:53 \(ADIT_DNS_ADDR\): this user may not .* CAP_NET_BIND_SERVICE, /,
   )
-  assert.match(message('EADDRINUSE'), /uses it already; stop that program, set ADIT_DNS_ADDR=HOST:PORT/)
+  assert.match(message('EADDRINUSE'), /uses it; stop that program, set ADIT_DNS_ADDR=HOST:PORT/)
   for (const code of ['EACCES', 'EADDRINUSE', 'EADDRNOTAVAIL', 'EIO'])
-    assert.match(message(code), /, or ADIT_DNS_ADDR=off to do without$/)
+    assert.match(message(code), /, or ADIT_DNS_ADDR=off to disable it$/)
 })
