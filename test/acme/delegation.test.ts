@@ -156,7 +156,7 @@ suite('names under the shared domain', () => {
     await using world = await open(dns, { dns_addr: 'off' })
     await issuing(world)
     const own = await world.named(BASE)
-    assert.match(own.description, /local authority/)
+    assert.match(own.description, /local CA/)
     const job = await world.failure(own.id)
     assert.equal(job.error_code, 'DNS_ERROR')
     assert.equal(job.msg, `${BASE} points to 192.0.2.7. Set in DNS: "${BASE} A ${HERE}".`)

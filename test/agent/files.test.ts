@@ -156,7 +156,7 @@ test('an endpoint of files must be a folder that exists, over HTTP', () => {
     [{ forwardTo: 'file://host/x' }, /must be file:\/\/\/ and an absolute path/],
     [{ forwardTo: 'file:x' }, /must be file:\/\/\/ and an absolute path/],
     [{ forwardTo: `file://${outside}/secret.txt` }, /is not a folder/],
-    [{ forwardTo: `file://${root}`, proto: 'tcp' }, /only be shown over HTTP: use "adit http"/],
+    [{ forwardTo: `file://${root}`, proto: 'tcp' }, /only be served over HTTP: use "adit http"/],
     [{ forwardTo: `file://${root}`, proxyProto: 2 }, /takes neither a PROXY header nor HTTP\/2/],
   ] as const)
     assert.throws(() => readEndpoint(options), { name: 'AgentError', message })

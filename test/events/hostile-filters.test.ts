@@ -30,7 +30,7 @@ const refused: readonly [what: string, filter: string, number: number, says?: Re
   ['ev compared with itself', 'ev == ev', 5404],
   ['a group of fields', 'ev.conn == ev.conn', 5405, /"conn"/],
   ['a field of a field', 'ev.conn.server_name.length == 1', 5405],
-  ['another name', 'request.path == "/"', 5404, /"request" is not known/],
+  ['another name', 'request.path == "/"', 5404, /"request" is unknown/],
   ['the library’s own names', 'cel == cel', 5404],
   ['the types of protobuf', 'google.protobuf.Duration == google.protobuf.Duration', 5404],
   ['inherited names', 'ev.__proto__ == 1', 5405],
