@@ -157,7 +157,7 @@ test('an endpoint of files must be a folder that exists, over HTTP', () => {
     [{ forwardTo: 'file:x' }, /must be file:\/\/\/ and an absolute path/],
     [{ forwardTo: `file://${outside}/secret.txt` }, /is not a folder/],
     [{ forwardTo: `file://${root}`, proto: 'tcp' }, /only be served over HTTP: use "adit http"/],
-    [{ forwardTo: `file://${root}`, proxyProto: 2 }, /takes neither a PROXY header nor HTTP\/2/],
+    [{ forwardTo: `file://${root}`, proxyProto: 2 }, /supports neither a PROXY header nor HTTP\/2/],
   ] as const)
     assert.throws(() => readEndpoint(options), { name: 'AgentError', message })
 })
