@@ -126,7 +126,7 @@ suite('a backup', () => {
       ADIT_MASTER_KEY: Buffer.alloc(32).toString('hex'),
     })
     assert.equal(other.code, 1)
-    assert.match(other.stderr, /^adit: the master key \(\w+\) is not the one of the database \(\w+\)\n$/)
+    assert.match(other.stderr, /^adit: the master key \(\w+\) is not that of the database \(\w+\)\n$/)
     assert.deepEqual(readdirSync(at.path), ['b.tar'])
   })
 

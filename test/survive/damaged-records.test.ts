@@ -176,7 +176,7 @@ async function assertHandled(world: World): Promise<void> {
 
 /** What the first start made belongs to the admin, without whom nothing could be mended. */
 const isOfAdmin = ({ kind, body }: { kind: string; body: string }): boolean =>
-  kind === 'user' ? body.includes('admin@localhost') : body.includes('made on first start')
+  kind === 'user' ? body.includes('admin@localhost') : body.includes('created at the first start')
 
 async function damageAll(rows: Rows, { kept }: Made, random: Random): Promise<void> {
   const victims = (await rows.all()).filter(row => !kept.has(row.id) && !isOfAdmin(row))

@@ -46,7 +46,7 @@ suite('signing in', () => {
     assert.deepEqual(signedIn, {
       identity: anna.identity,
       provider: { name: 'scripted', url: 'https://provider.test' },
-      place: { id: 'route_1' },
+      moduleContext: { id: 'route_1' },
       publicUrl: 'https://app.test',
       ip: '203.0.113.7',
       userAgent: '',
