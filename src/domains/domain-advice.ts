@@ -134,7 +134,7 @@ function table(target: RecordTarget): string[] {
 export function domainAdvice(target: PublicDomain): string[] {
   const { domain, addresses, servesDns: answersDns, missing } = target
   if (isLocalName(domain)) return []
-  const known = addresses.length > 0 ? target : { ...target, addresses: [UNKNOWN], askedAt: [UNKNOWN] }
+  const known = addresses.length > 0 ? target : { ...target, addresses: [UNKNOWN], nameServerIps: [UNKNOWN] }
   // A restart can use other settings.
   if (addresses.length === 0 && !answersDns) return [...missing, ...bothWays(known)]
   return [...missing, ...(answersDns ? delegation(known) : plainRecords(known))]
