@@ -15,7 +15,7 @@ const REQUEST = 'http_request_complete.v0'
 /** Short, so that tests are; long enough for a machine that is busy. */
 const LEASE_MS = 2500
 
-const delivers = (engine: EventEngine): boolean => /adit_event_delivers 1/.test(engine.metrics())
+const delivers = (engine: EventEngine): boolean => /^adit_event_delivers 1$/m.test(engine.metrics())
 
 async function idsOf(store: Store, type: string): Promise<string[]> {
   const events = await store.events(0, 10_000)
