@@ -18,5 +18,5 @@ const engine = new EventEngine({
   timings: { ...fast, leaseMs: Number(leaseMs) },
 })
 await engine.start()
-process.on('message', () => process.send?.({ delivers: /adit_event_delivers 1/.test(engine.metrics()) }))
+process.on('message', () => process.send?.({ delivers: /^adit_event_delivers 1$/m.test(engine.metrics()) }))
 process.send?.({ delivers: false })

@@ -136,7 +136,7 @@ test('a test event says whether a destination works', async () => {
   for (const status of [400, 401, 404]) {
     receiver.answer = () => ({ status })
     const refused = { path: `/event_destinations/${dead.id}/test`, status: 400, code: 90222 }
-    await assertRefused(api, { ...refused, says: new RegExp(`answered ${status}`) })
+    await assertRefused(api, { ...refused, says: new RegExp(`responded with ${status}`) })
   }
   // That a destination does not work is no failure of the server: nobody is to be woken for it.
   const metrics = await (await fetch(`${api.url}/metrics`)).text()

@@ -43,7 +43,7 @@ const metadataOf = (events: readonly Came[]): string[] =>
 
 async function deliversHere(server: Process): Promise<boolean> {
   const metrics = await (await fetch(`${server.api.url}/metrics`)).text()
-  return /adit_event_delivers 1/.test(metrics)
+  return /^adit_event_delivers 1$/m.test(metrics)
 }
 
 /** Asks the gateway of a server for a page. */

@@ -74,7 +74,7 @@ suite('webhook', () => {
       )
       const error = await refused(send(build(server.url), events(5)))
       assert.deepEqual([error.permanent, [...error.taken]], [permanent, ['ev_0', 'ev_1']])
-      assert.equal(error.message, `The webhook answered ${status}.`)
+      assert.equal(error.message, `The webhook responded with ${status}.`)
       assert.equal(server.seen.length, 3)
     }
   })
