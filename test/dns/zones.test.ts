@@ -221,7 +221,10 @@ suite('the settings', () => {
   test('refuse what is none', () => {
     const many = Array.from({ length: 17 }, (_, n) => `192.0.2.${n}`).join(',')
     for (const value of ['', 'localhost', '192.0.2.1/24', '192.0.2.1;192.0.2.2', many])
-      assert.throws(() => read('public_addresses', value), /--public-addresses must be 1 to 16 comma-separated addresses/)
+      assert.throws(
+        () => read('public_addresses', value),
+        /--public-addresses must be 1 to 16 comma-separated addresses/,
+      )
     for (const value of ['nonsense', 'a b.org', '"x".org'])
       assert.throws(() => read('caa', value), /--caa must be comma-separated CA names/)
   })
