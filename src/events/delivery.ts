@@ -66,6 +66,7 @@ export class Delivery {
   #mayHaveChanges = true
   /** The epoch for which there is a cursor to take. */
   #granted = 0
+  #taking: Promise<void> | undefined
   #replay: Replay | undefined
   /** Traffic events in flight or waiting for a retry. */
   #underWay = 0
@@ -137,6 +138,12 @@ export class Delivery {
   grant(epoch: number): void {
     this.#granted = epoch
     this.wake()
+    // Traffic may be retried for hours: no turn takes the cursor until then, and other servers read the health from it.
+    if (this.#underWay > 0 && this.#outboxDelivery === undefined)
+      void inBackground({ task: 'events', log: this.#options.log }, async () => {
+        await this.#take()
+        await this.#writeHealth()
+      })
   }
 
   /** The destination was changed. */
@@ -167,6 +174,7 @@ export class Delivery {
     await this.#running
     clearTimeout(timer)
     this.#sender.abort()
+    await this.#taking?.catch(() => undefined)
     await this.#outboxDelivery?.saved()
     if (drainMs > 0) await this.settle().catch(() => undefined)
   }
@@ -202,9 +210,7 @@ export class Delivery {
     const { lease } = this.#options
     if (this.#outboxDelivery !== undefined && this.#outboxDelivery.epoch !== lease.epoch) this.#leaseLost()
     if (!lease.isLeader || this.#granted !== lease.epoch) return false
-    this.#outboxDelivery ??= await this.#take(lease.epoch)
-    // None: it is granted again when there is one.
-    if (this.#outboxDelivery === undefined) this.#granted = 0
+    await this.#take()
     if (!this.#mayHaveChanges) return false
     this.#mayHaveChanges = false
     // Also when it fails.
@@ -217,9 +223,19 @@ export class Delivery {
     return isMore
   }
 
-  #take(epoch: number): Promise<OutboxDelivery | undefined> {
+  /** Takes the granted cursor, unless it is held already. */
+  async #take(): Promise<void> {
+    if (this.#outboxDelivery !== undefined) return
+    const epoch = this.#granted
     const options = { ...this.#options, sender: this.#sender, types: () => this.#wanted.types }
-    return OutboxDelivery.take(this.id, epoch, options)
+    this.#taking ??= OutboxDelivery.take(this.id, epoch, options)
+      .then(taken => {
+        this.#outboxDelivery = taken
+        // None: it is granted again when there is one.
+        if (taken === undefined) this.#granted = 0
+      })
+      .finally(() => (this.#taking = undefined))
+    await this.#taking
   }
 
   async #trafficTurn(): Promise<boolean> {

@@ -5,7 +5,8 @@ import { envelope } from '#events/envelope.ts'
 import { newId } from '#base/ids.ts'
 import type { EventEngine } from '#events/engine.ts'
 import { openPostgres } from '#store/postgres.ts'
-import type { Store } from '#store/store.ts'
+import type { DeliveryStatus } from '#events/delivery-status.ts'
+import type { Store, Write } from '#store/store.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { EngineProcess } from './engine-process.ts'
 import { EventWorld, fast, posting, Receiver, until } from './support.ts'
@@ -21,6 +22,9 @@ async function idsOf(store: Store, type: string): Promise<string[]> {
   const events = await store.events(0, 10_000)
   return events.filter(event => event.type === type).map(({ id }) => id)
 }
+
+const isCursorInsert = (batch: readonly Write[]): boolean =>
+  batch.some(write => write.op === 'insert' && write.entry.row.kind === 'event_cursor')
 
 const firstTimes = (receiver: Receiver): string[] => [
   ...new Set(receiver.events.map(({ event_id }) => event_id)),
@@ -147,6 +151,35 @@ suite('several servers on one database', () => {
     const [delivery] = await other.deliveries()
     assert.equal(delivery?.last_error, 'answered 503')
     assert.equal(typeof delivery?.last_success_at, 'string')
+  })
+
+  test('report a destination that fails from the first event, before its cursor was written', async () => {
+    await using receiver = await Receiver.start()
+    receiver.answer = () => ({ status: 503 })
+    const url = await postgres.newDatabase()
+    const opened = await openPostgres(url)
+    // The cursor is inserted only after the first attempt has failed.
+    const slow = new Proxy(opened, {
+      get(store, name) {
+        const value: unknown = Reflect.get(store, name)
+        if (typeof value !== 'function') return value
+        return async (...given: unknown[]) => {
+          if (name === 'commit' && isCursorInsert(given[0] as readonly Write[]))
+            await receiver.until(() => receiver.calls > 1)
+          return Reflect.apply(value, store, given) as unknown
+        }
+      },
+    })
+    await using first = new EventWorld(slow)
+    await using second = new EventWorld(await openPostgres(url))
+    const [leader, other] = [await first.engine(), await second.engine()]
+    await first.subscription([REQUEST], [await first.destination(receiver.url)])
+    await until(async () => (await leader.deliveries()).length === 1)
+    leader.publish([{ id: newId('ev'), type: REQUEST, at: new Date().toISOString(), body: '{}' }])
+    const isFailing = (status: DeliveryStatus | undefined): boolean => typeof status?.failing_since === 'string'
+    await until(async () => isFailing((await other.deliveries())[0]))
+    assert.equal((await other.deliveries())[0]?.last_error, 'answered 503')
+    assert.ok(isFailing((await leader.deliveries())[0]))
   })
 
   test('stop sending to a destination that was taken away at the other one', async () => {
