@@ -18,6 +18,7 @@ export function debianPackage({ binary, licences }: Executable): Buffer {
     file('usr/bin/adit', binary, 0o755),
     file('lib/systemd/system/adit.service', installedUnit()),
     file('lib/systemd/system/adit-agent.service', readFileSync(join(root, 'deploy/adit-agent.service'))),
+    file('usr/lib/sysctl.d/50-adit.conf', read('sysctl.conf')),
     file('etc/adit/server.yml', read('server.yml'), 0o640),
     file('etc/adit/agent.yml', read('agent.yml'), 0o640),
     file('usr/share/doc/adit/copyright', copyright(licences)),

@@ -36,21 +36,31 @@ export async function listenOn(
   await once(server, 'listening')
 }
 
-// Turns of the event loop; a flood must not delay the shutdown.
-const MAX_LAST_TURNS = 100
+/** A busy server must not delay the shutdown. */
+const MAX_DRAIN_MS = 2000
+/** A connection that the system queues after the poll of a turn is lost, so the last turn must be short. */
+const SHORT_TURN_MS = 0.1
 
-/** Accepts the connections that the system has already queued: closing the listener would reset them. */
+/**
+ * Accepts the connections that the system has already queued: closing the listener would reset them. Linux moves
+ * connections that arrive in the last microseconds to the successor's listener if net.ipv4.tcp_migrate_req is set.
+ */
 export async function acceptQueued(server: Server): Promise<void> {
-  let [accepted, before, quiet] = [0, 0, 0]
+  let accepted = 0
   const count = (): void => {
     accepted++
   }
   server.on('connection', count)
-  // The first turn may be the rest of the current one.
-  for (let turn = 0; server.listening && quiet < 2 && turn < MAX_LAST_TURNS; turn++) {
+  // The rest of the current turn.
+  await setImmediate()
+  const start = performance.now()
+  let [turnStart, before, isEmpty] = [start, accepted, false]
+  while (server.listening && !isEmpty && turnStart - start < MAX_DRAIN_MS) {
     await setImmediate()
-    quiet = accepted === before ? quiet + 1 : 0
+    const turnEnd = performance.now()
+    isEmpty = accepted === before && turnEnd - turnStart < SHORT_TURN_MS
     before = accepted
+    turnStart = turnEnd
   }
   server.off('connection', count)
 }

@@ -230,6 +230,7 @@ suite('the Debian package', () => {
       'usr/share/zsh/vendor-completions/_adit',
       'usr/share/fish/vendor_completions.d/adit.fish',
       'lib/systemd/system/adit-agent.service',
+      'usr/lib/sysctl.d/50-adit.conf',
     ])
       assert.ok(existsSync(join(folder.path, path)), path)
   })

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
@@ -74,6 +75,14 @@ export class Program implements AsyncDisposable {
 
 export const start = (environment: Record<string, string>, args?: readonly string[]): Promise<Program> =>
   new Program(environment, args).started()
+
+/** Waits until it has logged this so many times, counted from the start. */
+export async function logged(program: Program, text: string, times = 1): Promise<void> {
+  while (program.stderr.split(text).length - 1 < times) {
+    assert.equal(program.child.exitCode, null, program.stderr)
+    await once(program.child.stderr ?? program.child, 'data')
+  }
+}
 
 /** Runs `adit serve` that is expected to refuse: it would listen on a free port if it did not. */
 export const refused = (
