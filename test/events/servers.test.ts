@@ -176,7 +176,8 @@ suite('several servers on one database', () => {
     await first.subscription([REQUEST], [await first.destination(receiver.url)])
     await until(async () => (await leader.deliveries()).length === 1)
     leader.publish([{ id: newId('ev'), type: REQUEST, at: new Date().toISOString(), body: '{}' }])
-    const isFailing = (status: DeliveryStatus | undefined): boolean => typeof status?.failing_since === 'string'
+    const isFailing = (status: DeliveryStatus | undefined): boolean =>
+      typeof status?.failing_since === 'string'
     await until(async () => isFailing((await other.deliveries())[0]))
     assert.equal((await other.deliveries())[0]?.last_error, 'answered 503')
     assert.ok(isFailing((await leader.deliveries())[0]))
