@@ -226,16 +226,17 @@ export class Delivery {
   /** Takes the granted cursor, unless it is held already. */
   async #take(): Promise<void> {
     if (this.#outboxDelivery !== undefined) return
-    const epoch = this.#granted
-    const options = { ...this.#options, sender: this.#sender, types: () => this.#wanted.types }
-    this.#taking ??= OutboxDelivery.take(this.id, epoch, options)
-      .then(taken => {
-        this.#outboxDelivery = taken
-        // None: it is granted again when there is one.
-        if (taken === undefined) this.#granted = 0
-      })
-      .finally(() => (this.#taking = undefined))
+    this.#taking ??= this.#takeGranted().finally(() => {
+      this.#taking = undefined
+    })
     await this.#taking
+  }
+
+  async #takeGranted(): Promise<void> {
+    const options = { ...this.#options, sender: this.#sender, types: () => this.#wanted.types }
+    this.#outboxDelivery = await OutboxDelivery.take(this.id, this.#granted, options)
+    // None: it is granted again when there is one.
+    if (this.#outboxDelivery === undefined) this.#granted = 0
   }
 
   async #trafficTurn(): Promise<boolean> {

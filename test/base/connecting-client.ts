@@ -23,4 +23,4 @@ const running = Array.from({ length: 4 }, async () => {
 process.send?.('started')
 await Promise.all(running)
 process.send?.(counts)
-process.disconnect()
+process.disconnect?.()
