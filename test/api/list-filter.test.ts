@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { operations } from '#contract/operations.ts'
-import { apiWithAgent } from '../compat/agent-online.ts'
+import { apiWithAgent } from '../e2e/compat/agent-online.ts'
 import { assertRefused, made } from '../support/each-store.ts'
 import { startServer, type Caller, type TestServer } from '../support/server.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { apiWithAgent } from '../compat/agent-online.ts'
+import { apiWithAgent } from '../e2e/compat/agent-online.ts'
 import { startServer, type Caller, type TestServer } from '../support/server.ts'
 import { made } from '../support/each-store.ts'
 import { Folder, newSshKey } from '../support/openssh.ts'

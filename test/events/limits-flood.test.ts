@@ -4,8 +4,8 @@ import { Agent } from 'node:https'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { eventually, World } from '../edges/world.ts'
-import { long, Peak, tell } from '../survive/figures.ts'
+import { eventually, World } from '../e2e/edges/world.ts'
+import { long, Peak, tell } from '../e2e/survive/figures.ts'
 
 const REQUEST = 'http_request_complete.v0'
 /** Above what is kept of traffic: by its number in the long run, by its bytes in the short one. */

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { echo, eventually, World } from '../edges/world.ts'
+import { echo, eventually, World } from '../e2e/edges/world.ts'
 import { made, onEachStore, assertRefused } from '../support/each-store.ts'
 import { Receiver } from './support.ts'
 

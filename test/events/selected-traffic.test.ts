@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { eventually, World } from '../edges/world.ts'
+import { eventually, World } from '../e2e/edges/world.ts'
 
 interface Told {
   readonly object: { readonly [name: string]: unknown; readonly conn?: { readonly server_name?: string } }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { usualFields } from '#contract/events/traffic-fields.ts'
-import { eventually, World } from '../edges/world.ts'
+import { eventually, World } from '../e2e/edges/world.ts'
 import type { Told } from '../telemetry/traffic/support.ts'
 import { Receiver } from './support.ts'
 

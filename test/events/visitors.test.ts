@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ResourceBody } from '#contract/body.ts'
-import { World } from '../edges/world.ts'
+import { World } from '../e2e/edges/world.ts'
 import { OpenId, Surfer } from '../auth/oidc/openid.ts'
 import { secretText } from '../support/secrets.ts'
 

@@ -8,9 +8,9 @@ import { runWrappers } from './wrappers.ts'
 
 /** Attacks at their full length, and restarts under published SDKs; they start their own servers. */
 const attacks = [
-  'test/survive/dos-*.test.ts',
-  'test/survive/blocks.test.ts',
-  'test/compat/agent-sdk-handover.test.ts',
+  'test/e2e/survive/dos-*.test.ts',
+  'test/e2e/survive/blocks.test.ts',
+  'test/e2e/compat/agent-sdk-handover.test.ts',
 ]
 
 /** Runs programs of others against a started server, then the attacks, and prints what they found. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { usePlainReads } from '#tunnel/socket-reads.ts'
-import { World } from '../edges/world.ts'
+import { World } from '../e2e/edges/world.ts'
 import { runAdit } from '../support/server.ts'
 
 suite('the setting fast_reads', () => {

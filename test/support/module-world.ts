@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
-import { rootOf, upstream, visit, type Seen, type VisitOptions } from '../compat/agent-sdk/visits.ts'
+import { rootOf, upstream, visit, type Seen, type VisitOptions } from '../e2e/compat/agent-sdk/visits.ts'
 import { Browser } from '../auth/providers/browser.ts'
 import { ProviderServer } from '../auth/providers/provider-server.ts'
 import { ann } from '../auth/providers/support.ts'

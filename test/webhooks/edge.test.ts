@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, before, suite, test } from 'node:test'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { eventually, World } from '../edges/world.ts'
+import { eventually, World } from '../e2e/edges/world.ts'
 import { secretText } from '../support/secrets.ts'
 import { CONTENT, mac } from './support.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { World } from '../../../test/edges/world.ts'
+import { World } from '../../../test/e2e/edges/world.ts'
 import { spawnServer } from '../../../test/support/server.ts'
 import type { Door } from '../peers/contender.ts'
 import { Running, words } from '../processes.ts'

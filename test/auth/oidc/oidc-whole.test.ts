@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { suite, test } from 'node:test'
 import { chromium } from 'playwright-core'
-import { eventually, World } from '../../edges/world.ts'
+import { eventually, World } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
 import { OpenId, Surfer } from './openid.ts'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
-import type { Got, World } from '../../edges/world.ts'
+import type { Got, World } from '../../e2e/edges/world.ts'
 import { knowSecret, secretText } from '../../support/secrets.ts'
 
 /** A certified OpenID provider on this machine. Anybody is let in under the name they give. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { chromium } from 'playwright-core'
-import { World } from '../../edges/world.ts'
+import { World } from '../../e2e/edges/world.ts'
 import { Provider } from './provider.ts'
 import { newKeys } from './support.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { eventually, type Got, World } from '../../edges/world.ts'
+import { eventually, type Got, World } from '../../e2e/edges/world.ts'
 import { Provider } from './provider.ts'
 import { sharedKeys } from './support.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { World } from '../../edges/world.ts'
-import { head, readAnswer, sentPlain } from '../../edges/security/support.ts'
+import { World } from '../../e2e/edges/world.ts'
+import { head, readAnswer, sentPlain } from '../../e2e/edges/security/support.ts'
 import { HostileProvider } from '../oidc/hostile-provider.ts'
 import { Browser, cookiesOf, locationOf, Scripted, Site } from './support.ts'
 

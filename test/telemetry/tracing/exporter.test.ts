@@ -6,7 +6,7 @@ import { Registry } from '#base/metrics.ts'
 import { Secret } from '#base/secrets.ts'
 import type { Span } from '#telemetry/tracing/request-span.ts'
 import { SpanExporter, type ExporterPace } from '#telemetry/tracing/span-exporter.ts'
-import { eventually } from '../../edges/world.ts'
+import { eventually } from '../../e2e/edges/world.ts'
 import { Collector, nobody } from './support.ts'
 
 const allow = ['127.0.0.0/8'].flatMap(text => parseRange(text) ?? [])

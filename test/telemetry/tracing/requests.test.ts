@@ -6,7 +6,7 @@ import { connect, type AddressInfo } from 'node:net'
 import { suite, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { Span } from '#telemetry/tracing/request-span.ts'
-import { eventually } from '../../edges/world.ts'
+import { eventually } from '../../e2e/edges/world.ts'
 import { factsOf, nobody } from './support.ts'
 import {
   TRACE,

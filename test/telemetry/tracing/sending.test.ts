@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { eventually } from '../../edges/world.ts'
+import { eventually } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
 import { factsOf, nobody } from './support.ts'
 import { SAMPLED, HOST, tell, toldOf, of, traced, toEdge, toTunnel, plainly, metric } from './world.ts'

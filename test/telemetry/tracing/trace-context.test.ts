@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, before, suite, test } from 'node:test'
-import { World } from '../../edges/world.ts'
+import { World } from '../../e2e/edges/world.ts'
 
 const TRACE = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',

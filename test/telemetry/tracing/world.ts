@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage, type RequestListener } from 'node:http'
 import type { Span } from '#telemetry/tracing/request-span.ts'
-import { eventually, World } from '../../edges/world.ts'
+import { eventually, World } from '../../e2e/edges/world.ts'
 import { Collector } from './support.ts'
 
 export const TRACE = '0af7651916cd43dd8448eb211c80319c'

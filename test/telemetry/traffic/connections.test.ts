@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { suite, test } from 'node:test'
-import { echo } from '../../edges/world.ts'
+import { echo } from '../../e2e/edges/world.ts'
 import { accountId, allHttp, HOST, TrafficWorld } from './support.ts'
 
 /** Says something and waits for the end; a refusal is an end too. */

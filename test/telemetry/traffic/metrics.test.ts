@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises'
 import { renderMetrics } from '#base/metrics-text.ts'
 import { newId } from '#base/ids.ts'
 import { ClientBytes } from '#gateway/listeners/client-bytes.ts'
-import { echo } from '../../edges/world.ts'
+import { echo } from '../../e2e/edges/world.ts'
 import { HOST, TrafficWorld } from './support.ts'
 
 const portOf = (url: string): number => Number(/:(\d+)$/.exec(url)?.[1])

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import { TrafficBroker } from '#server/traffic-broker.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
 import { ReorderBuffer, START, STOP, type PublishEvents } from '#server/reorder-buffer.ts'
-import { echo } from '../../edges/world.ts'
+import { echo } from '../../e2e/edges/world.ts'
 import { HOST, TrafficWorld } from './support.ts'
 
 const CLOSED = 'tcp_connection_closed.v0'

@@ -1,0 +1,104 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { request as httpRequest, type Agent, type IncomingHttpHeaders } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { connect, type LookupFunction, type Server, type Socket } from 'node:net'
+import type { Http2Server } from 'node:http2'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { connect as tlsConnect, type TLSSocket } from 'node:tls'
+import { setTimeout as delay } from 'node:timers/promises'
+import { checkPage } from '../../../support/secrets.ts'
+
+/** Every name leads to this machine. */
+export const lookup: LookupFunction = (_name, options, found) => {
+  if (options.all === true) found(null, [{ address: '127.0.0.1', family: 4 }])
+  else found(null, '127.0.0.1', 4)
+}
+
+export interface VisitOptions {
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: Buffer | string
+  readonly agent?: Agent
+  /** What the visitor trusts. */
+  readonly ca?: string
+  /** Who the visitor is. */
+  readonly cert?: string
+  readonly key?: string
+}
+
+export interface Seen {
+  readonly status: number | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+  readonly text: string
+}
+
+/** What a visitor gets; the certificate of the server is checked. */
+export async function visit(url: string, options: VisitOptions = {}): Promise<Seen> {
+  const { body, ...rest } = options
+  const make = url.startsWith('https:') ? httpsRequest : httpRequest
+  const sent = make(url, { lookup, agent: false, ...rest })
+  sent.end(body)
+  const [answer] = await once(sent, 'response')
+  const got = await buffer(answer)
+  checkPage(answer.headers, got.toString())
+  return { status: answer.statusCode, headers: answer.headers, body: got, text: got.toString() }
+}
+
+/** The root of the local authority. */
+export const rootOf = (dataDir: string): string => readFileSync(join(dataDir, 'ca.pem'), 'utf8')
+
+/** A server of the application: where it is, and its end. */
+export async function upstream(server: Server | Http2Server) {
+  const sockets = new Set<Socket>()
+  const keep = (socket: Socket): void => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket)).on('error', () => undefined)
+  }
+  server.on('connection', keep)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server has no port')
+  return {
+    port: address.port,
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, 'close')
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
+
+const portOf = (url: string): number => Number(/:(\d+)$/.exec(url)?.[1])
+
+/** What a TCP endpoint answers to the text given. */
+export async function tell(url: string, text: string): Promise<string> {
+  const socket = connect(portOf(url), '127.0.0.1')
+  socket.end(text)
+  return (await buffer(socket)).toString()
+}
+
+/** A connection to a TLS endpoint, its certificate checked; the visitor may have one, too. */
+export async function secure(
+  url: string,
+  ca: string,
+  visitor: { readonly cert?: string; readonly key?: string } = {},
+): Promise<TLSSocket> {
+  const servername = new URL(url.replace(/^tls:/, 'https:')).hostname
+  const socket = tlsConnect({ port: portOf(url), host: '127.0.0.1', servername, ca, ...visitor })
+  await once(socket, 'secureConnect')
+  return socket
+}
+
+/** Waits for what nobody announces. */
+export async function until(what: string, holds: () => Promise<boolean> | boolean, ms = 5000): Promise<void> {
+  const end = Date.now() + ms
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`in vain: ${what}`)
+    await delay(20)
+  }
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import type { Caller } from '../../support/server.ts'
+import type { Value } from './client.ts'
+import type { Trial } from './trial.ts'
+
+export type Given = Record<string, unknown>
+
+/** The life of one resource as its caller sees it, in the client's spelling. */
+export interface Life {
+  readonly create: Given
+  /** What the answer has beyond or instead of what was given; undefined for what is never read back. */
+  readonly made?: Given
+  /** What later answers show otherwise than the first. */
+  readonly readBack?: Given
+  readonly update: Given
+  /** What it then shows otherwise; of what only the server knows, as the answer has it. */
+  readonly updated?: Given | ((answer: Value) => Given)
+  /** What plain requests see after each of the two, where the client changes the keys of a map. */
+  readonly wire?: { readonly created: Given; readonly updated: Given }
+  /** Path parameters besides the id. */
+  readonly within?: Given
+}
+
+const defined = (body: Given): Given =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+
+const SOON = 60_000
+
+/** What every resource tells about itself. */
+async function assertIdentity(value: Value, api: Caller): Promise<void> {
+  assert.match(value.id, /^[a-z]+_[0-9A-Za-z]{27}$/)
+  assert.equal(typeof value.createdAt, 'string')
+  assert.ok(Math.abs(Date.parse(value.createdAt) - Date.now()) < SOON)
+  const { body } = await api.get(value.uri)
+  assert.equal(body.id, value.id)
+}
+
+/** Makes, reads, lists, changes and removes a resource; every answer is compared with what was given. */
+export async function live(trial: Trial, api: Caller, life: Life): Promise<void> {
+  const { create, made = {}, readBack = {}, update, updated = {}, within, wire } = life
+  const first = await trial.works('create', [{ ...within, ...create }], async value => {
+    assert.partialDeepStrictEqual(value, defined({ ...within, ...create, ...made }))
+    await assertIdentity(value, api)
+    if (wire) assert.partialDeepStrictEqual((await api.get(value.uri)).body, wire.created)
+  })
+  const address = within ? { ...within, id: first.id } : first.id
+  const got = await trial.works('get', [address], value => {
+    assert.deepStrictEqual(value, { ...first, ...readBack })
+  })
+  const find = (items: Value[]) => items.find(item => item.id === first.id)
+  if (trial.has('list')) {
+    await trial.works('list', [], (items: Value[]) => assert.deepStrictEqual(find(items), got))
+  }
+  await trial.works('update', [{ ...within, id: first.id, ...update }], async value => {
+    const shown = typeof updated === 'function' ? updated(value) : updated
+    assert.deepStrictEqual(value, defined({ ...got, ...update, ...shown }))
+    assert.deepStrictEqual(await trial.call('get', address), value)
+    if (wire) assert.partialDeepStrictEqual((await api.get(first.uri)).body, wire.updated)
+  })
+  await trial.works('delete', [address], async () => {
+    await trial.rejects404('get', address)
+    assert.equal((await api.get(first.uri)).status, 404)
+    if (trial.has('list')) assert.equal(find(await trial.call('list')), undefined)
+  })
+}
+
+/** The life of one module of an edge or route. */
+export interface ModuleLife {
+  /** The owner: an id, or the ids of edge and route. */
+  readonly of: string | { readonly edgeId: string; readonly id: string }
+  readonly uri: string
+  readonly module: Given
+  readonly shown?: Given
+  readonly wire?: Given
+}
+
+/** Sets, reads and removes a module. */
+export async function liveModule(trial: Trial, api: Caller, life: ModuleLife): Promise<void> {
+  const { of, uri, module, shown = {}, wire } = life
+  const ids = typeof of === 'string' ? { id: of } : of
+  const set = await trial.works('replace', [{ ...ids, module }], async value => {
+    assert.partialDeepStrictEqual(value, defined({ enabled: true, ...module, ...shown }))
+    if (wire) assert.partialDeepStrictEqual((await api.get(uri)).body, wire)
+  })
+  await trial.works('get', [of], value => assert.deepStrictEqual(value, set))
+  const off = await trial.call('replace', { ...ids, module: { ...module, enabled: false } })
+  assert.deepStrictEqual(off, { ...set, enabled: false })
+  await trial.works('delete', [of], async () => {
+    await trial.rejects404('get', of)
+    assert.equal((await api.get(uri)).status, 404)
+  })
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect as connectHttp2 } from 'node:http2'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { newFolder } from '../../support/server.ts'
+import { secretText } from '../../support/secrets.ts'
+import { eventually, World } from './world.ts'
+
+const look = async (world: World, id: string) => (await world.server.api.get(`/requests/${id}`)).body
+
+suite('the reason for an answer', () => {
+  test('names edge, route, modules, backend and the time that each took', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const backend = await world.static((_, response) => response.end('fine'))
+    const route = await world.route(edge, '/', backend, {
+      compression: {},
+      request_headers: { add: { 'x-added': 'yes' } },
+    })
+    const got = await world.ask('a.example.test/some/path?secret=1', { method: 'POST', body: 'text' })
+    const found = await eventually(
+      () => look(world, got.requestId),
+      body => body.complete,
+    )
+    assert.equal(found.status, 200)
+    assert.deepEqual(
+      [found.method, found.scheme, found.host, found.path, found.ip],
+      ['POST', 'https', 'a.example.test', '/some/path', '127.0.0.1'],
+    )
+    assert.deepEqual([found.edge_id, found.route_id, found.backend_id], [edge, route, backend])
+    assert.deepEqual(found.modules, [
+      { name: 'compression', verdict: 'passed' },
+      { name: 'request_headers', verdict: 'passed' },
+    ])
+    assert.deepEqual([found.failed, found.error_code], [null, null])
+    for (const field of ['modules_ms', 'backend_ms', 'content_ms']) assert.ok(found[field] >= 0, field)
+  })
+
+  test('names the module that refused, and those that were never asked', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    await world.route(edge, '/', await world.saying('fine'), {
+      user_agent_filter: { deny: ['.*'] },
+      webhook_verification: { provider: 'github', secret: secretText('webhook') },
+    })
+    const got = await world.ask('a.example.test', { headers: { 'user-agent': 'anything' } })
+    assert.equal(got.status, 403)
+    const found = await look(world, got.requestId)
+    assert.deepEqual(found.modules, [
+      { name: 'user_agent_filter', verdict: 'answered' },
+      { name: 'webhook_verification', verdict: 'not_reached' },
+    ])
+    assert.deepEqual([found.failed, found.error_code, found.backend_ms], ['visitor', 'ERR_ADIT_3211', null])
+  })
+
+  test('tells on whose side it failed', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const port = await world.service((request, response) => {
+      if (request.url === '/broken') request.socket.destroy()
+      else response.writeHead(500).end()
+    })
+    const service = await world.make('/backends/static', { address: `127.0.0.1:${port}` })
+    const group = await world.make('/backends/tunnel_group', { labels: { app: 'none' } })
+    const agent = await world.agent()
+    const labelled = await world.make('/backends/tunnel_group', { labels: { app: 'dead' } })
+    await agent.listen({ labels: { app: 'dead' }, forwardTo: '127.0.0.1:1' })
+    await world.route(edge, '/', service.id)
+    await world.route(edge, '/nobody', group.id)
+    await world.route(edge, '/dead', labelled.id)
+    for (const [path, failed] of [
+      ['/error', 'upstream'],
+      ['/broken', 'upstream'],
+      ['/nobody', 'tunnel'],
+      ['/dead', 'upstream'],
+      ['/x/..%2fdead', 'visitor'],
+    ] as const) {
+      const { requestId } = await world.ask(`a.example.test${path}`)
+      assert.equal((await look(world, requestId)).failed, failed, path)
+    }
+    const dead = (await world.server.api.get('/requests')).body.requests.find(
+      (each: { path: string }) => each.path === '/dead',
+    )
+    assert.match(dead.tunnel_id, /^tn_/)
+    assert.equal(dead.backend_id, labelled.id)
+  })
+
+  test('is given for what no endpoint answers, and by a service of its own id never', async () => {
+    await using world = await World.start()
+    const nothing = await world.ask('nobody.example.test')
+    assert.equal((await look(world, nothing.requestId)).error_code, 'ERR_ADIT_3200')
+    const edge = await world.edge(['a.example.test'])
+    const forged = { 'adit-request-id': 'rq_forged', 'adit-error-code': 'ERR_ADIT_1' }
+    await world.route(edge, '/', await world.static((_, response) => response.writeHead(200, forged).end()))
+    const got = await world.ask('a.example.test')
+    assert.match(got.requestId, /^rq_[0-9A-Za-z]{27}$/)
+    assert.equal(got.code, undefined)
+    assert.equal((await world.server.api.get('/requests/rq_forged')).status, 404)
+  })
+
+  test('has the bytes of content both ways, and the versions of HTTP and TLS', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const backend = await world.static((request, response) => {
+      request.resume().on('end', () => {
+        if (request.url === '/pieces') response.write('12345')
+        response.end('12345')
+      })
+    })
+    await world.route(edge, '/', backend)
+    const facts = async (id: string) => {
+      const found = await eventually(
+        () => look(world, id),
+        body => body.content_ms !== null,
+      )
+      return [found.http_version, found.tls_version, found.request_bytes, found.response_bytes]
+    }
+    const post = { method: 'POST', body: 'four' }
+    const whole = await world.ask('a.example.test/', post)
+    assert.deepEqual(await facts(whole.requestId), ['1.1', 'TLSv1.3', 4, 5])
+    const pieces = await world.ask('a.example.test/pieces', {
+      ...post,
+      headers: { 'transfer-encoding': 'chunked' },
+    })
+    assert.deepEqual(await facts(pieces.requestId), ['1.1', 'TLSv1.3', 4, 10])
+    const head = await world.ask('a.example.test/', { method: 'HEAD' })
+    assert.deepEqual(await facts(head.requestId), ['1.1', 'TLSv1.3', 0, 0])
+    const session = connectHttp2(`https://127.0.0.1:${world.server.bound.https?.port}`, {
+      servername: 'a.example.test',
+      ca: world.ca,
+      maxVersion: 'TLSv1.2',
+    })
+    const asked = session.request({ ':authority': 'a.example.test', ':method': 'POST', ':path': '/pieces' })
+    asked.resume().end('sevenby')
+    const [answer] = await once(asked, 'response')
+    assert.deepEqual(await facts(String(answer['adit-request-id'])), ['2', 'TLSv1.2', 7, 10])
+    session.close()
+  })
+
+  test('has the bytes that came and left after a change of protocol', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test'])
+    const service = createServer(socket => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: own\r\n\r\n')
+        socket.once('data', bytes => socket.end(String(bytes).repeat(2)))
+      })
+    }).listen(0, '127.0.0.1')
+    await once(service, 'listening')
+    const { port } = service.address() as AddressInfo
+    const backend = await world.make('/backends/static', { address: `127.0.0.1:${port}` })
+    await world.route(edge, '/', backend.id)
+    const visitor = connectTls({
+      port: world.server.bound.https?.port ?? 0,
+      host: '127.0.0.1',
+      servername: 'a.example.test',
+      ca: world.ca,
+    })
+    visitor.write('GET / HTTP/1.1\r\nHost: a.example.test\r\nConnection: Upgrade\r\nUpgrade: own\r\n\r\n')
+    await once(visitor, 'data')
+    visitor.write('hello')
+    visitor.resume().on('end', () => visitor.end())
+    await once(visitor, 'close')
+    const found = await eventually(
+      async () => (await world.server.api.get('/requests')).body.requests[0],
+      body => body.content_ms !== null,
+    )
+    assert.deepEqual([found.status, found.request_bytes, found.response_bytes], [101, 5, 10])
+    service.close()
+  })
+
+  test('has neither for a request that cannot be read, by plain HTTP', async () => {
+    await using world = await World.start()
+    const socket = connect({ port: world.server.bound.http?.port ?? 0, host: '127.0.0.1' })
+    socket.end('no request\r\n\r\n')
+    const [bytes] = await once(socket, 'data')
+    const [, id = ''] = /adit-request-id: (\S+)/i.exec(String(bytes)) ?? []
+    const found = await look(world, id)
+    assert.deepEqual([found.http_version, found.tls_version, found.status], [null, null, 400])
+    assert.ok(found.response_bytes > 0)
+  })
+
+  test('is kept for the last requests only, newest first, by pages', async () => {
+    await using world = await World.start({ kept_requests: '5' })
+    const edge = await world.edge(['a.example.test'])
+    await world.route(edge, '/', await world.saying('fine'))
+    const ids: string[] = []
+    for (let at = 0; at < 7; at++) ids.unshift((await world.ask(`a.example.test/${at}`)).requestId)
+    const { api } = world.server
+    const page = (await api.get('/requests?limit=3')).body
+    assert.deepEqual(
+      page.requests.map((each: { id: string }) => each.id),
+      ids.slice(0, 3),
+    )
+    const rest = (await api.get(page.next_page_uri)).body
+    assert.deepEqual(
+      rest.requests.map((each: { path: string }) => each.path),
+      ['/3', '/2'],
+    )
+    assert.equal((await api.get(`/requests/${ids.at(-1)}`)).status, 404)
+  })
+})
+
+suite('the access log', () => {
+  test('has a line of JSON for each request, without its query', async () => {
+    const file = join(newFolder(), 'access.log')
+    await using world = await World.start({ access_log: file })
+    const edge = await world.edge(['a.example.test'])
+    await world.route(edge, '/', await world.saying('fine'))
+    const { requestId } = await world.ask('a.example.test/path?token=hidden')
+    const text = await eventually(
+      async () => readFileSync(file, 'utf8'),
+      found => found.endsWith('\n'),
+    )
+    assert.doesNotMatch(text, /hidden/)
+    const line = JSON.parse(text)
+    assert.deepEqual([line.id, line.path, line.status, line.edge_id], [requestId, '/path', 200, edge])
+    assert.deepEqual(
+      [line.http_version, line.tls_version, line.request_bytes, line.response_bytes],
+      ['1.1', 'TLSv1.3', 0, 4],
+    )
+  })
+})

@@ -1,0 +1,29 @@
+import { type Gateway, TestAgent } from '../../gateway/agents/support.ts'
+import type { GatewayProcess } from './agt-support.ts'
+
+type Body = Record<string, unknown>
+export type Rebound = Awaited<ReturnType<TestAgent['bind']>>
+
+/** An agent that says what it likes: of another's session, of another's tunnels. */
+export async function rawAgent(gateway: GatewayProcess): Promise<TestAgent & Disposable> {
+  // Of a gateway it needs to know where it is and who vouches for it, and nothing else.
+  const where = { port: gateway.agentPort, rootPem: gateway.rootPem } as Gateway
+  const agent = await TestAgent.connect(where)
+  return Object.assign(agent, { [Symbol.dispose]: () => agent.drop() })
+}
+
+/** Signs in, under a session and with a cookie where they are given. */
+export async function rawSignIn(
+  gateway: GatewayProcess,
+  token: string,
+  claim: { readonly clientId?: string; readonly cookie?: string; readonly extra?: Body } = {},
+): Promise<TestAgent & Disposable> {
+  const agent = await rawAgent(gateway)
+  agent.clientId = claim.clientId ?? ''
+  agent.cookie = claim.cookie ?? ''
+  const { Error: refusal } = await agent.auth(token, claim.extra)
+  if (refusal !== '') throw new Error(refusal)
+  return agent
+}
+
+export const numberIn = (refusal: string): number => Number(/ERR_[A-Z]+_(\d+)/.exec(refusal)?.[1])
