@@ -1,6 +1,7 @@
+import { canonicalAddress, parseRange } from '#base/addresses.ts'
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
-import { hasPrefixOf, type Kind } from '#contract/kind.ts'
+import { hasPrefixOf, type Filter, type Kind } from '#contract/kind.ts'
 import { listFilter } from '#contract/list-filter.ts'
 
 export const MAX_PAGE = 100
@@ -55,15 +56,24 @@ const isWellFormed = (query: string): boolean => !/%(?![0-9a-fA-F]{2})/.test(que
 const MAX_FILTER = 255
 
 function readFilters(query: Map<string, string>, kind: Kind): Record<string, string> | undefined {
-  const given = Object.entries(kind.filters ?? {}).flatMap(([name, { moment }]) => {
+  const given = Object.entries(kind.filters ?? {}).flatMap(([name, filter]) => {
     const value = query.get(name)
     if (value === undefined) return []
-    if (value === '' || value.length > MAX_FILTER) fail('filter_text', { field: name })
-    if (moment && !isMoment(value)) fail('filter_moment', { field: name, value })
+    checkFilter(name, value, filter)
     return [[name, value] as const]
   })
   return given.length === 0 ? undefined : Object.fromEntries(given)
 }
+
+function checkFilter(field: string, value: string, { moment, network, values }: Filter): void {
+  if (value === '' || value.length > MAX_FILTER) fail('filter_text', { field })
+  if (moment && !isMoment(value)) fail('filter_moment', { field, value })
+  if (network && !isNetwork(value)) fail('filter_network', { field, value })
+  if (values && !new RegExp(`^(?:${values.pattern})$`).test(value))
+    fail('filter_value', { field, value, example: values.example })
+}
+
+const isNetwork = (text: string): boolean => (canonicalAddress(text) ?? parseRange(text)) !== undefined
 
 const isMoment = (text: string): boolean =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text) &&

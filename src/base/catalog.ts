@@ -586,6 +586,16 @@ export const catalog = {
     status: 400,
     text: '"{field}": "{value}" is not an RFC 3339 time, such as 2026-01-31T12:00:00Z.',
   },
+  filter_network: {
+    number: 90310,
+    status: 400,
+    text: '"{field}": "{value}" is neither an IP address nor a network, such as 192.0.2.7 or 2001:db8::/32.',
+  },
+  filter_value: {
+    number: 90311,
+    status: 400,
+    text: '"{field}": "{value}" is not allowed. Allowed: {example}.',
+  },
   test_refused: { number: 90222, status: 400, text: 'The destination rejected the test event: {reason}' },
   // Not a 5xx: the caller asked whether the destination works, and this server did not fail.
   test_failed: { number: 90223, status: 400, text: 'The test event could not be delivered: {reason}' },

@@ -35,6 +35,10 @@ export interface Filter {
   readonly doc: string
   /** An RFC 3339 time instead of any string. */
   readonly moment?: boolean
+  /** An address or a network in CIDR notation. */
+  readonly network?: boolean
+  /** The values that are allowed, as a regular expression over all of the text, and an example for the error message. */
+  readonly values?: { readonly pattern: string; readonly example: string }
 }
 
 /** What TypeScript knows of a kind beyond its fields: its operations, and how it is addressed. */

@@ -81,11 +81,15 @@ function parametersOf({ params, does, kind }: Operation): object[] {
       description: 'Only resources for which this CEL expression over `obj` is true.',
       schema: { type: 'string', maxLength: MAX_FILTER_LENGTH },
     },
-    ...Object.entries(kind.filters ?? {}).map(([name, { doc, moment }]) => ({
+    ...Object.entries(kind.filters ?? {}).map(([name, { doc, moment, values }]) => ({
       name,
       in: 'query',
       description: doc,
-      schema: { type: 'string', ...(moment && { format: 'date-time' }) },
+      schema: {
+        type: 'string',
+        ...(moment && { format: 'date-time' }),
+        ...(values && { pattern: `^(?:${values.pattern})$` }),
+      },
     })),
   ]
 }

@@ -21,11 +21,16 @@ export interface LiveOptions {
   readonly requests: RequestHistory
 }
 
+export interface RequestPage extends IdPage {
+  /** Values of the contract's list filters, checked by the API. */
+  readonly filters?: Readonly<Record<string, string>>
+}
+
 /** The last requests, of every process. */
 export interface RequestHistory {
   find(id: string): Promise<ResourceBody | undefined>
   /** Newest first. */
-  list(page: IdPage): Promise<ResourceBody[]>
+  list(page: RequestPage): Promise<ResourceBody[]>
 }
 
 const edgeKinds = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
@@ -57,7 +62,7 @@ export class LiveView {
     return undefined
   }
 
-  async list(kind: LiveKind, page: IdPage): Promise<ResourceBody[]> {
+  async list(kind: LiveKind, page: RequestPage): Promise<ResourceBody[]> {
     const { directory, requests } = this.#options
     const { sessions, tunnels } = directory
     if (kind === 'request') return requests.list(page)

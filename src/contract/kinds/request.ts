@@ -18,6 +18,24 @@ export const request = kind({
   live: true,
   event: false,
   without: ['created_at'],
+  filters: {
+    host: { doc: 'Only requests for this host name.' },
+    path: { doc: 'Only requests whose path begins with this.' },
+    method: { doc: 'Only requests with this method.' },
+    status: {
+      doc: 'Only responses with this status, such as 404, or of this class, such as 5xx.',
+      values: { pattern: '[1-9]\\d\\d|[1-9]xx', example: '404 or 5xx' },
+    },
+    failed: {
+      doc: `Only requests that failed there: ${parties.join(', ')}; any for all that failed.`,
+      values: { pattern: ['any', ...parties].join('|'), example: ['any', ...parties].join(', ') },
+    },
+    tunnel_id: { doc: 'Only requests through this tunnel.' },
+    edge_id: { doc: 'Only requests at this edge.' },
+    route_id: { doc: 'Only requests at this route.' },
+    ip: { doc: 'Only requests from this address or network, such as 192.0.2.0/24.', network: true },
+    since: { doc: 'Only requests at this time or later.', moment: true },
+  },
   fields: {
     started_at: computed(moment(), 'When its head was received.'),
     ip: computed(line(), 'Address of the client.'),

@@ -1,7 +1,9 @@
 import type { Log } from '#base/log.ts'
 import type { Observer } from '#http/exchange.ts'
 import type { GatewayMetrics } from '#telemetry/metrics.ts'
-import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
+import { pageByIdDesc } from '#base/page-by-id.ts'
+import type { RequestPage } from '#registry/live.ts'
+import { requestFilter } from '#telemetry/request-log/request-filter.ts'
 import { RequestRing } from '#telemetry/request-log/ring.ts'
 import { shownRequest } from '#telemetry/request-log/shown.ts'
 import type { TrafficEvents } from '#telemetry/traffic-events.ts'
@@ -72,7 +74,8 @@ export class RequestLog implements Observer {
     return found && shownRequest(found)
   }
 
-  list(page: IdPage): ResourceBody[] {
-    return pageByIdDesc(this.#ring.newest(), ({ id }) => id, page).map(shownRequest)
+  list(page: RequestPage): ResourceBody[] {
+    const matching = [...this.#ring.newest()].filter(requestFilter(page.filters))
+    return pageByIdDesc(matching, ({ id }) => id, page).map(shownRequest)
   }
 }

@@ -225,3 +225,78 @@ suite('the access log', () => {
     )
   })
 })
+
+suite('the list of requests', () => {
+  test('is filtered by host, path, method, status, party, route, tunnel, address and time', async () => {
+    await using world = await World.start()
+    const edge = await world.edge(['a.example.test', 'b.example.test'])
+    const port = await world.service((request, response) =>
+      response.writeHead(request.url === '/error' ? 500 : 200).end(),
+    )
+    const service = await world.make('/backends/static', { address: `127.0.0.1:${port}` })
+    const route = await world.route(edge, '/', service.id)
+    const group = await world.make('/backends/tunnel_group', { labels: { app: 'web' } })
+    const agent = await world.agent()
+    await agent.listen({ labels: { app: 'web' }, forwardTo: `127.0.0.1:${port}` })
+    await world.route(edge, '/tunnel', group.id)
+    const begun = new Date().toISOString()
+    const ask = async (at: string, method = 'GET') => (await world.ask(at, { method })).requestId
+    const ids = {
+      fine: await ask('a.example.test/fine'),
+      other: await ask('b.example.test/fine', 'POST'),
+      error: await ask('a.example.test/error'),
+      tunnel: await ask('a.example.test/tunnel'),
+    }
+    const names = new Map(Object.entries(ids).map(([name, id]) => [id, name]))
+    const listed = async (query: string): Promise<string> => {
+      const { body } = await world.server.api.get(`/requests?${query}`)
+      return body.requests.map(({ id }: { id: string }) => names.get(id)).join(' ')
+    }
+    const { tunnel_id: tunnel } = await look(world, ids.tunnel)
+    for (const [query, expected] of [
+      ['host=B.example.test', 'other'],
+      ['path=/f', 'other fine'],
+      ['method=post', 'other'],
+      ['status=500', 'error'],
+      ['status=2xx', 'tunnel other fine'],
+      ['failed=any', 'error'],
+      ['failed=upstream', 'error'],
+      ['failed=edge', ''],
+      [`tunnel_id=${tunnel}`, 'tunnel'],
+      [`edge_id=${edge}`, 'tunnel error other fine'],
+      [`route_id=${route}`, 'error other fine'],
+      ['ip=127.0.0.1', 'tunnel error other fine'],
+      ['ip=127.0.0.0/8', 'tunnel error other fine'],
+      ['ip=2001:db8::/32', ''],
+      [`since=${begun}`, 'tunnel error other fine'],
+      ['since=2999-01-01T00:00:00Z', ''],
+      [`route_id=${route}&status=2xx&host=a.example.test`, 'fine'],
+    ] as const)
+      assert.equal(await listed(query), expected, query)
+    const { body: first } = await world.server.api.get('/requests?status=2xx&limit=2')
+    assert.equal(first.requests.length, 2)
+    const next = await world.server.api.get(first.next_page_uri.slice(world.server.api.url.length))
+    assert.deepEqual(
+      next.body.requests.map(({ id }: { id: string }) => names.get(id)),
+      ['fine'],
+    )
+  })
+
+  test('names the values that a filter allows', async () => {
+    await using world = await World.start()
+    for (const [query, code, says] of [
+      ['status=6', 90311, /"status": "6" is not allowed\. Allowed: 404 or 5xx\./],
+      ['failed=me', 90311, /Allowed: any, visitor, edge, tunnel, agent, upstream\./],
+      ['ip=here', 90310, /"ip": "here" is neither an IP address nor a network/],
+      ['ip=10.0.0.0/33', 90310, /neither an IP address nor a network/],
+      ['since=now', 90221, /not an RFC 3339 time/],
+      ['host=', 90220, /1 to 255 characters/],
+      ['color=red', 231, /color/],
+    ] as const) {
+      const { status, body } = await world.server.api.get(`/requests?${query}`)
+      assert.equal(status, 400, query)
+      assert.match(body.msg, says)
+      assert.equal(body.error_code, `ERR_ADIT_${code}`, query)
+    }
+  })
+})
