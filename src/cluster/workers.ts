@@ -16,17 +16,16 @@ import { LocalDirectory } from '#registry/local-directory.ts'
 import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
 import { Records } from '#registry/records/records.ts'
-import { oauthSetup } from '#auth/providers/setup.ts'
 import type { TrafficBatch } from '#telemetry/traffic-events.ts'
 import type { CodeClaim } from '#auth/sign-in/code-claims.ts'
 import type { SignedInUser } from '#auth/sign-in/user-session-store.ts'
-import { gatewayOptions, type GatewayParts, type GatewayHandle } from '#cluster/gateway-handle.ts'
+import { gatewayConfig, infoOf } from '#cluster/gateway-config.ts'
+import type { GatewayParts, GatewayHandle } from '#cluster/gateway-handle.ts'
 import { Channel } from '#cluster/channel.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
 import { StartError } from '#base/start-error.ts'
-import { tracingSetup } from '#telemetry/tracing/setup.ts'
 import { workerProgram } from '#cluster/program.ts'
-import { plainOAuth, plainTracing, type WorkerStart } from '#cluster/protocol.ts'
+import { plainConfig, type WorkerStart } from '#cluster/protocol.ts'
 import type { DirectoryChange } from '#cluster/shared-directory.ts'
 
 const RESTART_MS = 1000
@@ -200,21 +199,11 @@ class Workers {
   }
 
   #startOf(node: string): WorkerStart {
-    const { settings, version, root, keys } = this.#parts
-    const options = gatewayOptions(settings, { node, version })
+    const config = gatewayConfig(this.#parts, { node, recentNames: this.#recent.list() })
     const { sessions, tunnels } = this.directory
     return {
-      node,
-      options: { ...options, addresses: { ...options.addresses, ...this.#bound } },
-      root: { ...root, privateKeyPem: root.privateKeyPem.reveal() },
-      keys: { ...keys, sshHost: keys.sshHost.reveal() },
-      fastReads: settings.fast_reads,
-      egressAllow: settings.egress_allow ?? [],
-      oauth: plainOAuth(oauthSetup(settings)),
-      requests: { size: settings.kept_requests, accessLog: settings.access_log },
+      config: plainConfig({ ...config, addresses: { ...config.addresses, ...this.#bound } }),
       wantedTraffic: this.#parts.traffic.wanted,
-      recentNames: this.#recent.list(),
-      tracing: plainTracing(tracingSetup(settings)),
       peerFolder: this.#peerFolder,
       directory: [
         ...[...sessions.values()].map(session => ({ is: 'session_added', session }) as const),
@@ -261,15 +250,18 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
   })
   const records = new Records(parts.log)
   const unfollow = await records.follow(source)
-  const { info } = gatewayOptions(settings, { node: 'main', version })
   const { directory, bound } = workers
   const requests = {
     find: (id: string) => workers.findRequest(id),
     list: (page: IdPage) => workers.listRequests(page),
   }
-  const ports = { httpPort: bound.http?.port, httpsPort: bound.https?.port }
+  const info = {
+    ...infoOf(settings, 'main', version),
+    httpPort: bound.http?.port,
+    httpsPort: bound.https?.port,
+  }
   return {
-    live: new LiveView({ info: { ...info, ...ports }, directory, records, dialer: workers, requests }),
+    live: new LiveView({ info, directory, records, dialer: workers, requests }),
     bound,
     metrics: () => workers.metrics(),
     quiesce: deadlineMs => workers.quiesce(deadlineMs),

@@ -83,7 +83,7 @@ export interface GatewayOptions {
   /** Several processes share the ports. */
   readonly sharesPorts?: SharesPorts
   /** Reaches the agents of other processes too, given those of this one. */
-  readonly dialer?: (local: AgentRegistry) => AgentDialer
+  readonly connectPeers?: ((local: AgentRegistry) => Promise<AgentDialer>) | undefined
 }
 
 /** Shared by all processes of an installation, so that tokens of one are valid for another. */
@@ -155,7 +155,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
   const { limits } = options
   const registry: AgentRegistry = new AgentRegistry({ ...common, limits, probe: id => dialer.probe(id) })
-  const dialer: AgentDialer = options.dialer?.(registry) ?? registry
+  const dialer: AgentDialer = (await options.connectPeers?.(registry)) ?? registry
   const ssh = makeSsh(options, { info, records, registry })
   const backend = makeBackend({ directory, ssh, dialer })
   const { egress, recentNames } = options
@@ -269,7 +269,7 @@ function makeCertificates(
 }
 
 function makeSsh(
-  { addresses, keys, log, sharesPorts, dialer }: GatewayOptions,
+  { addresses, keys, log, sharesPorts, connectPeers }: GatewayOptions,
   parts: Pick<Gateway, 'info' | 'records' | 'registry'>,
 ): SshListener | undefined {
   const address = addresses.ssh
@@ -282,7 +282,7 @@ function makeSsh(
     log,
     sharesPorts,
     // A client at another process appears here only as a connection, not as a request.
-    requestLines: dialer === undefined,
+    requestLines: connectPeers === undefined,
   })
 }
 

@@ -1,0 +1,55 @@
+import { renderMetrics } from '#base/metrics-text.ts'
+import { composeGateway } from '#cluster/compose-gateway.ts'
+import type { FirstProcess } from '#cluster/first-process.ts'
+import { gatewayConfig } from '#cluster/gateway-config.ts'
+import type { GatewayHandle, GatewayParts } from '#cluster/gateway-handle.ts'
+import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
+import type { Directory } from '#registry/directory.ts'
+import { LiveView, type RequestHistory } from '#registry/live.ts'
+import { LocalDirectory } from '#registry/local-directory.ts'
+import type { RequestLog } from '#telemetry/request-log/request-log.ts'
+
+/** This process is the first one, and the only one. */
+function thisProcess(
+  { source, userSessions, log, sharesPorts, traffic }: GatewayParts,
+  directory: Directory,
+): FirstProcess {
+  return {
+    source,
+    directory,
+    userSessions,
+    log,
+    sharesPorts,
+    publishTraffic: batch => traffic.publish(batch),
+    onSubscriptionChange: follower => traffic.onSubscriptionChange(follower),
+    connectPeers: undefined,
+  }
+}
+
+/** The requests of a gateway in this process. */
+const ownHistory = (requests: RequestLog): RequestHistory => ({
+  find: async id => requests.find(id),
+  list: async page => requests.list(page),
+})
+
+/** A gateway in this process. */
+export async function startInProcess(parts: GatewayParts): Promise<GatewayHandle> {
+  const { settings, log } = parts
+  const directory = new LocalDirectory(log)
+  const config = gatewayConfig(parts, { node: 'main', recentNames: namesBefore(settings.data_dir) })
+  const names = new OnlineNamesFile(settings.data_dir, directory, log)
+  parts.traffic.watchSessions(directory)
+  const gateway = await composeGateway(config, thisProcess(parts, directory))
+  const { info, records, registry, bound, metrics, requests } = gateway
+  return {
+    live: new LiveView({ info, directory, records, dialer: registry, requests: ownHistory(requests) }),
+    bound,
+    metrics: async () => renderMetrics(metrics.registry.snapshot()),
+    quiesce: deadlineMs => gateway.quiesce(deadlineMs),
+    moveOut: deadlineMs => gateway.moveOut(deadlineMs),
+    async drain(deadlineMs) {
+      await names.close()
+      await gateway.drain(deadlineMs)
+    },
+  }
+}

@@ -1,0 +1,104 @@
+import { join } from 'node:path'
+import type { Log } from '#base/log.ts'
+import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
+import type { Channel } from '#cluster/channel.ts'
+import type { FirstProcess } from '#cluster/first-process.ts'
+import type { WorkerStart } from '#cluster/protocol.ts'
+import { SharedDirectory } from '#cluster/shared-directory.ts'
+import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
+import { dialAnyConnection } from '#gateway/cluster-links/dial-any-connection.ts'
+import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
+import type { AgentDialer } from '#registry/agent-dialer.ts'
+import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
+import type { PublishTraffic } from '#telemetry/traffic-events.ts'
+import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
+
+/** The first process for a worker, over the pipe between them. */
+export class ParentProcess implements FirstProcess, AsyncDisposable {
+  readonly directory: SharedDirectory
+  readonly source: Source
+  readonly userSessions: UserSessionStore
+  readonly log: Log
+  readonly publishTraffic: PublishTraffic
+  readonly #channel: Channel
+  readonly #start: WorkerStart
+  #wanted: WantedTraffic
+  #onWanted: ((wanted: WantedTraffic) => void) | undefined
+  #follower: Follower | undefined
+  #peers: PeerLinks | undefined
+
+  constructor(channel: Channel, start: WorkerStart, log: Log) {
+    this.#channel = channel
+    this.#start = start
+    this.#wanted = start.wantedTraffic
+    this.log = log
+    this.directory = new SharedDirectory(channel, log)
+    for (const change of start.directory) this.directory.apply(change)
+    this.source = { watch: (kinds, follower) => this.#watch(kinds, follower) }
+    this.publishTraffic = batch => channel.request('traffic', batch)
+    this.userSessions = {
+      signedIn: signedIn => channel.request('signedIn', signedIn),
+      active: (id, expiresAt) => channel.notify('sessionActive', { id, expiresAt }),
+      ended: id => channel.request('sessionEnded', id),
+      claimCode: claim => channel.request('claimCode', claim),
+    }
+  }
+
+  /** All workers open the same ports. */
+  readonly sharesPorts = (): boolean => true
+
+  onSubscriptionChange(follower: (wanted: WantedTraffic) => void): void {
+    this.#onWanted = follower
+    follower(this.#wanted)
+  }
+
+  readonly connectPeers = async (local: AgentRegistry): Promise<AgentDialer> => {
+    const { tunnels, sessions } = this.directory
+    const { peerFolder, config } = this.#start
+    const { node } = config.info
+    const peers = new PeerLinks({
+      node,
+      tunnels,
+      local,
+      log: this.log,
+      socketOf: other => join(peerFolder, `${other}.sock`),
+    })
+    this.#peers = peers
+    // Before any agent is accepted: clients of other processes may need it at once.
+    await peers.listen()
+    const dial: AgentDialer['dial'] = (tunnel, header, first) =>
+      tunnel.node === node ? local.dial(tunnel, header, first) : peers.dial(tunnel, header, first)
+    const isOwn = (sessionId: string): boolean => sessions.get(sessionId)?.node === node
+    return {
+      dial: dialAnyConnection(tunnels, dial),
+      probe: id => (isOwn(id) ? local.probe(id) : this.#channel.request('probe', id)),
+      command: (sessionId, command) => this.#channel.request('command', { sessionId, command }),
+    }
+  }
+
+  snapshot(rows: readonly SourceRow[]): void {
+    this.#follower?.snapshot(rows)
+  }
+
+  changes(batch: readonly SourceChange[]): void {
+    this.#follower?.changes(batch)
+  }
+
+  wantedTraffic(wanted: WantedTraffic): void {
+    this.#wanted = wanted
+    this.#onWanted?.(wanted)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#peers?.close()
+  }
+
+  /** The first snapshot comes before the response. */
+  async #watch(kinds: readonly string[], follower: Follower): Promise<() => void> {
+    this.#follower = follower
+    await this.#channel.request('watch', kinds)
+    return () => {
+      this.#follower = undefined
+    }
+  }
+}
