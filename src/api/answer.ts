@@ -21,6 +21,14 @@ function headOf({ request, operationId }: HttpCall): OutgoingHttpHeaders {
   return head
 }
 
+/** Headers of a stream of server-sent events. */
+export const streamHead = (httpCall: HttpCall): OutgoingHttpHeaders => ({
+  ...headOf(httpCall),
+  'content-type': 'text/event-stream',
+  // nginx would buffer it.
+  'x-accel-buffering': 'no',
+})
+
 /** Sends a body that is JSON text already. */
 export function sendText(httpCall: HttpCall, status: number, text: string | Buffer): void {
   const head = headOf(httpCall)

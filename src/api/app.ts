@@ -13,6 +13,7 @@ import { requireAccess } from '#api/records.ts'
 import { alwaysShowsTheSame } from '#api/showing.ts'
 import { checkMessage, checkVersion, readBody, readParameters } from '#api/request.ts'
 import { root, self } from '#api/singletons.ts'
+import { addStreams } from '#api/streams/index.ts'
 import type { Log } from '#base/log.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import { singletons } from '#contract/singletons.ts'
@@ -37,6 +38,7 @@ export function createApi(options: ApiOptions): HttpServer {
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
     server.on(operation.method, path, operationRoute(operation, admit, firstPages))
   }
+  addStreams(server, { store: options.store, log: options.log, admit })
   for (const [name, answer] of Object.entries({ root, self })) {
     server.on('GET', singletons[name as keyof typeof singletons].path, async httpCall => {
       if (name === 'root' && isBrowser(httpCall))

@@ -38,7 +38,7 @@ export class HttpServer {
   readonly #refuse: (error: unknown, httpCall: HttpCall) => void
   readonly #answered: Answered
   readonly #routes = router({ maxParamLength: 512, onBadUrl: () => badUrl() })
-  #closing = false
+  readonly #closing = new AbortController()
 
   /** `refuse` responds when a route has failed; `answered` is called for every response. */
   constructor(refuse: (error: unknown, httpCall: HttpCall) => void, answered: Answered = () => undefined) {
@@ -51,6 +51,11 @@ export class HttpServer {
     })
     this.#server.on('request', (request, response) => this.#answer(request, response))
     this.#server.on('clientError', answerMalformed)
+  }
+
+  /** Aborts when the server stops: streams have to end by themselves. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
   }
 
   on(method: HTTPMethod, path: string, route: RouteHandler): void {
@@ -66,7 +71,7 @@ export class HttpServer {
 
   /** Stops accepting, and closes each connection after its pending response. */
   async close(): Promise<void> {
-    this.#closing = true
+    this.#closing.abort()
     await acceptQueued(this.#server)
     const closed = once(this.#server, 'close')
     this.#server.close()
@@ -79,7 +84,7 @@ export class HttpServer {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const begun = performance.now()
     // A keep-alive connection would keep a closing server waiting.
-    if (this.#closing) response.setHeader('connection', 'close')
+    if (this.closing.aborted) response.setHeader('connection', 'close')
     const exchange = {
       request,
       response,

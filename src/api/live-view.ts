@@ -13,7 +13,8 @@ import { kindNamed } from '#contract/kinds/index.ts'
 
 const nameOf = (kind: Kind): LiveKind => kind.name as LiveKind
 
-async function show(kind: Kind, body: ResourceBody, call: Call): Promise<ResourceBody> {
+/** A live resource as the API shows it. */
+export async function showLive(kind: Kind, body: ResourceBody, call: Call): Promise<ResourceBody> {
   const view = encode(
     kind.shape,
     { ...body, uri: call.base + resourcePath(kind, body) },
@@ -31,7 +32,7 @@ const find = async (kind: Kind, id: string, call: Call): Promise<ResourceBody> =
   (isId(id) ? await call.live.get(nameOf(kind), id) : undefined) ?? fail('not_found')
 
 export const get = async (kind: Kind, id: string, call: Call): Promise<ResourceBody> =>
-  show(kind, await find(kind, id, call), call)
+  showLive(kind, await find(kind, id, call), call)
 
 export async function list(kind: Kind, page: ListRequest, call: Call): Promise<string> {
   const { filters } = page
@@ -41,7 +42,7 @@ export async function list(kind: Kind, page: ListRequest, call: Call): Promise<s
     const items = await Promise.all(
       bodies.slice(0, limit).map(async body => ({
         id: String(body['id']),
-        text: JSON.stringify(await show(kind, body, call)),
+        text: JSON.stringify(await showLive(kind, body, call)),
       })),
     )
     return { items, next: bodies.length > limit ? items.at(-1)?.id : bodies.last }

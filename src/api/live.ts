@@ -19,6 +19,13 @@ export interface LiveList extends Array<ResourceBody> {
   last?: string
 }
 
+/** Takes requests as they end. */
+export interface RequestReceiver {
+  seen(request: ResourceBody): void
+  /** So many could not be reported in time. */
+  dropped(count: number): void
+}
+
 /**
  * Online state and history, implemented by the gateway and event delivery. Resources come without `uri`; a Ref in them
  * is the id and the path of its target.
@@ -31,6 +38,8 @@ export interface Live {
   tunnelsOf(group: TunnelSelector): Promise<string[]>
   /** The owner of online tunnels at any of these names. */
   nameOwners(names: readonly string[]): Promise<string[]>
+  /** Reports each request that has ended and passes the filters; returns how to stop. */
+  watchRequests(filters: Readonly<Record<string, string>>, watcher: RequestReceiver): () => void
   /** Resolves when the agent or destination has accepted the command; rejects with a Problem otherwise. */
   command(id: string, command: LiveCommand): Promise<void>
 }

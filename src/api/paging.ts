@@ -65,7 +65,9 @@ function readFilters(query: Map<string, string>, kind: Kind): Record<string, str
   return given.length === 0 ? undefined : Object.fromEntries(given)
 }
 
-function checkFilter(field: string, value: string, { moment, network, values }: Filter): void {
+/** Rejects a value that a filter does not allow. */
+export function checkFilter(field: string, value: string, filter: Filter | undefined): void {
+  const { moment, network, values } = filter ?? {}
   if (value === '' || value.length > MAX_FILTER) fail('filter_text', { field })
   if (moment && !isMoment(value)) fail('filter_moment', { field, value })
   if (network && !isNetwork(value)) fail('filter_network', { field, value })

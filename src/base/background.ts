@@ -5,6 +5,7 @@ import type { Registry } from '#base/metrics.ts'
 const backgroundTasks = [
   'acme',
   'agents',
+  'changes',
   'configuration',
   'directory',
   'domain_watch',
@@ -17,6 +18,7 @@ const backgroundTasks = [
   'restart',
   'sign_in',
   'ssh',
+  'streams',
   'tls',
   'tracing',
   'traffic',

@@ -586,6 +586,11 @@ export const catalog = {
     status: 400,
     text: '"{field}": "{value}" is not an RFC 3339 time, such as 2026-01-31T12:00:00Z.',
   },
+  too_many_streams: {
+    number: 90312,
+    status: 429,
+    text: 'This {of} already has {limit} open streams, the maximum. Close one.',
+  },
   filter_network: {
     number: 90310,
     status: 400,

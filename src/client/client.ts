@@ -1,8 +1,10 @@
 import { allPages, isList, methodOf } from '#client/method.ts'
-import { sender, type ClientOptions, type Send } from '#client/send.ts'
-import type { Client, PageRequest } from '#client/types.ts'
+import { sender, streamSender, type ClientOptions, type Send } from '#client/send.ts'
+import { streamItems } from '#client/stream.ts'
+import type { Client, PageRequest, StreamOptions } from '#client/types.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import { singletons } from '#contract/singletons.ts'
+import { streams } from '#contract/streams.ts'
 
 function methodsOf(operation: Operation, send: Send): [string, unknown][] {
   const method = methodOf(operation, send)
@@ -27,5 +29,10 @@ export function createClient(options: ClientOptions): Client {
     name,
     () => send({ method: 'GET', path }),
   ])
-  return Object.fromEntries([...members, ...once]) as Client
+  const sendStream = streamSender(options)
+  const followed = Object.entries(streams).map(([name, stream]) => [
+    name,
+    (filters: Record<string, string>, how: StreamOptions) => streamItems(stream, sendStream, filters, how),
+  ])
+  return Object.fromEntries([...members, ...once, ['streams', Object.fromEntries(followed)]]) as Client
 }

@@ -24,16 +24,14 @@ export type Send = (message: ApiRequest) => Promise<unknown>
 const DEFAULT_TIMEOUT_MS = 30_000
 
 export function sender({ url, token, timeoutMs = DEFAULT_TIMEOUT_MS, ...options }: ClientOptions): Send {
-  const base = url.replace(/\/+$/, '')
+  const base = baseOf(url)
   const fetch = options.fetch ?? globalThis.fetch
 
   return async ({ method, path, query, body }) => {
-    const search = query && query.size > 0 ? `?${query.toString()}` : ''
     const request = {
       method,
       headers: {
-        authorization: `Bearer ${token}`,
-        'adit-version': '2',
+        ...headersFor(token),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -42,7 +40,7 @@ export function sender({ url, token, timeoutMs = DEFAULT_TIMEOUT_MS, ...options 
       signal: AbortSignal.timeout(timeoutMs),
     }
     try {
-      const response = await fetch(base + path + search, request)
+      const response = await fetch(base + path + searchOf(query), request)
       return answerOf(response, await response.text())
     } catch (error) {
       if (error instanceof ApiError) throw error
@@ -51,12 +49,49 @@ export function sender({ url, token, timeoutMs = DEFAULT_TIMEOUT_MS, ...options 
   }
 }
 
+/** Opens a stream, which has no timeout. */
+export type StreamSend = (
+  path: string,
+  query: URLSearchParams,
+  signal: AbortSignal | undefined,
+) => Promise<Response>
+
+export function streamSender({ url, token, ...options }: ClientOptions): StreamSend {
+  const base = baseOf(url)
+  const fetch = options.fetch ?? globalThis.fetch
+  return async (path, query, signal) => {
+    const headers = { ...headersFor(token), accept: 'text/event-stream' }
+    try {
+      return await fetch(base + path + searchOf(query), {
+        headers,
+        redirect: 'error',
+        signal: signal ?? null,
+      })
+    } catch (error) {
+      throw new UnreachableError(`no answer from ${base}: ${reasonOf(error, 0)}`, { cause: error })
+    }
+  }
+}
+
+const baseOf = (url: string): string => url.replace(/\/+$/, '')
+
+const headersFor = (token: string) => ({ authorization: `Bearer ${token}`, 'adit-version': '2' })
+
+const searchOf = (query: URLSearchParams | undefined): string =>
+  query && query.size > 0 ? `?${query.toString()}` : ''
+
 function answerOf(response: Response, text: string): unknown {
   const body = text === '' ? undefined : parsed(text)
   if (response.ok && (text === '' || body !== undefined)) return body
+  throw responseError(response, text)
+}
+
+/** The error of a response. */
+export function responseError(response: Response, text: string): ApiError {
+  const body = parsed(text)
   const { error_code: code, msg, details } = partsOf(body)
   const { operation_id: operationId, field } = partsOf(details)
-  throw new ApiError(
+  return new ApiError(
     typeof msg === 'string' ? msg : `The response (status ${response.status}) is not the API's.`,
     {
       status: response.status,

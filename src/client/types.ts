@@ -3,6 +3,7 @@ import type { Kinds } from '#contract/kinds/index.ts'
 import type { Static } from '#contract/schema.ts'
 import type { Create, Shape, Update, View } from '#contract/shape.ts'
 import type { singletons } from '#contract/singletons.ts'
+import type { Stream, streams } from '#contract/streams.ts'
 
 export interface PageRequest {
   /** 1 to 100; default 100. */
@@ -66,6 +67,25 @@ export type CollectionOf<K> = K extends Kind<infer S, infer T> ? Methods<S, T> :
 
 type Singletons = typeof singletons
 
+/** Called with the number of messages that this client did not read in time. */
+export type DroppedListener = (count: number) => void
+
+export interface StreamOptions {
+  /** Ends the stream. */
+  readonly signal?: AbortSignal
+  readonly dropped?: DroppedListener
+}
+
+type Streams = typeof streams
+type StreamFilters<S extends Stream> = { readonly [F in keyof S['filters']]?: string }
+
+export type StreamMethods = {
+  readonly [N in keyof Streams]: (
+    filters?: StreamFilters<Streams[N]>,
+    options?: StreamOptions,
+  ) => AsyncGenerator<Static<Streams[N]['data']>, void>
+}
+
 export type Client = { readonly [C in keyof Kinds]: CollectionOf<Kinds[C]> } & {
   readonly [N in keyof Singletons]: () => Promise<Static<Singletons[N]['output']>>
-}
+} & { readonly streams: StreamMethods }

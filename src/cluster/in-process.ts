@@ -30,6 +30,7 @@ function thisProcess(
 const ownHistory = (requests: RequestLog): RequestHistory => ({
   find: async id => requests.find(id),
   list: async page => requests.list(page),
+  watch: (filters, watcher) => requests.watch(filters, watcher),
 })
 
 /** A gateway in this process. */

@@ -1,14 +1,16 @@
 import { createLog, type Log } from '#base/log.ts'
 import type { LogLevel } from '#base/log-levels.ts'
 import { LastResort } from '#base/last-resort.ts'
-import type { IdPage } from '#base/page-by-id.ts'
 import { Channel } from '#cluster/channel.ts'
 import { composeGateway } from '#cluster/compose-gateway.ts'
 import { ParentProcess } from '#cluster/parent-process.ts'
 import { openedConfig, type WorkerStart } from '#cluster/protocol.ts'
+import { RequestBatches } from '#cluster/request-batches.ts'
+import type { RequestWatch } from '#cluster/request-watches.ts'
 import type { DirectoryChange } from '#cluster/shared-directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import type { AgentCommand } from '#registry/directory.ts'
+import type { RequestPage } from '#registry/live.ts'
 import type { SourceChange, SourceRow } from '#registry/records/source.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 
@@ -18,6 +20,7 @@ class Worker {
   readonly #log: Log
   #parent: ParentProcess | undefined
   #gateway: Gateway | undefined
+  readonly #unwatch = new Map<number, () => void>()
 
   constructor(log: Log) {
     this.#log = log
@@ -29,7 +32,7 @@ class Worker {
         moveOut: (deadlineMs: number) => this.#running.moveOut(deadlineMs),
         drain: (deadlineMs: number) => this.#drain(deadlineMs),
         findRequest: async (id: string) => this.#running.requests.find(id),
-        listRequests: async (page: IdPage) => this.#running.requests.list(page),
+        listRequests: async (page: RequestPage) => this.#running.requests.list(page),
         metrics: async () => this.#running.metrics.registry.snapshot(),
         probe: (sessionId: string) => this.#running.registry.probe(sessionId),
         command: ({ sessionId, command }: { sessionId: string; command: AgentCommand }) =>
@@ -40,6 +43,8 @@ class Worker {
         snapshot: (rows: readonly SourceRow[]) => this.#parent?.snapshot(rows),
         changes: (batch: readonly SourceChange[]) => this.#parent?.changes(batch),
         wantedTraffic: (wanted: WantedTraffic) => this.#parent?.wantedTraffic(wanted),
+        watchRequests: (watch: RequestWatch) => this.#watchRequests(watch),
+        unwatchRequests: (watch: number) => this.#unwatchRequests(watch),
       },
     })
   }
@@ -56,6 +61,18 @@ class Worker {
     this.#parent = new ParentProcess(this.#channel, start, this.#log)
     this.#gateway = await composeGateway(openedConfig(start.config), this.#parent)
     return this.#gateway.bound
+  }
+
+  /** The first process repeats its watches once a worker has started, so those before are ignored. */
+  #watchRequests({ watch, filters }: RequestWatch): void {
+    if (this.#gateway === undefined || this.#unwatch.has(watch)) return
+    const batches = new RequestBatches(watch, batch => this.#channel.request('requestsSeen', batch))
+    this.#unwatch.set(watch, this.#gateway.requests.watch(filters, batches))
+  }
+
+  #unwatchRequests(watch: number): void {
+    this.#unwatch.get(watch)?.()
+    this.#unwatch.delete(watch)
   }
 
   async #drain(deadlineMs: number): Promise<void> {

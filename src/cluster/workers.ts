@@ -11,9 +11,9 @@ import { watchLoop, watchProcess } from '#base/process-metrics.ts'
 import type { AgentCommand, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import { anyConnection } from '#registry/agent-connections.ts'
-import { LiveView } from '#registry/live.ts'
+import { LiveView, type RequestHistory, type RequestPage, type RequestWatcher } from '#registry/live.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
-import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
+import { pageByIdDesc } from '#base/page-by-id.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
 import { Records } from '#registry/records/records.ts'
 import type { TrafficBatch } from '#telemetry/traffic-events.ts'
@@ -26,6 +26,8 @@ import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
 import { StartError } from '#base/start-error.ts'
 import { workerProgram } from '#cluster/program.ts'
 import { plainConfig, type WorkerStart } from '#cluster/protocol.ts'
+import type { RequestBatch } from '#cluster/request-batches.ts'
+import { RequestWatches, type RequestWatch } from '#cluster/request-watches.ts'
 import type { DirectoryChange } from '#cluster/shared-directory.ts'
 
 const RESTART_MS = 1000
@@ -52,6 +54,7 @@ class Workers {
   /** Of this process itself, whose CPU and memory count too. */
   readonly #own = new Registry()
   readonly #loop = watchLoop(this.#own)
+  readonly #watches = new RequestWatches((name, argument) => this.#notifyAll(name, argument))
   #bound: Gateway['bound'] = {}
   #closing = false
 
@@ -63,13 +66,11 @@ class Workers {
     this.#names = new OnlineNamesFile(dataDir, this.directory, parts.log)
     parts.traffic.watchSessions(this.directory)
     parts.traffic.onSubscriptionChange(wanted => {
-      for (const { channel } of this.#workers.values()) channel.notify('wantedTraffic', wanted)
+      this.#notifyAll('wantedTraffic', wanted)
     })
     watchProcess(this.#own)
     watchBackground(this.#own)
-    const tell = (change: DirectoryChange): void => {
-      for (const { channel } of this.#workers.values()) channel.notify('directory', change)
-    }
+    const tell = (change: DirectoryChange): void => this.#notifyAll('directory', change)
     this.directory.watch({
       sessionAdded: session => tell({ is: 'session_added', session }),
       sessionRemoved: session => tell({ is: 'session_removed', session }),
@@ -111,9 +112,17 @@ class Workers {
     )
   }
 
-  async listRequests(page: IdPage): Promise<ResourceBody[]> {
+  async listRequests(page: RequestPage): Promise<ResourceBody[]> {
     const found = await this.#askAll<ResourceBody[]>('listRequests', page)
     return pageByIdDesc(found.flat(), ({ id }) => String(id), page)
+  }
+
+  watchRequests(filters: RequestWatch['filters'], watcher: RequestWatcher): () => void {
+    return this.#watches.add(filters, watcher)
+  }
+
+  #notifyAll(name: string, argument: unknown): void {
+    for (const { channel } of this.#workers.values()) channel.notify(name, argument)
   }
 
   /** The results of responsive workers. */
@@ -166,7 +175,9 @@ class Workers {
     const worker: Worker = { node, child, channel }
     this.#workers.set(node, worker)
     child.once('exit', code => this.#exited(worker, code))
-    return channel.request<Gateway['bound']>('start', this.#startOf(node))
+    const bound = await channel.request<Gateway['bound']>('start', this.#startOf(node))
+    for (const watch of this.#watches.all) channel.notify('watchRequests', watch)
+    return bound
   }
 
   #methods(node: string) {
@@ -174,6 +185,7 @@ class Workers {
     const { userSessions, traffic } = this.#parts
     return {
       traffic: async (batch: TrafficBatch) => traffic.publish(batch),
+      requestsSeen: async (batch: RequestBatch) => this.#watches.take(batch),
       signedIn: (signedIn: SignedInUser) => userSessions.signedIn(signedIn),
       sessionEnded: (id: string) => userSessions.ended(id),
       claimCode: (claim: CodeClaim) => userSessions.claimCode(claim),
@@ -251,9 +263,10 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
   const records = new Records(parts.log)
   const unfollow = await records.follow(source)
   const { directory, bound } = workers
-  const requests = {
-    find: (id: string) => workers.findRequest(id),
-    list: (page: IdPage) => workers.listRequests(page),
+  const requests: RequestHistory = {
+    find: id => workers.findRequest(id),
+    list: page => workers.listRequests(page),
+    watch: (filters, watcher) => workers.watchRequests(filters, watcher),
   }
   const info = {
     ...infoOf(settings, 'main', version),

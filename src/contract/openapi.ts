@@ -1,7 +1,9 @@
+import type { Filter } from '#contract/kind.ts'
 import { MAX_FILTER_LENGTH } from '#contract/list-filter.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import type { TSchema } from '#contract/schema.ts'
 import { singletons } from '#contract/singletons.ts'
+import { DROPPED, streams, type Stream } from '#contract/streams.ts'
 
 const errorSchema = {
   type: 'object',
@@ -81,17 +83,33 @@ function parametersOf({ params, does, kind }: Operation): object[] {
       description: 'Only resources for which this CEL expression over `obj` is true.',
       schema: { type: 'string', maxLength: MAX_FILTER_LENGTH },
     },
-    ...Object.entries(kind.filters ?? {}).map(([name, { doc, moment, values }]) => ({
-      name,
-      in: 'query',
-      description: doc,
-      schema: {
-        type: 'string',
-        ...(moment && { format: 'date-time' }),
-        ...(values && { pattern: `^(?:${values.pattern})$` }),
-      },
-    })),
+    ...filterParameters(kind.filters ?? {}),
   ]
+}
+
+const filterParameters = (filters: Readonly<Record<string, Filter>>): object[] =>
+  Object.entries(filters).map(([name, { doc, moment, values }]) => ({
+    name,
+    in: 'query',
+    description: doc,
+    schema: {
+      type: 'string',
+      ...(moment && { format: 'date-time' }),
+      ...(values && { pattern: `^(?:${values.pattern})$` }),
+    },
+  }))
+
+/** OpenAPI 3.1 has no words for messages of a stream, so their schema is an extension. */
+function describeStream(name: string, { summary, event, data, filters }: Stream): object {
+  const messages = { [event]: published(data), [DROPPED.event]: published(DROPPED.data) }
+  const content = { 'text/event-stream': { schema: { type: 'string' }, 'x-event-data': messages } }
+  return {
+    operationId: `${name}_stream`,
+    tags: [name],
+    summary,
+    parameters: filterParameters(filters),
+    responses: { 200: { description: 'The stream.', content }, ...refusals([...always, 400]) },
+  }
 }
 
 function describe(operation: Operation): object {
@@ -113,6 +131,8 @@ function describeAll(): object {
     const responses = { 200: { description: 'Done.', content: json(output) }, ...refusals(always) }
     paths[path] = { get: { operationId: name, summary, responses } }
   }
+  for (const [name, stream] of Object.entries(streams))
+    paths[stream.path] = { get: describeStream(name, stream) }
   for (const operation of operations) {
     const item = (paths[operation.path] ??= {})
     item[operation.method.toLowerCase()] = describe(operation)

@@ -26,11 +26,20 @@ export interface RequestPage extends IdPage {
   readonly filters?: Readonly<Record<string, string>>
 }
 
+/** Takes requests as they end. */
+export interface RequestWatcher {
+  seen(request: ResourceBody): void
+  /** So many could not be reported in time. */
+  dropped(count: number): void
+}
+
 /** The last requests, of every process. */
 export interface RequestHistory {
   find(id: string): Promise<ResourceBody | undefined>
   /** Newest first. */
   list(page: RequestPage): Promise<ResourceBody[]>
+  /** Reports each request that has ended and passes the filters; returns how to stop. */
+  watch(filters: NonNullable<RequestPage['filters']>, watcher: RequestWatcher): () => void
 }
 
 const edgeKinds = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
@@ -87,6 +96,10 @@ export class LiveView {
       .filter(tunnel => tunnel.address === undefined && joins(tunnel, group))
       .map(({ id }) => baseId(id))
       .toSorted()
+  }
+
+  watchRequests(...args: Parameters<RequestHistory['watch']>): () => void {
+    return this.#options.requests.watch(...args)
   }
 
   command(sessionId: string, command: AgentCommand): Promise<void> {

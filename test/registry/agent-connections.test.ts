@@ -75,7 +75,7 @@ suite('the two connections of an agent', () => {
       const { directory, session, tunnel } = await twice()
       if (lost !== undefined) directory.removeNode(lost)
       const fleet = { command: async () => undefined }
-      const requests = { find: async () => undefined, list: async () => [] }
+      const requests = { find: async () => undefined, list: async () => [], watch: () => () => undefined }
       const live = new LiveView({ info, directory, records: new Records(), dialer: fleet, requests })
       const ids = async (kind: 'tunnel_session' | 'tunnel' | 'endpoint') =>
         (await live.list(kind, { limit: 10 })).map(({ id }) => id)

@@ -6,7 +6,7 @@ import { LiveView } from '#registry/live.ts'
 import { until } from '../gateway/agents/support.ts'
 import { group, httpsEdge, startPlan } from '../gateway/routing/support.ts'
 
-const requests = { find: async () => undefined, list: async () => [] }
+const requests = { find: async () => undefined, list: async () => [], watch: () => () => undefined }
 
 async function startLive() {
   const plan = await startPlan()

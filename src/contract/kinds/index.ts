@@ -71,6 +71,9 @@ export type Collection = keyof Kinds
 
 const byName: ReadonlyMap<string, Kind> = new Map(Object.values(kinds).map(kind => [kind.name, kind]))
 
+/** Undefined for rows that are not resources of the API. */
+export const kindByName = (name: string): Kind | undefined => byName.get(name)
+
 export function kindNamed(name: string): Kind {
   const kind = byName.get(name)
   if (!kind) throw new Error(`no kind is named ${name}`)

@@ -2,9 +2,9 @@ import type { Log } from '#base/log.ts'
 import type { Observer } from '#http/exchange.ts'
 import type { GatewayMetrics } from '#telemetry/metrics.ts'
 import { pageByIdDesc } from '#base/page-by-id.ts'
-import type { RequestPage } from '#registry/live.ts'
+import type { RequestPage, RequestWatcher } from '#registry/live.ts'
 import { requestFilter } from '#telemetry/request-log/request-filter.ts'
-import { RequestRing } from '#telemetry/request-log/ring.ts'
+import { RequestRing, type KeptRequest } from '#telemetry/request-log/ring.ts'
 import { shownRequest } from '#telemetry/request-log/shown.ts'
 import type { TrafficEvents } from '#telemetry/traffic-events.ts'
 
@@ -24,11 +24,17 @@ export interface RequestLogOptions {
   readonly traffic?: TrafficEvents | undefined
 }
 
+interface Watching {
+  readonly passes: (request: KeptRequest) => boolean
+  readonly watcher: RequestWatcher
+}
+
 /** Records every response: in the metrics, among the last requests, and in the access log. */
 export class RequestLog implements Observer {
   readonly #options: RequestLogOptions
   readonly #ring: RequestRing
   readonly #traffic: TrafficEvents | undefined
+  readonly #watching = new Set<Watching>()
 
   constructor(options: RequestLogOptions) {
     this.#options = options
@@ -61,8 +67,20 @@ export class RequestLog implements Observer {
     this.#ring.end(context, whole, now)
     context.onComplete?.(now)
     const { write } = this.#options
-    const kept = write && this.#ring.of(context)
-    if (kept !== undefined) write?.(`${JSON.stringify(shownRequest(kept))}\n`)
+    if (write === undefined && this.#watching.size === 0) return
+    const kept = this.#ring.of(context)
+    if (kept === undefined) return
+    write?.(`${JSON.stringify(shownRequest(kept))}\n`)
+    for (const { passes, watcher } of this.#watching) if (passes(kept)) watcher.seen(shownRequest(kept))
+  }
+
+  /** Reports each request that has ended and passes the filters; returns how to stop. */
+  watch(filters: NonNullable<RequestPage['filters']>, watcher: RequestWatcher): () => void {
+    const watching = { passes: requestFilter(filters), watcher }
+    this.#watching.add(watching)
+    return () => {
+      this.#watching.delete(watching)
+    }
   }
 
   /** Internal errors are logged. */

@@ -42,7 +42,7 @@ suite('endpoints with one URL and pooling', () => {
   test('are listed each with its own id', async () => {
     await using world = await pool(2)
     const { gateway } = world
-    const requests = { find: async () => undefined, list: async () => [] }
+    const requests = { find: async () => undefined, list: async () => [], watch: () => () => undefined }
     const live = new LiveView({ ...gateway, dialer: gateway.sessions, requests })
     const tunnels = await live.list('tunnel', { limit: 10 })
     const endpoints = await live.list('endpoint', { limit: 10 })

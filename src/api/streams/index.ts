@@ -1,0 +1,85 @@
+import type { Call } from '#api/call.ts'
+import type { HttpCall, HttpServer } from '#api/http-server.ts'
+import { checkFilter, readQuery } from '#api/paging.ts'
+import { ownerLimit, requireAccess } from '#api/records.ts'
+import { ChangeFeed } from '#api/streams/change-feed.ts'
+import { OpenStreams, type Feed } from '#api/streams/open-streams.ts'
+import { showLive } from '#api/live-view.ts'
+import { inBackground } from '#base/background.ts'
+import type { Log } from '#base/log.ts'
+import { kindByName } from '#contract/kinds/index.ts'
+import { request } from '#contract/kinds/request.ts'
+import { streams, type changeKinds, type Stream } from '#contract/streams.ts'
+import type { RowChange, Store } from '#store/store.ts'
+
+export interface StreamsOptions {
+  readonly store: Store
+  readonly log: Log
+  readonly admit: (httpCall: HttpCall) => Promise<Call>
+}
+
+type Filters = Readonly<Record<string, string>>
+
+const changeOf: Readonly<Record<RowChange['op'], (typeof changeKinds)[number]>> = {
+  insert: 'created',
+  update: 'updated',
+  remove: 'deleted',
+}
+
+/** The streams of the API. */
+export function addStreams(server: HttpServer, { store, log, admit }: StreamsOptions): void {
+  const changes = new ChangeFeed(store, log)
+  const open = new OpenStreams(admit, server.closing)
+
+  const requestFeed = async (call: Call, filters: Filters): Promise<Feed> => {
+    requireAccess(request, call)
+    return stream =>
+      call.live.watchRequests(filters, {
+        seen: body =>
+          void inBackground({ task: 'streams', log }, async () => {
+            const shown = await showLive(request, body, call)
+            stream.send(streams.requests.event, JSON.stringify(shown), String(body['id']))
+          }),
+        dropped: count => stream.dropped(count),
+      })
+  }
+
+  const changeFeed = async (call: Call, { kind: only }: Filters): Promise<Feed> => {
+    await changes.ready()
+    return stream =>
+      changes.listen(change => {
+        if (only !== undefined && only !== change.kind) return
+        void inBackground({ task: 'streams', log }, async () => {
+          if (!(await mayRead(change, call))) return
+          const { kind, id } = change
+          stream.send(streams.changes.event, JSON.stringify({ kind, id, change: changeOf[change.op] }))
+        })
+      })
+  }
+
+  const feeds: Record<keyof typeof streams, (call: Call, filters: Filters) => Promise<Feed>> = {
+    requests: requestFeed,
+    changes: changeFeed,
+  }
+  for (const name of ['requests', 'changes'] as const)
+    server.on('GET', streams[name].path, async httpCall => {
+      const call = await admit(httpCall)
+      const filters = readFilters(streams[name], httpCall.request.url ?? '')
+      await open.serve(httpCall, call, await feeds[name](call, filters))
+    })
+}
+
+function readFilters({ filters }: Stream, url: string): Filters {
+  const start = url.indexOf('?')
+  const given = readQuery(start < 0 ? '' : url.slice(start + 1), Object.keys(filters), new Map())
+  for (const [name, value] of given) checkFilter(name, value, filters[name])
+  return Object.fromEntries(given)
+}
+
+/** Members see changes of what they may read; of kinds that belong to one owner, only their own that still exist. */
+async function mayRead({ kind: name, id }: RowChange, call: Call): Promise<boolean> {
+  const kind = kindByName(name)
+  if (kind === undefined) return false
+  const owner = ownerLimit(kind, call)
+  return owner === null || (!kind.adminOnly && (await call.store.get(id))?.parent === owner)
+}
