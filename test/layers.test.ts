@@ -28,7 +28,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ssh: words('registry tunnel pki base'),
   gateway: words('ssh webhooks auth tls telemetry http registry tunnel pki contract base'),
   cluster: words('gateway auth telemetry registry tunnel pki base'),
-  api: words('reference store pki contract base'),
+  api: words('webhooks reference store pki contract base'),
   events: words('store contract base'),
   acme: words('store pki base'),
   domains: words('acme api registry dns store pki contract base'),

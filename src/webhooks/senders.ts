@@ -13,7 +13,7 @@ import { sns } from '#webhooks/sns.ts'
 import { svix } from '#webhooks/svix.ts'
 import { basicSecret, tokenIn } from '#webhooks/tokens.ts'
 import { mailchimp, twilio } from '#webhooks/twilio.ts'
-import type { WebhookScheme, Webhook } from '#webhooks/webhook.ts'
+import type { SecretForm, WebhookScheme, Webhook } from '#webhooks/webhook.ts'
 
 const hex = (header: string): WebhookScheme => inHeader({ headers: [header], encoding: 'hex' })
 const base64 = (...headers: readonly string[]): WebhookScheme => inHeader({ headers, encoding: 'base64' })
@@ -54,10 +54,7 @@ const paired = (header: string, signature: string, window?: number, stamp = 't')
 const addressAndBody = (webhook: Webhook): readonly SignedMessage[] =>
   addressesOf(webhook).map(address => [address, webhook.body])
 
-/**
- * How each sender signs. The default window for a signed time is 180 seconds. The contract has the senders'
- * documentation, and how certain it is.
- */
+/** How each sender signs, by its name. The default window for a signed time is 180 seconds. */
 export const senders: Readonly<Record<string, WebhookScheme>> = {
   aftership: base64('aftership-hmac-sha256', 'as-signature-hmac-sha256'),
   airship: inHeader({
@@ -184,4 +181,17 @@ export const senders: Readonly<Record<string, WebhookScheme>> = {
     messages: ({ body }, stamp) => [[stamp, body]],
   }),
   zoom,
+}
+
+const base64Text: SecretForm = { pattern: /^[\w+/-]+={0,2}$/, text: 'base64, as the sender shows it' }
+
+/** The form of the secrets of senders that require one, by name; `none` for a sender without a secret. */
+export const secretForms: Readonly<Record<string, SecretForm | 'none'>> = {
+  brex: base64Text,
+  clerk: base64Text,
+  microsoft_teams: base64Text,
+  // Its messages are signed with a private key.
+  sns: 'none',
+  svix: base64Text,
+  vmware: { pattern: /^.*::/, text: 'of the form username::password' },
 }

@@ -41,6 +41,12 @@ export interface SchemeParts {
 /** Prepares a secret; throws an `UnusableSecret` when it is invalid for this sender. */
 export type WebhookScheme = (secret: string, parts: SchemeParts) => Verify
 
+/** What a sender's secrets look like; `text` continues after "must be". */
+export interface SecretForm {
+  readonly pattern: RegExp
+  readonly text: string
+}
+
 /** A malformed secret; `reason` continues after "secret". */
 export class UnusableSecret extends Error {
   override readonly name = 'UnusableSecret'

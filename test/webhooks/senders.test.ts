@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { webhookProviders } from '#contract/modules/webhook-verification.ts'
-import { senders } from '#webhooks/senders.ts'
+import { secretForms, senders } from '#webhooks/senders.ts'
 import { bodyVectors } from './body-vectors.ts'
 import { oddVectors } from './odd-vectors.ts'
 import { stampedVectors } from './stamped-vectors.ts'
@@ -68,13 +67,12 @@ for (const vector of vectors) {
 }
 
 suite('the table of senders', () => {
-  test('has those of the contract, and no other', () => {
-    assert.deepEqual(Object.keys(senders).toSorted(), webhookProviders.toSorted())
-    assert.equal(webhookProviders.length, 69)
-  })
-
   test('is tested row by row', () => {
     const tested = new Set([...vectors.map(({ provider }) => provider), 'sns'])
-    assert.deepEqual([...tested].toSorted(), webhookProviders.toSorted())
+    assert.deepEqual([...tested].toSorted(), Object.keys(senders).toSorted())
+  })
+
+  test('has a row for every sender whose secrets have a form', () => {
+    for (const name of Object.keys(secretForms)) assert.ok(Object.hasOwn(senders, name), name)
   })
 })

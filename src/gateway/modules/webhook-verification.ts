@@ -17,7 +17,7 @@ import { errorReply } from '#http/pages.ts'
 import { MemoryBudget } from '#webhooks/memory-budget.ts'
 import { BufferedBody, type BufferingResult } from '#webhooks/buffered-body.ts'
 import { HeldBody } from '#webhooks/held-body.ts'
-import { senders } from '#webhooks/senders.ts'
+import { secretForms, senders } from '#webhooks/senders.ts'
 import {
   type WebhookResponse,
   UnusableSecret,
@@ -29,8 +29,6 @@ import { type FieldReader, MessageError, object, text } from '#base/json-fields.
 
 const NAME = 'webhook_verification'
 const OPTION = 'WebhookVerification'
-/** Its messages are signed with a private key. */
-const SECRETLESS = 'sns'
 const MEBIBYTE = 1024 * 1024
 const MAX_BODY = 10 * MEBIBYTE
 const EMPTY = Buffer.alloc(0)
@@ -155,7 +153,7 @@ function handlerFor(
   const scheme = Object.hasOwn(senders, name) ? senders[name] : undefined
   if (scheme === undefined) return refuse(unknownSender(provider))
   // Anyone can sign with an empty key.
-  if (secret === '' && name !== SECRETLESS) return refuse(`a secret is required for ${provider}`)
+  if (secret === '' && secretForms[name] !== 'none') return refuse(`a secret is required for ${provider}`)
   try {
     return verifying(scheme(secret, { egress }), endpointOf(moduleContext), log)
   } catch (error) {
