@@ -1,5 +1,6 @@
 import { fail } from '#base/errors.ts'
-import { nameFault, normalName } from '#base/hosts.ts'
+import { normalName } from '#base/hosts.ts'
+import { nameFault } from '#base/name-fault.ts'
 
 /** A normalized host name, or an error that says what is wrong with it. */
 export function readName(given: string, field: string): string {

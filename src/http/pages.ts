@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { isIP } from 'node:net'
 import { Problem, type ErrorName } from '#base/errors.ts'
-import { nameFault } from '#base/hosts.ts'
+import { nameFault } from '#base/name-fault.ts'
 import type { Reply } from '#http/exchange.ts'
 import { bodyOf, noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'

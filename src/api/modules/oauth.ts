@@ -1,6 +1,6 @@
 import type { ModuleRule } from '#api/modules/rule.ts'
 import { fail } from '#base/errors.ts'
-import { nameFault } from '#base/hosts.ts'
+import { nameFault } from '#base/name-fault.ts'
 import { oauthProviders, ownApplicationOnly, type oauth } from '#contract/modules/oauth.ts'
 import type { Stored } from '#contract/shape.ts'
 

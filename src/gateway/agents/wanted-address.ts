@@ -1,5 +1,6 @@
 import { fail } from '#base/errors.ts'
-import { nameFault, normalName } from '#base/hosts.ts'
+import { normalName } from '#base/hosts.ts'
+import { nameFault } from '#base/name-fault.ts'
 import type { Proto } from '#gateway/agents/bind-options.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
