@@ -14,18 +14,7 @@ import { startAzure, startDatadog } from './vendors/clouds.ts'
 import { startOtlp, startSyslog, startWebhook } from './vendors/receivers.ts'
 import { readEvent, type Arrived, type Stage, type Vendor } from './vendors/vendor.ts'
 
-const names = [
-  'azure_logs_ingestion',
-  'cloudwatch_logs',
-  'datadog',
-  'debug',
-  'file',
-  'firehose',
-  'kinesis',
-  'otlp',
-  'syslog',
-  'webhook',
-]
+const names = Object.keys(eventTarget).toSorted()
 
 /** These stay on the machine, and nobody there asks who sends. */
 const withoutCredentials = new Set(['debug', 'file'])
@@ -80,8 +69,7 @@ suite('each target of events, through the API of a server', () => {
     for (const folder of [dataDir, join(rootFile, '..')]) rmSync(folder, { recursive: true })
   })
 
-  test('is one of ten', () => {
-    assert.deepEqual(Object.keys(eventTarget).toSorted(), names)
+  test('is played by a vendor', () => {
     assert.deepEqual([...vendors.keys()].toSorted(), names)
   })
 

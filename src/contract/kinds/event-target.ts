@@ -1,5 +1,7 @@
+import { fail } from '#base/errors.ts'
+import { parseHostPort } from '#base/hosts.ts'
 import { flag, integer, line, mapOf } from '#contract/schema.ts'
-import { input, optional, required, secret, sensitive } from '#contract/shape.ts'
+import { input, optional, required, secret, sensitive, type Stored } from '#contract/shape.ts'
 import { nullableObject, nested } from '#contract/shape-schema.ts'
 
 const word = (doc?: string) => input(line({ maxBytes: 2048 }), doc)
@@ -45,4 +47,73 @@ export const eventTarget = {
   syslog: nullableObject({ address: required(word('host:port.')), tls: input(flag(true)) }),
   file: nullableObject({ path: required(word('In the folder "events" of the data folder.')) }),
   debug: nullableObject({}),
+}
+
+type Targets = Stored<typeof eventTarget>
+
+function checkAuth(field: string, auth: Stored<typeof awsAuth>): void {
+  if (!auth.role && !auth.creds) fail('target_auth_empty', { field })
+  if (auth.role && auth.creds) fail('target_auth_several', { field })
+  if (auth.role && !/^arn:aws[\w-]*:iam::\d{12}:role\/.+$/.test(auth.role.role_arn)) {
+    fail('target_role_arn', { field: `${field}.role.role_arn` })
+  }
+}
+
+function checkArn(field: string, value: string, service: string, resource: string): void {
+  const form = new RegExp(`^arn:aws[\\w-]*:${service}:[a-z0-9-]+:\\d{12}:${resource}.+$`)
+  if (!form.test(value)) {
+    fail('target_arn', { field, example: `arn:aws:${service}:us-east-1:123456789012:${resource}name` })
+  }
+}
+
+function checkUrl(field: string, value: string): void {
+  const url = URL.parse(value)
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
+    fail('target_url', { field, example: 'https://events.example.com/adit' })
+  }
+}
+
+/** What the schema of each type cannot express. */
+export const targetChecks: {
+  readonly [Name in keyof Targets]: (target: NonNullable<Targets[Name]>) => void
+} = {
+  firehose: target => {
+    checkAuth('target.firehose.auth', target.auth)
+    checkArn('target.firehose.delivery_stream_arn', target.delivery_stream_arn, 'firehose', 'deliverystream/')
+  },
+  kinesis: target => {
+    checkAuth('target.kinesis.auth', target.auth)
+    checkArn('target.kinesis.stream_arn', target.stream_arn, 'kinesis', 'stream/')
+  },
+  cloudwatch_logs: target => {
+    checkAuth('target.cloudwatch_logs.auth', target.auth)
+    checkArn('target.cloudwatch_logs.log_group_arn', target.log_group_arn, 'logs', 'log-group:')
+  },
+  datadog: target => {
+    if (target.api_key === '') fail('target_datadog_key', { field: 'target.datadog.api_key' })
+  },
+  azure_logs_ingestion: target => {
+    for (const [name, value] of Object.entries(target)) {
+      if (value === '') fail('target_azure', { field: `target.azure_logs_ingestion.${name}` })
+    }
+    checkUrl('target.azure_logs_ingestion.logs_ingestion_uri', target.logs_ingestion_uri)
+  },
+  webhook: target => checkUrl('target.webhook.url', target.url),
+  otlp: target => checkUrl('target.otlp.endpoint', target.endpoint),
+  syslog: target => {
+    if (!parseHostPort(target.address)) {
+      fail('target_url', { field: 'target.syslog.address', example: 'logs.example.com:6514' })
+    }
+  },
+  file: target => {
+    const parts = target.path.split(/[/\\]/)
+    if (
+      target.path === '' ||
+      target.path.startsWith('/') ||
+      parts.some(part => part === '..' || part === '')
+    ) {
+      fail('target_path', { field: 'target.file.path' })
+    }
+  },
+  debug: () => undefined,
 }
