@@ -5,6 +5,8 @@ import { settings, type Setting } from '#base/settings.ts'
 import { openApi } from '#contract/openapi.ts'
 import { EXAMPLE_URL } from '#reference/intro.ts'
 import { generated, markdownFiles, markdownTable } from '#reference/markdown.ts'
+import { propertyOf } from '#tunnel/option-values.ts'
+import { flagsFor, optionRows } from '#tunnel/tunnel-options.ts'
 
 const root = join(import.meta.dirname, '..')
 const FOLDER = 'docs/reference'
@@ -31,6 +33,29 @@ ${settingRows(all)}
 \`off\` disables a listener.`,
   )
 
+const code = (text: string): string => `\`${text}\``
+
+const tunnelOptionsFile = (): string =>
+  generated(
+    'Options of tunnels',
+    `Every option of [tunnels](../tunnels.md#options-of-tunnels): its flags, its key in the configuration file of the agent, its property in the library, and the kinds of tunnels that have it. A dot stands for a map.
+
+${markdownTable(
+  ['Flags', 'Key', 'Property', 'For', 'Meaning'],
+  optionRows.map(row => {
+    const [key, { doc, kinds, variable }] = row
+    return [
+      flagsFor(row).map(code).join(', '),
+      code(key),
+      code(propertyOf(key).join('.')),
+      kinds.join(', '),
+      variable === undefined ? doc : `${doc} Default: ${code(variable.name)}.`,
+    ]
+  }),
+)}
+In the library, \`schemes\` is \`proto\`, and \`crt\` and \`key\` are parts of \`terminate\`. \`mutualTlsCas\` and \`upstreamCas\` may also be PEM text.`,
+  )
+
 /** One line per operation: readable diffs without a file five times as long. */
 function openApiFile(): string {
   const { paths, ...rest } = openApi(EXAMPLE_URL) as { paths: Record<string, Record<string, object>> }
@@ -47,6 +72,7 @@ function openApiFile(): string {
 export function generatedFiles(): ReadonlyMap<string, string> {
   const files = new Map([...markdownFiles()].map(([name, text]) => [`${FOLDER}/${name}`, text]))
   files.set(`${FOLDER}/settings.md`, settingsFile())
+  files.set(`${FOLDER}/tunnel-options.md`, tunnelOptionsFile())
   files.set('docs/openapi.json', openApiFile())
   return files
 }

@@ -37,7 +37,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   client: words('contract base'),
   agent: words('tunnel base'),
   ui: [],
-  cli: words('agent client reference contract base'),
+  cli: words('agent client reference tunnel contract base'),
   bin: words('cli agent server backup domains cluster base'),
 }
 

@@ -1,6 +1,7 @@
 import {
   anyObject,
   type FieldReader,
+  type JsonObject,
   flag,
   integer,
   list,
@@ -10,6 +11,7 @@ import {
   text,
   texts,
 } from '#base/json-fields.ts'
+import { type AgentModule, agentModules } from '#tunnel/agent-modules.ts'
 
 /**
  * The messages of the agent protocol. Names are those of the wire: a value of one of these types, as JSON, is what
@@ -94,6 +96,10 @@ export const bindRequest = object({
 })
 export type BindRequest = MessageOf<typeof bindRequest>
 
+const modules = Object.fromEntries(
+  Object.keys(agentModules).map(module => [module, nullable(anyObject)]),
+) as Record<AgentModule, FieldReader<JsonObject | null>>
+
 /** The options of every protocol; modules keep their wire form, null when unset. */
 export const bindOptions = object({
   URL: line,
@@ -105,18 +111,7 @@ export const bindOptions = object({
   HostHeaderRewrite: flag,
   LocalUrlScheme: name,
   ProxyProto: integer,
-  Compression: nullable(anyObject),
-  CircuitBreaker: nullable(anyObject),
-  IPRestriction: nullable(anyObject),
-  BasicAuth: nullable(anyObject),
-  OAuth: nullable(anyObject),
-  OIDC: nullable(anyObject),
-  WebhookVerification: nullable(anyObject),
-  MutualTLSCA: nullable(anyObject),
-  RequestHeaders: nullable(anyObject),
-  ResponseHeaders: nullable(anyObject),
-  WebsocketTCPConverter: nullable(anyObject),
-  UserAgentFilter: nullable(anyObject),
+  ...modules,
   MutualTLSAtAgent: flag,
   MutualTLSAtEdge: nullable(anyObject),
   TLSTermination: nullable(anyObject),

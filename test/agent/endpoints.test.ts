@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { readEndpoint } from '#agent/endpoint.ts'
-import type { EndpointOptions, EndpointProto } from '#agent/index.ts'
+import { AgentError, type EndpointOptions, type EndpointProto } from '#agent/index.ts'
 import { readTarget } from '#agent/target.ts'
+import { propertyOf } from '#tunnel/option-values.ts'
+import { optionRows } from '#tunnel/tunnel-options.ts'
+
+const certificate = (text: string) => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----`
+const CERTIFICATE = certificate('AAAA')
 
 suite('an address to forward to', () => {
   const good: readonly [
@@ -112,6 +117,21 @@ suite('an endpoint', () => {
     assert.deepEqual(wire['WebsocketTCPConverter'], {})
   })
 
+  for (const [key, { module, form }] of optionRows) {
+    const [name = '', member] = module?.split('.') ?? []
+    if (name === '') continue
+    test(`sends ${key} as ${module}`, () => {
+      const texts = key === 'mutual_tls_cas' ? CERTIFICATE : 'a:b'
+      const number = key === 'circuit_breaker' ? 0.5 : true
+      const value = form.empty === undefined ? number : form.empty === '' ? texts : [texts]
+      const [property, part] = propertyOf(key)
+      const options = { [property]: part === undefined ? value : { [part]: value } }
+      const { wire } = readEndpoint({ forwardTo: 1, ...options })
+      const sent = wire[name] as Record<string, unknown>
+      assert.ok(member === undefined ? sent : sent[member])
+    })
+  }
+
   test('asks for no module that nobody wants', () => {
     const off = { compression: false, websocketTcpConverter: false, userAgentFilter: {}, allowCidrs: [] }
     for (const options of [{}, off]) {
@@ -120,8 +140,13 @@ suite('an endpoint', () => {
     }
   })
 
+  test('does not ignore a restriction whose value is empty', () => {
+    const { wire } = readEndpoint({ forwardTo: 1, oauth: { provider: '' } })
+    assert.equal((wire['OAuth'] as { provider: string }).provider, '')
+    assert.throws(() => readEndpoint({ forwardTo: 1, mutualTlsCas: '' }), AgentError)
+  })
+
   test('sends the certificates of authorities, and no key that stands beside them', () => {
-    const certificate = (text: string) => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----`
     const key = '-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----'
     const mutualTlsCas = [certificate('AAAA'), key, certificate('BBBB')].join('\n')
     const { wire } = readEndpoint({ forwardTo: 1, mutualTlsCas })

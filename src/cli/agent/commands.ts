@@ -4,7 +4,7 @@ import { authtokenCommand, configCommand, diagnoseCommand } from '#cli/agent/con
 import { addAgentFlags, addTunnelFlags } from '#cli/agent/flags.ts'
 import { flagsOf } from '#cli/agent/given-flags.ts'
 import { serviceCommand } from '#cli/agent/service/command.ts'
-import type { TunnelKind } from '#cli/agent/tunnel-option.ts'
+import type { TunnelKind } from '#tunnel/tunnel-option.ts'
 
 interface TunnelCommand {
   readonly kind: TunnelKind

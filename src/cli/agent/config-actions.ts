@@ -8,7 +8,7 @@ import { readConfig, type FileTunnel } from '#cli/agent/config.ts'
 import type { Flags } from '#cli/agent/given-flags.ts'
 import { configOf, configsOf } from '#cli/agent/open.ts'
 import { endpointsOf } from '#cli/agent/plan.ts'
-import { tunnelOptions } from '#cli/agent/tunnel-options.ts'
+import { tunnelOptions } from '#tunnel/tunnel-options.ts'
 import { ConfigError, UsageError } from '#cli/failure.ts'
 import { printable, printableJson } from '#cli/printable.ts'
 

@@ -11,11 +11,12 @@ import {
   type FileValue,
 } from '#cli/agent/config-file.ts'
 import { knownKey, mapOf } from '#cli/agent/config-keys.ts'
-import { address } from '#cli/agent/forms.ts'
+import { address } from '#base/value-forms.ts'
 import { hostedVersion, readHosted, type HostedConfig } from '#cli/agent/hosted-config.ts'
 import { planOf } from '#cli/agent/plan.ts'
-import { commandProtos, type Plan, type TunnelKind } from '#cli/agent/tunnel-option.ts'
-import { optionRows, tunnelKeys, tunnelOptions, type OptionKey } from '#cli/agent/tunnel-options.ts'
+import { commandProtos, type Plan } from '#cli/agent/tunnel-plan.ts'
+import { type TunnelKind } from '#tunnel/tunnel-option.ts'
+import { optionRows, tunnelKeys, tunnelOptions, type OptionKey } from '#tunnel/tunnel-options.ts'
 import { ConfigError } from '#cli/failure.ts'
 
 export interface FileTunnel {

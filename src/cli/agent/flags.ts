@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander'
 import { settingRows } from '#cli/agent/agent-settings.ts'
 import { hostedFlags } from '#cli/agent/hosted-flags.ts'
-import type { TunnelKind } from '#cli/agent/tunnel-option.ts'
-import { flagName, optionRows } from '#cli/agent/tunnel-options.ts'
+import type { TunnelKind } from '#tunnel/tunnel-option.ts'
+import { flagName, optionRows } from '#tunnel/tunnel-options.ts'
 
 const repeated = (text: string, before: readonly string[] = []): string[] => [...before, text]
 

@@ -8,7 +8,7 @@ import {
   hostedTunnelKeys,
   type Translation,
 } from '#cli/agent/hosted-keys.ts'
-import { optionRows, tunnelKeys } from '#cli/agent/tunnel-options.ts'
+import { optionRows, tunnelKeys } from '#tunnel/tunnel-options.ts'
 import { ConfigError } from '#cli/failure.ts'
 
 const hostedVersions: readonly string[] = ['2', '3']

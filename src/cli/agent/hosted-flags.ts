@@ -1,6 +1,6 @@
 import type { Flags } from '#cli/agent/given-flags.ts'
 import { bindTlsSchemes } from '#cli/agent/hosted-keys.ts'
-import { addressed, type TunnelKind, web } from '#cli/agent/tunnel-option.ts'
+import { addressed, type TunnelKind, web } from '#tunnel/tunnel-option.ts'
 import { UsageError } from '#cli/failure.ts'
 
 /** How a flag of the hosted agent is handled: rejected, replaced by flags of ours, or ignored with a note. */

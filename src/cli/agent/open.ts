@@ -7,7 +7,8 @@ import type { Flags } from '#cli/agent/given-flags.ts'
 import { translateFlags } from '#cli/agent/hosted-flags.ts'
 import { planOfFlags, withVariables } from '#cli/agent/plan.ts'
 import { runAgent } from '#cli/agent/run.ts'
-import type { NamedPlan, Plan, TunnelKind } from '#cli/agent/tunnel-option.ts'
+import type { NamedPlan, Plan } from '#cli/agent/tunnel-plan.ts'
+import type { TunnelKind } from '#tunnel/tunnel-option.ts'
 import { ConfigError, UsageError } from '#cli/failure.ts'
 
 /** The name of a command line's tunnel. */

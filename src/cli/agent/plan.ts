@@ -1,13 +1,9 @@
 import { UsageError } from '#cli/failure.ts'
-import {
-  flagsFor,
-  type Plan,
-  type PlanPart,
-  type WebScheme,
-  type TunnelKind,
-  type TunnelOption,
-} from '#cli/agent/tunnel-option.ts'
-import { flagName, optionRows, type OptionKey } from '#cli/agent/tunnel-options.ts'
+import type { Plan, WebScheme } from '#cli/agent/tunnel-plan.ts'
+import { readSecretFile } from '#cli/agent/secret-file.ts'
+import { propertyOf, valueOf } from '#tunnel/option-values.ts'
+import type { TunnelKind } from '#tunnel/tunnel-option.ts'
+import { flagName, flagsFor, optionRows, type OptionKey } from '#tunnel/tunnel-options.ts'
 import type { EndpointOptions } from '#agent/options.ts'
 
 /** The given options, by key, before parsing. */
@@ -15,52 +11,36 @@ export type RawOptions = ReadonlyMap<OptionKey, unknown>
 /** Throws with the position of an invalid option. */
 export type RefuseOption = (key: OptionKey, complaint: string) => never
 
-const join = (left: unknown, right: unknown): unknown =>
-  typeof left === 'object' && left !== null ? { ...left, ...(right as object) } : right
-
-/** Merges options that are parts of one value, such as headers to add and to remove. */
-function merged(into: PlanPart, more: PlanPart): PlanPart {
-  const parts = Object.entries(more).map(([name, value]) => [name, join(into[name as keyof Plan], value)])
-  return { ...into, ...Object.fromEntries(parts) }
-}
-
-function readOption(option: TunnelOption<unknown>, raw: unknown): PlanPart | undefined {
-  const value = option.form.read(raw)
-  return value === undefined ? undefined : option.to(value)
+/** The plan with the value of an option; some are parts of one value, such as headers to add and to remove. */
+function withValue(plan: Plan, key: OptionKey, value: unknown): Plan {
+  const [name, part] = propertyOf(key)
+  if (part === undefined) return { ...plan, [name]: value }
+  return { ...plan, [name]: { ...(plan[name as keyof Plan] as object | undefined), [part]: value } }
 }
 
 /** Parses the options of one tunnel and checks that they fit together. */
 export function planOf(kind: TunnelKind, target: string, raw: RawOptions, refuse: RefuseOption): Plan {
-  let parts: PlanPart = { forwardTo: target }
+  let plan: Plan = { forwardTo: target }
   for (const [key, option] of optionRows) {
     const given = raw.get(key)
     if (given === undefined) continue
     if (!option.kinds.includes(kind)) refuse(key, `is not an option of ${kind} tunnels`)
-    const part = readOption(option, given) ?? refuse(key, `must be ${option.form.what}`)
-    parts = merged(parts, part)
+    const value = option.form.read(given) ?? refuse(key, `must be ${option.form.what}`)
+    plan = withValue(plan, key, value === option.unsetBy ? undefined : value)
   }
   checkWhole(raw, refuse)
-  // Required parts were checked above.
-  const plan = parts as Plan
   checkTogether(kind, plan, refuse)
   return plan.labels === undefined && kind !== 'tunnel'
     ? { ...plan, proto: protoOf(kind, plan, refuse) }
     : plan
 }
 
-/** The part without which the others mean nothing. */
-const mainParts: readonly (readonly [key: OptionKey, name: string])[] = [
-  ['oauth.provider', 'a provider'],
-  ['oidc.issuer_url', 'an issuer'],
-  ['verify_webhook.provider', 'a provider'],
-]
-
 function checkWhole(raw: RawOptions, refuse: RefuseOption): void {
-  for (const [main, name] of mainParts) {
-    if (raw.has(main)) continue
-    const whole = main.slice(0, main.indexOf('.') + 1)
-    const part = [...raw.keys()].find(key => key.startsWith(whole))
-    if (part !== undefined) refuse(part, `needs ${name} as well`)
+  for (const [key, { main }] of optionRows) {
+    if (main === undefined || raw.has(key)) continue
+    const map = key.slice(0, key.indexOf('.') + 1)
+    const part = [...raw.keys()].find(each => each.startsWith(map))
+    if (part !== undefined) refuse(part, `needs ${main} as well`)
   }
 }
 
@@ -73,17 +53,17 @@ function checkTogether(kind: TunnelKind, plan: Plan, refuse: RefuseOption): void
 }
 
 /** The plan with missing values from variables. */
-export function withVariables(plan: Plan, environment: NodeJS.ProcessEnv): Plan {
-  let parts: PlanPart = plan
-  for (const [, option] of optionRows) {
-    const { variable, form } = option
-    const given = variable && environment[variable.name]
-    if (variable === undefined || given === undefined || given === '' || !variable.missingFrom(plan)) continue
-    const part = readOption(option, given)
-    if (part === undefined) throw new UsageError(`${variable.name} must be ${form.what}`)
-    parts = merged(parts, part)
+export function withVariables(given: Plan, environment: NodeJS.ProcessEnv): Plan {
+  let plan = given
+  for (const [key, { variable, form }] of optionRows) {
+    const text = variable && environment[variable.name]
+    if (variable === undefined || text === undefined || text === '') continue
+    if (valueOf(plan, variable.needs) === undefined || valueOf(plan, key) !== undefined) continue
+    const value = form.read(text)
+    if (value === undefined) throw new UsageError(`${variable.name} must be ${form.what}`)
+    plan = withValue(plan, key, value)
   }
-  return parts as Plan
+  return plan
 }
 
 function protoOf(kind: Exclude<TunnelKind, 'tunnel'>, { url, schemes }: Plan, refuse: RefuseOption) {
@@ -101,9 +81,11 @@ export function planOfFlags(
   flags: ReadonlyMap<string, readonly string[]>,
 ): Plan {
   const given = optionRows.flatMap(row => {
-    const texts = flagsFor(flagName(row), row[1]).flatMap(name => flags.get(name) ?? [])
+    const [key, { form }] = row
+    const values = flagsFor(row).flatMap(name => flags.get(name) ?? [])
+    const texts = form.flagNamesFile ? values.slice(-1).map(readSecretFile) : values
     // An unparsable value is passed to the form too, which then says what it must be.
-    return texts.length === 0 ? [] : [[row[0], row[1].form.fromFlag(texts) ?? texts] as const]
+    return texts.length === 0 ? [] : [[key, form.fromFlag(texts) ?? texts] as const]
   })
   const refuse: RefuseOption = (key, complaint) => {
     const row = optionRows.find(([each]) => each === key)

@@ -4,7 +4,7 @@ import type { EndpointOptions } from '#agent/options.ts'
 import type { ConnectionEvent } from '#agent/events.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { endpointsOf } from '#cli/agent/plan.ts'
-import type { NamedPlan, Plan } from '#cli/agent/tunnel-option.ts'
+import type { NamedPlan, Plan } from '#cli/agent/tunnel-plan.ts'
 import { Meter } from '#cli/agent/web/meter.ts'
 
 /** A tunnel that is online, by name. */

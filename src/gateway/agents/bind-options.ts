@@ -4,6 +4,7 @@ import { connectionFilter, isSet, type Modules } from '#gateway/modules/index.ts
 import type { ModuleContext } from '#http/place.ts'
 import { agentAuthorities } from '#tls/agent-authorities.ts'
 import { terminationIdentity } from '#tls/tls-termination.ts'
+import { type AgentModule, agentModules } from '#tunnel/agent-modules.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
 export type Proto = 'http' | 'https' | 'tcp' | 'tls'
@@ -12,6 +13,10 @@ const protos: readonly string[] = ['http', 'https', 'tcp', 'tls'] satisfies Prot
 const web: readonly Proto[] = ['http', 'https']
 const any: readonly Proto[] = ['http', 'https', 'tcp', 'tls']
 const none: readonly Proto[] = []
+
+const moduleProtos = Object.fromEntries(
+  Object.entries(agentModules).map(([name, { protos: usableAt }]) => [name, usableAt]),
+) as Record<AgentModule, readonly Proto[]>
 
 /** Where each option can be used. An option elsewhere is rejected, never ignored silently. */
 const usable: Readonly<Record<keyof BindOptions, readonly Proto[]>> = {
@@ -25,22 +30,11 @@ const usable: Readonly<Record<keyof BindOptions, readonly Proto[]>> = {
   LocalUrlScheme: any,
   // Traffic options.
   Auth: web,
-  BasicAuth: web,
   HostHeaderRewrite: web,
-  IPRestriction: any,
   ProxyProto: any,
-  RequestHeaders: web,
-  ResponseHeaders: web,
-  CircuitBreaker: web,
-  Compression: web,
   MutualTLSAtEdge: ['tls'],
-  MutualTLSCA: ['https'],
-  OAuth: web,
-  OIDC: web,
   TLSTermination: ['tls'],
-  UserAgentFilter: web,
-  WebhookVerification: web,
-  WebsocketTCPConverter: web,
+  ...moduleProtos,
   MutualTLSAtAgent: none,
   Policy: none,
   TrafficPolicy: none,

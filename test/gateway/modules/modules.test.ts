@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Exchange } from '#http/exchange.ts'
 import { connectionFilter } from '#gateway/modules/index.ts'
+import { agentModules } from '#tunnel/agent-modules.ts'
 import { optionsOf, request, through, tunnelModules } from './support.ts'
 
 const basic = (text: string): Exchange =>
@@ -20,6 +21,17 @@ suite('a tunnel without options', () => {
   test('has no modules and pays nothing', () => {
     assert.deepEqual(tunnelModules(optionsOf({})), [])
   })
+})
+
+suite('a module that agents can request', () => {
+  for (const name of Object.keys(agentModules))
+    test(`is built or refused, never ignored: ${name}`, () => {
+      try {
+        assert.equal(tunnelModules(optionsOf({ [name]: {} })).length, 1)
+      } catch (error) {
+        assert.match(String(error), new RegExp(`option ${name} cannot be used`))
+      }
+    })
 })
 
 suite('basic auth', () => {

@@ -1,6 +1,6 @@
-import { isPlainObject } from '#cli/agent/forms.ts'
+import { isPlainObject } from '#base/value-forms.ts'
 import { hostedTunnelKeys } from '#cli/agent/hosted-keys.ts'
-import { tunnelOptions, type OptionKey } from '#cli/agent/tunnel-options.ts'
+import { tunnelOptions, type OptionKey } from '#tunnel/tunnel-options.ts'
 
 /** An option that has no equivalent, or does not exist. */
 export class OptionError extends Error {

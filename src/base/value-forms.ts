@@ -1,5 +1,4 @@
 import { parseHostPort } from '#base/hosts.ts'
-import { readSecretFile } from '#cli/agent/secret-file.ts'
 
 /** The form of a value, as a flag and in YAML. Both give a raw value, which is parsed in one place. */
 export interface ValueForm<Value> {
@@ -9,8 +8,12 @@ export interface ValueForm<Value> {
   readonly placeholder: string
   /** The raw value of a repeated flag. */
   readonly fromFlag: (texts: readonly string[]) => unknown
+  /** The flag names a file with the value. */
+  readonly flagNamesFile?: true
   /** Undefined when the raw value is invalid. */
   readonly read: (raw: unknown) => Value | undefined
+  /** What means none where a value must be sent. */
+  readonly empty?: unknown
 }
 
 const last = (texts: readonly string[]): string => texts.at(-1) ?? ''
@@ -24,6 +27,7 @@ export const text = (placeholder: string, what = 'text'): ValueForm<string> => (
   placeholder: `<${placeholder}>`,
   fromFlag: last,
   read: raw => (isLine(raw) && raw !== '' ? raw : undefined),
+  empty: '',
 })
 
 /** `host:port`. */
@@ -40,7 +44,7 @@ export const hostPort: ValueForm<string> = {
 /** A secret. Other users of the machine see command lines, so the flag names a file with it. */
 export const secretLine: ValueForm<string> = {
   ...text('file', 'one line of text; the flag takes a file with it'),
-  fromFlag: texts => readSecretFile(last(texts)),
+  flagNamesFile: true,
 }
 
 /** Text that is often only a number, which YAML parses as one. */
@@ -78,6 +82,7 @@ export const list = (
   placeholder: `<${placeholder}>`,
   fromFlag: texts => texts,
   read: raw => (Array.isArray(raw) && raw.every(item => isLine(item) && isItem(item)) ? raw : undefined),
+  empty: [],
 })
 
 /** Words out of a few; as a flag also comma-separated. */

@@ -1,7 +1,15 @@
 import { isIP } from 'node:net'
-import { address, choice, choices, list, pairs, text, yesNo } from '#cli/agent/forms.ts'
-import { moduleOptions } from '#cli/agent/module-options.ts'
-import { addressed, every, named, option, type TunnelOption, web } from '#cli/agent/tunnel-option.ts'
+import { address, choice, choices, list, pairs, text, yesNo } from '#base/value-forms.ts'
+import { moduleOptions } from '#tunnel/module-options.ts'
+import {
+  addressed,
+  every,
+  type MainPart,
+  named,
+  option,
+  type TunnelOption,
+  web,
+} from '#tunnel/tunnel-option.ts'
 
 const isCredential = (item: string): boolean => item.indexOf(':') > 0
 const isHeader = (item: string): boolean => /^[^\s:]+:/.test(item)
@@ -18,137 +26,125 @@ export const tunnelOptions = {
     kinds: named,
     otherFlags: ['--name'],
     aliases: ['--hostname', '--subdomain'],
-    to: domain => ({ domain }),
   }),
   url: option({
     form: text('url', 'a URL such as https://name.example.com'),
     doc: 'The full public URL.',
     kinds: addressed,
-    to: url => ({ url }),
   }),
   remote_addr: option({
     form: address('host:port|port', 'a port or host:port'),
     doc: 'Public port of the gateway.',
     kinds: ['tcp'],
     otherFlags: ['--port'],
-    to: remoteAddr => ({ remoteAddr }),
   }),
   labels: option({
     form: pairs,
     doc: 'Label for tunnel-group backends, instead of an address. Repeatable.',
     kinds: every,
     flag: '--label',
-    to: labels => ({ labels }),
   }),
   schemes: option({
     form: choices(['https', 'http']),
     doc: 'https, http or both; default https, and also http if the gateway is on this machine.',
     kinds: web,
     flag: '--scheme',
-    to: schemes => ({ schemes }),
   }),
   metadata: option({
     form: text('text'),
     doc: 'Any text; the API shows it with the tunnel.',
     kinds: every,
-    to: metadata => ({ metadata }),
   }),
   description: option({
     form: text('text'),
     doc: 'Any text; the API shows it if there is no metadata.',
     kinds: every,
-    to: description => ({ description }),
   }),
   pooling_enabled: option({
     form: yesNo,
     doc: 'Share the address with other agents of the same owner that enable this too.',
     kinds: addressed,
-    to: poolingEnabled => ({ poolingEnabled }),
   }),
   basic_auth: option({
     form: list('user:password', 'a list of user:password', isCredential),
     doc: 'Require HTTP basic auth. Repeatable.',
     kinds: web,
+    module: 'BasicAuth.credentials',
     secret: true,
     aliases: ['--auth'],
-    to: basicAuth => ({ basicAuth }),
   }),
   host_header: option({
     form: text('rewrite|value', 'rewrite or a host'),
     doc: 'Host header sent to the service; rewrite: the local address.',
     kinds: web,
-    to: hostHeader => ({ hostHeader: hostHeader === 'preserve' ? undefined : hostHeader }),
+    unsetBy: 'preserve',
   }),
   'request_headers.add': option({
     form: list('name:value', 'a list of name: value', isHeader),
     doc: 'Add a request header. Repeatable.',
     kinds: web,
+    module: 'RequestHeaders.add',
     flag: '--request-header-add',
-    to: add => ({ requestHeaders: { add } }),
   }),
   'request_headers.remove': option({
     form: list('name', 'a list of names'),
     doc: 'Remove a request header. Repeatable.',
     kinds: web,
+    module: 'RequestHeaders.remove',
     flag: '--request-header-remove',
-    to: remove => ({ requestHeaders: { remove } }),
   }),
   'response_headers.add': option({
     form: list('name:value', 'a list of name: value', isHeader),
     doc: 'Add a response header. Repeatable.',
     kinds: web,
+    module: 'ResponseHeaders.add',
     flag: '--response-header-add',
-    to: add => ({ responseHeaders: { add } }),
   }),
   'response_headers.remove': option({
     form: list('name', 'a list of names'),
     doc: 'Remove a response header. Repeatable.',
     kinds: web,
+    module: 'ResponseHeaders.remove',
     flag: '--response-header-remove',
-    to: remove => ({ responseHeaders: { remove } }),
   }),
   allow_cidrs: option({
     form: list('network', 'a list of networks such as 10.0.0.0/8', isNetwork),
     doc: 'Allow only clients from this network. Repeatable.',
     kinds: addressed,
+    module: 'IPRestriction.allow_cidrs',
     flag: '--allow-cidr',
     aliases: ['--cidr-allow'],
-    to: allowCidrs => ({ allowCidrs }),
   }),
   deny_cidrs: option({
     form: list('network', 'a list of networks such as 10.0.0.0/8', isNetwork),
     doc: 'Deny clients from this network. Repeatable.',
     kinds: addressed,
+    module: 'IPRestriction.deny_cidrs',
     flag: '--deny-cidr',
     aliases: ['--cidr-deny'],
-    to: denyCidrs => ({ denyCidrs }),
   }),
   ...moduleOptions,
-  proxy_proto: option({
+  proxy_proto: option<0 | 1 | 2>({
     form: choice([1, 2]),
     doc: 'Version of the PROXY protocol header sent to the service.',
     kinds: addressed,
     aliases: ['--upstream-proxy-protocol'],
-    to: proxyProto => ({ proxyProto }),
   }),
   upstream_protocol: option({
     form: choice(['http1', 'http2']),
     doc: 'Protocol of the service.',
     kinds: ['http', 'tunnel'],
     aliases: ['--app-protocol'],
-    to: upstreamProtocol => ({ upstreamProtocol }),
   }),
   crt: option({
     form: text('file', 'the path of a file'),
     doc: 'Certificate, to terminate TLS in this agent.',
     kinds: ['tls'],
-    to: crt => ({ crt }),
   }),
   key: option({
     form: text('file', 'the path of a file'),
     doc: 'Private key of the certificate.',
     kinds: ['tls'],
-    to: key => ({ key }),
   }),
   verify_upstream: option({
     form: yesNo,
@@ -156,26 +152,26 @@ export const tunnelOptions = {
     kinds: every,
     flag: '--no-verify-upstream',
     aliases: ['--upstream-tls-verify'],
-    to: verifyUpstream => ({ verifyUpstream }),
   }),
   upstream_tls_verify_cas: option({
     form: text('file|host', 'the path of a file, or host'),
     doc: 'CAs for the certificate of an https service; host: those of this machine.',
     kinds: every,
-    to: upstreamCas => ({ upstreamCas }),
   }),
   inspect: option({
     form: yesNo,
     doc: 'False: requests of this tunnel are neither listed nor captured.',
     kinds: ['http', 'tunnel'],
-    to: inspect => ({ inspect }),
   }),
 }
 
 export type OptionKey = keyof typeof tunnelOptions
 
 /** The rows of the table, with their types erased. */
-export const optionRows = Object.entries(tunnelOptions) as [OptionKey, TunnelOption<unknown>][]
+export const optionRows = Object.entries(tunnelOptions) as [
+  OptionKey,
+  TunnelOption<unknown> & Partial<MainPart>,
+][]
 
 /** The keys of a tunnel in YAML: those with a dot are maps. */
 export const tunnelKeys: readonly string[] = [
@@ -186,3 +182,9 @@ export const tunnelKeys: readonly string[] = [
 
 export const flagName = ([key, { flag }]: (typeof optionRows)[number]): string =>
   flag ?? `--${key.replaceAll('_', '-')}`
+
+/** All flags that set an option. */
+export const flagsFor = (row: (typeof optionRows)[number]): string[] => {
+  const [, { otherFlags = [], aliases = [] }] = row
+  return [flagName(row), ...otherFlags, ...aliases]
+}
