@@ -10,7 +10,6 @@ import {
 import { DirectoryReader, jsonOf } from '#acme/directory.ts'
 import { address } from '#acme/fields.ts'
 import type { AccountKey } from '#acme/jws.ts'
-import { Nonces } from '#acme/nonces.ts'
 import { AcmeProblem, invalidAnswer, refusedAnswer } from '#acme/problem.ts'
 import { retryAfter } from '#acme/retry-after.ts'
 import type { Egress, EgressAnswer } from '#base/egress.ts'
@@ -31,6 +30,8 @@ const MAX_BYTES = 131_072
 const TIMEOUT_MS = 30_000
 /** CAs may reject any nonce; one that rejects this many in a row is broken. */
 const MAX_NONCES = 16
+const MAX_UNUSED_NONCES = 64
+const NONCE = /^[A-Za-z0-9_-]{1,512}$/
 const LANGUAGE = { 'accept-language': 'en' }
 
 /** An RFC 8555 client for one CA. Rejections and invalid responses are thrown as an `AcmeProblem`. */
@@ -188,3 +189,19 @@ export class AcmeClient {
 
 const isDeactivated = (account: unknown): boolean =>
   typeof account === 'object' && account !== null && 'status' in account && account.status === 'deactivated'
+
+/** Nonces from the CA's responses, each valid for one message. */
+class Nonces {
+  readonly #unused: string[] = []
+
+  /** The newest: a CA forgets old ones first. */
+  take(): string | undefined {
+    return this.#unused.pop()
+  }
+
+  keep(nonce: string | undefined): void {
+    if (nonce === undefined || !NONCE.test(nonce)) return
+    this.#unused.push(nonce)
+    if (this.#unused.length > MAX_UNUSED_NONCES) this.#unused.shift()
+  }
+}
