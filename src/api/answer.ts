@@ -1,9 +1,12 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { HttpCall } from '#api/http-server.ts'
+import type { HttpCall, RouteHandler } from '#api/http-server.ts'
 import { problemBody, problemOf } from '#api/problems.ts'
 import { wantsBodyInsteadOf204 } from '#api/quirks.ts'
 import { brandFor } from '#api/request.ts'
 import type { Log } from '#base/log.ts'
+
+/** How long a browser may cache the response to a preflight. */
+const PREFLIGHT_MAX_AGE_SECONDS = 600
 
 /**
  * Headers of every response. Pages of other origins may read it: they use their own token, and as there are no cookies,
@@ -28,6 +31,19 @@ export const streamHead = (httpCall: HttpCall): OutgoingHttpHeaders => ({
   // nginx would buffer it.
   'x-accel-buffering': 'no',
 })
+
+/** Responds to CORS preflights. */
+export const preflight: RouteHandler = ({ request, response }) => {
+  const { origin = '*', 'access-control-request-headers': wanted } = request.headers
+  response.writeHead(204, {
+    'access-control-allow-origin': origin,
+    'access-control-allow-methods': 'GET, POST, PATCH, PUT, DELETE',
+    'access-control-max-age': String(PREFLIGHT_MAX_AGE_SECONDS),
+    ...(wanted !== undefined && { 'access-control-allow-headers': wanted }),
+    vary: 'origin',
+  })
+  response.end()
+}
 
 /** Sends a body that is JSON text already. */
 export function sendText(httpCall: HttpCall, status: number, text: string | Buffer): void {

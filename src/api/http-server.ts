@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import router, { type HTTPMethod } from 'find-my-way'
-import { answerMalformed } from '#api/malformed.ts'
 import { newOperationId } from '#api/operation-ids.ts'
-import { fail } from '#base/errors.ts'
+import { problemBody } from '#api/problems.ts'
+import { fail, Problem } from '#base/errors.ts'
+import { newId } from '#base/ids.ts'
 import { acceptQueued, listenOn, type ListenOn, type SharesPorts } from '#base/listen-on.ts'
 
 /** For a whole request to arrive: a slow sender must not hold a connection forever. */
@@ -134,3 +135,23 @@ function useOriginForm(request: IncomingMessage): void {
 
 const badUrl = (): never =>
   fail('bad_request', { reason: 'the path has a % that is not followed by two hexadecimal digits' })
+
+/** Responds to invalid HTTP with an API error, and closes the connection. */
+function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const problem =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new Problem('headers_too_large', {})
+      : new Problem('bad_request', { reason: error.code ?? 'unknown' })
+  const body = problemBody(problem, 'ADIT', newId('op'))
+  const head = [
+    `HTTP/1.1 ${problem.status} Refused`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}

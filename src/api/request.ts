@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { bodyBytes } from '#api/body-bytes.ts'
 import { parseBody } from '#api/json.ts'
 import { PAGING, readQuery } from '#api/paging.ts'
 import {
@@ -11,9 +10,12 @@ import {
   withoutUnset,
 } from '#api/quirks.ts'
 import { validate } from '#api/validation.ts'
-import { fail } from '#base/errors.ts'
+import { fail, Problem } from '#base/errors.ts'
 import { withoutNulls, type ResourceBody } from '#contract/body.ts'
 import { isPaged, type Operation } from '#contract/operations.ts'
+
+const MAX_BODY = 1_048_576
+const NOTHING = Buffer.alloc(0)
 
 /** Exactly one content type in one spelling: looser matching has allowed bodies to bypass validation elsewhere. */
 const JSON_TYPE = /^application\/json(; ?charset=(utf-8|UTF-8))?$/
@@ -67,6 +69,28 @@ function checkContentType(message: IncomingMessage, hasBody: boolean): void {
   if (!JSON_TYPE.test(type) || countOf('content-type', message.rawHeaders) !== 1)
     fail('content_type', { value: type.slice(0, 100) })
 }
+
+/** The bytes of a body, at most a mebibyte. */
+function bodyBytes(request: IncomingMessage): Promise<Buffer> | Buffer {
+  const { 'content-length': announced, 'transfer-encoding': coding } = request.headers
+  if (coding === undefined && (announced === undefined || announced === '0')) return NOTHING
+  if (Number(announced) > MAX_BODY) throw tooLarge()
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const chunks: Buffer[] = []
+  let length = 0
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length
+    if (length <= MAX_BODY) chunks.push(chunk)
+    else reject(tooLarge())
+  })
+  request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] ?? NOTHING) : Buffer.concat(chunks)))
+  request.once('error', () =>
+    reject(new Problem('body_unreadable', { reason: 'the connection ended before it' })),
+  )
+  return promise
+}
+
+const tooLarge = () => new Problem('body_too_large', { limit: MAX_BODY })
 
 /** The request body for the operation: parsed, adjusted for known clients, and validated. */
 export async function readBody(operation: Operation, message: IncomingMessage): Promise<ResourceBody> {

@@ -5,7 +5,6 @@ import type { Call } from '#api/call.ts'
 import { Draft } from '#api/draft.ts'
 import { eventOf } from '#api/events.ts'
 import { checkModules } from '#api/modules/index.ts'
-import { settleOwner } from '#api/ownership.ts'
 import { find, requireParent, type ResourcePath } from '#api/records.ts'
 import { serialize } from '#api/row-text.ts'
 import { show } from '#api/showing.ts'
@@ -14,8 +13,10 @@ import { explain } from '#api/refusals.ts'
 import { inTurn } from '#api/turns.ts'
 import { fail } from '#base/errors.ts'
 import { newId, timestamp } from '#base/ids.ts'
+import { ownerIn } from '#contract/access-rule.ts'
 import { decode, references, type ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
+import { owners } from '#contract/targets.ts'
 import type { Write } from '#store/store.ts'
 
 /** How often a conflicting change is retried. */
@@ -116,4 +117,17 @@ async function write(draft: Draft, version: number, call: Call): Promise<boolean
   ]
   const outcome = await call.store.commit(batch)
   return outcome.ok || explain(outcome.refusal, kind, call, { claims: draft.claims, named })
+}
+
+/** Sets the owner of a new resource: the caller, unless the request names another one or shares it. */
+async function settleOwner({ kind, body, before, given }: Draft, call: Call): Promise<void> {
+  if (!kind.shape['owner_id']) return
+  const { principal } = call
+  // Keys and credentials always have an owner.
+  const isNamed = given['owner_id'] !== undefined && !(kind.owned && given['owner_id'] === '')
+  if (!before && !isNamed) body['owner_id'] = principal.id
+  const owner = ownerIn(body)
+  if (owner === '' || owner === principal.id || (before && owner === ownerIn(before))) return
+  if (principal.role !== 'admin') fail('not_allowed', { field: 'owner_id', action: 'name another owner' })
+  await checkReferences([{ id: owner, field: 'owner_id', target: owners }], call)
 }
