@@ -1,9 +1,10 @@
+import { createInterface } from 'node:readline'
 import { bodyOf, type Given } from '#cli/body.ts'
-import { confirm } from '#cli/confirm.ts'
 import { findConnection, type ConnectionOptions } from '#cli/connection.ts'
-import { exitCodes } from '#cli/failure.ts'
+import { DeclinedError, exitCodes } from '#cli/failure.ts'
 import { flagsOf } from '#cli/flags.ts'
 import { columnsOf, outputOf, type OutputOptions } from '#cli/output.ts'
+import { printable } from '#cli/printable.ts'
 import { allPages, isList, methodOf, type ClientMethod } from '#client/method.ts'
 import { sender, type Send } from '#client/send.ts'
 import type { PageRequest } from '#client/types.ts'
@@ -31,6 +32,20 @@ function print(text: string): void {
   // The reader has closed the pipe, as `head` does.
   process.stdout.on('error', () => process.exit(0))
   process.stdout.write(text)
+}
+
+/** Asks for confirmation, but only interactively: a script has decided already. */
+async function confirm(what: string): Promise<void> {
+  if (!process.stdin.isTTY) return
+  const prompt = createInterface({ input: process.stdin, output: process.stderr })
+  // The prompt takes Ctrl-C away from the process.
+  prompt.once('SIGINT', () => process.exit(exitCodes.interrupted))
+  const answer = await new Promise<string>(resolve => {
+    prompt.once('close', () => resolve(''))
+    prompt.question(`${printable(what)} [y/N] `, resolve)
+  })
+  prompt.close()
+  if (!/^y(es)?$/i.test(answer.trim())) throw new DeclinedError('nothing was deleted')
 }
 
 /** All items, or up to the limit, over all pages. */

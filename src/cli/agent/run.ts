@@ -6,9 +6,9 @@ import type { AgentOptions } from '#agent/options.ts'
 import type { AgentStatus } from '#agent/events.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { upstreamProblem } from '#agent/upstream-problem.ts'
+import { ownArguments } from '#base/own-program.ts'
 import { isLocal, type AgentSettings } from '#cli/agent/agent-settings.ts'
 import { commandError, isAuthFailure, noToken } from '#cli/agent/failures.ts'
-import { replaceProcess, restartExcuse } from '#cli/agent/restart.ts'
 import { RunningTunnels } from '#cli/agent/running-tunnels.ts'
 import type { NamedPlan, Plan } from '#cli/agent/tunnel-plan.ts'
 import { Updater } from '#cli/agent/update.ts'
@@ -180,4 +180,17 @@ class Run {
     this.#view.note('error', `${tunnel.url || 'the tunnel'} was closed: ${error.message}`)
     if (agent.tunnels.size === 0) this.#ending.reject(error)
   }
+}
+
+/** Why this agent cannot restart; empty when it can. */
+const restartExcuse = (): string =>
+  process.platform === 'win32' ? 'an agent on Windows cannot replace its process' : ''
+
+/**
+ * Replaces the process image: same process id, terminal and supervisor, with the currently installed program. Returns
+ * only when that fails.
+ */
+function replaceProcess(): number {
+  process.execve?.(process.execPath, [process.execPath, ...ownArguments()], process.env)
+  return 1
 }

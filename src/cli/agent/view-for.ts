@@ -1,5 +1,4 @@
 import type { AgentSettings } from '#cli/agent/agent-settings.ts'
-import { bothViews } from '#cli/agent/both-views.ts'
 import { LineView } from '#cli/agent/line-view.ts'
 import { fileOutput, streamOutput, type LogOutput } from '#cli/agent/log-output.ts'
 import { LogView } from '#cli/agent/log-view.ts'
@@ -42,6 +41,24 @@ export function viewFor(
     now,
   })
   return shown ? bothViews(shown, logged) : logged
+}
+
+/** A view on the terminal together with a log elsewhere. */
+const bothViews = (terminal: AgentView, log: AgentView): AgentView => ({
+  isTerminal: terminal.isTerminal,
+  inspector: url => each(terminal, log, view => view.inspector(url)),
+  status: status => each(terminal, log, view => view.status(status)),
+  opened: tunnels => each(terminal, log, view => view.opened(tunnels)),
+  connection: event => each(terminal, log, view => view.connection(event)),
+  request: event => each(terminal, log, view => view.request(event)),
+  note: (level, message) => each(terminal, log, view => view.note(level, message)),
+  failed: error => each(terminal, log, view => view.failed(error)),
+  close: () => each(terminal, log, view => view.close()),
+})
+
+function each(first: AgentView, second: AgentView, call: (view: AgentView) => void): void {
+  call(first)
+  call(second)
 }
 
 /** Our own lines, in a stable format. */

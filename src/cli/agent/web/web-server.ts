@@ -4,7 +4,6 @@ import type { CaptureStore } from '#agent/capture/capture-store.ts'
 import { ApiFailure } from '#cli/agent/web/api-failure.ts'
 import { streamEvents } from '#cli/agent/web/event-stream.ts'
 import { hostCheck, hostOf, type HostCheck } from '#cli/agent/web/host-check.ts'
-import { readJson } from '#cli/agent/web/json-body.ts'
 import { listen, type Listening } from '#cli/agent/web/listen.ts'
 import type { LocalApi } from '#cli/agent/web/local-api.ts'
 import { pageFor } from '#cli/agent/web/pages.ts'
@@ -28,6 +27,7 @@ const SECURITY_HEADERS = {
 
 /** A client that sends nothing within this time is dropped. */
 const REQUEST_MS = 30_000
+const MAX_BODY_BYTES = 16 * 1_048_576
 
 /** The HTTP server of the inspector and the local API. */
 export class WebServer {
@@ -127,6 +127,25 @@ function decoded(segments: readonly string[]): string[] {
     return segments.map(decodeURIComponent)
   } catch {
     throw new ApiFailure('bad_request', 'the path has a malformed percent-encoding')
+  }
+}
+
+/** Parses a JSON body. Other types are rejected, because a page of another site can send those without a preflight. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const [type = ''] = (request.headers['content-type'] ?? '').split(';')
+  if (type.trim().toLowerCase() !== 'application/json')
+    throw new ApiFailure('media_type', 'the Content-Type must be application/json')
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of request) {
+    size += (piece as Buffer).length
+    if (size > MAX_BODY_BYTES) throw new ApiFailure('too_large', `a body may have ${MAX_BODY_BYTES} bytes`)
+    pieces.push(piece as Buffer)
+  }
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString()) as unknown
+  } catch {
+    throw new ApiFailure('bad_request', 'the body is not JSON')
   }
 }
 
