@@ -5,7 +5,7 @@ import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 
 export interface AccountMaintenanceOptions {
-  readonly accounts: Pick<Accounts, 'tellContact' | 'finishKeyChange' | 'changeKey'>
+  readonly accounts: Pick<Accounts, 'updateContact' | 'finishKeyChange' | 'changeKey'>
   readonly log: Log
   /** The shortest wait after a failure. */
   readonly shortestMs: number
@@ -26,10 +26,12 @@ export class AccountMaintenance {
   /** Sends the CA what has changed since the last contact. */
   start(): void {
     const { accounts, log } = this.#options
-    const tell = async () => {
-      if (await accounts.tellContact()) log.info('ACME contact updated')
+    const update = async () => {
+      if (await accounts.updateContact()) log.info('ACME contact updated')
     }
-    void inBackground({ task: 'acme', log }, () => this.#untilDone(tell, 'updating the ACME contact failed'))
+    void inBackground({ task: 'acme', log }, () =>
+      this.#untilDone(update, 'updating the ACME contact failed'),
+    )
     void inBackground({ task: 'acme', log }, () =>
       this.#untilDone(() => accounts.finishKeyChange(), 'the ACME account key change is not finished'),
     )

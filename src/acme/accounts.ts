@@ -51,18 +51,18 @@ export class Accounts {
   }
 
   /** Sends the contact to the CA, if it has changed. Resolves to whether it had. */
-  async tellContact(): Promise<boolean> {
+  async updateContact(): Promise<boolean> {
     const { client } = this.#options
     const contact = this.#contact
     const known = await this.#rows.find()
     if (!known || known.body.url === null || isSame(known.body.contact, contact)) return false
-    const told = await this.use(async account => {
+    const updated = await this.use(async account => {
       await client.setContact(account, contact)
       return account.url
     })
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const kept = await this.#rows.find()
-      if (kept?.body.url !== told || (await this.#rows.change(kept, { contact }))) break
+      if (kept?.body.url !== updated || (await this.#rows.change(kept, { contact }))) break
     }
     return true
   }

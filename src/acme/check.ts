@@ -32,9 +32,9 @@ export class Check {
     const { certificate } = domain
     const latest = now() + checkMs
     if (certificate === undefined) return latest
-    const wish = await this.#wish(domain, certificate)
-    const next = Math.min(wish.askAgainAt, latest)
-    const renewsAt = wish.renewsAt ?? domain.renewsAt
+    const suggestion = await this.#suggestion(domain, certificate)
+    const next = Math.min(suggestion.askAgainAt, latest)
+    const renewsAt = suggestion.renewsAt ?? domain.renewsAt
     const lost = await this.#lost(domain, next)
     if (lost !== 'unknown')
       await domains.reportStatus(domain.id, { job: lost, ...(renewsAt !== undefined && { renewsAt }) })
@@ -58,7 +58,7 @@ export class Check {
   }
 
   /** The CA's renewal suggestion (RFC 9773). Optional: without a response the plan stays. */
-  async #wish(
+  async #suggestion(
     domain: ManagedDomain,
     certificate: IssuedCertificate,
   ): Promise<{ renewsAt: number | undefined; askAgainAt: number }> {

@@ -86,7 +86,7 @@ export class Issuer {
   }
 
   async start(): Promise<void> {
-    this.#unfollow = await this.#options.domains.follow((id, domain) => this.#hear(id, domain))
+    this.#unfollow = await this.#options.domains.follow((id, domain) => this.#onDomain(id, domain))
     this.#sweeper = setInterval(() => this.#spawn(this.#sweep()), SWEEP_MS)
     this.#sweeper.unref()
     this.#spawn(this.#sweep())
@@ -110,7 +110,7 @@ export class Issuer {
     await Promise.race([ended, pause(CLOSE_MS, undefined, { ref: false })])
   }
 
-  #hear(id: string, domain: ManagedDomain | undefined): void {
+  #onDomain(id: string, domain: ManagedDomain | undefined): void {
     if (this.#closed) return
     const scheduled = this.#scheduledDomains.get(id)
     if (domain === undefined) this.#forget(id, scheduled)

@@ -117,12 +117,12 @@ export class OrderRunner {
     else log.warn({ ...facts, error }, 'certificate not issued')
     if (!onlyLooked) onResult('failed')
     const job = { error: code, message, startedAt: Date.parse(order.body.started_at), retriesAt }
-    const telling = this.#statusWriter(domain, job)
+    const status = this.#statusWriter(domain, job)
     const changes = { ...counts, next_try_at: moment(retriesAt), error: message, state: 'waiting' } as const
-    if (orderLives) await order.release(changes, telling)
+    if (orderLives) await order.release(changes, status)
     else {
       const over = { ...changes, url: null, challenge: null }
-      await order.release(over, await order.withoutChallenges(telling))
+      await order.release(over, await order.withoutChallenges(status))
     }
     return retriesAt
   }

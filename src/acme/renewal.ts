@@ -41,6 +41,6 @@ export function suggestedTime(
 
 /** When to ask again: as the CA requests, but at least daily. */
 export function nextQuestion(retryAt: number | undefined, now: number, random: () => number): number {
-  const wished = Math.min(Math.max(retryAt ?? now + DAY, now + HOUR), now + DAY)
-  return wished - random() * 0.1 * (wished - now)
+  const requested = Math.min(Math.max(retryAt ?? now + DAY, now + HOUR), now + DAY)
+  return requested - random() * 0.1 * (requested - now)
 }

@@ -15,7 +15,7 @@ import { isPublicName } from '#base/public-suffix.ts'
 import type { Settings } from '#base/settings.ts'
 import type { Source } from '#registry/records/source.ts'
 import { readPem } from '#pki/pem.ts'
-import { tellOfNoAuthority } from '#domains/acme/no-authority.ts'
+import { reportNoAuthority } from '#domains/acme/no-authority.ts'
 import { reserveOwnDomain } from '#domains/acme/own-domain.ts'
 import type { DomainEnvironment } from '#domains/acme/proving.ts'
 import { ReservedDomains } from '#domains/acme/reserved-domains.ts'
@@ -101,7 +101,7 @@ interface Start extends AcmeOptions, Pick<IssuerOptions, 'onResult'> {
 function startWithout({ settings, source, log }: AcmeOptions, call: Call): Promise<() => Promise<void>> {
   const environment = environmentOf(settings)
   const domains = new ReservedDomains({ call, source, log, ground: environment })
-  return tellOfNoAuthority({ domains, alone: environment.isSoleServer, log, now: call.now })
+  return reportNoAuthority({ domains, alone: environment.isSoleServer, log, now: call.now })
 }
 
 function environmentOf(settings: Settings): DomainEnvironment {

@@ -64,11 +64,11 @@ function whatIsMissing({ settings, dns, addresses, isPublic }: Barriers): string
   const { domain, http_addr: http, https_addr: https, agent_addr: agent } = settings
   const isHidden = (address: AddressSetting | undefined): boolean =>
     address !== undefined && isLoopback(address.host)
-  const nobody = `  ${domain} cannot be reached yet:`
+  const unreachable = `  ${domain} cannot be reached yet:`
   const anyHidden = [http, https, dns].some(isHidden)
   if (addresses.length === 0 && (isPublic || !anyHidden))
     return [
-      `${nobody} this machine has no public address. Start it with its public one:`,
+      `${unreachable} this machine has no public address. Start it with its public one:`,
       '',
       `    ADIT_PUBLIC_ADDRESSES=${UNKNOWN}`,
       '',
@@ -82,7 +82,7 @@ function whatIsMissing({ settings, dns, addresses, isPublic }: Barriers): string
     ...(isHidden(dns) ? [`ADIT_DNS_ADDR=${addresses[0] ?? UNKNOWN}:53`] : []),
   ]
   return [
-    `${nobody} these listen only on this machine. Start it with`,
+    `${unreachable} these listen only on this machine. Start it with`,
     '',
     `    ${open.join(' ')}`,
     '',

@@ -21,7 +21,7 @@ export interface Site {
 }
 
 export interface Watching {
-  readonly told: (text: string) => void
+  readonly report: (text: string) => void
   readonly signal: AbortSignal
   readonly firstWaitMs?: number
   readonly longestWaitMs?: number
@@ -49,9 +49,9 @@ export async function watchDomain(
   target: Pick<PublicDomain, 'domain' | 'addresses'>,
   dns: Pick<Dns, 'addresses'>,
   site: Site,
-  { told, signal, firstWaitMs = DNS_WAIT_MS, longestWaitMs = LONGEST_DNS_WAIT_MS }: Watching,
+  { report, signal, firstWaitMs = DNS_WAIT_MS, longestWaitMs = LONGEST_DNS_WAIT_MS }: Watching,
 ): Promise<void> {
-  const watch = new Watch(told, signal)
+  const watch = new Watch(report, signal)
   await watch.follow(() => dnsStanding(target, dns), { firstWaitMs, longestWaitMs })
   const often = {
     firstWaitMs: Math.min(firstWaitMs, WAIT_MS),
@@ -65,13 +65,13 @@ export async function watchDomain(
 }
 
 class Watch {
-  readonly #told: (text: string) => void
+  readonly #report: (text: string) => void
   readonly #signal: AbortSignal
   #last = ''
   #lines = 0
 
-  constructor(told: (text: string) => void, signal: AbortSignal) {
-    this.#told = told
+  constructor(report: (text: string) => void, signal: AbortSignal) {
+    this.#report = report
     this.#signal = signal
   }
 
@@ -80,7 +80,7 @@ class Watch {
     for (let delay = firstWaitMs; !this.#signal.aborted; delay = Math.min(delay * 1.5, longestWaitMs)) {
       // A failed check, such as an unavailable database, is repeated.
       const standing = await look().catch(() => undefined)
-      if (standing !== undefined) this.#tell(standing.text)
+      if (standing !== undefined) this.#reportChange(standing.text)
       if (standing?.done) return
       await wait(delay, undefined, { signal: this.#signal, ref: false }).catch(() => undefined)
     }
@@ -88,14 +88,14 @@ class Watch {
 
   /** The last line is printed however many were before it. */
   end(text: string): void {
-    if (!this.#signal.aborted) this.#told(text)
+    if (!this.#signal.aborted) this.#report(text)
   }
 
-  #tell(text: string): void {
+  #reportChange(text: string): void {
     if (text === '' || text === this.#last || this.#signal.aborted || this.#lines > MAX_LINES) return
     this.#last = text
     this.#lines++
-    this.#told(
+    this.#report(
       this.#lines <= MAX_LINES
         ? text
         : 'No further progress is shown here; see certificate_management_status of the domain.',

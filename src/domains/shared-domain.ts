@@ -68,8 +68,8 @@ function siteOf({ settings, store, https }: SharedDomainParts): Site {
     async certificate() {
       if (https === undefined) return { is: 'never', why: `HTTPS is off (ADIT_HTTPS_ADDR).` }
       const standing = await certificateOf(domain, store)
-      const waitsForNobody = standing?.is === 'waiting' && settings.acme_directory === undefined
-      return standing === undefined || waitsForNobody ? { is: 'never', why: absent } : standing
+      const cannotBeOrdered = standing?.is === 'waiting' && settings.acme_directory === undefined
+      return standing === undefined || cannotBeOrdered ? { is: 'never', why: absent } : standing
     },
     shown: async () => (https === undefined ? undefined : shownAt(https, domain)),
   }

@@ -67,9 +67,9 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
   const watching = new AbortController()
   const lived = live({ running, starter, log, onEnd: () => watching.abort() })
   process.stdout.write(welcome(running, settled))
-  const told = (text: string): boolean => process.stdout.write(`  ${text}\n`)
+  const report = (text: string): boolean => process.stdout.write(`  ${text}\n`)
   void inBackground({ task: 'domain_watch', log }, () =>
-    running.watchDomain({ told, signal: watching.signal }),
+    running.watchDomain({ report, signal: watching.signal }),
   )
   starter?.ready(running)
   process.exitCode = await lived.finally(() => record[Symbol.dispose]())

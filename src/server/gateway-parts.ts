@@ -19,7 +19,7 @@ export async function openParts(
   >,
 ): Promise<GatewayParts & { readonly source: RecordSource }> {
   const source = new RecordSource({ store, sealer, log: rest.log })
-  store.onCommit(() => source.ring())
+  store.onCommit(() => source.notify())
   const root = await openLocalRoot({ store, sealer, dataDir: settings.data_dir })
   const keys = await openGatewayKeys(store, sealer)
   return { settings, version, ...rest, source, root, keys }

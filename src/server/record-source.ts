@@ -26,7 +26,7 @@ export interface RecordSourceOptions {
 /** Feeds the gateway with the store's rows. While the store fails, the last known state is used. */
 export class RecordSource implements Source {
   readonly #options: RecordSourceOptions
-  readonly #bells = new Set<() => void>()
+  readonly #wakers = new Set<() => void>()
   readonly #readers = new Set<Reader>()
   #failures = 0
 
@@ -45,8 +45,8 @@ export class RecordSource implements Source {
   }
 
   /** A write was committed: read it now instead of at the next poll. */
-  ring(): void {
-    for (const bell of this.#bells) bell()
+  notify(): void {
+    for (const wake of this.#wakers) wake()
   }
 
   async watch(kinds: readonly string[], follower: Follower): Promise<() => void> {
@@ -54,12 +54,12 @@ export class RecordSource implements Source {
     const reader = new Reader({ ...this.#options, failed }, new Set(kinds), follower)
     await reader.load()
     this.#readers.add(reader)
-    const bell = () => reader.wake()
-    this.#bells.add(bell)
+    const wake = () => reader.wake()
+    this.#wakers.add(wake)
     // Writes between the snapshot and here sent no notification.
     reader.wake()
     return () => {
-      this.#bells.delete(bell)
+      this.#wakers.delete(wake)
       this.#readers.delete(reader)
       reader.stop()
     }

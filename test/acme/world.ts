@@ -108,7 +108,7 @@ export class World implements AsyncDisposable {
 
   source(store: Store = this.store): RecordSource {
     const source = new RecordSource({ store, sealer: this.#sealer, log: createLog('silent'), pollMs: 50 })
-    store.onCommit(() => source.ring())
+    store.onCommit(() => source.notify())
     return source
   }
 

@@ -35,9 +35,9 @@ function dnsOf(answers: readonly (readonly [readonly string[], readonly string[]
 
 async function linesOf(dns: ReturnType<typeof dnsOf>, site: Site): Promise<string[]> {
   const lines: string[] = []
-  const told = (text: string) => void lines.push(text)
+  const report = (text: string) => void lines.push(text)
   const { signal } = new AbortController()
-  await watchDomain(target, dns, site, { told, signal, firstWaitMs: 1, longestWaitMs: 1 })
+  await watchDomain(target, dns, site, { report, signal, firstWaitMs: 1, longestWaitMs: 1 })
   return lines
 }
 
@@ -45,7 +45,7 @@ const { addresses } = target
 const leadsHere = dnsOf([[addresses, addresses]])
 
 suite('the state of a domain', () => {
-  test('is told when it changes, until it leads here and is served with its certificate', async () => {
+  test('is report when it changes, until it leads here and is served with its certificate', async () => {
     const dns = dnsOf([
       [[], []],
       [[], []],
@@ -99,7 +99,7 @@ suite('the state of a domain', () => {
     assert.deepEqual(lines, ['DNS of example.com points to this server.', why])
   })
 
-  test('fills no log, and its end is told nevertheless', async () => {
+  test('fills no log, and its end is report nevertheless', async () => {
     const failures = Array.from({ length: 80 }, (_, n) => ({ is: 'waiting', text: `${n}.` }) as const)
     const lines = await linesOf(leadsHere, siteOf([...failures, there], ['AA']))
     assert.equal(lines.length, 52)
@@ -107,14 +107,14 @@ suite('the state of a domain', () => {
     assert.equal(lines[51], 'https://example.com is served.')
   })
 
-  test('is not told any more once it is to stop', async () => {
+  test('is not report any more once it is to stop', async () => {
     const stop = new AbortController()
     const lines: string[] = []
-    const told = (text: string) => {
+    const report = (text: string) => {
       lines.push(text)
       stop.abort()
     }
-    await watchDomain(target, dnsOf([[[], []]]), siteOf([there], ['AA']), { told, signal: stop.signal })
+    await watchDomain(target, dnsOf([[[], []]]), siteOf([there], ['AA']), { report, signal: stop.signal })
     assert.equal(lines.length, 1)
   })
 })

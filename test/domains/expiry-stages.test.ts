@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { nextStageAt, reachedAt, readStage, stageToTell, stages, type Stage } from '#domains/expiry/stages.ts'
+import {
+  nextStageAt,
+  reachedAt,
+  readStage,
+  stageToReport,
+  stages,
+  type Stage,
+} from '#domains/expiry/stages.ts'
 
 const SECOND = 1000
 const DAY = 86_400 * SECOND
@@ -31,7 +38,7 @@ suite('the stages of a certificate', () => {
 
   test('are told once each, and those that nobody was there to tell are left out', () => {
     const at = (left: number, told?: Stage) =>
-      stageToTell(life(365), { ...untold, lastStage: told, now: END - left * DAY })
+      stageToReport(life(365), { ...untold, lastStage: told, now: END - left * DAY })
     assert.equal(at(31), undefined)
     assert.equal(at(30), 30)
     assert.equal(at(29, 30), undefined)
@@ -42,14 +49,14 @@ suite('the stages of a certificate', () => {
   })
 
   test('are told again when they were told by a clock that was ahead', () => {
-    const at = (left: number) => stageToTell(life(365), { ...untold, lastStage: 0, now: END - left * DAY })
+    const at = (left: number) => stageToReport(life(365), { ...untold, lastStage: 0, now: END - left * DAY })
     assert.equal(at(31), undefined)
     assert.equal(at(13), 14)
   })
 
   test('are not told of what is renewed by itself until half of the time for that has gone', () => {
     const at = (left: number, renews: number) =>
-      stageToTell(life(90), { lastStage: undefined, renewsAt: END - renews * DAY, now: END - left * DAY })
+      stageToReport(life(90), { lastStage: undefined, renewsAt: END - renews * DAY, now: END - left * DAY })
     // At two thirds of its life.
     assert.equal(at(30, 30), undefined)
     assert.equal(at(15, 30), undefined)

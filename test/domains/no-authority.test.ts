@@ -4,7 +4,7 @@ import { create } from '#api/writing.ts'
 import { createLog } from '#base/log.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import { openAcme } from '#domains/acme.ts'
-import { tellOfNoAuthority } from '#domains/acme/no-authority.ts'
+import { reportNoAuthority } from '#domains/acme/no-authority.ts'
 import { ReservedDomains } from '#domains/acme/reserved-domains.ts'
 import { person } from '../tls/people.ts'
 import { made } from '../support/each-store.ts'
@@ -128,7 +128,7 @@ suite('a server without an authority', () => {
     await world.failure(other.id)
     await issuer.close()
     const domains = new ReservedDomains({ call: world.call, source: world.source(), log, ground })
-    const stop = await tellOfNoAuthority({ domains, alone: false, log, now: Date.now })
+    const stop = await reportNoAuthority({ domains, alone: false, log, now: Date.now })
     // It is told of names in their order, so the first was looked at when the last one is changed.
     await world.rewrite(other.id, {
       certificate_management_status: { renews_at: null, provisioning_job: null },

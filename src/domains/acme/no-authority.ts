@@ -21,10 +21,10 @@ export const NO_AUTHORITY =
  * Reports on every domain without its certificate that this server will not order one; resolves to how to stop. New
  * domains get the status at creation; this is for older ones, and for those whose certificate becomes due.
  */
-export async function tellOfNoAuthority(options: NoAuthorityOptions): Promise<() => Promise<void>> {
+export async function reportNoAuthority(options: NoAuthorityOptions): Promise<() => Promise<void>> {
   const { domains, alone, log, now } = options
   const known = new Map<string, ManagedDomain>()
-  const told = new Set<string>()
+  const reported = new Set<string>()
   let queue = Promise.resolve()
   let isClosed = false
 
@@ -32,9 +32,9 @@ export async function tellOfNoAuthority(options: NoAuthorityOptions): Promise<()
     const domain = known.get(id)
     if (isClosed || domain === undefined) return
     const isWanted = wantedAt(domain) <= now()
-    if (isWanted && (await domains.reportObstacle(domain, NO_AUTHORITY, alone))) told.add(id)
+    if (isWanted && (await domains.reportObstacle(domain, NO_AUTHORITY, alone))) reported.add(id)
     // Management was disabled, or another server has issued it.
-    else if (!isWanted && told.delete(id)) await domains.reportStatus(id, { job: undefined })
+    else if (!isWanted && reported.delete(id)) await domains.reportStatus(id, { job: undefined })
   }
   const attend = (id: string): void => {
     const failed = 'could not update the status of a domain'
@@ -44,7 +44,7 @@ export async function tellOfNoAuthority(options: NoAuthorityOptions): Promise<()
   const unfollow = await domains.follow((id, domain) => {
     if (domain === undefined) {
       known.delete(id)
-      told.delete(id)
+      reported.delete(id)
     } else {
       known.set(id, domain)
       attend(id)

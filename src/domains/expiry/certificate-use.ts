@@ -8,12 +8,15 @@ import type { Row } from '#store/store.ts'
 export type StoredCertificate = Stored<typeof tlsCertificate.shape>
 type Domain = Stored<typeof reservedDomain.shape> | Stored<typeof agentIngress.shape>
 
-/** The users of a certificate, and who must replace it. */
+/** The domains of a certificate, and how it is replaced. */
 export interface CertificateUse {
   /** The names served with it, or its own names when there are none. */
   readonly names: readonly string[]
-  /** `leftover`: it was issued and replaced, and is deleted automatically. */
-  readonly by: 'nobody' | 'leftover' | 'people' | 'us'
+  /**
+   * What replaces it: the operator, or this server. `leftover`: it was issued and replaced, and is deleted
+   * automatically.
+   */
+  readonly by: 'unused' | 'leftover' | 'operator' | 'server'
   /** When we renew it. */
   readonly renewsAt: number | undefined
 }
@@ -43,17 +46,17 @@ export function useOf(certificate: StoredCertificate, referrers: readonly Row[])
     const names = [...inside.dns_names, ...inside.ips]
     return {
       names: (names.length > 0 ? names : [subject]).slice(0, MAX_NAMED),
-      by: issuedAt === null ? 'nobody' : 'leftover',
+      by: issuedAt === null ? 'unused' : 'leftover',
       renewsAt: undefined,
     }
   }
   const names = domains.flatMap(namesOf).slice(0, MAX_NAMED)
   if (!domains.every(domain => domain.certificate_management_policy))
-    return { names, by: 'people', renewsAt: undefined }
+    return { names, by: 'operator', renewsAt: undefined }
   const planned = first.certificate_management_status?.renews_at
   return {
     names,
-    by: 'us',
+    by: 'server',
     renewsAt: planned ? Date.parse(planned) : renewalTime(lifeOf(certificate), noJitter),
   }
 }

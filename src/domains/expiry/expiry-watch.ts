@@ -14,7 +14,7 @@ import {
 } from '#domains/expiry/certificate-use.ts'
 import { keepStarting, type Stop } from '#base/keep-starting.ts'
 import { systemCall } from '#api/system-call.ts'
-import { nextStageAt, readStage, stageToTell, type Stage } from '#domains/expiry/stages.ts'
+import { nextStageAt, readStage, stageToReport, type Stage } from '#domains/expiry/stages.ts'
 import type { Row, Write } from '#store/store.ts'
 
 export interface ExpiryWatchOptions {
@@ -42,13 +42,13 @@ const LONGEST_SLEEP_MS = 3_600_000
 /** At most so many domains of one certificate are listed. */
 const MAX_USERS = 100
 
-/** What to do, by who must act. */
+/** The advice in the log, for each use. */
 const advice: Readonly<Record<CertificateUse['by'], string>> = {
-  nobody: 'it is unused: delete it, or upload a new one',
+  unused: 'it is unused: delete it, or upload a new one',
   leftover: 'nothing: it is deleted automatically',
-  people:
+  operator:
     'upload a new one and set it as the certificate of its domains, or have certificates issued for them',
-  us: 'its renewal keeps failing: see certificate_management_status of its domains for what is wrong',
+  server: 'its renewal keeps failing: see certificate_management_status of its domains for what is wrong',
 }
 
 /** Reports expiring certificates, once it is started. */
@@ -119,8 +119,8 @@ class ExpiryWatch implements Follower {
   #note(id: string, certificate: StoredCertificate): void {
     const life = lifeOf(certificate)
     const now = this.#call.now()
-    const told = readStage(certificate.expiry_told)
-    const isDue = stageToTell(life, { now, lastStage: told, renewsAt: undefined }) !== undefined
+    const lastStage = readStage(certificate.expiry_told)
+    const isDue = stageToReport(life, { now, lastStage, renewsAt: undefined }) !== undefined
     this.#known.set(id, { life, dueAt: isDue ? now : nextStageAt(life, now) })
   }
 
@@ -164,15 +164,15 @@ class ExpiryWatch implements Follower {
       const certificate = JSON.parse(row.body) as StoredCertificate
       const users = await store.referrers(id, MAX_USERS)
       const use = useOf(certificate, users)
-      const told = readStage(certificate.expiry_told)
-      const stage = stageToTell(lifeOf(certificate), { now: now(), lastStage: told, renewsAt: use.renewsAt })
+      const lastStage = readStage(certificate.expiry_told)
+      const stage = stageToReport(lifeOf(certificate), { now: now(), lastStage, renewsAt: use.renewsAt })
       if (stage === undefined || use.by === 'leftover') return
       const outcome = await store.commit([
         // A domain that has just got its next certificate needs no warning.
         ...users.map(user => ({ op: 'expect', id: user.id, version: user.version }) as const),
         ...(await this.#writes(row, certificate, stage)),
       ])
-      if (outcome.ok) return this.#say(stage, certificate, use)
+      if (outcome.ok) return this.#logExpiry(stage, certificate, use)
     }
     throw new Error('Others changed it each time.')
   }
@@ -186,7 +186,7 @@ class ExpiryWatch implements Follower {
     ]
   }
 
-  #say(stage: Stage, certificate: StoredCertificate, { names, by }: CertificateUse): void {
+  #logExpiry(stage: Stage, certificate: StoredCertificate, { names, by }: CertificateUse): void {
     const { id, not_after: ends } = certificate as StoredCertificate & { readonly id: string }
     const facts = { certificate: id, names, ends, todo: advice[by] }
     if (stage === 0) this.#log.error(facts, 'certificate has expired')

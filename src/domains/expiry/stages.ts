@@ -26,14 +26,11 @@ export interface StageInput {
 }
 
 /** The current stage, if it is not reported yet. */
-export function stageToTell(
-  life: Lifetime,
-  { now, lastStage: told, renewsAt }: StageInput,
-): Stage | undefined {
+export function stageToReport(life: Lifetime, { now, lastStage, renewsAt }: StageInput): Stage | undefined {
   const stage = stages.findLast(each => reachedAt(life, each) <= now)
   if (stage === undefined) return undefined
   // A future stage was reported by a wrong clock.
-  if (told !== undefined && told <= stage && reachedAt(life, told) <= now) return undefined
+  if (lastStage !== undefined && lastStage <= stage && reachedAt(life, lastStage) <= now) return undefined
   // Renewal is retried many times: it is reported when half of that time has passed.
   if (stage > 0 && renewsAt !== undefined && reachedAt(life, stage) < (renewsAt + life.notAfter) / 2)
     return undefined
