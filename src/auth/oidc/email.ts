@@ -37,10 +37,10 @@ function addressIn(claims: Claims, issuer: string): EmailClaim | undefined {
 
 /** A user's address, from the ID token and the userinfo endpoint. */
 export function addressOf(idToken: Claims, userInfo: Claims, issuer: string): EmailClaim {
-  const told = addressIn(idToken, issuer)
+  const own = addressIn(idToken, issuer)
   const more = addressIn(userInfo, issuer)
-  if (told === undefined) return more ?? { email: '', is: 'unknown' }
+  if (own === undefined) return more ?? { email: '', is: 'unknown' }
   // The ID token may leave the flag to the other source.
   const isFlagged = (idToken['email_verified'] ?? undefined) !== undefined
-  return !isFlagged && more?.email === told.email ? more : told
+  return !isFlagged && more?.email === own.email ? more : own
 }

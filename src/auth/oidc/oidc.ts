@@ -9,7 +9,7 @@ import { Discovery, issuerUrl, type OidcProvider } from '#auth/oidc/discovery.ts
 import { withoutLargeKeys } from '#auth/oidc/keys.ts'
 import { addressOf } from '#auth/oidc/email.ts'
 import { oidcProblem } from '#auth/oidc/faults.ts'
-import { gate, isOpen } from '#auth/providers/access.ts'
+import { accessCheck, isOpen } from '#auth/providers/access.ts'
 import type { ProviderUser } from '#auth/providers/provider.ts'
 import type { AuthResult, FlowState, SignInMethod } from '#auth/sign-in/sign-in.ts'
 import type { UserIdentity } from '#http/identity.ts'
@@ -65,7 +65,7 @@ export class OidcMethod implements SignInMethod {
     const { emails, domains } = options
     const lists = { emails, domains, teams: [], organizations: [] }
     this.#asksEmail = !isOpen(lists)
-    this.#admit = gate(url.host, lists)
+    this.#admit = accessCheck(url.host, lists)
     this.#client = { client_id: clientId, [oauth.clockTolerance]: CLOCK_TOLERANCE_S }
     this.#discovery = new Discovery(url, fetch, now)
     this.#request = requestOptions(fetch, url.protocol === 'http:')

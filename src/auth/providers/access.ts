@@ -20,7 +20,7 @@ export const isOpen = (lists: AccessLists): boolean =>
   Object.values<readonly string[]>({ ...lists }).every(list => list.length === 0)
 
 /** Decides about a provider's user; throws a Problem for one that is not allowed. */
-export function gate(title: string, lists: AccessLists): (user: ProviderUser) => void {
+export function accessCheck(title: string, lists: AccessLists): (user: ProviderUser) => void {
   if (isOpen(lists)) return () => undefined
   const emails = lowerSet(lists.emails)
   const domains = lowerSet(lists.domains)

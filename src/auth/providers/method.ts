@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Egress } from '#base/egress.ts'
 import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
-import { type AccessLists, gate, lowerSet } from '#auth/providers/access.ts'
+import { type AccessLists, accessCheck, lowerSet } from '#auth/providers/access.ts'
 import { ProviderApi, ProviderCalls, TokenRefused } from '#auth/providers/api.ts'
 import type { ProviderUser, OAuthProvider, UserLookup } from '#auth/providers/provider.ts'
 import type { Application } from '#auth/providers/setup.ts'
@@ -55,7 +55,7 @@ export class OAuthMethod implements SignInMethod {
       teams: lowerSet(access.teams),
       organizations: lowerSet(access.organizations),
     }
-    this.#admit = gate(title, access)
+    this.#admit = accessCheck(title, access)
     const { emails, domains, teams, organizations } = access
     const parts = [
       name,
@@ -166,12 +166,12 @@ export class OAuthMethod implements SignInMethod {
     const {
       normal = (scope: string) => scope,
       implied = () => [],
-      untold,
+      unlisted,
       emailScope,
       title,
     } = this.#provider
     const held = new Set(granted.flatMap(scope => [normal(scope), ...implied(scope)]))
-    const missing = this.#lookup.scopes.map(normal).filter(scope => !held.has(scope) && !untold?.has(scope))
+    const missing = this.#lookup.scopes.map(normal).filter(scope => !held.has(scope) && !unlisted?.has(scope))
     if (missing.length === 0) return
     if (emailScope !== undefined && missing.includes(emailScope))
       fail('oauth_email_withheld', { provider: title })

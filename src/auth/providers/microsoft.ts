@@ -14,7 +14,7 @@ const domainOf = (address: string): string => lowerCase(address.slice(address.la
  * directory, so `mail` counts only when it is in the same one.
  */
 function emailOf(mail: string, principal: string): string {
-  // A guest: the name is derived from an address elsewhere.
+  // A guest user: the name is derived from an address elsewhere.
   if (!principal.includes('@') || principal.includes('#EXT#')) return ''
   return mail !== '' && domainOf(mail) === domainOf(principal) ? mail : principal
 }
@@ -32,7 +32,7 @@ export const microsoft: OAuthProvider = {
   scopes: (_, { lasting }) => (lasting ? ['User.Read', 'offline_access'] : ['User.Read']),
   // Graph scopes are returned with or without its URL, in any case.
   normal: scope => lowerCase(scope.startsWith(GRAPH) ? scope.slice(GRAPH.length) : scope),
-  untold: new Set(['offline_access', 'openid', 'profile', 'email']),
+  unlisted: new Set(['offline_access', 'openid', 'profile', 'email']),
   forceReauth: { prompt: 'login' },
   async look(api) {
     const found = await api.get('/me?$select=id,displayName,mail,userPrincipalName', me)

@@ -61,7 +61,7 @@ export interface OAuthProvider {
   /** Further scopes that a granted one includes. */
   readonly implied?: (scope: string) => readonly string[]
   /** Scopes that are granted without being listed. */
-  readonly untold?: ReadonlySet<string>
+  readonly unlisted?: ReadonlySet<string>
   /** Further parameters of the authorization URL. */
   readonly parameters?: Readonly<Record<string, string>>
   /** Parameters that make the provider ask for credentials, or at least for the account, again. */

@@ -159,8 +159,8 @@ export class AuthSessions {
   #report(sessionId: string, expiresAt: number): number {
     const { now, userSessions } = this.#shared
     const time = now()
-    const told = this.#reported.get(sessionId)
-    if (told !== undefined && time < told + REPORT_MS) return told + REPORT_MS
+    const reportedAt = this.#reported.get(sessionId)
+    if (reportedAt !== undefined && time < reportedAt + REPORT_MS) return reportedAt + REPORT_MS
     this.#reported.set(sessionId, time)
     userSessions.active(sessionId, expiresAt)
     return time + REPORT_MS

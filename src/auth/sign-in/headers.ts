@@ -50,19 +50,19 @@ export function identityLines(
   { identity, accessToken, refreshToken }: AuthResult,
   withTokens: boolean,
 ): string {
-  const told = new Map<string, string>()
-  const tell = (name: string, value: string | undefined, limit: number): void => {
-    if (value && value.length <= limit && NAME.test(name)) told.set(name, encoded(value))
+  const values = new Map<string, string>()
+  const add = (name: string, value: string | undefined, limit: number): void => {
+    if (value && value.length <= limit && NAME.test(name)) values.set(name, encoded(value))
   }
-  for (const [name, value] of Object.entries(identity.headers ?? {})) tell(bare(name), value, MAX_VALUE)
-  tell('user-id', identity.id, MAX_VALUE)
-  tell('user-name', identity.name || identity.username, MAX_VALUE)
-  tell('user-email', identity.email, MAX_VALUE)
+  for (const [name, value] of Object.entries(identity.headers ?? {})) add(bare(name), value, MAX_VALUE)
+  add('user-id', identity.id, MAX_VALUE)
+  add('user-name', identity.name || identity.username, MAX_VALUE)
+  add('user-email', identity.email, MAX_VALUE)
   if (withTokens) {
-    tell('oauth-access-token', accessToken, MAX_TOKEN)
-    tell('oauth-refresh-token', refreshToken, MAX_TOKEN)
+    add('oauth-access-token', accessToken, MAX_TOKEN)
+    add('oauth-refresh-token', refreshToken, MAX_TOKEN)
   }
-  const pairs = [...told]
+  const pairs = [...values]
   return identityFamilies
     .flatMap(family => pairs.map(([name, value]) => `${family}${name}: ${value}\r\n`))
     .join('')

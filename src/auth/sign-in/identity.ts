@@ -17,7 +17,7 @@ export function checkedIdentity(authResult: AuthResult): AuthResult {
   if (id === '' || id.length > MAX_ID || CONTROL.test(id))
     fail('sign_in_unverified', { reason: 'it does not say who you are' })
   let room = MAX_HEADERS
-  const told = Object.entries(headers).filter(
+  const kept = Object.entries(headers).filter(
     ([header, value]) => !CONTROL.test(value) && (room -= header.length + value.length) >= 0,
   )
   const identity: UserIdentity = {
@@ -25,7 +25,7 @@ export function checkedIdentity(authResult: AuthResult): AuthResult {
     username: short(username),
     email: short(email),
     name: short(name),
-    ...(told.length > 0 && { headers: Object.fromEntries(told) }),
+    ...(kept.length > 0 && { headers: Object.fromEntries(kept) }),
   }
   return { ...authResult, identity }
 }

@@ -102,7 +102,7 @@ function decrypted(known: Key, purpose: string, bytes: Buffer): Buffer | undefin
   try {
     return Buffer.concat([decipher.update(bytes.subarray(HEAD_BYTES + TAG_BYTES)), decipher.final()])
   } catch {
-    // Modified, truncated, or sealed for another purpose: callers cannot tell the difference.
+    // Modified, truncated, or sealed for another purpose: callers cannot distinguish these.
     return undefined
   }
 }

@@ -20,7 +20,7 @@ export class SessionRevocation {
     this.#records = records
     this.#now = now
     records.onChange([KIND], ({ id, after }) => {
-      if (after !== undefined) this.#waiting.get(id)?.forEach(tell => tell())
+      if (after !== undefined) this.#waiting.get(id)?.forEach(found => found())
       // A deleted session need not be waited for.
       else this.#ended.set(id, true)
     })
@@ -51,14 +51,14 @@ export class SessionRevocation {
   async #waitForRow(sessionId: string, waitMs: number): Promise<boolean> {
     if (this.#waiting.size >= MAX_WAITING) return false
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const tell = (): void => resolve(true)
-    const tellers = this.#waiting.get(sessionId) ?? new Set()
-    this.#waiting.set(sessionId, tellers.add(tell))
+    const found = (): void => resolve(true)
+    const waiters = this.#waiting.get(sessionId) ?? new Set()
+    this.#waiting.set(sessionId, waiters.add(found))
     const timer = setTimeout(() => resolve(false), waitMs)
     const came = await promise
     clearTimeout(timer)
-    tellers.delete(tell)
-    if (tellers.size === 0) this.#waiting.delete(sessionId)
+    waiters.delete(found)
+    if (waiters.size === 0) this.#waiting.delete(sessionId)
     return came
   }
 }

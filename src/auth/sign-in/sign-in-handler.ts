@@ -43,7 +43,7 @@ interface Known {
   readonly cookies: string
   readonly user: UserIdentity
   /** The user headers for the service. */
-  readonly told: string
+  readonly userHeaders: string
 }
 
 /** Sign-in at one place. */
@@ -115,15 +115,15 @@ export class SignInHandler {
       goodUntil: found.goodUntil,
       cookies: request.jar.rest,
       user: found.session.granted.identity,
-      told: headers.identityLines(found.session.granted, this.#method.passesTokens === true),
+      userHeaders: headers.identityLines(found.session.granted, this.#method.passesTokens === true),
     }
-    this.#known.set(parted.cookie, known, parted.cookie.length + known.told.length)
+    this.#known.set(parted.cookie, known, parted.cookie.length + known.userHeaders.length)
     return headers.withCookies(await this.#admit(exchange, next, parted, known), found.cookies)
   }
 
   #admit(exchange: Exchange, next: Endpoint, parted: headers.Parted, known: Known): Promise<Reply> {
     exchange.context.identity = known.user
-    return this.#pass(exchange, next, headers.joinFields(parted, known.cookies, known.told))
+    return this.#pass(exchange, next, headers.joinFields(parted, known.cookies, known.userHeaders))
   }
 
   async #pass(exchange: Exchange, next: Endpoint, fields: RequestHead['fields']): Promise<Reply> {
