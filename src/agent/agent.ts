@@ -33,7 +33,7 @@ export class Agent {
   readonly #links = new Map<number, GatewayLink>()
   readonly #nodes = new Map<number, string | undefined>()
   readonly #signedIn = Promise.withResolvers<void>()
-  readonly #tellClosed: () => void
+  readonly #resolveClosed: () => void
   #status: AgentStatus = { state: 'connecting' }
   #changed = Promise.withResolvers<void>()
   #identity: AgentIdentity = { clientId: '', cookie: '' }
@@ -48,7 +48,7 @@ export class Agent {
     this.#connections = new Connections(options)
     const { promise, resolve } = Promise.withResolvers<void>()
     this.closed = promise
-    this.#tellClosed = resolve
+    this.#resolveClosed = resolve
   }
 
   static async connect(options: AgentOptions): Promise<Agent> {
@@ -127,7 +127,7 @@ export class Agent {
     for (const link of links) link.stop()
     await Promise.all(links.map(({ done }) => done))
     this.#set({ state: 'closed' })
-    this.#tellClosed()
+    this.#resolveClosed()
   }
 
   async #drop(binding: Binding, error?: AgentError): Promise<void> {

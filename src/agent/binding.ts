@@ -10,7 +10,7 @@ export class Binding {
   readonly endpoint: EndpointSpec
   readonly tunnel: Tunnel
   readonly closed: Promise<AgentError | undefined>
-  readonly #tellClosed: (error: AgentError | undefined) => void
+  readonly #resolveClosed: (error: AgentError | undefined) => void
   #granted: { readonly id: string; readonly url: string; readonly token: string } | undefined
   #over = false
 
@@ -18,7 +18,7 @@ export class Binding {
     this.endpoint = endpoint
     const { promise, resolve } = Promise.withResolvers<AgentError | undefined>()
     this.closed = promise
-    this.#tellClosed = resolve
+    this.#resolveClosed = resolve
     this.tunnel = new BoundTunnel(this, () => close(this))
   }
 
@@ -47,7 +47,7 @@ export class Binding {
 
   end(error?: AgentError): void {
     this.#over = true
-    this.#tellClosed(error)
+    this.#resolveClosed(error)
   }
 
   /** The bind request for this tunnel, the first one or a later one for the same tunnel. */

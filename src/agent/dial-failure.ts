@@ -73,7 +73,7 @@ export function trustFailure(
     const names = certificate.subjectAltName?.replaceAll(/(DNS|IP Address):/g, '') ?? 'no name'
     return AgentError.of(new Problem('agent_certificate_name', { server, host, names }), permanent)
   }
-  const issuer = certificate?.issuer.replaceAll('\n', ', ') ?? 'nobody'
+  const issuer = certificate?.issuer.replaceAll('\n', ', ') ?? 'an unknown issuer'
   return AgentError.of(
     new Problem('agent_untrusted', { server, reason: untrustedReason(issuer, ca) }),
     permanent,

@@ -15,9 +15,9 @@ export interface AgentStatus {
 export interface ConnectionEvent {
   readonly tunnel: Tunnel
   readonly kind: 'opened' | 'closed'
-  /** The visitor. */
+  /** The address of the client. */
   readonly clientAddr: string
-  /** Bytes of the visitor, and bytes of the service. */
+  /** Bytes from the client, and bytes from the service. */
   readonly bytesIn: number
   readonly bytesOut: number
   readonly durationMs: number
@@ -25,13 +25,13 @@ export interface ConnectionEvent {
   readonly failure?: string | undefined
 }
 
-/** An HTTP/1 request whose answer has begun. */
+/** An HTTP/1 request whose response has begun. */
 export interface RequestEvent {
   readonly tunnel: Tunnel
   readonly method: string
   readonly path: string
   readonly status: number
-  /** Until the answer began. */
+  /** Until the response began. */
   readonly durationMs: number
 }
 
@@ -40,6 +40,6 @@ export interface ConnectionInfo {
   readonly clientAddr: string
   /** Empty for a labelled tunnel. */
   readonly proto: string
-  /** The bytes are TLS between the visitor and whoever reads them. */
+  /** The bytes are TLS between the client and the program that reads them. */
   readonly passthroughTls: boolean
 }

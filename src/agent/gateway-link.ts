@@ -24,7 +24,7 @@ export interface GatewayLinkOptions extends Omit<GatewayConnectionOptions, 'serv
   readonly taken: () => readonly string[]
   /** The agent has signed in. False: wrong process, try again. */
   readonly online: (answer: AuthAnswer, connection: GatewayConnection) => boolean
-  /** The connection is lost or failed. False: give up. */
+  /** The connection is lost or failed. False: do not reconnect. */
   readonly offline: (error: AgentError, retryInMs: number) => boolean
 }
 

@@ -27,10 +27,10 @@ export async function handToListener(
   const duplex = await open(outer, endpoint).catch(() => undefined)
   if (duplex === undefined) return
   // Servers of all kinds ask a socket for its peer.
-  const visitor = parseHostPort(header.ClientAddr)
+  const client = parseHostPort(header.ClientAddr)
   Object.defineProperties(duplex, {
-    remoteAddress: { value: visitor?.host.replace(/^\[(.*)\]$/, '$1') },
-    remotePort: { value: visitor?.port },
+    remoteAddress: { value: client?.host.replace(/^\[(.*)\]$/, '$1') },
+    remotePort: { value: client?.port },
   })
   const info: ConnectionInfo = {
     tunnel,

@@ -26,11 +26,11 @@ export function requestLine(text: string): RequestLine | undefined {
  * a time, so only first lines are parsed.
  */
 export class RequestTap implements Tap {
-  readonly #tell: OnRequest
+  readonly #onRequest: OnRequest
   #open: (RequestLine & { readonly at: number }) | undefined
 
-  constructor(tell: OnRequest) {
-    this.#tell = tell
+  constructor(onRequest: OnRequest) {
+    this.#onRequest = onRequest
   }
 
   sent(bytes: Buffer): void {
@@ -45,7 +45,7 @@ export class RequestTap implements Tap {
     if (status === undefined) return
     const { method, path, at } = this.#open
     this.#open = undefined
-    this.#tell({ method, path, status, durationMs: performance.now() - at })
+    this.#onRequest({ method, path, status, durationMs: performance.now() - at })
   }
 }
 

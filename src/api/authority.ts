@@ -33,7 +33,7 @@ async function ownerOfEndpoint(body: ResourceBody, call: Call): Promise<string> 
 }
 
 /** An application user belongs to the owner of all endpoints where they are signed in. */
-async function ownerOfVisitor(body: ResourceBody, call: Call): Promise<string> {
+async function ownerOfApplicationUser(body: ResourceBody, call: Call): Promise<string> {
   const rows = await childRows(applicationSession.name, String(body['id']), call)
   const owners = new Set<string>()
   for (const row of rows) owners.add(await ownerOfEndpoint(bodyOf(row), call))
@@ -44,7 +44,7 @@ async function ownerOfVisitor(body: ResourceBody, call: Call): Promise<string> {
 /** The owner of a resource; a part of another one has that owner. */
 export async function ownerOf(kind: Kind, body: ResourceBody, call: Call): Promise<string> {
   if (kind.name === applicationSession.name) return ownerOfEndpoint(body, call)
-  if (kind.name === applicationUser.name) return ownerOfVisitor(body, call)
+  if (kind.name === applicationUser.name) return ownerOfApplicationUser(body, call)
   if (kind.name === tunnelSession.name) return ownerOfAgent(body, call)
   if (kind.name === 'event_delivery') return ownerOfId(body['subscription'], call)
   if (kind.parent) return ownerOfId(body[kind.parent.param], call)

@@ -25,7 +25,7 @@ export interface HttpClientConnection {
   readonly certificate?: ClientCertificate
 }
 
-/** Who opened a connection, whatever is spoken on it. */
+/** The client of a connection, for any protocol. */
 export type ClientConnection = Omit<HttpClientConnection, 'scheme'>
 
 /** Fires once when the client disconnects, so that pending work can be cancelled. */

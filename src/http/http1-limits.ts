@@ -20,7 +20,7 @@ export interface Http1ClientLimits {
   readonly waitingBytes: number
 }
 
-export const visitorLimits: Http1ClientLimits = {
+export const defaultClientLimits: Http1ClientLimits = {
   headMs: 10_000,
   bodyIdleMs: 30_000,
   writeStallMs: 60_000,

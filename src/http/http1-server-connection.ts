@@ -12,7 +12,7 @@ import type { RequestHead, ResponseHead } from '#http/head.ts'
 import { AnswerWriter } from '#http/http1-answer.ts'
 import { type BodySource, IncomingBody } from '#http/http1-body.ts'
 import { requestTrailers } from '#http/http1-chunks.ts'
-import { visitorLimits, type Http1ClientLimits } from '#http/http1-limits.ts'
+import { defaultClientLimits, type Http1ClientLimits } from '#http/http1-limits.ts'
 import { findRequestEnd, MAX_REQUEST_HEAD, parseRequestHead } from '#http/http1-request-head.ts'
 import { SocketSplice } from '#http/http1-splice.ts'
 import type { SiteIsolation } from '#http/site-isolation.ts'
@@ -117,7 +117,7 @@ class Http1ServerConnection implements Served, BodySource, HasTimeouts, Borrowed
     this.#client = client
     this.#answer = answer
     this.#observer = observer
-    this.#limits = limits === undefined ? visitorLimits : { ...visitorLimits, ...limits }
+    this.#limits = limits === undefined ? defaultClientLimits : { ...defaultClientLimits, ...limits }
     this.#timeouts = timeouts
     this.#isolation = options.isolation
     this.#writer = new AnswerWriter(

@@ -144,7 +144,7 @@ export class Http2Body implements Body {
     if (sink === undefined || this.#finished) return
     // Node also ends its readable side on a reset. An upstream may reset without an error after its complete response,
     // because it needs no more of the request (RFC 9113 §8.1); a client that resets has gone.
-    const cut = this.#options.from === 'visitor' && this.#stream.aborted
+    const cut = this.#options.from === 'client' && this.#stream.aborted
     if (cut || this.#stream.rstCode !== 0) return
     if (this.framing.kind === 'length' && this.#received !== this.framing.length) {
       this.#fail(new Error('Less content came than Content-Length said.'))

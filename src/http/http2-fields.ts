@@ -21,7 +21,7 @@ const notInTrailers = new Set([
 ])
 
 // Upper case is an error in HTTP/2. Upstreams confuse an underscore with a dash, so clients may not send it.
-const NAMES = { visitor: /^[a-z0-9!#$%&'*+.^`|~-]+$/, upstream: /^[a-z0-9!#$%&'*+._^`|~-]+$/ } as const
+const NAMES = { client: /^[a-z0-9!#$%&'*+.^`|~-]+$/, upstream: /^[a-z0-9!#$%&'*+._^`|~-]+$/ } as const
 // eslint-disable-next-line no-control-regex -- these are what is looked for
 const FORBIDDEN_IN_VALUE = /[\x00-\x08\x0a-\x1f\x7f]|^[\t ]|[\t ]$/
 
@@ -39,7 +39,7 @@ export function trailerLines(pairs: readonly string[], from: FieldsSender): stri
     const name = pairs[at] ?? ''
     const value = pairs[at + 1] ?? ''
     if (!isName(name, from) || !isValue(value)) return undefined
-    const isReserved = from === 'visitor' ? isOwnName(name) : isAnswerName(name)
+    const isReserved = from === 'client' ? isOwnName(name) : isAnswerName(name)
     if (!notInTrailers.has(name) && !isReserved) lines += `${name}: ${value}\r\n`
   }
   return lines

@@ -51,7 +51,7 @@ function take(draft: Draft, name: string, value: string): HttpError | undefined 
   if (!isValue(value))
     return malformed('a header field holds a control character, or blanks around its value')
   if (name.startsWith(':')) return takePseudo(draft, name, value)
-  if (!isName(name, 'visitor') && !(draft.isCall && isMetadata(name)))
+  if (!isName(name, 'client') && !(draft.isCall && isMetadata(name)))
     return malformed('the name of a header field is not valid')
   draft.size += name.length + value.length + 4
   if (draft.size > MAX_REQUEST_HEAD) return tooLarge(`at most ${MAX_REQUEST_HEAD} bytes`)
@@ -76,7 +76,7 @@ const isCall = (pairs: readonly string[]): boolean =>
 function isMetadata(name: string): boolean {
   const other = name.replaceAll('_', '-')
   const isOther = ownNames.has(other) || isOwnName(other) || isOfConnection(other)
-  return other !== name && !isOther && isName(other, 'visitor')
+  return other !== name && !isOther && isName(other, 'client')
 }
 
 function takePseudo(draft: Draft, name: string, value: string): HttpError | undefined {

@@ -96,7 +96,7 @@ export class Http2Request {
     const patience = { milliseconds, idle: () => this.#stream.close(NGHTTP2_CANCEL) }
     return new Http2Body({
       stream: this.#stream,
-      from: 'visitor',
+      from: 'client',
       framing,
       ended: () => (this.#context.contentEnded = performance.now()),
       broken: reason => this.#rejectContent(reason),

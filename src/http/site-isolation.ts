@@ -67,7 +67,7 @@ const byInitial: readonly (readonly Named[])[] = Array.from({ length: 128 }, (_,
 )
 
 /**
- * Confines what services under the shared domain tell browsers to their own hosts. To a browser all hosts of a domain
+ * Limits what services under the shared domain set in browsers to their own hosts. To a browser all hosts of a domain
  * are one site, unless it is on the Public Suffix List, but here they have several owners.
  */
 export class SiteIsolation {

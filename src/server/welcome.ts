@@ -42,7 +42,7 @@ function addresses({ bound, dns }: Running, api: string | undefined): Row[] {
   return [
     { label: 'API', value: api ?? 'off' },
     { label: 'Reference', value: api === undefined ? 'off' : `${api}/docs` },
-    { label: 'Visitors', value: `http ${shown('http')}, https ${shown('https')}` },
+    { label: 'Clients', value: `http ${shown('http')}, https ${shown('https')}` },
     { label: 'Agents', value: shown('agent') },
     ...(dns ? [{ label: 'DNS', value: `${dns.host}:${dns.port}, UDP and TCP` }] : []),
     { label: 'SSH', value: shown('ssh') },

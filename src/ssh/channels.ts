@@ -18,8 +18,8 @@ export interface ChannelLimits {
 export interface ForwardedConnection {
   readonly boundAddr: string
   readonly boundPort: number
-  readonly visitorIp: string
-  readonly visitorPort: number
+  readonly clientIp: string
+  readonly clientPort: number
   /** Notifies that the client has disconnected. */
   readonly closed: () => void
 }
@@ -55,7 +55,7 @@ export class Channels {
   /** An ssh client that cannot reach its service gives a stream that ends without a byte. */
   async dial(forwarded: ForwardedConnection, first: Buffer): Promise<ByteStream> {
     if (this.#closed) throw new DialError('offline', 'the ssh connection is closed')
-    const slot = this.#slots.take(clientNetwork(forwarded.visitorIp))
+    const slot = this.#slots.take(clientNetwork(forwarded.clientIp))
     if (slot === undefined) throw new DialError('busy', 'the ssh connection is full')
     const channel = await this.#openChannel(forwarded)
     if (channel === undefined) {
@@ -80,8 +80,8 @@ export class Channels {
   #openChannel({
     boundAddr,
     boundPort,
-    visitorIp,
-    visitorPort,
+    clientIp,
+    clientPort,
   }: ForwardedConnection): Promise<ServerChannel | undefined> {
     return new Promise(resolve => {
       let late = false
@@ -89,7 +89,7 @@ export class Channels {
         late = true
         resolve(undefined)
       }, this.#limits.openTimeout)
-      this.#client.forwardOut(boundAddr, boundPort, visitorIp, visitorPort, (error, channel) => {
+      this.#client.forwardOut(boundAddr, boundPort, clientIp, clientPort, (error, channel) => {
         clearTimeout(timer)
         if (late) channel?.destroy()
         else resolve(error ? undefined : channel)

@@ -125,16 +125,16 @@ export class SshConnection implements AgentConnection {
     const forward = this.#forwards.of(tunnel.id)
     if (forward === undefined) throw new DialError('offline', 'the tunnel is closed')
     const colon = header.ClientAddr.lastIndexOf(':')
-    const visitorIp = header.ClientAddr.slice(0, colon).replaceAll(/[[\]]/g, '')
-    const visitorPort = Number(header.ClientAddr.slice(colon + 1)) || 0
-    const route = { boundAddr: forward.bindAddr, boundPort: forward.port, visitorIp, visitorPort }
+    const clientIp = header.ClientAddr.slice(0, colon).replaceAll(/[[\]]/g, '')
+    const clientPort = Number(header.ClientAddr.slice(colon + 1)) || 0
+    const route = { boundAddr: forward.bindAddr, boundPort: forward.port, clientIp, clientPort }
     const shown = !this.#context.requestLines || !tunnel.url.startsWith('http')
-    const tell = (what: string): void => {
+    const report = (what: string): void => {
       if (shown && !this.#closed)
         this.#terminals.writeLine(`${clock()} ${nameOf(tunnel)} ${what} ${header.ClientAddr}`)
     }
-    tell('connection from')
-    return this.#channels.dial({ ...route, closed: () => tell('closed for') }, first)
+    report('connection from')
+    return this.#channels.dial({ ...route, closed: () => report('closed for') }, first)
   }
 
   async command(command: AgentCommand): Promise<void> {

@@ -44,7 +44,7 @@ interface PendingClient {
   readonly barred: boolean
 }
 
-const NOBODY: KeyRing = { credential: () => ({ refused: 'unknown_key' }), authorities: () => [] }
+const NO_KEYS: KeyRing = { credential: () => ({ refused: 'unknown_key' }), authorities: () => [] }
 
 /** Accepts `ssh -R`: a known key gets a session, and each -R becomes a tunnel. */
 export class SshListener implements AsyncDisposable {
@@ -159,7 +159,7 @@ export class SshListener implements AsyncDisposable {
     const authenticator = new SshAuthenticator({
       client,
       ip,
-      ring: barred ? NOBODY : deps.ring,
+      ring: barred ? NO_KEYS : deps.ring,
       log,
       maxFailures: this.#limits.maxFailures,
       onSignIn: identity => {

@@ -9,8 +9,8 @@ const TO_LOWER = 0x20
 const [C, T] = [0x63, 0x74]
 
 /**
- * What the fields say of the body; undefined: nothing. Every captured response passes here, so lines are told apart by
- * their first letter before a pattern is tried: that takes a fifth of the time of a search for both.
+ * What the fields say about the body; undefined: nothing. Every captured response passes here, so lines are
+ * distinguished by their first letter before a pattern is tried: that takes a fifth of the time of a search for both.
  */
 function bodyFields(head: string): number | 'chunked' | undefined {
   let length: number | undefined

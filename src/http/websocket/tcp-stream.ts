@@ -47,7 +47,7 @@ export class WebSocketTcpStream implements ByteStream {
         if (!service.write(bytes)) this.#taken = false
       },
       ping: content => this.#answer(content),
-      close: code => this.#visitorCloses(code),
+      close: code => this.#clientCloses(code),
       breach: (_reason, code) => this.#breach(code),
     }
     this.#reader = new WebSocketFrameReader(listener)
@@ -72,7 +72,7 @@ export class WebSocketTcpStream implements ByteStream {
     if (rest !== undefined) sink.data(rest)
     this.#service.attach({
       data: bytes => this.#serviceSent(bytes),
-      end: () => this.#sayGoodbye(closeCodes.normal),
+      end: () => this.#sendClose(closeCodes.normal),
       writable: () => this.#sink?.writable?.(),
       closed: error => this.#serviceClosed(error),
     })
@@ -132,7 +132,7 @@ export class WebSocketTcpStream implements ByteStream {
   #serviceClosed(error: TunnelError | undefined): void {
     clearTimeout(this.#linger)
     this.#deaf = true
-    this.#sayGoodbye(error === undefined ? closeCodes.normal : closeCodes.fault)
+    this.#sendClose(error === undefined ? closeCodes.normal : closeCodes.fault)
   }
 
   #answer(content: Buffer): void {
@@ -141,9 +141,9 @@ export class WebSocketTcpStream implements ByteStream {
     else this.#sink?.data(controlFrame(opcodes.pong, content))
   }
 
-  #visitorCloses(code: number | undefined): void {
+  #clientCloses(code: number | undefined): void {
     this.#deaf = true
-    this.#sayGoodbye(code ?? closeCodes.normal)
+    this.#sendClose(code ?? closeCodes.normal)
     this.#release()
   }
 
@@ -151,11 +151,11 @@ export class WebSocketTcpStream implements ByteStream {
     this.#deaf = true
     this.#released = true
     this.#service.abort()
-    this.#sayGoodbye(code)
+    this.#sendClose(code)
   }
 
   /** Sends a close frame once, and ends that direction: a client that never responds then counts as gone. */
-  #sayGoodbye(code: number): void {
+  #sendClose(code: number): void {
     if (this.#closeSent) return
     this.#closeSent = true
     this.#sink?.data(closeFrame(code))

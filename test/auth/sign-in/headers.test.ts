@@ -121,7 +121,7 @@ suite('SEC-07/08: a visitor cannot say who it is', () => {
       assert.ok(scanner.fault, name)
     }
     for (const name of names)
-      assert.equal(trailerLines([name, 'admin', 'x-sum', '1'], 'visitor'), 'x-sum: 1\r\n')
+      assert.equal(trailerLines([name, 'admin', 'x-sum', '1'], 'client'), 'x-sum: 1\r\n')
   })
 
   test('and names that only look alike pass', () => {
