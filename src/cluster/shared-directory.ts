@@ -45,20 +45,20 @@ export class SharedDirectory implements Directory {
     switch (change.is) {
       case 'session_added':
         this.sessions.set(change.session.id, change.session)
-        return this.#tell(listener => listener.sessionAdded?.(change.session))
+        return this.#notify(listener => listener.sessionAdded?.(change.session))
       case 'session_removed':
         this.sessions.delete(change.session.id)
-        return this.#tell(listener => listener.sessionRemoved?.(change.session, undefined))
+        return this.#notify(listener => listener.sessionRemoved?.(change.session, undefined))
       case 'tunnel_added':
         this.tunnels.set(change.tunnel.id, change.tunnel)
-        return this.#tell(listener => listener.added?.(change.tunnel))
+        return this.#notify(listener => listener.added?.(change.tunnel))
       case 'tunnel_removed':
         this.tunnels.delete(change.tunnel.id)
-        return this.#tell(listener => listener.removed?.(change.tunnel, change.lost))
+        return this.#notify(listener => listener.removed?.(change.tunnel, change.lost))
     }
   }
 
-  #tell(call: (listener: DirectoryListener) => void): void {
+  #notify(call: (listener: DirectoryListener) => void): void {
     for (const listener of this.#listeners)
       guarded({ task: 'directory', log: this.#log }, () => call(listener))
   }

@@ -70,12 +70,12 @@ class Workers {
     })
     watchProcess(this.#own)
     watchBackground(this.#own)
-    const tell = (change: DirectoryChange): void => this.#notifyAll('directory', change)
+    const notifyWorkers = (change: DirectoryChange): void => this.#notifyAll('directory', change)
     this.directory.watch({
-      sessionAdded: session => tell({ is: 'session_added', session }),
-      sessionRemoved: session => tell({ is: 'session_removed', session }),
-      added: tunnel => tell({ is: 'tunnel_added', tunnel }),
-      removed: (tunnel, lost) => tell({ is: 'tunnel_removed', tunnel, lost }),
+      sessionAdded: session => notifyWorkers({ is: 'session_added', session }),
+      sessionRemoved: session => notifyWorkers({ is: 'session_removed', session }),
+      added: tunnel => notifyWorkers({ is: 'tunnel_added', tunnel }),
+      removed: (tunnel, lost) => notifyWorkers({ is: 'tunnel_removed', tunnel, lost }),
     })
   }
 
@@ -167,8 +167,8 @@ class Workers {
       log,
       methods: this.#methods(node),
       notices: {
-        sessionActive: (told: { id: string; expiresAt: number }) =>
-          userSessions.active(told.id, told.expiresAt),
+        sessionActive: (session: { id: string; expiresAt: number }) =>
+          userSessions.active(session.id, session.expiresAt),
         uncaught: () => uncaught(),
       },
     })

@@ -170,11 +170,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   })
   const certificates = await makeCertificates(options, records, router)
   evictReplacedCertificates(records, certificates)
-  const stopTelling = watchExpiry(metrics, { info, records, log, defaultEnd: () => certificates.defaultEnd })
+  const stopExpiry = watchExpiry(metrics, { info, records, log, defaultEnd: () => certificates.defaultEnd })
   const requests = new RequestLog({ metrics, log, traffic: options.traffic, ...options.requests })
   const challenges = new TlsChallenges(records)
   const tracing = options.tracing && new Tracing({ ...options.tracing, info, metrics, log })
-  const visitors = makeListeners(options, {
+  const clientListeners = makeListeners(options, {
     records,
     router,
     certificates,
@@ -184,21 +184,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     tracing,
     agents: options.addresses.agent && { adopt: (...given) => agents.adopt(...given) },
   })
-  const ports = new TcpPortReconciler({ ...common, router, ports: visitors.tcp })
+  const ports = new TcpPortReconciler({ ...common, router, ports: clientListeners.tcp })
   const { sharesPorts } = options
   const agents: AgentListener = new AgentListener({
     ...common,
     registry,
     certificates,
     sharesPorts,
-    handshaken: visitors.handshaken,
+    handshaken: clientListeners.handshaken,
   })
   const listeners = {
-    ...visitors,
+    ...clientListeners,
     agent: agents,
     ssh: ssh && { listen: async ({ host }: ListenAddress) => ({ host, port: await ssh.listen() }) },
   }
-  count(metrics, { ...visitors, agent: agents, ssh }, { directory, info })
+  count(metrics, { ...clientListeners, agent: agents, ssh }, { directory, info })
   const gateway: Gateway = {
     bound,
     info,
@@ -207,7 +207,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     metrics,
     requests,
     async quiesce(deadlineMs) {
-      const { http, https, tcp } = visitors
+      const { http, https, tcp } = clientListeners
       ports.close()
       await Promise.all([http.drain(deadlineMs), https.drain(deadlineMs), tcp.drain(deadlineMs)])
     },
@@ -221,7 +221,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     async drain(deadlineMs) {
       // Agents last, because running requests need them.
       await gateway.quiesce(deadlineMs)
-      stopTelling()
+      stopExpiry()
       // Idle upstream connections would delay the agents.
       router.close()
       await Promise.all([agents.drain(AGENT_DRAIN_MS), ssh?.close(), tracing?.close()])

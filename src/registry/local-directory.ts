@@ -27,7 +27,7 @@ export class LocalDirectory implements Directory {
 
   async addSession(record: SessionRecord): Promise<void> {
     this.sessions.set(record.id, record)
-    this.#tell(listener => listener.sessionAdded?.(record))
+    this.#notify(listener => listener.sessionAdded?.(record))
   }
 
   async removeSession(
@@ -59,7 +59,7 @@ export class LocalDirectory implements Directory {
       this.#holders.set(key, (this.#holders.get(key) ?? new Map()).set(record.id, record))
     const siblings = this.#ofSession.get(record.sessionId) ?? new Set()
     this.#ofSession.set(record.sessionId, siblings.add(record.id))
-    this.#tell(listener => listener.added?.(record))
+    this.#notify(listener => listener.added?.(record))
     return added
   }
 
@@ -74,7 +74,7 @@ export class LocalDirectory implements Directory {
 
   #removeSession(session: SessionRecord, error: string | undefined): void {
     this.sessions.delete(session.id)
-    this.#tell(listener => listener.sessionRemoved?.(session, error))
+    this.#notify(listener => listener.sessionRemoved?.(session, error))
   }
 
   #remove(id: string, lost: boolean): void {
@@ -85,7 +85,7 @@ export class LocalDirectory implements Directory {
     const siblings = this.#ofSession.get(record.sessionId)
     siblings?.delete(id)
     if (siblings?.size === 0) this.#ofSession.delete(record.sessionId)
-    this.#tell(listener => listener.removed?.(record, lost))
+    this.#notify(listener => listener.removed?.(record, lost))
   }
 
   #release(key: string, id: string): void {
@@ -94,7 +94,7 @@ export class LocalDirectory implements Directory {
     if (holders?.size === 0) this.#holders.delete(key)
   }
 
-  #tell(call: (listener: DirectoryListener) => void): void {
+  #notify(call: (listener: DirectoryListener) => void): void {
     for (const listener of this.#listeners)
       guarded({ task: 'directory', log: this.#log }, () => call(listener))
   }

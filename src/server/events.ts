@@ -45,8 +45,8 @@ export function openEvents(options: EventsOptions): EventsHandle {
   const { settings, store, sealer, accountId, log, now, isShared, timings } = options
   const egress = createEgress({ allow: settings.egress_allow ?? [] })
   const parts = { egress, dataDir: settings.data_dir, log, now, endpoints: settings.event_endpoints ?? {} }
-  const tell: PublishEvents = (events, dropped) => engine.publish(events, dropped)
-  const traffic = new TrafficBroker({ publish: tell, accountId, apiUrl: settings.api_url })
+  const publish: PublishEvents = (events, dropped) => engine.publish(events, dropped)
+  const traffic = new TrafficBroker({ publish, accountId, apiUrl: settings.api_url })
   const engine: EventEngine = new EventEngine({
     store,
     sealer,

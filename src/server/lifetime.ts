@@ -70,7 +70,7 @@ class Restarts {
 
   /** Stays until the server exits, and resolves to its exit code. */
   async accompany(stopped: Promise<End>): Promise<number> {
-    void stopped.then(() => this.#current?.tell('stop'))
+    void stopped.then(() => this.#current?.send('stop'))
     this.#complete()
     for (;;) {
       const current = this.#current
@@ -95,7 +95,7 @@ class Restarts {
 
   /** The previous server has released everything. */
   #complete(): void {
-    this.#current?.tell('released')
+    this.#current?.send('released')
     this.#isBusy = false
     if (this.#isWanted) this.#restartInBackground()
   }
@@ -104,20 +104,20 @@ class Restarts {
     this.#isBusy = true
     this.#isWanted = false
     const before = this.#current
-    if (before) before.tell('share')
+    if (before) before.send('share')
     else this.#running.share()
     try {
       this.#current = await Successor.start()
     } catch (error) {
       this.#log.error({ error }, 'the server was not replaced and goes on')
-      if (before) before.tell('unshare')
+      if (before) before.send('unshare')
       else await this.#running.unshare()
       this.#isBusy = false
       return
     }
     this.#log.info({ process: this.#current.pid }, 'a new process serves')
     if (before === undefined) return this.#replaced.resolve('leave')
-    before.tell('leave')
+    before.send('leave')
     await before.exited
     this.#complete()
   }

@@ -27,8 +27,8 @@ export class ReorderBuffer {
   #timer: NodeJS.Timeout | undefined
 
   /** `now` in the form of event times. */
-  constructor(tell: PublishEvents, now: () => string, holdMs = HOLD_MS) {
-    this.#publish = tell
+  constructor(publish: PublishEvents, now: () => string, holdMs = HOLD_MS) {
+    this.#publish = publish
     this.#now = now
     this.#holdMs = holdMs
   }

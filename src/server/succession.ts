@@ -88,7 +88,7 @@ export class Successor {
     return this.#child.pid
   }
 
-  tell(order: Order): void {
+  send(order: Order): void {
     if (this.#child.connected) this.#child.send(order)
   }
 }

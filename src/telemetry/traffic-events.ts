@@ -29,7 +29,7 @@ const PAGE_BYTES = 131_072
 /** Writing events in batches costs less: the code and data stay in the caches. */
 const TOGETHER = 64
 
-/** Gathers traffic events. Callers check for subscribers first, so that nothing is recorded in vain. */
+/** Gathers traffic events. Callers check for subscribers first, so that nothing is recorded without one. */
 export class TrafficEvents {
   readonly #publish: PublishTraffic
   readonly #log: Log
@@ -46,8 +46,8 @@ export class TrafficEvents {
   #dropped = 0
   #publishing = false
 
-  constructor(tell: PublishTraffic, log: Log = silentLog) {
-    this.#publish = tell
+  constructor(publish: PublishTraffic, log: Log = silentLog) {
+    this.#publish = publish
     this.#log = log
   }
 

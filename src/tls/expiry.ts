@@ -66,7 +66,7 @@ export class Expiry {
   }
 
   /** Logs it. */
-  tell(): void {
+  logState(): void {
     const { log } = this.#options
     const { expiring, expired } = this.survey()
     const shown = (names: readonly string[]) => ({ count: names.length, names: names.slice(0, MAX_NAMED) })
@@ -86,8 +86,8 @@ export function watchExpiry(
   gauges.expired.from(() => expiry.survey().expired.length)
   // All processes have the same data; only the first one logs.
   if (info.processes > 1 && info.node !== 'w1') return () => undefined
-  const tell = (): void => guarded({ task: 'expiry', log: options.log }, () => expiry.tell())
-  tell()
-  const timer = setInterval(tell, DAY).unref()
+  const logState = (): void => guarded({ task: 'expiry', log: options.log }, () => expiry.logState())
+  logState()
+  const timer = setInterval(logState, DAY).unref()
   return () => clearInterval(timer)
 }

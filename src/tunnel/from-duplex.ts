@@ -5,7 +5,7 @@ import { HeldBytes } from '#tunnel/held-bytes.ts'
 import type { Occupant } from '#tunnel/stream-slots.ts'
 
 /** How a shared stream, or one with its own half-close, differs from a plain Duplex. */
-export interface DuplexHabits {
+export interface DuplexHooks {
   /** Half-closes once all bytes are sent; default `end` of the Duplex. */
   readonly finish?: () => void
   /** Both directions are finished. */
@@ -24,13 +24,13 @@ const WAITING_BYTES = 256 * 1024
 const EMPTY = Buffer.alloc(0)
 
 /** Adapts a Duplex to a ByteStream. A socket must allow half-open, or our end closes both directions. */
-export const fromDuplex = (duplex: Duplex, habits: DuplexHabits = {}): DuplexStream =>
-  new DuplexStream(duplex, habits)
+export const fromDuplex = (duplex: Duplex, hooks: DuplexHooks = {}): DuplexStream =>
+  new DuplexStream(duplex, hooks)
 
 export class DuplexStream implements ByteStream, Occupant {
   movedAt = performance.now()
   readonly #duplex: Duplex
-  readonly #habits: DuplexHabits
+  readonly #hooks: DuplexHooks
   readonly #held = new HeldBytes()
   #sink: Sink | undefined
   #paused = false
@@ -40,14 +40,14 @@ export class DuplexStream implements ByteStream, Occupant {
   #ended = false
   #finished = false
   #peerFinished = false
-  #endTold = false
+  #endReported = false
   #duplexClosed = false
   #closed = false
   #error: TunnelError | undefined
 
-  constructor(duplex: Duplex, habits: DuplexHabits) {
+  constructor(duplex: Duplex, hooks: DuplexHooks) {
     this.#duplex = duplex
-    this.#habits = habits
+    this.#hooks = hooks
     duplex.on('data', (bytes: Buffer) => this.#receive(bytes))
     duplex.on('end', () => this.#peerEnded())
     duplex.on('error', error => this.fail(new TunnelError('stream_reset', error.message, error)))
@@ -73,17 +73,17 @@ export class DuplexStream implements ByteStream, Occupant {
 
   hold(client: string | undefined): boolean {
     this.movedAt = performance.now()
-    return this.#habits.hold?.(client) ?? true
+    return this.#hooks.hold?.(client) ?? true
   }
 
   rest(): void {
-    this.#habits.rest?.()
+    this.#hooks.rest?.()
   }
 
   /** Evicts the stream in favour of others, and notifies its reader. */
   evict(): void {
     if (this.#closed) return
-    this.#habits.evicted?.()
+    this.#hooks.evicted?.()
     this.#close(new TunnelError('streams_exhausted', 'The connection was evicted: others needed its place.'))
     this.#duplex.destroy()
   }
@@ -100,7 +100,7 @@ export class DuplexStream implements ByteStream, Occupant {
   detach(rest: Buffer = EMPTY): void {
     this.#sink = undefined
     // The next reader must get the end too.
-    this.#endTold = false
+    this.#endReported = false
     if (rest.length > 0 && !this.#closed) this.#held.unshift(rest)
   }
 
@@ -117,7 +117,7 @@ export class DuplexStream implements ByteStream, Occupant {
   write(bytes: Buffer): boolean {
     if (this.#closed || this.#ended) return true
     if (bytes.length > 0) this.#send(bytes)
-    const takesMore = this.#unsent <= WAITING_BYTES && this.#habits.full?.() !== true
+    const takesMore = this.#unsent <= WAITING_BYTES && this.#hooks.full?.() !== true
     this.#writerWaits ||= !takesMore
     return takesMore
   }
@@ -138,7 +138,7 @@ export class DuplexStream implements ByteStream, Occupant {
 
   /** The layer below has room again. */
   wake(): void {
-    if (!this.#writerWaits || this.#unsent > 0 || this.#closed || this.#habits.full?.() === true) return
+    if (!this.#writerWaits || this.#unsent > 0 || this.#closed || this.#hooks.full?.() === true) return
     this.#writerWaits = false
     this.#sink?.writable?.()
   }
@@ -162,7 +162,7 @@ export class DuplexStream implements ByteStream, Occupant {
   #finish(): void {
     if (this.#unsent > 0 || this.#finished || this.#closed) return
     this.#finished = true
-    if (this.#habits.finish) this.#habits.finish()
+    if (this.#hooks.finish) this.#hooks.finish()
     else this.#duplex.end()
     this.#settle()
   }
@@ -203,17 +203,17 @@ export class DuplexStream implements ByteStream, Occupant {
       else this.#duplex.resume()
       return
     }
-    if (this.#endTold || this.#held.length > 0 || this.#sink === undefined) return
-    this.#endTold = true
+    if (this.#endReported || this.#held.length > 0 || this.#sink === undefined) return
+    this.#endReported = true
     this.#sink.end()
     this.#settle()
   }
 
   #settle(): void {
-    if (!this.#endTold || this.#closed) return
+    if (!this.#endReported || this.#closed) return
     if (this.#finished) {
       this.#close(undefined)
-      this.#habits.release?.()
+      this.#hooks.release?.()
     } else if (this.#duplexClosed) {
       this.fail(new TunnelError('stream_closed', 'The connection was closed by the peer.'))
     }

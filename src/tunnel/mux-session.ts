@@ -44,12 +44,12 @@ export class MuxSession {
   readonly #opening: OpenQueue
   readonly #streams = new Map<number, TunnelStream>()
   readonly #ready = new Set<TunnelStream>()
-  readonly #tellClosed: (reason: TunnelError) => void
+  readonly #resolveClosed: (reason: TunnelError) => void
   #nextId: number
   #lastPeerId = 0
   #accepted = 0
   #lastInput = performance.now()
-  #heard = false
+  #ackDue = false
   #current: TunnelStream | undefined
   #currentFin = false
   #ended: TunnelError | undefined
@@ -70,7 +70,7 @@ export class MuxSession {
     })
     const { promise, resolve } = Promise.withResolvers<TunnelError>()
     this.closed = promise
-    this.#tellClosed = resolve
+    this.#resolveClosed = resolve
     this.#writer = new FrameWriter(
       socket,
       () => this.#fillTurn(),
@@ -213,7 +213,7 @@ export class MuxSession {
     } catch (error) {
       this.#fault(error)
     }
-    if (this.ackImmediately && this.#heard) this.#writer.schedule()
+    if (this.ackImmediately && this.#ackDue) this.#writer.schedule()
   }
 
   /** An error in one peer's input, or in the code that serves it, must not affect other sessions. */
@@ -222,7 +222,7 @@ export class MuxSession {
   }
 
   #begin(id: number, flags: number, length: number): boolean {
-    this.#heard = true
+    this.#ackDue = true
     this.#currentFin = (flags & FIN) !== 0
     this.#current = undefined
     const known = this.#streams.get(id)
@@ -241,7 +241,7 @@ export class MuxSession {
   #piece(bytes: Buffer): void {
     const stream = this.#current
     if (stream === undefined) return
-    this.#heard = true
+    this.#ackDue = true
     stream.receive(bytes)
     if (stream.type === undefined && stream.held >= TYPE_BYTES) this.#introduce(stream)
   }
@@ -286,7 +286,7 @@ export class MuxSession {
   }
 
   #peerReset(id: number, code: number): void {
-    this.#heard = true
+    this.#ackDue = true
     const stream = this.#streams.get(id)
     if (stream === undefined) this.#floods?.count('stray')
     // A stream that the peer opens and resets costs as much as a rejected one.
@@ -296,7 +296,7 @@ export class MuxSession {
 
   #window(id: number, increment: number): void {
     // Two ends that both nudge must not do so in turns forever.
-    this.#heard ||= id !== NUDGE_ID
+    this.#ackDue ||= id !== NUDGE_ID
     const stream = this.#streams.get(id)
     if (stream === undefined) this.#floods?.count('stray')
     else stream.allow(increment)
@@ -313,9 +313,9 @@ export class MuxSession {
     } catch (error) {
       this.#fault(error)
     }
-    if (this.ackImmediately && this.#heard && this.#writer.idle && !this.#writer.full)
+    if (this.ackImmediately && this.#ackDue && this.#writer.idle && !this.#writer.full)
       this.#writer.window(NUDGE_ID, 1)
-    this.#heard = false
+    this.#ackDue = false
   }
 
   #forget(stream: TunnelStream): void {
@@ -335,7 +335,10 @@ export class MuxSession {
     if ([...this.#streams.values()].every(stream => stream.type === streamTypes.heartbeat)) this.#drained()
   }
 
-  #end(reason: TunnelError, tell = reason.code !== 'peer_eof' && reason.code !== 'remote_gone_away'): void {
+  #end(
+    reason: TunnelError,
+    notifyPeer = reason.code !== 'peer_eof' && reason.code !== 'remote_gone_away',
+  ): void {
     if (this.#ended !== undefined) return
     this.#ended = reason
     this.#reader.stop()
@@ -347,9 +350,9 @@ export class MuxSession {
     for (const stream of this.#streams.values()) stream.fail(gone)
     this.#opening.stop(gone)
     this.#drained?.()
-    if (tell) this.#leave(reason)
+    if (notifyPeer) this.#leave(reason)
     else this.#socket.destroy()
-    this.#tellClosed(reason)
+    this.#resolveClosed(reason)
   }
 
   #leave(reason: TunnelError): void {

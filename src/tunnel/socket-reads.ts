@@ -145,7 +145,7 @@ class Reads implements SocketReads {
   #scheduled = false
   #paused = false
   #ended = false
-  #endTold = false
+  #endReported = false
 
   constructor(socket: Duplex, reader: BorrowedReader, keeps: boolean) {
     this.#socket = socket as Opened
@@ -230,8 +230,8 @@ class Reads implements SocketReads {
     }
     if (this.#stopped) return
     if (this.#joined.length > 0) this.#passJoined()
-    if (!this.#ended || this.#endTold || this.#stopped) return
-    this.#endTold = true
+    if (!this.#ended || this.#endReported || this.#stopped) return
+    this.#endReported = true
     this.#reader.end()
   }
 

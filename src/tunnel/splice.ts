@@ -56,7 +56,7 @@ class Splice implements Sink {
     const socket = this.#socket
     if (socket.destroyed) {
       this.#stream.abort()
-      this.#tell(new Error('The connection was closed before it could be used.'))
+      this.#reportEnd(new Error('The connection was closed before it could be used.'))
       return
     }
     socket.on('error', error => (this.#error ??= error))
@@ -104,7 +104,7 @@ class Splice implements Sink {
     const finished = this.#socketEnded && this.#socket.writableFinished
     if (!finished) this.#error ??= new Error('The connection was closed.')
     if (!this.#streamClosed && this.#error !== undefined) this.#giveUp(this.#error)
-    this.#tell(this.#error)
+    this.#reportEnd(this.#error)
   }
 
   #giveUp(error: Error): void {
@@ -112,7 +112,7 @@ class Splice implements Sink {
     else this.#stream.abort()
   }
 
-  #tell(error: Error | undefined): void {
+  #reportEnd(error: Error | undefined): void {
     this.#options.ended?.({ received: this.#received, sent: this.#sent, error })
   }
 }

@@ -138,5 +138,5 @@ export class StreamSlots {
   }
 }
 
-const NOBODY: readonly string[] = []
-const keysOf = (client: string | undefined): readonly string[] => (client === undefined ? NOBODY : [client])
+const NO_KEYS: readonly string[] = []
+const keysOf = (client: string | undefined): readonly string[] => (client === undefined ? NO_KEYS : [client])

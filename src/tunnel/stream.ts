@@ -48,7 +48,7 @@ export class TunnelStream implements ByteStream, Occupant {
   #paused = false
   #delivering = false
   #peerFinished = false
-  #endTold = false
+  #endReported = false
   // Defined once the stream was aborted: bytes of the peer dropped since.
   #discarded: number | undefined
   #closed = false
@@ -272,8 +272,8 @@ export class TunnelStream implements ByteStream, Occupant {
     }
     this.#delivering = false
     this.grant()
-    if (!this.#peerFinished || this.#endTold || this.#held.length > 0 || this.#sink === undefined) return
-    this.#endTold = true
+    if (!this.#peerFinished || this.#endReported || this.#held.length > 0 || this.#sink === undefined) return
+    this.#endReported = true
     this.#sink.end()
     this.#settle()
   }
@@ -288,7 +288,7 @@ export class TunnelStream implements ByteStream, Occupant {
     if (!this.#out.finished || !this.#peerFinished) return
     this.#window.close()
     this.#host.forget(this)
-    if (this.#endTold || this.#discarded !== undefined) this.#close(undefined)
+    if (this.#endReported || this.#discarded !== undefined) this.#close(undefined)
   }
 
   #dropHeld(): void {

@@ -42,7 +42,7 @@ suite('the ends of certificates', () => {
   test('are those of what is served: certificates of domains, and the default one', () => {
     const { expiry, lines } = world({ from: -89, to: 1, names: [] })
     assert.deepEqual(expiry.survey(), { earliest: NOW + 300 * DAY, expiring: [], expired: [] })
-    expiry.tell()
+    expiry.logState()
     assert.deepEqual(lines, [])
   })
 
@@ -57,7 +57,7 @@ suite('the ends of certificates', () => {
       expiring: ['near.example'],
       expired: ['past.example'],
     })
-    expiry.tell()
+    expiry.logState()
     assert.deepEqual(
       lines.map(({ level, fields }) => [level, fields]),
       [
@@ -83,7 +83,7 @@ suite('the ends of certificates', () => {
   test('are told of by number and some names when they are many', () => {
     const many = Array.from({ length: 500 }, (_, at) => ({ from: -100, to: -10, names: [`n${at}.example`] }))
     const { expiry, lines } = world(...many)
-    expiry.tell()
+    expiry.logState()
     const fields = lines[0]?.fields ?? {}
     assert.equal(fields['count'], 500)
     assert.equal((fields['names'] as string[]).length, 20)

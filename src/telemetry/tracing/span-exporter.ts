@@ -129,7 +129,7 @@ export class SpanExporter {
     const body = JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope, spans: batch }] }] })
     for (let tries = 1; ; tries++) {
       const failed = await this.#post(body, batch.length)
-      this.#tell(failed)
+      this.#logState(failed)
       if (failed === undefined) return
       const isOver = failed.waitMs === undefined || tries >= MAX_TRIES || this.#closing.signal.aborted
       if (isOver) {
@@ -175,7 +175,7 @@ export class SpanExporter {
   }
 
   /** Logged once when it starts to fail, and once when it works again. */
-  #tell(failed: Failed | undefined): void {
+  #logState(failed: Failed | undefined): void {
     const { log } = this.#options
     if (failed !== undefined) {
       if (this.#failures++ === 0) log.warn({ reason: failed.reason }, 'traces cannot be sent')
