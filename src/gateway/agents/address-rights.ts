@@ -14,8 +14,8 @@ export interface RightsOptions {
   readonly online: OnlineNames
 }
 
-/** The claim on one name; undefined if there is none. */
-type Verdict = 'granted' | 'denied' | undefined
+/** Whether an owner may use a name; undefined if no record or tunnel claims it. */
+type NameRight = 'granted' | 'denied' | undefined
 
 export interface Claimant {
   readonly ownerId: string
@@ -33,10 +33,10 @@ export class AddressRights {
 
   /** Rejects a restricted name, and one that belongs to another user itself or through a parent domain. */
   requireName(host: string, claimant: Claimant): void {
-    const verdict = this.#verdict(host, claimant)
-    if (verdict === 'denied') fail('address_of_other', { address: host })
+    const right = this.#rightTo(host, claimant)
+    if (right === 'denied') fail('address_of_other', { address: host })
     const { domain } = this.#options
-    if (verdict === 'granted' || !covers(`*.${domain}`, host)) return
+    if (right === 'granted' || !covers(`*.${domain}`, host)) return
     const label =
       host
         .slice(0, -domain.length - 1)
@@ -52,21 +52,21 @@ export class AddressRights {
   }
 
   /** The nearest claimed name decides. */
-  #verdict(host: string, claimant: Claimant): Verdict {
+  #rightTo(host: string, claimant: Claimant): NameRight {
     const reserved = this.#options.records.domainNamed(host)
     if (reserved !== undefined) return this.#ofRow(reserved, claimant)
     for (const wildcard of wildcardsOver(host)) {
       const above = wildcard.slice(2)
       // Otherwise the owner of the shared domain would own all names below it.
       if (above === this.#options.domain) return undefined
-      const verdict = this.#below(above, wildcard, claimant)
-      if (verdict !== undefined) return verdict
+      const right = this.#below(above, wildcard, claimant)
+      if (right !== undefined) return right
     }
     return undefined
   }
 
   /** The claim of the parent domain, and of its wildcard, on names below. */
-  #below(above: string, wildcard: string, claimant: Claimant): Verdict {
+  #below(above: string, wildcard: string, claimant: Claimant): NameRight {
     const { records, online } = this.#options
     const { ownerId, returns } = claimant
     const row = records.domainNamed(wildcard) ?? records.domainNamed(above)
@@ -76,8 +76,8 @@ export class AddressRights {
       return holder !== undefined && holder !== ownerId && !this.#isAdmin(ownerId)
     }
     if (isOthers(wildcard) || isOthers(above)) return 'denied'
-    const verdicts = [row, edge].map(each => each && this.#ofRow(each, claimant))
-    return verdicts.find(verdict => verdict === 'denied') ?? verdicts.find(verdict => verdict !== undefined)
+    const rights = [row, edge].map(each => each && this.#ofRow(each, claimant))
+    return rights.find(right => right === 'denied') ?? rights.find(right => right !== undefined)
   }
 
   /** A label of another script must not look like a restricted name or one of another user. */
@@ -94,7 +94,7 @@ export class AddressRights {
       fail('address_of_other', { address: host })
   }
 
-  #ofRow(row: SourceRow, { ownerId }: Claimant): Verdict {
+  #ofRow(row: SourceRow, { ownerId }: Claimant): NameRight {
     return this.#mayUse(row, ownerId) ? 'granted' : 'denied'
   }
 
