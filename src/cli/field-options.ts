@@ -15,7 +15,7 @@ const placeholders: Readonly<Record<FlagForm, string>> = {
 const repeated = (text: string, before: readonly string[] = []): string[] => [...before, text]
 
 export const negated = (flag: string): string => flag.replace('--', '--no-')
-const isTold = (fallback: unknown): boolean =>
+const isShown = (fallback: unknown): boolean =>
   ['string', 'number', 'boolean'].includes(typeof fallback) && fallback !== ''
 
 function docOf({ schema, required, form, flag, kinds, fallback }: Flag): string {
@@ -26,7 +26,7 @@ function docOf({ schema, required, form, flag, kinds, fallback }: Flag): string 
     ...(prefixes.length > 0 ? [`Ids: ${prefixes.join(', ')}`] : []),
     ...(form === 'switch' ? [`${negated(flag)} for false.`] : []),
     ...(required ? ['Required.'] : []),
-    ...(isTold(fallback) ? [`Default: ${String(fallback)}.`] : []),
+    ...(isShown(fallback) ? [`Default: ${String(fallback)}.`] : []),
   ].join(' ')
 }
 

@@ -30,7 +30,7 @@ suite('the help of', () => {
         assert.equal(isThere, row[1].kinds.includes(kind), flagName(row))
       }
       assert.match(help, /^ {2}--server <host:port> +The gateway\. \(ADIT_SERVER_ADDR\)$/m)
-      assert.match(help, /^Exit codes: 0 told to stop/m)
+      assert.match(help, /^Exit codes: 0 stopped/m)
       assert.doesNotMatch(help, /--authtoken </)
     })
   }
