@@ -66,15 +66,15 @@ function refuse(error: ErrorObject): never {
 
 function refuseAs(code: ErrorName, field: string, reason: string, value: unknown): never {
   const shown = typeof value === 'string' ? value.slice(0, 100) : JSON.stringify(value)?.slice(0, 100)
-  const said = shown ?? ''
+  const text = shown ?? ''
   return fail(code as 'invalid_value', {
     field,
     reason,
-    value: said,
-    id: said,
-    rule: said,
+    value: text,
+    id: text,
+    rule: text,
     kinds: '',
-    label: said,
+    label: text,
   })
 }
 

@@ -82,9 +82,10 @@ function takeAll(
 
 function checked(manifest: Manifest, stored: readonly ArchivedFile[]): Manifest {
   const same =
-    manifest.files.length === stored.length && manifest.files.every((told, at) => isSame(told, stored[at]))
+    manifest.files.length === stored.length &&
+    manifest.files.every((listed, at) => isSame(listed, stored[at]))
   return same ? manifest : damaged()
 }
 
-const isSame = (told: ArchivedFile, found: ArchivedFile | undefined): boolean =>
-  told.name === found?.name && told.size === found.size && told.sha256 === found.sha256
+const isSame = (listed: ArchivedFile, found: ArchivedFile | undefined): boolean =>
+  listed.name === found?.name && listed.size === found.size && listed.sha256 === found.sha256

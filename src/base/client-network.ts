@@ -27,11 +27,11 @@ function networkOf(ip: string): string {
   return `${network.join(':')}::/64`
 }
 
-/** As agents are told it. */
+/** In the form that agents receive. */
 export const clientAddress = ({ ip, port }: { readonly ip: string; readonly port: number }): string =>
   ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`
 
-/** What counts as one client, of an address as agents are told it. */
+/** What counts as one client, for an address in the form that agents receive. */
 export function clientOf(address: string): string {
   const colon = address.lastIndexOf(':')
   const ip = address.startsWith('[') ? address.slice(1, colon - 1) : address.slice(0, colon)

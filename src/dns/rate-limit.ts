@@ -6,7 +6,7 @@ export interface RateLimits {
   readonly perSecond: number
   /** Burst size. */
   readonly burst: number
-  /** Of those above the limit every n-th is told to use TCP, which cannot be spoofed. */
+  /** Of those above the limit every n-th is truncated: its client retries over TCP, which cannot be spoofed. */
   readonly slip: number
 }
 

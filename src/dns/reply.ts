@@ -41,7 +41,7 @@ export function writeReply(query: Query, reply: DnsReply, limit: number): Buffer
   return new Writer(query, reply, limit).finish() ?? writeTruncated(query, reply)
 }
 
-/** Tells a client to retry over TCP. */
+/** A response without records, after which the client retries over TCP. */
 export function writeTruncated(query: Query, reply: DnsReply): Buffer {
   const empty = { ...reply, answers: [], authority: [] }
   const bytes = new Writer(query, empty, MAX_MESSAGE).finish() ?? Buffer.alloc(HEADER_BYTES)

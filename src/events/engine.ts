@@ -183,8 +183,8 @@ export class EventEngine {
   }
 
   metrics(): string {
-    const lanes = metricsPerDelivery(this.#parts?.deliveries.all ?? [], this.#options.now())
-    return renderMetrics([...this.#metrics.registry.snapshot(), ...lanes])
+    const perDelivery = metricsPerDelivery(this.#parts?.deliveries.all ?? [], this.#options.now())
+    return renderMetrics([...this.#metrics.registry.snapshot(), ...perDelivery])
   }
 
   async close(): Promise<void> {
@@ -272,7 +272,7 @@ export class EventEngine {
   #testEvent(destinationId: string): OutgoingEvent {
     const { accountId, now } = this.#options
     const object = JSON.stringify({ destination_id: destinationId })
-    const told = { id: newId('ev', now()), type: TEST_TYPE, at: timestamp(now()), object }
-    return envelope(told, accountId)
+    const event = { id: newId('ev', now()), type: TEST_TYPE, at: timestamp(now()), object }
+    return envelope(event, accountId)
   }
 }

@@ -28,7 +28,7 @@ export function observe(metrics: DeliveryMetrics, { deliveries, latest, delivers
 
 /** Per delivery, so that a working one does not hide a failing one. */
 export function metricsPerDelivery(deliveries: readonly Delivery[], now: number): Snapshot {
-  const told = deliveries.toSorted((one, other) => (one.id < other.id ? -1 : 1)).slice(0, MAX_DELIVERIES)
+  const shown = deliveries.toSorted((one, other) => (one.id < other.id ? -1 : 1)).slice(0, MAX_DELIVERIES)
   const seconds = (time: string | null): number => (time === null ? 0 : Date.parse(time) / 1000)
   const family = (name: string, help: string, of: (delivery: Delivery) => number): FamilySnapshot => ({
     name,
@@ -37,7 +37,7 @@ export function metricsPerDelivery(deliveries: readonly Delivery[], now: number)
     merge: 'max',
     labels: ['subscription', 'destination'],
     bounds: [],
-    samples: told.map(delivery => ({
+    samples: shown.map(delivery => ({
       labels: [delivery.subscriptionId, delivery.destinationId],
       value: of(delivery),
       counts: [],

@@ -143,18 +143,19 @@ export class OutboxDelivery implements DeliveryScope {
     const dead = await sender.send(batch.events, scope)
     const gone = sent.filter(({ event }) => !dead.has(event.id))
     if (gone.length > 0) await sender.persist(() => this.#deadLetters.remove(gone))
-    // A letter that is rejected again stays, and the next ones follow.
+    // A dead letter that is rejected again stays, and the next ones follow.
     cursor.advance(last)
     return false
   }
 
   /** Stores the position, so that nothing before it has to be kept. */
   async settle(): Promise<void> {
-    const { sequence, last_success_at: written, dead_letters: told } = this.#cursor.body
+    const { sequence, last_success_at: written, dead_letters: stored } = this.#cursor.body
     const { last_success_at: latest } = this.#options.sender.health
     // Some may have been deleted with the audit log.
     if (this.#deadLetters.count > 0) await this.#deadLetters.load()
-    const isNew = this.#position.sequence > sequence || latest !== written || this.#deadLetters.count !== told
+    const isNew =
+      this.#position.sequence > sequence || latest !== written || this.#deadLetters.count !== stored
     if (isNew) await this.save()
   }
 

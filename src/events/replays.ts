@@ -22,7 +22,7 @@ export class Replays {
     this.#store = store
   }
 
-  /** False when there is no such lane. */
+  /** False when there is no such delivery. */
   async ask(cursorId: string): Promise<boolean> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const [cursor, mark] = await this.#found(cursorId)

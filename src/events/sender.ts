@@ -51,7 +51,7 @@ const STORE_RETRY_MS = 1000
 const MAX_REASON = 500
 /** A failure with a shorter delay is not worth a write. */
 const LONG_WAIT_MS = 5000
-/** Maximum wait before the mandate is checked again. */
+/** Maximum wait before the scope is checked again. */
 const RECHECK_MS = 5000
 const UNOPENED = { maxEvents: 100, maxBytes: 262_144 }
 

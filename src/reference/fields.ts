@@ -181,11 +181,11 @@ function linesOfObject(line: FieldLine, shape: Shape, documented: Map<Shape, str
 
 /** Every field that a caller can write or read, in order. */
 export function fieldLines(shape: Shape, path: FieldPath): FieldLine[] {
-  const { without, documented: told = new Map<Shape, string>() } = path
+  const { without, documented = new Map<Shape, string>() } = path
   return Object.entries(shape).flatMap(([name, field]) => {
     if (without?.includes(name) || (!field.read && !field.write)) return []
     const line = lineOf(name, field, path)
-    if (field.shape) return linesOfObject(line, field.shape, told)
+    if (field.shape) return linesOfObject(line, field.shape, documented)
     return [line, ...linesInside(line.name, known(field.read ?? {}), known(field.write ?? {}))]
   })
 }

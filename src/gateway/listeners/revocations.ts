@@ -6,7 +6,7 @@ interface Held {
   cut(): void
 }
 
-/** Changes come in groups, and a group is checked once. */
+/** Changes arrive in groups, and a group is checked once. */
 const SETTLE_MS = 50
 
 /** Connections whose admission can be revoked while they are open. */

@@ -121,7 +121,7 @@ function widened(texts: readonly string[], found: Interpretations): string[] {
     if (found.texts.has(text) || found.texts.size > found.most) continue
     found.texts.add(text)
     added.push(text)
-    for (const habit of found.quirks) waiting.push(habit(text))
+    for (const quirk of found.quirks) waiting.push(quirk(text))
   }
   return added
 }

@@ -78,9 +78,9 @@ export class Tunnels {
     return this.#endpoints.get(tunnel.id, uses => {
       const { compiler, makeTunnel, dialer } = this.#options
       const configuration = configurationOf(tunnel, this.#options.records, uses)
-      const wishes = { rows: configuration ? [configuration] : [], agent: tunnel.options }
+      const sources = { rows: configuration ? [configuration] : [], agent: tunnel.options }
       const upstream = this.#upstream(tunnel)
-      return compiler.endpoint(wishes, { id: baseId(tunnel.id) }, () => {
+      return compiler.endpoint(sources, { id: baseId(tunnel.id) }, () => {
         const backend = tunnel.pooling ? this.#pool(tunnel).backend() : makeTunnel(tunnel, dialer)
         const answer: Endpoint = exchange => {
           exchange.context.tunnel = tunnel
@@ -95,8 +95,8 @@ export class Tunnels {
   /** The configuration or tunnel that requires sign-in. */
   signInPlace(tunnel: TunnelRecord): string | undefined {
     const configuration = configurationOf(tunnel, this.#options.records, nothing)
-    const wishes = { rows: configuration ? [configuration] : [], agent: tunnel.options }
-    return signInPlaceOf(wishes, baseId(tunnel.id))
+    const sources = { rows: configuration ? [configuration] : [], agent: tunnel.options }
+    return signInPlaceOf(sources, baseId(tunnel.id))
   }
 
   /** Undefined when it cannot be served. */
