@@ -35,14 +35,14 @@ const weights: readonly Weight[] = [
     target: { eachKb: 80 },
   },
   {
-    name: 'idle visitors, plain',
+    name: 'idle clients, plain',
     count: many(10_000),
     program: 'idle-program.ts',
     job: adit => idle(adit, { tls: false, count: many(10_000), path: '/', stall: false }),
     target: { eachKb: 8 },
   },
   {
-    name: 'idle visitors, TLS',
+    name: 'idle clients, TLS',
     count: many(10_000),
     program: 'idle-program.ts',
     job: adit => idle(adit, { tls: true, count: many(10_000), path: '/', stall: false }),

@@ -21,20 +21,20 @@ export async function* traffic(site: Site): AsyncGenerator<Row> {
     const before = await outcomes(api)
     const figures = await rate(rated)
     const requests = Math.floor((figures['rate'] ?? 0) * seconds)
-    return { ...figures, told: (await deliveredSince(api, before, requests)) / requests }
+    return { ...figures, delivered: (await deliveredSince(api, before, requests)) / requests }
   }
   // Warm up the compiler.
   await unsubscribed()
   await subscribed()
   const results = await inTurn({ subscribed, unsubscribed })
   const compared = { ours: results['subscribed'] ?? [], peer: results['unsubscribed'] ?? [] }
-  const name = 'requests told of in a file, vs no subscription'
+  const name = 'requests with events to a file, vs no subscription'
   yield { name, ...cellsOf(compared, 'rate', perSecond), target: { atLeast: 0.9 } }
   yield { name: `${name}, CPU/10k`, ...cellsOf(compared, 'cpu', value => `${value.toFixed(2)} s`) }
   yield {
     name: 'the same, events in the file for each request',
     ours: '',
     peer: '',
-    figure: median(compared.ours.map(({ told = Number.NaN }) => told)),
+    figure: median(compared.ours.map(({ delivered = Number.NaN }) => delivered)),
   }
 }

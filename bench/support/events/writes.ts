@@ -22,27 +22,27 @@ export async function* writes(adit: Adit, load: Load, webhook: Webhook): AsyncGe
     const spent = cpuSeconds([child.pid ?? -1]) - before
     return { rate: measured.perSecond, cpu: (spent / (measured.perSecond * seconds)) * 1000 }
   }
-  const told = (target: object) => async (): Promise<Figures> => {
+  const withEvents = (target: object) => async (): Promise<Figures> => {
     await using _ = await subscribe(api, TYPE, target)
     return rate()
   }
   await webhook.ask({ work: 'take' })
   const contestants = {
     none: rate,
-    file: told({ file: { path: 'bench/writes.jsonl' } }),
-    hundreds: told(webhook.target(100)),
-    ones: told(webhook.target(1)),
+    file: withEvents({ file: { path: 'bench/writes.jsonl' } }),
+    hundreds: withEvents(webhook.target(100)),
+    ones: withEvents(webhook.target(1)),
   }
   // Warm up the compiler.
   for (const each of Object.values(contestants)) await each()
   const { none = [], ...others } = await inTurn(contestants)
   const names = {
-    file: 'in a file',
+    file: 'to a file',
     hundreds: 'to a webhook, 100 in a POST',
     ones: 'to a webhook, a POST each',
   }
   for (const [key, where] of Object.entries(names)) {
-    const name = `POST ip_policies told of ${where}, vs no subscription`
+    const name = `POST ip_policies with events ${where}, vs no subscription`
     const compared = { ours: others[key] ?? [], peer: none }
     yield { name, ...cellsOf(compared, 'rate', perSecond), target: { atLeast: 0.9 } }
     yield { name: `${name}, CPU/1k`, ...cellsOf(compared, 'cpu', value => `${value.toFixed(2)} s`) }
