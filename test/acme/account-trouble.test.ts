@@ -35,7 +35,7 @@ suite('trouble with the account at an authority', () => {
     await world.issued((await world.reserve(name)).id)
   }
 
-  test('an address that cannot be told does not hold up certificates, and is told later, once', async () => {
+  test('a contact that cannot be sent does not hold up certificates, and is sent later, once', async () => {
     await using folder = await Folder.make()
     const contacts = () =>
       authority.messages.filter(({ path }) => path.startsWith('/account/')).map(({ payload }) => payload)

@@ -39,7 +39,7 @@ suite('the account at an authority', () => {
   })
   after(() => pebble[Symbol.asyncDispose]())
 
-  test('is told at each start where to write to, if that has changed', async () => {
+  test('gets the contact at each start, if it has changed', async () => {
     await using folder = await Folder.make()
     const contactAfter = async (settings: Record<string, string>, name: string) => {
       await using world = await World.open(pebble, settings, folder.path)
@@ -61,7 +61,7 @@ suite('the account at an authority', () => {
     assert.deepEqual(await contactAfter({}, 'mail3.example.com'), { account, contact: undefined })
   })
 
-  test('gets a new key when somebody asks for it, while orders are on their way', async () => {
+  test('gets a new key on request, while orders are running', async () => {
     await using world = await World.open(pebble)
     await world.issue({}, answering(world.store, pebble))
     await issueFor(world, pebble, 'rotated.example.com')
@@ -105,14 +105,14 @@ suite('the account at an authority', () => {
         await world.until(async () => !(await world.account()).isChanging)
         const { key, url: kept } = await world.account()
         assert.equal(kept, url)
-        // Before the first write nobody had begun.
+        // Before the first write nothing had begun.
         assert.equal(key.thumbprint === old.thumbprint, last === 1 && moment === 'before')
         assert.equal((await world.client().findAccount(key))?.account.url, url)
         await issueFor(world, pebble, `two.${name}`)
         await assertNothingLeft(world)
       })
 
-  test('is used with whichever of both keys the authority knows, by a process that has not heard of a change', async () => {
+  test('is used with whichever of both keys the authority knows, by a process that has not seen the change', async () => {
     await using world = await World.open(pebble)
     await world.issue({}, answering(world.store, pebble))
     await issueFor(world, pebble, 'elsewhere.example.com')

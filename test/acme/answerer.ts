@@ -32,7 +32,7 @@ export interface Answering {
   readonly refuse?: readonly string[]
   /** Gets all challenges. */
   readonly seen?: Challenge[]
-  /** Is told of every row that was written. */
+  /** Called for every row that was written. */
   readonly onRow?: (row: Row) => unknown
 }
 

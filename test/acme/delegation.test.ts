@@ -57,7 +57,7 @@ suite('a zone that is to be ours', () => {
       for (const line of [`"${BASE} NS ${server}"`, `"${server} A ${HERE}"`])
         assert.ok(job.msg.includes(line), job.msg)
     assert.ok(Date.parse(job.retries_at ?? '') < Date.now() + 900_000)
-    // Somebody else's name servers do not do.
+    // Name servers of others are not accepted.
     dns.zones.set(BASE, ['ns1.registrar.example'])
     const looks = async () =>
       Number(JSON.parse((await world.rows('acme_order'))[0]?.body ?? '{}')['looks'] ?? 0)
@@ -71,7 +71,7 @@ suite('a zone that is to be ours', () => {
     await assertNothingLeft(world)
   })
 
-  test('that name servers fail to answer is told of in the same way, and healed as soon', async () => {
+  test('that name servers do not respond is reported in the same way, and recovers as soon', async () => {
     using dns = await FakeDns.start(HERE)
     dns.fails = true
     await using world = await open(dns)
@@ -242,7 +242,7 @@ suite('nothing is ordered, and the status says why,', () => {
     await world.issued(domain.id)
   })
 
-  test('for custom names on a server whose domain nobody can reach, unless their addresses lead here', async () => {
+  test('for custom names on a server whose domain cannot be reached, unless their addresses point here', async () => {
     using dns = await FakeDns.start()
     await using world = await open(dns, { domain: 'adit.localhost' })
     await issuing(world)

@@ -50,7 +50,7 @@ suite('a domain must lead here before anything is ordered', () => {
     await world.issued(domain.id)
   })
 
-  test('one that leads elsewhere is told where it leads', async () => {
+  test('one that points elsewhere is reported with where it points', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('elsewhere.example')
     await pebble.tell('add-a', { host: domain.cname_target, addresses: ['127.0.0.1'] })
@@ -91,7 +91,7 @@ suite('a domain must lead here before anything is ordered', () => {
     silent.close()
   })
 
-  test('one that stops to lead here keeps its certificate, and the status tells', async () => {
+  test('one that stops pointing here keeps its certificate, and the status says so', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('moved.example.com')
     await point(pebble, domain)

@@ -32,14 +32,14 @@ const usualValidity = { from: -3_600_000, to: 90 * DAY }
 const atOnce = { takesMs: 0, askAgainS: 0 }
 
 /**
- * An authority over a real socket for what Debian's cannot do: it speaks RFC 8555 with ARI, proves nothing, and can be told
- * to answer anything to anything.
+ * A CA over a real socket for what Debian's cannot do: it speaks RFC 8555 with ARI, validates nothing, and can return any
+ * response to any request.
  */
 export class FakeAuthority implements AsyncDisposable {
   readonly messages: Message[] = []
   /** Asked before the usual answer is given. */
   answers: Answers = () => undefined
-  /** What ARI tells. */
+  /** What ARI returns. */
   window: { start: number; end: number } | undefined
   /** Of the next certificate, in milliseconds from now. */
   validity = usualValidity
@@ -73,7 +73,7 @@ export class FakeAuthority implements AsyncDisposable {
     })
   }
 
-  /** Forgets what it was told to do, and what it has heard; its accounts and orders stay. */
+  /** Forgets its instructions and the requests it got; its accounts and orders stay. */
   reset(): void {
     this.messages.length = 0
     this.answers = () => undefined

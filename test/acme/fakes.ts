@@ -2,7 +2,7 @@ import { after, before, beforeEach } from 'node:test'
 import { FakeAuthority } from './fake-authority.ts'
 import { FakeDns } from './fake-dns.ts'
 
-/** A fake authority and DNS for a suite, which hears of them when they run; each test finds the authority as new. */
+/** A fake authority and DNS for a suite, which gets them when they run; each test finds the authority as new. */
 export function useFakes(made: (authority: FakeAuthority, dns: FakeDns) => void): void {
   let authority: FakeAuthority
   let dns: FakeDns

@@ -125,7 +125,7 @@ suite('an authority that answers with', () => {
   const open = () => World.open({ directory: authority.directory, rootFile: authority.rootFile, dns: dns.at })
 
   for (const { name, on, answer, says } of cases) {
-    test(`${name} is told as a temporary trouble`, async () => {
+    test(`${name} is reported as a temporary failure`, async () => {
       await using world = await open()
       const domain = await world.reserve('hostile.example.com')
       authority.answers = ({ path }) => (path.startsWith(on) ? answer : undefined)
@@ -138,7 +138,7 @@ suite('an authority that answers with', () => {
     })
   }
 
-  test("somebody else's certificate does not use it", async () => {
+  test('a certificate of others does not use it', async () => {
     await using world = await open()
     const other = await world.reserve('other.example.com')
     await world.issue({ retryMs: 60_000 })

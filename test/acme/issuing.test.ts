@@ -103,7 +103,7 @@ suite('with an authority that refuses three nonces of ten', () => {
     )
   })
 
-  test('a name that cannot be proven is told as a temporary failure, and tried again', async () => {
+  test('a name that cannot be validated is reported as a temporary failure, and retried', async () => {
     await using world = await World.open(pebble)
     const refuse = ['http-01', 'tls-alpn-01']
     const domain = await world.reserve('refused.example.com')

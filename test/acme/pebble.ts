@@ -12,10 +12,10 @@ export interface PebbleOptions {
   readonly nonceReject?: number
   /** Percent of orders that need no new proof. */
   readonly authzReuse?: number
-  /** At most so many seconds pass before a challenge is looked at; not at all unless told. */
+  /** At most so many seconds pass before a challenge is checked; none by default. */
   readonly sleepTime?: number
   readonly blocklist?: readonly string[]
-  /** Seconds that certificates live; years unless told. */
+  /** Lifetime of certificates in seconds; years by default. */
   readonly validity?: number
   /** Where challenges are looked for, instead of at the challenge server. */
   readonly httpPort?: number
@@ -24,7 +24,7 @@ export interface PebbleOptions {
   /** Where the authority listens, and the name server that it asks, where these are not on loopback. */
   readonly host?: string
   readonly dnsServer?: string
-  /** The address that the challenge server's DNS has for every name; none unless told. */
+  /** The address that the challenge server's DNS has for every name; none by default. */
   readonly leadsTo?: string
   /** A command that runs the command behind it elsewhere, as in a network namespace. */
   readonly inside?: readonly string[]
@@ -50,7 +50,7 @@ async function stop(program: ChildProcess): Promise<void> {
   await once(program, 'exit')
 }
 
-/** An authority, and a server that answers its questions as it is told: Debian's `pebble` and its challenge server. */
+/** An authority, and a server that answers its queries as configured: Debian's `pebble` and its challenge server. */
 export class Pebble implements AsyncDisposable {
   readonly directory: string
   /** The root of the authority's own listener, in a file. */
@@ -114,7 +114,7 @@ export class Pebble implements AsyncDisposable {
     return new Pebble(places, parts.move())
   }
 
-  /** Tells the challenge server what to answer. */
+  /** Configures the responses of the challenge server. */
   async tell(what: string, body: object): Promise<void> {
     const answer = await fetch(`${this.#manage}/${what}`, { method: 'POST', body: JSON.stringify(body) })
     if (!answer.ok) throw new Error(`${what}: ${answer.status} ${await answer.text()}`)

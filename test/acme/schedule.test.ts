@@ -31,7 +31,7 @@ suite('what is to be done next', () => {
     assert.equal(schedule([new ScheduledDomain(domain(), LATER)], NOW).next, 6_000_000)
   })
 
-  test('is nothing while an order waits, not even a look, which would tell that all is well', () => {
+  test('is nothing while an order waits, not even a check, which would report success', () => {
     const scheduled = new ScheduledDomain(domain({ renewsAt: NOW - 1 }), NOW - 1)
     scheduled.holdUntil = NOW + 10
     assert.deepEqual(schedule([scheduled], NOW), { ready: [], next: NOW + 10 })

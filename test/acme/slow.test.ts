@@ -26,7 +26,7 @@ suite('an authority that takes its time', () => {
   const open = () => World.open({ directory: authority.directory, rootFile: authority.rootFile, dns: dns.at })
   const count = (start: string): number => authority.paths.filter(path => path.startsWith(start)).length
 
-  test('is asked about the one order as often as it wishes, by the next process as well', async () => {
+  test('is polled for the one order as often as it requests, by the next process as well', async () => {
     await using world = await open()
     const domain = await world.reserve('slow.example.com')
     const asked: number[] = []

@@ -4,7 +4,7 @@ import { startServer } from '../support/server.ts'
 import { FakeAuthority } from './fake-authority.ts'
 
 suite('a server that may issue certificates', () => {
-  test('calls nobody for names under the shared domain', async () => {
+  test('calls no CA for names under the shared domain', async () => {
     await using authority = await FakeAuthority.start()
     const { directory, rootFile } = authority
     await using server = await startServer({ acme_directory: directory, acme_ca_file: rootFile })

@@ -61,7 +61,7 @@ suite('times', () => {
     )
   })
 
-  test('at which it is asked again are as it wishes, but between an hour and a day', () => {
+  test('at which it is polled again are as it requests, but between an hour and a day', () => {
     const none = () => 0
     assert.equal(nextQuestion(undefined, NOW, none), NOW + DAY)
     assert.equal(nextQuestion(NOW + 6 * HOUR, NOW, none), NOW + 6 * HOUR)

@@ -29,7 +29,7 @@ async function until<Found>(look: () => Promise<Found | undefined | false>): Pro
   }
 }
 
-/** The serial number that a visitor of a server is shown for a name. */
+/** The serial number of the certificate that a client of a server gets for a name. */
 async function serial({ bound }: Process, servername: string): Promise<string | undefined> {
   const socket = connect({ host: HOST, port: bound.https?.port ?? 0, servername, rejectUnauthorized: false })
   await once(socket, 'secureConnect')
@@ -121,7 +121,7 @@ suite('two servers on one PostgreSQL', () => {
     const { body } = await one.api.get('/tls_certificates')
     assert.equal(body.tls_certificates.length, COUNT)
     await until(async () => (await issuedBy(one)) + (await issuedBy(two)) === COUNT)
-    // Which of both takes an order is chance: more are made until the one that nobody visits has taken one.
+    // Which of both takes an order is chance: more are made until the one without clients has taken one.
     for (let more = 0; more < COUNT && (await issuedBy(one)) === 0; more++) {
       const domain = `more${more}.example.com`
       await pebble.tell('add-a', { host: `${domain}.`, addresses: [HOST] })

@@ -1,6 +1,6 @@
 import { World, type Place } from './world.ts'
 
-/** Issues certificates until it is killed. Nobody answers its challenges, and it waits for long, so none comes of it. */
+/** Issues certificates until it is killed. Its challenges get no response, and it waits for long, so none is issued. */
 const [folder = '', place = '{}', settings = '{}'] = process.argv.slice(2)
 const world = await World.open(
   JSON.parse(place) as Place,

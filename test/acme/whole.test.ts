@@ -32,7 +32,7 @@ async function start(names: readonly string[], settings: Record<string, string> 
   return { server, pebble, [Symbol.asyncDispose]: () => all.disposeAsync() }
 }
 
-/** What a visitor is shown. */
+/** The certificate that a client gets. */
 async function served({ bound }: TestServer, servername: string) {
   const socket = connect({ host: HOST, port: bound.https?.port ?? 0, servername, rejectUnauthorized: false })
   await once(socket, 'secureConnect')
@@ -53,7 +53,7 @@ async function until<Found>(look: () => Promise<Found | undefined>): Promise<Fou
   }
 }
 
-/** The domain as soon as it has a certificate other than this one, and that certificate, both as the API tells. */
+/** The domain as soon as it has a certificate other than this one, and that certificate, both as the API returns them. */
 function issued({ api }: TestServer, id: string, other?: string) {
   return until(async () => {
     const { body: domain } = await api.get(`/reserved_domains/${id}`)

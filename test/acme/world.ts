@@ -75,7 +75,7 @@ export class World implements AsyncDisposable {
       acme_dns: place.dns,
       egress_allow: '127.0.0.0/8',
       public_addresses: '127.0.0.99',
-      // Nobody listens there: the tests answer for it.
+      // Nothing listens there: the tests respond for it.
       dns_addr: '127.0.0.1:0',
       log_level: 'silent',
       ...more,
@@ -130,7 +130,7 @@ export class World implements AsyncDisposable {
     return side
   }
 
-  /** Reserves a domain; its certificate is of the quick kind unless told. */
+  /** Reserves a domain; its key is of the fast type by default. */
   async reserve(domain: string, keyType: 'rsa' | 'ecdsa' = 'ecdsa'): Promise<Domain> {
     const policy = { authority: 'letsencrypt', private_key_type: keyType }
     const made = await create(
@@ -231,7 +231,7 @@ export class World implements AsyncDisposable {
 
   issued = (id: string): Promise<Certificate> => this.until(() => this.certificate(id))
 
-  /** What is told once issuing has failed. */
+  /** The status once issuing has failed. */
   failure(id: string) {
     return this.until(async () => {
       const job = await this.job(id)
@@ -241,7 +241,7 @@ export class World implements AsyncDisposable {
 
   #next(): Promise<void> {
     return new Promise(resolve => {
-      // Other processes write without telling.
+      // Other processes write without a notification.
       const timer = setTimeout(resolve, 100)
       this.#waiting.add(() => {
         clearTimeout(timer)

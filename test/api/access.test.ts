@@ -25,7 +25,7 @@ onEachStore('authentication', api => {
     })
   }
 
-  test('tells an authtoken from an API key', async () => {
+  test('distinguishes an authtoken from an API key', async () => {
     const credential = await made(api(), '/credentials', {})
     const answer = await api().get('/api_keys', { token: credential.token })
     assert.deepEqual([answer.status, answer.body.error_code], [401, 'ERR_ADIT_206'])

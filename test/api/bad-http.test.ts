@@ -93,7 +93,7 @@ suite('HTTP', () => {
       assertRefused(readAnswer(await exchange(server.api, bytes)), 'bad_request'))
   }
 
-  test('without a host, or with an expectation nobody knows, is refused', () =>
+  test('without a host, or with an unknown expectation, is refused', () =>
     changesNothing(server.api, async () => {
       assert.equal((await send(server.api, { line, host: '', headers: [json, length], body })).status, 400)
       assert.equal(
@@ -148,7 +148,7 @@ suite('HTTP', () => {
     assert.equal((await server.api.call('HEAD', '/ip_policies', { token: null })).status, 401)
   })
 
-  test('OPTIONS tells browsers what pages of other origins may send, without a key', async () => {
+  test('OPTIONS returns what pages of other origins may send, without a key', async () => {
     const headers = {
       origin: 'https://page.example',
       'access-control-request-method': 'PATCH',

@@ -41,7 +41,7 @@ export function assertRefusal(answer: Answer, name: ErrorName, said?: RegExp): v
   assert.equal(answer.headers.get('cache-control'), 'no-store')
 }
 
-/** Sends bytes as they are, ends if told to, and reads until the other side ends. */
+/** Sends bytes as they are, ends if requested, and reads until the other side ends. */
 export function exchange(api: Caller, bytes: string | Buffer, then?: 'then end'): Promise<string> {
   const { hostname, port } = new URL(api.url)
   return new Promise((resolve, reject) => {
@@ -55,7 +55,7 @@ export function exchange(api: Caller, bytes: string | Buffer, then?: 'then end')
   })
 }
 
-/** Reads the one answer out of what was received; a second one would belong to somebody else's request. */
+/** Reads the one response out of what was received; a second one would belong to another request. */
 export function readAnswer(received: string): Answer {
   assert.equal(received.match(/^HTTP\/1\.1 \d/gm)?.length, 1, received)
   const [head = '', ...rest] = received.split('\r\n\r\n')

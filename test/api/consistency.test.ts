@@ -113,7 +113,7 @@ onEachStore('concurrent callers', api => {
 })
 
 suite('what is kept', () => {
-  test('tells every change in the outbox, in order, with who made it, and without secrets', async () => {
+  test('has every change in the outbox, in order, with who made it, and without secrets', async () => {
     const dataDir = newFolder()
     const server = await spawnServer(dataDir)
     const policy = await made(server.api, '/ip_policies', { description: 'first' })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { isPublicSuffix } from '#base/public-suffix.ts'
 import { assertRefused, made, onEachStore } from '../support/each-store.ts'
 
-test('a public suffix is known as one, whoever keeps it', () => {
+test('a public suffix is known as one, in both parts of the list', () => {
   for (const name of [
     'com',
     'co.uk',

@@ -36,7 +36,7 @@ onEachStore('what sources of events choose', api => {
     assert.deepEqual((await api().get(`${sources}/${HTTP}`)).body, shown[0])
   })
 
-  test('is told by the events of the subscription, so that every server hears of it', async () => {
+  test('is in the events of the subscription, so that every server gets it', async () => {
     const { path } = await subscribed(api(), [chosen])
     const { audit_events: events } = (await api().get('/audit_events?limit=1')).body
     assert.equal(events[0].object.id, path.split('/').at(-1))

@@ -29,7 +29,7 @@ suite('a host certificate from the API', () => {
   const newAuthority = (body: object = {}): Promise<Authority> =>
     made(server.api, '/ssh_certificate_authorities', body)
 
-  /** A real sshd that shows the certificate, and lets in people of the same authority. */
+  /** A real sshd that shows the certificate, and accepts users of the same CA. */
   async function startHost(authority: Authority, body: object): Promise<Sshd> {
     const { certificate } = await made(server.api, '/ssh_host_certificates', {
       ssh_certificate_authority_id: authority.id,

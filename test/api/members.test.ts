@@ -157,7 +157,7 @@ onEachStore('members', api => {
     assert.deepEqual(await shown(admin), [secret, secret, secret, secret])
   })
 
-  test('do not read what a colleague puts into headers, policies and URLs, and events do not tell it', async () => {
+  test('do not read what a colleague puts into headers, policies and URLs, and events do not contain it', async () => {
     const add = { 'x-api-token': TOKEN }
     const rule = { actions: [{ type: 'add-headers', config: { headers: add } }] }
     const edge = await own.make('https_edges')
@@ -191,7 +191,7 @@ onEachStore('members', api => {
     }
   })
 
-  test('are not told the ids of what a colleague owns when they are refused', async () => {
+  test('do not get the ids of what a colleague owns when they are refused', async () => {
     const domain = await own.make('reserved_domains', { name: 'taken' })
     const ingress = await own.make('agent_ingresses', { domain: 'taken.example.com' })
     const used = await made(api(), '/backends/http_response', { owner_id: null })

@@ -22,7 +22,7 @@ onEachStore('the first page of a list', api => {
     assert.deepEqual(await ids(), [first.id])
   })
 
-  test('is shown to nobody who may not see it', async () => {
+  test('is not shown to a user who may not see it', async () => {
     const bot = await made(api(), '/bot_users', { name: 'b' })
     const { token } = await made(api(), '/api_keys', { owner_id: bot.id })
     for (let round = 0; round < 2; round++) {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { jsonFault } from '#base/json-fault.ts'
 import { errorFields } from '#base/log.ts'
 
-test('the log tells of an error and its causes, but not what a library hung on it', () => {
+test('the log has an error and its causes, but not what a library hung on it', () => {
   const inner = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', port: 5432, detail: 'a row' })
   const error = Object.assign(new TypeError('no answer', { cause: inner }), { body: { token: 'hush' } })
   const { stack, cause, ...rest } = errorFields(error) as { stack: string; cause: { stack: string } }
@@ -31,7 +31,7 @@ function faultOf(text: string): unknown {
   }
 }
 
-test('nothing of a text that is no JSON is told', () => {
+test('nothing of a text that is not JSON is logged', () => {
   for (const text of [
     'hush',
     '{"token": hush}',

@@ -113,7 +113,7 @@ suite('the metrics of the gateway', () => {
     assert.match(text, /^process_open_fds [1-9]\d*$/m)
   })
 
-  test('tell how late the event loop turned', async () => {
+  test('have the delay of the event loop', async () => {
     using metrics = new GatewayMetrics('1.2.3')
     const worst = () => {
       const text = renderMetrics(metrics.registry.snapshot())

@@ -104,7 +104,7 @@ suite('an update', () => {
   test('runs what the owner wrote down, once, and then waits for a restart', async () => {
     const folder = newFolder()
     const [written, go] = [join(folder, 'written'), join(folder, 'go')]
-    // It leaves a mark and ends when it is told to.
+    // It leaves a mark and ends on request.
     const program = `
       const fs = require('fs'), [, mark, go, version] = process.argv;
       fs.writeFileSync(mark, version);

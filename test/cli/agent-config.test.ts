@@ -291,7 +291,7 @@ tunnels:
     assert.match(stderr, /the tunnel "web": .*the CAs for client certificates are not certificates in PEM/)
   })
 
-  test('refuses a file that everybody can write, as every command does', async () => {
+  test('refuses a world-writable file, as every command does', async () => {
     using config = configFile('version: 1')
     chmodSync(config.path, 0o666)
     for (const args of [
@@ -318,7 +318,7 @@ suite('adit config path', () => {
 })
 
 suite('adit config show', () => {
-  test('tells values and their origins, but no secrets', async () => {
+  test('shows values and their origins, but no secrets', async () => {
     using config = configFile(
       `authtoken: ${secretText('authtoken')}\nserver: a.example:1\ntunnels:\n  w: {proto: http, addr: 80, basic_auth: ["me:${secretText('password')}"], oauth: {provider: x, client_id: a, client_secret: ${secretText('oauth')}}}`,
     )

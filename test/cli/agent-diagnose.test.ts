@@ -56,11 +56,11 @@ suite('adit diagnose', () => {
     assert.ok(!stdout.includes(server.authtoken))
   })
 
-  test('finds a name that nobody knows', async () => {
+  test('finds a name that does not resolve', async () => {
     assertFails(await findings(['--server', 'gateway.invalid:1']), 'dns', /ENOTFOUND|EAI_AGAIN/, /name/)
   })
 
-  test('finds that nobody listens', async () => {
+  test('finds that nothing listens', async () => {
     assertFails(await findings(['--server', 'localhost:1']), 'tcp', /ECONNREFUSED.*gateway runs/, /^$/)
   })
 

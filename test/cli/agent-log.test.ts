@@ -46,7 +46,7 @@ suite('a line of the log', () => {
 })
 
 suite('--log', () => {
-  test('stdout tells the session and each tunnel in logfmt', async () => {
+  test('stdout logs the session and each tunnel in logfmt', async () => {
     await using service = await webService((_, response) => response.end('hello'))
     await using agent = spawnAgent(server, ['http', service.port, '--log=stdout', '--name', 'logged'])
     const [, url = ''] = await agent.sees(
@@ -67,7 +67,7 @@ suite('--log', () => {
     for (const line of agent.output.trim().split('\n')) assert.equal(typeof JSON.parse(line).lvl, 'string')
   })
 
-  test('stdout tells why it ends, in lines and on standard error', async () => {
+  test('stdout logs why it ends, in lines and on standard error', async () => {
     await using agent = spawnAgent(server, ['http', '1', '--log', 'stdout'], {
       ADIT_AUTHTOKEN: 'x'.repeat(49),
     })

@@ -53,7 +53,7 @@ const asked = (): Readonly<Record<ModuleName, Asked>> => ({
 const serviceFor = (name: string): string =>
   String(name === 'WebSocket to TCP' ? world.echoPort : world.webPort)
 
-suite('adit http asks for a module, and visitors meet it', () => {
+suite('adit http requests a module, and it applies to clients', () => {
   for (const [name, prove] of Object.entries(proofs))
     test(name, async () => {
       const { flags, environment = {} } = asked()[name as ModuleName]

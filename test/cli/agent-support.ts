@@ -89,7 +89,7 @@ export const spawnAgent = (
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** The same on a terminal of that size, which first tells its name; what is written to `stdin` is typed. */
+/** The same on a terminal of that size, which first prints its name; what is written to `stdin` is typed. */
 export function agentOnTerminal(
   server: TestServer,
   args: readonly string[],

@@ -62,7 +62,7 @@ suite('the view on a terminal', () => {
     await agent.sees(/\[2J[^]*narrow\.adit\.localhost:\d+.* -> http:\/\/localhost:1/)
   })
 
-  test('tells why it is not online and when it tries again', async () => {
+  test('shows why it is not online and when it retries', async () => {
     const environment = { ADIT_SERVER_ADDR: '127.0.0.1:1', ADIT_AUTHTOKEN: 'x' }
     await using agent = agentOnTerminal(server, ['http', '1'], { environment })
     await agent.sees(/reconnecting in \d+ s.*: The gateway 127\.0\.0\.1:1 cannot be reached/)

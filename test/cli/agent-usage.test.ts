@@ -43,7 +43,7 @@ suite('the help of', () => {
   })
 })
 
-test('the reference tells of every option of tunnels', () => {
+test('the reference documents every option of tunnels', () => {
   const text = readFileSync(join(import.meta.dirname, '../../docs/reference/tunnel-options.md'), 'utf8')
   for (const row of optionRows) {
     const [key, { variable }] = row

@@ -128,7 +128,7 @@ suite('adit api ends', () => {
     })
   }
 
-  test('with 69 when nobody listens', async () => {
+  test('with 69 when nothing listens', async () => {
     const server = await answering(200)
     await server[Symbol.asyncDispose]()
     const { code, stderr } = await runAdit(['api', 'self'], server.environment)

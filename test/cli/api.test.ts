@@ -179,7 +179,7 @@ suite('adit api', () => {
     assert.match(wrong.stderr, /operation \w+/)
   })
 
-  test('asks a person before it removes, and nobody else', async () => {
+  test('asks for confirmation before it removes, but only on a terminal', async () => {
     const id = await made('ip-policies', 'create')
     const answer = (input: string) =>
       runOnTerminal(['api', 'ip-policies', 'delete', id], { environment, prompt: '[y/N]', input })
@@ -197,7 +197,7 @@ suite('adit api', () => {
     )
   })
 
-  test('shows a table on a terminal, in colour unless told not to', async () => {
+  test('shows a table on a terminal, in colour unless disabled', async () => {
     const list = ['api', 'users', 'list']
     const coloured = await runOnTerminal(list, { environment: { ...environment, TERM: 'xterm' } })
     assert.ok(coloured.stdout.startsWith('\u001b[1mid'))

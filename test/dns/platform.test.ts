@@ -124,7 +124,7 @@ suite('an agent ingress', async () => {
     }
   }
 
-  /** The gateway hears of a change by itself, perhaps after DNS has. */
+  /** The gateway gets a change separately, perhaps after DNS. */
   const untilAnswered = async (name: string, wanted: string): Promise<void> => {
     while ((await connectAs(name)) !== wanted);
   }
@@ -143,7 +143,7 @@ suite('an agent ingress', async () => {
       assert.equal((await dig(port, name, 'A', '+short')).text.trim(), '127.0.0.1')
   })
 
-  test('takes in agents that come by its name, which DNS tells them', async () => {
+  test('accepts agents that connect by its name, which DNS resolves', async () => {
     const { region_domains } = await create('second.example.net')
     const [name = ''] = region_domains
     await untilDug(

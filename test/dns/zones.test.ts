@@ -164,7 +164,7 @@ suite('a challenge', () => {
 })
 
 suite('a delegated domain', () => {
-  test('has the name servers and names that the API tells of, and no others', () => {
+  test('has the name servers and names that the API returns, and no others', () => {
     const zones = zonesOf([ingress('agents.example.com')])
     assert.deepEqual(answers(zones, 'agents.example.com', 'NS'), ['ns1.adit.test', 'ns2.adit.test'])
     assert.deepEqual(answers(zones, 'tunnel.us.agents.example.com', 'A'), HERE)
@@ -174,7 +174,7 @@ suite('a delegated domain', () => {
     assert.equal(lookUp(zones, 'example.com', types.A).rcode, rcodes.refused)
   })
 
-  test('has the records of custom names within it, so that nobody need set them', () => {
+  test('has the records of custom names within it, so that they need not be set', () => {
     const domain = (name: string, more: Record<string, unknown> = {}) =>
       row('reserved_domain', `rd_${name}`, {
         domain: name,

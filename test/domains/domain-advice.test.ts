@@ -99,7 +99,7 @@ suite('the advice about a domain', () => {
     assert.ok(!mixed.isWatched)
   })
 
-  test('is the records and to tell the address, behind NAT', () => {
+  test('is the records and the setting for the address, behind NAT', () => {
     for (const settings of [open, { https_addr: '10.0.0.4:443', http_addr: 'off' }]) {
       const { lines, isWatched } = adviceFor({ settings, machine: ['10.0.0.4'] })
       assert.match(lines, /no public address/)
@@ -114,7 +114,7 @@ suite('the advice about a domain', () => {
       adviceFor({ machine: ['10.0.0.4'] }).lines,
       /Listeners that are not configured are then open/,
     )
-    // Whoever tells the address knows what is in front of the listeners.
+    // An operator who sets the address knows what is in front of the listeners.
     const told = adviceFor({ settings: { public_addresses: '5.5.5.5' }, machine: ['10.0.0.4'] })
     assert.doesNotMatch(told.lines, /cannot be reached yet/)
     assert.ok(told.isWatched)

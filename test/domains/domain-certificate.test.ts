@@ -17,12 +17,12 @@ const job = {
 }
 
 suite('how it stands with the certificate of a name', () => {
-  test('is not known of a name that nobody reserved', async () => {
+  test('is not known of a name that is not reserved', async () => {
     await using world = await World.open(place)
     assert.equal(await certificateOf(name, world.store), undefined)
   })
 
-  test('is told as its status says it, without what a terminal would obey', async () => {
+  test('is shown as in its status, without terminal control characters', async () => {
     await using world = await World.open(place)
     const { id } = await world.reserve(name)
     const standing = async (change: Partial<Record<keyof typeof job, string | null>> | null) => {
@@ -46,7 +46,7 @@ suite('how it stands with the certificate of a name', () => {
     })
   })
 
-  test('is there with any certificate that serves it, and not to come where none is wished for', async () => {
+  test('is there with any certificate that serves it, and not expected where none is configured', async () => {
     await using world = await World.open(place)
     const { id } = await world.reserve(name)
     const to = Date.parse('2030-01-02T00:00:00Z')

@@ -53,7 +53,7 @@ interface Envelope {
   readonly object: Readonly<Record<string, unknown>>
 }
 
-/** What was told of the ends of certificates, in order. */
+/** The events about expiring certificates, in order. */
 async function told({ store }: Pick<World, 'store'>): Promise<Envelope[]> {
   const events = await store.events(0, 1000)
   return events
@@ -80,7 +80,7 @@ async function looked(world: World): Promise<void> {
 }
 
 suite('certificates that end', () => {
-  test('are told of at each stage once, over any number of restarts, with what to do', async () => {
+  test('are reported at each stage once, over any number of restarts, with what to do', async () => {
     await using world = await World.open(place)
     const id = await upload(world, 'shop.example', 31)
     const days = [0, 1, 1.5, 2, 17, 18, 24, 25, 28, 29, 30, 30.5, 31, 32, 400]
@@ -131,7 +131,7 @@ suite('certificates that end', () => {
     assert.ok(eventTypes.has(EXPIRING) && eventTypes.has(EXPIRED))
   })
 
-  test('are told of in words for who has them: their own domains, or domains whose renewal fails', async () => {
+  test('are reported with advice for their use: own certificates, or failing renewals', async () => {
     await using world = await World.open(place)
     const [own, managed] = [await world.reserve('own.example.org'), await world.reserve('auto.example.org')]
     const [uploaded, managedOne] = [
@@ -153,7 +153,7 @@ suite('certificates that end', () => {
     )
   })
 
-  test('are not told of while they are renewed by themselves in time, nor once they are replaced', async () => {
+  test('are not reported while they are renewed automatically in time, nor once they are replaced', async () => {
     await using world = await World.open(place)
     const domain = await world.reserve('auto.example.org')
     const inTime = await upload(world, 'auto.example.org', 10)
@@ -167,7 +167,7 @@ suite('certificates that end', () => {
       assert.deepEqual(await toldOf(world, inTime), [])
       assert.deepEqual(await toldOf(world, replaced), [])
     }
-    // The end is told whatever was planned.
+    // The expiry is reported whatever was planned.
     await using servers = new AsyncDisposableStack()
     servers.use(await watchAt(world, 10))
     await looked(world)
@@ -175,7 +175,7 @@ suite('certificates that end', () => {
     assert.deepEqual(await toldOf(world, replaced), [])
   })
 
-  test('are not told of when the next certificate comes at that very moment', async () => {
+  test('are not reported when the next certificate is issued at that very moment', async () => {
     await using world = await World.open(place)
     const domain = await world.reserve('auto.example.org')
     const [old, next] = [
@@ -198,7 +198,7 @@ suite('certificates that end', () => {
     assert.deepEqual(await toldOf(world, old), [])
   })
 
-  test('are told of when their time comes while the server runs, however shortly they live', async () => {
+  test('are reported when they are due while the server runs, however short their lifetime', async () => {
     await using world = await World.open(place)
     const now = Math.ceil(Date.now() / 1000) * 1000
     const { pem, keyPem } = await person({ name: 'brief', from: now - 1000, to: now + 2000 })
@@ -215,7 +215,7 @@ suite('certificates that end', () => {
     assert.ok(types.length > 1 && types.slice(0, -1).every(type => type === EXPIRING), types.join())
   })
 
-  test('are told of by the whole server, to whoever asks or subscribes', async () => {
+  test('are reported by the whole server, in the audit log and to subscriptions', async () => {
     await using server = await startServer()
     const { api } = server
     const sources = [{ type: EXPIRING }, { type: EXPIRED }]
@@ -230,7 +230,7 @@ suite('certificates that end', () => {
     assert.deepEqual(found[0].object, (await api.get(`/tls_certificates/${id}`)).body)
   })
 
-  test('are told of once where several servers share a database', async () => {
+  test('are reported once where several servers share a database', async () => {
     const postgres = await startPostgres()
     try {
       const url = await postgres.newDatabase()

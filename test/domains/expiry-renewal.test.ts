@@ -92,7 +92,7 @@ const told = async ({ world }: Parts): Promise<{ type: string; id: string }[]> =
 
 const EXPIRED = 'tls_certificate_expired.v0'
 
-/** Looks at everything until the certificate is over; at each moment what is told must be true. */
+/** Looks at everything until the certificate is over; at each moment the status must be true. */
 async function watchItEnd(parts: Parts, { id, serial, end }: { id: string; serial: string; end: number }) {
   const { world, tlsPort } = parts
   const seen = { failures: 0, expiring: 0 }
@@ -117,7 +117,7 @@ async function watchItEnd(parts: Parts, { id, serial, end }: { id: string; seria
 }
 
 suite('CRT-02: a renewal that fails', () => {
-  test('until the end: the old certificate serves, all is told, and it heals by itself', async () => {
+  test('until the end: the old certificate is served, everything is reported, and it recovers by itself', async () => {
     await using parts = await start()
     const { world, pebble, gate, tlsPort } = parts
     const { id } = await world.reserve('shop.example.com')

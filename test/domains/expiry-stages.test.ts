@@ -36,7 +36,7 @@ suite('the stages of a certificate', () => {
     )
   })
 
-  test('are told once each, and those that nobody was there to tell are left out', () => {
+  test('are reported once each, and those that passed while the server was off are left out', () => {
     const at = (left: number, told?: Stage) =>
       stageToReport(life(365), { ...untold, lastStage: told, now: END - left * DAY })
     assert.equal(at(31), undefined)
@@ -48,13 +48,13 @@ suite('the stages of a certificate', () => {
     assert.equal(at(-401, 0), undefined)
   })
 
-  test('are told again when they were told by a clock that was ahead', () => {
+  test('are reported again when they were reported by a clock that was ahead', () => {
     const at = (left: number) => stageToReport(life(365), { ...untold, lastStage: 0, now: END - left * DAY })
     assert.equal(at(31), undefined)
     assert.equal(at(13), 14)
   })
 
-  test('are not told of what is renewed by itself until half of the time for that has gone', () => {
+  test('are not reported for automatic renewal until half of the time for it has passed', () => {
     const at = (left: number, renews: number) =>
       stageToReport(life(90), { lastStage: undefined, renewsAt: END - renews * DAY, now: END - left * DAY })
     // At two thirds of its life.

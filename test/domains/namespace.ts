@@ -18,7 +18,7 @@ export class Namespace implements AsyncDisposable {
     ip('link', 'set', 'lo', 'up')
     ip('link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'far0')
     for (const address of addresses) ip('addr', 'add', address, 'dev', 'eth0')
-    // An interface counts only when somebody is at its other end.
+    // An interface is up only when its other end is.
     for (const end of ['eth0', 'far0']) ip('link', 'set', end, 'up')
   }
 

@@ -89,7 +89,7 @@ suite('a server without an authority', () => {
     await world.until(async () => (await world.job(fine.id)) === null)
   })
 
-  test('is followed by one that orders, and follows one whose promises nobody keeps', async () => {
+  test('is followed by one that orders, and follows one whose pending orders are not continued', async () => {
     await using authority = await FakeAuthority.start()
     using dns = await FakeDns.start('127.0.0.99')
     const { directory, rootFile } = authority
@@ -115,7 +115,7 @@ suite('a server without an authority', () => {
     assert.equal(await world.job(first.id), null)
   })
 
-  test('leaves what another server of the same database tells of its orders', async () => {
+  test('leaves what another server of the same database reports about its orders', async () => {
     await using authority = await FakeAuthority.start()
     using dns = await FakeDns.start('127.0.0.99')
     const { directory, rootFile } = authority
@@ -129,7 +129,7 @@ suite('a server without an authority', () => {
     await issuer.close()
     const domains = new ReservedDomains({ call: world.call, source: world.source(), log, ground })
     const stop = await reportNoAuthority({ domains, alone: false, log, now: Date.now })
-    // It is told of names in their order, so the first was looked at when the last one is changed.
+    // It gets names in their order, so the first was checked when the last one is changed.
     await world.rewrite(other.id, {
       certificate_management_status: { renews_at: null, provisioning_job: null },
     })

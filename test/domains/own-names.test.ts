@@ -104,7 +104,7 @@ suite('the names of the server itself', { concurrency: 3 }, () => {
   test('and a custom wildcard are proven by DNS, through a CNAME record', async () => {
     await using world = await start()
     const { api, bound } = world.server
-    // What is in a domain that is delegated here needs nobody to set its records.
+    // Names in a domain that is delegated here need no records set by hand.
     await api.post('/agent_ingresses', { domain: 'example.net' })
     const { status, body } = await api.post('/reserved_domains', { domain: '*.apps.example.net' })
     assert.equal(status, 201)
@@ -134,7 +134,7 @@ suite('the names of the server itself', { concurrency: 3 }, () => {
       )
   })
 
-  test('are ordered one by one where the server answers no DNS; what nobody reserved has a local one', async () => {
+  test('are ordered one by one where the server answers no DNS; what is not reserved has a local one', async () => {
     await using world = await start({ dns_addr: 'off' })
     const { server, pebble } = world
     const { api, bound } = server

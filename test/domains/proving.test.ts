@@ -52,7 +52,7 @@ suite('how names are proven', () => {
     assert.deepEqual(provingOf(ingress, answering).zone?.records, [`agents.example.net NS ns1.${BASE}`])
   })
 
-  test('an agent ingress by its addresses alone where nobody answers DNS for it', () => {
+  test('an agent ingress by its addresses alone where this server does not serve its DNS', () => {
     const { zone, obstacle, advice, names } = provingOf(ingress, silent)
     assert.deepEqual([zone, obstacle, advice], [undefined, undefined, undefined])
     assert.deepEqual(names, ['tunnel.us.agents.example.net'])

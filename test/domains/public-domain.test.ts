@@ -55,7 +55,7 @@ class Server implements AsyncDisposable {
     return { code: this.#child.exitCode, text: this.#stderr }
   }
 
-  /** What it told of the domain after the start, a line each. */
+  /** What it printed about the domain after the start, by line. */
   get told(): string[] {
     const [, told = ''] = this.stdout.split('Press Ctrl-C to stop.')
     return told.split('\n').flatMap(line => (line.trim() === '' ? [] : [line.trim()]))
@@ -74,7 +74,7 @@ class Server implements AsyncDisposable {
   }
 }
 
-/** The addresses that somebody listens on, each with its protocol. */
+/** The addresses with a listener, each with its protocol. */
 async function listening(network: Namespace): Promise<string[]> {
   const lines = (await network.output(['ss', '-Hlntu'])).trim().split('\n')
   return lines.map(line => {
@@ -83,14 +83,14 @@ async function listening(network: Namespace): Promise<string[]> {
   })
 }
 
-/** What a visitor of the name is shown. */
+/** The certificate that a client of the name gets. */
 async function shown(network: Namespace, name: string): Promise<X509Certificate> {
   const command = ['openssl', 's_client', '-connect', `${ADDRESS}:443`, '-servername', name]
   return new X509Certificate(await network.output(command))
 }
 
 suite('adit serve --domain on a machine with a public address', () => {
-  test('opens its ports, tells what to set and how it goes, and serves HTTPS on the domain', async () => {
+  test('opens its ports, prints what to set and the progress, and serves HTTPS on the domain', async () => {
     await using network = new Namespace([`${ADDRESS}/32`, `${AUTHORITY}/32`, `${RESOLVER}/32`])
     const delegation = network.spawn([
       process.execPath,
@@ -186,7 +186,7 @@ suite('adit serve --domain on a machine with a public address', () => {
     )
   })
 
-  test('ends with one line that tells what to do, where it may not open a port', async () => {
+  test('exits with one line that says what to do, where it may not open a port', async () => {
     await using network = new Namespace([`${ADDRESS}/32`])
     const without = ['setpriv', '--bounding-set=-net_bind_service', '--inh-caps=-net_bind_service']
     await using server = new Server(network, ['--domain', DOMAIN], { ADIT_ACME_DIRECTORY: 'off' }, without)

@@ -78,7 +78,7 @@ const knownHosts = async (): Promise<string> =>
 suite('sshd', () => {
   for (const ca of TYPES)
     for (const key of TYPES)
-      test(`lets in the holder of a certificate for a ${key} key from a ${ca} authority`, async () => {
+      test(`accepts the holder of a certificate for a ${key} key from a ${ca} authority`, async () => {
         const outcome = await signIn({ ca, key, command: 'id -un' })
         assert.deepEqual(outcome, { code: 0, stdout: 'root\n', stderr: '' })
         await sshd.logs(/Accepted publickey for root .* ID sucrt_2abc \(serial 0\)/)
@@ -89,7 +89,7 @@ suite('sshd', () => {
     assert.equal((await signIn({ changes, command: 'date' })).stdout, 'forced date\n')
   })
 
-  test('lets in a client from an address of the certificate', async () => {
+  test('accepts a client from an address of the certificate', async () => {
     const changes = { criticalOptions: { 'source-address': '10.0.0.0/8,127.0.0.0/8,2001:db8::/32' } }
     assert.equal((await signIn({ changes })).stdout, 'in\n')
   })

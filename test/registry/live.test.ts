@@ -120,7 +120,7 @@ suite('what is online', () => {
     assert.ok(later.every(({ id }) => ids.includes(id)))
   })
 
-  test('comes in pages, newest first', async () => {
+  test('is returned in pages, newest first', async () => {
     await using world = await startLive()
     const agent = await world.agent()
     const ids: string[] = []

@@ -20,7 +20,7 @@ before(async () => {
 
 after(() => folder[Symbol.asyncDispose]())
 
-/** A connection that says nothing, or only what it is told to say. */
+/** A connection that sends nothing, or only the given text. */
 async function caller(port: number): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' })
   socket.on('error', () => undefined)
@@ -294,7 +294,7 @@ suite('hostile input', () => {
     }
   })
 
-  test('past the window of a connection nobody reads cuts the client', async () => {
+  test('past the window of a connection without a reader cuts the client', async () => {
     await using listener = await TestListener.start({ commandWait: 10 })
     const client = await clientOf(listener)
     client.on('tcp connection', (_, accept) => {
@@ -322,7 +322,7 @@ suite('hostile input', () => {
     assert.doesNotMatch(proposal, /sha1|cbc|md5|group|dss|ssh-rsa|umac|arcfour|hmac-sha2-256,/)
   })
 
-  test('is told nothing about the version', async () => {
+  test('learns nothing about the version', async () => {
     await using listener = await TestListener.start()
     const socket = await caller(listener.port)
     const [greeting] = (await once(socket, 'data')) as [Buffer]
@@ -332,7 +332,7 @@ suite('hostile input', () => {
 })
 
 suite('a listener', () => {
-  test('that drains takes in nobody, and keeps those it has', async () => {
+  test('that drains accepts no clients, and keeps those it has', async () => {
     await using listener = await TestListener.start()
     const client = await clientOf(listener)
     listener.listener.drain()
@@ -341,7 +341,7 @@ suite('a listener', () => {
     assert.ok(await new Promise(resolve => client.exec('http', error => resolve(error === undefined))))
   })
 
-  test('that closes tells its clients why', async () => {
+  test('that closes sends its clients the reason', async () => {
     const listener = await TestListener.start()
     listener.gateway.register(publicKey)
     const flags = ['-R', '80:127.0.0.1:1']

@@ -16,7 +16,7 @@ before(async () => {
   credentialId = listener.gateway.register(await newSshKey(folder, 'id', 'ed25519'))
 })
 
-// The gateway hears of the end of an ssh a moment later.
+// The gateway sees the end of an ssh process a moment later.
 afterEach(async () => {
   while (listener.gateway.sessions.size > 0) await setTimeout(5)
 })
@@ -60,7 +60,7 @@ suite('ssh -R', () => {
       assert.equal(client.stderr, '')
     })
 
-  test('tells the session who it is', async () => {
+  test('shows the session its owner', async () => {
     await using client = call({ flags: forward('80'), command: ['http', '--metadata', "'two words'"] })
     await client.shows(/-> -R 80/)
     const { record } = listener.gateway.onlySession()
@@ -95,7 +95,7 @@ suite('ssh -R', () => {
     assert.equal(client.stdout, '')
   })
 
-  test('tells ssh the port it was given', async () => {
+  test('sends ssh the port that was allocated', async () => {
     await using client = call({ flags: [...forward('0'), '-N'], options: ['LogLevel=INFO'] })
     await client.shows(/Allocated port (\d+) for remote forward/, 'stderr')
     const [, port] = /Allocated port (\d+)/.exec(client.stderr) ?? []

@@ -122,7 +122,7 @@ export class MemoryGateway implements SshDeps {
     return session ?? assert.fail('no session')
   }
 
-  /** Comes to an endpoint as a visitor does. */
+  /** Connects to an endpoint as a client. */
   visit(url: RegExp, first = ''): Promise<ByteStream> {
     const tunnel = this.tunnelAt(url)
     const { connection } = this.sessions.get(tunnel.sessionId) ?? assert.fail('the session is gone')
@@ -282,7 +282,7 @@ export class Upstream implements AsyncDisposable {
     return upstream
   }
 
-  /** Answers with what it was sent, in capital letters, once the visitor has finished. */
+  /** Responds with what it was sent, in capital letters, once the client has finished. */
   static echo(): Promise<Upstream> {
     return Upstream.start(socket => {
       let text = ''

@@ -97,7 +97,7 @@ forEachDriver('store', ({ newDatabase }) => {
     assert.deepEqual(await store.getMany(['p', 'c']), [])
   })
 
-  test('counts every change by one and tells each of them', async () => {
+  test('counts every change by one and reports each of them', async () => {
     await using store = await open()
     assert.equal(await store.revision(), 0)
     assert.equal(await write(store, insert('a'), insert('b'), event('e1')), 2)

@@ -64,7 +64,7 @@ suite('certificates by server name', () => {
     server.close()
   })
 
-  test('are made for a few new names at a time; more visitors get the default one meanwhile', async () => {
+  test('are made for a few new names at a time; more clients get the default one meanwhile', async () => {
     const authority = await newAuthority()
     const gate = Promise.withResolvers<void>()
     let issued = 0

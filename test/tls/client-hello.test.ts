@@ -82,7 +82,7 @@ suite('a ClientHello', () => {
     }
   })
 
-  test('may come in several records and with bytes behind it', () => {
+  test('may arrive in several records and with bytes after it', () => {
     for (const size of [hello.length - 6, 200, Math.ceil((hello.length - 5) / 16)]) {
       const cut = recut(hello, size)
       assert.deepEqual(parseClientHello(Buffer.concat([cut, Buffer.from('more')])), EXPECTED)

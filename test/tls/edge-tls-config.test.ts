@@ -89,7 +89,7 @@ suite('the terms of an edge', () => {
     assert.equal(endsAtEdge({ tls_termination: termination({ terminate_at: 'agent' }) }), false)
   })
 
-  test('cannot be kept where TLS is passed on and visitors need certificates', () => {
+  test('cannot be kept where TLS is passed through and clients need certificates', () => {
     const mutual_tls = mutual('ca_1')
     assert.equal(endsAtEdge({ mutual_tls, tls_termination: termination() }), true)
     assert.equal(endsAtEdge({ mutual_tls: { ...mutual_tls, enabled: false } }), false)

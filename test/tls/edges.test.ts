@@ -43,7 +43,7 @@ suite('SEC-21: an HTTPS edge with mutual TLS', () => {
     await world.edge(OPEN)
   })
 
-  test('serves whoever has a certificate of any of its authorities, and tells the service who it is', async () => {
+  test('serves clients with a certificate of any of its CAs, and sends the service their identity', async () => {
     for (const ask of [world.ask.bind(world), world.ask2.bind(world)]) {
       const answer = await ask(CLOSED, { by: ann })
       assert.equal(answer?.status, 200)
@@ -57,7 +57,7 @@ suite('SEC-21: an HTTPS edge with mutual TLS', () => {
     }
   })
 
-  test('does not pass on what visitors claim', async () => {
+  test('does not pass on what clients claim', async () => {
     const claims = ['adit-mtls-subject-cn: Eve', 'NGROK-Mtls-Email-Addresses: eve@a.example']
     const answer = await world.ask(CLOSED, { by: bob }, claims)
     assert.equal(answer?.body['adit-mtls-subject-cn'], 'Bob')
@@ -144,7 +144,7 @@ suite('a change of mutual TLS', () => {
     session.destroy()
   })
 
-  test('that gives the name to another edge does not give it the visitors of the old one', async () => {
+  test('that gives the name to another edge does not give it the clients of the old one', async () => {
     const name = 'moving.adit.localhost'
     const id = await world.edge(name, mutual(rootId))
     const socket = await world.connect(name, { by: ann })
@@ -180,7 +180,7 @@ suite('the oldest version of TLS', () => {
 suite('a TLS edge', () => {
   const NAME = 'raw.adit.localhost'
 
-  test('passes TLS on, or ends it, or asks for certificates, as it is told', async () => {
+  test('passes TLS through, or terminates it, or requests certificates, as configured', async () => {
     const theirs = await newAuthority()
     const identity = await theirs.issue([NAME])
     const inner = createServer(

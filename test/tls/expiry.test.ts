@@ -46,7 +46,7 @@ suite('the ends of certificates', () => {
     assert.deepEqual(lines, [])
   })
 
-  test('that are near or past are told in one line each, however many names a certificate has', () => {
+  test('that are near or past are logged in one line each, however many names a certificate has', () => {
     const { expiry, lines } = world(
       { from: -60, to: 30, names: ['fine.example'] },
       { from: -77, to: 13, names: ['near.example', 'near-too.example'] },
@@ -80,7 +80,7 @@ suite('the ends of certificates', () => {
     assert.deepEqual(expiry.survey().expiring, ['b.example'])
   })
 
-  test('are told of by number and some names when they are many', () => {
+  test('are logged by number and some names when they are many', () => {
     const many = Array.from({ length: 500 }, (_, at) => ({ from: -100, to: -10, names: [`n${at}.example`] }))
     const { expiry, lines } = world(...many)
     expiry.logState()

@@ -59,7 +59,7 @@ const factsOf = async (wish: Wish) => {
 }
 
 suite('a service behind mutual TLS', () => {
-  test('is told who the visitor is', async () => {
+  test('gets the identity of the client', async () => {
     const { reply, fields } = await sent(from(ann, 'Accept: */*\r\n'))
     assert.equal(reply.head.status, 200)
     assert.deepEqual(Object.fromEntries(fields?.entries() ?? []), {
@@ -75,7 +75,7 @@ suite('a service behind mutual TLS', () => {
     })
   })
 
-  test('SEC-07: is not told what the visitor claims, in no spelling', async () => {
+  test('SEC-07: does not get what the client claims, in any spelling', async () => {
     const claims = [
       'Adit-Mtls-Subject-Cn',
       'ADIT-MTLS-EMAIL-ADDRESSES',
@@ -94,7 +94,7 @@ suite('a service behind mutual TLS', () => {
     assert.equal(fields?.get('adit-mtls-subject-cn'), 'Ann')
   })
 
-  test('gets names that cannot break out of their line, and can be told apart', async () => {
+  test('gets names that cannot break out of their line, and are distinct', async () => {
     const names = {
       'Ann\r\nX-Admin: 1': 'Ann%0D%0AX-Admin: 1',
       'Ann\0': 'Ann%00',
@@ -119,7 +119,7 @@ suite('a service behind mutual TLS', () => {
     assert.equal(await value({ commonName: '' }, 'subject-cn'), undefined)
   })
 
-  test('hears nothing of a visitor without a certificate, or with one for others', async () => {
+  test('gets no headers for a client without a certificate, or with one for others', async () => {
     for (const certificate of [undefined, { ...ann, scope: 'edge_2' }, { ...ann, scope: 'rt_1' }]) {
       const { reply, fields } = await sent(from(certificate))
       assert.equal(fields, undefined)

@@ -84,7 +84,7 @@ suite('JA4', () => {
     test(`knows of ${what}`, () => assert.match(ja4Of(hello(parts)), expected))
   }
 
-  test('tells clients of OpenSSL apart by what they offer, and not by whom they visit', async () => {
+  test('distinguishes clients of OpenSSL by what they offer, and not by the host they connect to', async () => {
     const one = await fingerprintOf({ servername: 'one.test', ALPNProtocols: ['h2'] })
     assert.equal(await fingerprintOf({ servername: 'another.example', ALPNProtocols: ['h2'] }), one)
     assert.match(one, /^t13d\d{4}h2_[0-9a-f]{12}_[0-9a-f]{12}$/)

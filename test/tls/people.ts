@@ -43,7 +43,7 @@ const DAY = 86_400_000
 const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
 let made = 0
 
-/** Makes a certificate as wished, also ones that no decent authority would sign. */
+/** Makes a certificate as requested, also ones that no decent authority would sign. */
 export async function person(wish: Wish = {}): Promise<Person> {
   const { issuer, authority = false, from = Date.now() - DAY, to = Date.now() + DAY } = wish
   const {

@@ -120,7 +120,7 @@ async function begun(name: string, by: Person | undefined): Promise<TLSSocket> {
 const closed = (socket: TLSSocket): Promise<unknown> => new Promise(resolve => socket.once('close', resolve))
 
 suite('an authority that is removed from a TLS edge', () => {
-  test('ends the open streams that were let in by it', async () => {
+  test('ends the open streams that were accepted with it', async () => {
     const name = 'stream.adit.localhost'
     await using service = await tcp(socket => socket.pipe(socket))
     await using agent = await signIn(world.server)

@@ -49,7 +49,7 @@ suite('SEC-21: a session begun with a certificate', () => {
     'an edge that asks for none': () => ({}),
   }
 
-  test('goes on at its own edge, and the service learns the same of the visitor', async () => {
+  test('goes on at its own edge, and the service gets the same identity of the client', async () => {
     door.config = terms('edge 1')
     for (const maxVersion of VERSIONS) {
       const first = await door.meet(known, { maxVersion })
@@ -127,7 +127,7 @@ suite('SEC-21: a session begun with a certificate', () => {
     }
   })
 
-  test('of an edge that asks for none opens no door that does', async () => {
+  test('of an edge that requires no certificate is not accepted by one that does', async () => {
     for (const maxVersion of VERSIONS) {
       door.config = {}
       const session = await ticket(door.https.port, door.by(undefined, { maxVersion }))

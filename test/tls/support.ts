@@ -13,15 +13,15 @@ export interface Door extends AsyncDisposable {
   readonly https: TestHttps
   /** What is asked of those who come from now on. */
   config: TlsConfig
-  /** Why visitors were refused, as the log has it. */
+  /** Why clients were refused, as the log has it. */
   readonly refusals: readonly string[]
-  /** How a visitor connects. */
+  /** How a client connects. */
   by(visitor?: Person, more?: ConnectionOptions): ConnectionOptions
-  /** What the service learns of a visitor; undefined when it is refused. */
+  /** What the service gets about a client; undefined when it is refused. */
   meet(visitor?: Person, more?: ConnectionOptions): Promise<Record<string, unknown> | undefined>
 }
 
-/** An HTTPS listener that asks its visitors for certificates. */
+/** An HTTPS listener that requests client certificates. */
 export async function startDoor(config: TlsConfig): Promise<Door> {
   const refusals: string[] = []
   const log: Log = Object.create(silent, {
@@ -42,7 +42,7 @@ export async function startDoor(config: TlsConfig): Promise<Door> {
       try {
         return await ask(await visit(https.port, door.by(visitor, more)))
       } catch {
-        // With TLS 1.3 a visitor learns of a refusal only after its own part of the handshake.
+        // With TLS 1.3 a client learns of a refusal only after its own part of the handshake.
         return undefined
       }
     },

@@ -11,7 +11,7 @@ interface Finding {
   readonly finding: string
 }
 
-/** What follows from a certificate of a private authority, which nobody can be asked about. */
+/** What follows from a certificate of a private CA, which has no status service. */
 const ofPrivateCertificates = ['cert_revocation']
 const WEAK = ['MEDIUM', 'HIGH', 'CRITICAL']
 

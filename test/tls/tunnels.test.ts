@@ -42,7 +42,7 @@ async function bound(proto: string, opts: JsonObject): Promise<string> {
 }
 
 suite('an agent that asks for mutual TLS', () => {
-  test('gets it for its HTTPS endpoint, and is told who visits', async () => {
+  test('gets it for its HTTPS endpoint, with the identity of the client', async () => {
     const name = 'agent.adit.localhost'
     assert.equal(await bound('https', { Hostname: name, MutualTLSCA: mutual() }), '')
     for (const ask of [world.ask.bind(world), world.ask2.bind(world)]) {

@@ -25,7 +25,7 @@ async function chainOf(length: number, root: Person): Promise<Person> {
   return last
 }
 
-suite('SEC-21: a visitor whose certificate', () => {
+suite('SEC-21: a client whose certificate', () => {
   let door: Door
   let [root, second, stranger, middle, narrow, short, expired]: Person[] = []
 

@@ -15,14 +15,14 @@ export interface Answer {
   readonly body: Record<string, string> & { readonly error_code?: string }
 }
 
-/** How somebody connects: the name in the handshake, which is the host unless told, and the certificate. */
+/** How a client connects: the name in the handshake, by default the host, and the certificate. */
 export interface Manner extends ConnectionOptions {
   readonly by?: Person | undefined
   /** Null: none. */
   readonly sni?: string | null
 }
 
-/** The whole program with a service behind tunnels, and what its visitors do. */
+/** The whole program with a service behind tunnels, and what its clients do. */
 export async function startWorld() {
   const server = await startServer()
   const service = await web(({ headers }, response) => response.end(JSON.stringify(headers)))

@@ -20,7 +20,7 @@ async function pair() {
 }
 
 suite('cutting a connection', () => {
-  test('tells the peer by a reset', async () => {
+  test('notifies the peer by a reset', async () => {
     using ends = await pair()
     const failed = once(ends.far.resume(), 'error')
     cut(ends.near)

@@ -48,7 +48,7 @@ suite('frames on the wire', () => {
     assert.deepEqual(peer.story(2), [`12:00000003${Buffer.from('header and bytes').toString('hex')}`])
   })
 
-  test('are read whatever the size of the pieces they come in', async () => {
+  test('are read whatever the size of the chunks they arrive in', async () => {
     for (const size of [1, 2, 3, 5, 7, 8, 9, 11, 64]) {
       const ears: Ear[] = []
       const types: number[] = []

@@ -122,7 +122,7 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
       assert.ok(Buffer.concat(ear.pieces).equals(sent))
     })
 
-    test('asks a writer to wait for a slow peer, and tells it when to go on', async () => {
+    test('makes a writer wait for a slow peer, and notifies it when to go on', async () => {
       await using ends = await open()
       const stream = fromDuplex(ends.near)
       const waits = Promise.withResolvers<void>()
@@ -136,7 +136,7 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
       assert.equal(stream.write(piece), true)
     })
 
-    test('ends the connection when it is given up, and its reader hears no more', async () => {
+    test('closes the connection when it is aborted, and its reader gets no more', async () => {
       await using ends = await open()
       const stream = fromDuplex(ends.near)
       const ear = new Ear()
@@ -148,7 +148,7 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
       assert.equal(stream.write(Buffer.from('x')), true)
     })
 
-    test('tells its reader when the connection is cut', async () => {
+    test('notifies its reader when the connection is cut', async () => {
       await using ends = await open()
       const stream = fromDuplex(ends.near)
       const ear = new Ear()

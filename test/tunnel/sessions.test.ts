@@ -119,7 +119,7 @@ suite('a session', () => {
     assert.equal(session.streams, 0)
   })
 
-  test('tells the other end that it leaves', async () => {
+  test('notifies the other end that it leaves', async () => {
     const { gateway, agent } = couple()
     agent.close('none', 'bye')
     const reason = await gateway.closed

@@ -98,7 +98,7 @@ suite('a stream', () => {
     assert.deepEqual([session.streams, session.unread], [0, 0])
   })
 
-  test('reset by the peer tells its reader the code, also one that comes later', async () => {
+  test('reset by the peer gives its reader the code, also a later reader', async () => {
     const { session, peer } = facing({ role: 'server' })
     const [first, second] = [await session.open(3), await session.open(3)]
     const ear = listen(first)

@@ -116,7 +116,7 @@ export function couple(
   }
 }
 
-/** A reader that keeps all it hears. */
+/** A reader that keeps all it gets. */
 export class Ear implements Sink {
   readonly pieces: Buffer[] = []
   ended = false

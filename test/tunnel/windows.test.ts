@@ -111,7 +111,7 @@ suite('windows', () => {
       for (const { id } of streams) peer.send(frame(0x10, id, Buffer.alloc(WINDOW)))
       await peer.settle()
     }
-    // Now nobody reads, and the peer sends all it may.
+    // Now there is no reader, and the peer sends all it may.
     for (const stream of streams) stream.pause()
     for (const { id } of streams)
       for (let sent = 40 * WINDOW - allowed(id); sent < 0; sent += 65_536)

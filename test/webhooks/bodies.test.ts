@@ -36,7 +36,7 @@ class Coming implements Body {
 
 const party: Party = { endpoint: 'a', client: '192.0.2.1' }
 
-/** Reads, and stops after each piece where told to. */
+/** Reads, and stops after each chunk if requested. */
 class Reader implements BodySink {
   readonly pieces: Buffer[] = []
   trailers: string | undefined
@@ -158,7 +158,7 @@ const tenth = Buffer.alloc(10_000)
 suite('the memory for content that is held', () => {
   const other: Party = { endpoint: 'b', client: '192.0.2.2' }
 
-  test('is never all of one address, one endpoint, or of many, and others are let in', async () => {
+  test('is never all of one address, one endpoint, or of many, and others are accepted', async () => {
     const budget = new MemoryBudget(100 * tenth.length)
     const ends: string[] = []
     const fill = (of: Party): number => {
@@ -275,7 +275,7 @@ suite('content that is passed on', () => {
     assert.equal(reader.trailers, '')
   })
 
-  test('ends with nothing when nobody wants the rest', () => {
+  test('ends with nothing when the rest is not needed', () => {
     const body = new HeldBody(content, length, '')
     const reader = new Reader(body, true)
     body.read(reader, true)

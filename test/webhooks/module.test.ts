@@ -72,7 +72,7 @@ suite('SEC-20: webhook verification', () => {
     assert.deepEqual(got.exchange.body.framing, { kind: 'length', length: CONTENT.length })
   })
 
-  test('refuses what is not, and tells no stranger why', async () => {
+  test('refuses what is not, without the reason', async () => {
     for (const fields of ['', signedBy('another', CONTENT), signedBy(SECRET, Buffer.from('{}'))]) {
       const exchange = webhook(bodyOf(CONTENT), fields)
       const { reply, got } = await through(github, exchange)
@@ -180,7 +180,7 @@ suite('SEC-20: webhook verification', () => {
     assert.equal(reply.refusal, undefined)
   })
 
-  test('tells xero with 401 that an intent is not signed, and counts it as refused', async () => {
+  test('responds to xero with 401 when an intent is not signed, and counts it as refused', async () => {
     const { reply } = await through(fromRecord('xero'), webhook(bodyOf(Buffer.from('{"events":[]}')), ''))
     assert.equal(reply.head.status, 401)
     assert.deepEqual(reply.body.framing, { kind: 'length', length: 0 })

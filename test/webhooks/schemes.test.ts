@@ -56,7 +56,7 @@ suite('several signatures', () => {
     assert.equal(await kindOf('stripe', post({ 'Stripe-Signature': header }, CONTENT)), 'verified')
   })
 
-  test('with two times are refused, because nobody knows which one counts', async () => {
+  test('with two times are refused, because they are ambiguous', async () => {
     const stamp = seconds(NOW)
     const signature = mac('sha256', SECRET, [stamp, '.', CONTENT], 'hex')
     const header = `t=${stamp},t=${stamp},v1=${signature}`
@@ -147,7 +147,7 @@ suite('a body that is not signed', () => {
     assert.equal(await kindOf('twilio', post(headers(url), Buffer.alloc(0), url)), 'verified')
   })
 
-  test('is refused when it is another than its signed hash tells', async () => {
+  test('is refused when it does not match its signed hash', async () => {
     const hashed = `${url}?bodySHA256=${'0'.repeat(64)}`
     assert.equal(await kindOf('twilio', post(headers(hashed), CONTENT, hashed)), 'refused')
   })

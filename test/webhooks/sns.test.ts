@@ -186,7 +186,7 @@ suite('messages of Amazon SNS', () => {
       assert.equal((await ask(signed(notification(NOW + offset), amazon), answers())).kind, kind)
   })
 
-  test('are refused, and nobody is asked, when their certificate is elsewhere', async () => {
+  test('are refused without a request when their certificate is elsewhere', async () => {
     const path = '/SimpleNotificationService-0123456789abcdef.pem'
     for (const address of [
       `http://sns.us-east-1.amazonaws.com${path}`,

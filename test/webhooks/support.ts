@@ -17,7 +17,7 @@ export interface Vector {
   readonly provider: string
   readonly variant?: string
   readonly secret: string
-  /** Another secret of the same form; any text unless told. */
+  /** Another secret of the same form; any text by default. */
   readonly other?: string
   /** What the sender sends at a time (milliseconds), with this content where it can be chosen. */
   make(at: number, content: Buffer): Sent | Promise<Sent>

@@ -31,7 +31,7 @@ const record = {
 }
 
 suite('the oidc module', () => {
-  test('built from a record sends visitors to the provider', async () => {
+  test('built from a record redirects clients to the provider', async () => {
     await using provider = await HostileProvider.start()
     const options = { ...record, issuer: provider.issuer, scopes: ['openid', 'groups'] }
     const handler = oidcModule.fromRecord(options, { id: 'route_1' }, modulePartsFor(info))
@@ -49,7 +49,7 @@ suite('the oidc module', () => {
     assert.throws(build, { code: 'sign_in_unconfigured', status: 503 })
   })
 
-  test('built as an agent asks sends visitors to the provider', async () => {
+  test('built from agent options redirects clients to the provider', async () => {
     await using provider = await HostileProvider.start()
     const handler = asAgent({
       issuer_url: provider.issuer,

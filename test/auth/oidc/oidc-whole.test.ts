@@ -19,7 +19,7 @@ interface Whole {
   readonly provider: OpenId
   readonly edge: string
   readonly route: string
-  /** Where the site is, as its visitors write it. */
+  /** The address of the site, as clients use it. */
   readonly site: string
 }
 
@@ -48,7 +48,7 @@ const seenIn = (text: string): { url: string; headers: Record<string, string> } 
   JSON.parse(/<pre id="seen">(.*)<\/pre>/.exec(text)?.[1]?.replaceAll('&quot;', '"') ?? '{}')
 
 suite('OpenID Connect with a certified provider', () => {
-  test('leads from an edge to the provider and back, and tells the service who came', async () => {
+  test('leads from an edge to the provider and back, and sends the user to the service', async () => {
     await whole({}, {}, async ({ world, edge, route, site }) => {
       const page = await new Surfer(world).signIn(`${site}/deep?x=1`, 'anna')
       assert.equal(page.url, `${site}/deep?x=1`)
@@ -75,7 +75,7 @@ suite('OpenID Connect with a certified provider', () => {
     })
   })
 
-  test('lets in whom an agent names by address, without naming scopes', async () => {
+  test('allows users whom an agent lists by address, without naming scopes', async () => {
     await using world = await World.start({ domain: DOMAIN })
     const port = world.server.bound.https?.port
     await using provider = await OpenId.start(`https://idp.${DOMAIN}:${port}/oauth2/callback`)

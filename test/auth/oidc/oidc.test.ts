@@ -7,7 +7,7 @@ import { addressOf } from '#auth/oidc/email.ts'
 import { secretText } from '../../support/secrets.ts'
 import { CALLBACK, CLIENT, HostileProvider } from './hostile-provider.ts'
 
-/** Of somebody else. */
+/** Of another provider. */
 const strange = generateKeyPair('RS256')
 const begin = { state: 'the-state', callback: CALLBACK, forceReauth: false }
 const seconds = (): number => Math.floor(Date.now() / 1000)
@@ -48,7 +48,7 @@ suite('OpenID Connect', () => {
     assert.equal(new URL(url).searchParams.get('prompt'), 'login')
   })
 
-  test('learns who somebody is, and keeps the tokens for the service', async () => {
+  test('gets the identity of a user, and keeps the tokens for the service', async () => {
     await using provider = await HostileProvider.start()
     provider.tokens = { refresh_token: 'a-refresh-token' }
     assert.deepEqual(await provider.signIn(), {
@@ -163,7 +163,7 @@ suite('OpenID Connect', () => {
     }
   })
 
-  test('lets in whom the lists of an agent name, and nobody else', async () => {
+  test('allows the users in the lists of an agent, and no others', async () => {
     await using provider = await HostileProvider.start()
     for (const lists of [{ emails: ['Anna@Example.com'] }, { domains: ['example.com'] }])
       assert.equal((await provider.signIn(provider.method(lists))).identity.id, 'user-1')

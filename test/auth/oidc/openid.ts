@@ -5,7 +5,7 @@ import { Provider } from 'oidc-provider'
 import type { Got, World } from '../../e2e/edges/world.ts'
 import { knowSecret, secretText } from '../../support/secrets.ts'
 
-/** A certified OpenID provider on this machine. Anybody is let in under the name they give. */
+/** A certified OpenID provider on this machine. It accepts any user name. */
 export class OpenId implements AsyncDisposable {
   readonly issuer: string
   readonly #server: Server

@@ -9,14 +9,14 @@ import { ann, assertRefused, consent, methodAt, names, publicSetup, signIn, unre
 const start = (name: ProviderName, user: Partial<User> = {}) =>
   ProviderServer.start(name, { ...ann, ...user })
 
-/** They do not tell an address at all that is not confirmed, or have none that is not. */
+/** They do not send unverified addresses, or have none. */
 const flagged = ['github', 'gitlab', 'google', 'linkedin'] as const
 const silent = ['facebook', 'twitch'] as const
 const refreshing = names.filter(name => !unrenewed.includes(name))
 
 suite('an address that the provider does not vouch for', () => {
   for (const name of flagged) {
-    test(`lets nobody in, and is not passed on: ${name}`, async () => {
+    test(`does not allow access, and is not passed on: ${name}`, async () => {
       await using server = await start(name, { verified: false })
       for (const access of [{ emails: ['ann@example.test'] }, { domains: ['example.test'] }]) {
         await assertRefused(signIn(methodAt(server, name, { access })), 'oauth_email_unverified')
@@ -26,7 +26,7 @@ suite('an address that the provider does not vouch for', () => {
   }
 
   for (const name of silent) {
-    test(`is not told at all: ${name}`, async () => {
+    test(`is not sent at all: ${name}`, async () => {
       await using server = await start(name, { verified: false })
       const access = { domains: ['example.test'] }
       await assertRefused(signIn(methodAt(server, name, { access })), 'oauth_email_missing')
@@ -73,13 +73,13 @@ suite('scopes', () => {
     await assertRefused(signIn(more), 'oauth_scopes_missing', 'delete_repo')
   })
 
-  test('Google tells by long names what was asked for by short ones', async () => {
+  test('Google lists by long names what was requested by short ones', async () => {
     await using server = await start('google')
     server.grants = scopes => scopes.filter(scope => scope.includes('/'))
     await signIn(methodAt(server, 'google', { scopes: ['email', 'profile', 'openid'] }))
   })
 
-  test('Microsoft tells them in its own spelling, and not all', async () => {
+  test('Microsoft lists them in its own spelling, and not all', async () => {
     await using server = await start('microsoft')
     server.grants = scopes => ['https://graph.microsoft.com/user.READ', ...scopes]
     assert.ok((await signIn(methodAt(server, 'microsoft'))).refreshToken)

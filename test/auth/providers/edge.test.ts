@@ -61,7 +61,7 @@ suite('an edge with the oauth module', () => {
     return JSON.parse(page.body) as Record<string, string>
   }
 
-  test('sends a visitor through the provider, and tells the service who it is', async () => {
+  test('redirects a client through the provider, and sends the user to the service', async () => {
     const { host } = await edge('team', { provider: { github: { ...OWN, teams: ['acme/core'] } } })
     const browser = new Browser(server)
     const page = await browser.open(browser.at(host, '/deep/page?x=1'))

@@ -23,7 +23,7 @@ suite('members of teams and organisations at GitHub', () => {
     ],
     ['an address, though in no team', { teams: ['x/y'], emails: ['ann@example.test'] }, {}],
   ] as const) {
-    test(`${why} lets them in, and the service is told which`, async () => {
+    test(`${why} allows a user, and the service gets which`, async () => {
       await using server = await start({ teams: [['acme/core', 77]], organizations: ['Other', 'Acme'] })
       const { identity } = await signIn(methodAt(server, 'github', { access }))
       assert.deepEqual(identity.headers, { 'github-user-id': 'ann', ...headers })

@@ -140,7 +140,7 @@ suite('the oauth module of a record', () => {
     })
   }
 
-  test("does not open the operator's application to everybody", () => {
+  test("does not open the operator's application to every account", () => {
     const given = record('google', { ...managed, email_domains: [] })
     assert.throws(() => fromRecord(given, { oauth_google: 'a:b' }), refused('oauth_open', 'Google'))
   })

@@ -12,7 +12,7 @@ const lookPath = (server: ProviderServer): string => Object.keys(server.shape.lo
 
 for (const name of names) {
   suite(`signing in at ${name}`, () => {
-    test('tells who the user is, and brings the tokens', async () => {
+    test('returns the user and the tokens', async () => {
       await using server = await start(name)
       const method = methodAt(server, name)
       const { identity, accessToken, refreshToken } = await signIn(method)
@@ -53,7 +53,7 @@ for (const name of names) {
       assert.equal(added.length, name === 'amazon' || name === 'linkedin' ? 0 : 1)
     })
 
-    test('lets in by address and by domain, and nobody else', async () => {
+    test('allows users by address and by domain, and no others', async () => {
       await using server = await start(name)
       for (const access of [
         { emails: ['ann@example.test'] },
@@ -77,7 +77,7 @@ for (const name of names) {
       'a domain that begins alike': 'ann@example.test.evil.test',
       'a letter whose lower case is another': 'ann@eKample.test'.replace('K', '\u212a'),
     })) {
-      test(`does not let in ${why}`, async () => {
+      test(`rejects ${why}`, async () => {
         await using server = await start(name, { email, principal: email })
         const access = { domains: ['example.test', 'ekample.test'] }
         await assertRefused(signIn(methodAt(server, name, { access })), 'oauth_not_allowed')

@@ -165,7 +165,7 @@ suite('documents of SAML', () => {
     await refused(good({ sessionUntil: -70 }), 'saml_expired')
   })
 
-  test('SAML-13 an answer to somebody else, or from somebody else, is refused', async () => {
+  test('SAML-13 a response for another recipient, or from another issuer, is refused', async () => {
     await refused(good({ audience: 'https://other.test/' }), 'saml_not_for_us')
     await refused(good({ recipient: 'https://other.test/' }), 'saml_not_for_us')
     await refused(good({ destination: 'https://other.test/' }), 'saml_not_for_us')

@@ -18,7 +18,7 @@ const providers: Readonly<Record<string, (metadata: string) => string>> = {
 suite('SAML in a real browser', () => {
   for (const [way, metadataOf] of Object.entries(providers)) {
     // The provider's form comes from another site: whether cookies of the endpoint are there after it is up to browsers.
-    test(`a visitor who is sent to the provider ${way} signs in, and stays signed in`, async () => {
+    test(`a browser that is sent to the provider ${way} signs in, and stays signed in`, async () => {
       await using keys = await newKeys()
       await using world = await World.start()
       await using provider = await Provider.start(keys.idp)

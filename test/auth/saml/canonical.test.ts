@@ -92,7 +92,7 @@ suite('canonical form', () => {
     assert.equal(canonical(root), '<r xmlns="urn:0"><x xmlns=""><y></y><z xmlns="urn:0"></z></x></r>')
   })
 
-  test('leaves out what it is told to', () => {
+  test('leaves out what it is configured to', () => {
     const root = readMessage('<r>1<s><t/></s>2<s/></r>')
     const [first] = elementsOf(root)
     assert.equal(canonical(root, { without: first }), '<r>12<s></s></r>')

@@ -92,7 +92,7 @@ suite('SAML with an identity provider, over the network', () => {
     })
   const home = () => `https://${HOST}:${world.server.bound.https?.port}/`
 
-  test('a visitor is sent to sign in, comes back, and is known to the service and the API', async () => {
+  test('a browser is redirected to sign in, returns, and is known to the service and the API', async () => {
     const browser = new Browser(world)
     const got = await browser.open(`${home()}page?x=1`)
     assert.equal(got.status, 200, got.text)
@@ -157,7 +157,7 @@ suite('SAML with an identity provider, over the network', () => {
     const victim = new Browser(world)
     const asked = await world.ask(HOST, { headers: { accept: 'text/html' } })
     const page = await (await fetch(String(asked.headers['location']))).text()
-    // The cookie of the flow is with whoever asked.
+    // The cookie of the flow is in the browser that started it.
     const got = await victim.send(page)
     assert.equal(got.code, 'ERR_ADIT_3107')
     assert.equal(got.status, 400)
@@ -221,7 +221,7 @@ suite('SAML with an identity provider, over the network', () => {
     assert.equal(away.code, 'ERR_ADIT_5307')
   })
 
-  test('metadata with which nobody could sign in closes the route', async () => {
+  test('metadata that allows no sign-in closes the route', async () => {
     const other = await world.edge(['closed.example.test'])
     const saml = {
       idp_metadata: '<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="x"/>',

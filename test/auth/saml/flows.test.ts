@@ -7,7 +7,7 @@ import { ASKED, CONFIG, locationOf, ORIGIN, Rig, rigsWith, row, settingsOf, shar
 const keys = await sharedKeys()
 const { rigOf, sent } = rigsWith(keys)
 
-suite('who is let in by SAML', () => {
+suite('who is allowed by SAML', () => {
   test('needs exactly one AuthnStatement', async () => {
     for (const statements of [0, 2])
       assert.deepEqual(await sent(rigOf(), { statements }), { refused: 'saml_statements' })
@@ -160,7 +160,7 @@ suite('who is let in by SAML', () => {
     }
   })
 
-  test('SAML-17 a configuration of several hosts must be told which', async () => {
+  test('SAML-17 a configuration of several hosts needs the host', async () => {
     const other = row('reserved_domain', 'rd_2', { domain: 'b.test', https_endpoint_configuration: CONFIG })
     const rig = new Rig(settingsOf(keys), { placeId: CONFIG, rows: [other] })
     assert.equal((await rig.acs(answer(rig.service, keys.idp), '')).refusal, 'saml_target_missing')

@@ -65,7 +65,7 @@ suite('signing out at a SAML provider', () => {
   const byForm = (rig: Rig, xml: string): Promise<Reply> =>
     rig.post(`/saml/${ROUTE}/slo`, { SAMLRequest: Buffer.from(xml).toString('base64') })
 
-  test('ends the sessions of that user at that place, and tells the provider', async () => {
+  test('ends the sessions of that user at that place, and responds to the provider', async () => {
     const rig = redirecting()
     const reply = await byRedirect(rig, logoutXml(rig))
     assert.deepEqual(rig.ended.toSorted(), ['as_1', 'as_2'])
@@ -95,7 +95,7 @@ suite('signing out at a SAML provider', () => {
     assert.match(contentOf(reply), /signed out/i)
   })
 
-  test('ends nothing for whoever is not the provider', async () => {
+  test('ends nothing for senders other than the provider', async () => {
     const rig = redirecting()
     const code = async (reply: Promise<Reply>) => (await reply).refusal
     assert.equal(await code(byRedirect(rig, logoutXml(rig), keys.stranger)), 'saml_signature')

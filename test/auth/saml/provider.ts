@@ -35,7 +35,7 @@ const TEMPLATE =
   '<saml:Attribute Name="groups"><saml:AttributeValue xsi:type="xs:string">{Group}</saml:AttributeValue></saml:Attribute>' +
   '</saml:AttributeStatement></saml:Assertion></samlp:Response>'
 
-/** An identity provider of samlify, on a port of this machine; whoever comes is the account that is signed in. */
+/** An identity provider of samlify, on a port of this machine; every browser is signed in to its account. */
 export class Provider implements AsyncDisposable {
   account: Account = { id: 'u-1', email: 'anna@example.test', groups: ['staff'] }
   readonly metadata: string

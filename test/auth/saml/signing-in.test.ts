@@ -34,7 +34,7 @@ suite('signing in with SAML', () => {
     assert.doesNotMatch(xml, /ForceAuthn/)
   })
 
-  test('asks for credentials anew where the visitor or the owner wants it', async () => {
+  test('asks for credentials anew where the user or the owner wants it', async () => {
     const requestIn = (url: string): string =>
       inflateRawSync(Buffer.from(new URL(url).searchParams.get('SAMLRequest') ?? '', 'base64')).toString()
     const again = await rigOf().method.begin({ ...ask, forceReauth: true })
@@ -78,7 +78,7 @@ suite('signing in with SAML', () => {
     assert.equal((await rig.get(`/saml/${ROUTE}/sso?request=made-up`)).refusal, 'saml_late')
   })
 
-  test('tells who somebody is by what the usual providers send', async () => {
+  test('identifies users by what the usual providers send', async () => {
     const claims = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims'
     const rig = rigOf()
     const outcome = await sent(rig, {
@@ -119,7 +119,7 @@ suite('signing in with SAML', () => {
     assert.ok(Math.abs(until - Date.now() - 600_000) < 30_000)
   })
 
-  test('says what the provider answered when it signed nobody in', async () => {
+  test("shows the provider's status when the sign-in failed", async () => {
     const rig = rigOf()
     const status = 'urn:oasis:names:tc:SAML:2.0:status:Responder'
     const reply = await rig.acs(responseXml(rig.service, { inResponseTo: ASKED, status }, ''), rig.state())
@@ -143,7 +143,7 @@ suite('signing in with SAML', () => {
     )
   })
 
-  test('cannot be built with metadata that lets nobody sign in', () => {
+  test('cannot be built with metadata that allows no sign-in', () => {
     const good = metadataXml({ keys: [keys.idp] })
     const unusable = [
       metadataXml({ keys: [] }),
@@ -161,7 +161,7 @@ suite('signing in with SAML', () => {
     assert.ok(rigOf({ idp_metadata: `<!-- of 2024 -->${good}` }))
   })
 
-  test('the central address tells a provider what it needs', async () => {
+  test('the central address serves the metadata that a provider needs', async () => {
     const rig = rigOf()
     const reply = await rig.get(`/saml/${ROUTE}`)
     const xml = contentOf(reply)
@@ -217,7 +217,7 @@ suite('signing in with SAML', () => {
     assert.ok(once.claim('place', 'a', 10))
     assert.ok(!once.claim('place', 'a', 10))
     assert.ok(once.claim('place', 'b', 20))
-    // Full: better nobody than somebody twice. But it is full for one place, and not for another.
+    // Full: a rejected sign-in is better than a replayed one. But it is full for one place, and not for another.
     assert.ok(!once.claim('place', 'c', 20))
     assert.ok(once.claim('other', 'a', 10))
     now = 10

@@ -39,7 +39,7 @@ export const facts = {
   httpsPort: 443,
 }
 
-/** Keys of a provider, of the same one before it changed them, and of somebody else. */
+/** Keys of a provider, of the same one before it changed them, and of another provider. */
 export async function newKeys() {
   const folder = await Folder.make()
   const [idp, older, stranger, curve, own] = await Promise.all([
@@ -98,7 +98,7 @@ export const row = (kind: string, id: string, body: object, parent: string | nul
   readable: true,
 })
 
-/** Either who was let in, or why nobody was. */
+/** Either the accepted user, or the reason for the rejection. */
 export type Outcome = { readonly user: User } | { readonly refused: ErrorName | undefined }
 
 /** The central address and one place that it serves, without a network. */

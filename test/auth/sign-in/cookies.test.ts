@@ -39,7 +39,7 @@ suite('SEC-17: the session cookie', () => {
     assert.equal((await browser.go('https://app.test/')).head.status, 200)
   })
 
-  test('does not tell whom it is for', async () => {
+  test('does not reveal its user', async () => {
     const { browser } = start()
     await browser.signIn()
     const text = Buffer.from(browser.cookieLine('app.test'), 'base64url').toString('latin1')

@@ -54,7 +54,7 @@ suite('signing in', () => {
     })
   })
 
-  test('forgets method and content of what was caught: whoever comes back does so with GET', async () => {
+  test('forgets method and content of the interrupted request: the browser returns with GET', async () => {
     const { site, browser } = start()
     const begun = await browser.go('https://app.test/form', { method: 'POST' })
     assert.equal(begun.head.status, 302)
@@ -122,7 +122,7 @@ suite('signing in', () => {
     assert.equal(locationOf(done), 'https://app.test/')
   })
 
-  test('keeps the session while somebody is asked again, and replaces it then', async () => {
+  test('keeps the session while the user signs in again, and replaces it then', async () => {
     const { site, browser } = start()
     await browser.signIn()
     const [first] = site.book.sessionIds
@@ -148,7 +148,7 @@ suite('signing in', () => {
     assert.equal(replayed.head.status, 302)
   })
 
-  test('shows why somebody may not enter, and makes no session', async () => {
+  test('shows why a user is rejected, and creates no session', async () => {
     const { site, method, browser } = start()
     method.finish = async () => {
       throw new Problem('oauth_not_allowed', { provider: 'Scripted', account: 'anna' })
@@ -233,7 +233,7 @@ suite('SEC-15: a state', () => {
     assert.equal(method.finished.length, 1)
   })
 
-  test('of somebody who is signed in by now only leads to the page', async () => {
+  test('of a user who is signed in by now only redirects to the page', async () => {
     const { browser, method } = start()
     const begun = await browser.go('https://app.test/page')
     const back = locationOf(await browser.go(browser.callback(begun)))
@@ -304,7 +304,7 @@ suite('SEC-15: a state', () => {
 })
 
 suite('the central host', () => {
-  test('sends nobody anywhere without a state of ours', async () => {
+  test('redirects nowhere without a state of ours', async () => {
     const { browser } = start()
     for (const query of ['', '?code=a', '?state=', '?state=abc', '?state=https://evil.test/'])
       assert.equal((await browser.go(`https://idp.gate.test/oauth2/callback${query}`)).head.status, 400)

@@ -18,7 +18,7 @@ async function seen(authResult = anna, fields = '', passesTokens = false) {
   return first?.fields
 }
 
-test('whoever looks at a request later knows who sent it', async () => {
+test('later handlers of a request know its user', async () => {
   const site = new Site()
   const browser = new Browser(site, site.handler(new Scripted()))
   await browser.signIn()
@@ -31,8 +31,8 @@ test('whoever looks at a request later knows who sent it', async () => {
   assert.equal(site.traces.at(-1)?.identity, undefined)
 })
 
-suite('the service is told', () => {
-  test('who its visitor is, in both families of names', async () => {
+suite('the service gets', () => {
+  test('the user, in both families of names', async () => {
     const fields = await seen()
     assert.equal(
       fields?.text,
@@ -103,7 +103,7 @@ const names = ['adit', 'ngrok'].flatMap(family =>
   ].map(rest => `${family}-auth-${rest}`),
 )
 
-suite('SEC-07/08: a visitor cannot say who it is', () => {
+suite('SEC-07/08: a client cannot claim an identity', () => {
   for (const name of names)
     test(`with ${name} in any spelling`, async () => {
       const claimed = spellings(name).map(each => `${each}: admin\r\n`)

@@ -50,7 +50,7 @@ const single = [
 ]
 const payloads = [...hosts.flatMap(host => shapes.map(shape => shape.replace('HOST', host))), ...single]
 
-suite('SEC-16: nobody is sent elsewhere', () => {
+suite('SEC-16: there are no redirects elsewhere', () => {
   test('the table is as long as it must be', () => {
     assert.ok(payloads.length >= 120, String(payloads.length))
   })

@@ -128,7 +128,7 @@ suite('SEC-19: a session', () => {
     assert.equal((await asked).head.status, 200)
   })
 
-  test('is told to be in use at most once a minute', async () => {
+  test('is reported as used at most once a minute', async () => {
     const { site, status } = await signedIn(new Scripted())
     for (let second = 0; second < 180; second += 5) {
       site.clock.pass(5)
@@ -173,7 +173,7 @@ suite('SEC-19: the provider', () => {
     assert.equal((await site.ask(fresh, { url: 'https://app.test/', fields: held + PAGE })).head.status, 302)
   })
 
-  test('that says the session is somebody else ends it', async () => {
+  test('that returns another user ends the session', async () => {
     const { site, method, status } = await signedIn(new Asking(), { authCheckInterval: interval })
     method.verdict = async () => ({ identity: { ...anna.identity, id: 'user-2' }, accessToken: 'x' })
     site.clock.pass(interval)

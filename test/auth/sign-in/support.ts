@@ -88,7 +88,7 @@ export class Book implements UserSessionStore {
   }
 }
 
-/** A method whose provider is told what to say. */
+/** A method whose provider returns what a test sets. */
 export class Scripted implements SignInMethod {
   readonly provider = { name: 'scripted', url: 'https://provider.test' }
   fingerprint = 'one'

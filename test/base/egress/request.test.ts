@@ -86,14 +86,14 @@ suite('a call to others', { concurrency: 4 }, () => {
     await fails(here({ lookup: async () => [] }).request('http://empty.test/'), 'unresolved')
   })
 
-  test('fails with a sentence when nobody listens', async () => {
+  test('fails with a sentence when nothing listens', async () => {
     const server = await web(echo)
     await server[Symbol.asyncDispose]()
     const error = await fails(here().request(`http://app.test:${server.port}/`), 'unreachable')
     assert.match(error.message, /app\.test.*ECONNREFUSED/)
   })
 
-  test('goes to the next address when nobody listens at the first', async () => {
+  test('goes to the next address when nothing listens at the first', async () => {
     await using server = await web(echo)
     const lookup = async () => ['127.0.0.9', '127.0.0.1']
     assert.equal((await here({ lookup }).request(`http://app.test:${server.port}/`)).status, 200)

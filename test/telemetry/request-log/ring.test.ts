@@ -44,7 +44,7 @@ suite('the last requests', () => {
     )
   })
 
-  test('of an endpoint are still there after a flood at another, and at names that are nobody’s', () => {
+  test('of an endpoint are still there after a flood at another, and at names without an owner', () => {
     const kept = new Kept(1000)
     const traces = Array.from({ length: 100 }, (_, n) => kept.put('quiet', `/${n}`))
     for (let n = 0; n < 50_000; n++) kept.put(n % 2 === 0 ? 'flooded' : undefined)

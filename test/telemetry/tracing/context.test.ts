@@ -85,7 +85,7 @@ suite('the sampler', () => {
     assert.equal(sampler({ share: 0.25, random: () => drawn.pop() ?? 1 }).taken(4), 2)
   })
 
-  test('bounds what visitors can ask for, counts what is left out, and keeps its own share from them', () => {
+  test('bounds what clients can request, counts what is left out, and keeps its own share from them', () => {
     let now = 0
     const { taken, counts } = sampler({ share: 1, now: () => now })
     assert.equal(taken(1000, parent(1)), 100)

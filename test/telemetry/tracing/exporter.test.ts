@@ -175,7 +175,7 @@ suite('the exporter of spans', () => {
     const { put, counts, exporter } = exporting(collector.url, { closeMs: 50 })
     put(0, 600)
     await exporter.close()
-    // Those of the first batch may still be taken, so nobody says that they were lost.
+    // Those of the first batch may still be accepted, so they are not counted as lost.
     assert.deepEqual(counts(), [0, 88])
     put(600, 1)
     assert.deepEqual(counts(), [0, 89])

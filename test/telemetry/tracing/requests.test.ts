@@ -35,7 +35,7 @@ function assertShape({ traceId, spanId, startTimeUnixNano, endTimeUnixNano, attr
 }
 
 suite('a request that is traced', () => {
-  test('has a span here and one for the service, which is told of the latter', async () => {
+  test('has a span here and one for the service, which gets the latter', async () => {
     let ids: Headers = {}
     let requestId = ''
     let sent: Headers = {}
@@ -179,7 +179,7 @@ suite('a request that is traced', () => {
     assert.equal(facts['http.response.status_code'], 403)
     assert.equal(facts['adit.module'], 'ip_restriction')
     assert.match(String(facts['adit.error_code']), /^ERR_ADIT_\d+$/)
-    // What a visitor does wrong is no failure of ours.
+    // An error of the client is not a failure of the gateway.
     assert.ok(!('error.type' in facts))
     assert.deepEqual(server?.status, { code: 0 })
   })
@@ -220,7 +220,7 @@ suite('a request that is traced', () => {
     assert.equal(facts['http.request.method_original'], 'BREW')
   })
 
-  test('may be given up by its visitor', async () => {
+  test('may be aborted by its client', async () => {
     const { spans } = await traced(async world => {
       const asked = Promise.withResolvers<void>()
       const left = Promise.withResolvers<void>()

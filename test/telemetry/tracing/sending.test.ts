@@ -6,7 +6,7 @@ import { factsOf, nobody } from './support.ts'
 import { SAMPLED, HOST, tell, toldOf, of, traced, toEdge, toTunnel, plainly, metric } from './world.ts'
 
 suite('traces', () => {
-  test('tell no secrets', async () => {
+  test('contain no secrets', async () => {
     const hush = secretText('trace')
     const { collector, spans } = await traced(
       async world => {
@@ -36,7 +36,7 @@ suite('traces', () => {
       await toTunnel(world)
       const asking = async (): Promise<string | undefined> =>
         toldOf(await plainly(world, { traceparent: SAMPLED }))['traceparent']
-      // Until more have come in a second than are taken.
+      // Until more have arrived in a second than are accepted.
       const passed = new Set<string | undefined>()
       while ((await metric(world, 'adit_traces_total{outcome="limited"}')) === 0)
         for (const found of await Promise.all(Array.from({ length: 400 }, asking))) passed.add(found)

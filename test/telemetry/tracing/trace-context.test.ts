@@ -12,7 +12,7 @@ const TRACE = {
 const tell = ({ headers }: IncomingMessage, response: ServerResponse): void =>
   void response.end(JSON.stringify(headers))
 
-suite('the trace of a visitor', () => {
+suite('the trace of a client', () => {
   let world: World
   const hosts = { edge: 'traced.adit.localhost', tunnel: 'tunnelled.adit.localhost' }
 

@@ -11,7 +11,7 @@ const START = 'agent_session_start.v0'
 const STOP = 'agent_session_stop.v0'
 const wish = (...types: string[]) => new Map(types.map(type => [type, new Set<string>()]))
 
-/** What is told of the agents of a gateway. */
+/** The events about the agents of a gateway. */
 class Watch {
   readonly events: { type: string; object: Told }[] = []
   readonly hub: TrafficBroker
@@ -50,7 +50,7 @@ async function watched(options: GatewayOptions = {}, apiUrl?: string) {
   }
 }
 
-suite('what is told of agents', () => {
+suite('what is reported about agents', () => {
   test('says who came, from where to where, and that it went', async () => {
     await using world = await watched()
     const agent = await TestAgent.signIn(world.gateway, world.token)
@@ -108,7 +108,7 @@ suite('what is told of agents', () => {
     assert.match((await world.watch.next(STOP)).error, /silent/)
   })
 
-  test('is nothing that nobody wants', async () => {
+  test('is nothing without a subscription', async () => {
     await using world = await watched()
     world.watch.hub.subscribe(wish(STOP))
     const agent = await TestAgent.signIn(world.gateway, world.token)
@@ -122,7 +122,7 @@ suite('what is told of agents', () => {
 })
 
 suite('gateways', () => {
-  test('are told which fields somebody needs, in one order, and no others', () => {
+  test('get the required fields, in one order, and no others', () => {
     const accountId = 'ac_1'
     const hub = new TrafficBroker({ publish: () => undefined, accountId })
     const heard: WantedTraffic[] = []

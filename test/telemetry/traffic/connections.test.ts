@@ -16,7 +16,7 @@ async function visit(port: number, text: string): Promise<void> {
 
 const portOf = (url: string): number => Number(/:(\d+)$/.exec(url)?.[1])
 
-suite('what is told of a connection', () => {
+suite('what is reported about a connection', () => {
   test('has its ends, its bytes and its moments', async () => {
     await using world = await TrafficWorld.start()
     using service = await echo()
@@ -39,7 +39,7 @@ suite('what is told of a connection', () => {
     assert.equal(world.events[0]?.at, end)
   })
 
-  test('has only what is wanted, and nothing when nobody wants it', async () => {
+  test('has only what is wanted, and is absent without a subscription', async () => {
     await using world = await TrafficWorld.start()
     using service = await echo()
     const agent = await world.agent()
@@ -84,7 +84,7 @@ suite('what is told of a connection', () => {
     const knock = async (): Promise<void> => {
       const options = { host: HOST, port: world.httpsPort, servername: 'tls.adit.localhost' }
       const client = connectTls({ ...options, ALPNProtocols: ['x1'] })
-      // The service is none that speaks TLS: it says what it was told.
+      // The service does not use TLS: it returns what it was sent.
       await assert.rejects(once(client, 'secureConnect'))
       client.destroy()
     }

@@ -17,7 +17,7 @@ const bytesOf = ({ metrics }: TrafficWorld): { in: number; out: number } => ({
   out: metrics.bytes.out.read().value,
 })
 
-/** Waits turn by turn, as what it waits for comes in one of the next. */
+/** Waits turn by turn, as what it waits for arrives in one of the next. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await setImmediate()
 }
@@ -42,7 +42,7 @@ const sample = ({ metrics }: TrafficWorld, name: string): number =>
       ?.slice(name.length),
   )
 
-suite('the bytes of visitors', () => {
+suite('the bytes of clients', () => {
   test('of a TCP endpoint are counted while its connection is open, and once', async () => {
     await using world = await TrafficWorld.start()
     using service = await echo()
@@ -79,7 +79,7 @@ suite('the bytes of visitors', () => {
     assert.ok(ended.in > passed.in + 500)
   })
 
-  test('never become fewer, though what waits for a visitor that is cut off is never sent', () => {
+  test('never become fewer, though what is buffered for a client that is cut off is never sent', () => {
     const bytes = new ClientBytes()
     const socket = { bytesRead: 5, bytesWritten: 100 }
     bytes.add(socket)
@@ -93,7 +93,7 @@ suite('the bytes of visitors', () => {
   })
 })
 
-suite('the requests of visitors', () => {
+suite('the requests of clients', () => {
   test('are counted by what they were for, and each that a service answered is timed', async () => {
     await using world = await TrafficWorld.start()
     const { source } = world

@@ -16,7 +16,7 @@ function policy({ source }: TrafficWorld, ...ranges: string[]): string {
   return id
 }
 
-suite('what is told of the modules that a request meets', () => {
+suite('what is reported about the modules of a request', () => {
   test('has who came with a password, and never the password', async () => {
     await using world = await TrafficWorld.start()
     const agent = await world.agent()
@@ -26,7 +26,7 @@ suite('what is told of the modules that a request meets', () => {
       world.told('app.adit.localhost', authorization === undefined ? {} : { headers: { authorization } })
     assert.deepEqual((await ask(basic('ann:geheim123'))).basic_auth, { decision: 'allow', username: 'ann' })
     assert.deepEqual((await ask(basic('bob:geheim'))).basic_auth, { decision: 'block', username: 'bob' })
-    // It could be a password that somebody has put at the wrong place.
+    // It could be a password that was entered at the wrong place.
     assert.deepEqual((await ask(basic('geheim'))).basic_auth, { decision: 'block' })
     assert.deepEqual((await ask('Bearer geheim')).basic_auth, { decision: 'block' })
     assert.deepEqual((await ask()).basic_auth, { decision: 'block' })
@@ -120,7 +120,7 @@ suite('what is told of the modules that a request meets', () => {
     assert.equal(refused.http.response.status_code, 403)
   })
 
-  test('has where visitors are sent to sign in, and that they were not let in', async () => {
+  test('has where clients are redirected to sign in, and that they were rejected', async () => {
     await using world = await TrafficWorld.start()
     const agent = await world.agent()
     const forwardTo = await world.service(hello)

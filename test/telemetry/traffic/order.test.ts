@@ -18,7 +18,7 @@ const event = (type: string, second: number, body = '{}'): OutgoingEvent => ({
   body,
 })
 
-/** A hold whose clock is set by hand, and what it has told. */
+/** A reorder buffer whose clock is set by hand, and what it has published. */
 function holding(holdMs = 1) {
   const batches: { events: readonly OutgoingEvent[]; dropped: number }[] = []
   const state = { now: 10, came: Promise.withResolvers<void>() }
@@ -54,7 +54,7 @@ suite('the order of events', () => {
     assert.deepEqual(batches, [{ events, dropped: 3 }])
   })
 
-  test('is that in which they happened around an agent, whenever they are told', async () => {
+  test('is that in which they happened around an agent, whenever they are published', async () => {
     const { hold, next, batches, ids } = holding()
     hold.add(event(STOP, 10))
     hold.publish([event(CLOSED, 11), event(CLOSED, 10)], 2)
@@ -85,7 +85,7 @@ suite('the order of events', () => {
     assert.deepEqual(ids(), [`ev_${STOP}_10`, `ev_${CLOSED}_19`, `ev_${STOP}_20`])
   })
 
-  test('costs no more than so much memory: beyond it all is told at once', () => {
+  test('costs no more than so much memory: beyond it all is published at once', () => {
     const many = holding(NEVER)
     many.hold.add(event(STOP, 10))
     many.hold.publish(

@@ -11,7 +11,7 @@ import { accountId, allHttp, HOST, type Told, TrafficWorld } from './support.ts'
 
 const hello = (_request: unknown, response: { end(text: string): void }): void => response.end('hello')
 
-/** Every field that is told, by its whole name. */
+/** Every reported field, by its full name. */
 function namesIn(told: Told, above = ''): string[] {
   return Object.entries(told).flatMap(([name, value]) => {
     const whole = above + name
@@ -25,7 +25,7 @@ const moment = (text: string): number => {
   return Date.parse(text)
 }
 
-suite('what is told of a request', () => {
+suite('what is reported about a request', () => {
   test('has the connection, the request, the answer and their moments', async () => {
     const begun = Date.now()
     await using world = await TrafficWorld.start()
@@ -47,7 +47,7 @@ suite('what is told of a request', () => {
       moments,
       moments.toSorted((a, b) => a - b),
     )
-    // The clock that measures and the one that tells the time may be a little apart.
+    // The clock that measures and the one of the system may differ a little.
     assert.ok(Math.abs((moments[0] ?? 0) - begun) < 60_000)
     assert.equal(request.method, 'GET')
     assert.equal(request.version, 'HTTP/1.1')
@@ -83,7 +83,7 @@ suite('what is told of a request', () => {
     assert.equal(told.http.request.url.query, '')
   })
 
-  test('has only what is wanted, and nothing once nobody wants it', async () => {
+  test('has only what is wanted, and is absent without a subscription', async () => {
     await using world = await TrafficWorld.start()
     world.edge('a.test', await world.static(hello))
     world.traffic.subscribe({ accountId, http: ['http.response.status_code', 'conn.client_ip'], tcp: [] })
@@ -134,7 +134,7 @@ suite('what is told of a request', () => {
     assert.doesNotMatch(world.events.map(({ body }) => body).join(''), /geheim/)
   })
 
-  test('counts content whose length nobody has declared', async () => {
+  test('counts content whose length is not declared', async () => {
     await using world = await TrafficWorld.start()
     const backend = await world.static((request, response) => {
       request.resume().on('end', () => {

@@ -39,7 +39,7 @@ export const accountId = 'ac_1'
 
 const share = { sessions: 100, tunnels: 100, tcpPorts: 100, metadataKib: 100 }
 
-/** A whole gateway on ports of its own, which tells its traffic to the test. */
+/** A whole gateway on ports of its own, which publishes its traffic events to the test. */
 export class TrafficWorld implements AsyncDisposable {
   readonly source = new MemorySource()
   readonly directory = new LocalDirectory()
@@ -133,7 +133,7 @@ export class TrafficWorld implements AsyncDisposable {
     return agent
   }
 
-  /** Asks, and resolves to what is told of it once it is over. */
+  /** Sends a request, and resolves to its event once it is over. */
   async told(url: string, options: Asked = {}): Promise<Told> {
     const slash = url.indexOf('/')
     const host = slash < 0 ? url : url.slice(0, slash)
@@ -155,7 +155,7 @@ export class TrafficWorld implements AsyncDisposable {
     return this.object(({ id }) => id.slice(3) === String(response.headers['adit-request-id']).slice(3))
   }
 
-  /** What is told in the first event that fits. */
+  /** The object of the first event that matches. */
   async object(fits: (event: LineEvent) => boolean): Promise<Told> {
     for (;;) {
       const found = this.events.find(fits)

@@ -135,7 +135,7 @@ suite('the writer of an event', () => {
     )
   })
 
-  test('tells of each request of a connection what is true of it', () => {
+  test('writes the own values of each request of a connection', () => {
     const { client, head, reply, context } = wholeRequest()
     const requests = fc.record({
       method: fc.constantFrom('GET', 'PUT'),
