@@ -152,7 +152,7 @@ onEachStore('members', api => {
     assert.deepEqual(await shown(owner), [secret, secret, secret, secret])
     assert.deepEqual(await shown(colleague), ['', '', '', ''])
     await call('PATCH', `/edges/https/${String(edge['id'])}`, { owner_id: null }, owner)
-    assert.deepEqual(await shown(colleague), ['', '', '', ''], 'to share is not to tell')
+    assert.deepEqual(await shown(colleague), ['', '', '', ''], 'sharing does not reveal secrets')
     const admin = { ...owner, token: api().token }
     assert.deepEqual(await shown(admin), [secret, secret, secret, secret])
   })

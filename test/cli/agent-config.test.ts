@@ -60,7 +60,7 @@ const mistakes: Readonly<Record<string, readonly [text: string, complaint: RegEx
     tunnel('    circuit_breaker: 50'),
     /^:5:22: "circuit_breaker" must be a number from 0 to 1$/,
   ],
-  'somebody who is no address': [
+  'a user that is not an address': [
     tunnel('    oauth: {provider: google, allow_emails: [me]}'),
     /^:5:45: "oauth\.allow_emails" must be a list of e-mail addresses$/,
   ],
@@ -84,7 +84,7 @@ const mistakes: Readonly<Record<string, readonly [text: string, complaint: RegEx
     tunnel('    oauth: {provider: google, client_secret: }'),
     /^:5:\d+: "oauth\.client_secret" must be one line of text; /,
   ],
-  'certificates of visitors where TLS ends in the service': [
+  'client certificates where TLS is terminated by the service': [
     'tunnels:\n  a: {proto: tls, addr: 22, mutual_tls_cas: x}',
     /^:2:29: "mutual_tls_cas" needs a crt and a key as well, to terminate TLS in this agent$/,
   ],

@@ -100,7 +100,7 @@ suite('sshd', () => {
     'that has expired': [{ changes: past }, /Certificate invalid: expired/],
     'that is not yet valid': [{ changes: future }, /Certificate invalid: not yet valid/],
     'for another user': [{ changes: { principals: ['admin'] } }, /name is not a listed principal/],
-    'for nobody': [
+    'without principals': [
       { changes: { principals: [] } },
       /lacks principal list|lists no principals|not a listed principal/,
     ],

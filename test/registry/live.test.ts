@@ -140,6 +140,6 @@ suite('what is online', () => {
     await using world = await startLive()
     const agent = await world.agent()
     void world.live.command(agent.clientId, 'stop').catch(() => undefined)
-    await until('the agent was told', () => agent.commands.length === 1)
+    await until('the agent got the command', () => agent.commands.length === 1)
   })
 })

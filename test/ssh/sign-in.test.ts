@@ -250,7 +250,7 @@ suite('certificates', () => {
     'that have expired': past,
     'that are not yet valid': future,
     'for another user': { principals: ['anna', 'an', 'Ann'] },
-    'for nobody': { principals: [] },
+    'without principals': { principals: [] },
     'for another address': { criticalOptions: { 'source-address': '10.0.0.0/8' } },
     'that force a command': { criticalOptions: { 'force-command': 'http' } },
   }

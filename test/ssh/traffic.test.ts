@@ -124,7 +124,7 @@ suite('connections through ssh', () => {
       if (stream.write(piece)) written += piece.length
       else waits++
       await setTimeout(1)
-      assert.ok(written < 64 * 1024 * 1024, 'nobody asked the writer to wait')
+      assert.ok(written < 64 * 1024 * 1024, 'the writer was never made to wait')
     }
     upstream.sockets.forEach(socket => socket.resume())
     await woken.promise

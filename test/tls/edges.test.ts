@@ -221,7 +221,7 @@ suite('a TLS edge', () => {
       assert.notEqual(await got({ maxVersion }), 'plain')
     }
     await change({ tls_termination: { terminate_at: 'edge', enabled: false } })
-    assert.notEqual(await got({ by: ann }), 'plain', 'nobody would ask for certificates')
+    assert.notEqual(await got({ by: ann }), 'plain', 'no certificate would be required')
     inner.close()
   })
 })

@@ -124,12 +124,12 @@ suite('SEC-21: a client whose certificate', () => {
         person({ issuer: await authority({ issuer: given(root), usages: [ExtendedKeyUsage.serverAuth] }) }),
     ],
     [
-      'is signed by another visitor',
+      'is signed by another client',
       'key usage does not include certificate signing',
       async () => person({ issuer: await person({ issuer: given(root) }) }),
     ],
     [
-      'is signed by another visitor whose key may sign certificates',
+      'is signed by another client whose key may sign certificates',
       'unsuitable certificate purpose',
       async () =>
         person({ issuer: await person({ issuer: given(root), keyUsages: KeyUsageFlags.keyCertSign }) }),
@@ -171,7 +171,7 @@ suite('SEC-21: a client whose certificate', () => {
         }),
     ],
     [
-      'has an extension that nobody knows and everybody must',
+      'has an unknown critical extension',
       'unhandled critical extension',
       () => person({ issuer: given(root), more: [new Extension('1.2.3.4.5', true, Uint8Array.of(5, 0))] }),
     ],
@@ -208,6 +208,6 @@ suite('SEC-21: a client whose certificate', () => {
 })
 
 const given = (one: Person | undefined): Person => {
-  if (one === undefined) throw new Error('nobody is there yet')
+  if (one === undefined) throw new Error('there is no certificate yet')
   return one
 }

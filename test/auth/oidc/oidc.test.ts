@@ -329,7 +329,7 @@ const attacks: Readonly<Record<string, Forge>> = {
     provider.signed(provider.claims(nonce), { alg: 'HS256' }, Buffer.from('a secret'.padEnd(32, '\0'))),
   'an empty shared secret': (provider, nonce) =>
     provider.signed(provider.claims(nonce), { alg: 'HS256' }, Buffer.alloc(32)),
-  'the key of somebody else': async (provider, nonce) =>
+  'the key of another provider': async (provider, nonce) =>
     provider.signed(provider.claims(nonce), {}, (await strange).privateKey),
   'a key that it brings along': async (provider, nonce) => {
     const { privateKey, publicKey } = await strange
