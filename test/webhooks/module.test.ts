@@ -210,12 +210,13 @@ suite('the module for webhooks', () => {
 
   test('is not built for a sender that is unknown or a secret that cannot be used', () => {
     for (const [provider, secret, reason] of [
-      ['nobody', 'x', '"nobody" is not a supported sender. The reference of the module lists those that are'],
+      ['nobody', 'x', `"nobody" is not a supported sender. Supported: ${Object.keys(senders).join(', ')}`],
       [
         'toString',
         'x',
-        '"toString" is not a supported sender. The reference of the module lists those that are',
+        `"toString" is not a supported sender. Supported: ${Object.keys(senders).join(', ')}`,
       ],
+      ['githbu', 'x', '"githbu" is not a supported sender. Did you mean "github"?'],
       ['github', '', 'a secret is required for github'],
       ['SNS', secretText('sns'), 'the secret must be absent: messages are signed with a public key'],
       ['vmware', secretText('no pair'), 'the secret must have the form username::password'],

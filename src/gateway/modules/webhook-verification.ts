@@ -136,9 +136,9 @@ function answerOf({ status, mediaType, content, verified }: WebhookResponse): Re
 }
 
 function unknownSender(provider: string): string {
-  const meant = nearest(provider, Object.keys(senders))
-  const hint =
-    meant === undefined ? 'The reference of the module lists those that are' : `Did you mean "${meant}"?`
+  const names = Object.keys(senders)
+  const meant = nearest(provider, names)
+  const hint = meant === undefined ? `Supported: ${names.join(', ')}` : `Did you mean "${meant}"?`
   return `"${provider}" is not a supported sender. ${hint}`
 }
 
