@@ -254,34 +254,38 @@ class Workers {
 
 /** Runs the gateway in several processes. */
 export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> {
+  await using opened = new AsyncDisposableStack()
   const { settings, version, source } = parts
-  const workers = new Workers(parts)
-  await workers.start(settings.workers).catch(async (error: unknown) => {
-    await workers.drain(0)
+  let drainMs = 0
+  const workers = opened.adopt(new Workers(parts), it => it.drain(drainMs))
+  try {
+    await workers.start(settings.workers)
+  } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error))
-  })
-  const records = new Records(parts.log)
-  const unfollow = await records.follow(source)
-  const { directory, bound } = workers
-  const requests: RequestHistory = {
-    find: id => workers.findRequest(id),
-    list: page => workers.listRequests(page),
-    watch: (filters, watcher) => workers.watchRequests(filters, watcher),
   }
+  const records = new Records(parts.log)
+  opened.defer(await records.follow(source))
+  const { directory, bound } = workers
   const info = {
     ...infoOf(settings, 'main', version),
     httpPort: bound.http?.port,
     httpsPort: bound.https?.port,
   }
+  const requests: RequestHistory = {
+    find: id => workers.findRequest(id),
+    list: page => workers.listRequests(page),
+    watch: (filters, watcher) => workers.watchRequests(filters, watcher),
+  }
+  const running = opened.move()
   return {
     live: new LiveView({ info, directory, records, dialer: workers, requests }),
     bound,
     metrics: () => workers.metrics(),
     quiesce: deadlineMs => workers.quiesce(deadlineMs),
     moveOut: deadlineMs => workers.moveOut(deadlineMs),
-    async drain(deadlineMs) {
-      unfollow()
-      await workers.drain(deadlineMs)
+    drain(deadlineMs) {
+      drainMs = deadlineMs
+      return running.disposeAsync()
     },
   }
 }

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { Secret, type Sealer } from '#base/secrets.ts'
-import type { GatewayKeys } from '#gateway/gateway.ts'
+import type { GatewayKeys } from '#gateway/gateway-options.ts'
 import type { Store } from '#store/store.ts'
 
 const META = 'gateway_keys'

@@ -1,0 +1,120 @@
+import { createApi } from '#api/app.ts'
+import type { Deps } from '#api/call.ts'
+import type { HttpServer } from '#api/http-server.ts'
+import type { Degraded } from '#api/pages.ts'
+import { type SharesPorts, cannotListen } from '#base/listen-on.ts'
+import type { Log } from '#base/log.ts'
+import type { Settings } from '#base/settings.ts'
+import type { GatewayHandle } from '#cluster/gateway-handle.ts'
+import { randomPorts } from '#cluster/ports.ts'
+import { type AcmeOptions, openAcme } from '#domains/acme.ts'
+import { NO_AUTHORITY } from '#domains/acme/no-authority.ts'
+import { type DnsSide, startDns } from '#domains/dns.ts'
+import { openExpiry } from '#domains/expiry/expiry-watch.ts'
+import { httpsUrl } from '#domains/shared-domain.ts'
+import type { Source } from '#registry/records/source.ts'
+import type { EventsHandle } from '#server/events.ts'
+import type { InstallationAccount } from '#server/first-start.ts'
+import { Maintenance } from '#server/maintenance.ts'
+import type { ServerMetrics } from '#server/metrics.ts'
+import type { UserSessions } from '#server/user-sessions.ts'
+
+export interface ControlPlaneOptions extends Pick<Deps, 'store' | 'sealer' | 'now'> {
+  readonly settings: Settings
+  readonly log: Log
+  readonly account: InstallationAccount
+  /** The CA; undefined: no certificates are issued. */
+  readonly authority: AcmeOptions['client']
+  readonly source: Source
+  readonly gateway: GatewayHandle
+  readonly events: EventsHandle
+  readonly userSessions: UserSessions
+  readonly metrics: ServerMetrics
+  readonly ready: () => Promise<readonly Degraded[]>
+  readonly sharesPorts: SharesPorts
+}
+
+/** The API, the DNS server and the maintenance. */
+export interface ControlPlane {
+  /** The API address for this machine; undefined when it is off. */
+  readonly url: string | undefined
+  readonly dns: Pick<DnsSide, 'bound' | 'warnings'>
+  /** Starts what only one process may do. */
+  startMaintenance(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Opens the control plane; its maintenance is started later. */
+export async function openControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  await using opened = new AsyncDisposableStack()
+  const { settings, log, source, gateway, events, metrics, sharesPorts } = options
+  const deps = depsOf(options)
+  const acme = openAcme({ settings, client: options.authority, api: deps, source, log })
+  const expiry = openExpiry({ api: deps, source, log })
+  const maintenance = new Maintenance({ acme, expiry, pruned: prunedBy(options) })
+  const api = createApi({
+    ...deps,
+    log,
+    rateLimit: settings.rate_limit,
+    publicUrl: settings.api_url,
+    ready: options.ready,
+    metrics: async () =>
+      (await gateway.metrics()) + metrics.text() + dns.metrics() + acme.metrics() + events.metrics(),
+    answered: metrics.answered,
+  })
+  opened.defer(async () => {
+    await Promise.all([maintenance.close(), api.close()])
+  })
+  const dns = opened.adopt(await startDns(settings, source, { log, sharesPorts }), it => it.close())
+  const url = await listen(api, settings, sharesPorts)
+  const running = opened.move()
+  return {
+    url,
+    dns,
+    startMaintenance: () => maintenance.start(settings.api_url ?? url ?? ''),
+    close: () => running.disposeAsync(),
+  }
+}
+
+function depsOf(options: ControlPlaneOptions): Deps {
+  const { settings, store, sealer, now, account, gateway } = options
+  return {
+    store,
+    sealer,
+    now,
+    live: options.events.live(gateway.live),
+    info: {
+      accountId: account.id,
+      accountCreatedAt: account.createdAt,
+      domain: settings.domain,
+      region: settings.region,
+      // One sign-in callback serves all endpoints, so an identity provider needs only one URL.
+      signInUrl: httpsUrl(`idp.${settings.domain}`, settings, gateway.bound.https),
+      tcpPorts: settings.tcp_ports,
+      randomTcpPorts: randomPorts(settings),
+      ...(options.authority === undefined && { notIssuing: NO_AUTHORITY }),
+    },
+  }
+}
+
+const prunedBy = ({ store, userSessions, settings, events, log, now }: ControlPlaneOptions) => ({
+  store,
+  signIns: userSessions,
+  auditDays: settings.audit_days,
+  delivered: () => events.needed(),
+  log,
+  now,
+})
+
+async function listen(
+  api: HttpServer,
+  { api_addr: address }: Settings,
+  sharesPorts: SharesPorts,
+): Promise<string | undefined> {
+  if (address === undefined) return undefined
+  try {
+    return await api.listen(address, sharesPorts)
+  } catch (error) {
+    throw cannotListen(error, address, 'ADIT_API_ADDR')
+  }
+}
