@@ -4,6 +4,7 @@ import type { GatewayOptions } from '#gateway/gateway-options.ts'
 import { Admission } from '#gateway/listeners/admission.ts'
 import type { AgentListener } from '#gateway/listeners/agents.ts'
 import { ClientBytes } from '#gateway/listeners/client-bytes.ts'
+import type { ClosingSockets } from '#gateway/listeners/closing-sockets.ts'
 import { HttpListener } from '#gateway/listeners/http.ts'
 import { HttpsListener } from '#gateway/listeners/https.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
@@ -26,6 +27,7 @@ interface ListenerParts {
   readonly requests: RequestLog
   readonly tracing: Tracing | undefined
   readonly handshaken: (seconds: number) => void
+  readonly closing: ClosingSockets
   /** Undefined when agents do not connect to this process. */
   readonly agents: Pick<AgentListener, 'adopt'> | undefined
 }
@@ -40,12 +42,12 @@ export interface ClientListeners {
 /** Makes the listeners for clients, which are not open yet. */
 export function makeClientListeners(
   { log, info, traffic, directory, sharesPorts }: GatewayOptions,
-  { records, router, certificates, metrics, requests, tracing, handshaken, agents }: ListenerParts,
+  { records, router, certificates, metrics, requests, tracing, handshaken, closing, agents }: ListenerParts,
 ): ClientListeners {
   const challenges = new TlsChallenges(records)
   const admission = new Admission()
   const bytes = new ClientBytes()
-  const shared = { admission, bytes, log, sharesPorts, traffic }
+  const shared = { admission, bytes, closing, log, sharesPorts, traffic }
   metrics.bytes.in.from(() => bytes.received)
   metrics.bytes.out.from(() => bytes.sent)
   metrics.refusedConnections.from(() => admission.refused)

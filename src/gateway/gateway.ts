@@ -15,7 +15,9 @@ import { countConnections } from '#gateway/connection-metrics.ts'
 import type { GatewayKeys, GatewayOptions } from '#gateway/gateway-options.ts'
 import type { ListenAddress } from '#gateway/listeners/acceptor.ts'
 import { AgentListener } from '#gateway/listeners/agents.ts'
+import { ClosingSockets } from '#gateway/listeners/closing-sockets.ts'
 import { Modules } from '#gateway/modules/index.ts'
+import { ModuleState } from '#gateway/modules/module-state.ts'
 import { type BoundAddresses, openListeners } from '#gateway/open-listeners.ts'
 import { Router, type RouterOptions } from '#gateway/routing/router.ts'
 import { TcpPortReconciler } from '#gateway/routing/tcp-port-reconciler.ts'
@@ -79,7 +81,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const certificates = await makeCertificates(options, records, name => router.serves(name))
   evictReplacedCertificates(records, certificates)
   const handshaken = (seconds: number): void => metrics.tlsHandshake.observe(seconds)
-  const agents = new AgentListener({ ...common, registry, certificates, sharesPorts, handshaken })
+  const closing = new ClosingSockets()
+  const agents = new AgentListener({ ...common, registry, certificates, sharesPorts, handshaken, closing })
   const ssh = makeSsh(options, { info, records, registry })
   const tracing = options.tracing && new Tracing({ ...options.tracing, info, metrics, log })
   opened.defer(async () => {
@@ -100,6 +103,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     requests,
     tracing,
     handshaken,
+    closing,
     agents: options.addresses.agent && agents,
   })
   countConnections(metrics, { ...clients, agent: agents, ssh }, { directory, info })
@@ -239,5 +243,8 @@ function makeModules(
     handler: samlRoutes({ info, records, userSessions, placeAt, seal: new Seal(key), log }),
   }
   const signIn = createSignIn({ info, key, records, userSessions, placeAt, log, callbackRoutes: [saml] })
-  return { signIn, modules: new Modules({ info, records, egress, signIn, oauth, log }) }
+  return {
+    signIn,
+    modules: new Modules({ info, records, egress, signIn, oauth, state: new ModuleState(), log }),
+  }
 }

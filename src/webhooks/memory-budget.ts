@@ -12,8 +12,7 @@ export interface BudgetHolder {
 }
 
 /**
- * Memory for bodies of unverified senders, divided among endpoints and client addresses; shared by all gateways of a
- * process. When it is used up, the largest slow one is evicted.
+ * Memory for bodies of unverified senders, divided among endpoints and client addresses; one for a gateway. When it is used up, the largest slow one is evicted.
  */
 export class MemoryBudget {
   readonly #budget: SharedBudget

@@ -4,6 +4,7 @@ import { createEgress } from '#base/egress-client.ts'
 import { newId } from '#base/ids.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { Modules } from '#gateway/modules/index.ts'
+import { ModuleState } from '#gateway/modules/module-state.ts'
 import type { ModuleParts } from '#gateway/modules/module.ts'
 import { Records } from '#registry/records/records.ts'
 import { createSignIn } from '#auth/sign-in/service.ts'
@@ -13,6 +14,9 @@ const loopback = parseRange('127.0.0.0/8')
 
 /** A way out that reaches this machine. */
 export const localEgress = createEgress({ allow: loopback ? [loopback] : [] })
+
+/** Shared by all modules of a test file. */
+export const moduleState = new ModuleState()
 
 /** What modules are made from, in a gateway without a server. */
 export function modulePartsFor(info: GatewayInfo, records = new Records()): ModuleParts {
@@ -32,7 +36,7 @@ export function modulePartsFor(info: GatewayInfo, records = new Records()): Modu
     log,
   })
   const oauth = { applications: new Map(), githubUrl: 'https://github.com', gitlabUrl: 'https://gitlab.com' }
-  return { info, records, egress: localEgress, signIn, oauth, log }
+  return { info, records, egress: localEgress, signIn, oauth, state: moduleState, log }
 }
 
 export const modulesFor = (info: GatewayInfo, records?: Records): Modules =>

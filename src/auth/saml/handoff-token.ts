@@ -1,5 +1,5 @@
 import type { Accepted } from '#auth/saml/assertion.ts'
-import { ReplayGuard } from '#auth/saml/replay-guard.ts'
+import type { ReplayGuard } from '#auth/saml/replay-guard.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
 import type { UserIdentity } from '#http/identity.ts'
 
@@ -31,12 +31,20 @@ export function sealHandoffToken(seal: Seal, placeId: string, accepted: Accepted
   return seal.seal(purpose(placeId), handoff, HANDOFF_MS)
 }
 
-/** Used tickets; they outlive the configuration of their place. */
-const taken = new ReplayGuard()
+/** What opens handoff tokens. */
+export interface HandoffTaker {
+  readonly seal: Seal
+  /** The used tokens of all places. */
+  readonly used: ReplayGuard
+}
 
 /** Undefined when it is for another place, expired, or already used. */
-export function takeHandoffToken(seal: Seal, placeId: string, text: string): HandoffToken | undefined {
+export function takeHandoffToken(
+  { seal, used }: HandoffTaker,
+  placeId: string,
+  text: string,
+): HandoffToken | undefined {
   const handoff = seal.open(purpose(placeId), text) as HandoffToken | undefined
-  const isNew = handoff !== undefined && taken.claim(placeId, handoff.id, Date.now() + HANDOFF_MS)
+  const isNew = handoff !== undefined && used.claim(placeId, handoff.id, Date.now() + HANDOFF_MS)
   return isNew ? handoff : undefined
 }

@@ -6,20 +6,19 @@ import { authnRequest } from '#auth/saml/messages.ts'
 import { providerOf, samlPlace, type SamlSettings } from '#auth/saml/place.ts'
 import { formUrl } from '#auth/saml/post-form.ts'
 import { newId, redirectUrl } from '#auth/saml/sign.ts'
-import { takeHandoffToken, type HandoffToken } from '#auth/saml/handoff-token.ts'
-import type { Seal } from '#auth/sign-in/seal.ts'
+import { takeHandoffToken, type HandoffTaker, type HandoffToken } from '#auth/saml/handoff-token.ts'
 import type { AuthResult, FlowState, SignInMethod } from '#auth/sign-in/sign-in.ts'
 
-export interface MethodOptions {
+export interface MethodOptions extends HandoffTaker {
   readonly placeId: string
   readonly settings: SamlSettings
   readonly info: GatewayInfo
-  readonly seal: Seal
   readonly now?: () => number
 }
 
 /** SAML sign-in of one place. Throws a Problem when its metadata is unusable. */
-export function samlMethod({ placeId, settings, info, seal, now = Date.now }: MethodOptions): SignInMethod {
+export function samlMethod(options: MethodOptions): SignInMethod {
+  const { placeId, settings, info, seal, now = Date.now } = options
   const { entityId, signIn } = providerOf(settings)
 
   return {
@@ -44,7 +43,7 @@ export function samlMethod({ placeId, settings, info, seal, now = Date.now }: Me
       return { url, memory }
     },
     finish: async ({ parameters, memory }) => {
-      const handoff = takeHandoffToken(seal, placeId, parameters.get('ticket') ?? '') ?? fail('saml_late')
+      const handoff = takeHandoffToken(options, placeId, parameters.get('ticket') ?? '') ?? fail('saml_late')
       checkAnswers(handoff, memory, settings)
       return grantedBy(handoff)
     },

@@ -2,6 +2,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { acceptQueued, listenOn, type SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
 import type { Admission, Admitted } from '#gateway/listeners/admission.ts'
+import type { ClosingSockets } from '#gateway/listeners/closing-sockets.ts'
 import type { ClientBytes } from '#gateway/listeners/client-bytes.ts'
 import { plainAddress } from '#base/addresses.ts'
 import type { TrafficEvents } from '#telemetry/traffic-events.ts'
@@ -20,6 +21,8 @@ export interface ListenerOptions {
   readonly sharesPorts?: SharesPorts | undefined
   /** The byte counter; one for all listeners of a process. */
   readonly bytes?: ClientBytes
+  /** One for all listeners of a gateway. */
+  readonly closing?: ClosingSockets
   /** Notified of closed connections. */
   readonly traffic?: TrafficEvents | undefined
 }

@@ -3,7 +3,7 @@ import { inBackground } from '#base/background.ts'
 import type { SharesPorts } from '#base/listen-on.ts'
 import { Acceptor, type ListenAddress } from '#gateway/listeners/acceptor.ts'
 import { Admission, type AdmissionLimits } from '#gateway/listeners/admission.ts'
-import { writeAndClose } from '#gateway/listeners/write-and-close.ts'
+import { ClosingSockets } from '#gateway/listeners/closing-sockets.ts'
 import { plainAddress } from '#base/addresses.ts'
 import { AgentSession, type AgentSessionOptions } from '#gateway/agents/agent-session.ts'
 import type { Certificates } from '#tls/certificates.ts'
@@ -18,6 +18,8 @@ export interface AgentListenerOptions extends AgentSessionOptions {
   readonly unauthenticated?: Partial<AdmissionLimits>
   readonly handshakes?: Partial<HandshakeLimits>
   readonly sharesPorts?: SharesPorts | undefined
+  /** One for all listeners of a gateway. */
+  readonly closing?: ClosingSockets
   /** Duration of a completed handshake, in seconds. */
   readonly handshaken?: (seconds: number) => void
 }
@@ -39,11 +41,13 @@ export class AgentListener {
   readonly #unauthenticated: Admission
   readonly #handshakes: Handshakes
   readonly #agents = new Set<AgentSession>()
+  readonly #closing: ClosingSockets
   readonly #elsewhere: string
 
   constructor(options: AgentListenerOptions) {
     this.#options = options
     const { log, info, sharesPorts } = options
+    this.#closing = options.closing ?? new ClosingSockets()
     this.#elsewhere = elsewhereAlpn(info.node)
     this.#unauthenticated = new Admission({ ...UNAUTHENTICATED, ...options.unauthenticated })
     this.#handshakes = new Handshakes({ pending: UNAUTHENTICATED.total, ...options.handshakes })
@@ -100,11 +104,11 @@ export class AgentListener {
       this.#handshakes.enter(socket)
       const peeked = known ?? (await peekClientHello(socket))
       if (peeked.kind !== 'hello') return void socket.destroy()
-      if (peeked.hello.alpn.includes(this.#elsewhere)) return writeAndClose(socket, SENT_AWAY)
+      if (peeked.hello.alpn.includes(this.#elsewhere)) return this.#closing.writeAndClose(socket, SENT_AWAY)
       const { serverName } = peeked.hello
       // Perhaps a deleted ingress. There is no certificate that an agent would accept.
       if (serverName !== undefined && !certificates.has(serverName))
-        return writeAndClose(socket, UNKNOWN_NAME)
+        return this.#closing.writeAndClose(socket, UNKNOWN_NAME)
       await this.#handshakes.acquire(socket)
       const begun = performance.now()
       const secured = await terminate(socket, peeked.bytes, {

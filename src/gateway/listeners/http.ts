@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { Acceptor, type ListenAddress, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
-import { refuseHttp } from '#gateway/listeners/write-and-close.ts'
+import { ClosingSockets } from '#gateway/listeners/closing-sockets.ts'
 import { OpenHttp, type ServeHttp } from '#gateway/listeners/open-http.ts'
 import { clientConnectionOf } from '#gateway/listeners/client-connection.ts'
 
@@ -16,10 +16,11 @@ export class HttpListener {
 
   constructor(options: HttpListenerOptions) {
     this.#http1 = options.http1
+    const { closing = new ClosingSockets() } = options
     this.#acceptor = new Acceptor({
       ...options,
       accept: socket => this.#accept(socket),
-      refuse: socket => refuseHttp(socket, 'gateway_full'),
+      refuse: socket => closing.refuseHttp(socket, 'gateway_full'),
     })
   }
 

@@ -6,7 +6,7 @@ import type { HttpClientConnection } from '#http/exchange.ts'
 import type { AgentListener } from '#gateway/listeners/agents.ts'
 import { Acceptor, type ListenAddress, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
 import { forward, type L4Upstream } from '#gateway/listeners/l4-proxy.ts'
-import { refuseHttp, writeAndClose } from '#gateway/listeners/write-and-close.ts'
+import { ClosingSockets } from '#gateway/listeners/closing-sockets.ts'
 import { OpenHttp, type ServedHttp, type ServeHttp } from '#gateway/listeners/open-http.ts'
 import { Revocations } from '#gateway/listeners/revocations.ts'
 import { clientConnectionOf } from '#gateway/listeners/client-connection.ts'
@@ -74,11 +74,13 @@ export class HttpsListener {
   readonly #serving = new OpenHttp()
   readonly #handshakes: Handshakes
   readonly #revocations = new Revocations()
+  readonly #closing: ClosingSockets
   #streams = 0
 
   constructor(options: HttpsListenerOptions) {
     this.#options = options
     this.#handshakes = new Handshakes(options.handshakes)
+    this.#closing = options.closing ?? new ClosingSockets()
     const background = { task: 'listeners', log: options.log } as const
     const accept = (socket: Socket): void => void inBackground(background, () => this.#accept(socket))
     this.#acceptor = new Acceptor({ ...options, accept })
@@ -133,13 +135,13 @@ export class HttpsListener {
     const answer = isChallenge ? this.#options.challenge?.(hello.serverName ?? '') : undefined
     if (answer !== undefined) return this.#prove(socket, peeked, answer)
     const route = this.#options.route(hello, client)
-    if (route.kind === 'refused') return writeAndClose(socket, UNRECOGNIZED_NAME)
+    if (route.kind === 'refused') return this.#closing.writeAndClose(socket, UNRECOGNIZED_NAME)
     if (route.kind === 'passthrough') {
       this.#handshakes.leave(socket)
       this.#countStream(socket)
       return forward(socket, client, route.upstream, { log, peeked, traffic })
     }
-    if (isChallenge) return writeAndClose(socket, NO_APPLICATION_PROTOCOL)
+    if (isChallenge) return this.#closing.writeAndClose(socket, NO_APPLICATION_PROTOCOL)
     const { agents } = this.#options
     if (agents && route.kind === 'http' && hello.alpn.includes(OWN_ALPN)) {
       this.#handshakes.leave(socket)
@@ -207,7 +209,7 @@ export class HttpsListener {
     this.#handshakes.leave(socket)
     // A plain HTTP request, probably with a missing "s" of https.
     if (/^[A-Z]{3,20} /.test(bytes.toString('latin1', 0, 24)))
-      refuseHttp(socket, 'bad_message', { reason: 'it is plain HTTP on an HTTPS port' })
-    else writeAndClose(socket, DECODE_ERROR)
+      this.#closing.refuseHttp(socket, 'bad_message', { reason: 'it is plain HTTP on an HTTPS port' })
+    else this.#closing.writeAndClose(socket, DECODE_ERROR)
   }
 }

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { clientNetwork } from '#base/client-network.ts'
 import { fail } from '#base/errors.ts'
-import { Penalties } from '#base/penalties.ts'
+import type { Penalties } from '#base/penalties.ts'
 import type { basicAuth as contract } from '#contract/modules/basic-auth.ts'
 import type { Stored } from '#contract/shape.ts'
 import type { Handler } from '#http/exchange.ts'
@@ -14,9 +14,8 @@ import { errorReply } from '#http/pages.ts'
 import { type JsonObject, list, object, text } from '#base/json-fields.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
-/** Ten wrong passwords in a row may be a mistake; after that one attempt every two seconds is allowed. */
+/** The penalty of one wrong password. */
 const GUESS_MS = 2000
-const guesses = new Penalties({ threshold: 18_000, most: 60_000, sources: 16_384 }, () => performance.now())
 
 const MAX_CREDENTIALS = 100
 const MAX_LENGTH = 1024
@@ -79,6 +78,9 @@ const broughtBy = ({ BasicAuth, Auth }: BindOptions): PasswordLogin[] => [
 ]
 
 export interface PasswordTerms {
+  readonly endpoint: string
+  /** The wrong passwords of clients at all endpoints. */
+  readonly guesses: Penalties
   /** Shown to the client; the requested host when absent. */
   readonly realm?: string
   /** Browsers send OPTIONS without a password before cross-site requests. */
@@ -91,8 +93,7 @@ export interface PasswordTerms {
  */
 export function basicAuth(
   logins: readonly PasswordLogin[],
-  endpoint: string,
-  { realm, allowOptions = false }: PasswordTerms = {},
+  { endpoint, guesses, realm, allowOptions = false }: PasswordTerms,
 ): Handler {
   // Digests have one length, so comparing them does not reveal the length of the secrets either.
   const key = randomBytes(32)
@@ -141,17 +142,22 @@ function nameIn(given: Buffer): string | undefined {
 export const basicAuthModule: HttpModule = {
   name: 'basic_auth',
   joinsAgent: true,
-  fromRecord(given, moduleContext) {
+  fromRecord(given, moduleContext, { state }) {
     const { agent } = moduleContext
     const { realm, allow_options: allowOptions } = given as Stored<typeof contract.shape>
     const logins = agent === undefined ? [] : broughtBy(agent)
     // Without one no request is allowed, and the owner should know why.
     if (logins.length === 0)
       fail('module_unusable', { module: 'basic_auth', reason: 'no agent has brought a password' })
-    return basicAuth(logins, endpointOf(moduleContext), { realm, allowOptions })
+    const endpoint = endpointOf(moduleContext)
+    return basicAuth(logins, { endpoint, guesses: state.passwordGuesses, realm, allowOptions })
   },
   fromAgent: {
     options: ['BasicAuth', 'Auth'],
-    build: (given, moduleContext) => basicAuth(broughtBy(given), endpointOf(moduleContext)),
+    build: (given, moduleContext, { state }) =>
+      basicAuth(broughtBy(given), {
+        endpoint: endpointOf(moduleContext),
+        guesses: state.passwordGuesses,
+      }),
   },
 }

@@ -1,7 +1,7 @@
 import { clientNetwork } from '#base/client-network.ts'
-import type { Party } from '#base/shared-budget.ts'
 import { chooseCoding, type Coding } from '#http/compression/accept-encoding.ts'
-import { canCompress, CompressedBody } from '#http/compression/compressed-body.ts'
+import { CompressedBody, type CompressionTerms } from '#http/compression/compressed-body.ts'
+import type { CompressionBudget } from '#http/compression/compression-budget.ts'
 import { methods } from '#http/compression/engines.ts'
 import { isWorthwhile } from '#http/compression/media-types.ts'
 import type { Exchange, Handler, Reply } from '#http/exchange.ts'
@@ -19,7 +19,7 @@ const digests = ['content-digest', 'repr-digest', 'digest', 'content-md5']
 
 /** Compresses responses while they stream, in an encoding that the client accepts. */
 const compressing =
-  (endpoint: string): Handler =>
+  (endpoint: string, budget: CompressionBudget): Handler =>
   async (exchange, next) => {
     const reply = await next(exchange)
     const isHead = exchange.head.method === 'HEAD'
@@ -29,16 +29,10 @@ const compressing =
     const isShort = length < MIN_LENGTH && !identityRefused
     const party = { endpoint, client: clientNetwork(exchange.client.ip) }
     // RFC 9110 §12.5.5: an uncompressed response was negotiated too, so caches must key on the header.
-    if (coding === undefined || isShort || !canCompress(party, coding))
+    if (coding === undefined || isShort || !budget.allows(party, coding))
       return { ...reply, head: asNegotiated(reply) }
-    return compressed(reply, { coding, party }, exchange)
+    return compressed(reply, { coding, party, budget }, exchange)
   }
-
-interface Chosen {
-  readonly coding: Coding
-  /** For whom the engine is. */
-  readonly party: Party
-}
 
 /** The length of the body: 0 for none, Infinity if unknown. */
 function lengthOf({ head }: Reply, isHead: boolean): number {
@@ -60,11 +54,11 @@ function mayChange({ head, upgraded }: Reply): boolean {
 
 const asNegotiated = ({ head }: Reply): Reply['head'] => ({ ...head, fields: varied(head.fields) })
 
-function compressed(reply: Reply, chosen: Chosen, { head, context }: Exchange): Reply {
-  const { coding } = chosen
+function compressed(reply: Reply, terms: CompressionTerms, { head, context }: Exchange): Reply {
+  const { coding } = terms
   const { status, reason, fields } = reply.head
   const isHead = head.method === 'HEAD'
-  const body = isHead ? reply.body : contentOf(reply.body, chosen, context)
+  const body = isHead ? reply.body : contentOf(reply.body, terms, context)
   if (body === undefined) return { ...reply, head: asNegotiated(reply) }
   const framing = isHead ? noBody.framing : body.framing
   if (isHead) context.compressed = { coding, saved: 0 }
@@ -72,8 +66,9 @@ function compressed(reply: Reply, chosen: Chosen, { head, context }: Exchange): 
 }
 
 /** Compresses a short body at once; undefined when that would make it longer. */
-function contentOf(body: Body, { coding, party }: Chosen, context: RequestContext): Body | undefined {
-  if (!(body instanceof TextBody)) return (context.compressed = new CompressedBody(body, coding, party))
+function contentOf(body: Body, terms: CompressionTerms, context: RequestContext): Body | undefined {
+  if (!(body instanceof TextBody)) return (context.compressed = new CompressedBody(body, terms))
+  const { coding } = terms
   const bytes = methods[coding].whole(Buffer.from(body.text, 'latin1'))
   const saved = body.text.length - bytes.length
   if (saved <= 0) return undefined
@@ -96,9 +91,10 @@ function varied(fields: Fields): Fields {
 
 export const compressionModule: HttpModule = {
   name: 'compression',
-  fromRecord: (_options, moduleContext) => compressing(endpointOf(moduleContext)),
+  fromRecord: (_options, moduleContext, { state }) =>
+    compressing(endpointOf(moduleContext), state.compression),
   fromAgent: {
     options: ['Compression'],
-    build: (_options, moduleContext) => compressing(endpointOf(moduleContext)),
+    build: (_options, moduleContext, { state }) => compressing(endpointOf(moduleContext), state.compression),
   },
 }

@@ -3,6 +3,7 @@ import type { Log } from '#base/log.ts'
 import type { Handler } from '#http/exchange.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import type { ModuleContext } from '#http/place.ts'
+import type { ModuleState } from '#gateway/modules/module-state.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { OAuthSetup } from '#auth/providers/setup.ts'
 import type { SignIn } from '#auth/sign-in/sign-in.ts'
@@ -18,6 +19,7 @@ export interface ModuleParts {
   readonly signIn: SignIn
   /** The operator's OAuth applications. */
   readonly oauth: OAuthSetup
+  readonly state: ModuleState
   readonly log: Log
 }
 

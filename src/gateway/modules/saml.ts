@@ -6,13 +6,14 @@ import { recordConfig } from '#auth/sign-in/sign-in-config.ts'
 /** Requires sign-in with a SAML 2.0 identity provider. Agents cannot request it. */
 export const samlModule: HttpModule = {
   name: 'saml',
-  fromRecord(options, moduleContext, { info, signIn }) {
+  fromRecord(options, moduleContext, { info, signIn, state }) {
     const settings = options as unknown as SamlSettings
     const method = samlMethod({
       placeId: moduleContext.recordId ?? moduleContext.id,
       settings,
       info,
       seal: signIn.seal,
+      used: state.usedHandoffTokens,
     })
     // No interval: the provider can be reached only through the browser.
     return signIn.handler(method, recordConfig(settings), moduleContext)

@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { clientNetwork } from '#base/client-network.ts'
 import { fail } from '#base/errors.ts'
-import { memoryPart } from '#base/memory.ts'
 import { nearest } from '#base/nearest.ts'
 import type { webhookVerification as contract } from '#contract/modules/webhook-verification.ts'
 import type { Stored } from '#contract/shape.ts'
@@ -14,7 +13,7 @@ import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
 import { endpointOf, type ModuleContext } from '#http/place.ts'
 import { readModule } from '#base/read-module.ts'
 import { errorReply } from '#http/pages.ts'
-import { MemoryBudget } from '#webhooks/memory-budget.ts'
+import type { MemoryBudget } from '#webhooks/memory-budget.ts'
 import { BufferedBody, type BufferingResult } from '#webhooks/buffered-body.ts'
 import { HeldBody } from '#webhooks/held-body.ts'
 import { secretForms, senders } from '#webhooks/senders.ts'
@@ -33,9 +32,6 @@ const MEBIBYTE = 1024 * 1024
 const MAX_BODY = 10 * MEBIBYTE
 const EMPTY = Buffer.alloc(0)
 
-/** Enough for more of the largest bodies at once than any sender has; small ones fit by the thousand. */
-const budget = new MemoryBudget(memoryPart(1 / 8, { least: 64, most: 256 }))
-
 const goOn: ResponseHead = {
   status: 100,
   reason: 'Continue',
@@ -53,8 +49,15 @@ const sealed: FieldReader<boolean> = (value, name) => {
 
 const options = object({ provider: text(64), secret: text(4096), sealed_secret: sealed })
 
+interface VerifyingTerms {
+  readonly endpoint: string
+  /** For bodies that are not verified yet. */
+  readonly budget: MemoryBudget
+  readonly log: ModuleParts['log']
+}
+
 /** Allows requests that their sender has signed, unchanged. */
-function verifying(verify: Verify, endpoint: string, log: ModuleParts['log']): Handler {
+function verifying(verify: Verify, { endpoint, budget, log }: VerifyingTerms): Handler {
   return async (exchange, next) => {
     const { framing, expectsContinue } = exchange.head
     if (framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)) {
@@ -146,7 +149,7 @@ function unknownSender(provider: string): string {
 function handlerFor(
   { provider, secret }: { readonly provider: string; readonly secret: string },
   moduleContext: ModuleContext,
-  { egress, log }: ModuleParts,
+  { egress, state, log }: ModuleParts,
   refuse: (reason: string) => never,
 ): Handler {
   const name = provider.toLowerCase()
@@ -155,7 +158,8 @@ function handlerFor(
   // Anyone can sign with an empty key.
   if (secret === '' && secretForms[name] !== 'none') return refuse(`a secret is required for ${provider}`)
   try {
-    return verifying(scheme(secret, { egress }), endpointOf(moduleContext), log)
+    const endpoint = endpointOf(moduleContext)
+    return verifying(scheme(secret, { egress }), { endpoint, budget: state.webhookBodies, log })
   } catch (error) {
     if (!(error instanceof UnusableSecret)) throw error
     return refuse(`the secret ${error.reason}`)

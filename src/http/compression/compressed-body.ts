@@ -1,21 +1,20 @@
-import { memoryPart } from '#base/memory.ts'
-import { type Party, SharedBudget } from '#base/shared-budget.ts'
+import type { Party } from '#base/shared-budget.ts'
 import type { Coding } from '#http/compression/accept-encoding.ts'
+import type { CompressionBudget } from '#http/compression/compression-budget.ts'
 import { type CompressionStream, methods } from '#http/compression/engines.ts'
 import type { Body, BodySink, Framing } from '#http/body.ts'
 import { sendChunk } from '#http/send-chunk.ts'
 import { ReadBuffer, release } from '#tunnel/buffer-pool.ts'
 
 const CHUNKED: Framing = { kind: 'chunked' }
-/** Memory budget of all engines; beyond it responses are sent uncompressed. */
-const budget = new SharedBudget(memoryPart(1 / 8, { least: 32, most: 512 }))
 
-let open = 0
-
-/** How many bodies are being compressed. */
-export const openEngines = (): number => open
-export const canCompress = (party: Party, coding: Coding): boolean =>
-  budget.allows(party, methods[coding].bytes)
+/** How a body is compressed. */
+export interface CompressionTerms {
+  readonly coding: Coding
+  /** For whom the engine is. */
+  readonly party: Party
+  readonly budget: CompressionBudget
+}
 
 /**
  * Compresses a body while it streams. When the sender pauses, the data so far is flushed, so that the client does not
@@ -26,6 +25,7 @@ export class CompressedBody implements Body, BodySink {
   readonly coding: Coding
   readonly #source: Body
   readonly #party: Party
+  readonly #budget: CompressionBudget
   #engine: CompressionStream | undefined
   #sink: BodySink | undefined
   #raw = false
@@ -44,10 +44,11 @@ export class CompressedBody implements Body, BodySink {
   #over = false
   #trailers = ''
 
-  constructor(source: Body, coding: Coding, party: Party) {
+  constructor(source: Body, { coding, party, budget }: CompressionTerms) {
     this.#source = source
     this.coding = coding
     this.#party = party
+    this.#budget = budget
   }
 
   get counted(): number {
@@ -63,8 +64,7 @@ export class CompressedBody implements Body, BodySink {
     if (this.#over) return
     const { framing } = this.#source
     const engine = methods[this.coding].create(framing.kind === 'length' ? framing.length : undefined)
-    open++
-    budget.charge(this.#party, methods[this.coding].bytes)
+    this.#budget.charge(this.#party, this.coding)
     this.#engine = engine
     this.#sink = sink
     this.#raw = raw
@@ -194,8 +194,7 @@ export class CompressedBody implements Body, BodySink {
     const engine = this.#engine
     this.#engine = undefined
     if (engine === undefined) return
-    open--
-    budget.release(this.#party, methods[this.coding].bytes)
+    this.#budget.release(this.#party, this.coding)
     engine.destroy()
   }
 }

@@ -7,6 +7,7 @@ import { Fields } from '#http/fields.ts'
 import { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import { samlRoutes } from '#auth/saml/saml-routes.ts'
+import { ReplayGuard } from '#auth/saml/replay-guard.ts'
 import { samlMethod } from '#auth/saml/method.ts'
 import { samlAddresses, type SamlAddresses, type SamlSettings } from '#auth/saml/place.ts'
 import { type ProviderResponse, answerIn } from '#auth/sign-in/provider-response.ts'
@@ -132,7 +133,7 @@ export class Rig {
       placeAt: (scheme, host) => this.placeAt(scheme, host),
       log: testLog(),
     })
-    this.method = samlMethod({ placeId, settings, info: facts, seal: this.seal })
+    this.method = samlMethod({ placeId, settings, info: facts, seal: this.seal, used: new ReplayGuard() })
   }
 
   get(path: string): Promise<Reply> {

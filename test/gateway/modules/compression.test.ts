@@ -13,7 +13,6 @@ import {
   zstdDecompressSync,
 } from 'node:zlib'
 import { chooseCoding } from '#http/compression/accept-encoding.ts'
-import { openEngines } from '#http/compression/compressed-body.ts'
 import type { Endpoint, Exchange, Reply } from '#http/exchange.ts'
 import { type Body, bodyOf, noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
@@ -21,9 +20,13 @@ import { TextBody } from '#http/http1-whole.ts'
 import { compressionModule } from '#gateway/modules/compression.ts'
 import { rig } from '../../http/http1/support.ts'
 import { all, ask, FedBody, gateway } from '../../http/http2/support.ts'
+import { info } from '../agents/support.ts'
+import { modulePartsFor, moduleState } from '../module-parts.ts'
 import { optionsOf, request } from './support.ts'
 
-const handler = compressionModule.fromRecord({ enabled: true }, { id: 'edghtsrt_1' }, undefined as never)
+const parts = modulePartsFor(info)
+const handler = compressionModule.fromRecord({ enabled: true }, { id: 'edghtsrt_1' }, parts)
+const openEngines = (): number => moduleState.compression.open
 const decoders = {
   gzip: gunzipSync,
   deflate: inflateSync,
@@ -117,7 +120,7 @@ suite('a visitor is given what it accepts', () => {
 
   test('when an agent asked for it', async () => {
     const given = optionsOf({ Compression: {} })
-    const ofAgent = compressionModule.fromAgent?.build(given, { id: 'tn_1' }, undefined as never)
+    const ofAgent = compressionModule.fromAgent?.build(given, { id: 'tn_1' }, parts)
     const reply = await ofAgent?.(accepting('gzip'), async () => whole())
     assert.equal(reply?.head.fields.get('content-encoding'), 'gzip')
     reply?.body.cancel()
@@ -410,7 +413,7 @@ suite('over a socket', () => {
   test('one endpoint and one address have no more than their share of the engines', async () => {
     const open: Reply[] = []
     const fill = async (endpoint: string, ip: string): Promise<number> => {
-      const module = compressionModule.fromRecord({ enabled: true }, { id: endpoint }, undefined as never)
+      const module = compressionModule.fromRecord({ enabled: true }, { id: endpoint }, parts)
       for (let count = 0; count < 1000; count++) {
         const exchange = { ...accepting('br'), client: { ...accepting('br').client, ip } }
         const reply = await module(exchange, async () => replyOf(new FedBody(), HTML))
