@@ -1,17 +1,6 @@
 import type { ReferenceTarget } from '#contract/shape.ts'
 
 /** The possible targets of references, with their errors. */
-export const backends: ReferenceTarget = {
-  kinds: [
-    'failover_backend',
-    'http_response_backend',
-    'static_backend',
-    'tunnel_group_backend',
-    'weighted_backend',
-  ],
-  wrong: 'bad_backend_id',
-  missing: 'backend_child_missing',
-}
 export const ipPolicies: ReferenceTarget = {
   kinds: ['ip_policy'],
   wrong: 'bad_policy_id',

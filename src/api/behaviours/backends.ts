@@ -11,12 +11,12 @@ import { parseHostPort } from '#base/hosts.ts'
 import { references } from '#contract/body.ts'
 import {
   httpResponseBackend as responseKind,
+  staticBackend as staticKind,
   tunnelGroupBackend as groupKind,
 } from '#contract/kinds/backends.ts'
-import { staticBackend as staticKind } from '#contract/kinds/backends.ts'
 import { kindNamed } from '#contract/kinds/index.ts'
 
-export const httpResponseBackend: ResourceHooks = {
+const httpResponseBackend: ResourceHooks = {
   prepare(draft) {
     const response = draft.as(responseKind)
     const headers = headerMap('headers', response.headers ?? {})
@@ -73,9 +73,9 @@ function sizeOf(
   }, 0)
 }
 
-export const weightedBackend: ResourceHooks = { prepare: refuseCycles }
+const weightedBackend: ResourceHooks = { prepare: refuseCycles }
 
-export const failoverBackend: ResourceHooks = {
+const failoverBackend: ResourceHooks = {
   prepare(draft, call) {
     const children = references(draft.kind.shape, draft.body).map(({ id }) => id)
     const twice = children.find((id, index) => children.indexOf(id) !== index)
@@ -84,7 +84,7 @@ export const failoverBackend: ResourceHooks = {
   },
 }
 
-export const tunnelGroupBackend: ResourceHooks = {
+const tunnelGroupBackend: ResourceHooks = {
   prepare(draft) {
     const { labels } = draft.as(groupKind)
     if (Object.keys(labels).length === 0) fail('label_count', { field: 'labels' })
@@ -103,7 +103,7 @@ export const tunnelGroupBackend: ResourceHooks = {
   }),
 }
 
-export const staticBackend: ResourceHooks = {
+const staticBackend: ResourceHooks = {
   prepare(draft) {
     const backend = draft.as(staticKind)
     const parsed = parseHostPort(backend.address)
@@ -121,4 +121,12 @@ function isHost(host: string): boolean {
     if (error instanceof Problem) return false
     throw error
   }
+}
+
+export const backends: Readonly<Record<string, ResourceHooks>> = {
+  failover_backend: failoverBackend,
+  http_response_backend: httpResponseBackend,
+  static_backend: staticBackend,
+  tunnel_group_backend: tunnelGroupBackend,
+  weighted_backend: weightedBackend,
 }

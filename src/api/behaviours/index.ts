@@ -1,7 +1,7 @@
 import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { abuseReport } from '#api/behaviours/abuse-report.ts'
 import { agentIngress } from '#api/behaviours/agent-ingress.ts'
-import * as backends from '#api/behaviours/backends.ts'
+import { backends } from '#api/behaviours/backends.ts'
 import { certificateAuthority, tlsCertificate } from '#api/behaviours/certificates.ts'
 import { apiKey, credential, sshCredential } from '#api/behaviours/credentials.ts'
 import { httpsEdge, tcpEdge, tlsEdge } from '#api/behaviours/edges.ts'
@@ -17,6 +17,7 @@ import { user } from '#api/behaviours/users.ts'
 import type { Kind } from '#contract/kind.ts'
 
 const hooks: Readonly<Record<string, ResourceHooks>> = {
+  ...backends,
   abuse_report: abuseReport,
   agent_ingress: agentIngress,
   api_key: apiKey,
@@ -25,8 +26,6 @@ const hooks: Readonly<Record<string, ResourceHooks>> = {
   endpoint_configuration: endpointConfiguration,
   event_destination: eventDestination,
   event_subscription: eventSubscription,
-  failover_backend: backends.failoverBackend,
-  http_response_backend: backends.httpResponseBackend,
   https_edge: httpsEdge,
   https_edge_route: httpsEdgeRoute,
   ip_policy: ipPolicy,
@@ -38,13 +37,10 @@ const hooks: Readonly<Record<string, ResourceHooks>> = {
   ssh_credential: sshCredential,
   ssh_host_certificate: sshHostCertificate,
   ssh_user_certificate: sshUserCertificate,
-  static_backend: backends.staticBackend,
   tcp_edge: tcpEdge,
   tls_certificate: tlsCertificate,
   tls_edge: tlsEdge,
-  tunnel_group_backend: backends.tunnelGroupBackend,
   user,
-  weighted_backend: backends.weightedBackend,
 }
 
 const plain: ResourceHooks = {}

@@ -1,13 +1,22 @@
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { flag, integer, line, listOf, mapOf, text } from '#contract/schema.ts'
-import { idOf, idText, input, optional, required, shownRefs } from '#contract/shape.ts'
+import { idOf, idText, input, optional, type ReferenceTarget, required, shownRefs } from '#contract/shape.ts'
 import { nested } from '#contract/shape-schema.ts'
-import { backends } from '#contract/targets.ts'
 
 const about = {
   description: description('backend_description'),
   metadata: metadata('backend_metadata'),
   owner_id: owner(),
+}
+
+/** A reference to a backend of any kind. */
+export const backends: ReferenceTarget = {
+  // Read later: backends that refer to others are among them.
+  get kinds() {
+    return Object.values(backendKinds).map(({ name }) => name)
+  },
+  wrong: 'bad_backend_id',
+  missing: 'backend_child_missing',
 }
 
 export const httpResponseBackend = kind({
@@ -113,3 +122,12 @@ export const staticBackend = kind({
     tls: nested({ enabled: input(flag(false), 'Use TLS to the address.') }),
   },
 })
+
+/** Every backend kind, under the name of its collection. */
+export const backendKinds = {
+  failover_backends: failoverBackend,
+  http_response_backends: httpResponseBackend,
+  static_backends: staticBackend,
+  tunnel_group_backends: tunnelGroupBackend,
+  weighted_backends: weightedBackend,
+}

@@ -4,7 +4,7 @@ import { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { applicationSession, applicationUser } from '#contract/kinds/application.ts'
 import { auditEvent } from '#contract/kinds/audit-event.ts'
-import * as backends from '#contract/kinds/backends.ts'
+import { backendKinds } from '#contract/kinds/backends.ts'
 import { certificateAuthority } from '#contract/kinds/certificate-authority.ts'
 import { credential } from '#contract/kinds/credential.ts'
 import { httpsEdge, tcpEdge, tlsEdge } from '#contract/kinds/edges.ts'
@@ -23,8 +23,8 @@ import { sshCertificateAuthority, sshHostCertificate, sshUserCertificate } from 
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import { botUser, serviceUser, user } from '#contract/kinds/users.ts'
 
-/** Every kind of resource, under the name of its collection in the client and on the command line. */
-export const kinds = {
+const declared = {
+  ...backendKinds,
   abuse_reports: abuseReport,
   agent_ingresses: agentIngress,
   api_keys: apiKey,
@@ -40,8 +40,6 @@ export const kinds = {
   event_destinations: eventDestination,
   event_sources: eventSource,
   event_subscriptions: eventSubscription,
-  failover_backends: backends.failoverBackend,
-  http_response_backends: backends.httpResponseBackend,
   https_edge_routes: httpsEdgeRoute,
   https_edges: httpsEdge,
   ip_policies: ipPolicy,
@@ -55,18 +53,23 @@ export const kinds = {
   ssh_credentials: sshCredential,
   ssh_host_certificates: sshHostCertificate,
   ssh_user_certificates: sshUserCertificate,
-  static_backends: backends.staticBackend,
   tcp_edges: tcpEdge,
   tls_certificates: tlsCertificate,
   tls_edges: tlsEdge,
-  tunnel_group_backends: backends.tunnelGroupBackend,
   tunnel_sessions: tunnelSession,
   tunnels: tunnel,
   users: user,
-  weighted_backends: backends.weightedBackend,
 }
 
-export type Kinds = typeof kinds
+export type Kinds = typeof declared
+
+/**
+ * Every kind of resource, under the name of its collection in the client and on the command line. Sorted, because
+ * documents list them in this order.
+ */
+export const kinds = Object.fromEntries(
+  Object.entries(declared).toSorted(([left], [right]) => (left < right ? -1 : 1)),
+) as Kinds
 export type Collection = keyof Kinds
 
 const byName: ReadonlyMap<string, Kind> = new Map(Object.values(kinds).map(kind => [kind.name, kind]))

@@ -1,6 +1,6 @@
 import { module } from '#contract/kind.ts'
+import { backends } from '#contract/kinds/backends.ts'
 import { ref, required } from '#contract/shape.ts'
-import { backends } from '#contract/targets.ts'
 
 export const backend = module({
   name: 'backend',
