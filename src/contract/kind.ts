@@ -81,6 +81,8 @@ interface Spec<S extends Shape, M extends Modules, T extends KindTypes = KindTyp
   readonly filters?: Readonly<Record<string, Filter>>
   /** The error for deleting it while another resource refers to it. */
   readonly inUse?: ErrorName
+  /** The gateway serves from these: it keeps them in memory, and their changes apply at once. */
+  readonly followedByGateway?: true
   /** Online state, from the gateway rather than the store. */
   readonly live?: boolean
   readonly without?: readonly T['without'][]

@@ -11,6 +11,7 @@ export const agentIngress = kind({
   prefix: 'agin',
   path: '/agent_ingresses',
   listKey: 'ingresses',
+  followedByGateway: true,
   fields: {
     description: description('ingress_description'),
     metadata: metadata('ingress_metadata'),

@@ -10,6 +10,7 @@ export const applicationUser = kind({
   prefix: 'au',
   path: '/app/users',
   listKey: 'application_users',
+  followedByGateway: true,
   verbs,
   fields: {
     identity_provider: computed(object({ name: line(), url: line() })),
@@ -43,6 +44,7 @@ export const applicationSession = kind({
   prefix: 'as',
   path: '/app/sessions',
   listKey: 'application_sessions',
+  followedByGateway: true,
   belongsTo: { kinds: ['application_user'], field: 'application_user' },
   verbs,
   fields: {

@@ -25,6 +25,7 @@ export const httpResponseBackend = kind({
   prefix: 'bkdhr',
   path: '/backends/http_response',
   listKey: 'backends',
+  followedByGateway: true,
   inUse: 'backend_in_use',
   fields: {
     ...about,
@@ -46,6 +47,7 @@ export const weightedBackend = kind({
   prefix: 'bkdwd',
   path: '/backends/weighted',
   listKey: 'backends',
+  followedByGateway: true,
   inUse: 'backend_in_use',
   fields: {
     ...about,
@@ -68,6 +70,7 @@ export const failoverBackend = kind({
   prefix: 'bkdfo',
   path: '/backends/failover',
   listKey: 'backends',
+  followedByGateway: true,
   inUse: 'backend_in_use',
   fields: {
     ...about,
@@ -90,6 +93,7 @@ export const tunnelGroupBackend = kind({
   prefix: 'bkdtg',
   path: '/backends/tunnel_group',
   listKey: 'backends',
+  followedByGateway: true,
   inUse: 'backend_in_use',
   fields: {
     ...about,
@@ -110,6 +114,7 @@ export const staticBackend = kind({
   prefix: 'bkdsc',
   path: '/backends/static',
   listKey: 'backends',
+  followedByGateway: true,
   inUse: 'backend_in_use',
   fields: {
     ...about,

@@ -8,6 +8,7 @@ export const certificateAuthority = kind({
   prefix: 'ca',
   path: '/certificate_authorities',
   listKey: 'certificate_authorities',
+  followedByGateway: true,
   inUse: 'ca_in_use',
   commonUse: true,
   fields: {

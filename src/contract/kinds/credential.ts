@@ -14,6 +14,7 @@ export const credential = kind({
   prefix: 'cr',
   path: '/credentials',
   listKey: 'credentials',
+  followedByGateway: true,
   event: 'tunnel_credential',
   owned: true,
   belongsTo: { kinds: owners.kinds, field: 'owner_id' },

@@ -25,6 +25,7 @@ export const tcpEdge = kind({
   prefix: 'edgtcp',
   path: '/edges/tcp',
   listKey: 'tcp_edges',
+  followedByGateway: true,
   inUse: 'edge_in_use',
   fields,
   modules: { backend, ip_restriction: ipRestriction, policy, traffic_policy: trafficPolicy },
@@ -36,6 +37,7 @@ export const tlsEdge = kind({
   prefix: 'edgtls',
   path: '/edges/tls',
   listKey: 'tls_edges',
+  followedByGateway: true,
   inUse: 'edge_in_use',
   fields,
   modules: {
@@ -54,6 +56,7 @@ export const httpsEdge = kind({
   prefix: 'edghts',
   path: '/edges/https',
   listKey: 'https_edges',
+  followedByGateway: true,
   inUse: 'edge_in_use',
   fields: {
     ...fields,

@@ -20,6 +20,7 @@ export const endpointConfiguration = kind({
   prefix: 'ec',
   path: '/endpoint_configurations',
   listKey: 'endpoint_configurations',
+  followedByGateway: true,
   inUse: 'config_in_use',
   fields: {
     type: required(

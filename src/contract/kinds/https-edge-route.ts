@@ -20,6 +20,7 @@ export const httpsEdgeRoute = kind({
   prefix: 'edghtsrt',
   path: '/edges/https/{edge_id}/routes',
   listKey: 'routes',
+  followedByGateway: true,
   parent: { kind: 'https_edge', param: 'edge_id' },
   fields: {
     edge_id: computed(line(), 'The edge this route belongs to.'),

@@ -9,6 +9,7 @@ export const ipPolicyRule = kind({
   prefix: 'ipr',
   path: '/ip_policy_rules',
   listKey: 'ip_policy_rules',
+  followedByGateway: true,
   belongsTo: { kinds: ['ip_policy'], field: 'ip_policy' },
   fields: {
     description: description('ip_description'),

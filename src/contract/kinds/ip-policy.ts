@@ -6,6 +6,7 @@ export const ipPolicy = kind({
   prefix: 'ipp',
   path: '/ip_policies',
   listKey: 'ip_policies',
+  followedByGateway: true,
   inUse: 'ip_policy_in_use',
   commonUse: true,
   fields: { description: description('ip_description'), metadata: metadata(), owner_id: owner() },

@@ -13,6 +13,7 @@ export const ipRestriction = kind({
   prefix: 'ipx',
   path: '/ip_restrictions',
   listKey: 'ip_restrictions',
+  followedByGateway: true,
   adminOnly: true,
   fields: {
     description: description(),

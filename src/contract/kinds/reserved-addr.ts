@@ -10,6 +10,7 @@ export const reservedAddr = kind({
   prefix: 'ra',
   path: '/reserved_addrs',
   listKey: 'reserved_addrs',
+  followedByGateway: true,
   event: 'tcp_address',
   inUse: 'addr_in_use',
   actions: {

@@ -14,6 +14,7 @@ export const reservedDomain = kind({
   prefix: 'rd',
   path: '/reserved_domains',
   listKey: 'reserved_domains',
+  followedByGateway: true,
   event: 'domain',
   inUse: 'domain_in_use',
   actions: {

@@ -11,6 +11,7 @@ export const sshCredential = kind({
   earlierPrefix: 'cr',
   path: '/ssh_credentials',
   listKey: 'ssh_credentials',
+  followedByGateway: true,
   event: 'ssh_public_key',
   owned: true,
   belongsTo: { kinds: owners.kinds, field: 'owner_id' },

@@ -30,6 +30,7 @@ export const sshCertificateAuthority = kind({
   prefix: 'sshca',
   path: '/ssh_certificate_authorities',
   listKey: 'ssh_certificate_authorities',
+  followedByGateway: true,
   inUse: 'ssh_ca_in_use',
   fields: {
     ...about,

@@ -10,6 +10,7 @@ export const tlsCertificate = kind({
   prefix: 'cert',
   path: '/tls_certificates',
   listKey: 'tls_certificates',
+  followedByGateway: true,
   inUse: 'certificate_in_use',
   fields: {
     description: description('certificate_description'),

@@ -12,6 +12,7 @@ export const user = kind({
   prefix: 'usr',
   path: '/users',
   listKey: 'users',
+  followedByGateway: true,
   adminOnly: true,
   fields: {
     name,
@@ -27,6 +28,7 @@ export const botUser = kind({
   prefix: 'bot',
   path: '/bot_users',
   listKey: 'bot_users',
+  followedByGateway: true,
   adminOnly: true,
   fields: { name, active },
 })
@@ -37,6 +39,7 @@ export const serviceUser = kind({
   prefix: 'service',
   path: '/service_users',
   listKey: 'service_users',
+  followedByGateway: true,
   adminOnly: true,
   fields: { name, active },
 })

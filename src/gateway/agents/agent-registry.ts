@@ -6,7 +6,7 @@ import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { type AgentConnection, DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import { connectionId, connectionNumber, baseId } from '#registry/agent-connections.ts'
 import type { Modules } from '#gateway/modules/index.ts'
-import { ownerKinds } from '#registry/records/owners.ts'
+import { owners } from '#contract/targets.ts'
 import {
   type Credential,
   credentialKinds,
@@ -85,7 +85,7 @@ export class AgentRegistry implements AgentDialer {
       () => online.close(),
       () => this.#usage?.close(),
       records.onChange(credentialKinds, change => this.#credentialChanged(change)),
-      records.onChange(ownerKinds, () => this.#evictInactive()),
+      records.onChange(owners.kinds, () => this.#evictInactive()),
       records.onChange(['ip_restriction', 'ip_policy_rule'], () => this.#recheckAddresses()),
       options.directory.watch({
         sessionAdded: session => this.#reconnectedElsewhere(session),

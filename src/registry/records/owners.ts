@@ -1,8 +1,6 @@
+import { owners } from '#contract/targets.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { SourceRow } from '#registry/records/source.ts'
-
-/** The kinds whose resources own credentials. */
-export const ownerKinds: readonly string[] = ['user', 'bot_user', 'service_user']
 
 /** A user or bot, as needed for its credentials and resources. */
 export interface Owner {
@@ -21,7 +19,7 @@ export function mayUse(row: SourceRow, { id, role }: Pick<Owner, 'id' | 'role'>)
 }
 
 export function ownerOf(row: SourceRow | undefined): Owner | undefined {
-  if (row === undefined || !ownerKinds.includes(row.kind)) return undefined
+  if (row === undefined || !owners.kinds.includes(row.kind)) return undefined
   return {
     id: row.id,
     role: row.body['role'] === 'admin' ? 'admin' : 'member',

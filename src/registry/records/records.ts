@@ -1,10 +1,13 @@
 import { guarded } from '#base/background.ts'
 import { type Log, silentLog } from '#base/log.ts'
 import { Secret } from '#base/secrets.ts'
+import type { Kind } from '#contract/kind.ts'
+import { backends } from '#contract/kinds/backends.ts'
+import { kinds } from '#contract/kinds/index.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import * as keys from '#registry/records/keys.ts'
 import { RowIndex } from '#registry/records/row-index.ts'
-import { type Owner, ownerKinds, ownerOf } from '#registry/records/owners.ts'
+import { type Owner, ownerOf } from '#registry/records/owners.ts'
 import { type Restricted, type Restriction, Restrictions } from '#registry/records/restrictions.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
 import { groupOf, joins } from '#registry/records/tunnel-group.ts'
@@ -34,33 +37,12 @@ export interface RecordChange {
 
 type Listener = (change: RecordChange) => void
 
-/** The kinds that the gateway uses. */
-const KINDS = [
-  'agent_ingress',
+/** The kinds that the gateway uses. The CA's challenges are rows without a kind of the contract. */
+const followed: readonly string[] = [
+  ...Object.values<Kind>(kinds)
+    .filter(({ followedByGateway }) => followedByGateway === true)
+    .map(({ name }) => name),
   'acme_challenge',
-  'application_session',
-  'application_user',
-  'certificate_authority',
-  'credential',
-  'endpoint_configuration',
-  'failover_backend',
-  'http_response_backend',
-  'https_edge',
-  'https_edge_route',
-  'ip_policy',
-  'ip_policy_rule',
-  'ip_restriction',
-  'reserved_addr',
-  'reserved_domain',
-  'ssh_certificate_authority',
-  'ssh_credential',
-  'static_backend',
-  'tcp_edge',
-  'tls_certificate',
-  'tls_edge',
-  'tunnel_group_backend',
-  'weighted_backend',
-  ...ownerKinds,
 ]
 /** The credentials of sessions. */
 export const credentialKinds: readonly string[] = [
@@ -112,7 +94,7 @@ export class Records implements Follower {
 
   /** Follows a source; resolves after the first snapshot. */
   async follow(source: Source): Promise<() => void> {
-    return source.watch(KINDS, this)
+    return source.watch(followed, this)
   }
 
   snapshot(rows: readonly SourceRow[]): void {
@@ -140,13 +122,13 @@ export class Records implements Follower {
     }
   }
 
-  /** Reports every change of these kinds; returns how to stop it. */
-  onChange(kinds: readonly string[], listener: Listener): () => void {
-    for (const kind of kinds) {
+  /** Reports every change of the kinds with these names; returns how to stop it. */
+  onChange(names: readonly string[], listener: Listener): () => void {
+    for (const kind of names) {
       const listeners = this.#listeners.get(kind) ?? new Set()
       this.#listeners.set(kind, listeners.add(listener))
     }
-    return () => kinds.forEach(kind => this.#listeners.get(kind)?.delete(listener))
+    return () => names.forEach(kind => this.#listeners.get(kind)?.delete(listener))
   }
 
   onAnyChange(listener: Listener): () => void {
@@ -288,7 +270,7 @@ export class Records implements Follower {
   /** A backend of any kind. */
   backend(id: string): SourceRow | undefined {
     const row = this.#rows.get(id)
-    return row?.kind.endsWith('_backend') === true ? row : undefined
+    return row !== undefined && backends.kinds.includes(row.kind) ? row : undefined
   }
 
   /** The tunnel groups that a tunnel belongs to. */
