@@ -1,26 +1,31 @@
 import { createEgress } from '#base/egress-client.ts'
 import { cannotListen } from '#base/listen-on.ts'
+import type { GatewaySettings } from '#base/settings.ts'
+import { oauthSetup } from '#auth/providers/setup.ts'
 import type { FirstProcess } from '#cluster/first-process.ts'
 import type { GatewayConfig } from '#cluster/gateway-config.ts'
 import { ListenError } from '#gateway/open-listeners.ts'
+import { usageLimits } from '#gateway/agents/usage.ts'
 import { startGateway, type Gateway } from '#gateway/gateway.ts'
 import type { ListenerName } from '#gateway/gateway-options.ts'
 import { LocalAuthority } from '#pki/local-authority.ts'
 import { openAccessLog } from '#telemetry/request-log/access-log.ts'
-import { tracingParts } from '#telemetry/tracing/setup.ts'
+import { tracingParts, tracingSetup } from '#telemetry/tracing/setup.ts'
 import { TrafficEvents } from '#telemetry/traffic-events.ts'
 import { usePlainReads } from '#tunnel/socket-reads.ts'
 
 /** Starts the gateway of this process, the first one or a worker. */
 export async function composeGateway(config: GatewayConfig, first: FirstProcess): Promise<Gateway> {
-  const { root, fastReads, egressAllow, requests, tracing, ...options } = config
+  const { info, root, ...options } = config
   const { source, directory, userSessions, sharesPorts, connectPeers, log } = first
-  usePlainReads(!fastReads)
+  usePlainReads(!info.fast_reads)
   const traffic = new TrafficEvents(first.publishTraffic, log)
   first.onSubscriptionChange(wanted => traffic.subscribe(wanted))
   try {
     return await startGateway({
       ...options,
+      ...optionsOf(info),
+      info,
       source,
       directory,
       userSessions,
@@ -29,14 +34,27 @@ export async function composeGateway(config: GatewayConfig, first: FirstProcess)
       log,
       traffic,
       authority: await LocalAuthority.open(root),
-      egress: createEgress({ allow: egressAllow }),
-      tracing: tracingParts(tracing),
-      requests: { size: requests.size, write: openAccessLog(requests.accessLog, log) },
+      requests: { size: info.kept_requests, write: openAccessLog(info.access_log, log) },
     })
   } catch (error) {
     throw startProblem(error)
   }
 }
+
+/** The parts of the gateway that are made from several settings. */
+const optionsOf = (settings: GatewaySettings) => ({
+  addresses: {
+    http: settings.http_addr,
+    https: settings.https_addr,
+    agent: settings.agent_addr,
+    ssh: settings.ssh_addr,
+  },
+  publicPorts: { http: settings.public_http_port, https: settings.public_https_port },
+  limits: usageLimits(settings),
+  egress: createEgress({ allow: settings.egress_allow ?? [] }),
+  oauth: oauthSetup(settings),
+  tracing: tracingParts(tracingSetup(settings)),
+})
 
 const variables: Readonly<Record<ListenerName, string>> = {
   http: 'ADIT_HTTP_ADDR',

@@ -1,8 +1,6 @@
 import { Secret } from '#base/secrets.ts'
-import type { OAuthSetup } from '#auth/providers/setup.ts'
 import type { GatewayConfig } from '#cluster/gateway-config.ts'
 import type { DirectoryChange } from '#cluster/shared-directory.ts'
-import type { TracingSetup } from '#telemetry/tracing/tracing.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 
 /** The start message of a worker. */
@@ -15,59 +13,33 @@ export interface WorkerStart {
   readonly directory: readonly DirectoryChange[]
 }
 
-/** A configuration, serialized. Secrets are sent as text, over a private pipe. */
-interface PlainConfig extends Omit<GatewayConfig, 'root' | 'keys' | 'oauth' | 'tracing'> {
-  readonly root: { readonly certificatePem: string; readonly privateKeyPem: string }
-  readonly keys: { readonly proofs: Uint8Array; readonly tickets: Uint8Array; readonly sshHost: string }
-  readonly oauth: PlainOAuthSetup
-  readonly tracing: PlainTracingSetup | undefined
+/** A configuration without `Secret`s, which a message would lose. */
+interface PlainConfig {
+  readonly info: { readonly node: string }
 }
 
-export const plainConfig = ({ root, keys, oauth, tracing, ...plain }: GatewayConfig): PlainConfig => ({
-  ...plain,
-  root: { ...root, privateKeyPem: root.privateKeyPem.reveal() },
-  keys: { ...keys, sshHost: keys.sshHost.reveal() },
-  oauth: plainOAuth(oauth),
-  tracing: plainTracing(tracing),
-})
+/** Secrets are sent as text, over a private pipe. */
+export const plainConfig = (config: GatewayConfig): PlainConfig => mapped(config, revealed) as PlainConfig
 
-export const openedConfig = ({ root, keys, oauth, tracing, ...plain }: PlainConfig): GatewayConfig => ({
-  ...plain,
-  root: { ...root, privateKeyPem: new Secret(root.privateKeyPem) },
-  keys: {
-    proofs: Buffer.from(keys.proofs),
-    tickets: Buffer.from(keys.tickets),
-    sshHost: new Secret(keys.sshHost),
-  },
-  oauth: openedOAuth(oauth),
-  tracing: openedTracing(tracing),
-})
-
-/** The operator's OAuth applications, serialized. */
-interface PlainOAuthSetup extends Omit<OAuthSetup, 'applications'> {
-  readonly applications: ReadonlyMap<string, { readonly id: string; readonly secret: string }>
+export function openedConfig(plain: PlainConfig): GatewayConfig {
+  const config = mapped(plain, concealed) as GatewayConfig
+  const { proofs, tickets, sshHost } = config.keys
+  return { ...config, keys: { proofs: Buffer.from(proofs), tickets: Buffer.from(tickets), sshHost } }
 }
 
-const mapped = <From, To>(map: ReadonlyMap<string, From>, change: (value: From) => To): Map<string, To> =>
-  new Map([...map].map(([name, value]) => [name, change(value)]))
+const SECRET = '$secret'
+const revealed = (value: object): object | undefined =>
+  value instanceof Secret ? { [SECRET]: value.reveal() } : undefined
+const concealed = (value: object): object | undefined =>
+  SECRET in value ? new Secret(String(value[SECRET])) : undefined
 
-const plainOAuth = (setup: OAuthSetup): PlainOAuthSetup => ({
-  ...setup,
-  applications: mapped(setup.applications, ({ id, secret }) => ({ id, secret: secret.reveal() })),
-})
-
-const openedOAuth = (setup: PlainOAuthSetup): OAuthSetup => ({
-  ...setup,
-  applications: mapped(setup.applications, ({ id, secret }) => ({ id, secret: new Secret(secret) })),
-})
-
-/** The trace settings, serialized. */
-interface PlainTracingSetup extends Omit<TracingSetup, 'headers'> {
-  readonly headers: ReadonlyMap<string, string>
+/** Replaces objects at any depth. */
+function mapped(value: unknown, change: (value: object) => object | undefined): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const changed = change(value)
+  if (changed !== undefined) return changed
+  if (Array.isArray(value)) return value.map(each => mapped(each, change))
+  if (value instanceof Map) return new Map([...value].map(([name, each]) => [name, mapped(each, change)]))
+  if (ArrayBuffer.isView(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, mapped(each, change)]))
 }
-
-const plainTracing = (setup: TracingSetup | undefined): PlainTracingSetup | undefined =>
-  setup && { ...setup, headers: mapped(setup.headers, value => value.reveal()) }
-
-const openedTracing = (setup: PlainTracingSetup | undefined): TracingSetup | undefined =>
-  setup && { ...setup, headers: mapped(setup.headers, value => new Secret(value)) }

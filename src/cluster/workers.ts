@@ -211,10 +211,14 @@ class Workers {
   }
 
   #startOf(node: string): WorkerStart {
-    const config = gatewayConfig(this.#parts, { node, recentNames: this.#recent.list() })
+    const config = gatewayConfig(this.#parts, {
+      node,
+      recentNames: this.#recent.list(),
+      bound: this.#bound,
+    })
     const { sessions, tunnels } = this.directory
     return {
-      config: plainConfig({ ...config, addresses: { ...config.addresses, ...this.#bound } }),
+      config: plainConfig(config),
       wantedTraffic: this.#parts.traffic.wanted,
       peerFolder: this.#peerFolder,
       directory: [

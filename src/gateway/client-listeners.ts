@@ -53,7 +53,7 @@ export function makeClientListeners(
   metrics.refusedConnections.from(() => admission.refused)
   const answer = tracing?.around(router.answer) ?? router.answer
   const observer = tracing?.observing(requests) ?? requests
-  const isolation = info.isolatesHosts === true ? new SiteIsolation(info.domain) : undefined
+  const isolation = info.isolate_hosts ? new SiteIsolation(info.domain) : undefined
   const served = { answer, observer, isolation }
   const http1 = (socket: Socket, client: HttpClientConnection) => serveHttp1(socket, { ...served, client })
   return {
@@ -72,6 +72,6 @@ export function makeClientListeners(
       challenge: name => challenges.contextFor(name),
       route: ({ serverName }, { ip }) => router.serverName(serverName, ip),
     }),
-    tcp: new TcpPorts({ ...shared, host: info.tcpHost }),
+    tcp: new TcpPorts({ ...shared, host: info.tcp_host }),
   }
 }

@@ -85,7 +85,7 @@ export function watchExpiry(
   gauges.expiring.from(() => expiry.survey().expiring.length)
   gauges.expired.from(() => expiry.survey().expired.length)
   // All processes have the same data; only the first one logs.
-  if (info.processes > 1 && info.node !== 'w1') return () => undefined
+  if (info.workers > 1 && info.node !== 'w1') return () => undefined
   const logState = (): void => guarded({ task: 'expiry', log: options.log }, () => expiry.logState())
   logState()
   const timer = setInterval(logState, DAY).unref()

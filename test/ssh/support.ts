@@ -17,20 +17,15 @@ import { readSshPublicKey } from '#pki/ssh-key.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { bindOptions } from '#tunnel/messages.ts'
 import { Ear } from '../tunnel/support.ts'
+import { gatewayInfo } from '../support/gateway-info.ts'
 import { testLog } from '../support/secrets.ts'
 
-export const FACTS = {
-  node: 'node-1',
-  processes: 1,
-  version: '0.0.0',
+export const FACTS = gatewayInfo({
   domain: 'gw.test',
   region: 'here',
-  tcpPorts: { first: 20_000, last: 20_999 },
+  tcp_ports: { first: 20_000, last: 20_999 },
   randomTcpPorts: { first: 20_500, last: 20_999 },
-  tcpHost: '127.0.0.1',
-  httpPort: 80,
-  httpsPort: 443,
-}
+})
 
 /** The rest of a gateway, as far as the SSH listener sees it: keys, sessions and tunnels in memory. */
 export class MemoryGateway implements SshDeps {

@@ -1,5 +1,5 @@
 import type { Secret } from '#base/secrets.ts'
-import type { Settings } from '#base/settings.ts'
+import type { GatewaySettings } from '#base/settings.ts'
 
 /** An application as it is registered at a provider. */
 export interface Application {
@@ -21,7 +21,7 @@ const managed = ['github', 'gitlab', 'google', 'linkedin', 'microsoft', 'twitch'
 /** The setting that holds the managed application of a provider. */
 export const applicationSetting = (provider: string): string => `oauth_${provider}`
 
-export function oauthSetup(settings: Settings): OAuthSetup {
+export function oauthSetup(settings: GatewaySettings): OAuthSetup {
   const applications = new Map<string, Application>()
   for (const name of managed) {
     const application = settings[`oauth_${name}`]

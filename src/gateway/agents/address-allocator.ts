@@ -73,14 +73,14 @@ export class AddressAllocator {
     for (let step = 0; step < count; step++) {
       const port = first + ((start + step) % count)
       if (taken.has(port) || this.#isReserved(port)) continue
-      if (await isPortFree(port, this.#info.tcpHost)) return this.#allocated(port)
+      if (await isPortFree(port, this.#info.tcp_host)) return this.#allocated(port)
     }
     return fail('ports_exhausted', { first, last })
   }
 
   /** A requested port. If the tunnel had it a moment ago, we may still be listening there. */
   async port(port: number, { ownerId, returns }: Claimant): Promise<AllocatedAddress> {
-    const { first, last } = this.#info.tcpPorts
+    const { first, last } = this.#info.tcp_ports
     if (port < first || port > last)
       fail('bind_port', {
         port,
@@ -90,7 +90,7 @@ export class AddressAllocator {
     if (edge !== undefined) fail('address_of_edge', { url: `tcp://:${port}` })
     const allocated = this.#allocated(port)
     this.#rights.requirePort(this.#records.reservedAddr(port), addressText(allocated.address), ownerId)
-    if (!returns && !this.#takenPorts().has(port) && !(await isPortFree(port, this.#info.tcpHost)))
+    if (!returns && !this.#takenPorts().has(port) && !(await isPortFree(port, this.#info.tcp_host)))
       fail('bind_port', { port, reason: 'another program listens there' })
     return allocated
   }

@@ -73,8 +73,8 @@ const connectionNumberIn = (given: number): number => Math.min(Math.max(given, 0
  * Offers a second connection if there is a second process for it. The address is the one that the agent dialled, which
  * it knows better; so only Adit agents get the offer.
  */
-function furtherConnections({ Extra }: AuthRequest, { processes, region }: GatewayInfo): ConnectAddresses {
-  if (processes < 2 || !Extra.UserAgent.startsWith('adit/')) return undefined
+function furtherConnections({ Extra }: AuthRequest, { workers, region }: GatewayInfo): ConnectAddresses {
+  if (workers < 2 || !Extra.UserAgent.startsWith('adit/')) return undefined
   return [
     { Region: region, ServerAddr: '' },
     { Region: region, ServerAddr: '' },

@@ -1,4 +1,5 @@
 import { fail } from '#base/errors.ts'
+import type { GatewaySettings } from '#base/settings.ts'
 import type { Directory, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import { baseId } from '#registry/agent-connections.ts'
 
@@ -16,6 +17,22 @@ export interface UsageLimits {
   readonly credential: Share
   readonly owner: Share
 }
+
+/** The limits that the operator has set. */
+export const usageLimits = (settings: GatewaySettings): UsageLimits => ({
+  credential: {
+    sessions: settings.credential_sessions,
+    tunnels: settings.credential_tunnels,
+    tcpPorts: settings.credential_tcp_ports,
+    metadataKib: settings.credential_metadata_kib,
+  },
+  owner: {
+    sessions: settings.owner_sessions,
+    tunnels: settings.owner_tunnels,
+    tcpPorts: settings.owner_tcp_ports,
+    metadataKib: settings.owner_metadata_kib,
+  },
+})
 
 /** The credential and the owner of an item: it counts for both. */
 export interface UsageHolder {

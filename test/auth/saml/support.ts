@@ -18,6 +18,7 @@ import type { UserIdentity as User } from '#http/identity.ts'
 import { request } from '../../gateway/modules/support.ts'
 import { Folder } from '../../support/openssh.ts'
 import { type Identity, issue } from '../../support/openssl.ts'
+import { gatewayInfo } from '../../support/gateway-info.ts'
 import { testLog } from '../../support/secrets.ts'
 import { answer, metadataXml, PERSISTENT, type Wish } from './documents.ts'
 
@@ -27,18 +28,7 @@ export const ORIGIN = 'https://app.example.test'
 /** The request that answers are to, where nothing else is said. */
 export const ASKED = '_request1'
 
-export const facts = {
-  node: 'n1',
-  processes: 1,
-  version: '0',
-  domain: 'example.test',
-  region: 'us',
-  tcpPorts: { first: 1, last: 2 },
-  randomTcpPorts: { first: 1, last: 2 },
-  tcpHost: 'example.test',
-  httpPort: 80,
-  httpsPort: 443,
-}
+export const facts = gatewayInfo({ domain: 'example.test' })
 
 /** Keys of a provider, of the same one before it changed them, and of another provider. */
 export async function newKeys() {

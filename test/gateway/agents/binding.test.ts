@@ -167,7 +167,7 @@ suite('a tunnel by port', () => {
   })
 
   test('is refused outside of the range, on an edge, and where another program listens', async () => {
-    await using world = await online({ info: { tcpPorts: { first: 2000, last: 65_535 } } })
+    await using world = await online({ info: { tcp_ports: { first: 2000, last: 65_535 } } })
     const { agent, gateway } = world
     assert.equal(code((await agent.bind('tcp', { Addr: ':1999' })).Error), 'ERR_NGROK_90056')
     assert.equal(code((await agent.bind('tcp', { Addr: ':http' })).Error), 'ERR_NGROK_90056')

@@ -22,6 +22,7 @@ import { call, serve } from '#tunnel/rpc.ts'
 import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
+import { gatewayInfo } from '../../support/gateway-info.ts'
 import { testLog } from '../../support/secrets.ts'
 
 type Body = Record<string, unknown>
@@ -90,18 +91,7 @@ export class MemorySource implements Source {
   }
 }
 
-export const info: GatewayInfo = {
-  node: 'node-1',
-  processes: 1,
-  version: '0.1.0-test',
-  domain: 'adit.localhost',
-  region: 'us',
-  tcpPorts: { first: 1024, last: 65_535 },
-  randomTcpPorts: { first: 20_000, last: 29_999 },
-  tcpHost: '127.0.0.1',
-  httpPort: 8080,
-  httpsPort: 8443,
-}
+export const info = gatewayInfo({ version: '0.1.0-test', httpPort: 8080, httpsPort: 8443 })
 
 /** Keeps what would have been logged. */
 export function listeningLog(): { log: Log; lines: { level: string; fields: Body; text: string }[] } {

@@ -7,7 +7,7 @@ type Plan = Awaited<ReturnType<typeof startPlan>>
 type Agent = Awaited<ReturnType<Plan['agent']>>
 
 const WAIT_MS = 3000
-const started = (reconnectWaitMs = WAIT_MS) => startPlan({ info: { reconnectWaitMs } })
+const started = (waitMs = WAIT_MS) => startPlan({ info: { reconnect_wait: waitMs / 1000 } })
 const HOST = 'shop.adit.localhost/'
 
 const offline = ({ gateway }: Plan): Promise<void> =>
