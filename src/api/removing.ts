@@ -5,7 +5,7 @@ import type { Call } from '#api/call.ts'
 import { eventOf } from '#api/events.ts'
 import { childRows, find, deserialize, type ResourcePath } from '#api/records.ts'
 import { explain } from '#api/refusals.ts'
-import { inTurn } from '#api/turns.ts'
+import { changeQueue } from '#api/change-queue.ts'
 import { ATTEMPTS } from '#api/writing.ts'
 import { fail } from '#base/errors.ts'
 import type { Kind } from '#contract/kind.ts'
@@ -14,7 +14,7 @@ import type { Write } from '#store/store.ts'
 
 /** Deletes a resource and its children. */
 export const remove = (address: ResourcePath, call: Call): Promise<void> =>
-  inTurn(address.id, () => tryToRemove(address, call))
+  changeQueue.run(address.id, () => tryToRemove(address, call))
 
 async function tryToRemove(address: ResourcePath, call: Call): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

@@ -10,7 +10,7 @@ import { serialize } from '#api/row-text.ts'
 import { show } from '#api/showing.ts'
 import { checkReferences } from '#api/references.ts'
 import { explain } from '#api/refusals.ts'
-import { inTurn } from '#api/turns.ts'
+import { changeQueue } from '#api/change-queue.ts'
 import { fail } from '#base/errors.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import { ownerIn } from '#contract/access-rule.ts'
@@ -52,7 +52,7 @@ export function change(
   call: Call,
   apply: (record: StoredResource) => Next,
 ): Promise<ResourceBody> {
-  return inTurn(address.id, () => tryToChange(address, call, apply))
+  return changeQueue.run(address.id, () => tryToChange(address, call, apply))
 }
 
 async function tryToChange(

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '#base/log.ts'
+import { SerialQueue } from '#base/serial-queue.ts'
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
 
 const FILE = 'online-names.json'
@@ -23,9 +24,9 @@ export class OnlineNamesFile {
   readonly #path: string
   readonly #log: Log
   readonly #tunnels = new Map<string, Set<string>>()
+  readonly #queue = new SerialQueue()
   readonly #stop: () => void
   #timer: NodeJS.Timeout | undefined
-  #writing: Promise<void> = Promise.resolve()
 
   constructor(dataDir: string, directory: Directory, log: Log) {
     this.#path = join(dataDir, FILE)
@@ -40,7 +41,7 @@ export class OnlineNamesFile {
   async close(): Promise<void> {
     this.#stop()
     if (this.#timer !== undefined) this.#write()
-    await this.#writing
+    await this.#queue.settled()
   }
 
   #added({ id, address }: TunnelRecord): void {
@@ -72,7 +73,7 @@ export class OnlineNamesFile {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const text = JSON.stringify([...this.#tunnels.keys()])
-    this.#writing = this.#writing.then(() => this.#replace(text))
+    void this.#queue.run(() => this.#replace(text))
   }
 
   async #replace(text: string): Promise<void> {

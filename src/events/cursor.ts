@@ -1,4 +1,5 @@
 import { derivedId } from '#base/ids.ts'
+import { SerialQueue } from '#base/serial-queue.ts'
 import { LeaseLost } from '#events/leader-lease.ts'
 import type { CommitOutcome, Row, Store, Write } from '#store/store.ts'
 
@@ -74,9 +75,9 @@ const ATTEMPTS = 8
 export class DeliveryCursor {
   readonly id: string
   readonly #store: Store
+  readonly #queue = new SerialQueue()
   #body: CursorBody
   #version: number
-  #last: Promise<unknown> = Promise.resolve()
 
   private constructor(store: Store, row: Pick<Row, 'id' | 'version'>, body: CursorBody) {
     this.#store = store
@@ -106,7 +107,7 @@ export class DeliveryCursor {
 
   /** Serialized writes. Rejects with `LeaseLost` when another server has it, or it was deleted. */
   write(changes: Partial<CursorBody>): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       const body = { ...this.#body, ...changes }
       await this.#fenced(() => [updateOf(cursorRow(body, this.#version + 1))])
       this.#version++
@@ -116,7 +117,7 @@ export class DeliveryCursor {
 
   /** Commits writes of the delivery, unless another server has taken it over. */
   commit(writes: readonly Write[]): Promise<CommitOutcome> {
-    return this.#inTurn(() =>
+    return this.#queue.run(() =>
       this.#fenced(() => [...writes, { op: 'expect', id: this.id, version: this.#version }]),
     )
   }
@@ -131,12 +132,6 @@ export class DeliveryCursor {
       this.#version = found.version
     }
     throw new LeaseLost()
-  }
-
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const done = this.#last.then(work)
-    this.#last = done.catch(() => undefined)
-    return done
   }
 }
 

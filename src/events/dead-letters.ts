@@ -1,4 +1,5 @@
 import { lowestId, randomPart } from '#base/ids.ts'
+import { SerialQueue } from '#base/serial-queue.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
 import {
   DEAD_LETTER_PAGE,
@@ -19,8 +20,9 @@ export class DeadLetters {
   readonly #store: Store
   readonly #cursorId: string
   readonly #commit: FencedCommit
+  /** The count is right only without concurrent writes. */
+  readonly #queue = new SerialQueue()
   #count = 0
-  #last: Promise<unknown> = Promise.resolve()
 
   constructor(store: Store, cursorId: string, commit: FencedCommit = writes => store.commit(writes)) {
     this.#store = store
@@ -34,11 +36,11 @@ export class DeadLetters {
 
   /** Counts them again: the oldest are pruned with the audit log, by any server. */
   load(): Promise<void> {
-    return this.#inTurn(() => this.#recount())
+    return this.#queue.run(() => this.#recount())
   }
 
   add(events: readonly OutgoingEvent[], reason: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       for (let at = 0; at < events.length; at += DEAD_LETTER_PAGE) {
         const page = events.slice(at, at + DEAD_LETTER_PAGE)
         await this.#write(
@@ -51,7 +53,7 @@ export class DeadLetters {
 
   remove(deadLetters: readonly Pick<DeadLetter, 'row'>[]): Promise<void> {
     const writes = deadLetters.map(({ row }) => removal(row))
-    return this.#inTurn(() => this.#write(writes, -1))
+    return this.#queue.run(() => this.#write(writes, -1))
   }
 
   /** Goes through all that there are now. */
@@ -84,13 +86,6 @@ export class DeadLetters {
       count += page.length
     } while (page.length === DEAD_LETTER_PAGE)
     this.#count = count
-  }
-
-  /** The count is right only without concurrent writes. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#last.then(work)
-    this.#last = done.catch(() => undefined)
-    return done
   }
 
   #insertion(body: DeadLetterBody): Write {

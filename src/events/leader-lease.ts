@@ -1,4 +1,5 @@
 import { newId } from '#base/ids.ts'
+import { SerialQueue } from '#base/serial-queue.ts'
 import type { CommitOutcome, Row, Store, Write } from '#store/store.ts'
 
 /** Another server is the leader now: this one must stop. */
@@ -44,13 +45,13 @@ const ATTEMPTS = 8
 export class LeaderLease {
   readonly #options: LeaderLeaseOptions
   readonly #owner = newId('evs')
+  readonly #queue = new SerialQueue()
   #version = 0
   #sequence = 0
   #epoch = 0
   #seen: Moment
   /** When the last successful write was started; undefined while another server is the leader. */
   #since: Moment | undefined
-  #last: Promise<unknown> = Promise.resolve()
 
   constructor(options: LeaderLeaseOptions) {
     this.#options = options
@@ -91,7 +92,7 @@ export class LeaderLease {
 
   /** Takes or renews the lease, if possible. */
   renew(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       const begun = this.#moment()
       if (this.#since !== undefined) {
         if (!this.#options.alone) await this.#put(this.#sequence, []).catch(exceptLeaseLost)
@@ -106,12 +107,12 @@ export class LeaderLease {
 
   /** Stores the scan position, together with further writes. Rejects with `LeaseLost`. */
   commit(writes: readonly Write[], sequence = this.#sequence): Promise<CommitOutcome> {
-    return this.#inTurn(() => this.#put(sequence, writes))
+    return this.#queue.run(() => this.#put(sequence, writes))
   }
 
   /** Releases the lease at once. */
   release(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       if (this.#since === undefined) return
       await this.#put(this.#sequence, [], null).catch(exceptLeaseLost)
       this.#since = undefined
@@ -179,12 +180,6 @@ export class LeaderLease {
 
   #moment(): Moment {
     return { wall: this.#options.now(), steady: performance.now() }
-  }
-
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const done = this.#last.then(work)
-    this.#last = done.catch(() => undefined)
-    return done
   }
 }
 

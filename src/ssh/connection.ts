@@ -5,6 +5,7 @@ import { inBackground } from '#base/background.ts'
 import { fail, Problem } from '#base/errors.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
+import { SerialQueue } from '#base/serial-queue.ts'
 import type { AgentCommand, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { type AgentConnection, DialError } from '#registry/agent-dialer.ts'
@@ -72,8 +73,9 @@ export class SshConnection implements AgentConnection {
   readonly #forwards = new Forwards()
   readonly #terminals = new TerminalBroadcast()
   readonly #waiting: PendingForward[] = []
+  /** Serialized, so that output has the order of the requests. */
+  readonly #queue = new SerialQueue()
   #command: SshCommand | undefined
-  #turn: Promise<void> = Promise.resolve()
   #added: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #sessions = 0
@@ -231,8 +233,7 @@ export class SshConnection implements AgentConnection {
     clearTimeout(this.#timer)
     for (const entry of this.#waiting.splice(0)) {
       this.#opening++
-      // Serialized, so that output has the order of the requests.
-      this.#turn = this.#turn.then(() => this.#run('open', () => this.#open(entry, command)))
+      void this.#queue.run(() => this.#run('open', () => this.#open(entry, command)))
     }
   }
 

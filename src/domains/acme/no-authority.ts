@@ -2,6 +2,7 @@ import { wantedAt } from '#acme/schedule.ts'
 import type { ManagedDomain } from '#acme/domains.ts'
 import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
+import { SerialQueue } from '#base/serial-queue.ts'
 import type { ReservedDomains } from '#domains/acme/reserved-domains.ts'
 
 export interface NoAuthorityOptions {
@@ -25,7 +26,7 @@ export async function reportNoAuthority(options: NoAuthorityOptions): Promise<()
   const { domains, alone, log, now } = options
   const known = new Map<string, ManagedDomain>()
   const reported = new Set<string>()
-  let queue = Promise.resolve()
+  const queue = new SerialQueue()
   let isClosed = false
 
   const look = async (id: string): Promise<void> => {
@@ -38,7 +39,7 @@ export async function reportNoAuthority(options: NoAuthorityOptions): Promise<()
   }
   const attend = (id: string): void => {
     const failed = 'could not update the status of a domain'
-    queue = queue.then(() => inBackground({ task: 'acme', log, failed, about: { id } }, () => look(id)))
+    void queue.run(() => inBackground({ task: 'acme', log, failed, about: { id } }, () => look(id)))
   }
 
   const unfollow = await domains.follow((id, domain) => {
@@ -55,6 +56,6 @@ export async function reportNoAuthority(options: NoAuthorityOptions): Promise<()
     isClosed = true
     clearInterval(timer)
     unfollow()
-    await queue
+    await queue.settled()
   }
 }

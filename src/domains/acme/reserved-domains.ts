@@ -7,7 +7,7 @@ import { Draft } from '#api/draft.ts'
 import { eventOf } from '#api/events.ts'
 import { deserialize } from '#api/records.ts'
 import { serialize } from '#api/row-text.ts'
-import { inTurn } from '#api/turns.ts'
+import { changeQueue } from '#api/change-queue.ts'
 import { inBackground } from '#base/background.ts'
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
@@ -145,7 +145,7 @@ export class ReservedDomains implements Domains {
     also: readonly Write[],
     apply: (body: ResourceBody) => Promise<Next | undefined>,
   ): Promise<boolean> {
-    return inTurn(id, async () => {
+    return changeQueue.run(id, async () => {
       const { store } = this.#call
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const row = await store.get(id)

@@ -1,6 +1,6 @@
 import { eventOf } from '#api/events.ts'
 import type { Call, Deps } from '#api/call.ts'
-import { inTurn } from '#api/turns.ts'
+import { changeQueue } from '#api/change-queue.ts'
 import type { Lifetime } from '#acme/renewal.ts'
 import { guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
@@ -148,7 +148,7 @@ class ExpiryWatch implements Follower {
       if (dueAt > now) continue
       this.#known.set(id, { life, dueAt: nextStageAt(life, now) })
       try {
-        await inTurn(id, () => this.#attend(id))
+        await changeQueue.run(id, () => this.#attend(id))
       } catch (error) {
         this.#log.warn({ error, certificate: id }, 'reporting the expiry of a certificate failed')
         this.#known.set(id, { life, dueAt: now + TROUBLE_MS })

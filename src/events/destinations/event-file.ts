@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { lstat, mkdir, realpath, rename } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
+import { KeyedSerialQueue } from '#base/serial-queue.ts'
 import { unusable } from '#events/destinations/failures.ts'
 import { PlainFile, statOf } from '#events/destinations/plain-file.ts'
 
@@ -36,7 +37,7 @@ export function partsOf(path: string): string[] {
  */
 export class EventFile {
   /** Two destinations may name the same file: one writes at a time. */
-  static readonly #turns = new Map<string, Promise<void>>()
+  static readonly #queue = new KeyedSerialQueue()
   readonly #options: EventFileOptions
   readonly #parts: readonly string[]
   readonly #key: string
@@ -50,24 +51,12 @@ export class EventFile {
   }
 
   append(lines: Buffer): Promise<void> {
-    return this.#inTurn(() => this.#append(lines))
+    return EventFile.#queue.run(this.#key, () => this.#append(lines))
   }
 
   /** Closes the file when idle; it is reopened on demand. */
   async close(): Promise<void> {
-    await this.#inTurn(() => this.#release()).catch(() => undefined)
-  }
-
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const turns = EventFile.#turns
-    const turn = (turns.get(this.#key) ?? Promise.resolve()).then(work)
-    const over = turn
-      .catch(() => undefined)
-      .finally(() => {
-        if (turns.get(this.#key) === over) turns.delete(this.#key)
-      })
-    turns.set(this.#key, over)
-    return turn
+    await EventFile.#queue.run(this.#key, () => this.#release()).catch(() => undefined)
   }
 
   async #append(lines: Buffer): Promise<void> {

@@ -1,6 +1,7 @@
 import { inBackground } from '#base/background.ts'
 import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
+import { KeyedSerialQueue } from '#base/serial-queue.ts'
 import type { AgentCommand, Directory, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { type AgentConnection, DialError, type AgentDialer } from '#registry/agent-dialer.ts'
@@ -34,7 +35,6 @@ import {
   Usage,
   type UsageLimits,
 } from '#gateway/agents/usage.ts'
-import { Turns } from '#gateway/agents/turns.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 
@@ -68,7 +68,7 @@ export class AgentRegistry implements AgentDialer {
   readonly #agents = new Map<string, ConnectedAgent>()
   readonly #byCredential = new Map<string, Set<ConnectedAgent>>()
   readonly #labelledIds = new LabelledTunnelIds()
-  readonly #turns = new Turns()
+  readonly #directoryQueue = new KeyedSerialQueue()
   // Sessions that this process itself is removing from the directory.
   readonly #removing = new Set<string>()
   readonly #stopWatching: (() => void)[]
@@ -117,7 +117,7 @@ export class AgentRegistry implements AgentDialer {
     try {
       if (earlier !== undefined) this.#replace(earlier, agent)
       this.#enter(agent)
-      await this.#turns.take(record.id, () => this.#options.directory.addSession(record))
+      await this.#directoryQueue.run(record.id, () => this.#options.directory.addSession(record))
     } finally {
       listed?.()
     }
@@ -130,7 +130,7 @@ export class AgentRegistry implements AgentDialer {
     this.#leave(agent)
     this.#labelledIds.keep(id, agent.tunnels.values())
     for (const bound of agent.tunnels.values()) bound.cancel()
-    await this.#turns.take(id, async () => {
+    await this.#directoryQueue.run(id, async () => {
       this.#removing.add(id)
       await this.#options.directory.removeSession(id, agent.record.node, end)
       this.#removing.delete(id)

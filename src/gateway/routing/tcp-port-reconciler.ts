@@ -1,5 +1,6 @@
 import { guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
+import { SerialQueue } from '#base/serial-queue.ts'
 import type { Directory } from '#registry/directory.ts'
 import { DialError } from '#registry/agent-dialer.ts'
 import type { TcpPorts } from '#gateway/listeners/tcp.ts'
@@ -22,7 +23,7 @@ export class TcpPortReconciler {
   readonly #open = new Set<number>()
   readonly #due = new Set<number>()
   readonly #stop: (() => void)[]
-  #work: Promise<void> = Promise.resolve()
+  readonly #queue = new SerialQueue()
 
   constructor(options: TcpPortReconcilerOptions) {
     this.#options = options
@@ -49,7 +50,7 @@ export class TcpPortReconciler {
 
   /** Resolves when the ports match the current state. */
   settled(): Promise<void> {
-    return this.#work
+    return this.#queue.settled()
   }
 
   close(): void {
@@ -71,7 +72,7 @@ export class TcpPortReconciler {
   /** A replaced tunnel is removed and added within one turn; its port stays open. */
   #check(ports: readonly number[]): void {
     for (const port of ports) this.#due.add(port)
-    if (ports.length > 0) this.#work = this.#work.then(() => this.#settle())
+    if (ports.length > 0) void this.#queue.run(() => this.#settle())
   }
 
   async #settle(): Promise<void> {
