@@ -3,6 +3,7 @@ import { HeldOrder, leaseOf, orderWrite, type OrderLeaseOptions } from '#acme/he
 import { ORDERS, moment, orderBody, orderClaim, removeOrder, type OrderBody } from '#acme/order-rows.ts'
 import { plausible } from '#acme/renewal.ts'
 import { newId } from '#base/ids.ts'
+import { rowsOf } from '#store/rows-of.ts'
 import type { Row } from '#store/store.ts'
 
 /** The order, or when it is available. */
@@ -10,7 +11,6 @@ export type Taken = { readonly order: HeldOrder } | { readonly notBefore: number
 
 const ATTEMPTS = 4
 const BUSY_MS = 5000
-const PAGE = 1000
 
 /** The orders of an installation, one for each name, whichever process works on it. */
 export class Orders {
@@ -50,15 +50,9 @@ export class Orders {
 
   /** Ends all orders of domains for which `isManaged` says no. */
   async sweep(isManaged: (id: string) => Promise<boolean>): Promise<void> {
-    const { store } = this.#options
-    for (let before: string | undefined, full = true; full;) {
-      const page = await store.list(ORDERS, { limit: PAGE, ...(before !== undefined && { before }) })
-      for (const row of page) {
-        const { domain_id: id, domain } = orderBody(row)
-        if (!(await isManaged(id))) await this.end(id, domain)
-      }
-      before = page.at(-1)?.id
-      full = page.length === PAGE
+    for await (const row of rowsOf(this.#options.store, ORDERS)) {
+      const { domain_id: id, domain } = orderBody(row)
+      if (!(await isManaged(id))) await this.end(id, domain)
     }
   }
 

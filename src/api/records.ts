@@ -6,6 +6,7 @@ import { allows } from '#contract/access-rule.ts'
 import { hasMasked, hasSecrets, mapSecrets, type ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Shape } from '#contract/shape.ts'
+import { rowsOf } from '#store/rows-of.ts'
 import type { Row } from '#store/store.ts'
 
 /** One resource, as a path names it. */
@@ -70,12 +71,5 @@ export async function requireParent(kind: Kind, parent: string | null, call: Cal
 }
 
 /** Every row of a kind that belongs to one resource, newest first. */
-export async function childRows(kind: string, parent: string, call: Pick<Call, 'store'>): Promise<Row[]> {
-  const rows: Row[] = []
-  for (;;) {
-    const before = rows.at(-1)?.id
-    const page = await call.store.list(kind, { parent, limit: 1000, ...(before !== undefined && { before }) })
-    rows.push(...page)
-    if (page.length < 1000) return rows
-  }
-}
+export const childRows = (kind: string, parent: string, { store }: Pick<Call, 'store'>): Promise<Row[]> =>
+  Array.fromAsync(rowsOf(store, kind, { parent }))

@@ -6,20 +6,20 @@ import { lastDeadLetters } from '#events/dead-letters.ts'
 import type { LeaderLease } from '#events/leader-lease.ts'
 import type { Outbox } from '#events/outbox.ts'
 import { replayRemovals } from '#events/replays.ts'
-import { allRows } from '#events/rows.ts'
 import {
   parseConfigEvent,
   subscriptionSpecs,
   subscriptionSpec,
   type SubscriptionSpec,
 } from '#events/subscription.ts'
+import { rowsOf } from '#store/rows-of.ts'
 import type { Row, Store, Write } from '#store/store.ts'
 
 const ATTEMPTS = 8
 
 /** The writes that start older subscriptions from here on. */
 export async function firstCursors(store: Store, sequence: number, log: Log): Promise<Write[]> {
-  const subscriptions = subscriptionSpecs(await allRows(store, eventSubscription.name), log)
+  const subscriptions = await subscriptionSpecs(store, log)
   return subscriptions.flatMap(subscription =>
     subscription.destinationIds.map(destination =>
       insertion(subscription, destination, { sequence, epoch: 1 }),
@@ -85,7 +85,7 @@ export class Cursors {
   }
 
   async #repair(sequence: number): Promise<void> {
-    const subscriptions = subscriptionSpecs(await allRows(this.#store, eventSubscription.name), this.#log)
+    const subscriptions = await subscriptionSpecs(this.#store, this.#log)
     await this.#removeOrphans()
     for (const subscription of subscriptions) await this.#apply(subscription, sequence)
     this.#lease.advance(sequence)
@@ -94,7 +94,7 @@ export class Cursors {
   /** An unreadable cursor stops only its own delivery. */
   async #each(visit: (cursor: CursorBody, id: string) => void): Promise<void> {
     const background = { task: 'events', log: this.#log, failed: 'an event cursor cannot be read' } as const
-    for (const row of await allRows(this.#store, CURSORS))
+    for (const row of await Array.fromAsync(rowsOf(this.#store, CURSORS)))
       guarded({ ...background, about: { id: row.id } }, () => visit(cursorBody(row), row.id))
   }
 

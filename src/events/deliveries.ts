@@ -2,12 +2,11 @@ import { inBackground } from '#base/background.ts'
 import type { Sealer } from '#base/secrets.ts'
 import { mapSecrets, type ResourceBody } from '#contract/body.ts'
 import { eventTarget } from '#contract/kinds/event-target.ts'
-import { eventDestination, eventSubscription } from '#contract/kinds/events.ts'
+import { eventDestination } from '#contract/kinds/events.ts'
 import type { Stored } from '#contract/shape.ts'
 import { cursorId } from '#events/cursor.ts'
 import { DeliveryError, type Destination } from '#events/destination.ts'
 import { Delivery, type DeliveryParts, type WantedEvents } from '#events/delivery.ts'
-import { allRows } from '#events/rows.ts'
 import { TrafficFilter } from '#events/traffic-filter.ts'
 import {
   parseConfigEvent,
@@ -86,7 +85,7 @@ export class Deliveries {
   /** Reads the subscriptions themselves. */
   async #sync(): Promise<void> {
     const { store, log } = this.#options
-    const subscriptions = subscriptionSpecs(await allRows(store, eventSubscription.name), log)
+    const subscriptions = await subscriptionSpecs(store, log)
     const there = new Set(subscriptions.map(({ id }) => id))
     const gone = new Set(this.all.map(delivery => delivery.subscriptionId).filter(id => !there.has(id)))
     for (const id of gone) await this.#follow(subscriptionSpec({ id }))

@@ -1,6 +1,6 @@
 import { randomPart } from '#base/ids.ts'
 import { CURSORS } from '#events/cursor.ts'
-import { allRows } from '#events/rows.ts'
+import { rowsOf } from '#store/rows-of.ts'
 import type { Row, Store, Write } from '#store/store.ts'
 
 /** A requested replay of a delivery's dead letters. It stays until it is done, by any server. */
@@ -36,7 +36,7 @@ export class Replays {
   }
 
   async list(): Promise<Replay[]> {
-    const rows = await allRows(this.#store, REPLAYS)
+    const rows = await Array.fromAsync(rowsOf(this.#store, REPLAYS))
     return rows.flatMap(({ parent, version }) => (parent === null ? [] : { cursorId: parent, version }))
   }
 

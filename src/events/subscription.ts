@@ -1,8 +1,10 @@
 import { guarded } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { EventSource } from '#contract/events/source.ts'
+import { eventSubscription } from '#contract/kinds/events.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
-import type { Row } from '#store/store.ts'
+import { rowsOf } from '#store/rows-of.ts'
+import type { Store } from '#store/store.ts'
 
 /** What a subscription asks for. */
 export interface SubscriptionSpec {
@@ -31,10 +33,10 @@ export const subscriptionSpec = ({
   destinationIds: destinations.map(each => (typeof each === 'string' ? each : each.id)),
 })
 
-/** The same from rows. An unreadable one is skipped, and the others are served. */
-export function subscriptionSpecs(rows: readonly Row[], log: Log): SubscriptionSpec[] {
+/** The same of all in the store. An unreadable one is skipped, and the others are served. */
+export async function subscriptionSpecs(store: Store, log: Log): Promise<SubscriptionSpec[]> {
   const subscriptions: SubscriptionSpec[] = []
-  for (const { id, body } of rows)
+  for await (const { id, body } of rowsOf(store, eventSubscription.name))
     guarded({ task: 'events', log, failed: 'an event subscription cannot be read', about: { id } }, () =>
       subscriptions.push(subscriptionSpec(JSON.parse(body) as StoredSubscription)),
     )

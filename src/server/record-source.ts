@@ -5,6 +5,7 @@ import type { Sealer } from '#base/secrets.ts'
 import { kinds as collections } from '#contract/kinds/index.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
+import { rowsOf } from '#store/rows-of.ts'
 import type { RowChange, Row, Store } from '#store/store.ts'
 
 const PAGE = 1000
@@ -112,14 +113,7 @@ class Reader {
     const { store } = this.#options
     const revision = await store.revision()
     const rows: SourceRow[] = []
-    for (const kind of this.#kinds) {
-      for (let before: string | undefined, full = true; full;) {
-        const page = await store.list(kind, { limit: PAGE, ...(before !== undefined && { before }) })
-        rows.push(...page.map(row => this.#open(row)))
-        before = page.at(-1)?.id
-        full = page.length === PAGE
-      }
-    }
+    for (const kind of this.#kinds) for await (const row of rowsOf(store, kind)) rows.push(this.#open(row))
     if (this.#stopped) return
     this.#revision = revision
     guarded(this.#background, () => this.#follower.snapshot(rows))

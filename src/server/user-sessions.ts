@@ -11,6 +11,7 @@ import type { Kind } from '#contract/kind.ts'
 import { type Claimed, type CodeClaim, CodeClaims } from '#auth/sign-in/code-claims.ts'
 import type { SignedInUser, UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import { userAgentOf } from '#server/user-agent.ts'
+import { rowsOf } from '#store/rows-of.ts'
 import type { Claim, Row, Store, Write } from '#store/store.ts'
 
 const USERS = 'application_user'
@@ -18,7 +19,6 @@ const ATTEMPTS = 8
 /** More browsers than any user has; a script that keeps signing in evicts its own old sessions. */
 const MAX_SESSIONS = 100
 const MAX_MARKING = 1000
-const PAGE = 1000
 
 export interface UserSessionsOptions {
   readonly store: Store
@@ -89,18 +89,10 @@ export class UserSessions implements UserSessionStore {
   /** Deletes expired sessions. */
   async prune(): Promise<void> {
     const time = timestamp(this.#now())
-    for (let before: string | undefined, full = true; full;) {
-      const page = await this.#store.list(applicationSession.name, {
-        limit: PAGE,
-        ...(before !== undefined && { before }),
-      })
-      for (const row of page) {
-        // Times of one form compare like strings.
-        if (String(bodyOf(row)['expires_at']) < time)
-          await this.#store.commit([{ op: 'remove', id: row.id, version: row.version }])
-      }
-      before = page.at(-1)?.id
-      full = page.length === PAGE
+    for await (const row of rowsOf(this.#store, applicationSession.name)) {
+      // Times of one form compare like strings.
+      if (String(bodyOf(row)['expires_at']) < time)
+        await this.#store.commit([{ op: 'remove', id: row.id, version: row.version }])
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Call } from '#api/call.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { user } from '#contract/kinds/users.ts'
+import { rowsOf } from '#store/rows-of.ts'
 import type { Row } from '#store/store.ts'
 
 const PAGE = 100
@@ -24,15 +25,11 @@ export async function remainingAdmin(
   { withoutUser, withoutKey }: Left,
   { store }: Pick<Call, 'store'>,
 ): Promise<readonly Row[] | undefined> {
-  for (let before: string | undefined; ;) {
-    const rows = await store.list(user.name, { limit: PAGE, ...(before !== undefined && { before }) })
-    for (const row of rows) {
-      if (row.id === withoutUser || !administers(JSON.parse(row.body) as Role)) continue
-      const keys = await store.list(apiKey.name, { parent: row.id, limit: 2 })
-      const key = keys.find(({ id }) => id !== withoutKey)
-      if (key) return [row, key]
-    }
-    before = rows.at(-1)?.id
-    if (rows.length < PAGE) return undefined
+  for await (const row of rowsOf(store, user.name, { pageSize: PAGE })) {
+    if (row.id === withoutUser || !administers(JSON.parse(row.body) as Role)) continue
+    const keys = await store.list(apiKey.name, { parent: row.id, limit: 2 })
+    const key = keys.find(({ id }) => id !== withoutKey)
+    if (key) return [row, key]
   }
+  return undefined
 }

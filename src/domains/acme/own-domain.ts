@@ -11,11 +11,10 @@ import { decode } from '#contract/body.ts'
 import { reservedDomain as kind } from '#contract/kinds/reserved-domain.ts'
 import type { Stored } from '#contract/shape.ts'
 import type { DomainEnvironment } from '#domains/acme/proving.ts'
+import { rowsOf } from '#store/rows-of.ts'
 import type { Row } from '#store/store.ts'
 
 type Domain = Stored<typeof kind.shape>
-
-const PAGE = 1000
 
 /**
  * Reserves the shared domain itself, so that its certificate is issued and shown like any other. If our own DNS serves
@@ -91,18 +90,13 @@ async function adapt(
 /** Names reserved earlier that the shared domain's certificate does not cover. */
 async function manageNamesUnder(call: Call): Promise<void> {
   const { store, info } = call
-  for (let before: string | undefined, full = true; full;) {
-    const page = await store.list(kind.name, { limit: PAGE, ...(before !== undefined && { before }) })
-    for (const { id, body } of page) {
-      const { domain, certificate, certificate_management_policy: policy } = JSON.parse(body) as Domain
-      if (policy || certificate || domain === info.domain || !isUnder(domain, info.domain)) continue
-      if (await isCovered(domain, call)) continue
-      await change({ kind, id, parent: null }, call, record => ({
-        body: { ...record.body, certificate_management_policy: standardPolicy },
-        given: {},
-      }))
-    }
-    before = page.at(-1)?.id
-    full = page.length === PAGE
+  for await (const { id, body } of rowsOf(store, kind.name)) {
+    const { domain, certificate, certificate_management_policy: policy } = JSON.parse(body) as Domain
+    if (policy || certificate || domain === info.domain || !isUnder(domain, info.domain)) continue
+    if (await isCovered(domain, call)) continue
+    await change({ kind, id, parent: null }, call, record => ({
+      body: { ...record.body, certificate_management_policy: standardPolicy },
+      given: {},
+    }))
   }
 }

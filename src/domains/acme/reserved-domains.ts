@@ -22,6 +22,7 @@ import type { Source } from '#registry/records/source.ts'
 import { ManagedDomainIndex, indexedKinds } from '#domains/acme/managed-domain-index.ts'
 import { certificateWrites } from '#domains/acme/new-certificate.ts'
 import type { DomainEnvironment } from '#domains/acme/proving.ts'
+import { rowsOf } from '#store/rows-of.ts'
 import type { Row, Write } from '#store/store.ts'
 
 type Domain = Stored<typeof reservedDomain.shape>
@@ -42,7 +43,6 @@ export interface ReservedDomainsOptions {
 }
 
 const ATTEMPTS = 8
-const PAGE = 1000
 
 /** Reserved domains and agent ingresses for the certificate issuer. */
 export class ReservedDomains implements Domains {
@@ -126,17 +126,8 @@ export class ReservedDomains implements Domains {
 
   /** Deletes unused issued certificates: leftovers of a killed process. */
   async sweep(): Promise<void> {
-    const { store } = this.#call
-    for (let before: string | undefined, full = true; full;) {
-      const page = await store.list(tlsCertificate.name, {
-        limit: PAGE,
-        ...(before !== undefined && { before }),
-      })
-      for (const { id, body } of page)
-        if (wasIssued(JSON.parse(body) as ResourceBody)) await this.#discard(id)
-      before = page.at(-1)?.id
-      full = page.length === PAGE
-    }
+    for await (const { id, body } of rowsOf(this.#call.store, tlsCertificate.name))
+      if (wasIssued(JSON.parse(body) as ResourceBody)) await this.#discard(id)
   }
 
   /** Reads a domain, computes its new state with `apply`, and writes it; retried on a conflict. */
