@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import { AccountKey } from '#acme/jws.ts'
 import { newId } from '#base/ids.ts'
 import { Secret, type Sealer } from '#base/secrets.ts'
+import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import type { Row, Store } from '#store/store.ts'
 
 const ACCOUNTS = 'acme_account'
-const ATTEMPTS = 8
 
 /** A stored account. */
 interface AccountBody {
@@ -59,8 +59,8 @@ export class AccountRows {
   }
 
   /** Creates it if there is none: one of several processes does, and all use it. */
-  async get(): Promise<KeptAccount> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  get(): Promise<KeptAccount> {
+    const attempt = async (): Promise<KeptAccount | typeof CONFLICT> => {
       const found = await this.find()
       if (found) return found
       const { directory } = this.#options
@@ -69,8 +69,10 @@ export class AccountRows {
         { id, version: 0 },
         { directory, key: this.#sealed(AccountKey.make(), id), url: null },
       )
+      // The next attempt finds the account, of this process or of a faster one.
+      return CONFLICT
     }
-    throw new Error('The account at the authority could not be kept.')
+    return retryOnConflict(attempt, accountNotKept)
   }
 
   /** False when another process has changed it since it was read. */
@@ -98,6 +100,10 @@ export class AccountRows {
     const entry = { row, refs: [], claims: [claimOf(body.directory)] }
     return (await this.#options.store.commit([{ op: version === 0 ? 'insert' : 'update', entry }])).ok
   }
+}
+
+export function accountNotKept(): never {
+  throw new Error('The account at the authority could not be kept.')
 }
 
 /** An address may be longer than what a claim can hold. */

@@ -1,13 +1,13 @@
-import { AccountRows, type KeptAccount } from '#acme/account-rows.ts'
+import { accountNotKept, AccountRows, type KeptAccount } from '#acme/account-rows.ts'
 import type { AcmeAccount, AcmeClient } from '#acme/client.ts'
 import { AccountKey } from '#acme/jws.ts'
 import { moment } from '#acme/order-rows.ts'
 import { AcmeProblem } from '#acme/problem.ts'
 import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
+import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import type { Store } from '#store/store.ts'
 
-const ATTEMPTS = 8
 /** How often an operation is restarted with the then current account. */
 const MAX_USES = 3
 /** A CA that rejects our accounts is not sent one after another. */
@@ -60,11 +60,11 @@ export class Accounts {
       await client.setContact(account, contact)
       return account.url
     })
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const attempt = async (): Promise<true | typeof CONFLICT> => {
       const kept = await this.#rows.find()
-      if (kept?.body.url !== updated || (await this.#rows.change(kept, { contact }))) break
+      return kept?.body.url !== updated || (await this.#rows.change(kept, { contact })) || CONFLICT
     }
-    return true
+    return retryOnConflict(attempt, () => true)
   }
 
   /** Finishes a key change that was started here or in a process that is gone. */
@@ -77,20 +77,22 @@ export class Accounts {
    * Changes the account key and resolves to the account URL, or to undefined without an account. The new key is stored
    * before the CA gets it, and as long as the CA may accept it: whatever happens in between, one of the two is valid.
    */
-  async changeKey(): Promise<string | undefined> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  changeKey(): Promise<string | undefined> {
+    const attempt = async (): Promise<string | undefined | typeof CONFLICT> => {
       const kept = await this.#rows.find()
       if (!kept || kept.body.url === null) return undefined
       const { key, next } = kept
       const account = { key, url: kept.body.url }
-      if (next === undefined) await this.#rows.change(kept, { next: AccountKey.make() })
-      else {
-        await this.#offer(account, next)
-        await this.#adopt(next)
-        return account.url
+      if (next === undefined) {
+        await this.#rows.change(kept, { next: AccountKey.make() })
+        // The next attempt finds the key, of this process or of a faster one.
+        return CONFLICT
       }
+      await this.#offer(account, next)
+      await this.#adopt(next)
+      return account.url
     }
-    throw new Error('The new key of the account at the authority could not be kept.')
+    return retryOnConflict(attempt, newKeyNotKept)
   }
 
   async #offer(account: AcmeAccount, next: AccountKey): Promise<void> {
@@ -104,14 +106,14 @@ export class Accounts {
   }
 
   /** The CA has the next key: it is the account's, whatever else was written meanwhile. */
-  async #adopt(next: AccountKey): Promise<void> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  #adopt(next: AccountKey): Promise<void> {
+    const attempt = async (): Promise<void | typeof CONFLICT> => {
       const kept = await this.#rows.find()
       // Another process was faster.
-      if (kept?.next?.thumbprint !== next.thumbprint) return
-      if (await this.#rows.change(kept, { key: next, next: null })) return
+      if (kept?.next?.thumbprint !== next.thumbprint) return undefined
+      return (await this.#rows.change(kept, { key: next, next: null })) ? undefined : CONFLICT
     }
-    throw new Error('The new key of the account at the authority could not be kept.')
+    return retryOnConflict(attempt, newKeyNotKept)
   }
 
   /** Reads the store each time, since another process may have changed it; concurrent callers share the result. */
@@ -120,18 +122,18 @@ export class Accounts {
     return this.#opening
   }
 
-  async #open(): Promise<AcmeAccount> {
+  #open(): Promise<AcmeAccount> {
     const { client } = this.#options
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const attempt = async (): Promise<AcmeAccount | typeof CONFLICT> => {
       const kept = await this.#rows.get()
       const { key, body } = kept
       if (body.url !== null) return { key, url: body.url }
       // The CA finds an account by its key: an interruption before it is stored does no harm.
       const { account, isNew } = await client.newAccount(key, this.#contact)
       const contact = isNew ? this.#contact : null
-      if (await this.#rows.change(kept, { url: account.url, contact })) return account
+      return (await this.#rows.change(kept, { url: account.url, contact })) ? account : CONFLICT
     }
-    throw new Error('The account at the authority could not be kept.')
+    return retryOnConflict(attempt, accountNotKept)
   }
 
   /** After an interrupted key change: does the CA know the next one? */
@@ -189,6 +191,10 @@ export class Accounts {
     const { email } = this.#options
     return email === undefined ? [] : [`mailto:${email}`]
   }
+}
+
+function newKeyNotKept(): never {
+  throw new Error('The new key of the account at the authority could not be kept.')
 }
 
 const isSame = (known: readonly string[] | null | undefined, wanted: readonly string[]): boolean =>

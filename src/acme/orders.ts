@@ -3,6 +3,7 @@ import { HeldOrder, leaseOf, orderWrite, type OrderLeaseOptions } from '#acme/he
 import { ORDERS, moment, orderBody, orderClaim, removeOrder, type OrderBody } from '#acme/order-rows.ts'
 import { plausible } from '#acme/renewal.ts'
 import { newId } from '#base/ids.ts'
+import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import { rowsOf } from '#store/rows-of.ts'
 import type { Row } from '#store/store.ts'
 
@@ -21,31 +22,33 @@ export class Orders {
   }
 
   /** Claims the order of a domain for this process and creates it if there is none. */
-  async take(domain: ManagedDomain): Promise<Taken> {
+  take(domain: ManagedDomain): Promise<Taken> {
     const { store, now } = this.#options
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const attempt = async (): Promise<Taken | typeof CONFLICT> => {
       const row = await store.holder(orderClaim(nameOf(domain)))
       const body = row && orderBody(row)
       // The name was released and reserved again: this is a leftover of the earlier one.
       if (row && body?.domain_id !== domain.id) {
         await removeOrder(store, row)
-        continue
+        return CONFLICT
       }
       const notBefore = body === undefined ? 0 : this.#free(body)
       if (notBefore > now()) return { notBefore }
       const order = await this.#hold(domain, row, body)
-      if (order !== undefined) return { order }
+      return order === undefined ? CONFLICT : { order }
     }
-    return { notBefore: now() + BUSY_MS }
+    return retryOnConflict(attempt, () => ({ notBefore: now() + BUSY_MS }), ATTEMPTS)
   }
 
   /** Ends the order of a domain that is no longer managed. */
-  async end(id: string, name: string): Promise<void> {
+  end(id: string, name: string): Promise<void> {
     const { store } = this.#options
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const attempt = async (): Promise<void | typeof CONFLICT> => {
       const row = await store.holder(orderClaim(name))
-      if (!row || orderBody(row).domain_id !== id || (await removeOrder(store, row))) return
+      const isOver = !row || orderBody(row).domain_id !== id || (await removeOrder(store, row))
+      return isOver ? undefined : CONFLICT
     }
+    return retryOnConflict(attempt, () => undefined, ATTEMPTS)
   }
 
   /** Ends all orders of domains for which `isManaged` says no. */

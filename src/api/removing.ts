@@ -6,26 +6,28 @@ import { eventOf } from '#api/events.ts'
 import { childRows, find, deserialize, type ResourcePath } from '#api/records.ts'
 import { explain } from '#api/refusals.ts'
 import { changeQueue } from '#api/change-queue.ts'
-import { ATTEMPTS } from '#api/writing.ts'
 import { fail } from '#base/errors.ts'
 import type { Kind } from '#contract/kind.ts'
 import { childrenOf } from '#contract/kinds/index.ts'
+import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import type { Write } from '#store/store.ts'
 
 /** Deletes a resource and its children. */
 export const remove = (address: ResourcePath, call: Call): Promise<void> =>
-  changeQueue.run(address.id, () => tryToRemove(address, call))
+  changeQueue.run(address.id, () =>
+    retryOnConflict(
+      () => tryToRemove(address, call),
+      () => fail('conflict'),
+    ),
+  )
 
-async function tryToRemove(address: ResourcePath, call: Call): Promise<void> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const record = await find(address, call)
-    await requireChange(address.kind, record.body, call)
-    const reliedOn = (await hooksOf(address.kind).remove?.(record, call)) ?? []
-    const expected = reliedOn.map(({ id, version }): Write => ({ op: 'expect', id, version }))
-    const outcome = await call.store.commit([...expected, ...(await removal(address.kind, record, call))])
-    if (outcome.ok || (await explain(outcome.refusal, address.kind, call))) return
-  }
-  fail('conflict')
+async function tryToRemove(address: ResourcePath, call: Call): Promise<void | typeof CONFLICT> {
+  const record = await find(address, call)
+  await requireChange(address.kind, record.body, call)
+  const reliedOn = (await hooksOf(address.kind).remove?.(record, call)) ?? []
+  const expected = reliedOn.map(({ id, version }): Write => ({ op: 'expect', id, version }))
+  const outcome = await call.store.commit([...expected, ...(await removal(address.kind, record, call))])
+  return outcome.ok || (await explain(outcome.refusal, address.kind, call)) ? undefined : CONFLICT
 }
 
 /** The writes that delete a resource, children first. */

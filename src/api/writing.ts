@@ -17,27 +17,26 @@ import { ownerIn } from '#contract/access-rule.ts'
 import { decode, references, type ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { owners } from '#contract/targets.ts'
+import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import type { Write } from '#store/store.ts'
 
-/** How often a conflicting change is retried. */
-export const ATTEMPTS = 8
-
-export async function create(
+export function create(
   kind: Kind,
   given: ResourceBody,
   parent: string | null,
   call: Call,
 ): Promise<ResourceBody> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  const attempt = async (): Promise<ResourceBody | typeof CONFLICT> => {
     await requireParent(kind, parent, call)
     const id = newId(kind.prefix ?? '', call.now())
     const body: ResourceBody = { ...decode(kind.shape, given), id, created_at: timestamp(call.now()) }
     if (kind.parent) body[kind.parent.param] = parent
     await requireChangeOfParent(kind, body, call)
     const draft = new Draft({ kind, id, body, given, parent })
-    if (await write(draft, 1, call)) return show(kind, { ...draft.body, ...draft.revealed }, call)
+    if (!(await write(draft, 1, call))) return CONFLICT
+    return show(kind, { ...draft.body, ...draft.revealed }, call)
   }
-  return fail('conflict')
+  return retryOnConflict(attempt, () => fail('conflict'))
 }
 
 /** The result of a change: the new body, and the fields that the caller gave. */
@@ -52,22 +51,14 @@ export function change(
   call: Call,
   apply: (record: StoredResource) => Next,
 ): Promise<ResourceBody> {
-  return changeQueue.run(address.id, () => tryToChange(address, call, apply))
-}
-
-async function tryToChange(
-  address: ResourcePath,
-  call: Call,
-  apply: (record: StoredResource) => Next,
-): Promise<ResourceBody> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  const { kind, id } = address
+  const attempt = async (): Promise<ResourceBody | typeof CONFLICT> => {
     const record = await find(address, call)
-    const { kind, id } = address
     await requireChange(kind, record.body, call)
     const draft = new Draft({ kind, id, before: record.body, parent: record.row.parent, ...apply(record) })
-    if (await write(draft, record.row.version + 1, call)) return draft.body
+    return (await write(draft, record.row.version + 1, call)) ? draft.body : CONFLICT
   }
-  return fail('conflict')
+  return changeQueue.run(id, () => retryOnConflict(attempt, () => fail('conflict')))
 }
 
 export async function update(address: ResourcePath, given: ResourceBody, call: Call): Promise<ResourceBody> {

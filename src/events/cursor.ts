@@ -1,6 +1,7 @@
 import { derivedId } from '#base/ids.ts'
 import { SerialQueue } from '#base/serial-queue.ts'
-import { LeaseLost } from '#events/leader-lease.ts'
+import { leaseLost } from '#events/leader-lease.ts'
+import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import type { CommitOutcome, Row, Store, Write } from '#store/store.ts'
 
 export const CURSORS = 'event_cursor'
@@ -66,8 +67,6 @@ export const cursorRow = (body: CursorBody, version: number): Row => ({
 export const cursorBody = ({ body }: Pick<Row, 'body'>): CursorBody =>
   ({ ...unknownHealth, dead_letters: 0, epoch: 0, ...JSON.parse(body) }) as CursorBody
 
-const ATTEMPTS = 8
-
 /**
  * A cursor held by this server. Each write names the last seen version, and taking a cursor over raises it: so a server
  * that lost its lease without knowing it writes nothing more.
@@ -87,8 +86,8 @@ export class DeliveryCursor {
   }
 
   /** Undefined when there is none, or another server has taken it over. */
-  static async take(store: Store, id: string, epoch: number): Promise<DeliveryCursor | undefined> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  static take(store: Store, id: string, epoch: number): Promise<DeliveryCursor | undefined> {
+    const attempt = async (): Promise<DeliveryCursor | undefined | typeof CONFLICT> => {
       const row = await store.get(id)
       const known = row && cursorBody(row)
       if (!known || known.epoch > epoch) return undefined
@@ -96,9 +95,9 @@ export class DeliveryCursor {
       const body = { ...known, epoch }
       const taken = cursorRow(body, row.version + 1)
       const outcome = await store.commit([updateOf(taken)])
-      if (outcome.ok) return new DeliveryCursor(store, taken, body)
+      return outcome.ok ? new DeliveryCursor(store, taken, body) : CONFLICT
     }
-    return undefined
+    return retryOnConflict(attempt, () => undefined)
   }
 
   get body(): CursorBody {
@@ -122,16 +121,17 @@ export class DeliveryCursor {
     )
   }
 
-  async #fenced(batch: () => readonly Write[]): Promise<CommitOutcome> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  #fenced(batch: () => readonly Write[]): Promise<CommitOutcome> {
+    const attempt = async (): Promise<CommitOutcome | typeof CONFLICT> => {
       const outcome = await this.#store.commit(batch())
       if (outcome.ok || outcome.refusal.reason !== 'stale' || outcome.refusal.id !== this.id) return outcome
       // A write that seemed to fail may have been committed.
       const found = await this.#store.get(this.id)
-      if (!found || cursorBody(found).epoch !== this.#body.epoch) break
+      if (!found || cursorBody(found).epoch !== this.#body.epoch) return leaseLost()
       this.#version = found.version
+      return CONFLICT
     }
-    throw new LeaseLost()
+    return retryOnConflict(attempt, leaseLost)
   }
 }
 

@@ -12,10 +12,9 @@ import {
   subscriptionSpec,
   type SubscriptionSpec,
 } from '#events/subscription.ts'
+import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import { rowsOf } from '#store/rows-of.ts'
 import type { Row, Store, Write } from '#store/store.ts'
-
-const ATTEMPTS = 8
 
 /** The writes that start older subscriptions from here on. */
 export async function firstCursors(store: Store, sequence: number, log: Log): Promise<Write[]> {
@@ -104,18 +103,20 @@ export class Cursors {
   }
 
   /** Changes are written together with their position, so they are applied exactly once. */
-  async #apply(subscription: SubscriptionSpec, sequence: number): Promise<void> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  #apply(subscription: SubscriptionSpec, sequence: number): Promise<void> {
+    const attempt = async (): Promise<void | typeof CONFLICT> => {
       const writes = await this.#writes(subscription, sequence)
       if (writes.length === 0) return this.#lease.advance(sequence)
       const outcome = await this.#lease.commit(writes, sequence)
-      if (!outcome.ok) continue
+      if (!outcome.ok) return CONFLICT
       this.#known.delete(subscription.id)
       for (const destination of subscription.destinationIds)
         this.#note(subscription.id, cursorId(subscription.id, destination))
-      return
+      return undefined
     }
-    throw new Error('The cursors of a subscription are changed by others all the time.')
+    return retryOnConflict(attempt, () => {
+      throw new Error('The cursors of a subscription are changed by others all the time.')
+    })
   }
 
   async #writes(subscription: SubscriptionSpec, sequence: number): Promise<Write[]> {

@@ -1,10 +1,15 @@
 import { newId } from '#base/ids.ts'
 import { SerialQueue } from '#base/serial-queue.ts'
+import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import type { CommitOutcome, Row, Store, Write } from '#store/store.ts'
 
 /** Another server is the leader now: this one must stop. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
+}
+
+export function leaseLost(): never {
+  throw new LeaseLost()
 }
 
 /** The position up to which the outbox was scanned for changes of subscriptions, and the leader. */
@@ -35,7 +40,6 @@ interface Moment {
 
 /** The rest is a margin for clock drift, and for what is in flight when the time is over. */
 const SURE = 0.7
-const ATTEMPTS = 8
 
 /**
  * Leader election among the servers on a database. The leader writes a row every few seconds; another server takes over
@@ -146,13 +150,14 @@ export class LeaderLease {
     return alone || owner === null || performance.now() - this.#seen.steady >= leaseMs
   }
 
-  async #put(
+  #put(
     sequence: number,
     writes: readonly Write[],
     owner: string | null = this.#owner,
   ): Promise<CommitOutcome> {
     const { store } = this.#options
-    for (let attempt = 0; attempt < ATTEMPTS && this.#since !== undefined; attempt++) {
+    const attempt = async (): Promise<CommitOutcome | typeof CONFLICT> => {
+      if (this.#since === undefined) return leaseLost()
       const begun = this.#moment()
       const body = { sequence, owner, epoch: this.#epoch }
       const outcome = await store.commit([...writes, readerWrite(body, this.#version + 1)])
@@ -160,8 +165,9 @@ export class LeaderLease {
         this.#became({ ...body, sequence: Math.max(sequence, this.#sequence) }, this.#version + 1, begun)
       if (outcome.ok || outcome.refusal.reason !== 'stale' || outcome.refusal.id !== READER) return outcome
       await this.#reread()
+      return CONFLICT
     }
-    throw new LeaseLost()
+    return retryOnConflict(attempt, leaseLost)
   }
 
   /** A write that seemed to fail may have been committed; otherwise another server has become leader. */

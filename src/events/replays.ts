@@ -1,12 +1,11 @@
 import { randomPart } from '#base/ids.ts'
 import { CURSORS } from '#events/cursor.ts'
+import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import { rowsOf } from '#store/rows-of.ts'
 import type { Row, Store, Write } from '#store/store.ts'
 
 /** A requested replay of a delivery's dead letters. It stays until it is done, by any server. */
 const REPLAYS = 'event_replay'
-
-const ATTEMPTS = 8
 
 export interface Replay {
   readonly cursorId: string
@@ -23,16 +22,18 @@ export class Replays {
   }
 
   /** False when there is no such delivery. */
-  async ask(cursorId: string): Promise<boolean> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  ask(cursorId: string): Promise<boolean> {
+    const attempt = async (): Promise<boolean | typeof CONFLICT> => {
       const [cursor, mark] = await this.#found(cursorId)
       if (cursor?.kind !== CURSORS) return false
       const row = { ...markOf(cursorId), version: (mark?.version ?? 0) + 1 }
       const op = mark ? 'update' : 'insert'
       const outcome = await this.#store.commit([{ op, entry: { row, refs: [], claims: [] } }])
-      if (outcome.ok) return true
+      return outcome.ok || CONFLICT
     }
-    throw new Error('The mark for sending dead letters again is changed by others all the time.')
+    return retryOnConflict(attempt, () => {
+      throw new Error('The mark for sending dead letters again is changed by others all the time.')
+    })
   }
 
   async list(): Promise<Replay[]> {

@@ -11,11 +11,11 @@ import type { Kind } from '#contract/kind.ts'
 import { type Claimed, type CodeClaim, CodeClaims } from '#auth/sign-in/code-claims.ts'
 import type { SignedInUser, UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import { userAgentOf } from '#server/user-agent.ts'
+import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import { rowsOf } from '#store/rows-of.ts'
 import type { Claim, Row, Store, Write } from '#store/store.ts'
 
 const USERS = 'application_user'
-const ATTEMPTS = 8
 /** More browsers than any user has; a script that keeps signing in evicts its own old sessions. */
 const MAX_SESSIONS = 100
 const MAX_MARKING = 1000
@@ -44,8 +44,8 @@ export class UserSessions implements UserSessionStore {
     this.#codes = new CodeClaims(now)
   }
 
-  async signedIn(signedIn: SignedInUser): Promise<{ userId: string; sessionId: string }> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  signedIn(signedIn: SignedInUser): Promise<{ userId: string; sessionId: string }> {
+    const attempt = async (): Promise<{ userId: string; sessionId: string } | typeof CONFLICT> => {
       const claim = claimOf(signedIn)
       const known = await this.#store.holder(claim)
       const user = this.#user(signedIn, known)
@@ -56,10 +56,12 @@ export class UserSessions implements UserSessionStore {
         { op: 'insert', entry: { row: session, refs: [], claims: [] } },
       ]
       const outcome = await this.#store.commit(batch)
-      if (outcome.ok) return { userId: user.id, sessionId: session.id }
-      // The same user was written or deleted concurrently.
+      // Otherwise the same user was written or deleted concurrently.
+      return outcome.ok ? { userId: user.id, sessionId: session.id } : CONFLICT
     }
-    throw new Error('A sign-in could not be saved: its user changes all the time.')
+    return retryOnConflict(attempt, () => {
+      throw new Error('A sign-in could not be saved: its user changes all the time.')
+    })
   }
 
   active(sessionId: string, expiresAt: number): void {
@@ -73,13 +75,14 @@ export class UserSessions implements UserSessionStore {
     )
   }
 
-  async ended(sessionId: string): Promise<void> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  ended(sessionId: string): Promise<void> {
+    const attempt = async (): Promise<void | typeof CONFLICT> => {
       const row = await this.#store.get(sessionId)
-      if (row?.kind !== applicationSession.name) return
+      if (row?.kind !== applicationSession.name) return undefined
       const { ok } = await this.#store.commit([{ op: 'remove', id: row.id, version: row.version }])
-      if (ok) return
+      return ok ? undefined : CONFLICT
     }
+    return retryOnConflict(attempt, () => undefined)
   }
 
   async claimCode(claim: CodeClaim): Promise<Claimed> {
@@ -146,17 +149,17 @@ export class UserSessions implements UserSessionStore {
     if (session?.parent) await this.#change(applicationUser, session.parent, { last_active: time })
   }
 
-  async #change(kind: Kind, id: string, changes: ResourceBody): Promise<Row | undefined> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  #change(kind: Kind, id: string, changes: ResourceBody): Promise<Row | undefined> {
+    const attempt = async (): Promise<Row | undefined | typeof CONFLICT> => {
       const row = await this.#store.get(id)
       if (row?.kind !== kind.name) return undefined
       const body = bodyOf(row)
       const next = this.#row(kind, { ...row, version: row.version + 1, body: { ...body, ...changes } })
       const claims = kind === applicationUser ? [claimOfBody(body)] : []
       const outcome = await this.#store.commit([{ op: 'update', entry: { row: next, refs: [], claims } }])
-      if (outcome.ok) return next
+      return outcome.ok ? next : CONFLICT
     }
-    return undefined
+    return retryOnConflict(attempt, () => undefined)
   }
 
   #row(kind: Kind, { body, ...rest }: Pick<Row, 'id' | 'parent' | 'version'> & { body: ResourceBody }): Row {

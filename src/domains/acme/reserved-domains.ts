@@ -22,6 +22,7 @@ import type { Source } from '#registry/records/source.ts'
 import { ManagedDomainIndex, indexedKinds } from '#domains/acme/managed-domain-index.ts'
 import { certificateWrites } from '#domains/acme/new-certificate.ts'
 import type { DomainEnvironment } from '#domains/acme/proving.ts'
+import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import { rowsOf } from '#store/rows-of.ts'
 import type { Row, Write } from '#store/store.ts'
 
@@ -41,8 +42,6 @@ export interface ReservedDomainsOptions {
   readonly log: Log
   readonly ground: DomainEnvironment
 }
-
-const ATTEMPTS = 8
 
 /** Reserved domains and agent ingresses for the certificate issuer. */
 export class ReservedDomains implements Domains {
@@ -136,26 +135,24 @@ export class ReservedDomains implements Domains {
     also: readonly Write[],
     apply: (body: ResourceBody) => Promise<Next | undefined>,
   ): Promise<boolean> {
-    return changeQueue.run(id, async () => {
-      const { store } = this.#call
-      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-        const row = await store.get(id)
-        const kind = kindOf(row)
-        if (row === undefined || kind === undefined) return false
-        const before = deserialize(kind, row, this.#call)
-        if (!isManaged(before)) return false
-        const next = await apply(before)
-        if (next === undefined) return false
-        const outcome = await store.commit([
-          ...also,
-          ...next.also,
-          ...(await this.#writes(kind, row, before, next)),
-        ])
-        if (outcome.ok) return true
-        if (outcome.refusal.reason !== 'stale' || outcome.refusal.id !== id) return false
-      }
-      return false
-    })
+    const { store } = this.#call
+    const attempt = async (): Promise<boolean | typeof CONFLICT> => {
+      const row = await store.get(id)
+      const kind = kindOf(row)
+      if (row === undefined || kind === undefined) return false
+      const before = deserialize(kind, row, this.#call)
+      if (!isManaged(before)) return false
+      const next = await apply(before)
+      if (next === undefined) return false
+      const outcome = await store.commit([
+        ...also,
+        ...next.also,
+        ...(await this.#writes(kind, row, before, next)),
+      ])
+      if (outcome.ok) return true
+      return outcome.refusal.reason === 'stale' && outcome.refusal.id === id ? CONFLICT : false
+    }
+    return changeQueue.run(id, () => retryOnConflict(attempt, () => false))
   }
 
   async #writes(kind: Kind, row: Row, before: ResourceBody, { body, isNews }: Next): Promise<Write[]> {

@@ -15,6 +15,7 @@ import {
 import { keepStarting, type Stop } from '#base/keep-starting.ts'
 import { systemCall } from '#api/system-call.ts'
 import { nextStageAt, readStage, stageToReport, type Stage } from '#domains/expiry/stages.ts'
+import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import type { Row, Write } from '#store/store.ts'
 
 export interface ExpiryWatchOptions {
@@ -35,7 +36,6 @@ interface Known {
   readonly dueAt: number
 }
 
-const ATTEMPTS = 8
 const TROUBLE_MS = 30_000
 /** Node timers are limited to 24 days, and a clock may be changed. */
 const LONGEST_SLEEP_MS = 3_600_000
@@ -148,7 +148,7 @@ class ExpiryWatch implements Follower {
       if (dueAt > now) continue
       this.#known.set(id, { life, dueAt: nextStageAt(life, now) })
       try {
-        await changeQueue.run(id, () => this.#attend(id))
+        await changeQueue.run(id, () => retryOnConflict(() => this.#attend(id), alwaysChanged))
       } catch (error) {
         this.#log.warn({ error, certificate: id }, 'reporting the expiry of a certificate failed')
         this.#known.set(id, { life, dueAt: now + TROUBLE_MS })
@@ -156,25 +156,22 @@ class ExpiryWatch implements Follower {
     }
   }
 
-  async #attend(id: string): Promise<void> {
+  async #attend(id: string): Promise<void | typeof CONFLICT> {
     const { store, now } = this.#call
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const row = await store.get(id)
-      if (row?.kind !== kind.name) return
-      const certificate = JSON.parse(row.body) as StoredCertificate
-      const users = await store.referrers(id, MAX_USERS)
-      const use = useOf(certificate, users)
-      const lastStage = readStage(certificate.expiry_told)
-      const stage = stageToReport(lifeOf(certificate), { now: now(), lastStage, renewsAt: use.renewsAt })
-      if (stage === undefined || use.by === 'leftover') return
-      const outcome = await store.commit([
-        // A domain that has just got its next certificate needs no warning.
-        ...users.map(user => ({ op: 'expect', id: user.id, version: user.version }) as const),
-        ...(await this.#writes(row, certificate, stage)),
-      ])
-      if (outcome.ok) return this.#logExpiry(stage, certificate, use)
-    }
-    throw new Error('Others changed it each time.')
+    const row = await store.get(id)
+    if (row?.kind !== kind.name) return undefined
+    const certificate = JSON.parse(row.body) as StoredCertificate
+    const users = await store.referrers(id, MAX_USERS)
+    const use = useOf(certificate, users)
+    const lastStage = readStage(certificate.expiry_told)
+    const stage = stageToReport(lifeOf(certificate), { now: now(), lastStage, renewsAt: use.renewsAt })
+    if (stage === undefined || use.by === 'leftover') return undefined
+    const outcome = await store.commit([
+      // A domain that has just got its next certificate needs no warning.
+      ...users.map(user => ({ op: 'expect', id: user.id, version: user.version }) as const),
+      ...(await this.#writes(row, certificate, stage)),
+    ])
+    return outcome.ok ? this.#logExpiry(stage, certificate, use) : CONFLICT
   }
 
   async #writes(row: Row, certificate: StoredCertificate, stage: Stage): Promise<Write[]> {
@@ -192,4 +189,8 @@ class ExpiryWatch implements Follower {
     if (stage === 0) this.#log.error(facts, 'certificate has expired')
     else this.#log.warn(facts, 'certificate expires soon')
   }
+}
+
+function alwaysChanged(): never {
+  throw new Error('Others changed it each time.')
 }
