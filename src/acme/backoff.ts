@@ -1,3 +1,5 @@
+import { fullJitter } from '#base/backoff.ts'
+
 const LONGEST_MS = 12 * 3_600_000
 const LONGEST_LOOK_MS = 15 * 60_000
 
@@ -9,11 +11,10 @@ export interface Wait {
   readonly dnsOnly: boolean
 }
 
-/** The delay after so many failures: full jitter, so that retries do not synchronize. */
+/** The delay after so many failures. */
 export function waitAfter({ failures, shortest, dnsOnly: onlyLooked }: Wait, random: () => number): number {
   const [least, most] = onlyLooked ? [shortest / 4, LONGEST_LOOK_MS] : [shortest, LONGEST_MS]
-  const ceiling = Math.min(most, least * 2 ** Math.min(failures, 30))
-  return Math.max(least, random() * ceiling)
+  return Math.max(least, fullJitter(failures, { baseMs: least, capMs: most, random }))
 }
 
 /** After a failure that minutes will not change. */

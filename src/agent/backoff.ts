@@ -1,25 +1,22 @@
 import type { RetryOptions } from '#agent/options.ts'
+import { fullJitter } from '#base/backoff.ts'
 
 const BASE_MS = 500
 const CAP_MS = 30_000
 
-/** Delay before the next attempt: full jitter, so that many agents do not reconnect at once. */
+/** Counts failed attempts, for the delay before the next one. */
 export class Backoff {
   readonly capMs: number
-  readonly #baseMs: number
-  readonly #random: () => number
+  readonly #options: RetryOptions
   #failures = 0
 
-  constructor({ baseMs, capMs, random }: RetryOptions = { baseMs: BASE_MS, capMs: CAP_MS }) {
-    this.#baseMs = baseMs
-    this.capMs = capMs
-    this.#random = random ?? Math.random
+  constructor(options: RetryOptions = { baseMs: BASE_MS, capMs: CAP_MS }) {
+    this.#options = options
+    this.capMs = options.capMs
   }
 
   next(): number {
-    const ceiling = Math.min(this.capMs, this.#baseMs * 2 ** this.#failures)
-    if (ceiling < this.capMs) this.#failures++
-    return this.#random() * ceiling
+    return fullJitter(this.#failures++, this.#options)
   }
 
   reset(): void {

@@ -1,3 +1,5 @@
+import { fullJitter } from '#base/backoff.ts'
+
 const FIRST_MS = 1000
 
 export interface DeliveryTimings {
@@ -21,13 +23,12 @@ export const defaultDeliveryTimings: DeliveryTimings = {
   leaseMs: 10_000,
 }
 
-/** Full jitter: a random delay up to a doubling bound, so that retries do not synchronize. */
+/** The delay after so many failures in a row. */
 export function waitAfter(
   failures: number,
   { maxWaitMs }: DeliveryTimings,
   retryAfterMs: number | undefined,
 ): number {
-  const bound = Math.min(maxWaitMs, FIRST_MS * 2 ** Math.min(failures - 1, 30))
   const asked = Math.min(retryAfterMs ?? 0, Math.max(maxWaitMs, 24 * 3_600_000))
-  return Math.max(asked, Math.random() * bound)
+  return Math.max(asked, fullJitter(failures - 1, { baseMs: FIRST_MS, capMs: maxWaitMs }))
 }

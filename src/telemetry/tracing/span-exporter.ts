@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
+import { fullJitter } from '#base/backoff.ts'
 import { inBackground } from '#base/background.ts'
 import { EgressError, type Egress, type EgressAnswer } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
@@ -185,11 +186,10 @@ export class SpanExporter {
     }
   }
 
-  /** Full jitter: a random delay up to a doubling bound, so that retries do not synchronize. */
   async #wait(askedMs: number): Promise<void> {
-    const bound = Math.min(MAX_WAIT_MS, this.#pace.firstWaitMs * 2 ** Math.min(this.#failures - 1, 16))
+    const bounds = { baseMs: this.#pace.firstWaitMs, capMs: MAX_WAIT_MS }
     const { signal } = this.#closing
-    const ms = Math.max(askedMs, Math.random() * bound)
+    const ms = Math.max(askedMs, fullJitter(this.#failures - 1, bounds))
     await wait(ms, undefined, { signal, ref: false }).catch(() => undefined)
   }
 }
