@@ -1,4 +1,5 @@
 import { EgressError, type EgressAnswer } from '#base/egress.ts'
+import { retryAfterMs } from '#base/retry-after.ts'
 import { DeliveryError } from '#events/destination.ts'
 
 export interface FailureDetails {
@@ -45,13 +46,9 @@ export const blame = (fault: Fault): { readonly permanent: boolean; readonly mis
   misconfigured: fault === 'settings',
 })
 
-/** The Retry-After of a response: seconds or a date. */
-export function retryAfter({ headers }: EgressAnswer, now: number): number | undefined {
-  const text = headers['retry-after']
-  if (text === undefined) return undefined
-  const wait = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
-  return Number.isNaN(wait) ? undefined : Math.min(Math.max(wait, 0), MAX_WAIT_MS)
-}
+/** The delay that a response asks for. */
+export const retryAfter = ({ headers }: EgressAnswer, now: number): number | undefined =>
+  retryAfterMs(headers['retry-after'], now, MAX_WAIT_MS)
 
 /** Only a plain word is reported: a response may repeat what was sent, including secrets. */
 export const plainWord = (value: unknown): string | undefined =>
