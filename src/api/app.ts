@@ -13,6 +13,7 @@ import { alwaysShowsTheSame } from '#api/showing.ts'
 import { checkMessage, checkVersion, readBody, readParameters } from '#api/request.ts'
 import { root, self } from '#api/singletons.ts'
 import { addStreams } from '#api/streams/index.ts'
+import { plainAddress } from '#base/addresses.ts'
 import type { Log } from '#base/log.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import { singletons } from '#contract/singletons.ts'
@@ -67,9 +68,6 @@ function admission(options: ApiOptions, watch: ChangeWatch): Admit {
     return { store, live, sealer, info, now, principal, ip, base }
   }
 }
-
-/** IPv4 as itself, even on an IPv6 socket. */
-const plainAddress = (ip: string): string => (ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip)
 
 /** A person who opens the URL gets a page. */
 const isBrowser = ({ request }: HttpCall): boolean => request.headers.accept?.includes('text/html') === true

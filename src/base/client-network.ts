@@ -1,4 +1,4 @@
-import { ipv6Groups } from '#base/addresses.ts'
+import { ipv6Groups, plainAddress } from '#base/addresses.ts'
 
 /** Enough for concurrent clients; recomputing a network costs a microsecond. */
 const MAX_KNOWN = 4096
@@ -19,10 +19,9 @@ export function clientNetwork(ip: string): string {
 }
 
 function networkOf(ip: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
-  if (mapped !== undefined) return mapped
-  const groups = ipv6Groups(ip)
-  if (groups === undefined) return ip
+  const plain = plainAddress(ip)
+  const groups = ipv6Groups(plain)
+  if (groups === undefined) return plain
   const network = groups.slice(0, 4).map(group => group.toString(16))
   return `${network.join(':')}::/64`
 }

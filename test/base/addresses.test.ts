@@ -3,9 +3,15 @@ import { BlockList, isIP } from 'node:net'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { addressFilter } from '#base/address-filter.ts'
-import { canonicalAddress, parseRange, rangeText } from '#base/addresses.ts'
+import { canonicalAddress, parseRange, plainAddress, rangeText } from '#base/addresses.ts'
 
 suite('addresses', () => {
+  test('of sockets are shown without their wrapping', () => {
+    assert.equal(plainAddress('::ffff:192.0.2.1'), '192.0.2.1')
+    assert.equal(plainAddress('fe80::1%eth0'), 'fe80::1')
+    assert.equal(plainAddress('2001:db8::1'), '2001:db8::1')
+  })
+
   const ranges: [string, string | undefined][] = [
     ['10.1.2.3/8', '10.0.0.0/8'],
     ['255.255.255.255/1', '128.0.0.0/1'],

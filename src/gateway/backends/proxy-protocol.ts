@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import { canonicalAddress } from '#base/addresses.ts'
+import { ipv6Groups, plainAddress } from '#base/addresses.ts'
 
 export interface ProxyPeer {
   readonly ip: string
@@ -10,7 +10,6 @@ const SIGNATURE = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')
 const PROXY_COMMAND = 0x21
 const TCP_OVER_IPV4 = 0x11
 const TCP_OVER_IPV6 = 0x21
-const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
 /** The PROXY protocol header with the client's address, in version 1 (text) or 2 (binary). */
 export function encodeProxyProtocol(version: 1 | 2, source: ProxyPeer, destination: ProxyPeer): Buffer {
@@ -35,25 +34,10 @@ function binary(family: number, from: string, to: string, ports: readonly number
   ])
 }
 
-/** Dual-stack sockets report IPv4 as IPv4-mapped IPv6. */
-function plainAddress(ip: string): string {
-  const [address = ''] = ip.split('%')
-  return MAPPED.exec(address)?.[1] ?? address
-}
-
 const wide = (ip: string): string => (isIPv4(ip) ? `::ffff:${ip}` : isIPv6(ip) ? ip : '::')
 
 function octets(ip: string): number[] {
   if (isIPv4(ip)) return ip.split('.').map(Number)
-  const dotted = /^::ffff:(\d+)\.(\d+)\.(\d+)\.(\d+)$/i.exec(ip)
-  if (dotted) return [...Array<number>(10).fill(0), 0xff, 0xff, ...dotted.slice(1).map(Number)]
-  const [head = '', tail] = (canonicalAddress(ip) ?? '::').split('::')
-  const groups = (part: string): number[] =>
-    part
-      .split(':')
-      .filter(Boolean)
-      .map(group => Number.parseInt(group, 16))
-  const [front, back] = [groups(head), groups(tail ?? '')]
-  const all = [...front, ...Array<number>(8 - front.length - back.length).fill(0), ...back]
-  return all.flatMap(group => [group >>> 8, group & 0xff])
+  const groups = ipv6Groups(ip) ?? Array<number>(8).fill(0)
+  return groups.flatMap(group => [group >>> 8, group & 0xff])
 }

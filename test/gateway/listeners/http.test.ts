@@ -4,7 +4,6 @@ import { buffer } from 'node:stream/consumers'
 import { suite, test } from 'node:test'
 import { Admission } from '#gateway/listeners/admission.ts'
 import { HttpListener, type HttpListenerOptions } from '#gateway/listeners/http.ts'
-import { plainAddress } from '#base/addresses.ts'
 import { ask, HOST, open, silent, tellVisitor } from './support.ts'
 
 async function start(options: Partial<HttpListenerOptions> = {}, host = HOST) {
@@ -136,11 +135,5 @@ suite('admission', () => {
     const admission = new Admission({ perAddress: 1, total: 3 })
     assert.ok(['127.0.0.1', '127.0.0.1', '::1'].every(ip => admission.admit(ip).ok))
     assert.deepEqual(admission.admit('127.0.0.1'), { ok: false, reason: 'full' })
-  })
-
-  test('shows addresses without their wrapping', () => {
-    assert.equal(plainAddress('::ffff:192.0.2.1'), '192.0.2.1')
-    assert.equal(plainAddress('fe80::1%eth0'), 'fe80::1')
-    assert.equal(plainAddress('2001:db8::1'), '2001:db8::1')
   })
 })
