@@ -44,6 +44,16 @@ export class FairShare {
     return true
   }
 
+  /** The same for one unit, and returns its release, which may be called again; undefined: rejected. */
+  enter(keys: readonly string[]): (() => void) | undefined {
+    if (!this.take(keys)) return undefined
+    let inside = true
+    return () => {
+      if (inside) this.release(keys)
+      inside = false
+    }
+  }
+
   /** Records use that can no longer be rejected. */
   charge(keys: readonly string[], amount = 1): void {
     this.#used += amount

@@ -37,12 +37,7 @@ export class Startups {
     const there = this.#share.held(source)
     if (there >= this.#limits.perSource || (there > 0 && this.#random() < this.#refusedPart()))
       return undefined
-    if (!this.#share.take([source])) return undefined
-    let inside = true
-    return () => {
-      if (inside) this.#share.release([source])
-      inside = false
-    }
+    return this.#share.enter([source])
   }
 
   #refusedPart(): number {

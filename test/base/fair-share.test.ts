@@ -47,6 +47,16 @@ suite('a budget that many share', () => {
     greed(budget, 'd')
     assert.equal(budget.free, 0)
   })
+
+  test('takes a release only once', () => {
+    const budget = new FairShare(4)
+    const [first, second] = [budget.enter(['a']), budget.enter(['a'])]
+    assert.ok(first && second)
+    assert.equal(budget.enter(['a']), undefined)
+    first()
+    first()
+    assert.deepEqual([budget.used, budget.held('a')], [1, 1])
+  })
 })
 
 suite('holdings', () => {

@@ -43,13 +43,8 @@ export class Admission {
     if (this.#share.free < 1) return this.#refuse('full')
     const keys = keysOf(ip)
     if (keys.some(key => this.#share.held(key) >= this.#limits.perAddress)) return this.#refuse('address')
-    if (!this.#share.take(keys)) return this.#refuse('address')
-    let inside = true
-    const leave = (): void => {
-      if (inside) this.#share.release(keys)
-      inside = false
-    }
-    return { ok: true, release: leave }
+    const release = this.#share.enter(keys)
+    return release === undefined ? this.#refuse('address') : { ok: true, release }
   }
 
   #refuse(reason: 'full' | 'address'): Admitted {
