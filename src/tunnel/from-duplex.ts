@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
-import { HeldBytes } from '#tunnel/held-bytes.ts'
+import { ReadSide } from '#tunnel/read-side.ts'
 import type { Occupant } from '#tunnel/stream-slots.ts'
 
 /** How a shared stream, or one with its own half-close, differs from a plain Duplex. */
@@ -31,10 +31,7 @@ export class DuplexStream implements ByteStream, Occupant {
   movedAt = performance.now()
   readonly #duplex: Duplex
   readonly #hooks: DuplexHooks
-  readonly #held = new HeldBytes()
-  #sink: Sink | undefined
-  #paused = false
-  #delivering = false
+  readonly #input = new ReadSide()
   #unsent = 0
   #writerWaits = false
   #ended = false
@@ -64,11 +61,11 @@ export class DuplexStream implements ByteStream, Occupant {
 
   /** Unread bytes from the peer. */
   get waiting(): number {
-    return this.#held.length + this.#duplex.readableLength
+    return this.#input.held.length + this.#duplex.readableLength
   }
 
   get isUnread(): boolean {
-    return this.#paused && this.waiting > 0
+    return this.#input.paused && this.waiting > 0
   }
 
   hold(client: string | undefined): boolean {
@@ -93,24 +90,24 @@ export class DuplexStream implements ByteStream, Occupant {
       sink.closed(this.#error)
       return
     }
-    this.#sink = sink
+    this.#input.sink = sink
     this.#deliver()
   }
 
   detach(rest: Buffer = EMPTY): void {
-    this.#sink = undefined
+    this.#input.release()
     // The next reader must get the end too.
     this.#endReported = false
-    if (rest.length > 0 && !this.#closed) this.#held.unshift(rest)
+    if (rest.length > 0 && !this.#closed) this.#input.held.unshift(rest)
   }
 
   pause(): void {
-    this.#paused = true
+    this.#input.paused = true
     if (!this.#peerFinished) this.#duplex.pause()
   }
 
   resume(): void {
-    this.#paused = false
+    this.#input.paused = false
     this.#deliver()
   }
 
@@ -131,7 +128,7 @@ export class DuplexStream implements ByteStream, Occupant {
 
   abort(): void {
     if (this.#closed) return
-    this.#sink = undefined
+    this.#input.release()
     this.#close(undefined)
     this.#duplex.destroy()
   }
@@ -140,7 +137,7 @@ export class DuplexStream implements ByteStream, Occupant {
   wake(): void {
     if (!this.#writerWaits || this.#unsent > 0 || this.#closed || this.#hooks.full?.() === true) return
     this.#writerWaits = false
-    this.#sink?.writable?.()
+    this.#input.sink?.writable?.()
   }
 
   /** The stream is closed: its transport is gone. */
@@ -169,13 +166,11 @@ export class DuplexStream implements ByteStream, Occupant {
 
   #receive(bytes: Buffer): void {
     if (this.#closed) return
-    if (this.#sink !== undefined && !this.#paused && !this.#delivering && this.#held.length === 0) {
-      this.#delivering = true
+    if (this.#input.isFlowing) {
       this.movedAt = performance.now()
-      this.#sink.data(bytes)
-      this.#delivering = false
+      this.#input.pass(bytes)
     } else {
-      this.#held.push(bytes)
+      this.#input.held.push(bytes)
     }
     this.#deliver()
   }
@@ -187,25 +182,19 @@ export class DuplexStream implements ByteStream, Occupant {
 
   /** Delivers buffered data, then lets the Duplex flow or pause as the reader needs. */
   #deliver(): void {
-    if (this.#delivering || this.#closed) return
-    this.#delivering = true
-    while (this.#sink !== undefined && !this.#paused) {
-      const piece = this.#held.shift()
-      if (piece === undefined) break
-      this.movedAt = performance.now()
-      this.#sink.data(piece)
-    }
-    this.#delivering = false
     if (this.#closed) return
+    const delivered = this.#input.deliver(() => (this.movedAt = performance.now()))
+    if (!delivered || this.#closed) return
+    const { held, sink, paused } = this.#input
     // A paused Duplex reports neither its end nor its close, so it is paused only as long as necessary.
     if (!this.#peerFinished) {
-      if (this.#paused || this.#held.length > 0) this.#duplex.pause()
+      if (paused || held.length > 0) this.#duplex.pause()
       else this.#duplex.resume()
       return
     }
-    if (this.#endReported || this.#held.length > 0 || this.#sink === undefined) return
+    if (this.#endReported || held.length > 0 || sink === undefined) return
     this.#endReported = true
-    this.#sink.end()
+    sink.end()
     this.#settle()
   }
 
@@ -230,11 +219,9 @@ export class DuplexStream implements ByteStream, Occupant {
     if (this.#closed) return
     this.#closed = true
     this.#error = error
-    this.#held.clear()
+    this.#input.held.clear()
     // Further data is dropped, so that the end and the close of the Duplex are reported.
     this.#duplex.resume()
-    const sink = this.#sink
-    this.#sink = undefined
-    sink?.closed(error)
+    this.#input.release()?.closed(error)
   }
 }

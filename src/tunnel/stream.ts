@@ -1,7 +1,7 @@
 import type { Budget } from '#tunnel/budget.ts'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import { errorCodes, INITIAL_WINDOW, TunnelError, type TunnelErrorCode } from '#tunnel/frame.ts'
-import { HeldBytes } from '#tunnel/held-bytes.ts'
+import { ReadSide } from '#tunnel/read-side.ts'
 import { SendQueue } from '#tunnel/send-queue.ts'
 import { type RoundTrip, ReceiveWindow } from '#tunnel/receive-window.ts'
 import { release } from '#tunnel/buffer-pool.ts'
@@ -42,11 +42,8 @@ export class TunnelStream implements ByteStream, Occupant {
   wasReset = false
   readonly #host: StreamHost
   readonly #out: SendQueue
-  #sink: Sink | undefined
-  readonly #held = new HeldBytes()
+  readonly #input = new ReadSide()
   readonly #window: ReceiveWindow
-  #paused = false
-  #delivering = false
   #peerFinished = false
   #endReported = false
   // Defined once the stream was aborted: bytes of the peer dropped since.
@@ -67,11 +64,11 @@ export class TunnelStream implements ByteStream, Occupant {
 
   /** Unread bytes. */
   get held(): number {
-    return this.#held.length
+    return this.#input.held.length
   }
 
   get isUnread(): boolean {
-    return this.#held.length > 0
+    return this.#input.held.length > 0
   }
 
   get peerFinished(): boolean {
@@ -84,15 +81,15 @@ export class TunnelStream implements ByteStream, Occupant {
       sink.closed(this.#error)
       return
     }
-    this.#sink = sink
+    this.#input.sink = sink
     this.#deliver()
   }
 
   /** Detaches the reader, for another one; `rest` is what it got but did not use. */
   detach(rest: Buffer = EMPTY): void {
-    this.#sink = undefined
+    this.#input.release()
     if (rest.length === 0 || this.#closed) return
-    this.#held.unshift(rest)
+    this.#input.held.unshift(rest)
     this.#host.budget.hold(rest.length)
   }
 
@@ -106,11 +103,11 @@ export class TunnelStream implements ByteStream, Occupant {
   }
 
   pause(): void {
-    this.#paused = true
+    this.#input.paused = true
   }
 
   resume(): void {
-    this.#paused = false
+    this.#input.paused = false
     this.#deliver()
   }
 
@@ -142,15 +139,14 @@ export class TunnelStream implements ByteStream, Occupant {
    */
   abort(): void {
     if (this.#closed || this.#discarded !== undefined) return
-    this.#sink = undefined
+    this.#input.release()
     this.#discardRest()
   }
 
   /** Like `abort`, in favour of others, and its reader is notified. */
   evict(): void {
     if (this.#closed || this.#discarded !== undefined) return
-    const sink = this.#sink
-    this.#sink = undefined
+    const sink = this.#input.release()
     if (this.slot !== undefined) this.#host.slots.evacuate(this.slot)
     this.#discardRest()
     sink?.closed(new TunnelError('streams_exhausted', 'The stream was evicted: others needed its place.'))
@@ -180,7 +176,7 @@ export class TunnelStream implements ByteStream, Occupant {
   /** Sends one frame, then requests another turn if there is more. */
   pump(): void {
     this.movedAt = this.#host.lastInput
-    if (this.#out.pump()) this.#sink?.writable?.()
+    if (this.#out.pump()) this.#input.sink?.writable?.()
     this.#afterSending()
   }
 
@@ -197,11 +193,11 @@ export class TunnelStream implements ByteStream, Occupant {
 
   /** Returns credit for what was read, if it is due. */
   grant(): void {
-    if (!this.#window.isDue(this.#held.length)) return
+    if (!this.#window.isDue(this.#input.held.length)) return
     if (this.#closed || this.#peerFinished || this.#discarded !== undefined) return
     // A stream that is read as fast as it arrives buffers nothing, and does not wait for those that are not read.
-    if (this.#held.length > 0 && !this.#host.budget.mayGrant(this)) return
-    const increment = this.#window.grant(this.#held.length)
+    if (this.#input.held.length > 0 && !this.#host.budget.mayGrant(this)) return
+    const increment = this.#window.grant(this.#input.held.length)
     // Credit of 0 crashes the session of some agents.
     if (increment > 0) this.#host.writer.window(this.id, increment)
   }
@@ -218,24 +214,22 @@ export class TunnelStream implements ByteStream, Occupant {
       if (this.#discarded > DISCARDED_BYTES) this.reset('stream_cancelled')
       return
     }
-    if (this.#sink !== undefined && !this.#paused && !this.#delivering && this.#held.length === 0) {
-      this.#delivering = true
+    if (this.#input.isFlowing) {
       this.movedAt = this.#host.lastInput
-      this.#sink.data(bytes)
-      this.#delivering = false
+      this.#input.pass(bytes)
       // The reader may have passed some of it on to another one.
-      if (this.#held.length > 0) this.#deliver()
+      if (this.#input.held.length > 0) this.#deliver()
       else this.grant()
       return
     }
-    if (this.#held.push(bytes)) release(bytes)
+    if (this.#input.held.push(bytes)) release(bytes)
     this.#host.budget.hold(bytes.length)
   }
 
   /** Removes the first bytes; for the stream type, before it has a reader. */
   take(count: number): Buffer {
     this.#host.budget.release(count)
-    return this.#held.take(count)
+    return this.#input.held.take(count)
   }
 
   /** The peer's FIN. */
@@ -261,20 +255,16 @@ export class TunnelStream implements ByteStream, Occupant {
   }
 
   #deliver(): void {
-    if (this.#delivering) return
-    this.#delivering = true
-    while (this.#sink !== undefined && !this.#paused) {
-      const piece = this.#held.shift()
-      if (piece === undefined) break
+    const delivered = this.#input.deliver(length => {
       this.movedAt = performance.now()
-      this.#host.budget.release(piece.length)
-      this.#sink.data(piece)
-    }
-    this.#delivering = false
+      this.#host.budget.release(length)
+    })
+    if (!delivered) return
     this.grant()
-    if (!this.#peerFinished || this.#endReported || this.#held.length > 0 || this.#sink === undefined) return
+    const { held, sink } = this.#input
+    if (!this.#peerFinished || this.#endReported || held.length > 0 || sink === undefined) return
     this.#endReported = true
-    this.#sink.end()
+    sink.end()
     this.#settle()
   }
 
@@ -292,8 +282,8 @@ export class TunnelStream implements ByteStream, Occupant {
   }
 
   #dropHeld(): void {
-    this.#host.budget.release(this.#held.length)
-    this.#held.clear()
+    this.#host.budget.release(this.#input.held.length)
+    this.#input.held.clear()
   }
 
   #close(error: TunnelError | undefined): void {
@@ -302,8 +292,7 @@ export class TunnelStream implements ByteStream, Occupant {
     this.#error = error
     this.#window.close()
     this.#host.forget(this)
-    const sink = this.#sink
-    this.#sink = undefined
+    const sink = this.#input.release()
     sink?.closed(error)
   }
 }
