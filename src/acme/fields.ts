@@ -1,3 +1,4 @@
+import { isPlainObject } from '#base/plain-object.ts'
 import { invalidAnswer } from '#acme/problem.ts'
 
 const MAX_URL = 2048
@@ -8,9 +9,7 @@ export class ResponseFields {
   readonly #what: string
 
   constructor(value: unknown, what: string) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      invalidAnswer(`something that is not ${what}`)
-    this.#values = value as Record<string, unknown>
+    this.#values = isPlainObject(value) ? value : invalidAnswer(`something that is not ${what}`)
     this.#what = what
   }
 

@@ -1,6 +1,7 @@
 import { fail, Problem } from '#base/errors.ts'
 import { endOfText, JsonBounds, nextSign } from '#base/json-bounds.ts'
 import { jsonFault } from '#base/json-fault.ts'
+import { isPlainObject } from '#base/plain-object.ts'
 
 const [QUOTE, OPEN_LIST, OPEN_OBJECT] = [0x22, 0x5b, 0x7b]
 
@@ -50,10 +51,7 @@ function readString(quoted: string): string {
 /** Parses a request body: an object, strictly. An empty body is an empty object, as the Python client sends it. */
 export function parseBody(bytes: Buffer): Record<string, unknown> {
   const value = bytes.length === 0 ? {} : parse(decode(bytes))
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return fail('body_unparseable', { reason: 'it must be a JSON object' })
-  }
-  return value as Record<string, unknown>
+  return isPlainObject(value) ? value : fail('body_unparseable', { reason: 'it must be a JSON object' })
 }
 
 function decode(bytes: Buffer): string {

@@ -1,3 +1,4 @@
+import { isPlainObject } from '#base/plain-object.ts'
 import type { ResourceBody } from '#contract/body.ts'
 import type { Operation } from '#contract/operations.ts'
 import { writtenName } from '#contract/shape-schema.ts'
@@ -90,8 +91,7 @@ export function withoutUnset(userAgent: string, operation: Operation, body: Reso
 /** The TypeScript client and the public OpenAPI document wrap a module in `module`; others send it bare. */
 export function unwrappedModule(body: ResourceBody): ResourceBody {
   const inner = body['module']
-  const wraps = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-  return wraps && Object.keys(body).length === 1 ? { ...inner } : body
+  return isPlainObject(inner) && Object.keys(body).length === 1 ? { ...inner } : body
 }
 
 const capitals = (text: string): string =>

@@ -1,3 +1,5 @@
+import { isPlainObject } from '#base/plain-object.ts'
+
 /** A message of a peer that violates the protocol. */
 export class MessageError extends Error {
   override readonly name = 'MessageError'
@@ -12,9 +14,6 @@ export type JsonObject = { [name: string]: Json }
 const wrong = (name: string, wanted: string): never => {
   throw new MessageError(`${name} must be ${wanted}.`)
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Text of at most `limit` characters; absent and null are the empty string, as in the agents' own parsers. */
 export const text =
@@ -69,7 +68,7 @@ export const texts =
 /** An object that is forwarded unchanged. The size of the whole message limits it. */
 export const anyObject: FieldReader<JsonObject> = (value, name) => {
   if (value === undefined || value === null) return {}
-  return isObject(value) ? value : wrong(name, 'an object')
+  return isPlainObject(value) ? (value as JsonObject) : wrong(name, 'an object')
 }
 
 type Shape<T> = { readonly [Name in keyof T]: FieldReader<T[Name]> }

@@ -1,3 +1,4 @@
+import { isPlainObject } from '#base/plain-object.ts'
 import { parseHostPort } from '#base/hosts.ts'
 
 /** The form of a value, as a flag and in YAML. Both give a raw value, which is parsed in one place. */
@@ -19,8 +20,6 @@ export interface ValueForm<Value> {
 const last = (texts: readonly string[]): string => texts.at(-1) ?? ''
 // oxlint-disable-next-line no-control-regex -- these are what is looked for
 const isLine = (raw: unknown): raw is string => typeof raw === 'string' && !/[\u0000-\u001f\u007f]/.test(raw)
-export const isPlainObject = (raw: unknown): raw is Record<string, unknown> =>
-  typeof raw === 'object' && raw !== null && !Array.isArray(raw)
 
 export const text = (placeholder: string, what = 'text'): ValueForm<string> => ({
   what,

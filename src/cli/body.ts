@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { text as readAll } from 'node:stream/consumers'
+import { isPlainObject } from '#base/plain-object.ts'
 import { UsageError } from '#cli/failure.ts'
 import { jsonIn, valueOf, type Flag } from '#cli/flags.ts'
 
@@ -26,7 +27,7 @@ async function resolved(text: string, flag: Flag): Promise<string> {
 async function wholeBody(given: string | undefined): Promise<object> {
   if (given === undefined) return {}
   const body = jsonIn(given.trimStart().startsWith('{') ? given : await contentOf(given, '--json'), '--json')
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body
+  if (isPlainObject(body)) return body
   throw new UsageError('--json must be a JSON object')
 }
 

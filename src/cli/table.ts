@@ -1,3 +1,4 @@
+import { isPlainObject } from '#base/plain-object.ts'
 import { styleText } from 'node:util'
 import { printable } from '#cli/printable.ts'
 
@@ -7,17 +8,14 @@ const GAP = '  '
 /** Longer cells are truncated: JSON output has the whole value. */
 const MAX_CELL = 40
 
-const isItem = (value: unknown): value is Item =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** A value in one line: references by their id, maps as name=value. */
 function brief(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (Array.isArray(value)) return value.map(brief).join(', ')
-  if (!isItem(value)) return typeof value === 'string' ? value : JSON.stringify(value)
+  if (!isPlainObject(value)) return typeof value === 'string' ? value : JSON.stringify(value)
   if (typeof value['id'] === 'string' && Object.keys(value).length === 2) return value['id']
   return Object.entries(value)
-    .map(([name, inner]) => `${name}=${isItem(inner) ? JSON.stringify(inner) : brief(inner)}`)
+    .map(([name, inner]) => `${name}=${isPlainObject(inner) ? JSON.stringify(inner) : brief(inner)}`)
     .join(' ')
 }
 
@@ -72,7 +70,9 @@ export function table(items: readonly Item[], names: readonly string[], room: nu
 }
 
 const isPart = (value: unknown): value is Item =>
-  isItem(value) && !('id' in value && Object.keys(value).length === 2) && Object.values(value).length > 0
+  isPlainObject(value) &&
+  !('id' in value && Object.keys(value).length === 2) &&
+  Object.values(value).length > 0
 
 /** One resource, a field per line; nested fields are indented. */
 export function record(item: Item, indent = ''): string {

@@ -1,12 +1,10 @@
+import { isPlainObject } from '#base/plain-object.ts'
 import type { Ref } from '#contract/schema.ts'
 import { isWritable, writtenName } from '#contract/shape-schema.ts'
 import type { Field, Shape, ReferenceTarget } from '#contract/shape.ts'
 
 /** A stored resource: keyed by the names read, with ids in place of Refs. */
 export type ResourceBody = Record<string, unknown>
-
-const isBody = (value: unknown): value is ResourceBody =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * Removes nulls: clients send null for absent values, except for unset fields. Only for fields of the shape; a null
@@ -19,7 +17,7 @@ export function withoutNulls(shape: Shape, given: ResourceBody): ResourceBody {
     const value = cleaned[key]
     if (value === null && field.omitWhenUnset) cleaned[key] = fallback(field)
     else if (value === null && field.write) delete cleaned[key]
-    else if (field.shape && isBody(value)) cleaned[key] = withoutNulls(field.shape, value)
+    else if (field.shape && isPlainObject(value)) cleaned[key] = withoutNulls(field.shape, value)
   }
   return cleaned
 }
@@ -39,7 +37,7 @@ export function decode(shape: Shape, given: ResourceBody, current?: ResourceBody
   for (const [name, field] of Object.entries(shape)) {
     const value = isWritable(field, operation) ? given[writtenName(name, field)] : undefined
     if (value === undefined) kept[name] = current ? (current[name] ?? absent(field)) : fallback(field)
-    else kept[name] = field.shape && isBody(value) ? decode(field.shape, value) : value
+    else kept[name] = field.shape && isPlainObject(value) ? decode(field.shape, value) : value
   }
   return kept
 }
@@ -82,7 +80,7 @@ export function encode(
     else if (field.sensitive && secrets === 'mask')
       view[name] = changeEach(value, field.sensitive === 'url' ? originOf : () => '')
     else if (field.expand) view[name] = expanded(value, link)
-    else view[name] = field.shape && isBody(value) ? encode(field.shape, value, link, secrets) : value
+    else view[name] = field.shape && isPlainObject(value) ? encode(field.shape, value, link, secrets) : value
   }
   return view
 }
@@ -108,7 +106,7 @@ export interface ResourceReference {
 function idsIn(value: unknown): string[] {
   if (typeof value === 'string') return value === '' ? [] : [value]
   if (Array.isArray(value)) return value.map(String)
-  return isBody(value) ? Object.keys(value) : []
+  return isPlainObject(value) ? Object.keys(value) : []
 }
 
 /** Every id of another resource in a stored body. */
@@ -117,14 +115,14 @@ export function references(shape: Shape, kept: ResourceBody, path = ''): Resourc
     const value = kept[name]
     const { target } = field
     if (target) return idsIn(value).map(id => ({ id, target, field: path + writtenName(name, field) }))
-    return field.shape && isBody(value) ? references(field.shape, value, `${path}${name}.`) : []
+    return field.shape && isPlainObject(value) ? references(field.shape, value, `${path}${name}.`) : []
   })
 }
 
 /** A secret is a string or contains strings; an empty one needs no masking. */
 function changeEach(value: unknown, change: (value: string) => string): unknown {
   if (Array.isArray(value)) return value.map(item => changeEach(item, change))
-  if (isBody(value)) {
+  if (isPlainObject(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, changeEach(item, change)]))
   }
   return typeof value === 'string' && value !== '' ? change(value) : value
@@ -140,7 +138,7 @@ export function mapSecrets(
   for (const [name, field] of Object.entries(shape)) {
     const value = kept[name]
     if (field.secret) changed[name] = changeEach(value, change)
-    else if (field.shape && isBody(value)) changed[name] = mapSecrets(field.shape, value, change)
+    else if (field.shape && isPlainObject(value)) changed[name] = mapSecrets(field.shape, value, change)
   }
   return changed
 }

@@ -2,6 +2,7 @@ import { deserialize } from '#api/records.ts'
 import { type Background, guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
+import { isPlainObject } from '#base/plain-object.ts'
 import { kinds as collections } from '#contract/kinds/index.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
@@ -185,7 +186,7 @@ class Reader {
 const bodyOf = ({ body }: Row): unknown => JSON.parse(body)
 
 function requireObject(value: unknown): SourceRow['body'] {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as SourceRow['body']
+  if (isPlainObject(value)) return value
   throw new TypeError('The text of a row is not a JSON object.')
 }
 

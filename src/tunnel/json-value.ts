@@ -1,5 +1,6 @@
 import { type JsonObject, MessageError } from '#base/json-fields.ts'
 import { JsonBounds } from '#base/json-bounds.ts'
+import { isPlainObject } from '#base/plain-object.ts'
 import { HeldBytes } from '#tunnel/held-bytes.ts'
 
 const QUOTE = 0x22
@@ -50,8 +51,7 @@ export class JsonCollector {
 
   #parse(): JsonObject {
     const value: unknown = this.#read()
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw new MessageError('The message is not a JSON object.')
+    if (!isPlainObject(value)) throw new MessageError('The message is not a JSON object.')
     return value as JsonObject
   }
 

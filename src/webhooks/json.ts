@@ -1,4 +1,5 @@
 import { jsonBoundsFault } from '#base/json-bounds.ts'
+import { isPlainObject } from '#base/plain-object.ts'
 
 /** A JSON object; undefined when it is not one, or expensive to parse. */
 export function jsonObject(bytes: Buffer): Readonly<Record<string, unknown>> | undefined {
@@ -11,6 +12,4 @@ export function jsonObject(bytes: Buffer): Readonly<Record<string, unknown>> | u
 }
 
 export const objectIn = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : undefined
+  isPlainObject(value) ? value : undefined

@@ -1,6 +1,6 @@
 import type { NamedPlan } from '#cli/agent/tunnel-plan.ts'
 import type { TunnelKind } from '#tunnel/tunnel-option.ts'
-import { isPlainObject } from '#base/value-forms.ts'
+import { isPlainObject } from '#base/plain-object.ts'
 import { invalid, nameOf, plan } from '#cli/agent/web/tunnel-body.ts'
 
 const known = new Set([

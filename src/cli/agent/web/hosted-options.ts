@@ -1,4 +1,4 @@
-import { isPlainObject } from '#base/value-forms.ts'
+import { isPlainObject } from '#base/plain-object.ts'
 import { hostedTunnelKeys } from '#cli/agent/hosted-keys.ts'
 import { tunnelOptions, type OptionKey } from '#tunnel/tunnel-options.ts'
 

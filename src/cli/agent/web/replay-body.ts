@@ -1,4 +1,4 @@
-import { isPlainObject } from '#base/value-forms.ts'
+import { isPlainObject } from '#base/plain-object.ts'
 import { ApiFailure } from '#cli/agent/web/api-failure.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
