@@ -1,15 +1,14 @@
 import type { ErrorName } from '#base/errors.ts'
 import type { Backend, BackendParts, ClosableEndpoint } from '#gateway/backends/backend.ts'
 import type { TunnelBalancer } from '#gateway/backends/tunnel-balancer.ts'
+import { canRetry } from '#gateway/backends/retry.ts'
 import { unreached } from '#gateway/backends/unreached.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint, UpstreamFailure, ClientConnection } from '#http/exchange.ts'
 import { DialError } from '#registry/agent-dialer.ts'
-import { maySendAgain } from '#http/idempotent.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
-// Retries after the first attempt.
-const MAX_OTHERS = 2
+const MAX_ATTEMPTS = 3
 
 type MemberParts = Pick<BackendParts, 'makeTunnel' | 'dialer'>
 
@@ -63,11 +62,18 @@ export function answerBalanced(balancer: TunnelBalancer, members: Members, empty
       if (clientAbort.aborted) return reply
       balancer.markFailed(tunnel)
       ;(tried ??= []).push(tunnel)
-      const again = maySendAgain(reply.failure, failure !== undefined, head) && tried.length <= MAX_OTHERS
-      const other = again ? balancer.nextExcluding(tried) : undefined
+      const isSent = reply.failure === 'no-response'
+      const failed = {
+        isSent,
+        isBodyRead: isSent,
+        hasResponse: false,
+        mayResend: failure === undefined,
+        attemptsLeft: MAX_ATTEMPTS - tried.length,
+      }
+      const other = canRetry(head, failed) ? balancer.nextExcluding(tried) : undefined
       // A request that was sent stays sent, even if the last tunnel tried was not reached.
       if (other === undefined) return failure === undefined ? reply : { ...reply, failure }
-      if (reply.failure === 'no-response') failure = reply.failure
+      if (isSent) failure = reply.failure
       context.note(`tunnel ${tunnel.id}: ${reply.refusal ?? reply.failure}`)
       reply.body.cancel()
       tunnel = other
@@ -86,7 +92,7 @@ export function dialBalanced(
     const tried: TunnelRecord[] = []
     let failure = new DialError('offline', 'No tunnel of the group is online.')
     let tunnel = balancer.next()
-    while (tunnel !== undefined && tried.length <= MAX_OTHERS) {
+    while (tunnel !== undefined && tried.length < MAX_ATTEMPTS) {
       try {
         const stream = await dial(tunnel, client, first)
         balancer.markHealthy(tunnel)

@@ -1,6 +1,7 @@
 import type { failoverBackend as contract } from '#contract/kinds/backends.ts'
 import type { Stored } from '#contract/shape.ts'
 import type { Backend, BuildBackend } from '#gateway/backends/backend.ts'
+import { canRetry } from '#gateway/backends/retry.ts'
 import { unreached } from '#gateway/backends/unreached.ts'
 import type { Endpoint } from '#http/exchange.ts'
 import { DialError } from '#registry/agent-dialer.ts'
@@ -24,10 +25,14 @@ export const failoverBackend: BuildBackend = ({ id, body }, parts) => {
 const answerFrom =
   (id: string, children: readonly Child[]): Endpoint =>
   async exchange => {
-    const last = children.at(-1)
+    let attemptsLeft = children.length
     for (const child of children) {
       const reply = await child.backend.answer(exchange)
-      if (reply.failure !== 'not-sent' || child === last || exchange.clientAbort.aborted) return reply
+      if (reply.failure === undefined || exchange.clientAbort.aborted) return reply
+      attemptsLeft--
+      const isSent = reply.failure === 'no-response'
+      const failed = { isSent, isBodyRead: isSent, hasResponse: false, mayResend: false, attemptsLeft }
+      if (!canRetry(exchange.head, failed)) return reply
       exchange.context.note(`backend ${child.id}: ${reply.refusal ?? reply.failure}`)
       reply.body.cancel()
     }

@@ -1,14 +1,22 @@
+import { canRetry, type FailedAttempt } from '#gateway/backends/retry.ts'
 import { rewrittenHost } from '#gateway/backends/upstream-request.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint, Exchange, UpstreamFailure, Reply, HttpClientConnection } from '#http/exchange.ts'
 import { DialError } from '#registry/agent-dialer.ts'
 import { Http2Call, type Http2Outcome } from '#gateway/backends/http2-call.ts'
 import { Http2Pool } from '#gateway/backends/http2-pool.ts'
-import { isWithoutContent } from '#http/idempotent.ts'
 import { errorReply } from '#http/pages.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 const FIRST_ANSWER = 300_000
+/** A closing connection refuses streams without processing them; the body may be on its way there. */
+const REFUSED: FailedAttempt = {
+  isSent: false,
+  isBodyRead: true,
+  hasResponse: false,
+  mayResend: false,
+  attemptsLeft: 1,
+}
 
 export interface Http2BackendOptions {
   readonly dial: (client: HttpClientConnection) => Promise<ByteStream>
@@ -41,8 +49,7 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
 
   const answer: Endpoint = async exchange => {
     let outcome = await attempt(exchange)
-    // A closing connection refuses streams; a body that was sent there cannot be sent again.
-    if (outcome === 'refused' && isWithoutContent(exchange.head)) outcome = await attempt(exchange)
+    if (outcome === 'refused' && canRetry(exchange.head, REFUSED)) outcome = await attempt(exchange)
     if (typeof outcome !== 'string') return outcome
     const reply = replyTo(exchange, outcome, patience)
     // An abort because the client disconnected says nothing about the service.
@@ -64,7 +71,7 @@ function lostBy(failure: Failure, { head }: Exchange): UpstreamFailure | undefin
     case 'undialled':
       return 'not-sent'
     case 'refused':
-      return isWithoutContent(head) ? 'not-sent' : 'no-response'
+      return canRetry(head, REFUSED) ? 'not-sent' : 'no-response'
     case 'unreachable':
     case 'closed':
     case 'lost':

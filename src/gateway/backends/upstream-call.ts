@@ -1,5 +1,6 @@
 import { clientNetwork } from '#base/client-network.ts'
 import type { ErrorName } from '#base/errors.ts'
+import { canRetry, isIdempotent } from '#gateway/backends/retry.ts'
 import type { StreamPool, StreamUser, UpstreamStream } from '#gateway/backends/stream-pool.ts'
 import { Upload } from '#gateway/backends/upload.ts'
 import type { Exchange, UpstreamFailure, Reply } from '#http/exchange.ts'
@@ -7,7 +8,6 @@ import { bodyOf, type Framing, noBody } from '#http/body.ts'
 import { type BodySource, IncomingBody } from '#http/http1-body.ts'
 import { responseTrailers } from '#http/http1-chunks.ts'
 import { bareLineFeed } from '#http/http1-request-head.ts'
-import { isIdempotent } from '#http/idempotent.ts'
 import { TextBody } from '#http/http1-whole.ts'
 import { MAX_RESPONSE_HEAD, parseResponseHead, type UpstreamHead } from '#http/http1-response-head.ts'
 import { errorReply } from '#http/pages.ts'
@@ -350,7 +350,7 @@ export class UpstreamCall implements StreamUser, BodySource {
       this.#unanswered('upstream_closed')
       return
     }
-    if (this.#retried || !this.#isRetryable(used) || this.#upload?.started === true) {
+    if (!this.#isRetryable(used)) {
       const code = this.#retried && this.#upstream.viaAgent ? 'upstream_unreachable' : 'upstream_closed'
       this.#unanswered(code, {}, 'no-response')
       return
@@ -366,7 +366,14 @@ export class UpstreamCall implements StreamUser, BodySource {
    * An agent that cannot reach its service closes a new connection at once; a service closes one that was long idle.
    */
   #isRetryable({ fresh }: UpstreamStream): boolean {
-    return fresh ? this.#upstream.viaAgent : isIdempotent(this.#exchange.head)
+    const { viaAgent } = this.#upstream
+    return canRetry(this.#exchange.head, {
+      isSent: !(fresh && viaAgent),
+      isBodyRead: this.#upload?.started === true,
+      hasResponse: !this.#silent,
+      mayResend: true,
+      attemptsLeft: this.#retried || (fresh && !viaAgent) ? 0 : 1,
+    })
   }
 
   #clientAborted(): void {

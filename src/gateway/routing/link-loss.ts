@@ -1,8 +1,8 @@
 import type { ErrorName } from '#base/errors.ts'
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
 import type { Exchange, Reply } from '#http/exchange.ts'
-import { isWithoutContent, maySendAgain } from '#http/idempotent.ts'
 import { errorReply } from '#http/pages.ts'
+import { canRetry } from '#gateway/backends/retry.ts'
 import type { RecentNames } from '#gateway/routing/recent-names.ts'
 import { type Awaited, forGroup, forHost, Reconnects } from '#gateway/routing/reconnects.ts'
 import type { Records } from '#registry/records/records.ts'
@@ -45,15 +45,22 @@ export class LinkLoss {
     let waitedMs = 0
     while (reply.failure !== undefined && causes.has(reply.refusal) && !clientAbort.aborted) {
       const { failure } = reply
-      const isContentGone = body.isRead === true && !isWithoutContent(head)
-      if (!maySendAgain(failure, wasSentAgain, head) || isContentGone)
-        return failure === 'no-response' ? refused(exchange, reply) : reply
+      const isSent = failure === 'no-response'
+      const failed = {
+        isSent,
+        isBodyRead: isSent || body.isRead === true,
+        hasResponse: false,
+        mayResend: !wasSentAgain,
+        // Limited by the time that a request may wait.
+        attemptsLeft: Infinity,
+      }
+      if (!canRetry(head, failed)) return isSent ? refused(exchange, reply) : reply
       const begun = performance.now()
       const isBack = await this.#isBack(exchange, reply.refusal, this.#options.waitMs - waitedMs)
       waitedMs += performance.now() - begun
       if (waitedMs >= 1) context.note(`waited ${Math.round(waitedMs)} ms for the agent to reconnect`)
       if (!isBack) return reply
-      if (failure === 'no-response') {
+      if (isSent) {
         wasSentAgain = true
         context.note('sent again, because the connection to the agent was lost before the response')
       }
