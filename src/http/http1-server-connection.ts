@@ -1,33 +1,40 @@
 import type { Socket } from 'node:net'
+import type { Body } from '#http/body.ts'
 import {
   ClientAbort,
   type Endpoint,
   type Exchange,
+  type HttpClientConnection,
   type Observer,
   type Reply,
-  type HttpClientConnection,
 } from '#http/exchange.ts'
-import { type Body, bodyOf, noBody } from '#http/body.ts'
 import type { RequestHead, ResponseHead } from '#http/head.ts'
-import { AnswerWriter } from '#http/http1-answer.ts'
-import { type BodySource, IncomingBody } from '#http/http1-body.ts'
-import { requestTrailers } from '#http/http1-chunks.ts'
+import { ConnectionClock } from '#http/http1-connection-clock.ts'
+import {
+  afterRequest,
+  afterResponse,
+  connectionPolicy,
+  type ConnectionState,
+  isBodyUnsure,
+  keepsAlive,
+  waitOf,
+  waits,
+} from '#http/http1-connection-policy.ts'
 import { defaultClientLimits, type Http1ClientLimits } from '#http/http1-limits.ts'
-import { findRequestEnd, MAX_REQUEST_HEAD, parseRequestHead } from '#http/http1-request-head.ts'
-import { SocketSplice } from '#http/http1-splice.ts'
-import type { SiteIsolation } from '#http/site-isolation.ts'
-import { endsWithConnection, serializeInformationalHead, isBare } from '#http/http1-serialize.ts'
-import { malformed, HttpError } from '#http/http-error.ts'
+import { RequestReader, type RequestReceiver } from '#http/http1-request-reader.ts'
+import { ResponseWriter } from '#http/http1-response-writer.ts'
+import { endsWithConnection, isBare } from '#http/http1-serialize.ts'
+import type { SocketSplice } from '#http/http1-splice.ts'
+import { HttpError, malformed } from '#http/http-error.ts'
 import { errorReply } from '#http/pages.ts'
 import { RequestContext } from '#http/request-context.ts'
-import { ownedCopy } from '#tunnel/buffer-pool.ts'
-import { type BorrowedReader, readBorrowed, type SocketReads } from '#tunnel/socket-reads.ts'
-import { cut } from '#tunnel/splice.ts'
+import type { SiteIsolation } from '#http/site-isolation.ts'
 import {
+  type HasTimeouts,
   timeoutChecker as sharedSweeper,
   type TimeoutChecker,
-  type HasTimeouts,
 } from '#http/timeout-checker.ts'
+import { cut } from '#tunnel/splice.ts'
 
 export interface ServeOptions {
   readonly client: HttpClientConnection
@@ -55,17 +62,11 @@ export function serveHttp1(socket: Socket, options: ServeOptions): Served {
   return new Http1ServerConnection(socket, options)
 }
 
-// Nearly every head is shorter, so a large body after it is not converted to text.
-const FIRST_LOOK = 2048
-const emptyBody = bodyOf(Buffer.alloc(0))
-
 /**
- * head: waiting for a complete request head. serving: the response is not finished. unwanted: the response is, the
- * request body is not. upgraded: another protocol. leaving: we have closed, and wait for the client to do so.
+ * Passes requests from the reader to the endpoint, and responses to the writer. What happens when is decided by
+ * `http1-connection-policy.ts`.
  */
-type State = 'head' | 'serving' | 'unwanted' | 'upgraded' | 'leaving'
-
-class Http1ServerConnection implements Served, BodySource, HasTimeouts, BorrowedReader {
+class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
   readonly closed: Promise<void>
   readonly #socket: Socket
   readonly #client: HttpClientConnection
@@ -73,9 +74,16 @@ class Http1ServerConnection implements Served, BodySource, HasTimeouts, Borrowed
   readonly #observer: Observer | undefined
   readonly #limits: Http1ClientLimits
   readonly #timeouts: TimeoutChecker
-  readonly #isolation: SiteIsolation | undefined
-  readonly #writer: AnswerWriter
-  readonly #reads: SocketReads
+  readonly #clock: ConnectionClock
+  readonly #reader: RequestReader
+  readonly #writer: ResponseWriter
+  readonly #state: ConnectionState = {
+    phase: 'head',
+    requests: 0,
+    keepAlive: true,
+    isDraining: false,
+    hasClientEnded: false,
+  }
   readonly #sendInformational = (head: ResponseHead): void => this.#interim(head)
   readonly #replied = (reply: Reply): void => {
     try {
@@ -86,30 +94,15 @@ class Http1ServerConnection implements Served, BodySource, HasTimeouts, Borrowed
   }
   readonly #faulted = (error: unknown): void => {
     if (this.#head !== undefined) this.#observer?.failed(this.#head, error)
-    this.#refuse(new HttpError('gateway_fault'))
+    this.#reject(new HttpError('gateway_fault'))
   }
-  #state: State = 'head'
-  /** When the state began, or its last byte arrived. */
-  #since: number
-  #requests = 0
-  #partial: Buffer | undefined
-  #waiting: Buffer | undefined
-  #held = false
   #head: RequestHead | undefined
-  #content: IncomingBody | undefined
   #clientAbort: ClientAbort | undefined
   /** Of the running request. */
   #context: RequestContext | undefined
   #splice: SocketSplice | undefined
-  #answering = false
-  #keepAlive = true
-  #continued = false
-  #discarded = 0
-  #draining = false
-  #clientEnded = false
-  #sent = 0
-  #unsent = 0
-  #unsentSince = 0
+  /** The client was asked to send the body. */
+  #isContinued = false
 
   constructor(socket: Socket, options: ServeOptions) {
     const { client, answer, observer, limits, timeouts = sharedSweeper, first } = options
@@ -119,16 +112,15 @@ class Http1ServerConnection implements Served, BodySource, HasTimeouts, Borrowed
     this.#observer = observer
     this.#limits = limits === undefined ? defaultClientLimits : { ...defaultClientLimits, ...limits }
     this.#timeouts = timeouts
-    this.#isolation = options.isolation
-    this.#writer = new AnswerWriter(
-      socket,
-      () => this.#answerEnded(),
-      reason => this.#replace(reason),
-    )
+    this.#writer = new ResponseWriter(socket, {
+      isolation: options.isolation,
+      ended: () => this.#responseEnded(),
+      unsendable: reason => this.#unsendable(reason),
+    })
     const { promise, resolve } = Promise.withResolvers<void>()
     this.closed = promise
     timeouts.add(this)
-    this.#since = timeouts.now
+    this.#clock = new ConnectionClock(socket, timeouts)
     socket.setNoDelay(true)
     socket.on('error', () => undefined)
     socket.on('drain', () => this.#drained())
@@ -136,132 +128,46 @@ class Http1ServerConnection implements Served, BodySource, HasTimeouts, Borrowed
       this.#gone()
       resolve()
     })
-    this.#reads = readBorrowed(socket, this)
-    if (first !== undefined && first.length > 0) this.#data(first)
-  }
-
-  /** Most requests are a head that arrives whole: it is parsed in place. All else is kept beyond this call. */
-  onRead(bytes: Buffer, length: number, owned: boolean): void {
-    if (this.#state === 'head' && this.#partial === undefined && !owned) this.#readBorrowed(bytes, length)
-    else this.#data(owned ? bytes.subarray(0, length) : ownedCopy(bytes, 0, length))
-  }
-
-  end(): void {
-    this.#ended()
+    this.#reader = new RequestReader(socket, { receiver: this, clock: this.#clock, limits: this.#limits })
+    if (first !== undefined && first.length > 0) this.#reader.receive(first)
   }
 
   drain(): void {
-    this.#draining = true
-    this.#keepAlive = false
+    const state = this.#state
+    state.isDraining = true
+    state.keepAlive = false
     // Not closed yet: the first request of a new connection would be lost, and the client would not retry it.
-    if (this.#state === 'head' && this.#partial === undefined) this.#since = this.#timeouts.now
+    if (state.phase === 'head' && !this.#reader.isWithinHead) this.#clock.restart()
   }
 
   cut(): void {
-    if (this.#state !== 'head') this.#socket.destroy()
+    if (connectionPolicy.cut[this.#state.phase] === 'abort') this.#socket.destroy()
   }
 
   checkTimeouts(now: number): void {
-    const waited = now - this.#since
-    if (this.#stalled(now)) cut(this.#socket)
-    else if (this.#state === 'head') this.#sweepHead(waited)
-    else if (this.#state === 'serving') this.#sweepServing(waited)
-    else if (this.#state === 'upgraded') this.#sweepUpgraded(waited)
-    else if (waited > this.#limits.lingerMs) this.#socket.destroy()
-  }
-
-  holdContent(): void {
-    this.#held = true
-    this.#reads.pause()
-  }
-
-  moreContent(): void {
-    this.#since = this.#timeouts.now
-    if (this.#held) this.#read()
-  }
-
-  contentEnded(rest: Buffer | undefined): void {
-    this.#waiting = rest
-    if (this.#context !== undefined) this.#context.contentEnded = performance.now()
-    // Before the response ends, only the end of the connection shows that the client has disconnected.
-    this.#read()
-    if (this.#state === 'unwanted') this.#next()
-  }
-
-  contentBroken(reason: string): void {
-    if (this.#state === 'serving') this.#refuse(malformed(reason))
-    else this.#leave()
-  }
-
-  contentUnwanted(): void {
-    this.#discarded = 0
-  }
-
-  /** Body bytes of the running request are outstanding. */
-  get #contentDue(): boolean {
-    return this.#content?.finished === false
-  }
-
-  #data(bytes: Buffer): void {
-    if (this.#state === 'head') this.#readHead(bytes)
-    else if (this.#state === 'upgraded') this.#pass(bytes)
-    else if (this.#state !== 'leaving') this.#behindHead(bytes)
-  }
-
-  #readBorrowed(bytes: Buffer, length: number): void {
-    const text = bytes.toString('latin1', 0, Math.min(length, FIRST_LOOK))
-    const end = findRequestEnd(text)
-    if (typeof end !== 'number' || end + 2 < length) {
-      this.#readHead(ownedCopy(bytes, 0, length))
+    if (this.#clock.stalledMs(now) > this.#limits.writeStallMs) {
+      cut(this.#socket)
       return
     }
-    const head = parseRequestHead(text, end)
-    if (head instanceof HttpError) this.#refuse(head)
-    else this.#serve(head, undefined)
+    const awaited = waitOf(this.#state, this.#reader, this.#socket.writableEnded)
+    if (awaited === undefined || (awaited === 'response' && this.#clock.restartIfSent())) return
+    const { limit, action } = waits[awaited]
+    if (this.#clock.waitedMs(now) <= this.#limits[limit]) return
+    if (action === 'reject') this.#reject(new HttpError('request_timeout'))
+    else if (action === 'close') this.#close()
+    else this.#socket.destroy()
   }
 
-  #readHead(bytes: Buffer): void {
-    const chunk = this.#partial === undefined ? bytes : Buffer.concat([this.#partial, bytes])
-    let text = chunk.toString('latin1', 0, FIRST_LOOK)
-    let end = findRequestEnd(text)
-    if (end === undefined && chunk.length > FIRST_LOOK) {
-      text = chunk.toString('latin1', 0, MAX_REQUEST_HEAD + 1)
-      end = findRequestEnd(text)
-    }
-    if (end === undefined) {
-      if (this.#partial === undefined) this.#since = this.#timeouts.now
-      this.#partial = chunk
-      return
-    }
-    this.#partial = undefined
-    const head = end instanceof HttpError ? end : parseRequestHead(text, end)
-    if (head instanceof HttpError) this.#refuse(head)
-    else
-      this.#serve(
-        head,
-        typeof end === 'number' && end + 2 < chunk.length ? chunk.subarray(end + 2) : undefined,
-      )
-  }
-
-  #serve(head: RequestHead, rest: Buffer | undefined): void {
-    const { framing } = head
-    this.#state = 'serving'
-    this.#since = this.#timeouts.now
+  request(head: RequestHead, body: Body): void {
+    const state = this.#state
+    state.phase = 'serving'
+    state.requests++
+    state.keepAlive = keepsAlive(head, state, this.#limits)
     this.#head = head
-    this.#continued = false
-    this.#keepAlive = head.keepAlive && !this.#draining && ++this.#requests < this.#limits.maxRequests
-    let body: Body = noBody
-    this.#content = undefined
-    if (framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0)) {
-      body = this.#content = new IncomingBody(framing, this, requestTrailers)
-      if (rest !== undefined) this.#content.push(rest)
-    } else {
-      if (framing.kind === 'length') body = emptyBody
-      this.#waiting = rest
-    }
+    this.#isContinued = false
     this.#clientAbort = new ClientAbort()
     const context = (this.#context = new RequestContext())
-    context.content = this.#content
+    context.content = this.#reader.body
     this.#ask({
       client: this.#client,
       head,
@@ -270,9 +176,34 @@ class Http1ServerConnection implements Served, BodySource, HasTimeouts, Borrowed
       context,
       sendInformational: this.#sendInformational,
     })
-    const content = this.#content
-    if (content !== undefined && !content.finished && !content.flowing && !content.unwanted)
-      this.holdContent()
+  }
+
+  invalidHead(error: HttpError): void {
+    this.#reject(error)
+  }
+
+  invalidBody(reason: string): void {
+    if (connectionPolicy.invalidBody[this.#state.phase] === 'reject') this.#reject(malformed(reason))
+    else this.#close()
+  }
+
+  bodyComplete(): void {
+    if (this.#context !== undefined) this.#context.contentEnded = performance.now()
+    if (connectionPolicy.bodyComplete[this.#state.phase] === 'next') this.#next()
+  }
+
+  bodyExcess(): void {
+    if (connectionPolicy.bodyExcess[this.#state.phase] === 'close') this.#close()
+    else this.#reader.holdContent()
+  }
+
+  clientEnded(): void {
+    this.#state.hasClientEnded = true
+    const row = this.#reader.isBodyDue ? connectionPolicy.endWithinBody : connectionPolicy.end
+    const action = row[this.#state.phase]
+    if (action === 'close') this.#close()
+    else if (action === 'abort') this.#socket.destroy()
+    else if (action === 'forward') this.#splice?.finish()
   }
 
   #ask(exchange: Exchange): void {
@@ -283,118 +214,88 @@ class Http1ServerConnection implements Served, BodySource, HasTimeouts, Borrowed
     }
   }
 
-  #pass(bytes: Buffer): void {
-    this.#since = this.#timeouts.now
-    this.#splice?.send(bytes)
-  }
-
-  /** Bytes while a request runs: its body, or pipelined requests, which wait. */
-  #behindHead(bytes: Buffer): void {
-    const content = this.#content
-    if (content === undefined || content.finished) {
-      this.#waiting = this.#waiting === undefined ? bytes : Buffer.concat([this.#waiting, bytes])
-      if (this.#waiting.length >= this.#limits.waitingBytes) this.holdContent()
-      return
-    }
-    this.#since = this.#state === 'serving' ? this.#timeouts.now : this.#since
-    if (content.unwanted && (this.#discarded += bytes.length) > this.#limits.unwantedBytes) {
-      if (this.#state === 'unwanted') this.#leave()
-      else this.holdContent()
-      return
-    }
-    content.push(bytes)
-  }
-
   #interim(head: ResponseHead): void {
-    if (this.#state !== 'serving' || this.#answering || this.#head?.version !== '1.1') return
-    this.#continued ||= head.status === 100
-    this.#socket.write(serializeInformationalHead(this.#confined(head, this.#head.host)), 'latin1')
-  }
-
-  #confined(head: ResponseHead, host: string): ResponseHead {
-    return this.#isolation?.confined(head, host) ?? head
+    const request = this.#head
+    if (connectionPolicy.reply[this.#state.phase] === 'drop' || request?.version !== '1.1') return
+    this.#isContinued ||= head.status === 100
+    this.#writer.informational(head, request.host)
   }
 
   #reply(reply: Reply): void {
     const head = this.#head
     const context = this.#context
-    if (this.#state !== 'serving' || this.#answering || head === undefined || context === undefined) {
+    const state = this.#state
+    if (connectionPolicy.reply[state.phase] === 'drop' || head === undefined || context === undefined) {
       reply.body.cancel()
       reply.upgraded?.abort()
       return
     }
-    this.#answering = true
+    state.phase = 'responding'
     this.#observer?.replied(this.#client, head, reply, context)
-    const answer = this.#confined(reply.head, head.host)
     if (reply.upgraded !== undefined) {
-      this.#upgrade(answer, reply.upgraded)
+      this.#upgrade(reply.head, head, reply.upgraded)
       return
     }
     const version = head.version === '1.0' ? '1.0' : '1.1'
     const bare = isBare(head.method, reply.head.status)
-    const unsure = head.expectsContinue && !this.#continued && this.#contentDue
-    if (unsure || (!bare && endsWithConnection(reply.head.framing, version))) this.#keepAlive = false
-    const sent = answer === reply.head ? reply : { ...reply, head: answer }
-    this.#writer.begin(sent, { version, keepAlive: this.#keepAlive, bare, requestId: context.id })
+    if (
+      isBodyUnsure(head, this.#isContinued, this.#reader.isBodyDue) ||
+      (!bare && endsWithConnection(reply.head.framing, version))
+    )
+      state.keepAlive = false
+    const transfer = { version, keepAlive: state.keepAlive, bare, requestId: context.id } as const
+    this.#writer.respond(reply, transfer, head.host)
   }
 
-  #upgrade(head: ResponseHead, stream: NonNullable<Reply['upgraded']>): void {
-    this.#state = 'upgraded'
-    this.#socket.write(serializeInformationalHead(head), 'latin1')
-    const waiting = this.#waiting
-    this.#waiting = undefined
-    this.#splice = new SocketSplice(this.#socket, this.#reads, stream)
+  #upgrade(head: ResponseHead, { host }: RequestHead, stream: NonNullable<Reply['upgraded']>): void {
+    this.#state.phase = 'upgraded'
+    this.#writer.informational(head, host)
+    this.#splice = this.#reader.upgrade(stream)
     if (this.#context !== undefined) this.#context.upgraded = this.#splice
-    if (waiting !== undefined) this.#splice.send(waiting)
-    if (this.#clientEnded) this.#splice.finish()
-    this.#read()
+    if (this.#state.hasClientEnded) this.#splice.finish()
+    this.#reader.resume()
   }
 
-  /** Rejects a request and closes, because the start of the next one is unknown. */
+  #reject(error: HttpError): void {
+    const action = connectionPolicy.error[this.#state.phase]
+    if (action === 'respond') this.#refuse(error)
+    else if (action === 'abort') this.#socket.destroy()
+  }
+
+  #unsendable(reason: string): void {
+    if (connectionPolicy.unsendable[this.#state.phase] === 'respond')
+      this.#refuse(new HttpError('upstream_invalid', { reason }))
+  }
+
+  /** Responds with an error and closes, because the start of the next request is unknown. */
   #refuse(error: HttpError): void {
-    if (this.#state === 'leaving') return
-    if (this.#answering) {
-      this.#socket.destroy()
-      return
-    }
-    const head = this.#head
-    const asked = this.#state === 'serving' ? head : undefined
-    this.#state = 'serving'
-    this.#answering = true
-    this.#keepAlive = false
+    const state = this.#state
+    const asked = state.phase === 'head' ? undefined : this.#head
+    state.phase = 'responding'
+    state.keepAlive = false
     this.#clientAbort?.abort()
-    this.#content?.fail(new Error('The request was refused.'))
+    this.#reader.body?.fail(new Error('The request was refused.'))
     const reply = errorReply(error.code, asked, error.values)
     const context = (this.#context ??= new RequestContext())
     this.#observer?.replied(this.#client, asked, reply, context)
     const bare = asked !== undefined && isBare(asked.method, reply.head.status)
-    this.#writer.begin(reply, { version: '1.1', keepAlive: false, bare, requestId: context.id })
+    const transfer = { version: '1.1', keepAlive: false, bare, requestId: context.id } as const
+    this.#writer.respond(reply, transfer)
   }
 
-  /** The response is invalid from its first chunk on, so an error can still be sent. */
-  #replace(reason: string): void {
-    this.#answering = false
-    this.#refuse(new HttpError('upstream_invalid', { reason }))
-  }
-
-  #answerEnded(): void {
+  #responseEnded(): void {
     this.#over(true)
-    const content = this.#content
-    if (content === undefined || content.finished) {
+    const { body, isHeld } = this.#reader
+    const action = afterResponse(body, isHeld, this.#state, this.#limits)
+    if (action === 'next') {
       this.#next()
-      return
+    } else if (action === 'close') {
+      body?.cancel()
+      this.#close()
+    } else {
+      this.#state.phase = 'discarding'
+      this.#reader.discardBody()
     }
-    const { framing } = content
-    const known = framing.kind === 'length' && content.left > this.#limits.unwantedBytes
-    if (!this.#keepAlive || known || (content.unwanted && this.#held)) {
-      content.cancel()
-      this.#leave()
-      return
-    }
-    this.#state = 'unwanted'
-    this.#since = this.#timeouts.now
-    content.cancel()
-    this.#read()
   }
 
   /** The running request has ended. */
@@ -405,37 +306,25 @@ class Http1ServerConnection implements Served, BodySource, HasTimeouts, Borrowed
   }
 
   #next(): void {
-    this.#answering = false
+    const reader = this.#reader
     this.#clientAbort = undefined
-    this.#content = undefined
-    const waiting = this.#waiting
-    if (!this.#keepAlive || (this.#clientEnded && waiting === undefined)) {
-      this.#leave()
+    if (afterRequest(this.#state, reader.isPipelined) === 'close') {
+      this.#close()
       return
     }
-    this.#state = 'head'
-    this.#since = this.#timeouts.now
-    this.#waiting = undefined
-    if (waiting !== undefined) this.#readHead(waiting)
-    if (this.#clientEnded && this.#partial !== undefined) this.#leave()
-    else if (!this.#contentDue) this.#read()
+    this.#state.phase = 'head'
+    reader.next()
+    if (this.#state.hasClientEnded && reader.isWithinHead) this.#close()
+    else if (!reader.isBodyDue) reader.resume()
   }
 
-  /** Resumes reading, which may deliver bytes at once; not while requests wait. */
-  #read(): void {
-    if (!this.#held || (this.#waiting?.length ?? 0) >= this.#limits.waitingBytes) return
-    this.#held = false
-    this.#reads.resume()
-  }
-
-  /** Half-closes. Incoming bytes are read and dropped: unread ones would turn the close into a reset. */
-  #leave(): void {
-    this.#state = 'leaving'
-    this.#since = this.#timeouts.now
-    this.#waiting = this.#partial = undefined
+  /** Half-closes, and waits for the client to do so. */
+  #close(): void {
+    this.#state.phase = 'closing'
+    this.#clock.restart()
     this.#clientAbort = undefined
-    this.#read()
-    if (this.#clientEnded) this.#socket.destroySoon()
+    this.#reader.drop()
+    if (this.#state.hasClientEnded) this.#socket.destroySoon()
     else this.#socket.end()
   }
 
@@ -444,64 +333,15 @@ class Http1ServerConnection implements Served, BodySource, HasTimeouts, Borrowed
     this.#splice?.drained()
   }
 
-  #ended(): void {
-    this.#clientEnded = true
-    if (this.#state === 'upgraded') this.#splice?.finish()
-    else if (this.#state !== 'serving') this.#leave()
-    else if (this.#contentDue) this.#socket.destroy()
-  }
-
   #gone(): void {
     this.#timeouts.delete(this)
     const clientAbort = this.#clientAbort
-    this.#state = 'leaving'
+    this.#state.phase = 'closing'
     this.#over(false)
-    this.#waiting = this.#partial = this.#clientAbort = undefined
-    this.#content?.fail(new Error('The client has disconnected.'))
+    this.#clientAbort = undefined
+    this.#reader.abandon()
     this.#splice?.abort()
     this.#writer.abandon()
     clientAbort?.abort()
-  }
-
-  #stalled(now: number): boolean {
-    const unsent = this.#socket.writableLength
-    if (unsent !== this.#unsent || unsent === 0) {
-      this.#unsent = unsent
-      this.#unsentSince = now
-    }
-    return now - this.#unsentSince > this.#limits.writeStallMs
-  }
-
-  #sweepHead(waited: number): void {
-    const { headMs, keepAliveMs, drainMs } = this.#limits
-    if (this.#partial !== undefined) {
-      if (waited > headMs) this.#refuse(new HttpError('request_timeout'))
-      return
-    }
-    const patience = this.#requests === 0 ? headMs : keepAliveMs
-    if (waited > (this.#draining ? drainMs : patience)) this.#leave()
-  }
-
-  #sweepServing(waited: number): void {
-    const { bodyIdleMs } = this.#limits
-    const content = this.#content
-    if (content?.finished === false && content.flowing && waited > bodyIdleMs)
-      this.#refuse(new HttpError('request_timeout'))
-    else if (this.#clientEnded) this.#sweepHalfClosed(waited)
-  }
-
-  /** The service has half-closed; a client that neither closes nor sends has gone. */
-  #sweepUpgraded(waited: number): void {
-    if (this.#socket.writableEnded && waited > this.#limits.halfClosedMs) this.#socket.destroy()
-  }
-
-  #sweepHalfClosed(waited: number): void {
-    const sent = this.#socket.bytesWritten
-    if (sent === this.#sent) {
-      if (waited > this.#limits.halfClosedMs) this.#socket.destroy()
-      return
-    }
-    this.#sent = sent
-    this.#since = this.#timeouts.now
   }
 }

@@ -1,8 +1,15 @@
 import type { Socket } from 'node:net'
 import type { Reply } from '#http/exchange.ts'
 import type { Body, BodySink } from '#http/body.ts'
-import { serializeResponseHead, endsWithConnection, type ResponseTransfer } from '#http/http1-serialize.ts'
+import type { ResponseHead } from '#http/head.ts'
+import {
+  endsWithConnection,
+  type ResponseTransfer,
+  serializeInformationalHead,
+  serializeResponseHead,
+} from '#http/http1-serialize.ts'
 import { TextBody } from '#http/http1-whole.ts'
+import type { SiteIsolation } from '#http/site-isolation.ts'
 import { cut } from '#tunnel/splice.ts'
 import { writeOwned } from '#tunnel/buffer-pool.ts'
 
@@ -11,9 +18,19 @@ const HIGH_WATER = 131_072
 // Up to this size joining text is cheaper than a vectored write.
 const JOINED_BYTES = 16_384
 
+interface WriterOptions {
+  /** Isolates responses of hosts from each other; absent: off. */
+  readonly isolation: SiteIsolation | undefined
+  /** A response was written completely. */
+  readonly ended: () => void
+  /** A response has failed before its first byte. */
+  readonly unsendable: (reason: string) => void
+}
+
 /** Writes responses to a client socket, one after the other: head and first bytes at once, then as they arrive. */
-export class AnswerWriter implements BodySink {
+export class ResponseWriter implements BodySink {
   readonly #socket: Socket
+  readonly #isolation: SiteIsolation | undefined
   readonly #ended: () => void
   readonly #unsendable: (reason: string) => void
   readonly #uncork: () => void
@@ -23,9 +40,9 @@ export class AnswerWriter implements BodySink {
   #corked = false
   #untilClose = false
 
-  /** `ended` is called when a response was written completely, `unsendable` when it failed before its first byte. */
-  constructor(socket: Socket, ended: () => void, unsendable: (reason: string) => void) {
+  constructor(socket: Socket, { isolation, ended, unsendable }: WriterOptions) {
     this.#socket = socket
+    this.#isolation = isolation
     this.#ended = ended
     this.#unsendable = unsendable
     this.#uncork = () => {
@@ -34,9 +51,14 @@ export class AnswerWriter implements BodySink {
     }
   }
 
-  /** Starts a response; if it cannot be finished the socket is destroyed. */
-  begin({ head, body }: Reply, transfer: ResponseTransfer): void {
-    const text = serializeResponseHead(head, transfer)
+  /** Writes an interim response of a host, or its 101. */
+  informational(head: ResponseHead, host: string): void {
+    this.#socket.write(serializeInformationalHead(this.#confined(head, host)), 'latin1')
+  }
+
+  /** Starts a response; if it cannot be finished the socket is destroyed. No host: it is one of the gateway itself. */
+  respond({ head, body }: Reply, transfer: ResponseTransfer, host?: string): void {
+    const text = serializeResponseHead(host === undefined ? head : this.#confined(head, host), transfer)
     if (body instanceof TextBody && !transfer.bare) {
       this.#socket.write(text + body.text, 'latin1')
       this.#ended()
@@ -101,6 +123,10 @@ export class AnswerWriter implements BodySink {
     const body = this.#body
     this.#body = undefined
     body?.cancel()
+  }
+
+  #confined(head: ResponseHead, host: string): ResponseHead {
+    return this.#isolation?.confined(head, host) ?? head
   }
 
   #flushHead(): void {
