@@ -104,13 +104,3 @@ export interface Observer {
   /** No endpoint has responded: an internal error. */
   failed(head: RequestHead, error: unknown): void
 }
-
-/** Runs handlers first to last and ends at the backend. A handler that does not call `next` responds itself. */
-export const chain = (handlers: readonly Handler[], backend: Endpoint): Endpoint =>
-  handlers.reduceRight<Endpoint>((rest, handler, at) => {
-    const next: Endpoint = exchange => {
-      exchange.context.modulesPassed = at + 1
-      return rest(exchange)
-    }
-    return exchange => handler(exchange, next)
-  }, backend)

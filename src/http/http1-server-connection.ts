@@ -167,7 +167,7 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     this.#isContinued = false
     this.#clientAbort = new ClientAbort()
     const context = (this.#context = new RequestContext())
-    context.content = this.#reader.body
+    context.connection.content = this.#reader.body
     this.#ask({
       client: this.#client,
       head,
@@ -188,7 +188,7 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
   }
 
   bodyComplete(): void {
-    if (this.#context !== undefined) this.#context.contentEnded = performance.now()
+    if (this.#context !== undefined) this.#context.connection.contentEnded = performance.now()
     if (connectionPolicy.bodyComplete[this.#state.phase] === 'next') this.#next()
   }
 
@@ -251,7 +251,7 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     this.#state.phase = 'upgraded'
     this.#writer.informational(head, host)
     this.#splice = this.#reader.upgrade(stream)
-    if (this.#context !== undefined) this.#context.upgraded = this.#splice
+    if (this.#context !== undefined) this.#context.connection.upgraded = this.#splice
     if (this.#state.hasClientEnded) this.#splice.finish()
     this.#reader.resume()
   }

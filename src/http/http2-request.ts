@@ -78,7 +78,7 @@ export class Http2Request {
 
   #exchange(head: RequestHead, ends: boolean): Exchange {
     const { client } = this.#options
-    if (!ends) this.#context.content = this.#body = this.#contentOf(head)
+    if (!ends) this.#context.connection.content = this.#body = this.#contentOf(head)
     return {
       client,
       head,
@@ -98,7 +98,7 @@ export class Http2Request {
       stream: this.#stream,
       from: 'client',
       framing,
-      ended: () => (this.#context.contentEnded = performance.now()),
+      ended: () => (this.#context.connection.contentEnded = performance.now()),
       broken: reason => this.#rejectContent(reason),
       patience: isCall ? undefined : patience,
     })

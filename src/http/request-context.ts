@@ -67,53 +67,135 @@ export interface FollowedRequest {
   ended(moment: number, whole: boolean): void
 }
 
-/** The record of one request, written by each stage. */
-export class RequestContext {
-  /** When the head was received, by `performance.now`. */
-  readonly begun = performance.now()
-  /** Sent to the client in the response, so that the request can be found again. */
-  readonly id = newRequestId(this.begun)
+/** Written by the client connection. */
+export interface ConnectionSection {
+  /** The request body, if there is one. */
+  content: Pick<Body, 'counted'> | undefined
+  /** When it was received completely; 0 before. */
+  contentEnded: number
+  /** Bytes of an upgraded connection. */
+  upgraded: { readonly received: number; readonly sent: number } | undefined
+}
+
+/** Written by routing. */
+export interface RoutingSection {
   route: RouteInfo | undefined
   /** How many modules have allowed the request. */
-  modulesPassed = 0
-  /** When the request was sent to the backend; 0 before. */
-  upstreamStartedAt = 0
-  /** When the response head arrived. */
-  respondedAt = 0
-  /** The last backend and tunnel used. */
-  tunnel: TunnelRecord | undefined
-  backendId: string | undefined
+  modulesPassed: number
+}
+
+/** Written by sign-in. */
+export interface SignInSection {
   /** The authenticated user. */
   identity: UserIdentity | undefined
   /** The client id at the identity provider. */
   appClientId: string | undefined
+}
+
+/** Written by the modules that have more to report than their decision. */
+export interface ModulesSection {
   /** The user name of basic auth, valid or not. */
   username: string | undefined
   /** The circuit breaker is open, and allowed this request as a trial. */
-  whileOpen = false
+  whileOpen: boolean
   /** How the response was compressed; `saved` is known at its end. */
   compressed: Compressed | undefined
+}
+
+/** Written by the backends. */
+export interface UpstreamSection {
+  /** When the request was sent to the backend; 0 before. */
+  upstreamStartedAt: number
+  /** The last backend and tunnel used. */
+  tunnel: TunnelRecord | undefined
+  backendId: string | undefined
   /** Whether the upstream connection was reused; undefined before. */
   reused: boolean | undefined
-  /** The request body, if there is one. */
-  content: Pick<Body, 'counted'> | undefined
-  /** When it was received completely; 0 before. */
-  contentEnded = 0
+}
+
+/** Written by telemetry. */
+export interface TelemetrySection {
+  /** When the response head arrived. */
+  respondedAt: number
   /** The response body; undefined before, and without one. */
   answer: Pick<Body, 'counted' | 'framing'> | undefined
-  /** Bytes of an upgraded connection. */
-  upgraded: { readonly received: number; readonly sent: number } | undefined
   /** Its number in the request log, and the slot. */
-  logNumber = 0
-  logSlot = 0
+  logNumber: number
+  logSlot: number
   /** Reports the request at its end; undefined unless there is a subscriber. */
   onComplete: ((moment: number) => void) | undefined
   /** Set for traced requests. */
   span: FollowedRequest | undefined
-  /** Details of a module besides its decision. */
-  notes: string[] | undefined
+}
+
+type Sections = ConnectionSection &
+  RoutingSection &
+  SignInSection &
+  ModulesSection &
+  UpstreamSection &
+  TelemetrySection
+
+/**
+ * The record of one request. Everything can be read by anyone; a section is written only by its component, as
+ * `context.upstream.tunnel = …`. Sections are views of the same object, because one for each would cost allocations.
+ */
+export class RequestContext implements Readonly<Sections> {
+  /** When the head was received, by `performance.now`. */
+  readonly begun = performance.now()
+  /** Sent to the client in the response, so that the request can be found again. */
+  readonly id = newRequestId(this.begun)
+  readonly route: RouteInfo | undefined = undefined
+  readonly modulesPassed: number = 0
+  readonly upstreamStartedAt: number = 0
+  readonly respondedAt: number = 0
+  readonly tunnel: TunnelRecord | undefined = undefined
+  readonly backendId: string | undefined = undefined
+  readonly identity: UserIdentity | undefined = undefined
+  readonly appClientId: string | undefined = undefined
+  readonly username: string | undefined = undefined
+  readonly whileOpen: boolean = false
+  readonly compressed: Compressed | undefined = undefined
+  readonly reused: boolean | undefined = undefined
+  readonly content: Pick<Body, 'counted'> | undefined = undefined
+  readonly contentEnded: number = 0
+  readonly answer: Pick<Body, 'counted' | 'framing'> | undefined = undefined
+  readonly upgraded: ConnectionSection['upgraded'] = undefined
+  readonly logNumber: number = 0
+  readonly logSlot: number = 0
+  readonly onComplete: ((moment: number) => void) | undefined = undefined
+  readonly span: FollowedRequest | undefined = undefined
+  #notes: string[] | undefined
+
+  get connection(): ConnectionSection {
+    return this
+  }
+
+  get routing(): RoutingSection {
+    return this
+  }
+
+  get signIn(): SignInSection {
+    return this
+  }
+
+  get modules(): ModulesSection {
+    return this
+  }
+
+  get upstream(): UpstreamSection {
+    return this
+  }
+
+  get telemetry(): TelemetrySection {
+    return this
+  }
+
+  /** Details of the way through modules and backends, in order. */
+  get notes(): readonly string[] | undefined {
+    return this.#notes
+  }
 
   note(text: string): void {
-    ;(this.notes ??= []).push(text)
+    ;(this.#notes ??= []).push(text)
   }
 }

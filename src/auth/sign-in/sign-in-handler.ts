@@ -73,7 +73,7 @@ export class SignInHandler {
   /** Needs no decryption for a recently seen session. */
   handle(exchange: Exchange, next: Endpoint): Promise<Reply> {
     const { head, client } = exchange
-    exchange.context.appClientId = this.#method.clientId
+    exchange.context.signIn.appClientId = this.#method.clientId
     if (client.scheme === 'http' && this.#shared.info.httpsPort !== undefined)
       return Promise.resolve(this.#secured(head))
     if (isSignInPath(head.path)) return this.#ownPath(exchange)
@@ -122,7 +122,7 @@ export class SignInHandler {
   }
 
   #admit(exchange: Exchange, next: Endpoint, parted: headers.Parted, known: Known): Promise<Reply> {
-    exchange.context.identity = known.user
+    exchange.context.signIn.identity = known.user
     return this.#pass(exchange, next, headers.joinFields(parted, known.cookies, known.userHeaders))
   }
 

@@ -53,7 +53,7 @@ export function answerBalanced(balancer: TunnelBalancer, members: Members, empty
     let tried: TunnelRecord[] | undefined
     let tunnel = balancer.next()
     while (tunnel !== undefined) {
-      context.tunnel = tunnel
+      context.upstream.tunnel = tunnel
       const reply = await members.endpoint(tunnel)(exchange)
       if (reply.failure === undefined) {
         balancer.markHealthy(tunnel)
@@ -78,7 +78,7 @@ export function answerBalanced(balancer: TunnelBalancer, members: Members, empty
       reply.body.cancel()
       tunnel = other
     }
-    context.tunnel = undefined
+    context.upstream.tunnel = undefined
     return unreached(empty, exchange)
   }
 }

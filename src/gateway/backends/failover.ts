@@ -36,7 +36,7 @@ const answerFrom =
       exchange.context.note(`backend ${child.id}: ${reply.refusal ?? reply.failure}`)
       reply.body.cancel()
     }
-    exchange.context.backendId = id
+    exchange.context.upstream.backendId = id
     return unreached('backend_childless', exchange)
   }
 

@@ -32,9 +32,9 @@ export const httpResponseBackend: BuildBackend = ({ id, body }) => {
   }
   return {
     answer: async exchange => {
-      exchange.context.backendId = id
-      exchange.context.tunnel = undefined
-      exchange.context.reused = undefined
+      exchange.context.upstream.backendId = id
+      exchange.context.upstream.tunnel = undefined
+      exchange.context.upstream.reused = undefined
       return exchange.head.method === 'HEAD' && !withoutContent.has(status) ? head : whole
     },
     dial: undefined,

@@ -36,13 +36,13 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
 
   const attempt = async (exchange: Exchange): Promise<Http2Outcome | Undialled> => {
     let link
-    exchange.context.reused = undefined
+    exchange.context.upstream.reused = undefined
     try {
       link = await pool.take(exchange.client)
     } catch (error) {
       return error instanceof DialError ? error.code : 'undialled'
     }
-    exchange.context.reused = link.reused
+    exchange.context.upstream.reused = link.reused
     const outcome = await new Http2Call({ link, exchange, authority, patience }).start()
     return link.isLost && (outcome === 'closed' || outcome === 'unreachable') ? 'lost' : outcome
   }

@@ -27,8 +27,8 @@ export const staticBackend: BuildBackend = ({ id, body }, parts) => {
   const upstream = upstreamOf(dialer)
   return {
     answer: exchange => {
-      exchange.context.backendId = id
-      exchange.context.tunnel = undefined
+      exchange.context.upstream.backendId = id
+      exchange.context.upstream.tunnel = undefined
       return new Promise((resolve, reject) => {
         new UpstreamCall(upstream, exchange, resolve, reject).start()
       })

@@ -16,7 +16,7 @@ export const tunnelGroupBackend: BuildBackend = (row, parts) => {
   const header = { Proto: '', EdgeType: edgeTypes[edge], PassthroughTLS: passthrough }
   return {
     answer: exchange => {
-      exchange.context.backendId = row.id
+      exchange.context.upstream.backendId = row.id
       return answer(exchange)
     },
     dial: dialBalanced(balancer, (tunnel, client, first) =>

@@ -90,7 +90,7 @@ export class UpstreamCall implements StreamUser, ResponseReceiver {
       this.#dial(Buffer.from(text, 'latin1'))
       return
     }
-    this.#exchange.context.reused = true
+    this.#exchange.context.upstream.reused = true
     this.#used = used
     used.use(this)
     if (used.stream instanceof TunnelStream) used.stream.writeText(text)
@@ -202,7 +202,7 @@ export class UpstreamCall implements StreamUser, ResponseReceiver {
   }
 
   #dial(first: Buffer): void {
-    this.#exchange.context.reused = undefined
+    this.#exchange.context.upstream.reused = undefined
     this.#upstream
       .dial(this.#exchange, first)
       .then(
@@ -220,7 +220,7 @@ export class UpstreamCall implements StreamUser, ResponseReceiver {
       stream.abort()
       return
     }
-    this.#exchange.context.reused = false
+    this.#exchange.context.upstream.reused = false
     const used = (this.#used = this.#upstream.pool.add(stream))
     used.use(this)
     // The first bytes may already be the whole response.

@@ -21,7 +21,7 @@ export const weightedBackend: BuildBackend = ({ id, body }, parts) => {
     answer: exchange => {
       const backend = next()
       if (backend !== undefined) return backend.answer(exchange)
-      exchange.context.backendId = id
+      exchange.context.upstream.backendId = id
       return Promise.resolve(unreached('backend_childless', exchange))
     },
     dial: dialOf(shares),

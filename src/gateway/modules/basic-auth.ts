@@ -111,7 +111,7 @@ export function basicAuth(
     const { head } = exchange
     if (allowOptions && head.method === 'OPTIONS') return next(exchange)
     const given = credentialsIn(head.fields)
-    exchange.context.username = given && nameIn(given)
+    exchange.context.modules.username = given && nameIn(given)
     if (given === undefined) return errorReply('password_required', head, values)
     const client = clientNetwork(exchange.client.ip)
     // Right or wrong: a response that differs would reveal a correct password early.

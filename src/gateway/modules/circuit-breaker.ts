@@ -41,7 +41,7 @@ async function probe(
   next: Endpoint,
 ): Promise<Reply> {
   exchange.context.note('circuit_breaker: allow_while_open')
-  exchange.context.whileOpen = true
+  exchange.context.modules.whileOpen = true
   // Other requests must not wait for one whose client has gone.
   exchange.clientAbort.onAbort(() => circuit.forget(permit))
   try {

@@ -10,7 +10,7 @@ import type { Fields } from '#http/fields.ts'
 import { TextBody } from '#http/http1-whole.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
 import { endpointOf } from '#http/place.ts'
-import type { RequestContext } from '#http/request-context.ts'
+import type { ModulesSection } from '#http/request-context.ts'
 
 /** Shorter bodies hardly shrink, and one packet carries them anyway. */
 const MIN_LENGTH = 256
@@ -58,21 +58,21 @@ function compressed(reply: Reply, terms: CompressionTerms, { head, context }: Ex
   const { coding } = terms
   const { status, reason, fields } = reply.head
   const isHead = head.method === 'HEAD'
-  const body = isHead ? reply.body : contentOf(reply.body, terms, context)
+  const body = isHead ? reply.body : contentOf(reply.body, terms, context.modules)
   if (body === undefined) return { ...reply, head: asNegotiated(reply) }
   const framing = isHead ? noBody.framing : body.framing
-  if (isHead) context.compressed = { coding, saved: 0 }
+  if (isHead) context.modules.compressed = { coding, saved: 0 }
   return { ...reply, head: { status, reason, framing, fields: encodedFields(fields, coding) }, body }
 }
 
 /** Compresses a short body at once; undefined when that would make it longer. */
-function contentOf(body: Body, terms: CompressionTerms, context: RequestContext): Body | undefined {
-  if (!(body instanceof TextBody)) return (context.compressed = new CompressedBody(body, terms))
+function contentOf(body: Body, terms: CompressionTerms, section: ModulesSection): Body | undefined {
+  if (!(body instanceof TextBody)) return (section.compressed = new CompressedBody(body, terms))
   const { coding } = terms
   const bytes = methods[coding].whole(Buffer.from(body.text, 'latin1'))
   const saved = body.text.length - bytes.length
   if (saved <= 0) return undefined
-  context.compressed = { coding, saved }
+  section.compressed = { coding, saved }
   return bodyOf(bytes)
 }
 

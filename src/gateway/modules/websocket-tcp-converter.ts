@@ -28,10 +28,10 @@ const converter =
     const { head, client, context } = exchange
     const key = keyOf(head)
     if (key === undefined) return errorReply('websocket_required', head)
-    context.upstreamStartedAt = performance.now()
+    context.upstream.upstreamStartedAt = performance.now()
     try {
       const stream = await dial(client, EMPTY)
-      context.reused = false
+      context.upstream.reused = false
       return upgradeReply(head, key, new WebSocketTcpStream(stream))
     } catch (error) {
       return unreachable(error, exchange)

@@ -3,7 +3,9 @@ import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
 import { buildBackend } from '#gateway/backends/index.ts'
-import { chain, type Endpoint } from '#http/exchange.ts'
+import { timed } from '#gateway/backends/upstream-record.ts'
+import { chain } from '#gateway/routing/chain.ts'
+import type { Endpoint } from '#http/exchange.ts'
 import { type Modules, optionsOf, type ModuleSources } from '#gateway/modules/index.ts'
 import { endpointOf, type ModuleContext } from '#http/place.ts'
 import { errorReply } from '#http/pages.ts'
@@ -137,7 +139,7 @@ const offline: Endpoint = async ({ head }) => errorReply('endpoint_offline', hea
 const traced =
   (route: RouteInfo, endpoint: Endpoint): Endpoint =>
   exchange => {
-    exchange.context.route = route
+    exchange.context.routing.route = route
     return endpoint(exchange)
   }
 
@@ -148,10 +150,3 @@ const unreserved =
     isReservedPath(exchange.head.path)
       ? Promise.resolve(errorReply('reserved_path', exchange.head))
       : endpoint(exchange)
-
-const timed =
-  (endpoint: Endpoint): Endpoint =>
-  exchange => {
-    exchange.context.upstreamStartedAt = performance.now()
-    return endpoint(exchange)
-  }

@@ -65,7 +65,7 @@ export class LinkLoss {
         context.note('sent again, because the connection to the agent was lost before the response')
       }
       reply.body.cancel()
-      context.modulesPassed = 0
+      context.routing.modulesPassed = 0
       reply = await route()
     }
     return reply

@@ -8,6 +8,7 @@ import type { TlsRoute } from '#gateway/listeners/https.ts'
 import type { Modules } from '#gateway/modules/index.ts'
 import { DependencyCache } from '#gateway/routing/dependency-cache.ts'
 import type { MakeBackend } from '#gateway/backends/backend.ts'
+import { throughTunnel } from '#gateway/backends/upstream-record.ts'
 import type { CompiledEndpoint, Compiler } from '#gateway/routing/compiler.ts'
 import { configurationOf } from '#gateway/routing/endpoint-configurations.ts'
 import type { TunnelIndex } from '#registry/tunnel-index.ts'
@@ -82,12 +83,8 @@ export class Tunnels {
       const upstream = this.#upstream(tunnel)
       return compiler.endpoint(sources, { id: baseId(tunnel.id) }, () => {
         const backend = tunnel.pooling ? this.#pool(tunnel).backend() : makeTunnel(tunnel, dialer)
-        const answer: Endpoint = exchange => {
-          exchange.context.tunnel = tunnel
-          return backend(exchange)
-        }
         const dial = (client: ClientConnection, first: Buffer) => upstream.dial(client, first)
-        return { answer, dial, close: () => backend.close() }
+        return { answer: throughTunnel(tunnel, backend), dial, close: () => backend.close() }
       })
     }).answer
   }

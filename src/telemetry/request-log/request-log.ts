@@ -43,7 +43,7 @@ export class RequestLog implements Observer {
   }
 
   readonly replied: Observer['replied'] = (client, head, reply, context) => {
-    context.respondedAt = performance.now()
+    context.telemetry.respondedAt = performance.now()
     const { metrics } = this.#options
     metrics.answered(context.route?.endpoint ?? 'none', client.scheme, reply.head.status)
     if (reply.refusal !== undefined) metrics.rejected(reply.refusal)
@@ -53,11 +53,11 @@ export class RequestLog implements Observer {
     // After an upgrade there is no response to measure.
     if (reply.upgraded !== undefined)
       metrics.requestDuration.observe((context.respondedAt - context.begun) / 1000)
-    else if (head?.method !== 'HEAD') context.answer = reply.body
+    else if (head?.method !== 'HEAD') context.telemetry.answer = reply.body
     this.#ring.put(client, head, reply, context)
     const traffic = this.#traffic
     if (traffic?.wantsRequests === true)
-      context.onComplete = ended => traffic.request({ client, head, reply, context, ended })
+      context.telemetry.onComplete = ended => traffic.request({ client, head, reply, context, ended })
   }
 
   readonly ended: Observer['ended'] = (context, whole) => {

@@ -106,8 +106,8 @@ export class RequestRing {
   ): void {
     if (this.#size === 0) return
     const slot = this.#slotFor(context.route?.id ?? '')
-    context.logNumber = ++this.#count
-    context.logSlot = slot
+    context.telemetry.logNumber = ++this.#count
+    context.telemetry.logSlot = slot
     this.#numbers[slot] = context.logNumber
     this.#putNumbers(slot, context, reply.head.status)
     this.#putProtocols(slot * SLOT_BYTES, client, head)

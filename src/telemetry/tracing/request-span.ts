@@ -5,7 +5,7 @@ import { staticBackend } from '#contract/kinds/backends.ts'
 import type { Exchange } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 import { baseId } from '#registry/agent-connections.ts'
-import type { FollowedRequest, RequestContext } from '#http/request-context.ts'
+import type { FollowedRequest, RequestContext, UpstreamSection } from '#http/request-context.ts'
 import { flagsAfter, newSpanId, newTraceId, type TraceParent } from '#telemetry/tracing/trace-context.ts'
 
 /** A span in OTLP JSON. */
@@ -139,7 +139,7 @@ export class RequestSpan implements FollowedRequest {
 const wall = (moment: number): string => nanoseconds(performance.timeOrigin + moment)
 
 /** Whether an upstream was involved: some backends respond themselves, and some have no target. */
-const hasAsked = ({ upstreamStartedAt: asked, tunnel, backendId }: RequestContext): boolean =>
+const hasAsked = ({ upstreamStartedAt: asked, tunnel, backendId }: Readonly<UpstreamSection>): boolean =>
   asked > 0 && (tunnel !== undefined || backendId?.startsWith(STATIC) === true)
 
 const attributes = (facts: SpanAttributes): Attribute[] =>

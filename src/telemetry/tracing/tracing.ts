@@ -50,7 +50,7 @@ export class Tracing {
       const parent = parentIn(fields)
       if (!this.#sampler.takes(parent)) return answer(exchange)
       const span = new RequestSpan(exchange, parent, put)
-      exchange.context.span = span
+      exchange.context.telemetry.span = span
       return answer(withHead(exchange, { fields: fieldsWithin(fields, span.onward, parent) }))
     }
   }

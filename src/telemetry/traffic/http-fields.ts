@@ -2,7 +2,7 @@ import { type HttpField, trafficFields } from '#contract/events/traffic-fields.t
 import type { Reply, HttpClientConnection } from '#http/exchange.ts'
 import type { Framing } from '#http/body.ts'
 import type { RequestHead } from '#http/head.ts'
-import type { RequestContext } from '#http/request-context.ts'
+import type { ConnectionSection, RequestContext, RoutingSection } from '#http/request-context.ts'
 import { wallTime } from '#telemetry/traffic/time.ts'
 import { type Getters, type WriteFields, writerOf } from '#telemetry/traffic/writer.ts'
 
@@ -74,14 +74,18 @@ const lengthOf = (framing: Framing, counted: number | undefined): number | undef
   framing.kind === 'length' ? framing.length : framing.kind === 'none' ? 0 : counted
 
 /** Undefined while the body is incomplete, as when the response came before its end. */
-function lastByteOf({ begun, content, contentEnded }: RequestContext): number | undefined {
+function lastByteOf({
+  begun,
+  content,
+  contentEnded,
+}: Readonly<ConnectionSection> & Pick<RequestContext, 'begun'>): number | undefined {
   if (content === undefined) return wallTime(begun)
   return contentEnded === 0 ? undefined : wallTime(contentEnded)
 }
 
 /** Undefined when the module did not run. It may occur several times: from the record and from the agent. */
 function decision(
-  { route, modulesPassed: passed }: RequestContext,
+  { route, modulesPassed: passed }: Readonly<RoutingSection>,
   name: string,
 ): 'allow' | 'block' | undefined {
   const modules = route?.modules

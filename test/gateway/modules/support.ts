@@ -1,4 +1,5 @@
-import { chain, ClientAbort, type Exchange, type Handler, type Reply } from '#http/exchange.ts'
+import { chain } from '#gateway/routing/chain.ts'
+import { ClientAbort, type Exchange, type Handler, type Reply } from '#http/exchange.ts'
 import { bodyOf, noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { RequestContext } from '#http/request-context.ts'

@@ -11,7 +11,7 @@ import {
   waitOf,
   waits,
 } from '#http/http1-connection-policy.ts'
-import { visitorLimits } from '#http/http1-limits.ts'
+import { defaultClientLimits } from '#http/http1-limits.ts'
 
 const at = (phase: ConnectionPhase, more: Partial<ConnectionState> = {}): ConnectionState => ({
   phase,
@@ -65,7 +65,7 @@ suite('what a client connection does', () => {
 })
 
 suite('another request on the connection', () => {
-  const limits = { ...visitorLimits, maxRequests: 3 }
+  const limits = { ...defaultClientLimits, maxRequests: 3 }
   const kept: readonly (readonly [boolean, boolean, number, boolean])[] = [
     // The head asks for it, draining, requests with this one, expected.
     [true, false, 1, true],
@@ -100,7 +100,7 @@ suite('another request on the connection', () => {
 })
 
 suite('after a response', () => {
-  const limits = { ...visitorLimits, unwantedBytes: 10 }
+  const limits = { ...defaultClientLimits, unwantedBytes: 10 }
   const body = { framing: { kind: 'chunked' } as const, finished: false, left: 0, unwanted: false }
   const sized = (left: number) => ({ ...body, framing: { kind: 'length', length: 20 } as const, left })
   const open = at('responding')

@@ -24,7 +24,7 @@ class Kept {
     const { client, head } = request()
     const context = new RequestContext()
     if (endpoint !== undefined)
-      context.route = { id: endpoint, edgeId: endpoint, routeId: undefined, modules: [] }
+      context.routing.route = { id: endpoint, edgeId: endpoint, routeId: undefined, modules: [] }
     this.ring.put(client, { ...head, path }, reply, context)
     return context
   }

@@ -22,14 +22,14 @@ function wholeRequest(): SeenRequest {
     'compression',
     'circuit_breaker',
   ]
-  context.route = { edgeId: 'e', routeId: 'r', modules }
-  context.modulesPassed = modules.length
-  context.respondedAt = context.begun + 1
-  context.identity = { id: 'u1', username: 'ann', email: 'ann@a.test', name: 'Ann "A" \u{1F600}\\' }
-  context.appClientId = 'app'
-  context.username = 'ann'
-  context.compressed = { coding: 'gzip', saved: 7 }
-  context.reused = true
+  context.routing.route = { edgeId: 'e', routeId: 'r', modules }
+  context.routing.modulesPassed = modules.length
+  context.telemetry.respondedAt = context.begun + 1
+  context.signIn.identity = { id: 'u1', username: 'ann', email: 'ann@a.test', name: 'Ann "A" \u{1F600}\\' }
+  context.signIn.appClientId = 'app'
+  context.modules.username = 'ann'
+  context.modules.compressed = { coding: 'gzip', saved: 7 }
+  context.upstream.reused = true
   return {
     client: {
       ip: '192.0.2.1',
@@ -188,17 +188,17 @@ suite('the writer of an event', () => {
     const seen = wholeRequest()
     const { context } = seen
     const decision = (): unknown => JSON.parse(httpWriter(['ip_policy.decision'])(seen, ''))
-    context.route = {
+    context.routing.route = {
       edgeId: undefined,
       routeId: undefined,
       modules: ['ip_restriction', 'ip_restriction', 'oauth'],
     }
-    context.modulesPassed = 1
+    context.routing.modulesPassed = 1
     assert.deepEqual(decision(), { ip_policy: { decision: 'block' } })
-    context.modulesPassed = 2
+    context.routing.modulesPassed = 2
     assert.deepEqual(decision(), { ip_policy: { decision: 'allow' } })
-    context.route = { edgeId: undefined, routeId: undefined, modules: ['oauth', 'ip_restriction'] }
-    context.modulesPassed = 0
+    context.routing.route = { edgeId: undefined, routeId: undefined, modules: ['oauth', 'ip_restriction'] }
+    context.routing.modulesPassed = 0
     assert.deepEqual(decision(), {})
   })
 
