@@ -10,6 +10,7 @@ import { readSettings, variableOf } from '#base/read-settings.ts'
 import { settings } from '#base/settings.ts'
 import { Folder, start } from './server/program.ts'
 import { startServer } from './support/server.ts'
+import { until } from './support/until.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -198,8 +199,9 @@ suite('the metrics', () => {
       sources: [{ type: 'ip_policy_created.v0' }],
       destination_ids: [body.id],
     })
-    while (!exported.includes('adit_event_failing_seconds{'))
-      exported = await (await fetch(`${server.api.url}/metrics`)).text()
+    exported = await until(async () => (await fetch(`${server.api.url}/metrics`)).text(), {
+      fits: text => text.includes('adit_event_failing_seconds{'),
+    })
   })
 
   const familyOf = (name: string): string => name.replace(/_(bucket|sum|count)$/, '')

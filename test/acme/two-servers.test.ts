@@ -13,21 +13,14 @@ import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { spawnServer, type Process } from '../support/server.ts'
 import { answer, answering, type Challenge } from './answerer.ts'
 import { Pebble, type PebbleOptions } from './pebble.ts'
-import { World, assertNothingLeft, point } from './world.ts'
+import { ISSUING, World, assertNothingLeft, point } from './world.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { until } from '../support/until.ts'
 
 const HOST = '127.0.0.1'
 const COUNT = 20
 const long = process.env['TEST_LONG'] === '1'
 const policy = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
-
-async function until<Found>(look: () => Promise<Found | undefined | false>): Promise<Found> {
-  for (;;) {
-    const found = await look()
-    if (found !== undefined && found !== false) return found
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-}
 
 /** The serial number of the certificate that a client of a server gets for a name. */
 async function serial({ bound }: Process, servername: string): Promise<string | undefined> {
@@ -111,23 +104,30 @@ suite('two servers on one PostgreSQL', () => {
     for (const { id, domain } of domains) {
       const found = await until(
         async () => (await two.api.get(`/reserved_domains/${id}`)).body.certificate ?? undefined,
+        ISSUING,
       )
       const { body } = await one.api.get(`/tls_certificates/${found.id}`)
       const wanted = body.serial_number.replaceAll(':', '').toLowerCase().replace(/^0+/, '')
       for (const server of [one, two])
-        await until(async () => (await serial(server, domain))?.toLowerCase().replace(/^0+/, '') === wanted)
+        await until(
+          async () => (await serial(server, domain))?.toLowerCase().replace(/^0+/, '') === wanted,
+          ISSUING,
+        )
     }
     assert.equal(orders(pebble), COUNT)
     const { body } = await one.api.get('/tls_certificates')
     assert.equal(body.tls_certificates.length, COUNT)
-    await until(async () => (await issuedBy(one)) + (await issuedBy(two)) === COUNT)
+    await until(async () => (await issuedBy(one)) + (await issuedBy(two)) === COUNT, ISSUING)
     // Which of both takes an order is chance: more are made until the one without clients has taken one.
     for (let more = 0; more < COUNT && (await issuedBy(one)) === 0; more++) {
       const domain = `more${more}.example.com`
       await pebble.tell('add-a', { host: `${domain}.`, addresses: [HOST] })
       const wanted = { domain, certificate_management_policy: policy }
       const { id } = await made(one.api, '/reserved_domains', wanted)
-      await until(async () => (await one.api.get(`/reserved_domains/${id}`)).body.certificate ?? undefined)
+      await until(
+        async () => (await one.api.get(`/reserved_domains/${id}`)).body.certificate ?? undefined,
+        ISSUING,
+      )
     }
     assert.ok((await issuedBy(one)) > 0, 'the authority came to see the other one for its orders')
   })
@@ -177,11 +177,14 @@ suite('two servers on one PostgreSQL', () => {
     const { pebble, one, two } = world
     const domains = await reserve(world, COUNT)
     await using store = await openStore({ databaseUrl: world.database, dataDir: '' })
-    await until(async () => (await store.list('acme_challenge', { limit: 100 })).length === COUNT)
+    await until(async () => (await store.list('acme_challenge', { limit: 100 })).length === COUNT, ISSUING)
     await one.end('SIGKILL')
     for (const { id, domain } of domains) {
-      await until(async () => (await two.api.get(`/reserved_domains/${id}`)).body.certificate ?? undefined)
-      await until(() => serial(two, domain))
+      await until(
+        async () => (await two.api.get(`/reserved_domains/${id}`)).body.certificate ?? undefined,
+        ISSUING,
+      )
+      await until(() => serial(two, domain), ISSUING)
     }
     assert.equal(orders(pebble), COUNT, 'each order went on where it was')
   })

@@ -6,6 +6,8 @@ import { made } from '../support/each-store.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Pebble } from './pebble.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { ISSUING } from './world.ts'
+import { until } from '../support/until.ts'
 
 const HOST = '127.0.0.1'
 
@@ -45,14 +47,6 @@ async function served({ bound }: TestServer, servername: string) {
   }
 }
 
-async function until<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
-  for (;;) {
-    const found = await look()
-    if (found !== undefined) return found
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
-}
-
 /** The domain as soon as it has a certificate other than this one, and that certificate, both as the API returns them. */
 function issued({ api }: TestServer, id: string, other?: string) {
   return until(async () => {
@@ -60,7 +54,7 @@ function issued({ api }: TestServer, id: string, other?: string) {
     if (!domain.certificate || domain.certificate.id === other) return undefined
     const { body: certificate } = await api.get(`/tls_certificates/${domain.certificate.id}`)
     return { domain, certificate }
-  })
+  }, ISSUING)
 }
 
 const bare = (serial: string): string => serial.replaceAll(':', '').toLowerCase().replace(/^0+/, '')
@@ -83,7 +77,7 @@ suite('CRT-01: a domain that is reserved', () => {
     const shown = await until(async () => {
       const found = await served(server, 'shop.example.com')
       return found.names === 'DNS:shop.example.com' ? found : undefined
-    })
+    }, ISSUING)
     assert.equal(bare(shown.serial ?? ''), bare(first.certificate.serial_number))
     assert.equal(shown.key, 'rsa')
 
@@ -93,12 +87,14 @@ suite('CRT-01: a domain that is reserved', () => {
       const found = await served(server, 'shop.example.com')
       assert.equal(found.names, 'DNS:shop.example.com', 'at no moment is it served with another')
       return found.serial === shown.serial ? undefined : found
-    })
+    }, ISSUING)
     assert.equal(next.key, 'ec')
     const second = await issued(server, id, first.certificate.id)
     assert.equal(bare(next.serial ?? ''), bare(second.certificate.serial_number))
-    await until(async () =>
-      (await server.api.get(`/tls_certificates/${first.certificate.id}`)).status === 404 ? true : undefined,
+    await until(
+      async () =>
+        (await server.api.get(`/tls_certificates/${first.certificate.id}`)).status === 404 ? true : undefined,
+      ISSUING,
     )
     const metrics = await (await fetch(`${server.api.url}/metrics`)).text()
     assert.match(metrics, /^adit_acme_orders_total\{result="issued"\} 2$/m)
@@ -135,7 +131,7 @@ suite('CRT-01: a domain that is reserved', () => {
       return body.certificate_management_status.provisioning_job?.error_code
         ? body.certificate_management_status.provisioning_job
         : undefined
-    })
+    }, ISSUING)
     assert.equal(job.error_code, 'DNS_ERROR')
     assert.ok(job.msg.includes(`away.example.com CNAME ${target}`), job.msg)
     assert.ok(Date.parse(job.retries_at) > Date.now())

@@ -27,6 +27,7 @@ import { openStore } from '#store/open.ts'
 import type { Row, Store } from '#store/store.ts'
 import { newFolder } from '../support/server.ts'
 import type { Pebble } from './pebble.ts'
+import { until } from '../support/until.ts'
 
 export type Domain = Stored<typeof reservedDomain.shape> & { readonly id: string }
 export type Certificate = Stored<typeof tlsCertificate.shape>
@@ -44,6 +45,9 @@ export interface Place {
 }
 
 /** A database, and what issues certificates for the domains in it. */
+/** An authority takes its time, and these tests share the machine with others. */
+export const ISSUING = { withinMs: 120_000 }
+
 export class World implements AsyncDisposable {
   readonly store: Store
   readonly settings: Settings
@@ -220,13 +224,8 @@ export class World implements AsyncDisposable {
   }
 
   /** Resolves as soon as a question has an answer that is neither undefined nor false; looks after each write. */
-  async until<Answer>(question: () => Promise<Answer | undefined | false>): Promise<Answer> {
-    for (;;) {
-      const heard = this.#next()
-      const answer = await question()
-      if (answer !== undefined && answer !== false) return answer
-      await heard
-    }
+  until<Answer>(question: () => Promise<Answer>) {
+    return until(question, { next: () => this.#next(), ...ISSUING })
   }
 
   issued = (id: string): Promise<Certificate> => this.until(() => this.certificate(id))

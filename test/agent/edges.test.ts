@@ -4,6 +4,7 @@ import { suite, test } from 'node:test'
 import type { Caller } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 import { caOf, dial, readAll, signIn, tcp, visit, web } from './support.ts'
+import { until } from '../support/until.ts'
 
 async function made(api: Caller, path: string, body: object): Promise<{ id: string }> {
   const answer = await api.post(path, body)
@@ -57,19 +58,11 @@ suite('a labelled tunnel', async () => {
     await free[Symbol.asyncDispose]()
     const hostports = [`any.test:${free.port}`]
     await made(api, '/edges/tcp', { hostports, backend: { enabled: true, backend_id: backend.id } })
-    const socket = await dialSoon(`tcp://any.test:${free.port}`)
+    // The gateway opens the port a moment after the edge was made.
+    const socket = await until(() => dial(`tcp://any.test:${free.port}`).catch(() => undefined))
     socket.end('bytes')
     assert.equal(await readAll(socket), 'got bytes')
   })
 
   test.after(() => server[Symbol.asyncDispose]())
 })
-
-/** The gateway opens the port a moment after the edge was made. */
-async function dialSoon(url: string) {
-  for (;;) {
-    const socket = await dial(url).catch(() => undefined)
-    if (socket) return socket
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
-}

@@ -5,17 +5,9 @@ import { startServer, type TestServer } from '../support/server.ts'
 import { secretText } from '../support/secrets.ts'
 import { relayTo } from './relay.ts'
 import { dial, signIn, StatusLog, tcp, visit, web } from './support.ts'
+import { until } from '../support/until.ts'
 
 const isOnline = ({ state }: { state: string }): boolean => state === 'online'
-
-/** Asks until the answer is the one that is waited for. */
-async function eventually<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
-  for (;;) {
-    const answer = await ask()
-    if (fits(answer)) return answer
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
-}
 
 suite('an agent that loses its connection', async () => {
   const server = await startServer()
@@ -42,14 +34,11 @@ suite('an agent that loses its connection', async () => {
     }
     assert.deepEqual([agent.sessionId, named.id, named.url, tcpTunnel.id, tcpTunnel.url], before)
     const fetchIt = () => visit(named.url, { auth: `me:${secretText('password')}` })
-    const page = await eventually(fetchIt, ({ status }) => status !== 404 && status !== 502)
+    const page = await until(fetchIt, { fits: ({ status }) => status !== 404 && status !== 502 })
     assert.equal(page.body, 'still here')
     // What was asked for at first holds on: nobody gets in without the password.
     assert.equal((await visit(named.url)).status, 401)
-    const socket = await eventually(
-      () => dial(tcpTunnel.url).catch(() => undefined),
-      found => found !== undefined,
-    )
+    const socket = await until(() => dial(tcpTunnel.url).catch(() => undefined))
     socket?.end('GET / HTTP/1.0\r\n\r\n')
     const [bytes] = (await once(socket ?? process, 'data')) as [Buffer]
     assert.match(String(bytes), /still here/)
@@ -64,10 +53,9 @@ suite('an agent that loses its connection', async () => {
     const told = log.seen.length
     relay.cut()
     await log.next(isOnline, told)
-    const { body } = await eventually(
-      () => server.api.get('/tunnels'),
-      ({ body: page }) => page.tunnels.some((it: { id: string }) => it.id === tunnel.id),
-    )
+    const { body } = await until(() => server.api.get('/tunnels'), {
+      fits: ({ body: page }) => page.tunnels.some((it: { id: string }) => it.id === tunnel.id),
+    })
     assert.deepEqual(body.tunnels.find((it: { id: string }) => it.id === tunnel.id).labels, { team: 'blue' })
   })
 
@@ -143,23 +131,16 @@ suite('an agent that loses its connection', async () => {
     relay.refuse(true)
     relay.cut()
     await using rival = await signIn(server)
-    const taken = await eventually(
-      () => rival.listen({ proto: 'http', domain: 'contested', forwardTo: 1 }).catch(() => undefined),
-      found => found !== undefined,
+    const taken = await until(() =>
+      rival.listen({ proto: 'http', domain: 'contested', forwardTo: 1 }).catch(() => undefined),
     )
     const told = log.seen.length
     relay.refuse(false)
     await log.next(isOnline, told)
-    await eventually(
-      () => visit(quiet.url),
-      ({ body }) => body === 'mine',
-    )
+    await until(() => visit(quiet.url), { fits: ({ body }) => body === 'mine' })
     assert.equal((await visit(contested.url)).status, 502)
     await taken?.close()
-    await eventually(
-      () => visit(contested.url),
-      ({ body }) => body === 'mine',
-    )
+    await until(() => visit(contested.url), { fits: ({ body }) => body === 'mine' })
   })
 
   test('closes a tunnel that its credential may not have any more', async () => {

@@ -12,6 +12,7 @@ import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 import { HOST } from './support.ts'
+import { until } from '../support/until.ts'
 
 const identity = makeLocalRoot('scripted gateway').then(async root => {
   const authority = await LocalAuthority.open(root)
@@ -158,12 +159,8 @@ export class ScriptedGateway implements AsyncDisposable {
   }
 
   /** Waits until something holds of what agents have asked for. */
-  async until<T>(look: () => T | undefined): Promise<T> {
-    for (;;) {
-      const found = look()
-      if (found !== undefined) return found
-      await this.#wake.promise
-    }
+  until<Found>(look: () => Found) {
+    return until(look, { next: () => this.#wake.promise })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -28,6 +28,7 @@ import { inspect } from 'node:util'
 import { type Agent, type AgentOptions, type AgentStatus, connect } from '#agent/index.ts'
 import type { TestServer } from '../support/server.ts'
 import { checkPage, Told } from '../support/secrets.ts'
+import { until } from '../support/until.ts'
 
 export const HOST = '127.0.0.1'
 
@@ -66,12 +67,9 @@ export class StatusLog {
   }
 
   /** The first status that fits and was told after `from` others. */
-  async next(fits: (status: AgentStatus) => boolean, from = 0): Promise<AgentStatus> {
-    for (;;) {
-      const found = this.seen.slice(from).find(status => fits(status))
-      if (found) return found
-      await this.#wake.promise
-    }
+  next(fits: (status: AgentStatus) => boolean, from = 0): Promise<AgentStatus> {
+    const look = () => this.seen.slice(from).find(status => fits(status))
+    return until(look, { what: `status: ${String(fits)}`, next: () => this.#wake.promise })
   }
 }
 

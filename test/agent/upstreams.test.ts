@@ -13,6 +13,7 @@ import type { ProxyHeader } from '#tunnel/messages.ts'
 import { Ear, listen } from '../tunnel/support.ts'
 import { ScriptedGateway } from './scripted-gateway.ts'
 import { disposable, HOST, readAll, type Service, tcp } from './support.ts'
+import { until } from '../support/until.ts'
 
 const authority = await LocalAuthority.open(await makeLocalRoot('services'))
 const leaf = await authority.issue(['localhost', HOST, 'visited.test'])
@@ -149,7 +150,7 @@ suite('a connection to a service', () => {
     }
     // Only one connection is allowed, so the next one shows that the last one is over.
     for (let served = 0; served < 5;) if (await attempt()) served++
-    while (service.sockets.size > 0) await new Promise(resolve => setImmediate(resolve))
+    await until(() => service.sockets.size === 0)
   })
 
   test('that is never read blocks no other one', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { newFolder, runAdit, spawnServer, startServer, type Caller } from '../support/server.ts'
 import { secretText } from '../support/secrets.ts'
+import { until } from '../support/until.ts'
 
 /** A folder that is gone when the test is. */
 function folder(): Disposable & { readonly path: string; at(name: string): string } {
@@ -36,7 +37,7 @@ function startWriting(api: Caller) {
   return {
     acknowledged,
     reached: async (count: number): Promise<void> => {
-      while (acknowledged.length < count) await new Promise(resolve => setImmediate(resolve))
+      await until(() => acknowledged.length >= count)
     },
     stop: async () => {
       isStopped = true

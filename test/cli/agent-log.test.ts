@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,10 +8,21 @@ import { writtenLine } from '#cli/agent/log-lines.ts'
 import { agentOnTerminal, environmentOf, spawnAgent, visit, webService } from './agent-support.ts'
 import { program } from '../support/program.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
+import { until } from '../support/until.ts'
 
 let server: TestServer
 before(async () => (server = await startServer()))
 after(() => server[Symbol.asyncDispose]())
+
+/** The agent has a tunnel of this name. */
+const isOnline = (name: string, child: ChildProcess) =>
+  until(
+    async () => {
+      assert.equal(child.exitCode, null)
+      return (await server.api.get('/tunnels')).body
+    },
+    { fits: body => JSON.stringify(body).includes(name) },
+  )
 
 suite('a line of the log', () => {
   const time = new Date('2030-01-31T12:00:00.123Z')
@@ -90,14 +100,12 @@ suite('--log', () => {
 
   test('stderr leaves stdout empty, false leaves both empty', async () => {
     await using agent = spawnAgent(server, ['http', '1', '--log=stderr'])
-    while (!agent.complaint.includes('client session established'))
-      await once(agent.child.stderr ?? agent.child, 'data')
+    await until(() => agent.complaint.includes('client session established'))
     assert.equal(await agent.ends('SIGTERM'), 0)
     assert.match(agent.complaint, /^t=\S+ lvl=info msg="client session established"/m)
     assert.equal(agent.output, '')
     await using silent = spawnAgent(server, ['http', '1', '--log', 'false', '--name', 'silent'])
-    while (!JSON.stringify((await server.api.get('/tunnels')).body).includes('silent'))
-      assert.equal(silent.child.exitCode, null)
+    await isOnline('silent', silent.child)
     assert.equal(await silent.ends('SIGTERM'), 0)
     assert.deepEqual([silent.output, silent.complaint], ['', ''])
   })
@@ -136,8 +144,7 @@ suite('--log', () => {
     })
     try {
       const host = `http://unread.adit.localhost:${server.bound.http?.port ?? 0}/`
-      while (!JSON.stringify((await server.api.get('/tunnels')).body).includes('unread'))
-        assert.equal(child.exitCode, null)
+      await isOnline('unread', child)
       const long = `/${'x'.repeat(900)}`
       for (let at = 0; at < 600; at++) assert.equal((await visit(`${host}${long}`)).status, 200)
     } finally {

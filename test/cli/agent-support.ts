@@ -8,6 +8,7 @@ import { checkPage } from '../support/secrets.ts'
 import { program } from '../support/program.ts'
 import { overhear, whatItTold } from '../support/leaks.ts'
 import { newFolder, spawnAdit, type TestServer } from '../support/server.ts'
+import { until } from '../support/until.ts'
 
 /** How long something may take that should take a moment. */
 const PATIENCE_MS = 15_000
@@ -51,15 +52,15 @@ export class Watched implements AsyncDisposable {
 
   /** Waits until the output has something. */
   async sees(pattern: RegExp): Promise<RegExpExecArray> {
-    const late = AbortSignal.timeout(PATIENCE_MS)
-    const tooLate = once(late, 'abort')
-    for (;;) {
-      const found = pattern.exec(this.#output)
-      if (found) return found
-      if (late.aborted || this.child.exitCode !== null)
-        throw new Error(`${String(pattern)} never came:\n${this.#output}\n${this.#complaint}`)
-      await Promise.race([this.#more.promise, tooLate])
+    const what = () => `${pattern} comes, after:
+${this.#output}
+${this.#complaint}`
+    const look = () => {
+      const found = pattern.exec(this.#output) ?? undefined
+      if (found === undefined && this.child.exitCode !== null) throw new Error(`it ended before ${what()}`)
+      return found
     }
+    return until(look, { what, withinMs: PATIENCE_MS, next: () => this.#more.promise })
   }
 
   async ends(signal?: NodeJS.Signals): Promise<number | null> {

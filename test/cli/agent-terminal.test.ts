@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
@@ -11,6 +10,7 @@ import { screenLines, type Scene } from '#cli/agent/screen.ts'
 import { TrafficStats } from '#cli/agent/traffic-stats.ts'
 import { agentOnTerminal, visit, webService } from './agent-support.ts'
 import { newFolder, startServer, type TestServer } from '../support/server.ts'
+import { until } from '../support/until.ts'
 
 let server: TestServer
 before(async () => (server = await startServer()))
@@ -90,13 +90,8 @@ suite('the view on a terminal', () => {
     await agent.sees(new RegExp(`\\u001b\\]52;c;${Buffer.from(url).toString('base64')}\\u0007`))
     const openedBy = async (key: string): Promise<string> => {
       rmSync(opened, { force: true })
-      const written = watch(folder)
-      const isOpened = (async () => {
-        while (!existsSync(opened)) await once(written, 'change')
-      })()
       agent.child.stdin?.write(key)
-      await isOpened
-      written.close()
+      await until(() => existsSync(opened))
       return readFileSync(opened, 'utf8')
     }
     assert.equal(await openedBy('o'), `${url}\n`)

@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { suite, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { connect } from 'adit'
 import { disposable } from '../agent/support.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { until } from '../support/until.ts'
 
 /** A service that says which connection of which visitor it answers. */
 async function startService() {
@@ -58,7 +58,7 @@ function agentConnections({ bound }: TestServer): number[] {
 
 /** An agent keeps one connection with each of two processes. */
 async function untilBothHaveTheAgent(server: TestServer): Promise<void> {
-  while (agentConnections(server).join() !== '1,1') await setTimeout(20)
+  await until(() => agentConnections(server).join() === '1,1')
 }
 
 /** Empty when it has ended meanwhile. */
@@ -108,7 +108,7 @@ suite('several gateway processes', () => {
       await serves(50)
       process.kill(victim, 'SIGKILL')
       // Until its listeners are closed the system may still give it connections, which are then reset.
-      while (existsSync(`/proc/${victim}`)) await setTimeout(1)
+      await until(() => !existsSync(`/proc/${victim}`))
       await serves(20)
       const { body } = await server.api.get('/tunnels')
       assert.equal(body.tunnels.length, 1)

@@ -3,7 +3,6 @@ import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { types } from '#dns/message.ts'
 import { DnsRateLimit } from '#dns/rate-limit.ts'
 import { MAX_GROWTH, Responder, type Result } from '#dns/responder.ts'
@@ -11,6 +10,7 @@ import { DnsServer } from '#dns/server.ts'
 import { ZoneTable } from '#dns/zone.ts'
 import { testLog } from '../support/secrets.ts'
 import { exampleZone, GENEROUS, opt, queryBytes, startTestDns, UdpClient } from './support.ts'
+import { until } from '../support/until.ts'
 
 const zones = new ZoneTable([exampleZone()])
 const ask = queryBytes('example.com', types.A)
@@ -147,8 +147,8 @@ suite('a connection', () => {
     // Each answer has four kilobytes: what the system takes of them is far from all.
     const long = framed(queryBytes('big.acme.example.com', types.TXT))
     client.socket.write(Buffer.concat(Array.from({ length: QUERIES }, () => long)))
-    while (dns.server.connections === 0) await setImmediate()
-    while (dns.server.connections > 0) await setImmediate()
+    await until(() => dns.server.connections > 0)
+    await until(() => dns.server.connections === 0)
     assert.ok(answered > 0 && answered < QUERIES / 2, String(answered))
   })
 
@@ -176,7 +176,7 @@ suite('a connection', () => {
     await third.closed
     assert.equal(dns.server.connections, 2)
     first.socket.destroy()
-    while (dns.server.connections > 1) await setImmediate()
+    await until(() => dns.server.connections <= 1)
     await using again = await open(dns.port)
     await again.ask(ask)
   })

@@ -12,19 +12,12 @@ import { serve } from '#server/serve.ts'
 import { openStore } from '#store/open.ts'
 import { signIn, visit, web } from '../agent/support.ts'
 import { newFolder, startServer, type TestServer } from '../support/server.ts'
-import { dig, kdig, type Dug } from './support.ts'
+import { dig, kdig } from './support.ts'
+import { until } from '../support/until.ts'
 
 const withDns = (more: Record<string, string> = {}) =>
   startServer({ domain: 'adit.test', dns_addr: '127.0.0.1:0', ...more })
 const portOf = ({ dns: bound }: TestServer): number => bound?.port ?? assert.fail('DNS is off')
-
-/** A change is seen a moment after it was made. */
-async function untilDug(ask: () => Promise<Dug>, fits: (dug: Dug) => boolean): Promise<Dug> {
-  for (;;) {
-    const dug = await ask()
-    if (fits(dug)) return dug
-  }
-}
 
 /** The rest of the program finds names with this server, as if the domain were delegated to it. */
 function resolveAt(port: number): Disposable {
@@ -126,7 +119,7 @@ suite('an agent ingress', async () => {
 
   /** The gateway gets a change separately, perhaps after DNS. */
   const untilAnswered = async (name: string, wanted: string): Promise<void> => {
-    while ((await connectAs(name)) !== wanted);
+    await until(() => connectAs(name), { fits: answer => answer === wanted })
   }
 
   test('is answered for as the API says it is', async () => {
@@ -134,7 +127,7 @@ suite('an agent ingress', async () => {
     assert.deepEqual(ns_targets, ['ns1.adit.test', 'ns2.adit.test'])
     assert.deepEqual(region_domains, ['tunnel.us.first.example.net'])
     const ask = () => dig(port, 'first.example.net', 'NS')
-    const { answers } = await untilDug(ask, ({ status }) => status === 'NOERROR')
+    const { answers } = await until(ask, { fits: ({ status }) => status === 'NOERROR' })
     assert.deepEqual(
       answers.map(line => line.split(' ').at(-1)),
       ns_targets.map(name => `${name}.`),
@@ -146,10 +139,7 @@ suite('an agent ingress', async () => {
   test('accepts agents that connect by its name, which DNS resolves', async () => {
     const { region_domains } = await create('second.example.net')
     const [name = ''] = region_domains
-    await untilDug(
-      () => dig(port, name, 'A'),
-      ({ answers }) => answers.length > 0,
-    )
+    await until(() => dig(port, name, 'A'), { fits: ({ answers }) => answers.length > 0 })
     await untilAnswered(name, 'served')
     using _ = resolveAt(port)
     await using service = await web((_request, response) => response.end('through the ingress'))
@@ -161,19 +151,13 @@ suite('an agent ingress', async () => {
   test('that is not there gets no service', async () => {
     const { id } = await create('third.example.net')
     const name = 'tunnel.us.third.example.net'
-    await untilDug(
-      () => dig(port, name, 'A'),
-      ({ answers }) => answers.length > 0,
-    )
+    await until(() => dig(port, name, 'A'), { fits: ({ answers }) => answers.length > 0 })
     await untilAnswered(name, 'served')
     assert.equal(await connectAs('third.example.net'), 'served')
     assert.equal(await connectAs('adit.test'), 'served')
     assert.equal(await connectAs('tunnel.us.nobody.example.net'), 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')
     await server.api.delete(`/agent_ingresses/${id}`)
-    await untilDug(
-      () => dig(port, name, 'A'),
-      ({ status }) => status === 'REFUSED',
-    )
+    await until(() => dig(port, name, 'A'), { fits: ({ status }) => status === 'REFUSED' })
     await untilAnswered(name, 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')
   })
 

@@ -18,6 +18,7 @@ import { startPostgres } from '../support/postgres.ts'
 import { startServer } from '../support/server.ts'
 import { withCommit } from '../acme/answerer.ts'
 import { World } from '../acme/world.ts'
+import { until } from '../support/until.ts'
 
 const DAY = 86_400_000
 /** Certificates know whole seconds only. */
@@ -223,9 +224,9 @@ suite('certificates that end', () => {
     await made(api, '/event_subscriptions', { sources })
     const { id } = await made(api, '/tls_certificates', { certificate_pem: pem, private_key_pem: keyPem })
     const path = `/audit_events?type=${EXPIRED}&object_id=${id}`
-    let found
-    do found = (await api.get(path)).body.audit_events
-    while (found.length === 0)
+    const found = await until(async () => (await api.get(path)).body.audit_events, {
+      fits: events => events.length > 0,
+    })
     assert.equal(found.length, 1)
     assert.deepEqual(found[0].object, (await api.get(`/tls_certificates/${id}`)).body)
   })

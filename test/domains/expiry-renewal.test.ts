@@ -14,8 +14,9 @@ import { FakeAuthority } from '../acme/fake-authority.ts'
 import { FakeDns } from '../acme/fake-dns.ts'
 import { Gate } from '../acme/gate.ts'
 import { Pebble } from '../acme/pebble.ts'
-import { World, point, quick } from '../acme/world.ts'
+import { ISSUING, World, point, quick } from '../acme/world.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { until } from '../support/until.ts'
 
 const HOST = '127.0.0.1'
 const DAY = 86_400_000
@@ -126,7 +127,7 @@ suite('CRT-02: a renewal that fails', () => {
     const leaf = await world.leaf(id)
     const first = (await world.domain(id)).certificate
     const [serial, end] = [leaf.serialNumber, leaf.validToDate.getTime()]
-    while ((await served(tlsPort, 'shop.example.com')) !== serial) await pause(20)
+    await until(async () => (await served(tlsPort, 'shop.example.com')) === serial, ISSUING)
     assert.equal(await metric(parts, 'adit_certs_expiring'), 0)
     gate.shut()
 
@@ -146,7 +147,7 @@ suite('CRT-02: a renewal that fails', () => {
 
     gate.open()
     await world.until(async () => (await world.domain(id)).certificate !== first)
-    while ((await served(tlsPort, 'shop.example.com')) === serial) await pause(20)
+    await until(async () => (await served(tlsPort, 'shop.example.com')) !== serial, ISSUING)
     const status = (await world.domain(id)).certificate_management_status
     assert.equal(status?.provisioning_job, null)
     assert.ok(Date.parse(status?.renews_at ?? '') > end)

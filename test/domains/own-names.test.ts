@@ -7,6 +7,8 @@ import { startServer } from '../support/server.ts'
 import { FakeDns } from '../acme/fake-dns.ts'
 import { Pebble } from '../acme/pebble.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { ISSUING } from '../acme/world.ts'
+import { until } from '../support/until.ts'
 
 const HOST = '127.0.0.1'
 const BASE = 'gate.example.org'
@@ -49,30 +51,22 @@ async function namesShown(port: number | undefined, servername: string): Promise
   return names
 }
 
-async function until<Found>(look: () => Promise<Found>, isSo: (found: Found) => boolean): Promise<Found> {
-  for (;;) {
-    const found = await look()
-    if (isSo(found)) return found
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
-}
-
 suite('the names of the server itself', { concurrency: 3 }, () => {
   test('get a certificate for the domain and all names under it, with no more than a delegation', async () => {
     await using world = await start()
     const { api, bound } = world.server
-    const found = await until(
-      async () => (await api.get('/reserved_domains')).body.reserved_domains,
-      ([own]) => own?.certificate !== null && own !== undefined,
-    )
+    const found = await until(async () => (await api.get('/reserved_domains')).body.reserved_domains, {
+      ...ISSUING,
+      fits: ([own]) => own?.certificate !== null && own !== undefined,
+    })
     assert.equal(found[0].domain, 'gate.example.org')
     assert.equal(found[0].certificate_management_status.provisioning_job, null)
     for (const name of ['gate.example.org', 'shop.gate.example.org'])
-      await until(
-        () => namesShown(bound.https?.port, name),
+      await until(() => namesShown(bound.https?.port, name), {
+        ...ISSUING,
         // The certificate of the local authority has other names beside these.
-        names => names === 'DNS:gate.example.org, DNS:*.gate.example.org',
-      )
+        fits: names => names === 'DNS:gate.example.org, DNS:*.gate.example.org',
+      })
   })
 
   test('of an agent ingress get one, too, and agents are shown it', async () => {
@@ -86,7 +80,7 @@ suite('the names of the server itself', { concurrency: 3 }, () => {
     const [name] = body.region_domains
     await until(
       async () => (await api.get(`/agent_ingresses/${body.id}`)).body.certificate_management_status,
-      state => state?.renews_at !== null,
+      { ...ISSUING, fits: state => state?.renews_at !== null },
     )
     const { body: certificates } = await api.get('/tls_certificates')
     const subjects = certificates.tls_certificates.flatMap(
@@ -94,10 +88,10 @@ suite('the names of the server itself', { concurrency: 3 }, () => {
         each.subject_alternative_names.dns_names,
     )
     assert.ok(subjects.includes(name))
-    const shown = await until(
-      () => namesShown(bound.agent?.port, name),
-      names => names === `DNS:${name}`,
-    )
+    const shown = await until(() => namesShown(bound.agent?.port, name), {
+      ...ISSUING,
+      fits: names => names === `DNS:${name}`,
+    })
     assert.equal(shown, `DNS:${name}`)
   })
 
@@ -109,14 +103,14 @@ suite('the names of the server itself', { concurrency: 3 }, () => {
     const { status, body } = await api.post('/reserved_domains', { domain: '*.apps.example.net' })
     assert.equal(status, 201)
     assert.match(body.acme_challenge_cname_target, /\.acme\.gate\.example\.org$/)
-    await until(
-      async () => (await api.get(`/reserved_domains/${body.id}`)).body,
-      ({ certificate }) => certificate !== null,
-    )
-    await until(
-      () => namesShown(bound.https?.port, 'one.apps.example.net'),
-      names => names === 'DNS:*.apps.example.net',
-    )
+    await until(async () => (await api.get(`/reserved_domains/${body.id}`)).body, {
+      ...ISSUING,
+      fits: ({ certificate }) => certificate !== null,
+    })
+    await until(() => namesShown(bound.https?.port, 'one.apps.example.net'), {
+      ...ISSUING,
+      fits: names => names === 'DNS:*.apps.example.net',
+    })
   })
 
   test('deeper than a wildcard reaches get their own, wildcards among them', async () => {
@@ -128,10 +122,10 @@ suite('the names of the server itself', { concurrency: 3 }, () => {
       assert.deepEqual(policy, { authority: 'letsencrypt', private_key_type: 'rsa' })
     }
     for (const name of names)
-      await until(
-        () => namesShown(bound.https?.port, name.replace('*', 'one')),
-        shown => shown === `DNS:${name}`,
-      )
+      await until(() => namesShown(bound.https?.port, name.replace('*', 'one')), {
+        ...ISSUING,
+        fits: shown => shown === `DNS:${name}`,
+      })
   })
 
   test('are ordered one by one where the server answers no DNS; what is not reserved has a local one', async () => {
@@ -142,10 +136,10 @@ suite('the names of the server itself', { concurrency: 3 }, () => {
     for (const name of names) await pebble.tell('add-a', { host: `${name}.`, addresses: [HOST] })
     await made(api, '/reserved_domains', { name: 'shop' })
     for (const name of names)
-      await until(
-        () => namesShown(bound.https?.port, name),
-        shown => shown === `DNS:${name}`,
-      )
+      await until(() => namesShown(bound.https?.port, name), {
+        ...ISSUING,
+        fits: shown => shown === `DNS:${name}`,
+      })
     assert.match(await namesShown(bound.https?.port, `free.${BASE}`), /DNS:localhost/)
   })
 
@@ -154,10 +148,10 @@ suite('the names of the server itself', { concurrency: 3 }, () => {
     await using world = await start({ acme_dns: dns.at })
     const { server, pebble } = world
     const { api } = server
-    const own = await until(
-      async () => (await api.get('/reserved_domains')).body.reserved_domains[0],
-      found => Boolean(found.certificate_management_status.provisioning_job?.error_code),
-    )
+    const own = await until(async () => (await api.get('/reserved_domains')).body.reserved_domains[0], {
+      ...ISSUING,
+      fits: found => Boolean(found.certificate_management_status.provisioning_job?.error_code),
+    })
     const { error_code: code, msg, retries_at: next } = own.certificate_management_status.provisioning_job
     assert.equal(code, 'DNS_ERROR')
     assert.equal(

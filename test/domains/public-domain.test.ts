@@ -8,6 +8,7 @@ import { lookThrough, overhear, whatItTold } from '../support/leaks.ts'
 import { program } from '../support/program.ts'
 import { Namespace } from './namespace.ts'
 import { Folder } from '../server/program.ts'
+import { until } from '../support/until.ts'
 
 const ADDRESS = '5.5.5.5'
 /** Of the authority, and of the name server that it and the server ask. Public, so that nothing has to be allowed. */
@@ -39,13 +40,14 @@ class Server implements AsyncDisposable {
 
   /** Resolves when it has written this. */
   async says(pattern: RegExp): Promise<void> {
-    const signal = AbortSignal.timeout(PATIENCE_MS)
-    while (!pattern.test(this.stdout)) {
-      if (this.#child.exitCode !== null || signal.aborted)
-        assert.fail(`${String(pattern)} was not written:\n${this.stdout}${this.#stderr}`)
-      const news = [once(this.#child.stdout ?? this.#child, 'data', { signal }), once(this.#child, 'close')]
-      await Promise.race(news).catch(() => undefined)
+    const what = () => `${pattern} is written, after:
+${this.stdout}${this.#stderr}`
+    const look = () => {
+      const isWritten = pattern.test(this.stdout)
+      if (!isWritten && this.#child.exitCode !== null) assert.fail(`it ended before ${what()}`)
+      return isWritten
     }
+    await until(look, { what, withinMs: PATIENCE_MS })
   }
 
   /** Where nothing else was written: the exit code, and why. */

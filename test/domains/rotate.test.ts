@@ -5,6 +5,8 @@ import { made } from '../support/each-store.ts'
 import { runAdit, startServer } from '../support/server.ts'
 import { Pebble } from '../acme/pebble.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { ISSUING } from '../acme/world.ts'
+import { until } from '../support/until.ts'
 
 const HOST = '127.0.0.1'
 
@@ -26,8 +28,10 @@ suite('adit rotate acme-account', () => {
       const policy = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
       const wish = { domain, certificate_management_policy: policy }
       const { id } = await made(server.api, '/reserved_domains', wish)
-      while ((await server.api.get(`/reserved_domains/${id}`)).body.certificate === null)
-        await new Promise(resolve => setTimeout(resolve, 20))
+      await until(
+        async () => (await server.api.get(`/reserved_domains/${id}`)).body.certificate !== null,
+        ISSUING,
+      )
     }
     const changes = () => pebble.told.filter(line => line.includes('POST /rollover-account-key')).length
     await issue('one.example.com')

@@ -4,7 +4,8 @@ import { DEAD_LETTERS } from '#events/dead-letters.ts'
 import type { DeliveryFilter } from '#events/delivery-status.ts'
 import type { StoredTarget } from '#events/deliveries.ts'
 import { forEachDriver } from '../store/drivers.ts'
-import { EventWorld, posting, Receiver, until } from './support.ts'
+import { MANY, EventWorld, posting, Receiver } from './support.ts'
+import { until } from '../support/until.ts'
 
 const CREATED = 'ip_policy_created.v0'
 const DELETED = 'ip_policy_deleted.v0'
@@ -160,14 +161,14 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     const engine = await events.engine({ timings: pace })
     await events.subscription([CREATED], [await events.destination(receiver.url)])
     for (let n = 0; n < 5; n++) await events.happen(CREATED, 500)
-    await until(async () => (await engine.deliveries())[0]?.dead_letters === 2500)
+    await until(async () => (await engine.deliveries())[0]?.dead_letters === 2500, MANY)
     await engine.close()
     // One is refused for good: it stays, and holds up none behind it.
     receiver.answer = batch => ({ status: batch.some(({ object }) => object.n === 40) ? 400 : 200 })
     const next = await events.engine({ timings: pace })
-    await until(async () => (await next.deliveries())[0]?.dead_letters === 2500)
+    await until(async () => (await next.deliveries())[0]?.dead_letters === 2500, MANY)
     await next.replay((await next.deliveries())[0]?.id ?? '')
-    await until(async () => (await events.store.list('event_replay', { limit: 1 })).length === 0)
+    await until(async () => (await events.store.list('event_replay', { limit: 1 })).length === 0, MANY)
     assert.deepEqual(
       receiver.numbers,
       upTo(2500).filter(n => n !== 40),
@@ -184,9 +185,9 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     })
     const id = await events.subscription([CREATED], [await events.destination(receiver.url)])
     await events.happen(CREATED, 1200)
-    await until(async () => (await engine.deliveries())[0]?.dead_letters === 1200)
+    await until(async () => (await engine.deliveries())[0]?.dead_letters === 1200, MANY)
     await events.unsubscribe(id)
-    await until(async () => (await events.store.list('event_cursor', { limit: 1 })).length === 0)
+    await until(async () => (await events.store.list('event_cursor', { limit: 1 })).length === 0, MANY)
     assert.deepEqual(await events.store.list(DEAD_LETTERS, { limit: 1 }), [])
   })
 

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { Folder } from '../server/program.ts'
 import { spawnServer, type Process } from '../support/server.ts'
+import { until } from '../support/until.ts'
 
 /** What came to a webhook, one request for each event. */
 class Webhook implements AsyncDisposable {
@@ -33,10 +34,6 @@ class Webhook implements AsyncDisposable {
   /** Lets those go that wait for an answer in vain. */
   hangUp(): void {
     this.#server.closeAllConnections()
-  }
-
-  async until(isSo: () => boolean): Promise<void> {
-    while (!isSo()) await new Promise(resolve => setTimeout(resolve, 5))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -75,19 +72,19 @@ test('nothing is lost by SIGKILL between commit and send, and little comes twice
       written += WRITES
       // The first time right after the last write, then while an event is on its way that gets no answer.
       if (kill > 0) {
-        await webhook.until(() => new Set(webhook.ids).size === written)
+        await until(() => new Set(webhook.ids).size === written)
         webhook.silent = true
         const before = webhook.ids.length
         await write(server, written, WRITES)
         written += WRITES
-        await webhook.until(() => webhook.ids.length > before)
+        await until(() => webhook.ids.length > before)
       }
       await server.end('SIGKILL')
       webhook.hangUp()
       webhook.silent = false
       server = await spawnServer(folder.path, environment)
     }
-    await webhook.until(() => new Set(webhook.ids).size === written)
+    await until(() => new Set(webhook.ids).size === written)
     await server.end('SIGTERM')
   } finally {
     if (server.child.exitCode === null && server.child.signalCode === null) await server.end('SIGKILL')

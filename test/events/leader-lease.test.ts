@@ -5,7 +5,7 @@ import { LeaderLease, LeaseLost } from '#events/leader-lease.ts'
 import { openSqlite } from '#store/sqlite.ts'
 import type { Store } from '#store/store.ts'
 import { forEachDriver } from '../store/drivers.ts'
-import { until } from './support.ts'
+import { until } from '../support/until.ts'
 
 const LEASE_MS = 400
 

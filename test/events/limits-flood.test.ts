@@ -4,8 +4,10 @@ import { Agent } from 'node:https'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { eventually, World } from '../e2e/edges/world.ts'
+import { World } from '../e2e/edges/world.ts'
 import { long, Peak, tell } from '../e2e/survive/figures.ts'
+import { MANY } from './support.ts'
+import { until } from '../support/until.ts'
 
 const REQUEST = 'http_request_complete.v0'
 /** Above what is kept of traffic: by its number in the long run, by its bytes in the short one. */
@@ -36,10 +38,10 @@ test('DOS-12: a flood of events to a dead sink is dropped and counted, and harms
   const metrics = async (): Promise<string> => (await fetch(`${api.url}/metrics`)).text()
   const deliveries = () => api.get(`/event_deliveries?subscription_id=${subscription.id}`)
   // Asked until the first event waits: from here on gateways tell of each request.
-  await eventually(
-    async () => [await world.ask('a.example.com/'), await deliveries()] as const,
-    ([{ status }, { body }]) => status === 200 && body.event_deliveries[0]?.waiting > 0,
-  )
+  await until(async () => [await world.ask('a.example.com/'), await deliveries()] as const, {
+    ...MANY,
+    fits: ([{ status }, { body }]) => status === 200 && body.event_deliveries[0]?.waiting > 0,
+  })
   assert.equal(droppedIn(await metrics()), 0)
 
   using memory = new Peak(process.pid)
@@ -55,9 +57,9 @@ test('DOS-12: a flood of events to a dead sink is dropped and counted, and harms
   agent.destroy()
 
   // The sink is as dead as it was: nothing has to be read for drops to be told.
-  const [{ waiting, dead_letters: letters }, told] = await eventually(
+  const [{ waiting, dead_letters: letters }, told] = await until(
     async () => [(await deliveries()).body.event_deliveries[0], await metrics()] as const,
-    ([delivery, text]) => delivery.waiting + droppedIn(text) >= REQUESTS,
+    { ...MANY, fits: ([delivery, text]) => delivery.waiting + droppedIn(text) >= REQUESTS },
   )
   const depth = Number(/^adit_event_queue_depth (\d+)$/m.exec(told)?.[1])
   tell(context, { dropped: droppedIn(told), waiting, 'memory +KiB': memory.growth })

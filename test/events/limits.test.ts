@@ -12,7 +12,8 @@ import { TrafficEvents, type TrafficBatch } from '#telemetry/traffic-events.ts'
 import { prune } from '#server/prune.ts'
 import { openSqlite } from '#store/sqlite.ts'
 import type { Store } from '#store/store.ts'
-import { EventWorld, eventWrite, posting, Receiver, until } from './support.ts'
+import { MANY, EventWorld, eventWrite, posting, Receiver } from './support.ts'
+import { until } from '../support/until.ts'
 
 const CREATED = 'ip_policy_created.v0'
 const REQUEST = 'http_request_complete.v0'
@@ -174,7 +175,7 @@ suite('limits of event delivery', () => {
     const destinations: string[] = []
     for (let n = 0; n < 11; n++) destinations.push(await events.destination(receiver.url))
     for (let n = 0; n < 20; n++) await events.subscription([CREATED], destinations)
-    await until(async () => (await engine.deliveries()).length === 220)
+    await until(async () => (await engine.deliveries()).length === 220, MANY)
     const shown = (): string[] =>
       [...engine.metrics().matchAll(/^adit_event_last_error_timestamp_seconds(\{.*\}) 0$/gm)].map(
         ([, labels = '']) => labels,
@@ -194,7 +195,7 @@ suite('limits of event delivery', () => {
     const seen = { client: visitor, begun: 0, ended: 1, sent: 0, decision: undefined }
     for (let received = 0; received < 10_005; received++) traffic.connection({ ...seen, received })
     traffic.connection({ ...seen, client: { ...visitor, localPort: 2 }, received: -1 })
-    await until(() => batches.length === 1)
+    await until(() => batches.length === 1, MANY)
     const events = batches[0]?.pages.flatMap(eventsOf) ?? []
     assert.deepEqual(
       events.map(({ body }) => JSON.parse(body).object.conn.bytes_in),

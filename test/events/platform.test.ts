@@ -4,9 +4,10 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { echo, eventually, World } from '../e2e/edges/world.ts'
+import { echo, World } from '../e2e/edges/world.ts'
 import { made, onEachStore, assertRefused } from '../support/each-store.ts'
 import { Receiver } from './support.ts'
+import { until } from '../support/until.ts'
 
 interface Line {
   readonly event_id: string
@@ -35,18 +36,14 @@ async function subscribed(world: World, types: readonly string[], file: string):
     destination_ids: [destination.id],
   })
   // From here on it is known to gateways too.
-  await eventually(
-    () => world.server.api.get('/event_deliveries'),
-    ({ body }) => body.event_deliveries.length > 0,
-  )
+  await until(() => world.server.api.get('/event_deliveries'), {
+    fits: ({ body }) => body.event_deliveries.length > 0,
+  })
   return id
 }
 
 const happened = (world: World, file: string, count: number): Promise<Line[]> =>
-  eventually(
-    async () => linesIn(world, file),
-    lines => lines.length >= count,
-  )
+  until(async () => linesIn(world, file), { fits: lines => lines.length >= count })
 
 for (const workers of ['1', '2']) {
   test(`requests, connections and agents are told of, with ${workers} gateway process(es)`, async () => {
@@ -60,9 +57,9 @@ for (const workers of ['1', '2']) {
     await subscribed(world, types, 'traffic.jsonl')
     const edge = await world.edge(['a.example.com'])
     await world.route(edge, '/', await world.saying('hello'))
-    const answer = await eventually(
+    const answer = await until(
       () => world.ask('a.example.com/x?secret=1', { headers: { 'user-agent': 'test/1' } }),
-      ({ status }) => status === 200,
+      { fits: ({ status }) => status === 200 },
     )
     const agent = await world.agent()
     using service = await echo()
@@ -72,10 +69,9 @@ for (const workers of ['1', '2']) {
     socket.end('hello')
     await once(socket.resume(), 'close')
     await agent.close()
-    const lines = await eventually(
-      async () => linesIn(world, 'traffic.jsonl'),
-      found => types.every(type => found.some(line => line.event_type === type)),
-    )
+    const lines = await until(async () => linesIn(world, 'traffic.jsonl'), {
+      fits: found => types.every(type => found.some(line => line.event_type === type)),
+    })
     const of = (type: string) => lines.filter(line => line.event_type === type)
     const request = of('http_request_complete.v0').find(
       line => line.event_id.slice(3) === answer.requestId.slice(3),
@@ -155,10 +151,9 @@ test('how delivery stands can be seen, and dead letters are sent again when told
     destination_ids: [destination.id],
   })
   await world.make('/ip_policies')
-  const { body } = await eventually(
-    () => api.get('/event_deliveries'),
-    found => found.body.event_deliveries[0]?.dead_letters === 1,
-  )
+  const { body } = await until(() => api.get('/event_deliveries'), {
+    fits: found => found.body.event_deliveries[0]?.dead_letters === 1,
+  })
   const [delivery] = body.event_deliveries
   assert.equal(delivery.subscription.id, subscription.id)
   assert.equal(delivery.destination.uri, `${api.url}/event_destinations/${destination.id}`)
@@ -167,10 +162,9 @@ test('how delivery stands can be seen, and dead letters are sent again when told
   assert.equal(delivery.uri, `${api.url}/event_deliveries/${delivery.id}`)
   receiver.answer = () => ({ status: 200 })
   assert.equal((await api.post(`/event_deliveries/${delivery.id}/replay`)).status, 204)
-  const healed = await eventually(
-    () => api.get(`/event_deliveries/${delivery.id}`),
-    found => found.body.dead_letters === 0,
-  )
+  const healed = await until(() => api.get(`/event_deliveries/${delivery.id}`), {
+    fits: found => found.body.dead_letters === 0,
+  })
   assert.equal(healed.body.failing_since, null)
   const metrics = await (await fetch(`${api.url}/metrics`)).text()
   assert.match(metrics, /adit_event_delivery_total\{result="delivered"\} 1/)
@@ -198,10 +192,9 @@ test('what a wrong key refuses waits in order, and leaves when the destination i
   })
   const policies: string[] = []
   for (let n = 0; n < 5; n++) policies.push((await world.make('/ip_policies')).id)
-  const { body } = await eventually(
-    () => api.get(`/event_deliveries?subscription_id=${id}`),
-    found => found.body.event_deliveries[0]?.failing_since != null,
-  )
+  const { body } = await until(() => api.get(`/event_deliveries?subscription_id=${id}`), {
+    fits: found => found.body.event_deliveries[0]?.failing_since != null,
+  })
   const [delivery] = body.event_deliveries
   assert.match(delivery.last_error, /401/)
   assert.equal(delivery.dead_letters, 0)
@@ -223,10 +216,7 @@ test('deliveries can be narrowed to those of a subscription or a destination', a
       destination_ids: ids,
     })
   const [both, single] = [(await make(destinations)).id, (await make([one])).id]
-  await eventually(
-    () => api.get('/event_deliveries'),
-    ({ body }) => body.event_deliveries.length === 3,
-  )
+  await until(() => api.get('/event_deliveries'), { fits: ({ body }) => body.event_deliveries.length === 3 })
   const found = async (query: string): Promise<string[]> => {
     const listed: string[] = []
     for (let next = `/event_deliveries?limit=1&${query}`; next !== null;) {

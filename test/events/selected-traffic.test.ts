@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { eventually, World } from '../e2e/edges/world.ts'
+import { World } from '../e2e/edges/world.ts'
+import { until } from '../support/until.ts'
 
 interface Told {
   readonly object: { readonly [name: string]: unknown; readonly conn?: { readonly server_name?: string } }
@@ -39,19 +40,16 @@ test('subscriptions to the same traffic are each sent what they chose, and no mo
   const ask = (host: string, word: string) =>
     world.ask(`${host}.example.com/x?word=${word}`, { headers: { 'x-word': word } })
   // Gateways hear of subscriptions a moment later: the first events may lack what was chosen.
-  await eventually(
+  await until(
     async () => (await ask('b', 'early'), toldIn(world, 'only-b.jsonl').map(told => JSON.stringify(told))),
-    told => told.includes('{"http":{"request":{"url":{"query":"word=early"}}}}'),
+    { fits: told => told.includes('{"http":{"request":{"url":{"query":"word=early"}}}}') },
   )
   await ask('a', 'first')
   await ask('b', 'second')
   await ask('a', 'third')
 
   const last = (file: string, ended: (told: string) => boolean) =>
-    eventually(
-      async () => toldIn(world, file),
-      told => ended(JSON.stringify(told)),
-    )
+    until(async () => toldIn(world, file), { fits: told => ended(JSON.stringify(told)) })
   const chosen = await last('chosen.jsonl', text => text.includes('third'))
   const third = chosen.find(told => JSON.stringify(told).includes('third')) as Record<string, object>
   assert.deepEqual(Object.keys(third), ['http'])

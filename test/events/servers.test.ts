@@ -9,7 +9,8 @@ import type { DeliveryStatus } from '#events/delivery-status.ts'
 import type { Store, Write } from '#store/store.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { EngineProcess } from './engine-process.ts'
-import { EventWorld, fast, posting, Receiver, until } from './support.ts'
+import { MANY, EventWorld, fast, posting, Receiver } from './support.ts'
+import { until } from '../support/until.ts'
 
 const CREATED = 'ip_policy_created.v0'
 const REQUEST = 'http_request_complete.v0'
@@ -106,7 +107,7 @@ suite('several servers on one database', () => {
     receiver.answer = () => ({ status: 200 })
     assert.equal(await other.replay(here[0]?.id ?? ''), true)
     await receiver.until(() => receiver.numbers.at(-1) === 3)
-    await until(async () => (await other.deliveries())[0]?.dead_letters === 0)
+    await until(async () => (await other.deliveries())[0]?.dead_letters === 0, MANY)
     await until(async () => (await second.store.list('event_replay', { limit: 10 })).length === 0)
     assert.ok(receiver.senders.every(sender => sender === 'first'))
   })
@@ -119,19 +120,19 @@ suite('several servers on one database', () => {
     const leader = await gone.engine({ timings: { ...fast, leaseMs: LEASE_MS, giveUpMs: 1000 } })
     await gone.subscription([CREATED], [await gone.destination(receiver.url)])
     for (let n = 0; n < 5; n++) await gone.happen(CREATED, 500)
-    await until(async () => (await leader.deliveries())[0]?.dead_letters === 2500)
+    await until(async () => (await leader.deliveries())[0]?.dead_letters === 2500, MANY)
     await leader.close()
     receiver.answer = () => ({ status: 200 })
     await using there = new EventWorld(await openPostgres(url))
     const other = await there.engine({ timings: { ...fast, leaseMs: LEASE_MS } })
-    await until(async () => (await other.deliveries())[0]?.dead_letters === 2500)
+    await until(async () => (await other.deliveries())[0]?.dead_letters === 2500, MANY)
     assert.equal(await other.replay((await other.deliveries())[0]?.id ?? ''), true)
     await receiver.until(() => receiver.events.length === 2500)
     assert.deepEqual(
       receiver.numbers,
       Array.from({ length: 2500 }, (_, n) => n),
     )
-    await until(async () => (await other.deliveries())[0]?.dead_letters === 0)
+    await until(async () => (await other.deliveries())[0]?.dead_letters === 0, MANY)
   })
 
   test('tell of a destination that fails, and works again, what one of them has found', async () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { usualFields } from '#contract/events/traffic-fields.ts'
-import { eventually, World } from '../e2e/edges/world.ts'
+import { World } from '../e2e/edges/world.ts'
 import type { Told } from '../telemetry/traffic/support.ts'
 import { Receiver } from './support.ts'
+import { until } from '../support/until.ts'
 
 const REQUEST = 'http_request_complete.v0'
 const START = 'agent_session_start.v0'
@@ -33,18 +34,17 @@ for (const workers of ['1', '2']) {
       const destination = await world.make('/event_destinations', { target })
       await world.make('/event_subscriptions', { sources, destination_ids: [destination.id] })
     }
-    await eventually(
-      () => world.server.api.get('/event_deliveries'),
-      ({ body }) => body.event_deliveries.length === 2,
-    )
+    await until(() => world.server.api.get('/event_deliveries'), {
+      fits: ({ body }) => body.event_deliveries.length === 2,
+    })
     const edge = await world.edge(['a.example.com'])
     await world.route(edge, '/', await world.static((_request, response) => response.end('hello')))
     const headers = { authorization: 'Bearer geheim', 'x-seen': 'yes' }
     // The processes hear of the wish a little later than the API answers, and of the route too.
-    await eventually(
-      () => world.ask('a.example.com/x?secret=1', { headers }),
-      ({ status }) => status === 200 && told(choosing, REQUEST).some(object => 'ja4_fingerprint' in object),
-    )
+    await until(() => world.ask('a.example.com/x?secret=1', { headers }), {
+      fits: ({ status }) =>
+        status === 200 && told(choosing, REQUEST).some(object => 'ja4_fingerprint' in object),
+    })
     const object = told(choosing, REQUEST).find(seen => namesIn(seen).length === chosen.length)
     assert.deepEqual(namesIn(object).toSorted(), chosen.toSorted())
     assert.deepEqual(object.http.request.headers['authorization'], ['REDACTED'])

@@ -6,11 +6,12 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { eventually } from '../e2e/edges/world.ts'
 import { Folder } from '../server/program.ts'
 import { made } from '../support/each-store.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { spawnServer, type Process } from '../support/server.ts'
+import { MANY } from './support.ts'
+import { until } from '../support/until.ts'
 
 interface Came {
   readonly event_id: string
@@ -91,10 +92,10 @@ test('two servers on one PostgreSQL deliver as one, and one alone when the other
       sources,
       destination_ids: [destination.id],
     })
-    await eventually(
-      () => second.api.get('/event_deliveries'),
-      ({ body }) => body.event_deliveries.length === 1,
-    )
+    await until(() => second.api.get('/event_deliveries'), {
+      ...MANY,
+      fits: ({ body }) => body.event_deliveries.length === 1,
+    })
     await made(first.api, '/reserved_domains', { domain: 'a.example.com' })
     const edge = await made(first.api, '/edges/https', { hostports: ['a.example.com:443'] })
     const backend = await made(first.api, '/backends/http_response', { body: 'hello' })
@@ -103,23 +104,20 @@ test('two servers on one PostgreSQL deliver as one, and one alone when the other
       match: '/',
       backend: { backend_id: backend.id },
     })
-    await eventually(
-      () => visit(second, 'a.example.com').catch(() => 0),
-      status => status === 200,
-    )
-    await eventually(
-      async () => webhook.events,
-      events => events.some(({ event_type }) => event_type === 'http_request_complete.v0'),
-    )
+    await until(() => visit(second, 'a.example.com').catch(() => 0), {
+      ...MANY,
+      fits: status => status === 200,
+    })
+    await until(async () => webhook.events, {
+      ...MANY,
+      fits: events => events.some(({ event_type }) => event_type === 'http_request_complete.v0'),
+    })
 
     const write = async ({ api }: Process, from: number, count: number): Promise<void> => {
       for (let n = from; n < from + count; n++) await made(api, '/ip_policies', { metadata: String(n) })
     }
     await Promise.all([write(first, 0, 250), write(second, 250, 250)])
-    await eventually(
-      async () => metadataOf(webhook.events),
-      came => came.length >= 500,
-    )
+    await until(async () => metadataOf(webhook.events), { ...MANY, fits: came => came.length >= 500 })
     const came = metadataOf(webhook.events)
     assert.equal(came.length, 500)
     assert.equal(new Set(came).size, 500)
@@ -134,10 +132,10 @@ test('two servers on one PostgreSQL deliver as one, and one alone when the other
     await write(first, 500, 10)
     await first.end('SIGKILL')
     await write(second, 510, 10)
-    await eventually(
-      async () => new Set(metadataOf(webhook.events)).size,
-      count => count === 520,
-    )
+    await until(async () => new Set(metadataOf(webhook.events)).size, {
+      ...MANY,
+      fits: count => count === 520,
+    })
     const later = [...new Set(metadataOf(webhook.events).slice(500))]
     assert.deepEqual(
       later,
@@ -147,10 +145,10 @@ test('two servers on one PostgreSQL deliver as one, and one alone when the other
     assert.ok(policies <= 530, `${policies} came, and ten can have been on their way`)
     assert.equal(await deliversHere(second), true)
     assert.equal((await second.api.delete(`/event_subscriptions/${subscription.id}`)).status, 204)
-    await eventually(
-      () => second.api.get('/event_deliveries'),
-      ({ body }) => body.event_deliveries.length === 0,
-    )
+    await until(() => second.api.get('/event_deliveries'), {
+      ...MANY,
+      fits: ({ body }) => body.event_deliveries.length === 0,
+    })
     await second.end('SIGTERM')
   } finally {
     for (const server of servers)

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { until } from '../support/until.ts'
 
 export const root = join(import.meta.dirname, '../..')
 
@@ -64,8 +65,6 @@ const PRINTS_MS = 60_000
 export class Serving implements AsyncDisposable {
   readonly child: ChildProcess
   output = ''
-  /** Called when it has printed something or has ended. */
-  #changed = (): void => undefined
 
   constructor(command: readonly string[], environment: Record<string, string> = {}) {
     const [program = '', ...args] = command
@@ -73,31 +72,19 @@ export class Serving implements AsyncDisposable {
       env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...environment },
       detached: true,
     })
-    this.child.on('exit', () => this.#changed())
     for (const stream of [this.child.stdout, this.child.stderr])
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        this.output += text
-        this.#changed()
-      })
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text))
   }
 
   /** The first match in what it prints. */
   async prints(pattern: RegExp): Promise<RegExpExecArray> {
-    const end = performance.now() + PRINTS_MS
-    for (;;) {
-      const match = pattern.exec(this.output)
-      if (match) return match
-      if (this.child.exitCode !== null)
+    const look = () => {
+      const match = pattern.exec(this.output) ?? undefined
+      if (match === undefined && this.child.exitCode !== null)
         throw new Error(`it ended with ${this.child.exitCode}: ${this.output}`)
-      if (performance.now() > end) throw new Error(`it did not print ${String(pattern)}: ${this.output}`)
-      await new Promise<void>(resolve => {
-        const timer = setTimeout(resolve, end - performance.now())
-        this.#changed = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
+      return match
     }
+    return until(look, { what: () => `${pattern} in:\n${this.output}`, withinMs: PRINTS_MS })
   }
 
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {

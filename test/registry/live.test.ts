@@ -3,8 +3,8 @@ import { suite, test } from 'node:test'
 import type { Live } from '#api/live.ts'
 import { isId, newId } from '#base/ids.ts'
 import { LiveView } from '#registry/live.ts'
-import { until } from '../gateway/agents/support.ts'
 import { group, httpsEdge, startPlan } from '../gateway/routing/support.ts'
+import { until } from '../support/until.ts'
 
 const requests = { find: async () => undefined, list: async () => [], watch: () => () => undefined }
 
@@ -35,7 +35,7 @@ suite('what is online', () => {
     assert.deepEqual(await world.live.get('tunnel_session', agent.clientId), session)
     assert.equal(await world.live.get('tunnel_session', newId('ts')), undefined)
     agent.drop()
-    await until('it has gone', () => world.gateway.directory.sessions.size === 0)
+    await until(() => world.gateway.directory.sessions.size === 0, { what: 'it has gone' })
     assert.deepEqual(await world.live.list('tunnel_session', { limit: 10 }), [])
   })
 
@@ -140,6 +140,6 @@ suite('what is online', () => {
     await using world = await startLive()
     const agent = await world.agent()
     void world.live.command(agent.clientId, 'stop').catch(() => undefined)
-    await until('the agent got the command', () => agent.commands.length === 1)
+    await until(() => agent.commands.length === 1, { what: 'the agent got the command' })
   })
 })

@@ -4,11 +4,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { connect } from 'adit'
 import { disposable } from '../agent/support.ts'
 import { freePort } from '../support/free-ports.ts'
 import { Folder, start } from './program.ts'
+import { until } from '../support/until.ts'
 
 async function visit(port: number, host: string): Promise<IncomingMessage> {
   const request = get({ host: '127.0.0.1', port, headers: { host }, agent: false })
@@ -44,7 +44,7 @@ suite('after a restart of the server', () => {
       )
       await agent.listen({ proto: 'http', domain: 'shop', forwardTo: 1 })
       const file = join(folder.path, 'online-names.json')
-      while (!existsSync(file) || !readFileSync(file, 'utf8').includes('shop')) await setTimeout(20)
+      await until(() => existsSync(file) && readFileSync(file, 'utf8').includes('shop'))
       await before.end(signal)
       await using after = await start(environment)
       assert.ok(after.url)

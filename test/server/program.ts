@@ -5,6 +5,7 @@ import { rmSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { whatItTold } from '../support/leaks.ts'
 import { Caller, newFolder, runAdit, spawnAdit, type Finished } from '../support/server.ts'
+import { until } from '../support/until.ts'
 
 /** Every listener on a port of its own, because other tests run at the same time. */
 const freePorts = Object.fromEntries(
@@ -34,10 +35,10 @@ export class Program implements AsyncDisposable {
 
   /** Resolves once it has said that it runs. */
   async started(): Promise<this> {
-    while (!/Ctrl-C|API +off/.test(this.stdout)) {
+    await until(() => {
       if (this.#hasEnded) throw new Error(`adit serve ended: ${this.stderr}`)
-      await Promise.race([once(this.child.stdout ?? this.child, 'data'), once(this.child, 'close')])
-    }
+      return /Ctrl-C|API +off/.test(this.stdout)
+    })
     return this
   }
 
@@ -78,10 +79,14 @@ export const start = (environment: Record<string, string>, args?: readonly strin
 
 /** Waits until it has logged this so many times, counted from the start. */
 export async function logged(program: Program, text: string, times = 1): Promise<void> {
-  while (program.stderr.split(text).length - 1 < times) {
-    assert.equal(program.child.exitCode, null, program.stderr)
-    await once(program.child.stderr ?? program.child, 'data')
+  const what = () => `${times} times ${text}, in:
+${program.stderr}`
+  const isLogged = () => {
+    const count = program.stderr.split(text).length - 1
+    if (count < times && program.child.exitCode !== null) assert.fail(`it ended before ${what()}`)
+    return count >= times
   }
+  await until(isLogged, { what })
 }
 
 /** Runs `adit serve` that is expected to refuse: it would listen on a free port if it did not. */
@@ -106,14 +111,15 @@ export async function takePort(): Promise<{ readonly port: number } & AsyncDispo
 
 /** Resolves when nothing listens on the port any more. */
 export async function untilRefused(port: number): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const socket = connect({ port, host: '127.0.0.1' })
     try {
       await once(socket, 'connect')
+      return false
     } catch {
-      return
+      return true
     } finally {
       socket.destroy()
     }
-  }
+  })
 }

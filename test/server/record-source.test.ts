@@ -14,8 +14,9 @@ import { Folder } from '../support/openssh.ts'
 import { issue } from '../support/openssl.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder, startServer } from '../support/server.ts'
-import { listeningLog, until } from '../gateway/agents/support.ts'
+import { listeningLog } from '../gateway/agents/support.ts'
 import { testLog } from '../support/secrets.ts'
+import { until } from '../support/until.ts'
 
 const log = testLog()
 
@@ -85,7 +86,7 @@ suite('the records of the gateway', () => {
     const rule = { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' }
     await made(api, '/ip_policy_rules', rule)
     await made(api, '/ip_restrictions', { type: 'agent', enforced: true, ip_policy_ids: [policy.id] })
-    await until('all of it is known', () => records.restriction('agent') !== undefined)
+    await until(() => records.restriction('agent') !== undefined, { what: 'all of it is known' })
     assert.equal(records.credential(late.id)?.id, late.id)
     assert.equal(records.reservedDomain('app.example.com')?.id, domain.id)
     assert.equal(records.reservedDomain('x.y.example.com')?.id, wide.id)
@@ -112,7 +113,7 @@ suite('the records of the gateway', () => {
     await api.delete(`/edges/https/${edge.id}`)
     await api.patch(`/edges/tcp/${tcpEdge.id}`, { hostports: ['any.test:20124'] })
     await api.delete(`/credentials/${late.id}`)
-    await until('the last change is known', () => records.credential(late.id) === undefined)
+    await until(() => records.credential(late.id) === undefined, { what: 'the last change is known' })
     assert.equal(records.edgeForName('x.example.com'), undefined)
     assert.deepEqual(records.routesOf(edge.id), [])
     assert.equal(records.edgeForPort(20_123), undefined)
@@ -126,7 +127,7 @@ suite('the records of the gateway', () => {
     const { id } = await made(server.api, '/credentials')
     assert.equal(world.records.credential(id), undefined)
     world.source.notify()
-    await until('it is known', () => world.records.credential(id) !== undefined, 1000)
+    await until(() => world.records.credential(id) !== undefined, { what: 'it is known', withinMs: 1000 })
   })
 })
 
@@ -152,11 +153,11 @@ suite('the source of records', () => {
     const stop = await records.follow(new RecordSource({ store: flaky, sealer, log: heard.log, pollMs: 10 }))
     failing = true
     await insert(store, [second])
-    await until('the failure was told', () => heard.lines.some(({ level }) => level === 'warn'))
+    await until(() => heard.lines.some(({ level }) => level === 'warn'), { what: 'the failure was told' })
     assert.ok(records.credential(first.id))
     assert.equal(records.credential(second.id), undefined)
     failing = false
-    await until('the change is known', () => records.credential(second.id) !== undefined)
+    await until(() => records.credential(second.id) !== undefined, { what: 'the change is known' })
     assert.equal(heard.lines.filter(({ level }) => level === 'warn').length, 1)
     stop()
   })
@@ -176,7 +177,7 @@ suite('the source of records', () => {
     await insert(store, [added])
     await store.prune({ changesUpTo: await store.revision(), eventsBefore: timestamp(0) })
     source.notify()
-    await until('the new one is known', () => records.credential(added.id) !== undefined)
+    await until(() => records.credential(added.id) !== undefined, { what: 'the new one is known' })
     assert.equal(records.credential(gone?.id ?? ''), undefined)
     assert.ok(records.credential(kept?.id ?? ''))
     assert.deepEqual(new Set(told), new Set([gone?.id, added.id]))

@@ -10,6 +10,7 @@ import { made } from '../support/each-store.ts'
 import { newMember } from '../support/members.ts'
 import { Folder, newSshKey } from '../support/openssh.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { until } from '../support/until.ts'
 
 /** How soon a live session must have ended. */
 const CUT_MS = 1000
@@ -91,10 +92,10 @@ async function isDelivered(subscriptionId: string, receiver: Receiver): Promise<
   const bot = await made(server.api, '/bot_users')
   const has = ({ events }: Receiver): boolean => events.some(({ object }) => object.id === bot.id)
   await control.until(() => has(control))
-  for (;;) {
-    const answer = await server.api.get(`/event_deliveries?subscription_id=${subscriptionId}`)
-    if (answer.body.event_deliveries[0]?.waiting === 0) return has(receiver)
-  }
+  await until(() => server.api.get(`/event_deliveries?subscription_id=${subscriptionId}`), {
+    fits: ({ body }) => body.event_deliveries[0]?.waiting === 0,
+  })
+  return has(receiver)
 }
 
 async function newSubject(): Promise<Subject> {

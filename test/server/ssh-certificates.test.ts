@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { ssh, Upstream, type SshProcess } from '../ssh/support.ts'
 import { made } from '../support/each-store.ts'
 import { Folder, must, newSshKey } from '../support/openssh.ts'
 import { newFolder, spawnServer, type Process } from '../support/server.ts'
+import { until } from '../support/until.ts'
 
 const MAY_FORWARD = { extensions: { 'permit-port-forwarding': '' } }
 const BODY = 'from behind ssh'
@@ -77,7 +77,7 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
     assert.match(client.stderr, /Permission denied \(publickey\)/)
     assert.equal(client.stdout, '')
     // The client hears the same of all refusals; the operator learns the reason, maybe a moment later.
-    while (!server.output().includes(`"reason":"${reason}"`, logged)) await setTimeout(10)
+    await until(() => server.output().includes(`"reason":"${reason}"`, logged))
   }
 
   for (const body of [

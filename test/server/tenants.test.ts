@@ -11,6 +11,7 @@ import { disposable } from '../agent/support.ts'
 import { made } from '../support/each-store.ts'
 import { type Member, newMember } from '../support/members.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { until } from '../support/until.ts'
 
 async function startService(text: string) {
   const service = createServer((_, response) => response.end(text)).listen(0, '127.0.0.1')
@@ -73,8 +74,7 @@ suite('a member cannot get the traffic of another one', () => {
         (await api.patch(`/backends/tunnel_group/${group.body.id}`, { owner_id: '' }, as)).status,
         200,
       )
-      const end = performance.now() + 5000
-      while ((await seen()).size < 2) assert.ok(performance.now() < end, 'a shared group takes in both')
+      await until(async () => (await seen()).size === 2, { what: 'a shared group takes in both' })
     })
 })
 

@@ -9,6 +9,7 @@ import { userAgentOf } from '#server/user-agent.ts'
 import type { Row, Store } from '#store/store.ts'
 import { forEachDriver } from '../store/drivers.ts'
 import { testLog } from '../support/secrets.ts'
+import { until } from '../support/until.ts'
 
 const START = Date.parse('2026-03-01T12:00:00Z')
 
@@ -121,8 +122,7 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
     const first = committed(store)
     userSessions.active(sessionId, START + 7_200_000)
     await first
-    while (bodyOf(await store.get(userId))['last_active'] !== '2026-03-01T12:02:00Z')
-      await new Promise(resolve => setImmediate(resolve))
+    await until(async () => bodyOf(await store.get(userId))['last_active'] === '2026-03-01T12:02:00Z')
     const body = bodyOf(await store.get(sessionId))
     assert.equal(body['last_active'], '2026-03-01T12:02:00Z')
     assert.equal(body['expires_at'], '2026-03-01T14:00:00Z')

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { Records } from '#registry/records/records.ts'
 import { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
@@ -15,6 +14,7 @@ import { modulesFor } from '../gateway/module-parts.ts'
 import { MemorySource } from '../gateway/agents/support.ts'
 import { secretText, testLog } from '../support/secrets.ts'
 import { FACTS, ssh, type SshCall, TestListener, Upstream } from './support.ts'
+import { until } from '../support/until.ts'
 
 const HOUR = 3_600_000
 
@@ -87,7 +87,7 @@ suite('ssh with the sessions of a gateway', () => {
       assert.equal(await ask(url), 'PING')
       client.child.kill('SIGTERM')
       await client.ended
-      while (directory.sessions.size > 0) await setTimeout(5)
+      await until(() => directory.sessions.size === 0)
       assert.equal(directory.tunnels.size, 0)
     })
 

@@ -9,6 +9,7 @@ import { DEFAULT_PENALTIES, SshPenalties } from '#ssh/penalties.ts'
 import { DEFAULT_STARTUPS, Startups } from '#ssh/startups.ts'
 import { Folder, newSshKey } from '../support/openssh.ts'
 import { ssh, TestListener } from './support.ts'
+import { until } from '../support/until.ts'
 
 let folder: Folder
 let publicKey: string
@@ -135,7 +136,7 @@ suite('a source that fails', () => {
     await newSshKey(folder, 'nobody', 'ed25519')
     await using client = ssh({ port: listener.port, key: folder.file('nobody') })
     assert.equal(await client.ended, 255)
-    while (await isGreeted(await caller(listener.port))) await setTimeout(10)
+    await until(async () => !(await isGreeted(await caller(listener.port))))
   })
 
   test('waits after fifteen connections that exchange keys and ask for nothing', async () => {
@@ -147,7 +148,7 @@ suite('a source that fails', () => {
       client.connect({ host: '127.0.0.1', port: listener.port, username: 'nobody', password: '' })
       await once(client, 'close')
     }
-    while (await isGreeted(await caller(listener.port))) await setTimeout(10)
+    await until(async () => !(await isGreeted(await caller(listener.port))))
   })
 
   test('is cut when it exchanges keys again and again before it signs in', async () => {
@@ -186,7 +187,7 @@ suite('a client that has signed in', () => {
     assert.equal(listener.gateway.sessions.size, 1, 'while it answers it stays')
     const { connection } = listener.gateway.onlySession()
     client.child.kill('SIGSTOP')
-    while (listener.gateway.sessions.size > 0) await setTimeout(10)
+    await until(() => listener.gateway.sessions.size === 0)
     assert.equal(await connection.probe(), false)
     client.child.kill('SIGCONT')
   })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, suite, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { Folder, newSshKey } from '../support/openssh.ts'
 import { type SshCall, ssh, TestListener, Upstream } from './support.ts'
+import { until } from '../support/until.ts'
 
 let folder: Folder
 let listener: TestListener
@@ -18,7 +18,7 @@ before(async () => {
 
 // The gateway sees the end of an ssh process a moment later.
 afterEach(async () => {
-  while (listener.gateway.sessions.size > 0) await setTimeout(5)
+  await until(() => listener.gateway.sessions.size === 0)
 })
 
 after(async () => {
@@ -211,7 +211,7 @@ suite('ssh -R', () => {
     await client.shows(/-> -R/)
     client.child.kill('SIGKILL')
     await client.ended
-    while (listener.gateway.sessions.size > 0) await setTimeout(5)
+    await until(() => listener.gateway.sessions.size === 0)
     assert.equal(listener.gateway.tunnels.size, 0)
   })
 

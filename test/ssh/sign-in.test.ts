@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, suite, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import ssh2 from 'ssh2'
 import { Problem } from '#base/errors.ts'
 import { opensshHostKey } from '#ssh/host-key.ts'
@@ -9,6 +8,7 @@ import { signSshCertificate, type UserCertificateRequest } from '#pki/ssh-certif
 import { readSshPublicKey } from '#pki/ssh-key.ts'
 import { Folder, must, newSshKey } from '../support/openssh.ts'
 import { ssh, type SshCall, TestListener, Upstream } from './support.ts'
+import { until } from '../support/until.ts'
 
 const HOUR = 3_600_000
 
@@ -44,7 +44,7 @@ before(async () => {
 })
 
 afterEach(async () => {
-  while (listener.gateway.sessions.size > 0) await setTimeout(5)
+  await until(() => listener.gateway.sessions.size === 0)
   listener.gateway.keys.clear()
   listener.gateway.barred = undefined
 })
@@ -183,7 +183,7 @@ suite('a client', () => {
     )
     const client = (await enter(agent)) ?? assert.fail('refused')
     client.forwardIn('localhost', 80, () => undefined)
-    while (listener.gateway.sessions.size === 0) await setTimeout(5)
+    await until(() => listener.gateway.sessions.size > 0)
     assert.equal(listener.gateway.onlySession().record.credentialId, id)
     client.end()
   })

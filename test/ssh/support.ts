@@ -19,6 +19,7 @@ import { bindOptions } from '#tunnel/messages.ts'
 import { Ear } from '../tunnel/support.ts'
 import { gatewayInfo } from '../support/gateway-info.ts'
 import { testLog } from '../support/secrets.ts'
+import { until } from '../support/until.ts'
 
 export const FACTS = gatewayInfo({
   domain: 'gw.test',
@@ -210,10 +211,15 @@ export class SshProcess implements AsyncDisposable {
 
   /** Resolves when it has shown a match. */
   async shows(pattern: RegExp, stream: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
-    while (!pattern.test(this[stream])) {
-      if (this.child.exitCode !== null) assert.fail(`ssh ended: ${this.stdout}\n${this.stderr}`)
-      await this.#wake.promise
+    const what = () => `${pattern} is shown, after:
+${this.stdout}
+${this.stderr}`
+    const look = () => {
+      const isShown = pattern.test(this[stream])
+      if (!isShown && this.child.exitCode !== null) assert.fail(`ssh ended before ${what()}`)
+      return isShown
     }
+    await until(look, { what, next: () => this.#wake.promise })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

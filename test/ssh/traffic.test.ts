@@ -6,6 +6,7 @@ import { DialError } from '#registry/agent-dialer.ts'
 import { Folder, newSshKey } from '../support/openssh.ts'
 import { Ear } from '../tunnel/support.ts'
 import { ssh, type SshProcess, TestListener, Upstream } from './support.ts'
+import { until } from '../support/until.ts'
 
 let folder: Folder
 let listener: TestListener
@@ -57,7 +58,7 @@ suite('connections through ssh', () => {
       return true
     })
     for (const stream of streams) stream.abort()
-    while ((await listener.gateway.visit(/busy/).catch(() => undefined)) === undefined) await setTimeout(10)
+    await until(() => listener.gateway.visit(/busy/).catch(() => undefined))
   })
 
   test('end in each direction on its own', async () => {
@@ -108,7 +109,7 @@ suite('connections through ssh', () => {
     assert.ok(sent < 32 * 1024 * 1024, `${sent} bytes were taken`)
     assert.equal(await listener.gateway.ask(/quick/, 'hello'), 'HELLO')
     stream.resume()
-    while (ear.size < 40 * 1024 * 1024) await setTimeout(10)
+    await until(() => ear.size >= 40 * 1024 * 1024)
     stream.abort()
   })
 

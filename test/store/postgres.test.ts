@@ -7,6 +7,7 @@ import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { insert, write } from './writes.ts'
+import { until } from '../support/until.ts'
 
 const unavailable = { name: 'StoreError', code: 'unavailable' }
 
@@ -75,7 +76,7 @@ suite('postgres server', () => {
         )
       }
     })
-    while (acknowledged.length < 200) await new Promise(resolve => setImmediate(resolve))
+    await until(() => acknowledged.length >= 200)
     await server.crash()
     await Promise.all(writers)
     assert.ok(failures > 0)

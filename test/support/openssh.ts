@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { freePort } from './free-ports.ts'
+import { until } from './until.ts'
 
 export interface Outcome {
   readonly code: number
@@ -111,8 +111,7 @@ export async function startSshd(folder: Folder, lines: readonly string[]): Promi
     port,
     log: () => log,
     async logs(pattern, from = 0) {
-      for (const end = Date.now() + 5000; !pattern.test(log.slice(from)); await setTimeout(20))
-        if (Date.now() > end) throw new Error(`sshd logged no ${pattern} but: ${log.slice(from)}`)
+      await until(() => log.slice(from), { what: `a line of sshd`, fits: text => pattern.test(text) })
     },
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { until } from './until.ts'
 
 const START_TIMEOUT_MS = 60_000
 
@@ -108,13 +109,14 @@ class Cluster implements TestPostgres {
 
   async restart(): Promise<void> {
     await this.#end('SIGINT')
-    const deadline = Date.now() + START_TIMEOUT_MS
-    while (!(await this.#answers())) {
-      if (Date.now() > deadline) throw new Error(`PostgreSQL did not start:\n${this.#log}`)
+    const answers = async (): Promise<boolean> => {
+      if (await this.#answers()) return true
       // After a crash the new server gives up until the last of the old one's processes are gone.
       if (hasEnded(this.#server)) this.#spawn()
-      await sleep(50)
+      return false
     }
+    const what = () => `PostgreSQL starts, after:\n${this.#log}`
+    await until(answers, { what, withinMs: START_TIMEOUT_MS, next: () => sleep(50) })
   }
 
   async stop(): Promise<void> {

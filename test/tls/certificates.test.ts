@@ -6,6 +6,7 @@ import { Secret } from '#base/secrets.ts'
 import { Certificates, defaultNames } from '#tls/certificates.ts'
 import type { Leaf } from '#pki/local-authority.ts'
 import { HOST, newAuthority, newCertificates, portOf, silent, visit } from '../gateway/listeners/support.ts'
+import { until } from '../support/until.ts'
 
 const DAY = 86_400_000
 
@@ -109,7 +110,7 @@ suite('certificates by server name', () => {
     assert.equal(await served(), before)
     now += 80 * DAY
     assert.equal(certificates.defaultEnd, end, 'the old one serves until the new one is there')
-    while ((await served()) === before) await new Promise(setImmediate)
+    await until(async () => (await served()) !== before)
     server.close()
   })
 

@@ -9,6 +9,7 @@ import { made } from '../support/each-store.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { HOST, newAuthority, newCertificates } from '../gateway/listeners/support.ts'
 import { person } from './people.ts'
+import { until } from '../support/until.ts'
 
 const DAY = 86_400_000
 
@@ -51,10 +52,6 @@ suite('certificates of domains', () => {
     const certificate = socket.getPeerX509Certificate()
     await once(socket.end().resume(), 'close')
     return { names: certificate?.subjectAltName ?? '', serial: certificate?.serialNumber }
-  }
-
-  const until = async (holds: () => Promise<boolean>): Promise<void> => {
-    while (!(await holds())) await new Promise(setImmediate)
   }
 
   test('are chosen by name: its own, then the nearest wildcard, then the default', async () => {

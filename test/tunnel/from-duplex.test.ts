@@ -8,6 +8,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import { fromDuplex } from '#tunnel/from-duplex.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { Ear } from './support.ts'
+import { until } from '../support/until.ts'
 
 interface Ends extends AsyncDisposable {
   readonly near: Duplex
@@ -91,8 +92,7 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
       await using ends = await open()
       const stream = fromDuplex(ends.near)
       ends.far.end('early bird')
-      do await setImmediate()
-      while (stream.waiting === 0)
+      await until(() => stream.waiting > 0)
       const first = new Ear()
       stream.attach(first)
       assert.equal(first.text, 'early bird')

@@ -4,6 +4,7 @@ import { suite, test } from 'node:test'
 import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import { couple, facing, frame, listen, word } from './support.ts'
+import { until } from '../support/until.ts'
 
 const NUDGE = '00000420 7ffffffe 00000001'.replaceAll(' ', '')
 
@@ -131,7 +132,7 @@ suite('a session', () => {
     const session = new MuxSession(near, { role: 'server', accept: () => undefined })
     const flood = Buffer.concat(Array.from({ length: 10_000 }, (_, index) => frame(0x10, 2 * index + 1, 'x')))
     for (let round = 0; round < 30; round++) far.write(flood)
-    while (far.writableLength > 0) await new Promise(setImmediate)
+    await until(() => far.writableLength === 0)
     session.close()
     const answers = Buffer.concat((await far.toArray()) as Buffer[])
     assert.ok(answers.length < 1_048_576, `${answers.length} bytes of answers were kept`)

@@ -7,6 +7,7 @@ import { after, before, suite, test } from 'node:test'
 import { release, writeOwned } from '#tunnel/buffer-pool.ts'
 import { readSocket, type SocketReads, usePlainReads } from '#tunnel/socket-reads.ts'
 import { plainEnds, tlsEnds } from './links.ts'
+import { until } from '../support/until.ts'
 
 const MIB = 1_048_576
 
@@ -16,7 +17,6 @@ class Reader {
   readonly ended = Promise.withResolvers<void>()
   hasEnded = false
   size = 0
-  #wake: (() => void) | undefined
 
   get all(): Buffer {
     return Buffer.concat(this.pieces)
@@ -25,20 +25,11 @@ class Reader {
   data(bytes: Buffer): void {
     this.pieces.push(bytes)
     this.size += bytes.length
-    this.#wake?.()
   }
 
   end(): void {
     this.hasEnded = true
     this.ended.resolve()
-  }
-
-  async until(size: number): Promise<void> {
-    while (this.size < size) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#wake = resolve
-      await promise
-    }
   }
 }
 
@@ -118,14 +109,14 @@ for (const mode of ['fast', 'plain'] as const)
           const reader = new Reader()
           const reads = readSocket(near, reader)
           far.write(Buffer.alloc(10))
-          await reader.until(10)
+          await until(() => reader.size >= 10)
           reads.pause()
           far.write(Buffer.alloc(64 * MIB))
           await turns(200)
           assert.equal(reader.size, 10)
           assert.ok(far.writableLength > 0, 'the peer has to wait')
           reads.resume()
-          await reader.until(64 * MIB + 10)
+          await until(() => reader.size >= 64 * MIB + 10)
           near.destroy()
         })
 
@@ -159,7 +150,7 @@ for (const mode of ['fast', 'plain'] as const)
           const reader = new Reader()
           readSocket(near, reader)
           far.write('then gone')
-          await reader.until(9)
+          await until(() => reader.size >= 9)
           const closed = new Promise(resolve => near.on('close', resolve))
           if (name === 'a plain socket') far.resetAndDestroy()
           else near.destroy(new Error('a fault'))
@@ -280,7 +271,7 @@ suite('socket reads', () => {
     readSocket(accepted, reader)
     for (let round = 0; round < 20; round++) {
       outgoing.write('a few bytes')
-      await reader.until(11 * (round + 1))
+      await until(() => reader.size >= 11 * (round + 1))
     }
     assert.ok(new Set(reader.pieces.map(({ buffer }) => buffer)).size <= 2)
     for (const socket of [accepted, outgoing]) socket.destroy()

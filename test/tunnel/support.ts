@@ -3,6 +3,7 @@ import type { MuxSessionOptions } from '#tunnel/mux-session-options.ts'
 import { MuxSession } from '#tunnel/mux-session.ts'
 import type { Sink } from '#tunnel/byte-stream.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
+import { until } from '../support/until.ts'
 
 export interface Frame {
   readonly kind: number
@@ -51,27 +52,23 @@ export class Peer {
   }
 
   /** The next frame not yet looked at that fits. */
-  async next(fits: (frame: Frame) => boolean = () => true): Promise<Frame> {
-    for (;;) {
+  next(fits: (frame: Frame) => boolean = () => true): Promise<Frame> {
+    const look = () => {
       for (; this.#seen < this.frames.length;) {
         const found = this.frames[this.#seen++]
         if (found !== undefined && fits(found)) return found
       }
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#wake = resolve
-      await promise
+      return undefined
     }
+    return until(look, { what: `frame: ${String(fits)}`, next: () => this.#change() })
   }
 
   /** Waits until all sent so far was handled: stray data is always answered, and answers keep their order. */
   async settle(id = UNUSED_ID): Promise<void> {
     const before = this.frames.length
     this.send(frame(0x10, id, 'x'))
-    while (!this.frames.slice(before).some(({ kind, id: of }) => kind === 0x00 && of === id)) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#wake = resolve
-      await promise
-    }
+    const isAnswered = () => this.frames.slice(before).some(({ kind, id: of }) => kind === 0x00 && of === id)
+    await until(isAnswered, { next: () => this.#change() })
   }
 
   /** Frames of one stream, as `kind:bytes`. */
@@ -79,6 +76,10 @@ export class Peer {
     return this.frames
       .filter(({ id: of }) => of === id)
       .map(({ kind, body }) => `${kind.toString(16)}:${body.toString('hex')}`)
+  }
+
+  #change(): Promise<void> {
+    return new Promise(resolve => (this.#wake = resolve))
   }
 
   #take(chunk: Buffer): void {

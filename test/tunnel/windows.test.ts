@@ -10,6 +10,7 @@ import type { TunnelStream } from '#tunnel/stream.ts'
 import { DelayLine } from './delay-line.ts'
 import { accepting } from './exchange.ts'
 import { Ear, facing, frame } from './support.ts'
+import { until } from '../support/until.ts'
 
 const MIB = 1_048_576
 const WINDOW = 262_144
@@ -45,7 +46,7 @@ async function farApart(options: Omit<MuxSessionOptions, 'role'>): Promise<Far> 
   })
   const gateway = new MuxSession(near, { role: 'server', ...options })
   const heartbeat = startHeartbeat(gateway, { intervalMs: 10 })
-  while (heartbeat.latencyMs === undefined) await new Promise(setImmediate)
+  await until(() => heartbeat.latencyMs !== undefined)
   return {
     gateway,
     agent,

@@ -4,9 +4,10 @@ import { connect as connectHttp2 } from 'node:http2'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, before, suite, test } from 'node:test'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { eventually, World } from '../e2e/edges/world.ts'
+import { World } from '../e2e/edges/world.ts'
 import { secretText } from '../support/secrets.ts'
 import { CONTENT, mac } from './support.ts'
+import { until } from '../support/until.ts'
 
 const NAME = 'hooks.example.test'
 const SECRET = secretText('shared with the sender')
@@ -47,10 +48,7 @@ suite('webhooks through TLS', () => {
     await route(edge, backend, 'GITHUB')
     await route(edge, backend, 'twilio')
     await route(edge, backend, 'worldline')
-    await eventually(
-      () => world.ask(`${NAME}/worldline`),
-      ({ code }) => code === 'ERR_ADIT_3204',
-    )
+    await until(() => world.ask(`${NAME}/worldline`), { fits: ({ code }) => code === 'ERR_ADIT_3204' })
   })
   after(() => world[Symbol.asyncDispose]())
 

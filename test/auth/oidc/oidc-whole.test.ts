@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { suite, test } from 'node:test'
 import { chromium } from 'playwright-core'
-import { eventually, World } from '../../e2e/edges/world.ts'
+import { World } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
 import { OpenId, Surfer } from './openid.ts'
+import { until } from '../../support/until.ts'
 
 const HOST = 'app.example.test'
 const DOMAIN = 'gate.test'
@@ -111,7 +112,7 @@ suite('OpenID Connect with a certified provider', () => {
         const { body } = await world.server.api.get(`/app/${path}`)
         const [{ id }] = body[`application_${path}`]
         assert.equal((await world.server.api.delete(`/app/${path}/${id}`)).status, 204)
-        await eventually(status, found => found === 302)
+        await until(status, { fits: found => found === 302 })
         assert.equal((await world.server.api.get('/app/sessions')).body.application_sessions.length, 0)
       })
     })

@@ -6,6 +6,7 @@ import { Browser, type Page } from './browser.ts'
 import { ProviderServer } from './provider-server.ts'
 import { CLIENT } from './provider-shapes.ts'
 import { ann } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const OWN = { client_id: CLIENT.id, client_secret: CLIENT.secret }
 
@@ -115,9 +116,8 @@ suite('an edge with the oauth module', () => {
     headersOf(await browser.open(browser.at(host)))
     const change = { provider: { github: { ...settings, email_domains: ['other.test'] } } }
     assert.equal((await server.api.put(module, change)).status, 200)
-    let page = await browser.open(browser.at(host))
     // The change is on its way to the gateway.
-    while (page.status === 200) page = await browser.open(browser.at(host))
+    const page = await until(() => browser.open(browser.at(host)), { fits: ({ status }) => status !== 200 })
     assert.deepEqual([page.status, /3105/.test(page.body)], [403, true])
   })
 })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { eventually, type Got, World } from '../../e2e/edges/world.ts'
+import { type Got, World } from '../../e2e/edges/world.ts'
 import { Provider } from './provider.ts'
 import { sharedKeys } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const HOST = 'app.example.test'
 const keys = await sharedKeys()
@@ -119,13 +120,13 @@ suite('SAML with an identity provider, over the network', () => {
     assert.equal((await browser.open(home())).status, 200)
     const { body } = await world.server.api.get('/app/sessions')
     for (const { id } of body.application_sessions) await world.server.api.delete(`/app/sessions/${id}`)
-    await eventually(
+    await until(
       async () => {
         browser.path.length = 0
         await browser.open(home())
         return browser.path.length
       },
-      steps => steps > 1,
+      { fits: steps => steps > 1 },
     )
   })
 
@@ -146,10 +147,9 @@ suite('SAML with an identity provider, over the network', () => {
     assert.equal(away.code, 'ERR_ADIT_5322')
     await settle({ allow_idp_initiated: false })
     const form = () => provider.form('', home())
-    await eventually(
-      async () => new Browser(world).send(await form()),
-      ({ code }) => code === 'ERR_ADIT_5317',
-    )
+    await until(async () => new Browser(world).send(await form()), {
+      fits: ({ code }) => code === 'ERR_ADIT_5317',
+    })
     await settle({})
   })
 
@@ -165,10 +165,7 @@ suite('SAML with an identity provider, over the network', () => {
 
   test('SAML-18 only members of the groups get in', async () => {
     await settle({ authorized_groups: ['ops'] })
-    await eventually(
-      () => new Browser(world).open(home()),
-      ({ code }) => code === 'ERR_ADIT_5312',
-    )
+    await until(() => new Browser(world).open(home()), { fits: ({ code }) => code === 'ERR_ADIT_5312' })
     provider.account = { ...provider.account, groups: ['ops'] }
     assert.equal((await new Browser(world).open(home())).status, 200)
     await settle({})
@@ -181,14 +178,11 @@ suite('SAML with an identity provider, over the network', () => {
     const done = await browser.open(provider.signOutUrl())
     assert.match(done.text, /\/slo\?SAMLResponse=/)
     assert.ok(await provider.parseSignOut(done.text))
-    await eventually(
-      async () => {
-        browser.path.length = 0
-        await browser.open(home())
-        return browser.path.includes('127.0.0.1/sso')
-      },
-      asked => asked,
-    )
+    await until(async () => {
+      browser.path.length = 0
+      await browser.open(home())
+      return browser.path.includes('127.0.0.1/sso')
+    })
   })
 
   test('stands before the tunnel of an agent, too, where the configuration of its domain says so', async () => {
@@ -205,10 +199,7 @@ suite('SAML with an identity provider, over the network', () => {
     await world.change(`/endpoint_configurations/${config.id}`, { saml: { idp_metadata: other.metadata } })
     const start = `https://${domain}:${world.server.bound.https?.port}/`
     const browser = new Browser(world)
-    const got = await eventually(
-      () => browser.open(start),
-      ({ status }) => status === 200,
-    )
+    const got = await until(() => browser.open(start), { fits: ({ status }) => status === 200 })
     assert.equal(got.text, 'the agent')
     // Another tunnel is the same place.
     await tunnel.close()

@@ -7,8 +7,10 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { Watched } from '../../cli/agent-support.ts'
 import { run } from '../../cli/run.ts'
+import { freePort } from '../../support/free-ports.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { Home } from './wrappers/wrapper.ts'
+import { until } from '../../support/until.ts'
 
 let server: TestServer
 before(async () => (server = await startServer()))
@@ -63,7 +65,7 @@ suite('a program called ngrok', () => {
     const port = await freePort()
     writeFileSync(home.config, `{region: us, version: '2', web_addr: "127.0.0.1:${port}"}`)
     await using agent = start(home, ['http', '3000', '-config', home.config], tokenOf())
-    const list = await untilListed(port)
+    const list = await listed(port)
     assert.match(
       list,
       /^\{"tunnels":\[\{"name":"command_line","ID":"[^"]+","uri":"\/api\/tunnels\/command_line","public_url":"https:/,
@@ -170,22 +172,11 @@ suite('a program called ngrok', () => {
   })
 })
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
-
 /** What scripts do: ask until something answers, and then read the list once. */
-async function untilListed(port: number): Promise<string> {
-  for (;;) {
-    try {
-      return await (await fetch(`http://127.0.0.1:${port}/api/tunnels`)).text()
-    } catch {
-      await new Promise(resolve => setTimeout(resolve, 20))
-    }
-  }
-}
+const listed = (port: number): Promise<string> =>
+  until(() =>
+    fetch(`http://127.0.0.1:${port}/api/tunnels`).then(
+      answer => answer.text(),
+      () => undefined,
+    ),
+  )

@@ -1,6 +1,6 @@
 import { connect } from 'adit'
 import { startServer, type TestServer } from '../../support/server.ts'
-import { until } from './agent-sdk/visits.ts'
+import { until } from '../../support/until.ts'
 
 /** An agent with one tunnel, which takes every command and notes it, as soon as the API lists both. */
 export async function agentAt({ api, bound, authtoken, dataDir }: TestServer) {
@@ -15,7 +15,9 @@ export async function agentAt({ api, bound, authtoken, dataDir }: TestServer) {
   })
   const { id, url } = await agent.listen({ proto: 'https', domain: 'compat', forwardTo: 1 })
   for (const kind of ['tunnel_sessions', 'tunnels', 'endpoints'])
-    await until(`${kind} are listed`, async () => (await api.get(`/${kind}`)).body[kind].length === 1)
+    await until(async () => (await api.get(`/${kind}`)).body[kind].length === 1, {
+      what: `${kind} are listed`,
+    })
   return { commands, sessionId: agent.sessionId, tunnelId: id, url, close: () => agent.close() }
 }
 

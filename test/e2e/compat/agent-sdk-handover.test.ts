@@ -5,8 +5,9 @@ import { suite, test } from 'node:test'
 import { freePorts } from '../../support/free-ports.ts'
 import { Caller, newFolder, spawnServer } from '../../support/server.ts'
 import { callback, Sdk } from './agent-sdk/sdk.ts'
-import { rootOf, until, upstream, visit } from './agent-sdk/visits.ts'
+import { rootOf, upstream, visit } from './agent-sdk/visits.ts'
 import { echoing } from './agent-sdk/world.ts'
+import { until } from '../../support/until.ts'
 
 const SESSIONS = 7
 const ROUNDS = process.env['TEST_LONG'] === undefined ? 3 : 20
@@ -41,7 +42,7 @@ async function openPlace(workers: number) {
       const serving = () => server.output().split('a new process serves').length - 1
       assert.equal(serving(), round)
       server.child.kill('SIGUSR2')
-      await until('a new process serves', () => serving() > round, 300_000)
+      await until(() => serving() > round, { what: 'a new process serves', withinMs: 300_000 })
     },
     async [Symbol.asyncDispose]() {
       await sdk[Symbol.asyncDispose]()
@@ -80,9 +81,12 @@ suite('the published SDK @ngrok/ngrok: the server is replaced while it runs', ()
       for (let round = 0; round < ROUNDS; round++) {
         const expected = lost + SESSIONS
         await place.replace(round)
-        await until('all were disconnected', () => lost >= expected, 40_000)
+        await until(() => lost >= expected, { what: 'all were disconnected', withinMs: 40_000 })
         const begun = performance.now()
-        await until('all are back', async () => (await ids()).length === SESSIONS, BACK_MS)
+        await until(async () => (await ids()).length === SESSIONS, {
+          what: 'all are back',
+          withinMs: BACK_MS,
+        })
         times.push(Math.round(performance.now() - begun))
         assert.deepEqual(await ids(), before)
         for (const url of urls) assert.equal((await visit(url, { ca: root })).status, 200)

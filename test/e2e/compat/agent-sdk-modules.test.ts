@@ -7,7 +7,7 @@ import { assertTellsNone, secretText } from '../../support/secrets.ts'
 import { openFront } from './agent-sdk/front.ts'
 import type { Step } from './agent-sdk/messages.ts'
 import { callback, doorOf, Sdk } from './agent-sdk/sdk.ts'
-import { until } from './agent-sdk/visits.ts'
+import { until } from '../../support/until.ts'
 
 suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
   let world: ModuleWorld
@@ -106,7 +106,7 @@ suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
       const { body } = await server.api.get('/tunnels')
       return new Set(body.tunnels.map((each: { public_url: string }) => each.public_url))
     }
-    await until('all are back', async () => new Set(urls.values()).isSubsetOf(await online()))
+    await until(async () => new Set(urls.values()).isSubsetOf(await online()), { what: 'all are back' })
     // It may remember that the service has failed just now.
     urls.delete('circuit breaker')
     for (const [name, url] of urls) await proofs[name](url, world)

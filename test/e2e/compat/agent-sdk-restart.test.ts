@@ -5,9 +5,10 @@ import { suite, test } from 'node:test'
 import { newFolder, spawnServer, type Process } from '../../support/server.ts'
 import { openFront } from './agent-sdk/front.ts'
 import { callback, Sdk } from './agent-sdk/sdk.ts'
-import { rootOf, tell, until, upstream, visit } from './agent-sdk/visits.ts'
+import { rootOf, tell, upstream, visit } from './agent-sdk/visits.ts'
 import { echoing } from './agent-sdk/world.ts'
 import { freePort } from '../../support/free-ports.ts'
+import { until } from '../../support/until.ts'
 
 /** A gateway as a process of its own that can be started again at the same addresses. */
 async function openPlace() {
@@ -99,7 +100,7 @@ suite('the published SDK @ngrok/ngrok: it comes back', () => {
       const lost = sdk.next('lost')
       await happen(place)
       await lost
-      await until('all tunnels are back', async () => (await place.list('tunnels')).length === 3)
+      await until(async () => (await place.list('tunnels')).length === 3, { what: 'all tunnels are back' })
       assert.deepEqual(await seen(), before)
       assert.deepEqual(
         (await place.list('tunnel_sessions')).map(({ id }) => id),
@@ -124,10 +125,13 @@ suite('the published SDK @ngrok/ngrok: it comes back', () => {
     const lost = sdk.next('lost')
     await place.restart('SIGKILL')
     await lost
-    await until('the tunnel is back', async () => (await place.list('tunnels')).length === 1)
+    await until(async () => (await place.list('tunnels')).length === 1, { what: 'the tunnel is back' })
     // Only when its tunnels are back does the SDK take the new connection for what it is asked to do.
     for (let beats = 0; beats < 2; beats++) await sdk.next('beat')
     await sdk.call(listener, ['close'])
-    await until('the tunnel is gone', async () => (await place.list('tunnels')).length === 0, 1000)
+    await until(async () => (await place.list('tunnels')).length === 0, {
+      what: 'the tunnel is gone',
+      withinMs: 1000,
+    })
   })
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { callback, doorOf, Sdk } from './agent-sdk/sdk.ts'
-import { until } from './agent-sdk/visits.ts'
 import { openWorld, type World } from './agent-sdk/world.ts'
+import { until } from '../../support/until.ts'
 
 suite('the published SDK @ngrok/ngrok: sessions, commands and the end', { concurrency: true }, () => {
   let world: World
@@ -14,8 +14,8 @@ suite('the published SDK @ngrok/ngrok: sessions, commands and the end', { concur
   const newSdk = (): Sdk => new Sdk(doorOf(world.server))
   const to = () => `http://127.0.0.1:${world.port}/`
   const status = async (path: string) => (await world.server.api.get(path)).status
-  const goes = (id: string, ms?: number) =>
-    until(`${id} is gone`, async () => (await status(`/tunnels/${id}`)) === 404, ms)
+  const goes = (id: string, withinMs = 5000) =>
+    until(async () => (await status(`/tunnels/${id}`)) === 404, { what: `${id} is gone`, withinMs })
 
   /** The session whose metadata is this. */
   const sessionWith = async (metadata: string): Promise<{ id: string }> => {
@@ -152,7 +152,9 @@ suite('the published SDK @ngrok/ngrok: sessions, commands and the end', { concur
       const session = await sessionWith(signal)
       await sdk.end(signal)
       await goes(id)
-      await until('the session is gone', async () => (await status(`/tunnel_sessions/${session.id}`)) === 404)
+      await until(async () => (await status(`/tunnel_sessions/${session.id}`)) === 404, {
+        what: 'the session is gone',
+      })
     }
   })
 

@@ -8,8 +8,9 @@ import { authority, person } from '../../tls/people.ts'
 import { Folder } from '../../support/openssh.ts'
 import { issue, type Identity } from '../../support/openssl.ts'
 import { doorOf, Sdk } from './agent-sdk/sdk.ts'
-import { secure, tell, until, upstream } from './agent-sdk/visits.ts'
+import { secure, tell, upstream } from './agent-sdk/visits.ts'
 import { openWorld, type World } from './agent-sdk/world.ts'
+import { until } from '../../support/until.ts'
 
 /** A service that answers with what it was told, once the visitor has finished. */
 const repeating = () =>
@@ -150,7 +151,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     assert.equal(ones + answers.filter(text => text === 'two').length, 40)
     assert.ok(ones >= 5 && ones <= 35, `one of them answered ${ones} of 40`)
     await other.end()
-    await until('all goes to the one that is left', async () => (await visit(url)).text === 'one')
+    await until(async () => (await visit(url)).text === 'one', { what: 'all goes to the one that is left' })
     const rest = await Promise.all(Array.from({ length: 10 }, async () => (await visit(url)).text))
     assert.deepEqual(new Set(rest), new Set(['one']))
   })

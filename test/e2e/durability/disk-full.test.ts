@@ -5,12 +5,13 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, suite, test } from 'node:test'
-import { eventually, World } from '../edges/world.ts'
+import { World } from '../edges/world.ts'
 import { Folder } from '../../server/program.ts'
 import { freePort } from '../../support/free-ports.ts'
 import { program } from '../../support/program.ts'
 import { Caller, type Answer } from '../../support/server.ts'
 import { Victim } from './victim.ts'
+import { until } from '../../support/until.ts'
 
 const MEBIBYTE = 2 ** 20
 const CONCURRENT = 8
@@ -202,10 +203,9 @@ test('output and log on a full disk are lost, and the server goes on', async () 
   const ended = once(child, 'exit')
   try {
     const url = `http://127.0.0.1:${port}`
-    await eventually(
-      () => fetch(`${url}/readyz`).catch(() => undefined),
-      answer => answer?.status === 200 || child.exitCode !== null,
-    )
+    await until(() => fetch(`${url}/readyz`).catch(() => undefined), {
+      fits: answer => answer?.status === 200 || child.exitCode !== null,
+    })
     const api = new Caller(url, readFileSync(join(folder.path, 'api-key'), 'utf8').trim())
     for (let count = 0; count < 20; count++) assert.equal((await api.post('/ip_policies')).status, 201)
     assert.deepEqual((await api.get('/readyz')).body, { status: 'ready' })

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { suite, test } from 'node:test'
-import { echo, eventually, World } from './world.ts'
+import { echo, World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 /** What comes back on a connection; undefined when it cannot be made. */
 async function tried(open: () => ReturnType<typeof connect>): Promise<string | undefined> {
@@ -37,15 +38,9 @@ suite('an IP restriction', () => {
     assert.deepEqual([refused.status, refused.code], [403, 'ERR_ADIT_3203'])
     assert.equal((await world.ask('a.example.test/open')).text, 'open')
     await world.make('/ip_policy_rules', { ip_policy_id: id, cidr: here, action: 'allow' })
-    await eventually(
-      () => world.ask('a.example.test'),
-      ({ text }) => text === 'in',
-    )
+    await until(() => world.ask('a.example.test'), { fits: ({ text }) => text === 'in' })
     await world.make('/ip_policy_rules', { ip_policy_id: id, cidr: '127.0.0.1/32', action: 'deny' })
-    await eventually(
-      () => world.ask('a.example.test'),
-      ({ status }) => status === 403,
-    )
+    await until(() => world.ask('a.example.test'), { fits: ({ status }) => status === 403 })
   })
 
   test('on a TCP edge closes the connection; the port is opened and closed by the API', async () => {
@@ -60,14 +55,14 @@ suite('an IP restriction', () => {
       backend: { backend_id: backend.id },
     })
     const visit = () => tried(() => connect(port, '127.0.0.1'))
-    await eventually(visit, text => text === 'ping')
+    await until(visit, { fits: text => text === 'ping' })
     const restriction = { ip_restriction: { ip_policy_ids: [await policy(world, others)] } }
     await world.change(`/edges/tcp/${edge.id}`, restriction)
-    await eventually(visit, text => text !== 'ping')
+    await until(visit, { fits: text => text !== 'ping' })
     await world.server.api.delete(`/edges/tcp/${edge.id}/ip_restriction`)
-    await eventually(visit, text => text === 'ping')
+    await until(visit, { fits: text => text === 'ping' })
     assert.equal((await world.server.api.delete(`/edges/tcp/${edge.id}`)).status, 204)
-    await eventually(visit, text => text === undefined)
+    await until(visit, { fits: text => text === undefined })
   })
 
   test('on a TLS edge closes the connection, passed through or ended here', async () => {
@@ -83,10 +78,10 @@ suite('an IP restriction', () => {
     const { port = 0 } = world.server.bound.https ?? {}
     const visit = () =>
       tried(() => connectTls({ host: '127.0.0.1', port, servername: 't.example.test', ca: world.ca }))
-    await eventually(visit, text => text === 'ping')
+    await until(visit, { fits: text => text === 'ping' })
     const restriction = { ip_restriction: { ip_policy_ids: [await policy(world, others)] } }
     await world.change(`/edges/tls/${edge.id}`, restriction)
-    await eventually(visit, text => text !== 'ping')
+    await until(visit, { fits: text => text !== 'ping' })
   })
 
   test('of the whole account for endpoints is told with its own code, or only noted', async () => {
@@ -98,15 +93,9 @@ suite('an IP restriction', () => {
       enforced: true,
       ip_policy_ids: [await policy(world, others)],
     })
-    const refused = await eventually(
-      () => world.ask('a.example.test'),
-      ({ status }) => status === 403,
-    )
+    const refused = await until(() => world.ask('a.example.test'), { fits: ({ status }) => status === 403 })
     assert.equal(refused.code, 'ERR_ADIT_3205')
     await world.change(`/ip_restrictions/${restriction.id}`, { enforced: false })
-    await eventually(
-      () => world.ask('a.example.test'),
-      ({ text }) => text === 'in',
-    )
+    await until(() => world.ask('a.example.test'), { fits: ({ text }) => text === 'in' })
   })
 })

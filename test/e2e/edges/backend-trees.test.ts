@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
-import { eventually, World } from './world.ts'
+import { World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 const WIDTH = 10
 
@@ -60,25 +61,19 @@ suite('a backend that leads to more than 1000 others', () => {
     const other = await world.edge(['other.example.test'])
     await world.route(other, '/', leaves[0])
     const served = () => world.ask('deep.example.test')
-    assert.equal((await eventually(served, ({ status }) => status !== 404)).text, 'served')
-    assert.match(
-      await eventually(
-        () => bytesFrom(tcpPort),
-        text => text !== '',
-      ),
-      /400 Bad Request/,
-    )
+    assert.equal((await until(served, { fits: ({ status }) => status !== 404 })).text, 'served')
+    assert.match(await until(() => bytesFrom(tcpPort), { fits: text => text !== '' }), /400 Bad Request/)
 
     const change = async (backends: readonly string[]) => {
       for (const id of low)
         assert.equal((await api.patch(`/backends/failover/${id}`, { backends })).status, 200)
     }
     await change(leaves)
-    const refused = await eventually(served, ({ status }) => status !== 200)
+    const refused = await until(served, { fits: ({ status }) => status !== 200 })
     assert.deepEqual([refused.status, refused.code], [503, 'ERR_ADIT_90043'])
     assert.equal(await bytesFrom(tcpPort), '')
     assert.equal((await world.ask('other.example.test')).text, 'served')
     await change(leaves.slice(0, 1))
-    assert.equal((await eventually(served, ({ status }) => status === 200)).text, 'served')
+    assert.equal((await until(served, { fits: ({ status }) => status === 200 })).text, 'served')
   })
 })

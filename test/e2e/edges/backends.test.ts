@@ -5,8 +5,9 @@ import { buffer } from 'node:stream/consumers'
 import { suite, test } from 'node:test'
 import { listening } from '../../base/egress/support.ts'
 import { service, speaker } from '../../gateway/backends/support.ts'
-import { eventually, World } from './world.ts'
+import { World } from './world.ts'
 import { freePort } from '../../support/free-ports.ts'
+import { until } from '../../support/until.ts'
 
 const fixed = (port: number) => ({ address: `127.0.0.1:${port}` })
 
@@ -45,12 +46,9 @@ suite('backends of an edge', async () => {
     }
     assert.equal((await answers()).replaceAll('2', ''), '111111')
     await world.change(`/backends/weighted/${id}`, { backends: { [one]: 0, [two]: 1 } })
-    await eventually(answers, order => order === '22222222')
+    await until(answers, { fits: order => order === '22222222' })
     await world.change(`/backends/weighted/${id}`, { backends: { [one]: 0, [two]: 0 } })
-    const none = await eventually(
-      () => world.ask(host),
-      ({ status }) => status === 503,
-    )
+    const none = await until(() => world.ask(host), { fits: ({ status }) => status === 503 })
     assert.equal(none.code, 'ERR_ADIT_724')
   })
 
@@ -92,10 +90,7 @@ suite('backends of an edge', async () => {
     const up = await world.make('/backends/static', fixed(site.port))
     const { id } = await world.make('/backends/failover', { backends: [down.id, up.id] })
     await world.make('/edges/tcp', { hostports: [`any.test:${port}`], backend: { backend_id: id } })
-    const answer = await eventually(
-      () => spoken(port, 'hello'),
-      text => text !== '',
-    )
+    const answer = await until(() => spoken(port, 'hello'), { fits: text => text !== '' })
     assert.equal(answer, 'tcp: hello')
   })
 

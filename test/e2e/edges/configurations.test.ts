@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
 import { secretText } from '../../support/secrets.ts'
-import { echo, eventually, World } from './world.ts'
+import { echo, World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 /** What comes on a connection to a port of this machine, to its end. */
 async function bytesFrom(port: number, sent = 'ping'): Promise<string> {
@@ -37,10 +38,7 @@ suite('the endpoint configuration of a domain', () => {
     await world.change(`/endpoint_configurations/${configuration.id}`, {
       request_headers: { add: { 'x-added': 'changed' } },
     })
-    await eventually(
-      () => world.ask('a.example.test'),
-      ({ text }) => text === 'changed',
-    )
+    await until(() => world.ask('a.example.test'), { fits: ({ text }) => text === 'changed' })
   })
 
   test('asks for the password that the agent brought, in its own realm', async () => {
@@ -82,10 +80,7 @@ suite('the endpoint configuration of a domain', () => {
     const tunnel = await agent.listen({ proto: 'https', domain: 'a.example.test', forwardTo })
     assert.equal((await world.ask('a.example.test')).text, 'the agent')
     await tunnel.close()
-    await eventually(
-      () => world.ask('a.example.test'),
-      ({ text }) => text === 'nobody is in',
-    )
+    await until(() => world.ask('a.example.test'), { fits: ({ text }) => text === 'nobody is in' })
   })
 })
 
@@ -107,14 +102,8 @@ suite('the endpoint configuration of an address', () => {
     })
     const addr = await world.make('/reserved_addrs', { endpoint_configuration_id: id })
     const port = portOf(addr['addr'])
-    await eventually(
-      () => bytesFrom(port),
-      text => text === 'ping',
-    )
+    await until(() => bytesFrom(port), { fits: text => text === 'ping' })
     await world.change(`/ip_policy_rules/${rule.id}`, { cidr: '192.0.2.0/24' })
-    await eventually(
-      () => bytesFrom(port),
-      text => text === '',
-    )
+    await until(() => bytesFrom(port), { fits: text => text === '' })
   })
 })

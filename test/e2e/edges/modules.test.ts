@@ -7,7 +7,8 @@ import { after, before, suite, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { WebSocket } from 'ws'
 import { secretText } from '../../support/secrets.ts'
-import { eventually, World } from './world.ts'
+import { World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 const NAME = 'modules.example.test'
 
@@ -26,10 +27,7 @@ suite('modules of a route, through TLS', () => {
   const route = async (backend: string, modules: Record<string, unknown>): Promise<string> => {
     const path = `/r${count++}`
     await world.route(edge, path, backend, modules)
-    await eventually(
-      () => world.ask(NAME + path),
-      ({ code }) => code !== 'ERR_ADIT_3200',
-    )
+    await until(() => world.ask(NAME + path), { fits: ({ code }) => code !== 'ERR_ADIT_3200' })
     return NAME + path
   }
 
@@ -49,18 +47,12 @@ suite('modules of a route, through TLS', () => {
         error_threshold_percentage: 0.5,
       },
     })
-    const open = await eventually(
-      () => world.ask(url),
-      ({ status }) => status === 503,
-    )
+    const open = await until(() => world.ask(url), { fits: ({ status }) => status === 503 })
     assert.equal(open.code, 'ERR_ADIT_3202')
     assert.equal(open.headers['retry-after'], '1')
     assert.equal(asked, 3)
     failing = false
-    await eventually(
-      () => world.ask(url),
-      ({ status }) => status === 200,
-    )
+    await until(() => world.ask(url), { fits: ({ status }) => status === 200 })
     assert.equal(asked, 4)
     assert.equal((await world.ask(url)).status, 200)
   })
@@ -157,10 +149,7 @@ suite('modules of a route, through TLS', () => {
     const url = await route(await world.saying('in'), { ip_restriction: { ip_policy_ids: [policy.id] } })
     assert.equal((await world.ask(url)).code, 'ERR_ADIT_3203')
     await world.make('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '127.0.0.0/8', action: 'allow' })
-    await eventually(
-      () => world.ask(url),
-      ({ text }) => text === 'in',
-    )
+    await until(() => world.ask(url), { fits: ({ text }) => text === 'in' })
   })
 
   test('websocket_tcp_converter joins a WebSocket with a plain service', async () => {

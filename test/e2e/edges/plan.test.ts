@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:https'
 import { suite, test } from 'node:test'
-import { eventually, World } from './world.ts'
+import { World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 suite('a change by the API', () => {
   test('acts on traffic at once and drops no connection', async t => {
@@ -15,10 +16,7 @@ suite('a change by the API', () => {
     const began = performance.now()
     await world.change(`/edges/https/${edge}/routes/${route}`, { backend: { backend_id: two } })
     const changed = performance.now()
-    await eventually(
-      () => world.ask('a.example.test', { agent }),
-      ({ text }) => text === 'two',
-    )
+    await until(() => world.ask('a.example.test', { agent }), { fits: ({ text }) => text === 'two' })
     const ms = (from: number) => (performance.now() - from).toFixed(1)
     t.diagnostic(`seen ${ms(changed)} ms after the API answered, ${ms(began)} ms after it was asked`)
     assert.deepEqual(Object.values(agent.freeSockets).flat(), [socket], 'the connection went on')
@@ -34,10 +32,7 @@ suite('a change by the API', () => {
     await world.route(edge, '/', failover.id)
     assert.equal((await world.ask('a.example.test')).text, 'before')
     await world.change(`/backends/http_response/${leaf}`, { body: 'after' })
-    await eventually(
-      () => world.ask('a.example.test'),
-      ({ text }) => text === 'after',
-    )
+    await until(() => world.ask('a.example.test'), { fits: ({ text }) => text === 'after' })
   })
 
   test('leaves the circuit breakers of untouched routes alone, and those of touched ones', async () => {
@@ -52,25 +47,16 @@ suite('a change by the API', () => {
       error_threshold_percentage: 0.1,
     }
     const route = await world.route(edge, '/', broken, { circuit_breaker })
-    await eventually(
-      () => world.ask('a.example.test'),
-      ({ code }) => code === 'ERR_ADIT_3202',
-    )
+    await until(() => world.ask('a.example.test'), { fits: ({ code }) => code === 'ERR_ADIT_3202' })
     const other = await world.route(edge, '/other', await world.saying('fine'))
     await world.change(`/edges/https/${edge}/routes/${route}`, { description: 'changed' })
     await world.change(`/edges/https/${edge}/routes/${other}`, { description: 'changed' })
     await world.change(`/backends/http_response/${broken}`, { status_code: 200 })
-    await eventually(
-      () => world.ask('a.example.test/other'),
-      ({ status }) => status === 200,
-    )
+    await until(() => world.ask('a.example.test/other'), { fits: ({ status }) => status === 200 })
     assert.equal((await world.ask('a.example.test')).code, 'ERR_ADIT_3202', 'it has not forgotten')
     const changed = { circuit_breaker: { ...circuit_breaker, volume_threshold: 3 } }
     await world.change(`/edges/https/${edge}/routes/${route}`, changed)
-    await eventually(
-      () => world.ask('a.example.test'),
-      ({ status }) => status === 200,
-    )
+    await until(() => world.ask('a.example.test'), { fits: ({ status }) => status === 200 })
   })
 
   test('takes a route, an edge and its endpoint away', async () => {
@@ -89,15 +75,9 @@ suite('a change by the API', () => {
       [['edge', 'a.example.test:443']],
     )
     assert.equal((await api.delete(`/edges/https/${edge}/routes/${route}`)).status, 204)
-    await eventually(
-      () => world.ask('a.example.test/inner'),
-      ({ text }) => text === 'rest',
-    )
+    await until(() => world.ask('a.example.test/inner'), { fits: ({ text }) => text === 'rest' })
     assert.equal((await api.delete(`/edges/https/${edge}`)).status, 204)
-    await eventually(
-      () => world.ask('a.example.test'),
-      ({ code }) => code === 'ERR_ADIT_3200',
-    )
+    await until(() => world.ask('a.example.test'), { fits: ({ code }) => code === 'ERR_ADIT_3200' })
     assert.deepEqual((await api.get('/endpoints')).body.endpoints, [])
   })
 })
@@ -114,9 +94,6 @@ suite('what cannot be served', () => {
     assert.match(refused.text, /traffic_policy/)
     const path = `/edges/https/${edge}/routes/${route}/traffic_policy`
     assert.equal((await world.server.api.delete(path)).status, 204)
-    await eventually(
-      () => world.ask('a.example.test'),
-      ({ text }) => text === 'fine',
-    )
+    await until(() => world.ask('a.example.test'), { fits: ({ text }) => text === 'fine' })
   })
 })

@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { newFolder } from '../../support/server.ts'
 import { secretText } from '../../support/secrets.ts'
-import { eventually, World } from './world.ts'
+import { World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 const look = async (world: World, id: string) => (await world.server.api.get(`/requests/${id}`)).body
 
@@ -22,10 +23,7 @@ suite('the reason for an answer', () => {
       request_headers: { add: { 'x-added': 'yes' } },
     })
     const got = await world.ask('a.example.test/some/path?secret=1', { method: 'POST', body: 'text' })
-    const found = await eventually(
-      () => look(world, got.requestId),
-      body => body.complete,
-    )
+    const found = await until(() => look(world, got.requestId), { fits: body => body.complete })
     assert.equal(found.status, 200)
     assert.deepEqual(
       [found.method, found.scheme, found.host, found.path, found.ip],
@@ -113,10 +111,7 @@ suite('the reason for an answer', () => {
     })
     await world.route(edge, '/', backend)
     const facts = async (id: string) => {
-      const found = await eventually(
-        () => look(world, id),
-        body => body.content_ms !== null,
-      )
+      const found = await until(() => look(world, id), { fits: body => body.content_ms !== null })
       return [found.http_version, found.tls_version, found.request_bytes, found.response_bytes]
     }
     const post = { method: 'POST', body: 'four' }
@@ -165,10 +160,9 @@ suite('the reason for an answer', () => {
     visitor.write('hello')
     visitor.resume().on('end', () => visitor.end())
     await once(visitor, 'close')
-    const found = await eventually(
-      async () => (await world.server.api.get('/requests')).body.requests[0],
-      body => body.content_ms !== null,
-    )
+    const found = await until(async () => (await world.server.api.get('/requests')).body.requests[0], {
+      fits: body => body.content_ms !== null,
+    })
     assert.deepEqual([found.status, found.request_bytes, found.response_bytes], [101, 5, 10])
     service.close()
   })
@@ -212,10 +206,7 @@ suite('the access log', () => {
     const edge = await world.edge(['a.example.test'])
     await world.route(edge, '/', await world.saying('fine'))
     const { requestId } = await world.ask('a.example.test/path?token=hidden')
-    const text = await eventually(
-      async () => readFileSync(file, 'utf8'),
-      found => found.endsWith('\n'),
-    )
+    const text = await until(async () => readFileSync(file, 'utf8'), { fits: found => found.endsWith('\n') })
     assert.doesNotMatch(text, /hidden/)
     const line = JSON.parse(text)
     assert.deepEqual([line.id, line.path, line.status, line.edge_id], [requestId, '/path', 200, edge])

@@ -145,15 +145,6 @@ export class World implements AsyncDisposable {
   }
 }
 
-/** Asks until it is so; a test that waits in vain ends by its time limit. */
-export async function eventually<T>(ask: () => Promise<T>, isSo: (found: T) => boolean): Promise<T> {
-  for (;;) {
-    const found = await ask()
-    if (isSo(found)) return found
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
-}
-
 /** A service without HTTP that sends back what it gets. */
 export async function echo(): Promise<{ port: number } & Disposable> {
   const service = createTcpServer(socket => socket.on('error', () => undefined).pipe(socket)).listen(

@@ -4,9 +4,10 @@ import { createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect as connectTcp } from 'node:net'
 import { suite, test } from 'node:test'
 import { connect } from '#agent/index.ts'
-import { eventually, GatewayProcess, HOST } from './agt-support.ts'
+import { GatewayProcess, HOST } from './agt-support.ts'
 import { LossyRelay } from './agt-support-relay.ts'
 import { long, tell, wait } from './figures.ts'
+import { until } from '../../support/until.ts'
 
 const [ROUNDS, PERIOD_MS] = long ? [100, 3000] : [10, 300]
 const AGENTS = 5
@@ -86,8 +87,12 @@ suite('a link that comes and goes', async () => {
       after = await stateOf(gateway)
       return JSON.stringify(after) === JSON.stringify(before)
     }
-    await eventually('all is as before', same, 20_000).catch(() => assert.deepEqual(after, before))
-    await eventually('files are closed', async () => gateway.files <= files + 2, 5000).catch(() => undefined)
+    await until(same, { what: 'all is as before', withinMs: 20_000 }).catch(() =>
+      assert.deepEqual(after, before),
+    )
+    await until(() => gateway.files <= files + 2, { what: 'files are closed', withinMs: 5000 }).catch(
+      () => undefined,
+    )
     tell(context, {
       outages: ROUNDS,
       connections: relay.count,
@@ -102,7 +107,10 @@ suite('a link that comes and goes', async () => {
       agents.map(() => 'online'),
     )
     await Promise.all(agents.map(agent => agent.close()))
-    await eventually('all have gone', async () => (await gateway.all('tunnels')).length === 0, 5000)
+    await until(async () => (await gateway.all('tunnels')).length === 0, {
+      what: 'all have gone',
+      withinMs: 5000,
+    })
   })
 
   test.after(() => service.close().closeAllConnections())

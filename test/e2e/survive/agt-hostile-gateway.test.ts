@@ -11,7 +11,8 @@ import { program } from '../../support/program.ts'
 import { newFolder } from '../../support/server.ts'
 import { Ear, frame, word } from '../../tunnel/support.ts'
 import { overhear } from '../../support/leaks.ts'
-import { long, Peak, tell, until } from './figures.ts'
+import { long, Peak, tell } from './figures.ts'
+import { until } from '../../support/until.ts'
 
 const ROUNDS = long ? 40 : 8
 const CLIMB = '../../../canary'
@@ -126,11 +127,10 @@ suite('the program of an agent, at a gateway that means it harm', () => {
     let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (bytes: Buffer) => (output += bytes.toString()))
-    await until(
-      'the tunnel is asked for',
-      () => boundEnd(gateway, 0) !== undefined || !isAlive(child),
-      10_000,
-    )
+    await until(() => boundEnd(gateway, 0) !== undefined || !isAlive(child), {
+      what: 'the tunnel is asked for',
+      withinMs: 10_000,
+    })
     assert.ok(isAlive(child), output)
     const before = home.content
     using memory = new Peak(child.pid ?? 0)
@@ -141,7 +141,10 @@ suite('the program of an agent, at a gateway that means it harm', () => {
       await openAll(present)
       present.socket.write(giants[round % giants.length] ?? Buffer.alloc(0))
       setTimeout(() => present.socket.destroy(), 300)
-      await until('it has come back', () => boundEnd(gateway, seen) !== undefined || !isAlive(child), 15_000)
+      await until(() => boundEnd(gateway, seen) !== undefined || !isAlive(child), {
+        what: 'it has come back',
+        withinMs: 15_000,
+      })
       assert.ok(isAlive(child), output)
     }
     const last = boundEnd(gateway, gateway.ends.length - 1)

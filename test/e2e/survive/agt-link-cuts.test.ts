@@ -7,6 +7,7 @@ import { suite, test } from 'node:test'
 import { relayTo } from '../../agent/relay.ts'
 import { signIn, StatusLog, web, web2 } from '../../agent/support.ts'
 import { startServer } from '../../support/server.ts'
+import { until } from '../../support/until.ts'
 
 const CUTS = process.env['TEST_LONG'] ? 100 : 20
 const CLIENTS = 8
@@ -66,7 +67,7 @@ suite('a link that breaks again and again under load', () => {
       })
       for (let cut = 0; cut < CUTS; cut++) {
         const before = results.size
-        while (results.size < before + 2 * CLIENTS) await new Promise(resolve => setImmediate(resolve))
+        await until(() => results.size >= before + 2 * CLIENTS)
         const told = log.seen.length
         relay.cut()
         await log.next(({ state }) => state === 'online', told)

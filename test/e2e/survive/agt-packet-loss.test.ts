@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { suite, test } from 'node:test'
-import { AgentProcess, eventually, GatewayProcess } from './agt-support.ts'
+import { AgentProcess, GatewayProcess } from './agt-support.ts'
 import { Cable } from './agt-support-network.ts'
 import type { Lost } from './agt-support-relay.ts'
 import { long, tell, wait } from './figures.ts'
+import { until } from '../../support/until.ts'
 
 // Heartbeats every 5 s, and 10 s of silence. Whoever still hears the other hears its last heartbeat 5 s after the loss
 // began. A little more for the timers of a machine that has other work too.
@@ -53,16 +54,21 @@ suite('packets that are lost without a word', { skip }, () => {
       await wait(2000)
       const since = Date.now()
       cable.drop(lost)
-      const left = await eventually(
-        'the session is gone',
-        async () => (await gateway.all('tunnel_sessions')).length === 0,
-        GONE_MS,
-      )
+      await until(async () => (await gateway.all('tunnel_sessions')).length === 0, {
+        what: 'the session is gone',
+        withinMs: GONE_MS,
+      })
+      const left = Date.now() - since
       const told = agent.reports.length
       const noticed = (await agent.next('lost')).at - since
+      const healed = Date.now()
       cable.heal()
-      const back = await eventually('it is back', async () => agent.count('online', told) > 0, BACK_MS)
-      await eventually('it has its tunnel', async () => (await tunnels()).length > 0, 1000)
+      await until(() => agent.count('online', told) > 0, {
+        what: 'it is back',
+        withinMs: BACK_MS,
+      })
+      const back = Date.now() - healed
+      await until(async () => (await tunnels()).length > 0, { what: 'it has its tunnel', withinMs: 1000 })
       tell(context, {
         lost,
         'agent noticed after ms': noticed,

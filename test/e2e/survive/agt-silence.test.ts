@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type Agent, type AgentOptions, type AgentStatus, connect } from '#agent/index.ts'
-import { eventually, GatewayProcess } from './agt-support.ts'
+import { GatewayProcess } from './agt-support.ts'
 import { type Lost, LossyRelay } from './agt-support-relay.ts'
 import { tell } from './figures.ts'
+import { until } from '../../support/until.ts'
 
 // Heartbeats every 5 s, and 10 s of silence; a little more for the timers of a machine that has other work too.
 const NOTICED_MS = 15_000 + 1000
@@ -23,7 +24,7 @@ class Watch {
 
   /** Milliseconds until a state was reached. */
   async reached(state: AgentStatus['state'], since: number, withinMs: number): Promise<number> {
-    await eventually(`the agent is ${state}`, async () => this.at.has(state), withinMs)
+    await until(() => this.at.has(state), { what: `the agent is ${state}`, withinMs })
     return (this.at.get(state) ?? since) - since
   }
 }
@@ -54,11 +55,10 @@ suite('a side that says nothing', { concurrency: true }, async () => {
       relay.closed = true
       relay.swallow(lost)
       const since = performance.now()
-      const gone = eventually(
-        'the session is gone',
-        async () => !(await isListed(agent.sessionId)),
-        GONE_MS + 2000,
-      )
+      const gone = until(async () => !(await isListed(agent.sessionId)), {
+        what: 'the session is gone',
+        withinMs: GONE_MS + 2000,
+      }).then(() => performance.now() - since)
       const noticed = await watch.reached('reconnecting', since, GONE_MS)
       const left = await gone
       watch.at.clear()
@@ -67,7 +67,9 @@ suite('a side that says nothing', { concurrency: true }, async () => {
       const named = async () =>
         (await gateway.all('tunnels')).some(it => it['id'] === id && it['public_url'] === url)
       await watch.reached('online', back, 5000)
-      const renamed = await eventually('it has its name again', named, 1000)
+      const online = performance.now()
+      await until(named, { what: 'it has its name again', withinMs: 1000 })
+      const renamed = performance.now() - online
       tell(context, {
         lost,
         'agent noticed after ms': noticed,

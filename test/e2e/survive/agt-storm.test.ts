@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { suite, test, type TestContext } from 'node:test'
-import { AgentProcess, eventually, GatewayProcess, HOST } from './agt-support.ts'
+import { AgentProcess, GatewayProcess, HOST } from './agt-support.ts'
 import { long, memoryOf, percentile, tell, wait } from './figures.ts'
+import { until } from '../../support/until.ts'
 
 const SESSIONS = long ? 5000 : 400
 const PROCESSES = 4
@@ -49,7 +50,7 @@ class Honest implements AsyncDisposable {
   }
 
   async #run(port: number, host: string): Promise<void> {
-    while (!this.#stopped && (await visit(port, host)) !== 200) await wait(20)
+    await until(async () => this.#stopped || (await visit(port, host)) === 200, { withinMs: BACK_MS })
     while (!this.#stopped) {
       this.count++
       if ((await visit(port, host)) !== 200) this.failed++
@@ -85,7 +86,7 @@ async function returnOf(
 ): Promise<Return> {
   const fresh = () => agents.flatMap(({ reports }, at) => reports.slice(from[at] ?? 0))
   const onlineCount = () => fresh().filter(({ is }) => is === 'online').length
-  await eventually('all agents are online again', async () => onlineCount() >= SESSIONS, BACK_MS)
+  await until(() => onlineCount() >= SESSIONS, { what: 'all agents are online again', withinMs: BACK_MS })
   const times = fresh().flatMap(report => (report.is === 'online' ? [report.at - begun] : []))
   const firstDelays = fresh().flatMap(report => (report.is === 'lost' ? [report.retryInMs] : []))
   return { times: times.map(ms => Math.max(0, ms) / 1000), firstDelays }
@@ -114,7 +115,10 @@ async function killAndReturn(
   await using honest = new Honest(gateway.process.bound.http?.port ?? 0, 'storm-0.adit.localhost')
   const { times, firstDelays } = await returnOf(agents, from, begun)
   const same = async () => (await publicNames(gateway)).symmetricDifference(before).size === 0
-  await eventually('every tunnel is back under its name', same, Math.max(0, BACK_MS + begun - Date.now()))
+  await until(same, {
+    what: 'every tunnel is back under its name',
+    withinMs: Math.max(0, BACK_MS + begun - Date.now()),
+  })
   const seconds = (Date.now() - begun) / 1000
   // Asked for the first time, so it is of the whole time since the start.
   const metrics = await gateway.metrics()

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type { AgentOptions } from '#agent/index.ts'
 import { newFolder, type Process, spawnServer } from '../../support/server.ts'
 import type { Order, Report } from './agt-support-agents.ts'
-import { wait } from './figures.ts'
 import { freePorts } from '../../support/free-ports.ts'
+import { until } from '../../support/until.ts'
 
 export const HOST = '127.0.0.1'
 
@@ -121,12 +121,14 @@ export class GatewayProcess implements AsyncDisposable {
   }
 }
 
+/** A thousand sessions are opened before the first report. */
+const REPORT_MS = 300_000
+
 /** Agents in a process of their own; see the program beside this file. */
 export class AgentProcess implements AsyncDisposable {
   readonly child: ChildProcess
   readonly reports: Report[] = []
   stderr = ''
-  readonly #waiting = new Set<() => void>()
 
   /** In a network namespace of its own where one is named. */
   constructor(order: Order, namespace?: string) {
@@ -137,10 +139,7 @@ export class AgentProcess implements AsyncDisposable {
       ...(namespace !== undefined && enter),
     })
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
-    this.child.on('message', (report: Report) => {
-      this.reports.push(report)
-      for (const wake of this.#waiting) wake()
-    })
+    this.child.on('message', (report: Report) => this.reports.push(report))
     this.child.send(order)
   }
 
@@ -158,17 +157,11 @@ export class AgentProcess implements AsyncDisposable {
 
   /** The first report of a kind after `from` others. */
   async next<Is extends Report['is']>(is: Is, from = 0): Promise<Report & { is: Is }> {
-    for (;;) {
-      const found = this.reports.slice(from).find((report): report is Report & { is: Is } => report.is === is)
-      if (found !== undefined) return found
+    const look = () => {
       if (!this.alive) throw new Error(`the agents ended: ${this.child.exitCode ?? this.child.signalCode}`)
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#waiting.add(resolve)
-      this.child.once('exit', resolve)
-      await promise
-      this.#waiting.delete(resolve)
-      this.child.off('exit', resolve)
+      return this.reports.slice(from).find((report): report is Report & { is: Is } => report.is === is)
     }
+    return until(look, { what: `a report of kind ${is}`, withinMs: REPORT_MS })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -177,18 +170,4 @@ export class AgentProcess implements AsyncDisposable {
     this.child.kill('SIGKILL')
     await exited
   }
-}
-
-/** Asks until the answer fits; fails when it does not in time. Returns the milliseconds it took. */
-export async function eventually(
-  what: string,
-  ask: () => Promise<boolean>,
-  withinMs: number,
-): Promise<number> {
-  const begun = performance.now()
-  while (!(await ask())) {
-    if (performance.now() - begun > withinMs) throw new Error(`it did not happen in time: ${what}`)
-    await wait(20)
-  }
-  return performance.now() - begun
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { AgentError, type AgentStatus, connect } from '#agent/index.ts'
-import { eventually, GatewayProcess } from './agt-support.ts'
+import { GatewayProcess } from './agt-support.ts'
 import { numberIn, rawSignIn } from './agt-support-raw.ts'
 import { tell, wait } from './figures.ts'
+import { until } from '../../support/until.ts'
 
 const CLAIMS = 50
 const TAKEN = 334
@@ -58,7 +59,10 @@ for (const workers of [1, 2]) {
         assert.equal(numberIn((await thief.rebind(bound)).Error), TAKEN)
       }
       victim.drop()
-      await eventually('the victim has gone', async () => !(await listed(victim.clientId)), 5000)
+      await until(async () => !(await listed(victim.clientId)), {
+        what: 'the victim has gone',
+        withinMs: 5000,
+      })
       // The name is free now, so anybody may have it; the tunnel of the victim nobody else.
       using thief = await rawSignIn(gateway, thiefToken)
       const again = await thief.rebind(bound)
@@ -120,15 +124,19 @@ for (const workers of [1, 2]) {
         (await gateway.all('tunnel_sessions')).filter(it => ids.has(it['id'] ?? '')).length
       assert.equal(await left(), agents.length)
       assert.equal((await gateway.api.delete(`/credentials/${id}`)).status, 204)
-      const took = await eventually('all sessions have ended', async () => (await left()) === 0, ENDED_MS)
+      const begun = performance.now()
+      await until(async () => (await left()) === 0, {
+        what: 'all sessions have ended',
+        withinMs: ENDED_MS,
+      })
+      const took = performance.now() - begun
       const isOurs = (it: Record<string, string>): boolean => it['public_url']?.includes('deleted-') ?? false
       assert.equal((await gateway.all('tunnels')).filter(isOurs).length, 0)
-      await eventually(
-        'all were told why',
+      await until(
         async () =>
           [...lost.values()].every(({ error }) => error?.code === 'ERR_ADIT_107') &&
           lost.size === agents.length,
-        ENDED_MS,
+        { what: 'all were told why', withinMs: ENDED_MS },
       )
       await wait(500)
       assert.equal(await left(), 0)

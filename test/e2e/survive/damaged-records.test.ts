@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { operations } from '#contract/operations.ts'
 import { Random, seedOfRun } from '../durability/random.ts'
-import { echo, eventually, World } from '../edges/world.ts'
+import { echo, World } from '../edges/world.ts'
 import { Folder } from '../../server/program.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
@@ -13,6 +13,7 @@ import { creatable, isCollection, Seeds } from '../../support/seeds.ts'
 import { spawnServer, type Process } from '../../support/server.ts'
 import { damaged, postgresRows, sqliteRows, type Rows } from './damage.ts'
 import { long } from './figures.ts'
+import { until } from '../../support/until.ts'
 
 const ROUNDS = long ? 40 : 5
 /** Of each kind of endpoint, so that damage of many kinds meets each of them. */
@@ -129,20 +130,10 @@ async function assertServed(world: World, { ports, edge }: Made): Promise<void> 
     ['control-edge.example.test', 'edge answers'],
     ['control-domain.example.test', 'domain answers'],
   ] as const) {
-    const got = await eventually(
-      () => world.ask(name),
-      ({ status }) => status !== 404,
-    )
+    const got = await until(() => world.ask(name), { fits: ({ status }) => status !== 404 })
     assert.deepEqual([got.status, got.text], [200, text])
   }
-  for (const port of ports)
-    assert.equal(
-      await eventually(
-        () => bytesFrom(port),
-        text => text !== undefined,
-      ),
-      'ping',
-    )
+  for (const port of ports) assert.equal(await until(() => bytesFrom(port)), 'ping')
   const agent = await world.agent()
   const service = await world.service((_, response) => response.end('tunnel'))
   const tunnel = await agent.listen({ proto: 'https', forwardTo: service })

@@ -54,15 +54,6 @@ export function tell(context: TestContext, figures: Readonly<Record<string, numb
   )
 }
 
-/** Resolves when something has become true; fails when it does not in time. */
-export async function until(what: string, holds: () => boolean, withinMs: number): Promise<void> {
-  const end = performance.now() + withinMs
-  while (!holds()) {
-    if (performance.now() > end) throw new Error(`it did not happen in time: ${what}`)
-    await wait(10)
-  }
-}
-
 export const wait = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
 /** Resolves when a stream takes more, or never will again. */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { long, tell, until } from './figures.ts'
+import { long, tell } from './figures.ts'
 import { stopUnderLoad, talks } from './stop-under-load.ts'
 import { World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 const DRAIN_MS = 30_000
 const EXIT_MS = 35_000
@@ -14,7 +15,10 @@ suite('a gateway that is told to stop', { concurrency: true, timeout: long ? 600
     const begun = performance.now()
     const code = await world.gateway.end('SIGTERM')
     const lasted = performance.now() - begun
-    await until('all are closed', () => spoken.every(({ closedAt }) => closedAt !== undefined), 1000)
+    await until(() => spoken.every(({ closedAt }) => closedAt !== undefined), {
+      what: 'all are closed',
+      withinMs: 1000,
+    })
     const first = Math.min(...spoken.map(({ closedAt = 0 }) => closedAt - begun))
     tell(context, {
       'first WebSocket cut after ms': Math.round(first),

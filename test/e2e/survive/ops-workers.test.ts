@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { suite, test } from 'node:test'
-import { long, tell, until, wait } from './figures.ts'
+import { long, tell, wait } from './figures.ts'
 import { stopUnderLoad, talks } from './stop-under-load.ts'
 import { HOST, World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 const WORKERS = { ADIT_WORKERS: '2' }
 const BACK_MS = 10_000
@@ -63,7 +64,10 @@ suite('two gateway processes', { timeout: 90_000 }, () => {
       world.assertAlive()
       assert.deepEqual(new Set(answers), new Set([200]))
       // The other one may die only when this one has taken its place.
-      await until('two listen again', () => listenersOn(world.port('http')) === 2, BACK_MS)
+      await until(() => listenersOn(world.port('http')) === 2, {
+        what: 'two listen again',
+        withinMs: BACK_MS,
+      })
     }
     assert.equal(await world.gateway.end('SIGTERM'), 0)
   })
@@ -77,7 +81,10 @@ suite('two gateway processes', { timeout: 90_000 }, () => {
       const begun = performance.now()
       const code = await world.gateway.end('SIGTERM')
       const lasted = performance.now() - begun
-      await until('all are closed', () => spoken.every(({ closedAt }) => closedAt !== undefined), 1000)
+      await until(() => spoken.every(({ closedAt }) => closedAt !== undefined), {
+        what: 'all are closed',
+        withinMs: 1000,
+      })
       const first = Math.min(...spoken.map(({ closedAt = 0 }) => closedAt - begun))
       tell(context, {
         'first WebSocket cut after ms': Math.round(first),

@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import type { TestContext } from 'node:test'
 import { WebSocket } from 'ws'
-import { tell, until, wait } from './figures.ts'
+import { tell, wait } from './figures.ts'
 import { Shorts } from './shorts.ts'
 import { TICK, TICK_MS } from './upstream.ts'
 import { HOST, World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 const WEBSOCKETS = 50
 const DOWNLOADS = 20
@@ -81,13 +82,16 @@ export async function stopUnderLoad(
   const downloads = await Promise.all(Array.from({ length: DOWNLOADS }, () => download(world, DOWNLOAD_MS)))
   const begun = performance.now()
   const ended = world.gateway.end('SIGTERM')
-  await until('connections are refused', () => shorts.refused > 20, 5000)
+  await until(() => shorts.refused > 20, { what: 'connections are refused', withinMs: 5000 })
   await shorts.stop()
   await wait(DOWNLOAD_MS - 1000)
   // What talks has its time as well, until it ends by itself.
   assert.equal(spoken.filter(({ closedAt }) => closedAt !== undefined).length, 0, 'WebSockets were cut')
   const before = spoken.map(({ echoes }) => echoes)
-  await until('all still talk', () => spoken.every(({ echoes }, at) => echoes > (before[at] ?? 0)), 2000)
+  await until(() => spoken.every(({ echoes }, at) => echoes > (before[at] ?? 0)), {
+    what: 'all still talk',
+    withinMs: 2000,
+  })
   spoken.forEach(({ socket }) => socket.close())
   const sizes = await Promise.all(downloads.map(size => size()))
   const code = await ended

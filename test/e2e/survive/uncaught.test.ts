@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { eventually, World } from '../edges/world.ts'
+import { World } from '../edges/world.ts'
 import { Folder } from '../../server/program.ts'
 import { spawnServer, type Process } from '../../support/server.ts'
+import { until } from '../../support/until.ts'
 
 const PRELOAD = pathToFileURL(join(import.meta.dirname, 'uncaught-preload.ts')).href
 
@@ -61,10 +62,9 @@ suite('an error that no handler has taken', () => {
       for (const victim of victims) process.kill(victim, 'SIGURG')
 
       const expected = 2 * victims.length
-      const { body } = await eventually(
-        () => api.get('/readyz'),
-        answer => JSON.stringify(answer.body).includes(`${expected} uncaught errors`),
-      )
+      const { body } = await until(() => api.get('/readyz'), {
+        fits: answer => JSON.stringify(answer.body).includes(`${expected} uncaught errors`),
+      })
       const { status, reasons = [] } = body as Reported
       assert.equal(status, 'degraded')
       assert.deepEqual(

@@ -18,12 +18,12 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { file } from '#events/destinations/file.ts'
 import { buildDestination } from '#events/destinations/index.ts'
 import { Folder } from '../../support/openssh.ts'
 import { event, events, partsWith, refused, send } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const run = promisify(execFile)
 const child = join(import.meta.dirname, 'child.ts')
@@ -197,7 +197,7 @@ suite('file', () => {
     for (let count = 0; count < 3; count++) await send(destination, events(1))
     assert.equal(await isOpen(), 1)
     destination.close()
-    while ((await isOpen()) > 0) await nextTurn()
+    await until(async () => (await isOpen()) === 0)
     await send(destination, events(1))
     assert.equal((await linesOf(path)).length, 4)
     destination.close()

@@ -8,12 +8,12 @@ import { buildDestination } from '#events/destinations/index.ts'
 import { syslog } from '#events/destinations/syslog.ts'
 import { identity, listening, loopback } from '../../base/egress/support.ts'
 import { event, events, partsWith, refused, send } from './support.ts'
+import { until } from '../../support/until.ts'
 
 /** Splits a stream of messages with their length before them, as a receiver does. */
 class Receiver {
   readonly messages: string[] = []
   readonly sockets: Socket[] = []
-  #waiting: (() => void) | undefined
 
   take = (socket: Socket): void => {
     this.sockets.push(socket)
@@ -29,12 +29,11 @@ class Receiver {
         this.messages.push(rest.subarray(space + 1, space + 1 + length).toString())
         rest = rest.subarray(space + 1 + length)
       }
-      this.#waiting?.()
     })
   }
 
   async has(count: number): Promise<void> {
-    while (this.messages.length < count) await new Promise<void>(resolve => (this.#waiting = resolve))
+    await until(() => this.messages.length >= count)
   }
 }
 

@@ -4,6 +4,7 @@ import { signIn, visit, web } from '../../agent/support.ts'
 import { made } from '../../support/each-store.ts'
 import type { TestServer } from '../../support/server.ts'
 import { askPlain, challenge, World } from './support.ts'
+import { until } from '../../support/until.ts'
 
 suite('a certificate authority that asks by HTTP', () => {
   let world: World
@@ -66,8 +67,7 @@ suite('a certificate authority that asks by HTTP', () => {
     await made(server.api, '/ip_policy_rules', { ip_policy_id: id, cidr: '192.0.2.0/24', action: 'allow' })
     const restriction = { type: 'endpoints', enforced: true, ip_policy_ids: [id] }
     await made(server.api, '/ip_restrictions', restriction)
-    while ((await askPlain(server, 'open.adit.localhost', 'theirs')).status !== 403)
-      await new Promise(setImmediate)
+    await until(async () => (await askPlain(server, 'open.adit.localhost', 'theirs')).status === 403)
     assert.equal((await askPlain(server, 'open.adit.localhost', 'ours')).status, 200)
   })
 })

@@ -6,6 +6,7 @@ import type { Row, Store, Write } from '#store/store.ts'
 import { HOST, visit, type Page } from '../../agent/support.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
+import { until } from '../../support/until.ts'
 
 export interface Challenge {
   readonly type: 'http-01' | 'tls-alpn-01' | 'dns-01'
@@ -66,8 +67,7 @@ export class World implements AsyncDisposable {
     if (!outcome.ok) throw new Error(JSON.stringify(outcome.refusal))
     // What the server writes itself makes it look, too, at what others have written.
     await this.server.api.post('/ip_policies')
-    while ((await askPlain(this.server, last.name, last.token)).status !== 200)
-      await new Promise(setImmediate)
+    await until(async () => (await askPlain(this.server, last.name, last.token)).status === 200)
   }
 
   async publish(...challenges: readonly Challenge[]): Promise<void> {

@@ -6,8 +6,9 @@ import { newId } from '#base/ids.ts'
 import { mayBind } from '#gateway/agents/acl.ts'
 import type { EndpointAddress } from '#registry/directory.ts'
 import type { JsonObject } from '#base/json-fields.ts'
-import { info, startGateway, TestAgent, until } from './support.ts'
+import { info, startGateway, TestAgent } from './support.ts'
 import { freePort } from '../../support/free-ports.ts'
+import { until } from '../../support/until.ts'
 
 async function online(options: Parameters<typeof startGateway>[0] = {}, acl: readonly string[] = []) {
   const gateway = await startGateway(options)
@@ -330,9 +331,9 @@ suite('the ACL of a credential', () => {
     const lost = await agent.bind('https', { Domain: 'lost' })
     const id = gateway.directory.sessions.get(agent.clientId)?.credentialId ?? ''
     gateway.source.put('credential', id, { token_hash: 'x', acl: ['bind:kept.adit.localhost'] })
-    await until('the tunnel has gone', () => !gateway.directory.tunnels.has(lost.Id))
+    await until(() => !gateway.directory.tunnels.has(lost.Id), { what: 'the tunnel has gone' })
     assert.ok(gateway.directory.tunnels.has(kept.Id))
-    await until('the agent was told', () => agent.stopped.length === 1)
+    await until(() => agent.stopped.length === 1, { what: 'the agent was told' })
     assert.partialDeepStrictEqual(agent.stopped[0], { Id: lost.Id, ErrorCode: 'ERR_NGROK_90053' })
   })
 })

@@ -5,7 +5,8 @@ import { suite, test } from 'node:test'
 import { call } from '#tunnel/rpc.ts'
 import { plainAnswer, srvInfoAnswer } from '#tunnel/messages.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
-import { listeningLog, startGateway, TestAgent, until } from './support.ts'
+import { listeningLog, startGateway, TestAgent } from './support.ts'
+import { until } from '../../support/until.ts'
 
 suite('an agent that signs in', () => {
   test('with a known token gets a session that shows what it told of itself', async () => {
@@ -167,7 +168,7 @@ suite('an agent that is connected', () => {
     await using gateway = await startGateway({ agents: { heartbeat: { intervalMs: 20, limitMs: 120 } } })
     const { token } = gateway.source.credential()
     await TestAgent.signIn(gateway, token, { mute: true })
-    await until('the silent agent has gone', () => gateway.directory.sessions.size === 0)
+    await until(() => gateway.directory.sessions.size === 0, { what: 'the silent agent has gone' })
   })
 
   test('and answers heartbeats stays', async () => {
@@ -187,7 +188,7 @@ suite('an agent that is connected', () => {
     gateway.source.remove(id)
     const reason = await agent.session.closed
     assert.match(reason.message, /credential was deleted/)
-    await until('only the other is left', () => gateway.directory.sessions.size === 1)
+    await until(() => gateway.directory.sessions.size === 1, { what: 'only the other is left' })
     assert.ok(gateway.directory.sessions.has(kept.clientId))
     assert.equal(gateway.directory.tunnels.size, 0)
     const back = await TestAgent.connect(gateway)
@@ -200,7 +201,7 @@ suite('an agent that is connected', () => {
     const agent = await TestAgent.signIn(gateway, token)
     gateway.source.restrict('agent', true, '192.0.2.0/24')
     await agent.session.closed
-    await until('it has gone', () => gateway.directory.sessions.size === 0)
+    await until(() => gateway.directory.sessions.size === 0, { what: 'it has gone' })
   })
 
   test('stays when a restriction that only warns would refuse it', async () => {
@@ -221,7 +222,7 @@ suite('an agent that is connected', () => {
     assert.ok(tunnel)
     const header = { Id, ClientAddr: '127.0.0.1:1', Proto: 'https', EdgeType: '0', PassthroughTLS: false }
     const stream = await gateway.sessions.dial(tunnel, header, Buffer.from('hello'))
-    await until('it came through', () => agent.proxied.length === 1)
+    await until(() => agent.proxied.length === 1, { what: 'it came through' })
     const drained = gateway.listener.drain(10_000)
     stream.attach({ data: () => undefined, end: () => undefined, closed: () => undefined })
     stream.end()

@@ -3,7 +3,8 @@ import { suite, test } from 'node:test'
 import type { TunnelRecord } from '#registry/directory.ts'
 import { DialError } from '#registry/agent-dialer.ts'
 import { assertTellsNone, secretText } from '../../support/secrets.ts'
-import { type Gateway, startGateway, TestAgent, until } from './support.ts'
+import { type Gateway, startGateway, TestAgent } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const code = (text: string): string => /ERR_NGROK_\d+/.exec(text)?.[0] ?? text
 
@@ -34,7 +35,7 @@ suite('an agent that returns', () => {
     const port = await agent.bind('tcp')
     const labelled = [await agent.label({ app: 'a' }), await agent.label({ app: 'a' })].map(({ Id }) => Id)
     agent.drop()
-    await until('it has gone', () => gateway.directory.tunnels.size === 0)
+    await until(() => gateway.directory.tunnels.size === 0, { what: 'it has gone' })
     const back = await again(gateway, agent, token)
     assert.equal(back.clientId, agent.clientId)
     assert.equal(gateway.directory.sessions.get(back.clientId)?.startedAt, startedAt)
@@ -63,7 +64,7 @@ suite('an agent that returns', () => {
     const dialled = gateway.sessions.dial(tunnelOf(gateway, bound.Id), header, Buffer.from('x'))
     assert.equal((await back.rebind(bound)).Id, bound.Id)
     await dialled
-    await until('the visitor came through the new connection', () => back.proxied.length === 1)
+    await until(() => back.proxied.length === 1, { what: 'the visitor came through the new connection' })
     assert.equal((await back.label({ app: 'a' })).Id, labelled.Id)
   })
 
@@ -87,7 +88,7 @@ suite('an agent that returns', () => {
     const bound = await agent.bind('https', { BasicAuth })
     assertTellsNone('a token', bound.Extra.Token)
     agent.drop()
-    await until('it has gone', () => gateway.directory.tunnels.size === 0)
+    await until(() => gateway.directory.tunnels.size === 0, { what: 'it has gone' })
     const back = await again(gateway, agent, token)
     const weak = await back.rebind(bound, { Hostname: 'elsewhere.adit.localhost', BasicAuth: null })
     assert.equal(weak.URL, bound.URL)
@@ -102,7 +103,7 @@ suite('an agent that returns', () => {
     const bound = await agent.bind('https', { RequestHeaders: { add } })
     assert.ok(bound.Extra.Token.length < 4096)
     agent.drop()
-    await until('it has gone', () => gateway.directory.tunnels.size === 0)
+    await until(() => gateway.directory.tunnels.size === 0, { what: 'it has gone' })
     const back = await again(gateway, agent, token)
     assert.equal((await back.rebind(bound)).URL, bound.URL)
     assert.deepEqual(tunnelOf(gateway, bound.Id).options.RequestHeaders, { add })
@@ -214,7 +215,7 @@ suite('a connection through a tunnel', () => {
     const agent = await TestAgent.signIn(gateway, gateway.source.credential().token)
     const { Id } = await agent.bind('https')
     const stream = await gateway.sessions.dial(tunnelOf(gateway, Id), header, Buffer.from('hello'))
-    await until('it came through', () => agent.proxied.length === 1)
+    await until(() => agent.proxied.length === 1, { what: 'it came through' })
     const [proxied] = agent.proxied
     assert.deepEqual(proxied?.header, { ...header, Id })
     const heard = Promise.withResolvers<string>()
@@ -237,7 +238,7 @@ suite('a connection through a tunnel', () => {
     const agent = await TestAgent.signIn(gateway, token, { userAgent: 'ngrok-go/1.12.1' })
     const { Id } = await agent.bind('https')
     await gateway.sessions.dial(tunnelOf(gateway, Id), header, Buffer.alloc(0))
-    await until('it came through', () => agent.proxied.length === 1)
+    await until(() => agent.proxied.length === 1, { what: 'it came through' })
   })
 
   test('is opened once more when an agent had no room for it at that moment', async () => {
@@ -274,7 +275,7 @@ suite('a connection through a tunnel', () => {
     const { Id } = await agent.bind('https')
     const tunnel = tunnelOf(gateway, Id)
     agent.drop()
-    await until('it has gone', () => gateway.directory.tunnels.size === 0)
+    await until(() => gateway.directory.tunnels.size === 0, { what: 'it has gone' })
     const offline = (error: unknown) => error instanceof DialError && error.code === 'offline'
     await assert.rejects(gateway.sessions.dial(tunnel, header, Buffer.alloc(0)), offline)
   })

@@ -301,12 +301,3 @@ export class TestAgent {
     void serve(stream, { request: messages.emptyRequest, handle }).catch(() => undefined)
   }
 }
-
-/** Resolves when something has become true; fails the test when it does not. */
-export async function until(what: string, holds: () => boolean, withinMs = 5000): Promise<void> {
-  const end = performance.now() + withinMs
-  while (!holds()) {
-    if (performance.now() > end) throw new Error(`it did not happen in time: ${what}`)
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
-}

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import { suite, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { StaticDialer } from '#gateway/backends/static-dialer.ts'
 import { DialError } from '#registry/agent-dialer.ts'
+import { until } from '../../support/until.ts'
 
 /** An address whose connections a test opens or refuses by hand. */
 class Address {
@@ -82,10 +84,10 @@ suite('connections to an address', () => {
     assert.equal(opened.length, 128)
     opened[0]?.()
     await dials[0]
-    while (opened.length < 129) await new Promise(resolve => setImmediate(resolve))
+    await until(() => opened.length >= 129, { next: setImmediate })
     for (let at = 1; at < dials.length; at++) {
-      while (opened[at] === undefined) await Promise.resolve()
-      opened[at]?.()
+      const open = await until(() => opened[at], { next: setImmediate })
+      open()
     }
     assert.equal((await Promise.all(dials)).length, 1152)
   })
@@ -107,7 +109,7 @@ suite('connections to an address', () => {
     await Promise.allSettled(dials.slice(0, 3))
     while (failing.length > 0) {
       failing.splice(0).forEach(fail => fail())
-      await new Promise(resolve => setImmediate(resolve))
+      await setImmediate()
     }
     assert.ok((await outcomes).every(({ status }) => status === 'rejected'))
     assert.ok(tried < 140, `${tried} were tried`)

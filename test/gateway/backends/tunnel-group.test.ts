@@ -4,8 +4,9 @@ import type { BackendParts } from '#gateway/backends/backend.ts'
 import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import { TunnelIndex } from '#registry/tunnel-index.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
-import { startGateway, TestAgent, until, type Gateway } from '../agents/support.ts'
+import { startGateway, TestAgent, type Gateway } from '../agents/support.ts'
 import { build, Front, records, speak } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const labels = { app: 'shop' }
 const DIAL_FAILURE = 'failed to dial backend: connection refused'
@@ -140,7 +141,7 @@ suite('a group of tunnels', () => {
     await group.join('b', well)
     assert.match(await answers(front, 4), /^(ab|ba)+$/)
     group.agents.get('a')?.drop()
-    await until('a has left', () => group.index.ofGroup({ labels, ownerId: '' }).length === 1)
+    await until(() => group.index.ofGroup({ labels, ownerId: '' }).length === 1, { what: 'a has left' })
     assert.equal(await answers(front, 3), 'bbb')
   })
 

@@ -5,6 +5,7 @@ import { suite, test } from 'node:test'
 import { Admission } from '#gateway/listeners/admission.ts'
 import { HttpListener, type HttpListenerOptions } from '#gateway/listeners/http.ts'
 import { ask, HOST, open, silent, tellVisitor } from './support.ts'
+import { until } from '../../support/until.ts'
 
 async function start(options: Partial<HttpListenerOptions> = {}, host = HOST) {
   const listener = new HttpListener({
@@ -45,7 +46,7 @@ suite('HTTP visitors', () => {
     assert.match(answer, /ERR_ADIT_90047/)
     assert.equal(admission.refused, 1)
     first.destroy()
-    while (admission.open > 0) await new Promise(setImmediate)
+    await until(() => admission.open === 0)
     assert.equal((await ask(await open(http.port)))['scheme'], 'http')
   })
 
@@ -59,7 +60,7 @@ suite('HTTP visitors', () => {
     })
     const client = await open(http.port)
     client.on('error', () => undefined)
-    while (http.listener.connections === 0) await new Promise(setImmediate)
+    await until(() => http.listener.connections > 0)
     const closed = once(client.resume(), 'close')
     client.on('end', () => client.end())
     await http.listener.drain(50)

@@ -13,6 +13,7 @@ import type { SpliceEnd } from '#tunnel/splice.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import { couple } from '../../tunnel/support.ts'
 import { HOST, open, portOf, silent, startUpstream, tunnelTo } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const MIB = 1024 * 1024
 
@@ -173,7 +174,7 @@ suite('a TCP endpoint', () => {
     const visitor = await open(port)
     await dialled.promise
     visitor.resetAndDestroy()
-    while (ports.connections > 0) await new Promise(setImmediate)
+    await until(() => ports.connections === 0)
     answer.resolve()
     await finished.promise
   })

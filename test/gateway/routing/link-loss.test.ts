@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { until } from '../agents/support.ts'
 import { group, httpsEdge, route, startPlan, to, visit } from './support.ts'
+import { until } from '../../support/until.ts'
 
 type Plan = Awaited<ReturnType<typeof startPlan>>
 type Agent = Awaited<ReturnType<Plan['agent']>>
@@ -10,8 +10,8 @@ const WAIT_MS = 3000
 const started = (waitMs = WAIT_MS) => startPlan({ info: { reconnect_wait: waitMs / 1000 } })
 const HOST = 'shop.adit.localhost/'
 
-const offline = ({ gateway }: Plan): Promise<void> =>
-  until('the tunnels are gone', () => gateway.directory.tunnels.size === 0)
+const offline = ({ gateway }: Plan) =>
+  until(() => gateway.directory.tunnels.size === 0, { what: 'the tunnels are gone' })
 
 async function drop(plan: Plan, agent: Agent): Promise<void> {
   agent.drop()

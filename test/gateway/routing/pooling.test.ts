@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { LiveView } from '#registry/live.ts'
-import { type TestAgent, until } from '../agents/support.ts'
+import { type TestAgent } from '../agents/support.ts'
 import { startPlan, visit } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const code = (text: string): string => /ERR_NGROK_\d+/.exec(text)?.[0] ?? text
 const pooled = { extra: { PoolingEnabled: true } }
@@ -89,7 +90,7 @@ suite('endpoints with one URL and pooling', () => {
     const upstream = plan.router.tcp(Number(first.URL.split(':').at(-1)))
     const guest = { ip: '192.0.2.7', port: 50_000, localIp: '127.0.0.1', localPort: 1, serverName: undefined }
     for (let count = 0; count < 4; count++) await upstream?.dial(guest, Buffer.alloc(0))
-    await until('both have their share', () => one.proxied.length === 2 && two.proxied.length === 2)
+    await until(() => one.proxied.length === 2 && two.proxied.length === 2, { what: 'both have their share' })
   })
 })
 

@@ -3,8 +3,8 @@ import { suite, test } from 'node:test'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
 import { tunnelRecord } from '../../http/http1/support.ts'
-import { until } from '../agents/support.ts'
 import { startPlan, visit } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const offline = { status: 404, code: 'ERR_ADIT_3200' }
 const expected = { status: 503, code: 'ERR_ADIT_90265' }
@@ -17,7 +17,7 @@ suite('a name whose agent lost its connection', () => {
     await agent.bind('https', { Domain: 'shop' })
     await agent.bind('https', { Domain: '*.team.example' })
     agent.drop()
-    await until('the tunnels are gone', () => plan.gateway.directory.tunnels.size === 0)
+    await until(() => plan.gateway.directory.tunnels.size === 0, { what: 'the tunnels are gone' })
     assert.partialDeepStrictEqual(await visit(plan.router, 'shop.adit.localhost/'), expected)
     assert.partialDeepStrictEqual(
       await visit(plan.router, 'shop.adit.localhost/', { scheme: 'http' }),
@@ -38,7 +38,7 @@ suite('a name whose agent lost its connection', () => {
     await agent.unbind(Id)
     assert.partialDeepStrictEqual(await visit(plan.router, 'shop.adit.localhost/'), offline)
     agent.session.close()
-    await until('the tunnels are gone', () => plan.gateway.directory.tunnels.size === 0)
+    await until(() => plan.gateway.directory.tunnels.size === 0, { what: 'the tunnels are gone' })
     assert.partialDeepStrictEqual(await visit(plan.router, 'other.adit.localhost/'), offline)
   })
 
@@ -48,7 +48,7 @@ suite('a name whose agent lost its connection', () => {
     await agent.bind('https', { Domain: 'shop' })
     const [session] = plan.gateway.directory.sessions.values()
     plan.source.remove(session?.credentialId ?? '')
-    await until('the tunnels are gone', () => plan.gateway.directory.tunnels.size === 0)
+    await until(() => plan.gateway.directory.tunnels.size === 0, { what: 'the tunnels are gone' })
     assert.partialDeepStrictEqual(await visit(plan.router, 'shop.adit.localhost/'), offline)
   })
 })

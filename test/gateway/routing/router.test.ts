@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { Routes } from '#gateway/routing/routes.ts'
-import { until } from '../agents/support.ts'
 import { group, httpsEdge, route, startPlan, to, visit } from './support.ts'
+import { until } from '../../support/until.ts'
 
 suite('a tunnel', () => {
   test('answers under its name, and under no other', async () => {
@@ -25,7 +25,7 @@ suite('a tunnel', () => {
     await agent.unbind(first.Id)
     assert.equal((await visit(plan.router, 'a.adit.localhost/')).status, 404)
     agent.drop()
-    await until('it has gone', () => plan.gateway.directory.tunnels.size === 0)
+    await until(() => plan.gateway.directory.tunnels.size === 0, { what: 'it has gone' })
     assert.equal((await visit(plan.router, 'b.adit.localhost/')).status, 503)
   })
 
@@ -284,7 +284,7 @@ suite('connections without HTTP', () => {
     assert.ok(target.kind === 'passthrough')
     assert.equal(target.upstream.proxyProtocol, 2)
     await target.upstream.dial(guest, Buffer.from('hello'))
-    await until('it came through', () => agent.proxied.length === 1)
+    await until(() => agent.proxied.length === 1, { what: 'it came through' })
     assert.deepEqual(agent.proxied[0]?.header, {
       Id: passing.Id,
       ClientAddr: '192.0.2.1:7',
@@ -303,7 +303,7 @@ suite('connections without HTTP', () => {
     const { URL: url } = await agent.bind('tcp', { IPRestriction: { deny_cidrs: ['203.0.113.0/24'] } })
     const port = Number(url.split(':').at(-1))
     await plan.router.tcp(port)?.dial({ ...guest, ip: '2001:db8::1' }, Buffer.from('x'))
-    await until('it came through', () => agent.proxied.length === 1)
+    await until(() => agent.proxied.length === 1, { what: 'it came through' })
     assert.equal(agent.proxied[0]?.header.ClientAddr, '[2001:db8::1]:7')
     await assert.rejects(async () =>
       plan.router.tcp(port)?.dial({ ...guest, ip: '203.0.113.9' }, Buffer.alloc(0)),
@@ -322,7 +322,7 @@ suite('connections without HTTP', () => {
     const target = plan.router.serverName('t.test', guest.ip)
     assert.ok(target.kind === 'passthrough')
     await target.upstream.dial(guest, Buffer.from('x'))
-    await until('both came through', () => agent.proxied.length === 2)
+    await until(() => agent.proxied.length === 2, { what: 'both came through' })
     assert.deepEqual(
       agent.proxied.map(({ header }) => [header.Id, header.EdgeType, header.PassthroughTLS]),
       [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { type Rig, rig, type RigOptions } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n'
 
@@ -111,7 +112,7 @@ suite('H1-08: an answer that breaks the rules', () => {
     test(`that is cut short of ${name} never looks complete`, async () => {
       await using set = await rig({ upstream: saying(text, socket => socket.end()) })
       const whole = await set.exchange(GET)
-      while (set.gateway?.streams !== 0) await new Promise(setImmediate)
+      await until(() => set.gateway?.streams === 0)
       assert.ok(!whole.endsWith('0\r\n\r\n'))
       assert.equal(whole.match(/^HTTP\/1\.1/gm)?.length, 1)
     })
@@ -270,7 +271,7 @@ suite('retries', () => {
     await using set = await rig({ upstream })
     const client = await set.visitor()
     client.send(GET)
-    while (set.upstreamSockets.size === 0) await new Promise(setImmediate)
+    await until(() => set.upstreamSockets.size > 0)
     set.gateway?.close()
     assert.equal((await client.answer()).status, 502)
     client.send(GET)
@@ -285,7 +286,7 @@ suite('retries', () => {
     assert.equal(set.upstreamSockets.size, 1)
     const open = (): (number | undefined)[] => [set.upstreamSockets.size, set.gateway?.streams]
     // Neither end hears of it first.
-    while (open().some(count => count !== 0)) await new Promise(done => setTimeout(done, 10))
+    await until(() => open().every(count => count === 0))
     assert.deepEqual(open(), [0, 0])
   })
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createServer as createHttp, type IncomingMessage } from 'node:http'
+import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:net'
 import { suite, test } from 'node:test'
 import { selfSignedCertificate } from '#pki/self-signed.ts'
@@ -72,20 +72,21 @@ suite('requests through a tunnel', () => {
   })
 
   test('that wait behind a running one are not read without bound', async () => {
-    let release: (() => void) | undefined
+    const first = Promise.withResolvers<ServerResponse>()
+    let requests = 0
     const upstream = createHttp((_, response) => {
-      if (release === undefined) release = () => response.end('first')
+      if (requests++ === 0) first.resolve(response)
       else response.end('later')
     })
     await using set = await rig({ upstream, limits: { maxRequests: 1_000_000 } })
     const client = await set.visitor()
     const flood = GET.repeat(200_000)
     client.send(flood)
-    while (release === undefined) await new Promise(setImmediate)
+    const running = await first.promise
     await new Promise(done => setTimeout(done, 100))
     // What the kernel's buffers do not hold must still be with the visitor.
     assert.ok(client.socket.writableLength > 0)
-    release()
+    running.end('first')
     await client.until(text => text.split('later').length > 500)
   })
 

@@ -15,6 +15,7 @@ import { encodeProxyHeader, readProxyHeader } from '#tunnel/proxy-header.ts'
 import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
+import { until } from '../../support/until.ts'
 
 export async function listening(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')
@@ -222,11 +223,12 @@ export class Client {
 
   /** Waits until the condition holds of what came; fails when the connection ends before. */
   async until(holds: (text: string) => boolean): Promise<string> {
-    while (!holds(this.text)) {
-      if (this.ended) throw new Error(`The connection ended after ${JSON.stringify(this.text.slice(-300))}`)
-      await this.#change()
+    const look = () => {
+      if (this.ended && !holds(this.text))
+        throw new Error(`The connection ended after ${JSON.stringify(this.text.slice(-300))}`)
+      return this.text
     }
-    return this.text
+    return until(look, { fits: holds, next: () => this.#change() })
   }
 
   async saw(part: string): Promise<string> {
@@ -235,7 +237,7 @@ export class Client {
 
   /** All that comes until the gateway ends the connection. */
   async whole(): Promise<string> {
-    while (!this.ended) await this.#change()
+    await until(() => this.ended, { next: () => this.#change() })
     return this.text
   }
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer as createHttp } from 'node:http'
+import { createServer as createHttp, type ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { suite, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { rig, statusOf } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n'
 const UPGRADE = 'GET /socket HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r\nUpgrade: raw\r\n\r\n'
@@ -203,8 +204,8 @@ suite('H1-06: a change of protocol', () => {
     socket.close(1000, 'done')
     const [code] = (await once(socket, 'close')) as [number]
     assert.equal(code, 1000)
-    while (set.upstreamSockets.size > 0) await pause(5)
-    while (set.gateway?.streams !== 0) await pause(5)
+    await until(() => set.upstreamSockets.size === 0)
+    await until(() => set.gateway?.streams === 0)
   })
 })
 
@@ -235,7 +236,7 @@ suite('time', () => {
     await using set = await rig({ upstream })
     const client = await set.visitor()
     client.send(GET)
-    while (set.upstreamSockets.size === 0) await pause(5)
+    await until(() => set.upstreamSockets.size > 0)
     client.socket.resetAndDestroy()
     await left.promise
   })
@@ -267,7 +268,7 @@ suite('time', () => {
     await using set = await rig({ upstream })
     const client = await set.visitor()
     client.send('POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 10\r\n\r\nabc')
-    while (set.upstreamSockets.size === 0) await pause(5)
+    await until(() => set.upstreamSockets.size > 0)
     client.socket.end()
     await left.promise
   })
@@ -309,16 +310,17 @@ suite('time', () => {
   })
 
   test('draining closes idle connections after a moment, and others after their answer', async () => {
-    let finish: (() => void) | undefined
-    const upstream = createHttp((_, response) => (finish = () => response.end('done')))
+    const running = Promise.withResolvers<ServerResponse>()
+    const upstream = createHttp((_, response) => running.resolve(response))
     await using set = await rig({ upstream, limits: { ...limits, drainMs: 50 } })
     const idle = await set.visitor()
     const busy = await set.visitor()
     busy.send(GET)
-    while (finish === undefined || set.served.length < 2) await pause(5)
+    const response = await running.promise
+    await until(() => set.served.length === 2)
     for (const served of set.served) served.drain()
     assert.equal(await idle.whole(), '')
-    finish()
+    response.end('done')
     const text = await busy.whole()
     assert.match(text, /\r\nConnection: close\r\n(?:.*\r\n)*\r\ndone$/)
     idle.close()
@@ -329,7 +331,7 @@ suite('time', () => {
   test('draining answers the request that is on its way to an idle connection', async () => {
     await using set = await rig({ upstream: ok() })
     const visitor = await set.visitor()
-    while (set.served.length === 0) await pause(5)
+    await until(() => set.served.length > 0)
     set.served[0]?.drain()
     visitor.send(GET)
     assert.match(await visitor.whole(), /^HTTP\/1\.1 200 (?:.*\r\n)*Connection: close\r\n/)

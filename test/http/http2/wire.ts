@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls'
 import type { Gateway } from './support.ts'
+import { until } from '../../support/until.ts'
 
 export const FRAME = {
   data: 0,
@@ -131,14 +132,12 @@ export class Wire {
   }
 
   /** The first frame that fits, past or to come; undefined when the connection ends without it. */
-  async find(fits: (seen: Seen) => boolean): Promise<Seen | undefined> {
-    for (;;) {
-      const found = this.frames.find(fits)
-      if (found !== undefined || this.#over) return found
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#wake = resolve
-      await promise
-    }
+  find(fits: (seen: Seen) => boolean): Promise<Seen | undefined> {
+    return until(() => this.frames.find(fits), {
+      what: `frame: ${String(fits)}`,
+      fits: found => found !== undefined || this.#over,
+      next: () => new Promise<void>(resolve => (this.#wake = resolve)),
+    })
   }
 
   /** What became of a request: its status, or that it was reset, alone or with its connection. */

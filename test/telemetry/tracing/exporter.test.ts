@@ -6,8 +6,8 @@ import { Registry } from '#base/metrics.ts'
 import { Secret } from '#base/secrets.ts'
 import type { Span } from '#telemetry/tracing/request-span.ts'
 import { SpanExporter, type ExporterPace } from '#telemetry/tracing/span-exporter.ts'
-import { eventually } from '../../e2e/edges/world.ts'
 import { Collector, nobody } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const allow = ['127.0.0.0/8'].flatMap(text => parseRange(text) ?? [])
 
@@ -55,10 +55,7 @@ suite('the exporter of spans', () => {
     const { put, counts, exporter } = exporting(collector.url)
     put(0, 3)
     await collector.until(() => collector.spans.length === 3)
-    await eventually(
-      async () => counts(),
-      ([sent]) => sent === 3,
-    )
+    await until(async () => counts(), { fits: ([sent]) => sent === 3 })
     put(3, 2)
     await collector.until(() => collector.spans.length === 5)
     await exporter.close()
@@ -98,10 +95,7 @@ suite('the exporter of spans', () => {
     put(0, 5000)
     // A batch on its way, and as many as may wait.
     assert.deepEqual(counts(), [0, 5000 - 512 - 2048])
-    await eventually(
-      async () => lines.length,
-      told => told > 0,
-    )
+    await until(async () => lines.length, { fits: told => told > 0 })
     await using collector = await Collector.start(Number(new URL(url).port))
     await collector.until(() => collector.spans.length >= 2048)
     await exporter.close()
@@ -118,10 +112,7 @@ suite('the exporter of spans', () => {
     collector.answer = () => ({ status: 503 })
     const { put, counts, exporter } = exporting(collector.url)
     put(0, 2)
-    await eventually(
-      async () => counts(),
-      ([, dropped]) => dropped === 2,
-    )
+    await until(async () => counts(), { fits: ([, dropped]) => dropped === 2 })
     assert.equal(collector.calls.length, 6)
     assert.deepEqual(new Set(collector.calls.map(({ body }) => body)).size, 1)
     collector.answer = () => ({ status: 200 })
@@ -138,10 +129,7 @@ suite('the exporter of spans', () => {
       collector.answer = () => ({ status, headers: { location: `${other.url}/v1/traces` } })
       const { put, counts, lines, exporter } = exporting(collector.url)
       put(0, 1)
-      await eventually(
-        async () => counts(),
-        ([, dropped]) => dropped === 1,
-      )
+      await until(async () => counts(), { fits: ([, dropped]) => dropped === 1 })
       assert.equal(collector.calls.length, 1, String(status))
       await exporter.close()
       assert.doesNotMatch(lines.join(), /hush/)

@@ -6,7 +6,6 @@ import { connect, type AddressInfo } from 'node:net'
 import { suite, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { Span } from '#telemetry/tracing/request-span.ts'
-import { eventually } from '../../e2e/edges/world.ts'
 import { factsOf, nobody } from './support.ts'
 import {
   TRACE,
@@ -23,6 +22,7 @@ import {
   toTunnel,
   type Headers,
 } from './world.ts'
+import { until } from '../../support/until.ts'
 
 function assertShape({ traceId, spanId, startTimeUnixNano, endTimeUnixNano, attributes }: Span): void {
   assert.match(traceId, /^[0-9a-f]{32}$/)
@@ -167,10 +167,9 @@ suite('a request that is traced', () => {
       await world.make('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '192.0.2.1/32', action: 'allow' })
       const modules = { ip_restriction: { ip_policy_ids: [policy.id] } }
       await world.route(edge, '/closed', await world.static(tell), modules)
-      await eventually(
-        () => world.ask(`${HOST}/closed/door`, { headers: { traceparent: SAMPLED } }),
-        ({ status }) => status === 403,
-      )
+      await until(() => world.ask(`${HOST}/closed/door`, { headers: { traceparent: SAMPLED } }), {
+        fits: ({ status }) => status === 403,
+      })
     })
     const server = of(spans, 2).at(-1)
     const facts = factsOf(server?.attributes ?? [])
@@ -193,10 +192,7 @@ suite('a request that is traced', () => {
       await world.route(edge, '/failing', await world.static(failing))
       await world.route(edge, '/unreachable', unreachable)
       await world.route(edge, '/saying', await world.saying('hello'))
-      await eventually(
-        () => world.ask(`${HOST}/saying`),
-        ({ status }) => status === 200,
-      )
+      await until(() => world.ask(`${HOST}/saying`), { fits: ({ status }) => status === 200 })
       await world.ask(`${HOST}/failing`)
       await world.ask(`${HOST}/unreachable`)
       await world.ask(`${HOST}/saying`, { method: 'BREW' })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { eventually } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
 import { factsOf, nobody } from './support.ts'
 import { SAMPLED, HOST, tell, toldOf, of, traced, toEdge, toTunnel, plainly, metric } from './world.ts'
+import { until } from '../../support/until.ts'
 
 suite('traces', () => {
   test('contain no secrets', async () => {
@@ -62,10 +62,9 @@ suite('traces', () => {
       collector.answer = () => ({ status: 400 })
       await toTunnel(world)
       await Promise.all(Array.from({ length: 300 }, () => plainly(world)))
-      await eventually(
-        () => metric(world, 'adit_trace_spans_total{outcome="dropped"}'),
-        dropped => dropped === 512,
-      )
+      await until(() => metric(world, 'adit_trace_spans_total{outcome="dropped"}'), {
+        fits: dropped => dropped === 512,
+      })
       collector.answer = () => ({ status: 200 })
     })
     assert.equal(spans.length, 600 - 512)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Span } from '#telemetry/tracing/request-span.ts'
+import { until } from '../../support/until.ts'
 
 interface Batch {
   readonly resource: Readonly<Record<string, string | number>>
@@ -73,7 +74,7 @@ export class Collector implements AsyncDisposable {
 
   /** Resolves once it is so; it is looked at after each call. */
   async until(isSo: () => boolean): Promise<void> {
-    while (!isSo()) await new Promise<void>(resolve => this.#changed.push(resolve))
+    await until(isSo, { next: () => new Promise<void>(resolve => this.#changed.push(resolve)) })
   }
 
   #keep(body: string): void {

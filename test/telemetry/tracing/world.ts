@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage, type RequestListener } from 'node:http'
 import type { Span } from '#telemetry/tracing/request-span.ts'
-import { eventually, World } from '../../e2e/edges/world.ts'
+import { World } from '../../e2e/edges/world.ts'
 import { Collector } from './support.ts'
+import { until } from '../../support/until.ts'
 
 export const TRACE = '0af7651916cd43dd8448eb211c80319c'
 export const SPAN = 'b7ad6b7169203331'
@@ -45,10 +46,9 @@ export async function toEdge(world: World, handle: RequestListener = tell): Prom
   const edge = await world.edge([HOST])
   const backend = await world.static(handle)
   const route = await world.route(edge, '/', backend)
-  await eventually(
-    () => world.ask(HOST, { headers: { traceparent: UNSAMPLED } }),
-    ({ status }) => status === 200,
-  )
+  await until(() => world.ask(HOST, { headers: { traceparent: UNSAMPLED } }), {
+    fits: ({ status }) => status === 200,
+  })
   return { edge, backend, route }
 }
 

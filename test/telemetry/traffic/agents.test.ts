@@ -6,6 +6,7 @@ import { usualFields } from '#contract/events/traffic-fields.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 import { type Gateway, type GatewayOptions, startGateway, TestAgent } from '../../gateway/agents/support.ts'
 import type { Told } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const START = 'agent_session_start.v0'
 const STOP = 'agent_session_stop.v0'
@@ -29,11 +30,8 @@ class Watch {
   }
 
   async next(type: string): Promise<Told> {
-    for (;;) {
-      const found = this.events.find(event => event.type === type)
-      if (found !== undefined) return found.object
-      await this.#came.promise
-    }
+    const look = () => this.events.find(event => event.type === type)
+    return (await until(look, { what: type, next: () => this.#came.promise })).object
   }
 }
 

@@ -4,23 +4,18 @@ import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { suite, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { renderMetrics } from '#base/metrics-text.ts'
 import { newId } from '#base/ids.ts'
 import { ClientBytes } from '#gateway/listeners/client-bytes.ts'
 import { echo } from '../../e2e/edges/world.ts'
 import { HOST, TrafficWorld } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const portOf = (url: string): number => Number(/:(\d+)$/.exec(url)?.[1])
 const bytesOf = ({ metrics }: TrafficWorld): { in: number; out: number } => ({
   in: metrics.bytes.in.read().value,
   out: metrics.bytes.out.read().value,
 })
-
-/** Waits turn by turn, as what it waits for arrives in one of the next. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await setImmediate()
-}
 
 /** Writes, and reads as many bytes as it wrote. */
 async function exchange(socket: Socket, bytes: number): Promise<void> {

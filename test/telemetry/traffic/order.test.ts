@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { TrafficBroker } from '#server/traffic-broker.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
 import { ReorderBuffer, START, STOP, type PublishEvents } from '#server/reorder-buffer.ts'
 import { echo } from '../../e2e/edges/world.ts'
 import { HOST, TrafficWorld } from './support.ts'
+import { until } from '../../support/until.ts'
 
 const CLOSED = 'tcp_connection_closed.v0'
 const moment = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z`
@@ -127,7 +127,7 @@ suite('the order of events', () => {
     const visitor = connect({ port: Number(/:(\d+)$/.exec(url)?.[1]), host: HOST })
     visitor.resume().end('hello')
     await once(visitor, 'close')
-    while (world.metrics.connections.tcp.read().value > 0) await setImmediate()
+    await until(() => world.metrics.connections.tcp.read().value === 0)
     await agent.close()
     await stopped.promise
     assert.deepEqual(told, [START, CLOSED, STOP])

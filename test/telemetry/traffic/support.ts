@@ -17,6 +17,7 @@ import { testLog } from '../../support/secrets.ts'
 import { localEgress } from '../../gateway/module-parts.ts'
 import { route, to } from '../../gateway/routing/support.ts'
 import { info, MemorySource } from '../../gateway/agents/support.ts'
+import { until } from '../../support/until.ts'
 
 export const HOST = '127.0.0.1'
 export const allHttp = Object.keys(trafficFields['http_request_complete.v0']) as HttpField[]
@@ -157,11 +158,9 @@ export class TrafficWorld implements AsyncDisposable {
 
   /** The object of the first event that matches. */
   async object(fits: (event: LineEvent) => boolean): Promise<Told> {
-    for (;;) {
-      const found = this.events.find(fits)
-      if (found !== undefined) return JSON.parse(found.body).object
-      await this.#came.promise
-    }
+    const look = () => this.events.find(fits)
+    const { body } = await until(look, { what: `event: ${String(fits)}`, next: () => this.#came.promise })
+    return JSON.parse(body).object
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

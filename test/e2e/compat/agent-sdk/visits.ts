@@ -7,7 +7,6 @@ import type { Http2Server } from 'node:http2'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { connect as tlsConnect, type TLSSocket } from 'node:tls'
-import { setTimeout as delay } from 'node:timers/promises'
 import { checkPage } from '../../../support/secrets.ts'
 
 /** Every name leads to this machine. */
@@ -92,13 +91,4 @@ export async function secure(
   const socket = tlsConnect({ port: portOf(url), host: '127.0.0.1', servername, ca, ...visitor })
   await once(socket, 'secureConnect')
   return socket
-}
-
-/** Waits for what nobody announces. */
-export async function until(what: string, holds: () => Promise<boolean> | boolean, ms = 5000): Promise<void> {
-  const end = Date.now() + ms
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`in vain: ${what}`)
-    await delay(20)
-  }
 }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { Folder } from '../../../support/openssh.ts'
 import { issue } from '../../../support/openssl.ts'
-import { eventually, World } from '../world.ts'
+import { World } from '../world.ts'
 import { head, readAnswer, secured, sent, sentPlain, session, streamed } from './support.ts'
+import { until } from '../../../support/until.ts'
 
 const ONE = 'one.example.test'
 const TWO = 'two.example.test'
@@ -185,10 +186,7 @@ suite('a host', () => {
       await world.route(edge.id, '/', await world.saying(domain))
     }
     const [a = '', b = ''] = names
-    await eventually(
-      () => asked(b, b),
-      found => found === b,
-    )
+    await until(() => asked(b, b), { fits: found => found === b })
     using made = await session(world, a)
     assert.equal((await streamed(made, { ':path': '/', ':authority': a })).text, a)
     assert.equal((await streamed(made, { ':path': '/', ':authority': b })).status, 421)
@@ -218,10 +216,9 @@ suite('a host', () => {
     assert.equal(await asked('z.w.example.test', 'y.w.example.test'), '*.w.example.test')
     const { status } = await world.server.api.delete(`/edges/https/${made.get('a.b.w.example.test')}`)
     assert.equal(status, 204)
-    await eventually(
-      () => asked('a.b.w.example.test', 'a.b.w.example.test'),
-      found => found === '*.b.w.example.test',
-    )
+    await until(() => asked('a.b.w.example.test', 'a.b.w.example.test'), {
+      fits: found => found === '*.b.w.example.test',
+    })
   })
 
   test('SEC-13 can be reserved once, and not by a wildcard that names everything', async () => {

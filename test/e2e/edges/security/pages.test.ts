@@ -9,9 +9,10 @@ import { ProviderServer } from '../../../auth/providers/provider-server.ts'
 import { CLIENT } from '../../../auth/providers/provider-shapes.ts'
 import { ann } from '../../../auth/providers/support.ts'
 import { asked, contentOf } from '../../../http/pages/read-reply.ts'
-import { eventually, type Got, World } from '../world.ts'
+import { type Got, World } from '../world.ts'
 import { secretText } from '../../../support/secrets.ts'
 import { exchanged, head, readAnswer, secured, sent } from './support.ts'
+import { until } from '../../../support/until.ts'
 
 const HTML = 'text/html,application/xhtml+xml'
 const CENTRAL = 'idp.adit.localhost'
@@ -277,10 +278,7 @@ suite('SEC-22 a page that a visitor gets', () => {
         client_secret: secretText('oidc'),
       })
       if (status === 400) continue
-      const got = await eventually(
-        () => visit('owner.example.test'),
-        each => each.status !== 200,
-      )
+      const got = await until(() => visit('owner.example.test'), { fits: each => each.status !== 200 })
       assert.ok(got.status >= 500, String(got.status))
       assertPage(got, payload)
     }

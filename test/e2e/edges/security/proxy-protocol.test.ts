@@ -3,8 +3,9 @@ import { connect, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { after, before, suite, test } from 'node:test'
 import { tcp } from '../../../agent/support.ts'
-import { eventually, World } from '../world.ts'
+import { World } from '../world.ts'
 import { head, readAnswer, Recorder, secured } from './support.ts'
+import { until } from '../../../support/until.ts'
 
 const HOST = 'a.example.test'
 /** Served in the clear. */
@@ -115,9 +116,9 @@ suite('a preface of the PROXY protocol', () => {
     const ports = [addr, new URL(tunnel.url).host].map(each => Number(each.split(':').at(-1)))
     const [closed = 0, open = 0] = ports
     // Who may not enter is reset, at once; a port that is not open yet refuses.
-    await eventually(
+    await until(
       () => new Promise<string | undefined>(tell => plain(closed).on('error', error => tell(codeOf(error)))),
-      code => code === 'ECONNRESET',
+      { fits: code => code === 'ECONNRESET' },
     )
     for (const [name, preface] of prefaces) {
       await said(plain(closed), preface)

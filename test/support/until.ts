@@ -1,0 +1,53 @@
+import { AssertionError } from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { inspect } from 'node:util'
+
+interface Patience {
+  /** What is waited for, asked when it is late; without it the failure shows the source of the condition. */
+  readonly what?: string | (() => string)
+  readonly withinMs?: number
+  /** Resolves when another look may find something new. */
+  readonly next?: () => Promise<unknown>
+}
+
+interface Fitting<Found> extends Patience {
+  readonly fits: (found: Found) => boolean
+}
+
+type Look<Found> = () => Found | Promise<Found>
+
+const WITHIN_MS = 30_000
+const EVERY_MS = 5
+
+const isSo = (found: unknown): boolean => found !== undefined && found !== false
+
+/**
+ * Looks again and again, and returns the first that fits: without `fits`, the first that is neither undefined nor
+ * false. Fails in bounded time, with what was waited for and what was seen last.
+ */
+export function until<Found>(look: Look<Found>, patience: Fitting<Found>): Promise<Found>
+export function until<Found>(
+  look: Look<Found>,
+  patience?: Patience,
+): Promise<Exclude<Found, undefined | false>>
+export async function until(look: Look<unknown>, patience: Partial<Fitting<unknown>> = {}): Promise<unknown> {
+  const { fits = isSo, withinMs = WITHIN_MS, next = () => pause(EVERY_MS) } = patience
+  const source = () => [look, patience.fits].filter(each => each !== undefined).join(' fits ')
+  const { what = source } = patience
+  const late = Promise.withResolvers<never>()
+  let found: unknown = 'nothing yet'
+  const timer = setTimeout(() => {
+    const wanted = typeof what === 'string' ? what : what()
+    const message = `not so after ${withinMs} ms: ${wanted}; last seen: ${inspect(found)}`
+    late.reject(new AssertionError({ message, stackStartFn: until }))
+  }, withinMs)
+  try {
+    for (;;) {
+      found = await Promise.race([look(), late.promise])
+      if (fits(found)) return found
+      await Promise.race([next(), late.promise])
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
