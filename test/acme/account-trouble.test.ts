@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { Folder } from '../support/openssh.ts'
 import type { FakeAuthority, Answer } from './fake-authority.ts'
-import type { FakeDns } from './fake-dns.ts'
 import { useFakes } from './fakes.ts'
-import { World, assertNothingLeft } from './world.ts'
+import { type World, assertNothingLeft } from './world.ts'
 
 const problem = (type: string, status: number, headers: Record<string, string> = {}): Answer => ({
   status,
@@ -14,14 +13,8 @@ const problem = (type: string, status: number, headers: Record<string, string> =
 
 suite('trouble with the account at an authority', () => {
   let authority: FakeAuthority
-  let dns: FakeDns
-  useFakes((madeAuthority, madeDns) => {
-    authority = madeAuthority
-    dns = madeDns
-  })
+  const open = useFakes(made => (authority = made))
 
-  const open = (more: Record<string, string> = {}, folder?: string) =>
-    World.open({ directory: authority.directory, rootFile: authority.rootFile, dns: dns.at }, more, folder)
   const count = (start: string): number => authority.paths.filter(path => path.startsWith(start)).length
   /** Those that were to take the place of another one. */
   const offeredKeys = (): Set<unknown> =>

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { FakeAuthority, Answer } from './fake-authority.ts'
-import type { FakeDns } from './fake-dns.ts'
 import { useFakes } from './fakes.ts'
-import { World } from './world.ts'
 
 const huge = 'x'.repeat(300_000)
 const directory = {
@@ -117,12 +115,7 @@ const cases: readonly Case[] = [
 
 suite('an authority that answers with', () => {
   let authority: FakeAuthority
-  let dns: FakeDns
-  useFakes((madeAuthority, madeDns) => {
-    authority = madeAuthority
-    dns = madeDns
-  })
-  const open = () => World.open({ directory: authority.directory, rootFile: authority.rootFile, dns: dns.at })
+  const open = useFakes(made => (authority = made))
 
   for (const { name, on, answer, says } of cases) {
     test(`${name} is reported as a temporary failure`, async () => {

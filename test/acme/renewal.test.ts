@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { FakeAuthority, Answer, Message } from './fake-authority.ts'
-import type { FakeDns } from './fake-dns.ts'
 import { useFakes } from './fakes.ts'
-import { World, assertNothingLeft } from './world.ts'
+import { type World, assertNothingLeft } from './world.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 suite('renewals', () => {
   let authority: FakeAuthority
-  let dns: FakeDns
-  useFakes((madeAuthority, madeDns) => {
-    authority = madeAuthority
-    dns = madeDns
-  })
+  const open = useFakes(made => (authority = made))
 
-  const open = () => World.open({ directory: authority.directory, rootFile: authority.rootFile, dns: dns.at })
   const orders = (): Message[] => authority.messages.filter(({ path }) => path === '/new-order')
   const renewsAt = async (world: World, id: string): Promise<number> =>
     Date.parse((await world.domain(id)).certificate_management_status?.renews_at ?? '')

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { FakeAuthority, Answer } from './fake-authority.ts'
-import type { FakeDns } from './fake-dns.ts'
 import { useFakes } from './fakes.ts'
-import { World, assertNothingLeft } from './world.ts'
+import { assertNothingLeft } from './world.ts'
 
 const HOUR = 3_600_000
 const long = process.env['TEST_LONG'] === '1'
@@ -18,12 +17,7 @@ const limited = (seconds: number): Answer => ({
 
 suite('an authority that takes its time', () => {
   let authority: FakeAuthority
-  let dns: FakeDns
-  useFakes((madeAuthority, madeDns) => {
-    authority = madeAuthority
-    dns = madeDns
-  })
-  const open = () => World.open({ directory: authority.directory, rootFile: authority.rootFile, dns: dns.at })
+  const open = useFakes(made => (authority = made))
   const count = (start: string): number => authority.paths.filter(path => path.startsWith(start)).length
 
   test('is polled for the one order as often as it requests, by the next process as well', async () => {

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { connect, type UpdateRequest } from '#agent/index.ts'
 import { plainAnswer } from '#tunnel/messages.ts'
 import { call } from '#tunnel/rpc.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
-import { startServer } from '../support/server.ts'
+import { startServer, type TestServer } from '../support/server.ts'
 import { ScriptedGateway } from './scripted-gateway.ts'
 import { disposable, signIn } from './support.ts'
 
-suite('commands of the API', async () => {
-  const server = await startServer()
+suite('commands of the API', () => {
+  let server: TestServer
+  before(async () => (server = await startServer()))
+  after(() => server[Symbol.asyncDispose]())
 
   test('reach the program, which does as it likes', async () => {
     const heard: (string | UpdateRequest)[] = []
@@ -47,8 +49,6 @@ suite('commands of the API', async () => {
     assert.match(await said('update'), /this is the latest version/)
     assert.match(await said('stop'), /has not defined a callback/)
   })
-
-  test.after(() => server[Symbol.asyncDispose]())
 })
 
 suite('a gateway', () => {

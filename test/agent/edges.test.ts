@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { suite, test } from 'node:test'
-import type { Caller } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import { after, before, suite, test } from 'node:test'
+import { startServer, type Caller, type TestServer } from '../support/server.ts'
 import { caOf, dial, readAll, signIn, tcp, visit, web } from './support.ts'
 import { until } from '../support/until.ts'
 
@@ -12,13 +11,19 @@ async function made(api: Caller, path: string, body: object): Promise<{ id: stri
   return answer.body as { id: string }
 }
 
-suite('a labelled tunnel', async () => {
-  const server = await startServer()
-  const { api, bound } = server
-  const port = bound.https?.port ?? 0
+suite('a labelled tunnel', () => {
   const name = `edge.adit.localhost`
-  const url = `https://${name}:${port}/`
-  const ca = readFileSync(caOf(server), 'utf8')
+  let server: TestServer
+  let api: Caller
+  let url: string
+  let ca: string
+  before(async () => {
+    server = await startServer()
+    api = server.api
+    url = `https://${name}:${server.bound.https?.port}/`
+    ca = readFileSync(caOf(server), 'utf8')
+  })
+  after(() => server[Symbol.asyncDispose]())
 
   test('is reached through an HTTPS edge, shares the load with its like, and says when its service is gone', async () => {
     const backend = await made(api, '/backends/tunnel_group', { labels: { app: 'shop' } })
@@ -63,6 +68,4 @@ suite('a labelled tunnel', async () => {
     socket.end('bytes')
     assert.equal(await readAll(socket), 'got bytes')
   })
-
-  test.after(() => server[Symbol.asyncDispose]())
 })

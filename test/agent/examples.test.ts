@@ -3,17 +3,22 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { suite, test } from 'node:test'
-import { startServer } from '../support/server.ts'
+import { after, before, suite, test } from 'node:test'
+import { startServer, type TestServer } from '../support/server.ts'
 import { overhear } from '../support/leaks.ts'
 import { addressOf, visit, web } from './support.ts'
 import { readFileSync } from 'node:fs'
 
 const root = join(import.meta.dirname, '../..')
 
-suite('the examples', async () => {
-  const server = await startServer()
-  const ca = readFileSync(join(server.dataDir, 'ca.pem'), 'utf8')
+suite('the examples', () => {
+  let server: TestServer
+  let ca: string
+  before(async () => {
+    server = await startServer()
+    ca = readFileSync(join(server.dataDir, 'ca.pem'), 'utf8')
+  })
+  after(() => server[Symbol.asyncDispose]())
 
   /** Runs one as a person would, and visits the address that it shows. */
   async function run(file: string, args: readonly string[] = []): Promise<string> {
@@ -48,6 +53,4 @@ suite('the examples', async () => {
   test('serve HTTP without a port', async () => {
     assert.equal(await run('http-server.ts'), 'Hello 127.0.0.1, you asked for /page\n')
   })
-
-  test.after(() => server[Symbol.asyncDispose]())
 })

@@ -6,18 +6,23 @@ import { createServer as createHttp } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { ConnectionEvent, ConnectionInfo, RequestEvent } from '#agent/index.ts'
-import { newFolder, startServer } from '../support/server.ts'
+import { newFolder, startServer, type TestServer } from '../support/server.ts'
 import { secretText } from '../support/secrets.ts'
 import { caOf, dial, HOST, readAll, signIn, tcp, visit, web } from './support.ts'
 
 const echo = (socket: Socket): void => void socket.pipe(socket)
 
-suite('an agent forwards', async () => {
-  const server = await startServer()
-  const ca = readFileSync(caOf(server), 'utf8')
+suite('an agent forwards', () => {
+  let server: TestServer
+  let ca: string
+  before(async () => {
+    server = await startServer()
+    ca = readFileSync(caOf(server), 'utf8')
+  })
+  after(() => server[Symbol.asyncDispose]())
 
   test('HTTP, over http and over https', async () => {
     await using agent = await signIn(server)
@@ -204,6 +209,4 @@ suite('an agent forwards', async () => {
     assert.equal((await visit(url)).status, 404)
     assert.equal(agent.tunnels.size, 0)
   })
-
-  test.after(() => server[Symbol.asyncDispose]())
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { startServer, type TestServer } from '../support/server.ts'
 import { secretText } from '../support/secrets.ts'
 import { relayTo } from './relay.ts'
@@ -9,8 +9,10 @@ import { until } from '../support/until.ts'
 
 const isOnline = ({ state }: { state: string }): boolean => state === 'online'
 
-suite('an agent that loses its connection', async () => {
-  const server = await startServer()
+suite('an agent that loses its connection', () => {
+  let server: TestServer
+  before(async () => (server = await startServer()))
+  after(() => server[Symbol.asyncDispose]())
   const agentPort = (of: TestServer): number => of.bound.agent?.port ?? 0
 
   test('comes back as the same session, with the same addresses', async () => {
@@ -153,6 +155,4 @@ suite('an agent that loses its connection', async () => {
     assert.equal(error?.code, 'ERR_ADIT_90053')
     assert.deepEqual(agent.tunnels, new Set([other]))
   })
-
-  test.after(() => server[Symbol.asyncDispose]())
 })

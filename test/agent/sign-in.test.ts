@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { type AgentError, connect, forward } from '#agent/index.ts'
-import { startServer } from '../support/server.ts'
+import { startServer, type TestServer } from '../support/server.ts'
 import { secretText } from '../support/secrets.ts'
 import { addressOf, disposable, HOST, optionsFor, signIn, StatusLog, visit, web } from './support.ts'
 import { until } from '../support/until.ts'
 
-suite('signing in', async () => {
-  const server = await startServer()
+suite('signing in', () => {
+  let server: TestServer
+  before(async () => (server = await startServer()))
+  after(() => server[Symbol.asyncDispose]())
 
   test('shows the agent in the API, with what it says of itself', async () => {
     await using agent = await signIn(server, { metadata: 'from a test', userAgent: 'tester/1' })
@@ -135,6 +137,4 @@ suite('signing in', async () => {
     assert.ok(latency < 1000)
     assert.equal(agent.status.latencyMs, agent.latencyMs)
   })
-
-  test.after(() => server[Symbol.asyncDispose]())
 })

@@ -39,8 +39,7 @@ suite('a field', () => {
   let seeds: Seeds
   before(async () => {
     server = await startServer()
-    seeds = new Seeds(server.api)
-    for (const collection of creatable) await seeds.one(collection)
+    seeds = await Seeds.all(server.api)
   })
   after(() => server[Symbol.asyncDispose]())
 

@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import { operations, type Operation } from '#contract/operations.ts'
 import { isWritable, writtenName } from '#contract/shape-schema.ts'
 import type { Shape } from '#contract/shape.ts'
-import { creatable, isCollection, Seeds } from '../support/seeds.ts'
+import { isCollection, Seeds } from '../support/seeds.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { assertRefusal, changesNothing } from './bad-support.ts'
 
@@ -53,8 +53,7 @@ suite('an empty text', () => {
   let seeds: Seeds
   before(async () => {
     server = await startServer()
-    seeds = new Seeds(server.api)
-    for (const collection of creatable) await seeds.one(collection)
+    seeds = await Seeds.all(server.api)
   })
   after(() => server[Symbol.asyncDispose]())
 

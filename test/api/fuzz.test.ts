@@ -5,7 +5,7 @@ import { newId } from '#base/ids.ts'
 import type { ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds, type Collection } from '#contract/kinds/index.ts'
-import { creatable, isCollection, Seeds } from '../support/seeds.ts'
+import { isCollection, Seeds } from '../support/seeds.ts'
 import { startServer, type Answer, type TestServer } from '../support/server.ts'
 import { plans, queries, strangeIds, type Attempt, type Plan } from './fuzz-attempts.ts'
 import { fits, OpenApiDocument, type Documented, type Schema } from './fuzz-document.ts'
@@ -61,8 +61,7 @@ suite('every operation of the served OpenAPI document', () => {
   before(async () => {
     server = await startServer()
     document = await OpenApiDocument.fetch(server.api)
-    seeds = new Seeds(server.api)
-    for (const collection of creatable) await seeds.one(collection)
+    seeds = await Seeds.all(server.api)
   })
   after(() => server[Symbol.asyncDispose]())
 

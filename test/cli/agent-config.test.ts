@@ -11,6 +11,74 @@ import { run } from './run.ts'
 import { program } from '../support/program.ts'
 import { newFolder, runAdit } from '../support/server.ts'
 
+/** A file that uses all options. */
+const everyOption = `
+version: 1
+server: gateway.example:4443
+authtoken: "abc"
+ca: host
+ca_only: true
+proxy_url: socks5://proxy.example:1080
+metadata: mine
+log: json
+log_format: logfmt
+log_level: debug
+inspect: off
+inspect_db_size: 0
+web_addr: 127.0.0.1:4041
+web_allow_hosts: [dev.example]
+update_check: false
+update_url: https://example.com/adit.json
+update_command: [npm, install, "adit@{version}"]
+tunnels:
+  web:
+    proto: http
+    addr: https://localhost:8443
+    domain: shop
+    schemes: [https, http]
+    metadata: m
+    description: d
+    upstream_tls_verify_cas: host
+    inspect: false
+    basic_auth: ["a:b"]
+    host_header: rewrite
+    request_headers: {add: ["a: b"], remove: [c]}
+    response_headers: {add: ["a: b"], remove: [c]}
+    allow_cidrs: [10.0.0.0/8]
+    deny_cidrs: ["fd00::/8"]
+    compression: true
+    circuit_breaker: 0.5
+    oauth:
+      provider: google
+      allow_emails: [a@b.c]
+      allow_domains: [example.com]
+      scopes: [email]
+      client_id: mine
+      client_secret: hush
+    verify_webhook: {provider: github, secret: hush}
+    user_agent_filter: {allow: ["curl/8"], deny: [curl]}
+    mutual_tls_cas: ca.pem
+    websocket_tcp_converter: true
+    proxy_proto: 2
+    upstream_protocol: http2
+    verify_upstream: false
+    pooling_enabled: true
+  whole: {proto: http, addr: 80, url: "https://shop.example.com"}
+  staff:
+    proto: http
+    addr: 80
+    oidc:
+      issuer_url: https://login.example.com
+      client_id: mine
+      client_secret: hush
+      scopes: [email]
+      allow_emails: [a@b.c]
+      allow_domains: [example.com]
+  ssh: {proto: tcp, addr: 22, remote_addr: 20022}
+  tls: {proto: tls, addr: 443, crt: c.pem, key: k.pem}
+  back: {addr: 9000, labels: {a: b}}
+`
+
 const tunnel = (lines: string) => `tunnels:\n  web:\n    proto: http\n    addr: 80\n${lines}`
 
 /** What is written, and what is said of it after the path. */
@@ -167,79 +235,17 @@ suite('adit config check', () => {
   })
 
   test('is content with every option there is', () => {
-    const text = `
-version: 1
-server: gateway.example:4443
-authtoken: "abc"
-ca: host
-ca_only: true
-proxy_url: socks5://proxy.example:1080
-metadata: mine
-log: json
-log_format: logfmt
-log_level: debug
-inspect: off
-inspect_db_size: 0
-web_addr: 127.0.0.1:4041
-web_allow_hosts: [dev.example]
-update_check: false
-update_url: https://example.com/adit.json
-update_command: [npm, install, "adit@{version}"]
-tunnels:
-  web:
-    proto: http
-    addr: https://localhost:8443
-    domain: shop
-    schemes: [https, http]
-    metadata: m
-    description: d
-    upstream_tls_verify_cas: host
-    inspect: false
-    basic_auth: ["a:b"]
-    host_header: rewrite
-    request_headers: {add: ["a: b"], remove: [c]}
-    response_headers: {add: ["a: b"], remove: [c]}
-    allow_cidrs: [10.0.0.0/8]
-    deny_cidrs: ["fd00::/8"]
-    compression: true
-    circuit_breaker: 0.5
-    oauth:
-      provider: google
-      allow_emails: [a@b.c]
-      allow_domains: [example.com]
-      scopes: [email]
-      client_id: mine
-      client_secret: hush
-    verify_webhook: {provider: github, secret: hush}
-    user_agent_filter: {allow: ["curl/8"], deny: [curl]}
-    mutual_tls_cas: ca.pem
-    websocket_tcp_converter: true
-    proxy_proto: 2
-    upstream_protocol: http2
-    verify_upstream: false
-    pooling_enabled: true
-  whole: {proto: http, addr: 80, url: "https://shop.example.com"}
-  staff:
-    proto: http
-    addr: 80
-    oidc:
-      issuer_url: https://login.example.com
-      client_id: mine
-      client_secret: hush
-      scopes: [email]
-      allow_emails: [a@b.c]
-      allow_domains: [example.com]
-  ssh: {proto: tcp, addr: 22, remote_addr: 20022}
-  tls: {proto: tls, addr: 443, crt: c.pem, key: k.pem}
-  back: {addr: 9000, labels: {a: b}}
-`
-    const { tunnels, settings } = checkConfig(parseConfig('f', text))
+    const { tunnels, settings } = checkConfig(parseConfig('f', everyOption))
     assert.equal(settings.size, 17)
     const used = new Set([...tunnels.values()].flatMap(({ options }) => [...options.keys()]))
     assert.deepEqual(
       optionRows.map(([key]) => key).filter(key => !used.has(key)),
       [],
     )
+  })
+
+  test('becomes the plan of each tunnel', () => {
+    const { tunnels } = checkConfig(parseConfig('f', everyOption))
     assert.deepEqual(tunnels.get('web')?.plan.requestHeaders, { add: ['a: b'], remove: ['c'] })
     assert.deepEqual(tunnels.get('web')?.plan.oauth, {
       provider: 'google',

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
-import { after, mock, suite, test } from 'node:test'
+import { after, before, mock, suite, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { readSettings } from '#base/read-settings.ts'
 import { serve } from '#server/serve.ts'
@@ -96,10 +96,17 @@ suite('the platform', () => {
   })
 })
 
-suite('an agent ingress', async () => {
-  const server = await withDns()
-  const port = portOf(server)
-  const ca = readFileSync(join(server.dataDir, 'ca.pem'), 'utf8')
+suite('an agent ingress', () => {
+  let server: TestServer
+  let port: number
+  let ca: string
+  before(async () => {
+    server = await withDns()
+    port = portOf(server)
+    ca = readFileSync(join(server.dataDir, 'ca.pem'), 'utf8')
+  })
+  after(() => server[Symbol.asyncDispose]())
+
   const create = async (domain: string) => {
     const { body, status } = await server.api.post('/agent_ingresses', { domain })
     assert.equal(status, 201)
@@ -160,6 +167,4 @@ suite('an agent ingress', async () => {
     await until(() => dig(port, name, 'A'), { fits: ({ status }) => status === 'REFUSED' })
     await untilAnswered(name, 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')
   })
-
-  after(() => server[Symbol.asyncDispose]())
 })

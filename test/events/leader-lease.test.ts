@@ -25,7 +25,7 @@ const leadOf = (
 forEachDriver('lead', ({ newDatabase }) => {
   test('is taken by one of many that come at the same time', async () => {
     await using store = await (await newDatabase())()
-    const leads = Array.from({ length: 8 }, () => leadOf(store))
+    const leads = Array.from({ length: 8 }, () => leadOf(store, { leaseMs: 60_000 }))
     await Promise.all(leads.map(lease => lease.renew()))
     await Promise.all(leads.map(lease => lease.renew()))
     const [held, ...others] = leads.filter(lease => lease.isLeader)
@@ -58,8 +58,9 @@ forEachDriver('lead', ({ newDatabase }) => {
 
   test('stays where it is prolonged', async () => {
     await using store = await (await newDatabase())()
-    const [one, other] = [leadOf(store), leadOf(store)]
-    const end = Date.now() + 3 * LEASE_MS
+    const leaseMs = 60
+    const [one, other] = [leadOf(store, { leaseMs }), leadOf(store, { leaseMs })]
+    const end = Date.now() + 3 * leaseMs
     while (Date.now() < end) {
       await one.renew()
       await other.renew()

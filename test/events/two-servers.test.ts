@@ -5,7 +5,7 @@ import { request } from 'node:https'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { Folder } from '../server/program.ts'
 import { made } from '../support/each-store.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -39,6 +39,10 @@ async function startWebhook() {
   }
 }
 
+async function killed(server: Process): Promise<void> {
+  if (server.child.exitCode === null && server.child.signalCode === null) await server.end('SIGKILL')
+}
+
 const metadataOf = (events: readonly Came[]): string[] =>
   events.flatMap(({ object }) => object.metadata ?? [])
 
@@ -64,61 +68,73 @@ async function visit(server: Process, host: string): Promise<number> {
   return answer.statusCode
 }
 
-test('two servers on one PostgreSQL deliver as one, and one alone when the other is killed', async () => {
-  using here = new Folder()
-  using there = new Folder()
-  await using webhook = await startWebhook()
-  const postgres = await startPostgres()
-  const environment = {
-    ADIT_DATABASE_URL: await postgres.newDatabase(),
-    ADIT_EGRESS_ALLOW: '127.0.0.0/8',
-    ADIT_LOG_LEVEL: 'silent',
-  }
-  const servers: Process[] = []
-  try {
-    const first = await spawnServer(here.path, environment)
-    servers.push(first)
-    for (const file of ['master.key', 'api-key']) copyFileSync(join(here.path, file), join(there.path, file))
-    const second = await spawnServer(there.path, environment)
-    servers.push(second)
-    assert.deepEqual([await deliversHere(first), await deliversHere(second)], [true, false])
+/** Makes policies that are told apart by their metadata. */
+async function write({ api }: Process, from: number, count: number): Promise<void> {
+  for (let n = from; n < from + count; n++) await made(api, '/ip_policies', { metadata: String(n) })
+}
 
-    // Made at one, and what happens at the gateway of the other leaves from there.
-    const destination = await made(first.api, '/event_destinations', {
-      target: { webhook: { url: webhook.url } },
-    })
-    const sources = ['ip_policy_created.v0', 'http_request_complete.v0'].map(type => ({ type }))
-    const subscription = await made(first.api, '/event_subscriptions', {
-      sources,
-      destination_ids: [destination.id],
-    })
-    await until(() => second.api.get('/event_deliveries'), {
-      ...MANY,
-      fits: ({ body }) => body.event_deliveries.length === 1,
-    })
-    await made(first.api, '/reserved_domains', { domain: 'a.example.com' })
-    const edge = await made(first.api, '/edges/https', { hostports: ['a.example.com:443'] })
-    const backend = await made(first.api, '/backends/http_response', { body: 'hello' })
-    await made(first.api, `/edges/https/${edge.id}/routes`, {
-      match_type: 'path_prefix',
-      match: '/',
-      backend: { backend_id: backend.id },
-    })
-    await until(() => visit(second, 'a.example.com').catch(() => 0), {
-      ...MANY,
-      fits: status => status === 200,
-    })
-    await until(async () => webhook.events, {
-      ...MANY,
-      fits: events => events.some(({ event_type }) => event_type === 'http_request_complete.v0'),
-    })
+/** A page of the gateway, made at one server. */
+async function makePage({ api }: Process, domain: string): Promise<void> {
+  await made(api, '/reserved_domains', { domain })
+  const edge = await made(api, '/edges/https', { hostports: [`${domain}:443`] })
+  const backend = await made(api, '/backends/http_response', { body: 'hello' })
+  await made(api, `/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { backend_id: backend.id },
+  })
+}
 
-    const write = async ({ api }: Process, from: number, count: number): Promise<void> => {
-      for (let n = from; n < from + count; n++) await made(api, '/ip_policies', { metadata: String(n) })
+// Each test goes on where the one before it ended.
+suite('two servers on one PostgreSQL', () => {
+  const parts = new AsyncDisposableStack()
+  let webhook: Awaited<ReturnType<typeof startWebhook>>
+  let first: Process
+  let second: Process
+  let subscriptionId: string
+
+  before(async () => {
+    const postgres = parts.adopt(await startPostgres(), each => each.stop())
+    webhook = parts.use(await startWebhook())
+    const [here, there] = [parts.use(new Folder()), parts.use(new Folder())]
+    const environment = {
+      ADIT_DATABASE_URL: await postgres.newDatabase(),
+      ADIT_EGRESS_ALLOW: '127.0.0.0/8',
+      ADIT_LOG_LEVEL: 'silent',
     }
+    first = parts.adopt(await spawnServer(here.path, environment), killed)
+    for (const file of ['master.key', 'api-key']) copyFileSync(join(here.path, file), join(there.path, file))
+    second = parts.adopt(await spawnServer(there.path, environment), killed)
+  })
+  after(() => parts.disposeAsync())
+
+  test('have one that delivers', async () => {
+    assert.deepEqual([await deliversHere(first), await deliversHere(second)], [true, false])
+  })
+
+  test('know both of a subscription that was made at one of them', async () => {
+    const target = { webhook: { url: webhook.url } }
+    const destination = await made(first.api, '/event_destinations', { target })
+    const sources = ['ip_policy_created.v0', 'http_request_complete.v0'].map(type => ({ type }))
+    const subscription = { sources, destination_ids: [destination.id] }
+    subscriptionId = (await made(first.api, '/event_subscriptions', subscription)).id
+    const { body } = await until(() => second.api.get('/event_deliveries'), {
+      ...MANY,
+      fits: answer => answer.body.event_deliveries.length > 0,
+    })
+    assert.equal(body.event_deliveries.length, 1)
+  })
+
+  test('deliver what happens at the gateway of the one that does not', async () => {
+    await makePage(first, 'a.example.com')
+    await until(() => visit(second, 'a.example.com').catch(() => 0), { fits: status => status === 200 })
+    const isRequest = ({ event_type: type }: Came): boolean => type === 'http_request_complete.v0'
+    assert.ok(await until(() => webhook.events.find(isRequest), MANY))
+  })
+
+  test('deliver all that happens at both, once, and in the order of each', async () => {
     await Promise.all([write(first, 0, 250), write(second, 250, 250)])
-    await until(async () => metadataOf(webhook.events), { ...MANY, fits: came => came.length >= 500 })
-    const came = metadataOf(webhook.events)
+    const came = await until(() => metadataOf(webhook.events), { ...MANY, fits: all => all.length >= 500 })
     assert.equal(came.length, 500)
     assert.equal(new Set(came).size, 500)
     for (const isOne of [(n: number) => n < 250, (n: number) => n >= 250]) {
@@ -128,14 +144,13 @@ test('two servers on one PostgreSQL deliver as one, and one alone when the other
         ofOne.toSorted((left, right) => left - right),
       )
     }
+  })
 
+  test('lose nothing when the one that delivers is killed, and repeat only what was on its way', async () => {
     await write(first, 500, 10)
     await first.end('SIGKILL')
     await write(second, 510, 10)
-    await until(async () => new Set(metadataOf(webhook.events)).size, {
-      ...MANY,
-      fits: count => count === 520,
-    })
+    await until(() => new Set(metadataOf(webhook.events)).size, { ...MANY, fits: count => count === 520 })
     const later = [...new Set(metadataOf(webhook.events).slice(500))]
     assert.deepEqual(
       later,
@@ -144,15 +159,14 @@ test('two servers on one PostgreSQL deliver as one, and one alone when the other
     const policies = metadataOf(webhook.events).length
     assert.ok(policies <= 530, `${policies} came, and ten can have been on their way`)
     assert.equal(await deliversHere(second), true)
-    assert.equal((await second.api.delete(`/event_subscriptions/${subscription.id}`)).status, 204)
-    await until(() => second.api.get('/event_deliveries'), {
-      ...MANY,
-      fits: ({ body }) => body.event_deliveries.length === 0,
+  })
+
+  test('forget a subscription that is deleted at the one that is left', async () => {
+    assert.equal((await second.api.delete(`/event_subscriptions/${subscriptionId}`)).status, 204)
+    const { body } = await until(() => second.api.get('/event_deliveries'), {
+      fits: answer => answer.body.event_deliveries.length === 0,
     })
-    await second.end('SIGTERM')
-  } finally {
-    for (const server of servers)
-      if (server.child.exitCode === null && server.child.signalCode === null) await server.end('SIGKILL')
-    await postgres.stop()
-  }
+    assert.deepEqual(body.event_deliveries, [])
+    assert.equal(await second.end('SIGTERM'), 0)
+  })
 })

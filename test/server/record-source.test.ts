@@ -13,7 +13,7 @@ import { made } from '../support/each-store.ts'
 import { Folder } from '../support/openssh.ts'
 import { issue } from '../support/openssl.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
-import { newFolder, startServer } from '../support/server.ts'
+import { newFolder, startServer, type Caller, type TestServer } from '../support/server.ts'
 import { listeningLog } from '../gateway/agents/support.ts'
 import { testLog } from '../support/secrets.ts'
 import { until } from '../support/until.ts'
@@ -37,6 +37,8 @@ async function following(dataDir: string, databaseUrl: string, pollMs: number) {
   }
 }
 
+type Following = Awaited<ReturnType<typeof following>>
+
 function row(kind: string, body: object, version = 1) {
   const id = newId('x')
   return { id, kind, parent: null, version, body: JSON.stringify({ id, ...body }) }
@@ -45,80 +47,121 @@ function row(kind: string, body: object, version = 1) {
 const insert = (store: Store, rows: readonly ReturnType<typeof row>[]) =>
   store.commit(rows.map(each => ({ op: 'insert', entry: { row: each, refs: [], claims: [] } })))
 
-suite('the records of the gateway', () => {
+/** One of each that the gateway reads, made by the API before and after the records are followed. */
+async function madeByApi(api: Caller, follow: () => Promise<Following>) {
+  await using folder = await Folder.make()
+  const { certificate, key } = await issue(folder, { name: 'app.example.com' })
+  const early = await made(api, '/credentials', { acl: ['bind:app.example.com'] })
+  const following = await follow()
+  const late = await made(api, '/credentials')
+  const cert = await made(api, '/tls_certificates', { certificate_pem: certificate, private_key_pem: key })
+  const domain = await made(api, '/reserved_domains', { domain: 'app.example.com', certificate_id: cert.id })
+  const wide = await made(api, '/reserved_domains', { domain: '*.example.com' })
+  const addr = await made(api, '/reserved_addrs')
+  const group = await made(api, '/backends/tunnel_group', { labels: { app: 'a' } })
+  const edge = await made(api, '/edges/https', { hostports: ['*.example.com:443'] })
+  const route = await made(api, `/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { backend_id: group.id },
+  })
+  const tcpEdge = await made(api, '/edges/tcp', { hostports: ['any.test:20123'] })
+  const policy = await made(api, '/ip_policies')
+  await made(api, '/ip_policy_rules', { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' })
+  await made(api, '/ip_restrictions', { type: 'agent', enforced: true, ip_policy_ids: [policy.id] })
+  await until(() => following.records.restriction('agent'), { what: 'all of it is known' })
+  return { following, early, late, cert, domain, wide, addr, group, edge, route, tcpEdge }
+}
+
+suite('what the API made is found among the records of the gateway', () => {
   let database: TestPostgres
+  let server: TestServer
+  let things: Awaited<ReturnType<typeof madeByApi>>
+  let records: Records
   before(async () => {
     database = await startPostgres()
-  })
-  after(() => database.stop())
-
-  test('are what the API made, found by what leads to them', async () => {
     const url = await database.newDatabase()
-    await using server = await startServer({ database_url: url })
-    const { api } = server
-    await using folder = await Folder.make()
-    const { certificate, key } = await issue(folder, { name: 'app.example.com' })
-    const early = await made(api, '/credentials', { acl: ['bind:app.example.com'] })
-    await using world = await following(server.dataDir, url, 20)
-    const { records } = world
+    server = await startServer({ database_url: url })
+    things = await madeByApi(server.api, () => following(server.dataDir, url, 20))
+    records = things.following.records
+  })
+  after(async () => {
+    await things.following[Symbol.asyncDispose]()
+    await server[Symbol.asyncDispose]()
+    await database.stop()
+  })
+
+  test('a credential from before, by its token, and a later one, by its id', () => {
+    const { early, late } = things
     assert.partialDeepStrictEqual(records.credentialByToken(tokenHash(early.token)), {
       id: early.id,
       acl: ['bind:app.example.com'],
       ownerId: early.owner_id,
     })
-    const late = await made(api, '/credentials')
-    const cert = await made(api, '/tls_certificates', { certificate_pem: certificate, private_key_pem: key })
-    const domain = await made(api, '/reserved_domains', {
-      domain: 'app.example.com',
-      certificate_id: cert.id,
-    })
-    const wide = await made(api, '/reserved_domains', { domain: '*.example.com' })
-    const addr = await made(api, '/reserved_addrs')
-    const group = await made(api, '/backends/tunnel_group', { labels: { app: 'a' } })
-    const edge = await made(api, '/edges/https', { hostports: ['*.example.com:443'] })
-    const route = await made(api, `/edges/https/${edge.id}/routes`, {
-      match_type: 'path_prefix',
-      match: '/',
-      backend: { backend_id: group.id },
-    })
-    const tcpEdge = await made(api, '/edges/tcp', { hostports: ['any.test:20123'] })
-    const policy = await made(api, '/ip_policies')
-    const rule = { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' }
-    await made(api, '/ip_policy_rules', rule)
-    await made(api, '/ip_restrictions', { type: 'agent', enforced: true, ip_policy_ids: [policy.id] })
-    await until(() => records.restriction('agent') !== undefined, { what: 'all of it is known' })
     assert.equal(records.credential(late.id)?.id, late.id)
-    assert.equal(records.reservedDomain('app.example.com')?.id, domain.id)
-    assert.equal(records.reservedDomain('x.y.example.com')?.id, wide.id)
+  })
+
+  test('a reserved domain, by any name that it covers', () => {
+    assert.equal(records.reservedDomain('app.example.com')?.id, things.domain.id)
+    assert.equal(records.reservedDomain('x.y.example.com')?.id, things.wide.id)
     assert.equal(records.reservedDomain('example.com'), undefined)
-    assert.equal(records.certificate('app.example.com')?.certificatePem, cert.certificate_pem)
-    assert.match(String(records.certificate('app.example.com')?.privateKeyPem.reveal()), /PRIVATE KEY/)
+  })
+
+  test('a certificate with its key, by the name of its domain', () => {
+    const found = records.certificate('app.example.com')
+    assert.equal(found?.certificatePem, things.cert.certificate_pem)
+    assert.match(String(found?.privateKeyPem.reveal()), /PRIVATE KEY/)
     assert.equal(records.certificate('x.example.com'), undefined)
-    assert.equal(records.reservedAddr(Number(addr.addr.split(':')[1]))?.id, addr.id)
-    assert.equal(records.edgeForName('x.example.com')?.id, edge.id)
-    assert.equal(records.edgeForPort(20_123)?.id, tcpEdge.id)
+  })
+
+  test('an address and an edge, by the port, and an edge by the name', () => {
+    assert.equal(records.reservedAddr(Number(things.addr.addr.split(':')[1]))?.id, things.addr.id)
+    assert.equal(records.edgeForPort(20_123)?.id, things.tcpEdge.id)
+    assert.equal(records.edgeForName('x.example.com')?.id, things.edge.id)
+  })
+
+  test('the routes of an edge', () => {
     assert.deepEqual(
-      records.routesOf(edge.id).map(({ id }) => id),
-      [route.id],
+      records.routesOf(things.edge.id).map(({ id }) => id),
+      [things.route.id],
     )
+  })
+
+  test('a backend, by its id, and a tunnel group, by the labels of a tunnel', () => {
+    const { group, edge } = things
     assert.equal(records.backend(group.id)?.kind, 'tunnel_group_backend')
     assert.equal(records.backend(edge.id), undefined)
     assert.deepEqual(
       records.groupsOf({ labels: { app: 'a', zone: 'b' }, ownerId: group.owner_id }).map(({ id }) => id),
       [group.id],
     )
+  })
+
+  test('a restriction, by what it restricts', () => {
     assert.equal(records.restriction('agent')?.allows('10.1.2.3'), true)
     assert.equal(records.restriction('agent')?.allows('11.1.2.3'), false)
     assert.equal(records.restriction('endpoints'), undefined)
-    await api.delete(`/edges/https/${edge.id}`)
-    await api.patch(`/edges/tcp/${tcpEdge.id}`, { hostports: ['any.test:20124'] })
-    await api.delete(`/credentials/${late.id}`)
+  })
+
+  test('no more when it was deleted, and elsewhere when it was changed', async () => {
+    const { edge, tcpEdge, late } = things
+    await server.api.delete(`/edges/https/${edge.id}`)
+    await server.api.patch(`/edges/tcp/${tcpEdge.id}`, { hostports: ['any.test:20124'] })
+    await server.api.delete(`/credentials/${late.id}`)
     await until(() => records.credential(late.id) === undefined, { what: 'the last change is known' })
     assert.equal(records.edgeForName('x.example.com'), undefined)
     assert.deepEqual(records.routesOf(edge.id), [])
     assert.equal(records.edgeForPort(20_123), undefined)
     assert.equal(records.edgeForPort(20_124)?.id, tcpEdge.id)
   })
+})
+
+suite('the records of the gateway', () => {
+  let database: TestPostgres
+  before(async () => {
+    database = await startPostgres()
+  })
+  after(() => database.stop())
 
   test('change at once when the bell is rung, however rarely the store is asked', async () => {
     const url = await database.newDatabase()

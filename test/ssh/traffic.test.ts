@@ -6,7 +6,7 @@ import { DialError } from '#registry/agent-dialer.ts'
 import { Folder, newSshKey } from '../support/openssh.ts'
 import { Ear } from '../tunnel/support.ts'
 import { ssh, type SshProcess, TestListener, Upstream } from './support.ts'
-import { until } from '../support/until.ts'
+import { steady, until } from '../support/until.ts'
 
 let folder: Folder
 let listener: TestListener
@@ -105,7 +105,7 @@ suite('connections through ssh', () => {
     const ear = new Ear()
     stream.attach(ear)
     stream.pause()
-    for (let last = -1; last !== sent; await setTimeout(100)) last = sent
+    await steady(() => sent)
     assert.ok(sent < 32 * 1024 * 1024, `${sent} bytes were taken`)
     assert.equal(await listener.gateway.ask(/quick/, 'hello'), 'HELLO')
     stream.resume()

@@ -112,6 +112,13 @@ export class Seeds {
     this.#api = api
   }
 
+  /** Has made one resource of each kind. */
+  static async all(api: Caller): Promise<Seeds> {
+    const seeds = new Seeds(api)
+    for (const collection of creatable) await seeds.one(collection)
+    return seeds
+  }
+
   /** A body that makes another resource; no two of them are equal where the API refuses equals. */
   async body(collection: Collection): Promise<ResourceBody> {
     const seed = bodies[collection]

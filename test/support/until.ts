@@ -51,3 +51,14 @@ export async function until(look: Look<unknown>, patience: Partial<Fitting<unkno
     clearTimeout(timer)
   }
 }
+
+/** Resolves to what two looks in a row have found: what fills a buffer has filled it. */
+export async function steady(look: Look<number>, everyMs = 100): Promise<number> {
+  let last = Number.NaN
+  const isSame = (found: number): boolean => {
+    const same = found === last
+    last = found
+    return same
+  }
+  return until(look, { what: 'a figure that stays', fits: isSame, next: () => pause(everyMs) })
+}

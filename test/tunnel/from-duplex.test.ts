@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { type Duplex, duplexPair, PassThrough } from 'node:stream'
 import { suite, test } from 'node:test'
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { fromDuplex } from '#tunnel/from-duplex.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { Ear } from './support.ts'
-import { until } from '../support/until.ts'
+import { steady, until } from '../support/until.ts'
 
 interface Ends extends AsyncDisposable {
   readonly near: Duplex
@@ -113,7 +113,7 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
       let all = false
       for (let at = 0; at < sent.length; at += 65_536) ends.far.write(sent.subarray(at, at + 65_536))
       ends.far.end(() => (all = true))
-      await setTimeout(50)
+      await steady(() => stream.waiting, 20)
       assert.equal(ear.size, 0)
       assert.equal(all, false)
       assert.ok(stream.waiting < 1024 * 1024, `${stream.waiting} bytes wait`)

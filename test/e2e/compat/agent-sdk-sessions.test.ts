@@ -23,68 +23,84 @@ suite('the published SDK @ngrok/ngrok: sessions, commands and the end', { concur
     return body.tunnel_sessions.find((each: { metadata: string }) => each.metadata === metadata)
   }
 
-  test('the API shows the session, its tunnel and its endpoint', async () => {
-    const { server } = world
-    const { api } = server
-    await using sdk = newSdk()
-    const session = await sdk.connect(['metadata', 'shown'])
-    const { body: domain } = await api.post('/reserved_domains', { domain: 'shown.adit.localhost' })
-    const listener = await sdk.call(
-      session,
-      ['httpEndpoint'],
-      ['domain', domain.domain],
-      ['metadata', 'a tunnel'],
-      ['listenAndForward', to()],
-    )
-    const shown = await sessionWith('shown')
-    const { body: credentials } = await api.get('/credentials')
-    const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
-    const ref = (path: string, id: string) => ({ id, uri: `${api.url}/${path}/${id}` })
+  suite('what the API shows', () => {
+    let sdk: Sdk
+    let domain: { id: string; domain: string }
+    let listener: { id: string; url: string }
+    let shown: { id: string }
+    before(async () => {
+      sdk = newSdk()
+      const session = await sdk.connect(['metadata', 'shown'])
+      domain = (await world.server.api.post('/reserved_domains', { domain: 'shown.adit.localhost' })).body
+      listener = await sdk.call(
+        session,
+        ['httpEndpoint'],
+        ['domain', domain.domain],
+        ['metadata', 'a tunnel'],
+        ['listenAndForward', to()],
+      )
+      shown = await sessionWith('shown')
+    })
+    after(() => sdk[Symbol.asyncDispose]())
 
-    const { body: told } = await api.get(`/tunnel_sessions/${shown.id}`)
-    assert.match(told.started_at, time)
-    assert.deepEqual(told, {
-      agent_version: '1.7.0',
-      credential: ref('credentials', credentials.credentials.at(-1).id),
-      id: shown.id,
-      ip: '127.0.0.1',
-      metadata: 'shown',
-      os: 'linux',
-      region: 'us',
-      started_at: told.started_at,
-      transport: 'adit/v2',
-      uri: `${api.url}/tunnel_sessions/${shown.id}`,
+    const read = async (path: string) => (await world.server.api.get(path)).body
+    const uri = (path: string, id: string): string => `${world.server.api.url}/${path}/${id}`
+    const ref = (path: string, id: string) => ({ id, uri: uri(path, id) })
+
+    test('of the session', async () => {
+      const { credentials } = await read('/credentials')
+      const told = await read(`/tunnel_sessions/${shown.id}`)
+      assert.match(told.started_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+      assert.deepEqual(told, {
+        agent_version: '1.7.0',
+        credential: ref('credentials', credentials.at(-1).id),
+        id: shown.id,
+        ip: '127.0.0.1',
+        metadata: 'shown',
+        os: 'linux',
+        region: 'us',
+        started_at: told.started_at,
+        transport: 'adit/v2',
+        uri: uri('tunnel_sessions', shown.id),
+      })
     })
-    const { body: tunnel } = await api.get(`/tunnels/${listener.id}`)
-    assert.deepEqual(tunnel, {
-      backends: [],
-      endpoint: tunnel.endpoint,
-      forwards_to: to(),
-      id: listener.id,
-      labels: {},
-      metadata: 'a tunnel',
-      proto: 'https',
-      public_url: listener.url,
-      region: 'us',
-      started_at: tunnel.started_at,
-      tunnel_session: ref('tunnel_sessions', shown.id),
+
+    test('of its tunnel', async () => {
+      const tunnel = await read(`/tunnels/${listener.id}`)
+      assert.deepEqual(tunnel, {
+        backends: [],
+        endpoint: tunnel.endpoint,
+        forwards_to: to(),
+        id: listener.id,
+        labels: {},
+        metadata: 'a tunnel',
+        proto: 'https',
+        public_url: listener.url,
+        region: 'us',
+        started_at: tunnel.started_at,
+        tunnel_session: ref('tunnel_sessions', shown.id),
+      })
     })
-    const { body: endpoint } = await api.get(`/endpoints/${tunnel.endpoint.id}`)
-    assert.deepEqual(endpoint, {
-      created_at: tunnel.started_at,
-      domain: ref('reserved_domains', domain.id),
-      edge: null,
-      hostport: `shown.adit.localhost:${server.bound.https?.port}`,
-      id: tunnel.endpoint.id,
-      metadata: 'a tunnel',
-      proto: 'https',
-      public_url: listener.url,
-      region: 'us',
-      tcp_addr: null,
-      tunnel: ref('tunnels', listener.id),
-      type: 'ephemeral',
-      updated_at: tunnel.started_at,
-      uri: endpoint.uri,
+
+    test('of its endpoint', async () => {
+      const tunnel = await read(`/tunnels/${listener.id}`)
+      const endpoint = await read(`/endpoints/${tunnel.endpoint.id}`)
+      assert.deepEqual(endpoint, {
+        created_at: tunnel.started_at,
+        domain: ref('reserved_domains', domain.id),
+        edge: null,
+        hostport: `shown.adit.localhost:${world.server.bound.https?.port}`,
+        id: tunnel.endpoint.id,
+        metadata: 'a tunnel',
+        proto: 'https',
+        public_url: listener.url,
+        region: 'us',
+        tcp_addr: null,
+        tunnel: ref('tunnels', listener.id),
+        type: 'ephemeral',
+        updated_at: tunnel.started_at,
+        uri: endpoint.uri,
+      })
     })
   })
 

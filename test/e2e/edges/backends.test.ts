@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { listening } from '../../base/egress/support.ts'
 import { service, speaker } from '../../gateway/backends/support.ts'
 import { World } from './world.ts'
@@ -25,8 +25,10 @@ async function spoken(port: number, text: string): Promise<string> {
   }
 }
 
-suite('backends of an edge', async () => {
-  const world = await World.start()
+suite('backends of an edge', () => {
+  let world: World
+  before(async () => (world = await World.start()))
+  after(() => world[Symbol.asyncDispose]())
 
   /** An edge with this name whose only route leads to the backend. */
   async function lead(name: string, backend: string): Promise<string> {
@@ -93,8 +95,6 @@ suite('backends of an edge', async () => {
     const answer = await until(() => spoken(port, 'hello'), { fits: text => text !== '' })
     assert.equal(answer, 'tcp: hello')
   })
-
-  test.after(() => world[Symbol.asyncDispose]())
 })
 
 suite('a static backend in a private network', () => {

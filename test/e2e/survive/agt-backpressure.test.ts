@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { AgentProcess, GatewayProcess } from './agt-support.ts'
 import { pour, Services, sip, visitTcp, visitWeb } from './agt-support-services.ts'
-import { long, Peak, percentile, tell, wait } from './figures.ts'
+import { long, Peak, percentile, tell } from './figures.ts'
+import { steady } from '../../support/until.ts'
 
 const MIB = 1_048_576
 const STREAMS = 8
@@ -25,22 +26,27 @@ interface Urls {
   readonly http: string
 }
 
-suite('a stream that is slow', async () => {
-  const gateway = await GatewayProcess.start()
-  const services = await Services.start(REST_MS)
+suite('a stream that is slow', () => {
+  let gateway: GatewayProcess
+  let services: Services
+  let agent: AgentProcess
+  let at: Urls
   let complaints = ''
-  gateway.process.child.stderr?.on('data', (bytes: Buffer) => (complaints += bytes.toString()))
-  const agent = new AgentProcess({
-    agent: gateway.options,
-    endpoints: [
-      [
-        { proto: 'tcp', forwardTo: services.tcp },
-        { proto: 'http', forwardTo: services.web },
-      ],
-    ],
+  before(async () => {
+    gateway = await GatewayProcess.start()
+    gateway.process.child.stderr?.on('data', (bytes: Buffer) => (complaints += bytes.toString()))
+    services = await Services.start(REST_MS)
+    const tcp = { proto: 'tcp', forwardTo: services.tcp } as const
+    const http = { proto: 'http', forwardTo: services.web } as const
+    agent = new AgentProcess({ agent: gateway.options, endpoints: [[tcp, http]] })
+    const { urls } = await agent.next('ready')
+    at = { tcp: urls[0] ?? '', http: urls[1] ?? '' }
   })
-  const { urls } = await agent.next('ready')
-  const at: Urls = { tcp: urls[0] ?? '', http: urls[1] ?? '' }
+  after(async () => {
+    await agent[Symbol.asyncDispose]()
+    await gateway[Symbol.asyncDispose]()
+    await services[Symbol.asyncDispose]()
+  })
 
   /** Those who are not slow, all at once; resolves to how long each exchange took. */
   async function others(): Promise<number[]> {
@@ -88,17 +94,16 @@ suite('a stream that is slow', async () => {
     },
   }
 
-  let before: readonly number[] | undefined
+  let alone: readonly number[] | undefined
   for (const [name, block] of Object.entries(blockers)) {
     test(`does not hold up the ${OTHERS} others: ${name}`, async context => {
-      before ??= await others()
+      alone ??= await others()
       services.poured = 0
       const blocked = await block()
-      await wait(500)
-      const poured = services.poured
+      const poured = await steady(() => services.poured, 250)
       const beside = await others()
       const figures = {
-        'p99 ms alone': percentile(before, 0.99),
+        'p99 ms alone': percentile(alone, 0.99),
         'p99 ms beside it': percentile(beside, 0.99),
       }
       tell(context, { ...figures, 'MiB before it blocked': poured / MIB })
@@ -106,8 +111,8 @@ suite('a stream that is slow', async () => {
       // It is stuck, and stays so.
       assert.equal(services.poured, poured)
       assert.ok(poured < BLOCKED_BYTES, `${poured} bytes were taken for somebody who reads none`)
-      assert.equal(beside.length, before.length)
-      assert.ok(percentile(beside, 0.99) < Math.max(500, 5 * percentile(before, 0.99)))
+      assert.equal(beside.length, alone.length)
+      assert.ok(percentile(beside, 0.99) < Math.max(500, 5 * percentile(alone, 0.99)))
       blocked.destroy()
     })
   }
@@ -164,12 +169,6 @@ suite('a stream that is slow', async () => {
 
   test('adds no listener for each time that it waits', () => {
     assert.doesNotMatch(complaints + agent.stderr, /MaxListeners/)
-  })
-
-  test.after(async () => {
-    await agent[Symbol.asyncDispose]()
-    await gateway[Symbol.asyncDispose]()
-    await services[Symbol.asyncDispose]()
   })
 })
 

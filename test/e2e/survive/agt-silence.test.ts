@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { type Agent, type AgentOptions, type AgentStatus, connect } from '#agent/index.ts'
 import { GatewayProcess } from './agt-support.ts'
 import { type Lost, LossyRelay } from './agt-support-relay.ts'
@@ -35,11 +35,18 @@ const disposable = (agent: Agent): Agent & AsyncDisposable =>
 const signIn = async (options: AgentOptions): Promise<Agent & AsyncDisposable> =>
   disposable(await connect(options))
 
-suite('a side that says nothing', { concurrency: true }, async () => {
-  const [gateway, several] = await Promise.all([
-    GatewayProcess.start(),
-    GatewayProcess.start({ ADIT_WORKERS: '2' }),
-  ])
+suite('a side that says nothing', { concurrency: true }, () => {
+  let gateway: GatewayProcess
+  let several: GatewayProcess
+  before(async () => {
+    const both = [GatewayProcess.start(), GatewayProcess.start({ ADIT_WORKERS: '2' })] as const
+    ;[gateway, several] = await Promise.all(both)
+  })
+  after(async () => {
+    await gateway[Symbol.asyncDispose]()
+    await several[Symbol.asyncDispose]()
+  })
+
   const isListed = async (id: string): Promise<boolean> =>
     (await gateway.all('tunnel_sessions')).some(session => session['id'] === id)
 
@@ -97,11 +104,12 @@ suite('a side that says nothing', { concurrency: true }, async () => {
     assert.equal((await gateway.all('tunnels')).filter(it => it['public_url'] === url).length, 1)
   })
 
-  for (const [workers, at] of [gateway, several].entries()) {
-    const where = `at a gateway of ${workers + 1} processes`
+  for (const workers of [1, 2]) {
+    const at = (): GatewayProcess => (workers === 1 ? gateway : several)
+    const where = `at a gateway of ${workers} processes`
 
     async function withAgent(options: AgentOptions, work: (path: string) => Promise<void>): Promise<void> {
-      await using agent = await signIn({ ...at.options, ...options })
+      await using agent = await signIn({ ...at().options, ...options })
       await work(`/tunnel_sessions/${agent.sessionId}`)
     }
 
@@ -109,7 +117,7 @@ suite('a side that says nothing', { concurrency: true }, async () => {
       let ran = 0
       const options = { commands: { restart: () => void ran++ }, unsupported: { restart: WINDOWS } }
       await withAgent(options, async path => {
-        const { status, body } = await at.api.post(`${path}/restart`)
+        const { status, body } = await at().api.post(`${path}/restart`)
         assert.equal(status, 400)
         assert.match(body.msg, /cannot restart itself on Windows/)
         assert.equal(ran, 0)
@@ -127,7 +135,7 @@ suite('a side that says nothing', { concurrency: true }, async () => {
           throw new Error(reason)
         }
         await withAgent({ commands: { update } }, async path => {
-          const { status, body } = await at.api.post(`${path}/update`)
+          const { status, body } = await at().api.post(`${path}/update`)
           assert.ok(status >= 400 && status < 500, `the status is ${status}`)
           assert.ok(body.msg.includes(reason), body.msg)
         })
@@ -138,21 +146,16 @@ suite('a side that says nothing', { concurrency: true }, async () => {
       test(`is waited for 10 s when it was told to ${command}, ${where}`, async context => {
         await withAgent({ commands: { [command]: () => new Promise<void>(() => undefined) } }, async path => {
           const begun = performance.now()
-          const { status, body } = await at.api.post(`${path}/${command}`)
+          const { status, body } = await at().api.post(`${path}/${command}`)
           const took = performance.now() - begun
           tell(context, { command, 'answered after ms': took })
           assert.equal(status, 502)
           assert.equal(body.error_code, 'ERR_ADIT_810')
           assert.ok(took > ANSWER_MS - 100 && took < ANSWER_MS + 1500, `it took ${took} ms`)
           // The agent is as it was.
-          assert.equal((await at.api.get(path)).status, 200)
+          assert.equal((await at().api.get(path)).status, 200)
         })
       })
     }
   }
-
-  test.after(async () => {
-    await gateway[Symbol.asyncDispose]()
-    await several[Symbol.asyncDispose]()
-  })
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { suite, test, type TestContext } from 'node:test'
+import { request } from 'node:http'
+import { after, before, suite, test, type TestContext } from 'node:test'
+import { web, type Service } from '../../agent/support.ts'
 import { AgentProcess, GatewayProcess, HOST } from './agt-support.ts'
 import { long, memoryOf, percentile, tell, wait } from './figures.ts'
 import { until } from '../../support/until.ts'
@@ -146,16 +146,16 @@ async function killAndReturn(
   if (long) assert.ok(delay('0.99') <= LOOP_MS, `the event loop was ${delay('0.99')} ms late`)
 }
 
-suite('a storm of agents', async () => {
-  const service = createServer((_, response) => response.end('hello')).listen(0, HOST)
-  await once(service, 'listening')
-  const { port } = service.address() as AddressInfo
+suite('a storm of agents', () => {
+  let service: Service
+  before(async () => (service = await web((_, response) => response.end('hello'))))
+  after(() => service[Symbol.asyncDispose]())
 
   test(`${SESSIONS} come back when the gateway was killed, each with its name`, async context => {
     await using gateway = await GatewayProcess.start()
     const empty = memoryOf(gateway.pid)
     const begun = performance.now()
-    await using agents = startAgents(gateway, port)
+    await using agents = startAgents(gateway, service.port)
     await Promise.all(agents.list.map(agent => agent.next('ready')))
     const seconds = (performance.now() - begun) / 1000
     await wait(SETTLE_MS)
@@ -174,6 +174,4 @@ suite('a storm of agents', async () => {
       200,
     )
   })
-
-  test.after(() => service.close().closeAllConnections())
 })

@@ -9,7 +9,7 @@ import { echo, World } from '../edges/world.ts'
 import { Folder } from '../../server/program.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
-import { creatable, isCollection, Seeds } from '../../support/seeds.ts'
+import { isCollection, Seeds } from '../../support/seeds.ts'
 import { spawnServer, type Process } from '../../support/server.ts'
 import { damaged, postgresRows, sqliteRows, type Rows } from './damage.ts'
 import { long } from './figures.ts'
@@ -90,8 +90,7 @@ interface Made {
 
 /** One of every kind with every module, endpoints that are to be damaged, and endpoints that are not. */
 async function makeEverything(world: World, servicePort: number): Promise<Made> {
-  const seeds = new Seeds(world.server.api)
-  for (const collection of creatable) await seeds.one(collection)
+  const seeds = await Seeds.all(world.server.api)
   assert.ok((await setModules(world, seeds)) > 20)
   const victimPorts: number[] = []
   for (let count = 0; count < VICTIMS; count++)

@@ -4,6 +4,7 @@ import { suite, test } from 'node:test'
 import { drained, long, Peak, tell, wait } from './figures.ts'
 import { Shorts } from './shorts.ts'
 import { allOf, HOST, World } from './world.ts'
+import { steady, until } from '../../support/until.ts'
 
 const MIB = 1_048_576
 const BLOCK = Buffer.alloc(65_536, 'b')
@@ -26,7 +27,7 @@ suite('content that one side does not take', { timeout: 900_000 }, () => {
     await using world = await World.start()
     await using shorts = new Shorts(world)
     shorts.start(20)
-    await wait(1000)
+    await until(() => shorts.answered > 20)
     using memory = new Peak(world.pid)
     const socket = await world.connect('https')
     const begun = performance.now()
@@ -55,7 +56,7 @@ suite('content that one side does not take', { timeout: 900_000 }, () => {
     shorts.start(20)
     // What a process takes once, for its first large downloads, is not what those who stop reading make it keep.
     await Promise.all((['http', 'https'] as const).map(scheme => download(world, scheme)))
-    await wait(1000)
+    await until(() => shorts.answered > 20)
     using memory = new Peak(world.pid)
     const sockets = await Promise.all(
       Array.from({ length: READERS }, async (_, at) => {
@@ -65,7 +66,8 @@ suite('content that one side does not take', { timeout: 900_000 }, () => {
         return socket
       }),
     )
-    await wait(long ? 30_000 : 3000)
+    await steady(() => memory.growth, 1000)
+    if (long) await wait(30_000)
     await shorts.stop()
     tell(context, { readers: READERS, 'memory +KiB': memory.growth, 'honest p99 ms': shorts.p99 })
     assert.deepEqual(shorts.failures, [])

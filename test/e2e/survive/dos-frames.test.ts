@@ -7,6 +7,7 @@ import { long, Peak, tell, wait } from './figures.ts'
 import { mutant, numbers, sshMutant } from './mutants.ts'
 import { Shorts } from './shorts.ts'
 import { World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 const MUTANTS = long ? 1_000_000 : 2000
 /** A program grows until its code is compiled and its heap has found its size; a leak grows after that, too. */
@@ -40,7 +41,7 @@ suite('what no agent sends', { timeout: 3_600_000 }, () => {
     await using world = await World.start()
     await using shorts = new Shorts(world)
     shorts.start(50)
-    await wait(1000)
+    await until(() => shorts.answered > 50)
     const pick = numbers(SEED)
     const begun = performance.now()
     let sent = 0

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect, type ClientHttp2Session } from 'node:http2'
-import { after, suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { Peak, tell } from './figures.ts'
 import { allOf, HOST, World } from './world.ts'
 
@@ -50,12 +50,12 @@ async function http2(world: World, name: string): Promise<number> {
 }
 
 suite('a head that is too large', { timeout: 60_000 }, () => {
-  const started = World.start()
-  after(async () => (await started)[Symbol.asyncDispose]())
+  let world: World
+  before(async () => (world = await World.start()))
+  after(() => world[Symbol.asyncDispose]())
 
   for (const name of Object.keys(floods))
     test(`with ${name} is refused at once, and takes no memory`, async context => {
-      const world = await started
       // What the first ones take is code and pools.
       for (let warm = 0; warm < 5; warm++)
         await Promise.all([http1(world, 'http', name), http1(world, 'https', name), http2(world, name)])

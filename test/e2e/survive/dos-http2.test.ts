@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import {
@@ -14,9 +14,10 @@ import {
   Wire,
   word,
 } from '../../http/http2/wire.ts'
-import { drained, long, Peak, tell, wait } from './figures.ts'
+import { drained, long, Peak, tell } from './figures.ts'
 import { Shorts } from './shorts.ts'
 import { HOST, World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 const CONNECTIONS = long ? 50 : 5
 const BATCH = 32
@@ -65,20 +66,22 @@ async function flood(world: World, make: (round: number) => Buffer): Promise<num
 }
 
 suite('a flood of HTTP/2', { timeout: 120_000 }, () => {
-  const started = World.start()
+  let world: World
+  before(async () => {
+    world = await World.start()
+  })
+  after(() => world[Symbol.asyncDispose]())
 
   for (const [name, make] of Object.entries(floods))
     test(`with ${name} costs the one who sends it its connection, and others nothing`, async context => {
-      const world = await started
       await using shorts = new Shorts(world)
       shorts.start(100)
-      await wait(500)
+      await until(() => shorts.answered > 50)
       const baseline = shorts.p99
       shorts.clear()
       using memory = new Peak(world.pid)
       const lasted: number[] = []
       for (let at = 0; at < CONNECTIONS; at++) lasted.push(await flood(world, make))
-      await wait(300)
       await shorts.stop()
       tell(context, {
         connections: CONNECTIONS,
@@ -95,7 +98,6 @@ suite('a flood of HTTP/2', { timeout: 120_000 }, () => {
     })
 
   test('leaves the gateway as it was', async () => {
-    await using world = await started
     assert.equal(await world.gateway.end('SIGTERM'), 0)
   })
 })

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { suite, test } from 'node:test'
-import { long, tell, wait } from './figures.ts'
+import { long, tell } from './figures.ts'
 import { Shorts } from './shorts.ts'
 import { HOST, World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 const IDLE = long ? 10_000 : 500
 const PER_ADDRESS = 256
@@ -59,7 +60,7 @@ suite('idle connections', { timeout: 300_000 }, () => {
       sockets.push(...more)
     }
     shorts.start(50)
-    await wait(1000)
+    await until(() => shorts.answered > 50)
     const each = (world.memory - before) / IDLE
     await shorts.stop()
     const open = sockets.filter(({ closed }) => !closed).length

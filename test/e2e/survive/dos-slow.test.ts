@@ -5,6 +5,7 @@ import { suite, test } from 'node:test'
 import { long, Peak, tell, wait } from './figures.ts'
 import { Shorts } from './shorts.ts'
 import { allOf, HOST, World } from './world.ts'
+import { until } from '../../support/until.ts'
 
 const RATE = 100
 const HEADS = long ? 2000 : 200
@@ -47,7 +48,7 @@ suite('slow visitors', { timeout: 300_000, concurrency: !long }, () => {
     await using world = await World.start()
     await using shorts = new Shorts(world)
     shorts.start(RATE)
-    await wait(2000)
+    await until(() => shorts.answered > RATE)
     const baseline = shorts.p99
     shorts.clear()
     using memory = new Peak(world.pid)

@@ -5,25 +5,15 @@ import { long, Peak, tell, wait } from './figures.ts'
 import { Shorts } from './shorts.ts'
 import { addresses, attacks } from './unread.ts'
 import { World } from './world.ts'
+import { steady, until } from '../../support/until.ts'
 
 const RATE = 20
-const LASTS_MS = long ? 75_000 : 3000
-const LOOK_MS = 500
+const LASTS_MS = 75_000
 
 async function streamsOf({ gateway }: World): Promise<number> {
   const { url, token } = gateway.api
   const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })
   return Number(/^adit_tunnel_streams (\d+)/m.exec(await response.text())?.[1])
-}
-
-/** Resolves when the attackers have what they can get. */
-async function settled(world: World): Promise<number> {
-  for (let before = -1; ;) {
-    const streams = await streamsOf(world)
-    if (streams > 0 && streams === before) return streams
-    before = streams
-    await wait(LOOK_MS)
-  }
 }
 
 suite('clients that take all connections of an agent and let them stand still', { timeout: 600_000 }, () => {
@@ -36,10 +26,12 @@ suite('clients that take all connections of an agent and let them stand still', 
         const sockets: Socket[] = []
         for (let at = 0; at < connections; at++)
           sockets.push(await attack(world, from[at % from.length] ?? ''))
-        const streams = await settled(world)
+        // The attackers have what they can get.
+        const streams = await steady(() => streamsOf(world), 500)
         await using shorts = new Shorts(world)
         shorts.start(RATE)
-        await wait(LASTS_MS)
+        if (long) await wait(LASTS_MS)
+        await until(() => shorts.answered > 2 * RATE)
         await shorts.stop()
         sockets.forEach(socket => socket.destroy())
         tell(context, {

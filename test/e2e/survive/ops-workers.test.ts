@@ -3,14 +3,12 @@ import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { suite, test } from 'node:test'
 import { long, tell, wait } from './figures.ts'
-import { stopUnderLoad, talks } from './stop-under-load.ts'
+import { stopUnderLoad, stopWhileTalking } from './stop-under-load.ts'
 import { HOST, World } from './world.ts'
 import { until } from '../../support/until.ts'
 
 const WORKERS = { ADIT_WORKERS: '2' }
 const BACK_MS = 10_000
-const DRAIN_MS = 30_000
-const EXIT_MS = 35_000
 
 const workersOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
@@ -75,26 +73,7 @@ suite('two gateway processes', { timeout: 90_000 }, () => {
   test(
     'that are told to stop give what lasts 30 seconds, and end with 0 before 35',
     { skip: !long },
-    async context => {
-      await using world = await World.start({ environment: WORKERS })
-      const spoken = await talks(world)
-      const begun = performance.now()
-      const code = await world.gateway.end('SIGTERM')
-      const lasted = performance.now() - begun
-      await until(() => spoken.every(({ closedAt }) => closedAt !== undefined), {
-        what: 'all are closed',
-        withinMs: 1000,
-      })
-      const first = Math.min(...spoken.map(({ closedAt = 0 }) => closedAt - begun))
-      tell(context, {
-        'first WebSocket cut after ms': Math.round(first),
-        'exit after ms': Math.round(lasted),
-        code: code ?? -1,
-      })
-      assert.equal(code, 0)
-      assert.ok(first > DRAIN_MS - 1000, `a WebSocket was cut after ${first} ms`)
-      assert.ok(lasted < EXIT_MS, `it took ${lasted} ms`)
-    },
+    context => stopWhileTalking(context, WORKERS),
   )
 
   test('that are told to stop answer every request that they have accepted', context =>

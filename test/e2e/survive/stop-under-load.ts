@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import type { TestContext } from 'node:test'
 import { WebSocket } from 'ws'
-import { tell, wait } from './figures.ts'
+import { tell } from './figures.ts'
 import { Shorts } from './shorts.ts'
 import { TICK, TICK_MS } from './upstream.ts'
 import { HOST, World } from './world.ts'
@@ -14,7 +14,7 @@ const DOWNLOADS = 20
 const DOWNLOAD_MS = 3000
 
 /** A WebSocket on which something is said all the time. */
-export class Talk {
+class Talk {
   readonly socket: WebSocket
   echoes = 0
   closedAt: number | undefined
@@ -63,10 +63,38 @@ async function download(world: World, ms: number): Promise<() => Promise<number>
 }
 
 /** Half of them by TLS. */
-export async function talks(world: World): Promise<Talk[]> {
+async function talks(world: World): Promise<Talk[]> {
   return Promise.all(
     Array.from({ length: WEBSOCKETS }, (_, at) => Talk.open(world, at % 2 === 0 ? 'ws' : 'wss')),
   )
+}
+
+const DRAIN_MS = 30_000
+const EXIT_MS = 35_000
+
+/** Stops a gateway while WebSockets talk, and sees to it that they have the time that the gateway gives. */
+export async function stopWhileTalking(
+  context: TestContext,
+  environment: Record<string, string> = {},
+): Promise<void> {
+  await using world = await World.start({ environment })
+  const spoken = await talks(world)
+  const begun = performance.now()
+  const code = await world.gateway.end('SIGTERM')
+  const lasted = performance.now() - begun
+  await until(() => spoken.every(({ closedAt }) => closedAt !== undefined), {
+    what: 'all are closed',
+    withinMs: 1000,
+  })
+  const first = Math.min(...spoken.map(({ closedAt = 0 }) => closedAt - begun))
+  tell(context, {
+    'first WebSocket cut after ms': Math.round(first),
+    'exit after ms': Math.round(lasted),
+    code: code ?? -1,
+  })
+  assert.equal(code, 0)
+  assert.ok(first > DRAIN_MS - 1000, `a WebSocket was cut after ${first} ms`)
+  assert.ok(lasted < EXIT_MS, `it took ${lasted} ms`)
 }
 
 /** Stops a gateway in the middle of all kinds of traffic, and sees to it that nobody is hurt. */
@@ -78,13 +106,13 @@ export async function stopUnderLoad(
   await using shorts = new Shorts(world)
   const spoken = await talks(world)
   shorts.start(300)
-  await wait(1000)
+  await until(() => shorts.answered > 100)
   const downloads = await Promise.all(Array.from({ length: DOWNLOADS }, () => download(world, DOWNLOAD_MS)))
   const begun = performance.now()
   const ended = world.gateway.end('SIGTERM')
   await until(() => shorts.refused > 20, { what: 'connections are refused', withinMs: 5000 })
   await shorts.stop()
-  await wait(DOWNLOAD_MS - 1000)
+  const sizes = await Promise.all(downloads.map(size => size()))
   // What talks has its time as well, until it ends by itself.
   assert.equal(spoken.filter(({ closedAt }) => closedAt !== undefined).length, 0, 'WebSockets were cut')
   const before = spoken.map(({ echoes }) => echoes)
@@ -93,7 +121,6 @@ export async function stopUnderLoad(
     withinMs: 2000,
   })
   spoken.forEach(({ socket }) => socket.close())
-  const sizes = await Promise.all(downloads.map(size => size()))
   const code = await ended
   tell(context, {
     answered: shorts.answered,

@@ -132,13 +132,14 @@ suite('a connection before it has signed in', () => {
   test('is closed when it does not sign in in time', async () => {
     await using gateway = await startGateway({ agents: { loginMs: 50 } })
     const agent = await TestAgent.connect(gateway)
-    await agent.session.closed
+    assert.equal((await agent.session.closed).code, 'remote_gone_away')
   })
 
   test('is closed when it does not even speak TLS in time', async () => {
     await using gateway = await startGateway({ agents: { handshakes: { deadlineMs: 50 } } })
     const socket = connect(gateway.port, '127.0.0.1').on('error', () => undefined)
     await once(socket, 'close')
+    assert.ok(socket.destroyed)
   })
 
   test('is refused when too many others have not signed in either, but not because of those that have', async () => {

@@ -13,7 +13,7 @@ import type { SpliceEnd } from '#tunnel/splice.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import { couple } from '../../tunnel/support.ts'
 import { HOST, open, portOf, silent, startUpstream, tunnelTo } from './support.ts'
-import { until } from '../../support/until.ts'
+import { steady, until } from '../../support/until.ts'
 
 const MIB = 1024 * 1024
 
@@ -98,11 +98,7 @@ suite('a TCP endpoint', () => {
     for (const piece of flood(32)) visitor.write(piece)
     const far = await stalled.promise
     // What is in flight fills the buffers of the system and the windows, and then stands still on both sides.
-    let before = -1
-    while (before !== far.writableLength + visitor.writableLength) {
-      before = far.writableLength + visitor.writableLength
-      await new Promise(resolve => setTimeout(resolve, 100))
-    }
+    await steady(() => far.writableLength + visitor.writableLength)
     assert.ok(far.writableLength > 16 * MIB, `${far.writableLength} bytes wait at the upstream`)
     assert.ok(visitor.writableLength > 16 * MIB, `${visitor.writableLength} bytes wait at the visitor`)
     far.destroy()

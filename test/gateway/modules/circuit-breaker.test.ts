@@ -4,7 +4,7 @@ import type { Reply } from '#http/exchange.ts'
 import { noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { circuitBreakerHandler, circuitBreakerModule } from '#gateway/modules/circuit-breaker.ts'
-import { optionsOf, request } from './support.ts'
+import { parts, optionsOf, request } from './support.ts'
 
 const terms = { trippedMs: 5000, windowMs: 10_000, buckets: 10, volume: 4, share: 0.5 }
 
@@ -196,7 +196,7 @@ suite('circuit breaker', () => {
 
 suite('circuit breaker configuration', () => {
   const build = (opts: object) =>
-    circuitBreakerModule.fromAgent?.build(optionsOf(opts), { id: 'tn_1' }, undefined as never)
+    circuitBreakerModule.fromAgent?.build(optionsOf(opts), { id: 'tn_1' }, parts)
 
   test('of a record has its own state in each place', async () => {
     const record = {
@@ -208,7 +208,7 @@ suite('circuit breaker configuration', () => {
       error_threshold_percentage: 0.1,
     }
     const [one, other] = [1, 2].map(id =>
-      circuitBreakerModule.fromRecord(record, { id: `edghtsrt_${id}` }, undefined as never),
+      circuitBreakerModule.fromRecord(record, { id: `edghtsrt_${id}` }, parts),
     )
     const failing = async (): Promise<Reply> => answer(500)
     for (let count = 0; count < 3; count++) await one?.(request(), failing)

@@ -6,7 +6,7 @@ import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
 import { requestHeadersModule, responseHeadersModule } from '#gateway/modules/headers.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
-import { optionsOf, request } from './support.ts'
+import { parts, optionsOf, request } from './support.ts'
 
 interface Headers {
   readonly add?: Record<string, string>
@@ -14,7 +14,7 @@ interface Headers {
 }
 
 const build = (module: HttpModule, { add = {}, remove = [] }: Headers): Handler =>
-  module.fromRecord({ enabled: true, add, remove }, { id: 'edghtsrt_1' }, undefined as never)
+  module.fromRecord({ enabled: true, add, remove }, { id: 'edghtsrt_1' }, parts)
 
 /** What the service is sent. */
 async function sent(headers: Headers, exchange = request()): Promise<RequestHead> {
@@ -176,7 +176,7 @@ suite('header modules cannot be built', () => {
 
   test('for an agent with a variable that is not known', () => {
     const given = optionsOf({ RequestHeaders: { add: ['a:${.no.such}'] } })
-    assert.throws(() => requestHeadersModule.fromAgent?.build(given, { id: 'tn_1' }, undefined as never), {
+    assert.throws(() => requestHeadersModule.fromAgent?.build(given, { id: 'tn_1' }, parts), {
       code: 'bind_option',
     })
   })
@@ -184,7 +184,7 @@ suite('header modules cannot be built', () => {
 
 test('an agent may use variables too', async () => {
   const given = optionsOf({ ResponseHeaders: { add: ['x-ip: ${.conn.client_ip}'] } })
-  const handler = responseHeadersModule.fromAgent?.build(given, { id: 'tn_1' }, undefined as never)
+  const handler = responseHeadersModule.fromAgent?.build(given, { id: 'tn_1' }, parts)
   const reply = await handler?.(request(), async () => answer(''))
   assert.equal(reply?.head.fields.get('x-ip'), '203.0.113.7')
 })

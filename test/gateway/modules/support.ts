@@ -4,9 +4,12 @@ import { bodyOf, noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { RequestContext } from '#http/request-context.ts'
 import type { RequestHead } from '#http/head.ts'
-import { modulesFor } from '../module-parts.ts'
+import { modulePartsFor, modulesFor } from '../module-parts.ts'
 import { info } from '../agents/support.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
+
+/** For modules that are built by themselves. */
+export const parts = modulePartsFor(info)
 
 /** The modules that an agent asks for. */
 export const tunnelModules = (agent: BindOptions): readonly Handler[] =>

@@ -4,10 +4,9 @@ import type { Handler } from '#http/exchange.ts'
 import { noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { userAgentFilterModule } from '#gateway/modules/user-agent-filter.ts'
-import { optionsOf, request } from './support.ts'
+import { parts, optionsOf, request } from './support.ts'
 
 const place = { id: 'edghtsrt_1' }
-const parts = undefined as never
 const fromRecord = (allow: string[], deny: string[]): Handler =>
   userAgentFilterModule.fromRecord({ enabled: true, allow, deny }, place, parts)
 const fromAgent = (UserAgentFilter: object): Handler | undefined =>

@@ -11,12 +11,12 @@ import { websocketTcpModule } from '#gateway/modules/websocket-tcp-converter.ts'
 import { WebSocketTcpStream } from '#http/websocket/tcp-stream.ts'
 import { type Client, listening, rig, type Rig } from '../../http/http1/support.ts'
 import { SocketStream } from '../../http/http2/support.ts'
-import { optionsOf, request } from './support.ts'
+import { parts, optionsOf, request } from './support.ts'
 
 type Dial = NonNullable<ModuleContext['dial']>
 
 const converter = (dial: Dial): Handler =>
-  websocketTcpModule.fromRecord({ enabled: true }, { id: 'edghtsrt_1', dial }, undefined as never)
+  websocketTcpModule.fromRecord({ enabled: true }, { id: 'edghtsrt_1', dial }, parts)
 
 const never = (): Promise<never> => Promise.reject(new Error('not asked for'))
 
@@ -158,6 +158,7 @@ suite('websocket to tcp', () => {
     service.resume()
     visitor.terminate()
     await Promise.race([once(service, 'end'), once(service, 'close')])
+    assert.ok(service.readableEnded || service.destroyed)
   })
 
   test('holds back a service whose visitor does not read', async () => {
@@ -416,11 +417,11 @@ suite('a service that cannot be reached', () => {
   })
 
   test('without HTTP refuses to be built', () => {
-    assert.throws(() => websocketTcpModule.fromRecord({}, { id: 'e' }, undefined as never), {
+    assert.throws(() => websocketTcpModule.fromRecord({}, { id: 'e' }, parts), {
       code: 'module_unusable',
     })
     const given = optionsOf({ WebsocketTCPConverter: {} })
-    assert.throws(() => websocketTcpModule.fromAgent?.build(given, { id: 'tn_1' }, undefined as never), {
+    assert.throws(() => websocketTcpModule.fromAgent?.build(given, { id: 'tn_1' }, parts), {
       code: 'bind_option',
     })
   })

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:net'
 import { suite, test } from 'node:test'
 import { selfSignedCertificate } from '#pki/self-signed.ts'
 import { rig, statusOf, tunnelRecord } from './support.ts'
+import { steady } from '../../support/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n'
 
@@ -83,7 +84,7 @@ suite('requests through a tunnel', () => {
     const flood = GET.repeat(200_000)
     client.send(flood)
     const running = await first.promise
-    await new Promise(done => setTimeout(done, 100))
+    await steady(() => client.socket.writableLength)
     // What the kernel's buffers do not hold must still be with the visitor.
     assert.ok(client.socket.writableLength > 0)
     running.end('first')

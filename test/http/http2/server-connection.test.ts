@@ -253,7 +253,8 @@ suite('a visitor of HTTP/2', () => {
     await using host = await gateway(async () => reply(200, 'ok'), { idle: 50 })
     const client = await host.client()
     assert.equal((await ask(client, { ':path': '/' })).status, 200)
-    await Promise.all([once(client, 'goaway'), host.connections[0]?.closed])
+    await Promise.all([once(client, 'goaway'), once(client, 'close'), host.connections[0]?.closed])
+    assert.ok(client.destroyed)
   })
 
   test('that never speaks is sent away', async () => {
@@ -261,6 +262,7 @@ suite('a visitor of HTTP/2', () => {
     const socket = await host.raw()
     socket.resume()
     await once(socket, 'close')
+    assert.ok(socket.destroyed)
   })
 
   test('has its requests finished when the gateway drains, and only then is the connection closed', async () => {
@@ -288,6 +290,7 @@ suite('a visitor of HTTP/2', () => {
     const client = await host.client()
     host.connections[0]?.drain()
     await Promise.all([once(client, 'close'), host.connections[0]?.closed])
+    assert.ok(client.destroyed)
   })
 
   test('has the request answered that is on its way when the gateway drains, and is then let go', async () => {
