@@ -12,8 +12,9 @@ import { dialAnyConnection } from '#gateway/cluster-links/dial-any-connection.ts
 import { Records } from '#registry/records/records.ts'
 import { elsewhereAlpn, OWN_ALPN } from '#tunnel/alpn.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
-import { bindOptions, type ProxyHeader } from '#tunnel/messages.ts'
+import type { ProxyHeader } from '#tunnel/messages.ts'
 import { info, startGateway } from '../gateway/agents/support.ts'
+import { tunnelRecord } from '../support/records.ts'
 
 /** An agent with one tunnel, connected to two processes. */
 async function twice() {
@@ -43,23 +44,10 @@ const sessionOf = (id: string, node: string): SessionRecord => ({
   transport: 'adit/v2',
 })
 
-const tunnelOf = (id: string, sessionId: string, node: string): TunnelRecord => ({
-  id,
-  sessionId,
-  ownerId: 'usr_1',
-  node,
-  address: { scheme: 'http', host: 'twice.adit.localhost' },
-  url: 'http://twice.adit.localhost',
-  labels: {},
-  forwardsTo: '',
-  forwardsProto: 'http1',
-  metadata: '',
-  startedAt: '',
-  domainId: undefined,
-  addrId: undefined,
-  pooling: false,
-  options: bindOptions({}, ''),
-})
+const tunnelOf = (id: string, sessionId: string, node: string): TunnelRecord => {
+  const host = 'twice.adit.localhost'
+  return tunnelRecord({ id, sessionId, node, address: { scheme: 'http', host }, url: `http://${host}` })
+}
 
 const header: ProxyHeader = {
   Id: '',

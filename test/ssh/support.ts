@@ -15,11 +15,11 @@ import type { SshLimits } from '#ssh/limits.ts'
 import type { TrustedAuthority } from '#ssh/sign-in.ts'
 import { readSshPublicKey } from '#pki/ssh-key.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
-import { bindOptions } from '#tunnel/messages.ts'
 import { Ear } from '../tunnel/support.ts'
 import { gatewayInfo } from '../support/gateway-info.ts'
 import { testLog } from '../support/secrets.ts'
 import { until } from '../support/until.ts'
+import { tunnelRecord } from '../support/records.ts'
 
 export const FACTS = gatewayInfo({
   domain: 'gw.test',
@@ -73,23 +73,17 @@ export class MemoryGateway implements SshDeps {
     if (url !== '' && [...this.tunnels.values()].some(({ record }) => record.url === url))
       fail('address_taken', { url, where: '' })
     const { metadata, forwardsTo, labels } = request
-    const record: TunnelRecord = {
+    const { node } = FACTS
+    const record = tunnelRecord({
       id: newId('tn'),
       sessionId,
-      ownerId: 'usr_1',
-      node: FACTS.node,
+      node,
       address,
       url,
       labels,
       forwardsTo,
-      forwardsProto: 'http1',
       metadata,
-      startedAt: '2026-01-01T00:00:00Z',
-      domainId: undefined,
-      addrId: undefined,
-      pooling: false,
-      options: bindOptions({}, ''),
-    }
+    })
     this.tunnels.set(record.id, { record, wish: request, released: false })
     return record
   }

@@ -11,26 +11,12 @@ import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { TunnelError } from '#tunnel/frame.ts'
 import { fromDuplex } from '#tunnel/from-duplex.ts'
-import { bindOptions, type ProxyHeader } from '#tunnel/messages.ts'
+import type { ProxyHeader } from '#tunnel/messages.ts'
 import { testLog } from '../../support/secrets.ts'
+import { tunnelRecord } from '../../support/records.ts'
 
-const tunnelAt = (node: string): TunnelRecord => ({
-  id: `tn_of_${node}`,
-  sessionId: 'ts_1',
-  ownerId: 'usr_1',
-  node,
-  address: { scheme: 'tcp', host: '', port: 1 },
-  url: '',
-  labels: {},
-  forwardsTo: '',
-  forwardsProto: 'http1',
-  metadata: '',
-  startedAt: '',
-  domainId: undefined,
-  addrId: undefined,
-  pooling: false,
-  options: bindOptions({}, ''),
-})
+const tunnelAt = (node: string): TunnelRecord =>
+  tunnelRecord({ id: `tn_of_${node}`, node, address: { scheme: 'tcp', host: '', port: 1 } })
 
 const headerOf = ({ id }: TunnelRecord): ProxyHeader => ({
   Id: id,

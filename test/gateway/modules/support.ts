@@ -7,6 +7,7 @@ import type { RequestHead } from '#http/head.ts'
 import { modulePartsFor, modulesFor } from '../module-parts.ts'
 import { info } from '../agents/support.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
+import { httpClient, requestHead } from '../../support/records.ts'
 
 /** For modules that are built by themselves. */
 export const parts = modulePartsFor(info)
@@ -19,27 +20,8 @@ export const tunnelModules = (agent: BindOptions): readonly Handler[] =>
 export const optionsOf = (opts: object): BindOptions => bindOptions(opts, '')
 
 export const request = (fields = '', ip = '203.0.113.7'): Exchange => ({
-  client: {
-    ip,
-    port: 50_000,
-    localIp: '127.0.0.1',
-    localPort: 80,
-    scheme: 'http',
-    serverName: undefined,
-  },
-  head: {
-    method: 'GET',
-    target: '/a?b',
-    path: '/a',
-    host: 'app.test',
-    authority: 'app.test:8080',
-    version: '1.1',
-    keepAlive: true,
-    upgrade: '',
-    expectsContinue: false,
-    framing: { kind: 'none' },
-    fields: new Fields(fields),
-  },
+  client: httpClient({ ip }),
+  head: requestHead('/a?b', { authority: 'app.test:8080', fields: new Fields(fields) }),
   body: noBody,
   clientAbort: new ClientAbort(),
   context: new RequestContext(),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
-import { tunnelRecord } from '../../http/http1/support.ts'
+import { tunnelRecord } from '../../support/records.ts'
 import { startPlan, visit } from './support.ts'
 import { until } from '../../support/until.ts'
 
@@ -55,10 +55,7 @@ suite('a name whose agent lost its connection', () => {
 
 suite('the names that are expected', () => {
   const named = (host: string, ownerId: string) =>
-    tunnelRecord(
-      {},
-      { id: `tn_${host}`, sessionId: `ts_${host}`, ownerId, address: { scheme: 'https', host } },
-    )
+    tunnelRecord({ id: `tn_${host}`, sessionId: `ts_${host}`, ownerId, address: { scheme: 'https', host } })
 
   async function lose(directory: LocalDirectory, host: string, ownerId = 'usr_1'): Promise<void> {
     await directory.addTunnel(named(host, ownerId))

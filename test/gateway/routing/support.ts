@@ -1,11 +1,11 @@
-import { type HttpClientConnection, ClientAbort } from '#http/exchange.ts'
+import { ClientAbort } from '#http/exchange.ts'
 import { noBody } from '#http/body.ts'
-import { Fields } from '#http/fields.ts'
 import { RequestContext } from '#http/request-context.ts'
 import { newId } from '#base/ids.ts'
 import { Router } from '#gateway/routing/router.ts'
 import { localEgress } from '../module-parts.ts'
 import { startGateway, TestAgent, type Gateway, type GatewayOptions } from '../agents/support.ts'
+import { httpClient, requestHead } from '../../support/records.ts'
 
 /** A gateway with a router in front of its agents. */
 export async function startPlan(options: GatewayOptions = {}) {
@@ -60,29 +60,15 @@ export async function visit(router: Router, url: string, options: Visit = {}): P
   const { method = 'GET', scheme = 'https', ip = '192.0.2.7', serverName } = options
   const [host = '', ...rest] = url.split('/')
   const path = `/${rest.join('/')}`
-  const client: HttpClientConnection = {
+  const client = httpClient({
     ip,
-    port: 50_000,
-    localIp: '127.0.0.1',
     localPort: 8443,
     scheme,
     serverName: serverName === null || scheme === 'http' ? undefined : (serverName ?? host),
-  }
+  })
   const { head, body } = await router.answer({
     client,
-    head: {
-      method,
-      target: path,
-      path: path.split('?')[0] ?? path,
-      host,
-      authority: host,
-      version: '1.1',
-      keepAlive: true,
-      upgrade: '',
-      expectsContinue: false,
-      framing: { kind: 'none' },
-      fields: Fields.none,
-    },
+    head: requestHead(path, { method, host, authority: host }),
     body: noBody,
     clientAbort: new ClientAbort(),
     context: new RequestContext(),

@@ -3,8 +3,9 @@ import { createServer as createHttp, type IncomingMessage, type ServerResponse }
 import { createServer, type Server } from 'node:net'
 import { suite, test } from 'node:test'
 import { selfSignedCertificate } from '#pki/self-signed.ts'
-import { rig, statusOf, tunnelRecord } from './support.ts'
+import { rig, statusOf } from './support.ts'
 import { steady } from '../../support/until.ts'
+import { tunnelRecord } from '../../support/records.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n'
 
@@ -243,7 +244,7 @@ suite('what a tunnel asks for', () => {
       ['https://app.internal/base', 'app.internal'],
       ['[::1]:9000', '[::1]:9000'],
     ] as const) {
-      const tunnel = tunnelRecord({ HostHeaderRewrite: true }, { forwardsTo })
+      const tunnel = tunnelRecord({ forwardsTo }, { HostHeaderRewrite: true })
       await using set = await rig({ upstream: echo(), tunnel })
       const client = await set.visitor()
       client.send(GET)
@@ -261,7 +262,7 @@ suite('what a tunnel asks for', () => {
           socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
         })
       })
-      await using set = await rig({ upstream, tunnel: tunnelRecord({ ProxyProto: version }) })
+      await using set = await rig({ upstream, tunnel: tunnelRecord({}, { ProxyProto: version }) })
       const client = await set.visitor()
       const from = client.socket.localPort ?? 0
       const expected =
@@ -300,7 +301,7 @@ suite('what a tunnel asks for', () => {
   })
 
   test('of a labelled one that it is of an edge', async () => {
-    await using set = await rig({ upstream: echo(), tunnel: tunnelRecord({}, { address: undefined }) })
+    await using set = await rig({ upstream: echo(), tunnel: tunnelRecord({ address: undefined }) })
     const client = await set.visitor()
     client.send(GET)
     await client.answer()

@@ -10,41 +10,18 @@ import type { Http1ClientLimits } from '#http/http1-limits.ts'
 import { type Served, serveHttp1 } from '#http/http1-server-connection.ts'
 import { TimeoutChecker } from '#http/timeout-checker.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
-import { bindOptions, type BindOptions, type ProxyHeader } from '#tunnel/messages.ts'
+import type { ProxyHeader } from '#tunnel/messages.ts'
 import { encodeProxyHeader, readProxyHeader } from '#tunnel/proxy-header.ts'
 import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 import { until } from '../../support/until.ts'
+import { tunnelRecord } from '../../support/records.ts'
 
 export async function listening(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
-}
-
-export function tunnelRecord(
-  options: Partial<BindOptions> = {},
-  more: Partial<TunnelRecord> = {},
-): TunnelRecord {
-  return {
-    id: 'tn_1',
-    sessionId: 'ts_1',
-    ownerId: 'usr_1',
-    node: 'here',
-    address: { scheme: 'http', host: 'app.test' },
-    url: 'http://app.test',
-    labels: {},
-    forwardsTo: 'http://localhost:8080',
-    forwardsProto: 'http1',
-    metadata: '',
-    startedAt: '2026-01-01T00:00:00Z',
-    domainId: undefined,
-    addrId: undefined,
-    pooling: false,
-    options: { ...bindOptions({}, ''), ...options },
-    ...more,
-  }
 }
 
 export interface RigOptions {

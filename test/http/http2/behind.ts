@@ -1,33 +1,20 @@
 import { once } from 'node:events'
 import http2, { type ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo, Server, Socket } from 'node:net'
-import type { TunnelRecord } from '#registry/directory.ts'
 import {
   http2Backend,
   type Http2Backend,
   type Http2BackendOptions,
 } from '#gateway/backends/http2-upstream.ts'
-import { bindOptions } from '#tunnel/messages.ts'
 import { SocketStream } from './support.ts'
+import { tunnelRecord } from '../../support/records.ts'
 
 /** A tunnel whose upstream asked for HTTP/2. */
-export const tunnel: TunnelRecord = {
-  id: 'tn_1',
-  sessionId: 'ts_1',
-  ownerId: 'usr_1',
-  node: 'n',
+export const tunnel = tunnelRecord({
   address: { scheme: 'https', host: 'shop.example' },
   url: 'https://shop.example',
-  labels: {},
-  forwardsTo: 'localhost:80',
   forwardsProto: 'http2',
-  metadata: '',
-  startedAt: '',
-  domainId: undefined,
-  addrId: undefined,
-  pooling: false,
-  options: bindOptions({}, ''),
-}
+})
 
 export interface Upstream extends AsyncDisposable {
   readonly backend: Http2Backend

@@ -11,6 +11,7 @@ import type { AgentDialer } from '#registry/agent-dialer.ts'
 import { serveHttp1 } from '#http/http1-server-connection.ts'
 import { h2c, tunnel } from './behind.ts'
 import { answerOf, gateway, SocketStream } from './support.ts'
+import { httpClient } from '../../support/records.ts'
 
 interface Behind extends AsyncDisposable {
   readonly backend: Endpoint
@@ -66,15 +67,7 @@ type Visit = (backend: Endpoint, method: string, pieces: readonly Buffer[]) => P
 const visits: Record<string, Visit> = {
   async http1(backend, method, pieces) {
     const server = createServer({ allowHalfOpen: true, pauseOnConnect: false }, socket => {
-      const visitor = {
-        ip: '127.0.0.1',
-        port: 1,
-        localIp: '127.0.0.1',
-        localPort: 2,
-        scheme: 'http' as const,
-        serverName: undefined,
-      }
-      serveHttp1(socket, { client: visitor, answer: backend })
+      serveHttp1(socket, { client: httpClient(), answer: backend })
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo

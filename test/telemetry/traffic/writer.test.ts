@@ -10,6 +10,7 @@ import { httpWriter, type SeenRequest } from '#telemetry/traffic/http-fields.ts'
 import { rfc3339 } from '#telemetry/traffic/time.ts'
 import { type SeenConnection, tcpWriter } from '#telemetry/traffic/tcp-fields.ts'
 import { allHttp, allTcp } from './support.ts'
+import { httpClient, requestHead } from '../../support/records.ts'
 
 /** A request that met every module, and of which everything is known. */
 function wholeRequest(): SeenRequest {
@@ -31,10 +32,7 @@ function wholeRequest(): SeenRequest {
   context.modules.compressed = { coding: 'gzip', saved: 7 }
   context.upstream.reused = true
   return {
-    client: {
-      ip: '192.0.2.1',
-      port: 1,
-      localIp: '192.0.2.2',
+    client: httpClient({
       localPort: 443,
       scheme: 'https',
       serverName: 'a.test',
@@ -50,20 +48,12 @@ function wholeRequest(): SeenRequest {
         authorities: '',
         chain: [],
       },
-    },
-    head: {
-      method: 'GET',
-      target: '/p?q',
-      path: '/p',
+    }),
+    head: requestHead('/p?q', {
       host: 'a.test',
       authority: 'a.test',
-      version: '1.1',
-      keepAlive: true,
-      upgrade: '',
-      expectsContinue: false,
-      framing: { kind: 'none' },
       fields: new Fields('User-Agent: x\r\n'),
-    },
+    }),
     reply: {
       head: { status: 200, reason: '', framing: { kind: 'none' }, fields: Fields.none },
       body: noBody,
