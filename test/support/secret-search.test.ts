@@ -8,9 +8,9 @@ import { suite, test } from 'node:test'
 import { createLog } from '#base/log.ts'
 import { newId, newToken } from '#base/ids.ts'
 import { run } from '../cli/run.ts'
-import { checkAnswer, secretFields } from '../support/answers.ts'
-import { checkPage, knowKey, knowSecret, secretIn, secretText, Told } from '../support/secrets.ts'
-import { Caller, runAdit, startServer } from '../support/server.ts'
+import { checkAnswer, secretFields } from './answers.ts'
+import { checkPage, knowKey, knowSecret, secretIn, secretText, Told } from './secrets.ts'
+import { Caller, runAdit, startServer } from './server.ts'
 
 const told = /tells a secret: .*\[secret\]/
 
@@ -118,7 +118,7 @@ suite('a test fails', () => {
   })
 
   test('when a part of which nobody sees the end tells a secret', async () => {
-    const file = join(import.meta.dirname, '../support/leaking-part.ts')
+    const file = join(import.meta.dirname, './leaking-part.ts')
     // A run of tests that knows that it is inside another one does nothing.
     const program = ['-u', 'NODE_TEST_CONTEXT', process.execPath, '--test', file]
     const { code, stdout } = await run('/usr/bin/env', program)
